@@ -1,0 +1,1 @@
+//! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.

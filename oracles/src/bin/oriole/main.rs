@@ -1,0 +1,3 @@
+//! The `oriole` command.
+
+fn main() {}

@@ -1,0 +1,1 @@
+//! What judges the optimizer: a reference interpreter, launch files, and the checks built on them.
