@@ -1,0 +1,329 @@
+//! The field namespace: every named modifier that an instruction can carry, with its values.
+//!
+//! A field is one modifier (rounding, type, scope, ...) and stands here once. The opcode table says which
+//! fields and which of their values an opcode takes; the text form, the PTX front end and printer, the verifier,
+//! the generator and the matchers all read the names below. An empty name is the value that is not written.
+//!
+//! Numbers: `spec/peephole.txt`, "Matching algorithm", lists field identifiers and value identifiers that it
+//! observed in ptxas; those are kept, so that [`Field::id`] and [`Field::code`] answer as that document does.
+//! Fields and values that it does not list get numbers above its namespaces (fields from 0x400, values from 4096).
+
+/// A value of one field; implemented by the enums of this module.
+pub trait FieldValue: Copy + Eq + 'static {
+    /// The field that this is a value of.
+    const FIELD: Field;
+    /// Every value, in encoding order.
+    const ALL: &'static [Self];
+    /// The value's index in [`FieldValue::ALL`].
+    fn index(self) -> u8;
+    /// Its text in `.ori` and PTX; empty where the default is not written.
+    fn name(self) -> &'static str {
+        Self::FIELD.value_name(self.index())
+    }
+}
+
+macro_rules! fields {
+    ($($(#[$doc:meta])* $field:ident = $id:literal {
+        $($(#[$vdoc:meta])* $value:ident = $name:literal $(@ $code:literal)?),* $(,)?
+    })*) => {
+        /// A modifier that instructions can carry.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum Field {
+            $($(#[$doc])* $field,)*
+        }
+
+        impl Field {
+            /// Every field, in declaration order.
+            pub const ALL: &'static [Field] = &[$(Field::$field),*];
+
+            /// The field's name, as the matcher and messages spell it.
+            pub fn name(self) -> &'static str {
+                match self { $(Field::$field => stringify!($field),)* }
+            }
+
+            /// The field's number in ptxas's property namespace, or one above it where the number is not known.
+            pub const fn id(self) -> u16 {
+                match self { $(Field::$field => $id,)* }
+            }
+
+            /// The names of the field's values, by index.
+            pub const fn value_names(self) -> &'static [&'static str] {
+                match self { $(Field::$field => &[$($name),*],)* }
+            }
+
+            fn known_codes(self) -> &'static [u16] {
+                match self { $(Field::$field => &[$(fields!(@code $($code)?)),*],)* }
+            }
+        }
+
+        $(
+            $(#[$doc])*
+            #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+            #[repr(u8)]
+            pub enum $field { $($(#[$vdoc])* #[doc = concat!("`", $name, "`")] $value,)* }
+
+            impl FieldValue for $field {
+                const FIELD: Field = Field::$field;
+                const ALL: &'static [Self] = &[$($field::$value),*];
+                fn index(self) -> u8 { self as u8 }
+            }
+
+            impl $field {
+                /// The mask with only this value's bit, for [`crate::ops::FieldSpec::legal`].
+                pub const fn bit(self) -> u64 { 1 << self as u8 }
+            }
+        )*
+    };
+    (@code) => { 0 };
+    (@code $code:literal) => { $code };
+}
+
+impl Field {
+    /// The text of the value with this index.
+    pub fn value_name(self, index: u8) -> &'static str {
+        self.value_names()[index as usize]
+    }
+
+    /// The index of the value with this text.
+    pub fn value_index(self, name: &str) -> Option<u8> {
+        self.value_names().iter().position(|n| *n == name).map(|i| i as u8)
+    }
+
+    /// The number that `query(inst, field)` answers for a value.
+    pub fn code(self, index: u8) -> u16 {
+        match self.known_codes()[index as usize] {
+            0 => 4096 + self as u16 * 64 + u16::from(index),
+            code => code,
+        }
+    }
+}
+
+fields! {
+    /// The type that an operation works in: its destination's type where there are several.
+    Type = 0x7E {
+        Pred = "pred", B8 = "b8", B16 = "b16", B32 = "b32", B64 = "b64", B128 = "b128",
+        U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
+        S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
+        F16 = "f16", F16x2 = "f16x2", Bf16 = "bf16", Bf16x2 = "bf16x2",
+        F32 = "f32" @ 547, F64 = "f64" @ 548,
+        U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
+    }
+    /// The type of the first source where it differs from [`Type`].
+    SrcType = 0xDC {
+        Pred = "pred", B8 = "b8", B16 = "b16", B32 = "b32", B64 = "b64", B128 = "b128",
+        U8 = "u8", U16 = "u16", U32 = "u32", U64 = "u64",
+        S8 = "s8", S16 = "s16", S32 = "s32", S64 = "s64",
+        F16 = "f16", F16x2 = "f16x2", Bf16 = "bf16", Bf16x2 = "bf16x2",
+        F32 = "f32" @ 1206, F64 = "f64",
+        U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
+    }
+    /// The type of the second source where it differs from both (dp4a, video).
+    SecondType = 0x400 { U8 = "u8", U16 = "u16", U32 = "u32", S8 = "s8", S16 = "s16", S32 = "s32", B32 = "b32" }
+    /// Rounding. Nothing written means nearest even, and leave to contract into a fused operation.
+    Rounding = 0x159 {
+        /// Nearest even, contraction allowed.
+        Default = "",
+        Rn = "rn" @ 1900, Rz = "rz" @ 1901, Rm = "rm" @ 1902, Rp = "rp" @ 1903,
+        /// Nearest, ties away from zero.
+        Rna = "rna",
+        Rni = "rni", Rzi = "rzi", Rmi = "rmi", Rpi = "rpi",
+    }
+    /// Subnormal inputs and results are flushed to zero of the same sign.
+    Ftz = 0x401 { No = "", Ftz = "ftz" }
+    /// Saturation: integers to the type's range, floats to [0, 1].
+    Saturate = 0x402 { No = "", Sat = "sat" }
+    /// Conversions to narrow floats clamp to the largest finite value.
+    SatFinite = 0x403 { No = "", SatFinite = "satfinite" }
+    /// Negative results become zero.
+    Relu = 0x404 { No = "", Relu = "relu" }
+    /// Minimum and maximum return NaN where an input is NaN.
+    NanMode = 0x405 { No = "", Nan = "NaN" }
+    /// Minimum and maximum of absolute values, signed by the exclusive or of both signs.
+    XorSign = 0x406 { No = "", XorSignAbs = "xorsign.abs" }
+    /// How exact a function is. Nothing written means correctly rounded.
+    Approx = 0x15C { Exact = "", Approx = "approx" @ 1912, Full = "full" @ 1915 }
+    /// A comparison, ordered or unordered (`u`), signed by type or unsigned (`lo ls hi hs`).
+    Compare = 0x407 {
+        Eq = "eq", Ne = "ne", Lt = "lt", Le = "le", Gt = "gt", Ge = "ge",
+        Lo = "lo", Ls = "ls", Hi = "hi", Hs = "hs",
+        Equ = "equ", Neu = "neu", Ltu = "ltu", Leu = "leu", Gtu = "gtu", Geu = "geu",
+        Num = "num", Nan = "nan",
+    }
+    /// How a comparison is combined with a predicate.
+    BoolOp = 0x408 { And = "and", Or = "or", Xor = "xor" }
+    /// What `testp` tests for.
+    TestProperty = 0x409 {
+        Finite = "finite", Infinite = "infinite", Number = "number", NotANumber = "notanumber",
+        Normal = "normal", Subnormal = "subnormal",
+    }
+    /// State space of an access.
+    Space = 0x119 {
+        Generic = "" @ 1435, Global = "global" @ 1436, Shared = "shared" @ 1437,
+        Local = "local" @ 1438, Const = "const" @ 1439, Param = "param" @ 1440,
+    }
+    /// Ordering of a load, store or atomic operation.
+    Order = 0xD3 {
+        Weak = "", Relaxed = "relaxed", Acquire = "acquire" @ 1181, Release = "release",
+        AcqRel = "acq_rel", Volatile = "volatile", Mmio = "mmio.relaxed",
+    }
+    /// The threads that an ordered access or fence is ordered with.
+    Scope = 0xD2 { None = "", Cta = "cta", Cluster = "cluster", Gpu = "gpu" @ 1177, Sys = "sys" @ 1181 }
+    /// What a fence orders.
+    FenceKind = 0x40A { AcqRel = "acq_rel", Sc = "sc", Acquire = "acquire", Release = "release" }
+    /// Cache operation of a load or store.
+    CacheOp = 0x40B {
+        None = "", Ca = "ca", Cg = "cg", Cs = "cs", Lu = "lu", Cv = "cv", Wb = "wb", Wt = "wt",
+    }
+    /// The load's data is read-only while the kernel runs.
+    NonCoherent = 0x40C { No = "", Nc = "nc" }
+    /// Eviction priority in the first-level cache.
+    EvictL1 = 0x40D {
+        None = "", Normal = "L1::evict_normal", Unchanged = "L1::evict_unchanged", First = "L1::evict_first",
+        Last = "L1::evict_last", NoAllocate = "L1::no_allocate",
+    }
+    /// Eviction priority in the second-level cache.
+    EvictL2 = 0x40E {
+        None = "", Normal = "L2::evict_normal", First = "L2::evict_first", Last = "L2::evict_last",
+    }
+    /// Prefetch size of a load.
+    PrefetchSize = 0x40F { None = "", B64 = "L2::64B", B128 = "L2::128B", B256 = "L2::256B" }
+    /// The cache that a prefetch fills.
+    PrefetchLevel = 0x410 {
+        L1 = "L1", L2 = "L2", L2EvictLast = "L2::evict_last", L2EvictNormal = "L2::evict_normal",
+    }
+    /// Number of registers that an access moves.
+    Vector = 0x411 { V1 = "", V2 = "v2", V4 = "v4", V8 = "v8" }
+    /// The read-modify-write of an atomic operation.
+    AtomOp = 0x412 {
+        And = "and", Or = "or", Xor = "xor", Exch = "exch", Add = "add", Inc = "inc", Dec = "dec",
+        Min = "min", Max = "max",
+    }
+    /// Half-precision atomics keep subnormals.
+    NoFtz = 0x413 { No = "", NoFtz = "noftz" }
+    /// Selection of the shuffled lane.
+    ShuffleMode = 0x1AE { Up = "up", Down = "down", Bfly = "bfly", Idx = "idx" }
+    /// What a vote decides.
+    VoteMode = 0x414 { All = "all", Any = "any", Uni = "uni" }
+    /// The operation of a warp-wide reduction.
+    ReduxOp = 0x415 { Add = "add", Min = "min", Max = "max", And = "and", Or = "or", Xor = "xor" }
+    /// Byte selection of `prmt`.
+    PrmtMode = 0x416 {
+        Index = "", F4e = "f4e", B4e = "b4e", Rc8 = "rc8", Ecl = "ecl", Ecr = "ecr", Rc16 = "rc16",
+    }
+    /// Direction of a funnel shift.
+    ShiftDirection = 0x417 { Left = "l", Right = "r" }
+    /// What a shift count above the width means.
+    ShiftMode = 0x418 { Clamp = "clamp", Wrap = "wrap" }
+    /// `bfind` returns the shift amount that normalises.
+    ShiftAmount = 0x419 { No = "", ShiftAmt = "shiftamt" }
+    /// The half of the second source that `dp2a` reads.
+    Half = 0x41A { Lo = "lo", Hi = "hi" }
+    /// The secondary operation of a video instruction.
+    SecondOp = 0x41B { None = "", Add = "add", Min = "min", Max = "max" }
+    /// The result shift of `vmad`.
+    Scale = 0x41C { None = "", Shr7 = "shr7", Shr15 = "shr15" }
+    /// `vmad` adds one.
+    PlusOne = 0x41D { No = "", Po = "po" }
+    /// All threads of the warp execute the barrier together.
+    Aligned = 0x41E { No = "", Aligned = "aligned" }
+    /// Direction of an address conversion.
+    CvtaDirection = 0x41F { ToGeneric = "", FromGeneric = "to" }
+    /// Programmatic dependent launch.
+    GridDep = 0x420 { LaunchDependents = "launch_dependents", Wait = "wait" }
+    /// Register count adjustment.
+    MaxNReg = 0x421 { Inc = "inc", Dec = "dec" }
+    /// Cache operation of an asynchronous copy.
+    AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
+}
+
+impl Type {
+    /// Width of a value in bits; a predicate has one.
+    pub const fn bits(self) -> u32 {
+        use Type::*;
+        match self {
+            Pred => 1,
+            B8 | U8 | S8 => 8,
+            B16 | U16 | S16 | F16 | Bf16 | E4m3x2 | E5m2x2 => 16,
+            B32 | U32 | S32 | F32 | F16x2 | Bf16x2 | U16x2 | S16x2 | Tf32 => 32,
+            B64 | U64 | S64 | F64 => 64,
+            B128 => 128,
+        }
+    }
+
+    /// Whether the type is a signed integer.
+    pub const fn is_signed(self) -> bool {
+        matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
+    }
+
+    /// Whether the type is a floating-point one, packed or not.
+    pub const fn is_float(self) -> bool {
+        use Type::*;
+        matches!(self, F16 | F16x2 | Bf16 | Bf16x2 | F32 | F64 | Tf32 | E4m3x2 | E5m2x2)
+    }
+}
+
+impl From<SrcType> for Type {
+    fn from(value: SrcType) -> Type {
+        Type::ALL[value.index() as usize]
+    }
+}
+
+impl From<SecondType> for Type {
+    fn from(value: SecondType) -> Type {
+        match value {
+            SecondType::U8 => Type::U8,
+            SecondType::U16 => Type::U16,
+            SecondType::U32 => Type::U32,
+            SecondType::S8 => Type::S8,
+            SecondType::S16 => Type::S16,
+            SecondType::S32 => Type::S32,
+            SecondType::B32 => Type::B32,
+        }
+    }
+}
+
+impl Vector {
+    /// How many registers.
+    pub const fn len(self) -> usize {
+        1 << self as usize
+    }
+
+    /// Never: an access moves at least one register.
+    pub const fn is_empty(self) -> bool {
+        false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn src_type_mirrors_type() {
+        assert_eq!(Field::Type.value_names(), Field::SrcType.value_names());
+    }
+
+    #[test]
+    fn spec_numbers_are_kept() {
+        assert_eq!(Field::Rounding.id(), 345);
+        assert_eq!(Field::Rounding.code(Rounding::Rz.index()), 1901);
+        assert_eq!(Field::Type.code(Type::F64.index()), 548);
+    }
+
+    #[test]
+    fn ids_and_codes_are_unique() {
+        let mut ids: Vec<_> = Field::ALL.iter().map(|f| f.id()).collect();
+        ids.sort_unstable();
+        ids.dedup();
+        assert_eq!(ids.len(), Field::ALL.len());
+        for field in Field::ALL {
+            let n = field.value_names().len();
+            assert!(n <= 64, "{} has more values than a mask holds", field.name());
+            let mut codes: Vec<_> = (0..n as u8).map(|v| field.code(v)).collect();
+            codes.sort_unstable();
+            codes.dedup();
+            assert_eq!(codes.len(), n);
+        }
+    }
+}

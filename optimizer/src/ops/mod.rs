@@ -1,0 +1,284 @@
+//! What an instruction can be: the opcode table, its fields and its operand shapes.
+//!
+//! One row of [`table`] holds everything that is true of an opcode. Parser, printer, verifier, PTX front end and
+//! printer, generator, matchers and interpreters read the row; no other place lists opcodes by property.
+
+pub mod field;
+pub mod special;
+mod table;
+
+pub use field::*;
+pub use special::SpecialReg;
+pub use table::{Opcode, ROWS};
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+
+/// The kind of program that an opcode belongs to.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Level {
+    /// Typed, PTX-like operations on virtual registers.
+    Virtual,
+    /// SASS operations with their modifiers.
+    Machine,
+    /// Both: phis, undefined values and the like.
+    Any,
+}
+
+/// What one operand of an opcode is. Widths follow from the instruction's fields.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Shape {
+    /// A value of the `Type` field.
+    T,
+    /// A value twice as wide as `Type`.
+    W,
+    /// A value of the `SrcType` field.
+    S,
+    /// A 32-bit value.
+    R,
+    /// A 64-bit value.
+    D,
+    /// A predicate.
+    P,
+    /// The base of an address: a register of one or two words, a symbol, a constant.
+    Base,
+    /// The byte offset of an address: an immediate.
+    Offset,
+    /// As many values of `Type` as the `Vector` field says.
+    V,
+    /// An immediate.
+    Imm,
+    /// A special register.
+    Special,
+    /// A block.
+    Block,
+    /// One or more blocks (last in its list).
+    Blocks,
+    /// A function, or a register that holds a function's address.
+    Callee,
+    /// Parameter variables: results and arguments of a call (last in its list).
+    Params,
+    /// Pairs of a value of the destination's width and the predecessor block that it comes from (last in its list).
+    Incoming,
+    /// Two or more values of `Type`, lowest first (last in its list).
+    Parts,
+    /// A value as wide as all the parts together.
+    Packed,
+    /// A register of any file and width.
+    Any,
+}
+
+/// A field that an opcode takes: its legal values and the value that is not written, if any.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FieldSpec {
+    /// The field.
+    pub field: Field,
+    /// A bit for each legal value.
+    pub legal: u64,
+    /// The value that absence means; `None` where the field must be written.
+    pub default: Option<u8>,
+}
+
+impl FieldSpec {
+    /// The legal values' indices, lowest first.
+    pub fn values(&self) -> impl Iterator<Item = u8> + use<> {
+        let legal = self.legal;
+        (0..64).filter(move |v| legal >> v & 1 == 1)
+    }
+}
+
+/// A rule between two fields of a row: if `field` has one of `values`, `then` has one of `allowed`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Requirement {
+    /// The field that the rule looks at.
+    pub field: Field,
+    /// The values (a bit each) that it applies to.
+    pub values: u64,
+    /// The field that it restricts.
+    pub then: Field,
+    /// The values (a bit each) that are left.
+    pub allowed: u64,
+}
+
+/// What is true of an opcode, beyond its shape. A set of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// Nothing.
+    pub const NONE: Flags = Flags(0);
+    /// The results depend on the operands alone: removable, repeatable, movable.
+    pub const PURE: Flags = Flags(1);
+    /// The first two sources can be exchanged.
+    pub const COMMUTATIVE: Flags = Flags(2);
+    /// Regrouping chains of the operation changes nothing (integers only; see the type).
+    pub const ASSOCIATIVE: Flags = Flags(4);
+    /// The results depend on which threads execute it together: never moved, merged or duplicated across control flow.
+    pub const CONVERGENT: Flags = Flags(8);
+    /// Reads memory.
+    pub const READS: Flags = Flags(16);
+    /// Writes memory.
+    pub const WRITES: Flags = Flags(32);
+    /// Must stay even when its results are unused, and in order with others of its kind.
+    pub const EFFECT: Flags = Flags(64);
+    /// Ends a block.
+    pub const TERMINATOR: Flags = Flags(128);
+    /// The destination is the source, bit for bit.
+    pub const COPY: Flags = Flags(256);
+    /// Orders or separates memory accesses of several threads.
+    pub const FENCE: Flags = Flags(512);
+    /// A hint without meaning for the results.
+    pub const HINT: Flags = Flags(1024);
+
+    /// Both sets.
+    pub const fn or(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+
+    /// Whether every flag of `other` is set.
+    pub const fn has(self, other: Flags) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// Everything that is true of one opcode.
+#[derive(Clone, Copy, Debug)]
+pub struct OpRow {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// Its mnemonic in `.ori`; may contain dots.
+    pub name: &'static str,
+    /// Its PTX name with the modifiers that are always there; `None` where it takes code to read and print.
+    pub ptx: Option<&'static str>,
+    /// The level that it belongs to.
+    pub level: Level,
+    /// Its results.
+    pub dsts: &'static [Shape],
+    /// Its operands.
+    pub srcs: &'static [Shape],
+    /// Its properties.
+    pub flags: Flags,
+    /// The fields it takes, in the order in which they are written.
+    pub fields: &'static [FieldSpec],
+    /// Rules between the fields.
+    pub requires: &'static [Requirement],
+    /// What it does.
+    pub doc: &'static str,
+}
+
+impl OpRow {
+    /// The position of a field in an instruction's field values.
+    pub fn slot(&self, field: Field) -> Option<usize> {
+        self.fields.iter().position(|spec| spec.field == field)
+    }
+
+    /// The first rule that these field values break.
+    pub fn broken_rule(&self, values: &FieldValues) -> Option<&'static Requirement> {
+        let value = |field| self.slot(field).map(|slot| 1u64 << values.0[slot]);
+        self.requires.iter().find(|rule| {
+            value(rule.field).is_some_and(|v| v & rule.values != 0)
+                && value(rule.then).is_some_and(|v| v & rule.allowed == 0)
+        })
+    }
+
+    /// The values that stand for "nothing written"; a field that must be written has its lowest legal value.
+    pub fn default_fields(&self) -> FieldValues {
+        let mut values = FieldValues::default();
+        for (slot, spec) in self.fields.iter().enumerate() {
+            values.0[slot] = spec.default.unwrap_or(spec.legal.trailing_zeros() as u8);
+        }
+        values
+    }
+}
+
+/// The most fields that any row has.
+pub const MAX_FIELDS: usize = 12;
+
+/// The field values of one instruction, by their position in the opcode's row.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct FieldValues(pub [u8; MAX_FIELDS]);
+
+impl Opcode {
+    /// The opcode's row.
+    pub fn row(self) -> &'static OpRow {
+        &ROWS[self as usize]
+    }
+
+    /// Whether all of these properties hold.
+    pub fn is(self, flags: Flags) -> bool {
+        self.row().flags.has(flags)
+    }
+
+    /// The opcode with this mnemonic.
+    pub fn from_name(name: &str) -> Option<Opcode> {
+        static BY_NAME: OnceLock<HashMap<&'static str, Opcode>> = OnceLock::new();
+        BY_NAME.get_or_init(|| ROWS.iter().map(|row| (row.name, row.opcode)).collect()).get(name).copied()
+    }
+
+    /// The opcodes whose PTX name begins with this base name, in table order.
+    pub fn from_ptx(base: &str) -> &'static [Opcode] {
+        static BY_PTX: OnceLock<HashMap<&'static str, Vec<Opcode>>> = OnceLock::new();
+        let map = BY_PTX.get_or_init(|| {
+            let mut map: HashMap<&'static str, Vec<Opcode>> = HashMap::new();
+            for row in ROWS {
+                if let Some(ptx) = row.ptx {
+                    map.entry(ptx.split('.').next().unwrap_or(ptx)).or_default().push(row.opcode);
+                }
+            }
+            map
+        });
+        map.get(base).map_or(&[], Vec::as_slice)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_well_formed() {
+        let mut names: Vec<_> = ROWS.iter().map(|r| r.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ROWS.len(), "mnemonics are unique");
+        for (index, row) in ROWS.iter().enumerate() {
+            assert_eq!(row.opcode as usize, index);
+            assert!(row.fields.len() <= MAX_FIELDS, "{}", row.name);
+            assert!(!row.doc.is_empty(), "{} has no doc line", row.name);
+            for spec in row.fields {
+                let all = spec.field.value_names().len();
+                assert!(spec.legal != 0 && (all == 64 || spec.legal >> all == 0), "{} {:?}", row.name, spec.field);
+                if let Some(default) = spec.default {
+                    assert_eq!(spec.legal >> default & 1, 1, "{} {:?} default is legal", row.name, spec.field);
+                    assert_eq!(spec.field.value_name(default), "", "{} {:?}", row.name, spec.field);
+                }
+            }
+            for rule in row.requires {
+                assert!(row.slot(rule.field).is_some() && row.slot(rule.then).is_some(), "{} {rule:?}", row.name);
+            }
+        }
+    }
+
+    /// The text form reads fields from left to right and takes the first that fits; so no optional field may
+    /// share a name with a field after it, up to the first that must be written.
+    #[test]
+    fn field_text_is_unambiguous() {
+        for row in ROWS {
+            for (i, early) in row.fields.iter().enumerate() {
+                if early.default.is_none() {
+                    continue;
+                }
+                for late in &row.fields[i + 1..] {
+                    for v in early.values().filter(|v| Some(*v) != early.default) {
+                        let name = early.field.value_name(v);
+                        let clash = late.field.value_index(name).is_some_and(|w| late.legal >> w & 1 == 1);
+                        assert!(!clash, "{}: {:?} and {:?} share `{name}`", row.name, early.field, late.field);
+                    }
+                    if late.default.is_none() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+}

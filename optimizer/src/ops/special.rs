@@ -1,0 +1,74 @@
+//! Special registers: read-only values that the machine provides (PTX ISA 9.0, chapter "Special Registers").
+
+macro_rules! special {
+    ($($(#[$doc:meta])* $reg:ident = $name:literal $bits:literal $kind:ident;)*) => {
+        /// A special register.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[repr(u8)]
+        pub enum SpecialReg { $($(#[$doc])* #[doc = concat!("`", $name, "`")] $reg,)* }
+
+        impl SpecialReg {
+            /// Every special register.
+            pub const ALL: &'static [SpecialReg] = &[$(SpecialReg::$reg),*];
+
+            /// Its name without the leading `%`.
+            pub fn name(self) -> &'static str {
+                match self { $(SpecialReg::$reg => $name,)* }
+            }
+
+            /// Its width in bits.
+            pub fn bits(self) -> u32 {
+                match self { $(SpecialReg::$reg => $bits,)* }
+            }
+
+            /// Whether two reads can differ.
+            pub fn is_volatile(self) -> bool {
+                match self { $(SpecialReg::$reg => special!($kind),)* }
+            }
+        }
+    };
+    (fixed) => { false };
+    (volatile) => { true };
+}
+
+special! {
+    TidX = "tid.x" 32 fixed; TidY = "tid.y" 32 fixed; TidZ = "tid.z" 32 fixed;
+    NtidX = "ntid.x" 32 fixed; NtidY = "ntid.y" 32 fixed; NtidZ = "ntid.z" 32 fixed;
+    CtaidX = "ctaid.x" 32 fixed; CtaidY = "ctaid.y" 32 fixed; CtaidZ = "ctaid.z" 32 fixed;
+    NctaidX = "nctaid.x" 32 fixed; NctaidY = "nctaid.y" 32 fixed; NctaidZ = "nctaid.z" 32 fixed;
+    LaneId = "laneid" 32 fixed; WarpId = "warpid" 32 fixed; NWarpId = "nwarpid" 32 fixed;
+    LanemaskEq = "lanemask_eq" 32 fixed; LanemaskLe = "lanemask_le" 32 fixed; LanemaskLt = "lanemask_lt" 32 fixed;
+    LanemaskGe = "lanemask_ge" 32 fixed; LanemaskGt = "lanemask_gt" 32 fixed;
+    SmId = "smid" 32 fixed; NSmId = "nsmid" 32 fixed; GridId = "gridid" 64 fixed;
+    Clock = "clock" 32 volatile; ClockHi = "clock_hi" 32 volatile; Clock64 = "clock64" 64 volatile;
+    GlobalTimer = "globaltimer" 64 volatile;
+    GlobalTimerLo = "globaltimer_lo" 32 volatile; GlobalTimerHi = "globaltimer_hi" 32 volatile;
+    DynamicSmemSize = "dynamic_smem_size" 32 fixed; TotalSmemSize = "total_smem_size" 32 fixed;
+    AggrSmemSize = "aggr_smem_size" 32 fixed;
+    IsExplicitCluster = "is_explicit_cluster" 1 fixed;
+    ClusterIdX = "clusterid.x" 32 fixed; ClusterIdY = "clusterid.y" 32 fixed; ClusterIdZ = "clusterid.z" 32 fixed;
+    NClusterIdX = "nclusterid.x" 32 fixed; NClusterIdY = "nclusterid.y" 32 fixed; NClusterIdZ = "nclusterid.z" 32 fixed;
+    ClusterCtaidX = "cluster_ctaid.x" 32 fixed; ClusterCtaidY = "cluster_ctaid.y" 32 fixed;
+    ClusterCtaidZ = "cluster_ctaid.z" 32 fixed;
+    ClusterNctaidX = "cluster_nctaid.x" 32 fixed; ClusterNctaidY = "cluster_nctaid.y" 32 fixed;
+    ClusterNctaidZ = "cluster_nctaid.z" 32 fixed;
+    ClusterCtaRank = "cluster_ctarank" 32 fixed; ClusterNctaRank = "cluster_nctarank" 32 fixed;
+    EnvReg0 = "envreg0" 32 fixed; EnvReg1 = "envreg1" 32 fixed; EnvReg2 = "envreg2" 32 fixed;
+    EnvReg3 = "envreg3" 32 fixed; EnvReg4 = "envreg4" 32 fixed; EnvReg5 = "envreg5" 32 fixed;
+    EnvReg6 = "envreg6" 32 fixed; EnvReg7 = "envreg7" 32 fixed; EnvReg8 = "envreg8" 32 fixed;
+    EnvReg9 = "envreg9" 32 fixed; EnvReg10 = "envreg10" 32 fixed; EnvReg11 = "envreg11" 32 fixed;
+    EnvReg12 = "envreg12" 32 fixed; EnvReg13 = "envreg13" 32 fixed; EnvReg14 = "envreg14" 32 fixed;
+    EnvReg15 = "envreg15" 32 fixed; EnvReg16 = "envreg16" 32 fixed; EnvReg17 = "envreg17" 32 fixed;
+    EnvReg18 = "envreg18" 32 fixed; EnvReg19 = "envreg19" 32 fixed; EnvReg20 = "envreg20" 32 fixed;
+    EnvReg21 = "envreg21" 32 fixed; EnvReg22 = "envreg22" 32 fixed; EnvReg23 = "envreg23" 32 fixed;
+    EnvReg24 = "envreg24" 32 fixed; EnvReg25 = "envreg25" 32 fixed; EnvReg26 = "envreg26" 32 fixed;
+    EnvReg27 = "envreg27" 32 fixed; EnvReg28 = "envreg28" 32 fixed; EnvReg29 = "envreg29" 32 fixed;
+    EnvReg30 = "envreg30" 32 fixed; EnvReg31 = "envreg31" 32 fixed;
+}
+
+impl SpecialReg {
+    /// The special register with this name, without the leading `%`.
+    pub fn from_name(name: &str) -> Option<SpecialReg> {
+        Self::ALL.iter().copied().find(|reg| reg.name() == name)
+    }
+}
