@@ -1,3 +1,4 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
 
+pub mod ir;
 pub mod ops;
