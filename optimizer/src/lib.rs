@@ -1,3 +1,4 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
 
 pub mod pipeline;
+pub mod target;
