@@ -4,6 +4,10 @@
 //! runner, the command line, the listings and the tests derive from the rows; nothing else lists phases or knobs.
 
 pub mod constraints;
+mod knob_rows;
+pub mod knobs;
+mod option_rows;
+pub mod options;
 mod suggest;
 pub mod table;
 
