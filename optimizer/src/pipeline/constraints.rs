@@ -4,6 +4,8 @@
 
 use super::Page;
 use super::table::Phase;
+use Page::{CopyPropagation, InstructionMovement, Liveness};
+use Phase::*;
 
 /// One reason why a phase stands before another.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -27,305 +29,58 @@ const fn order(before: Phase, after: Phase, source: Page, reason: &'static str) 
     }
 }
 
-use Page::{CopyPropagation, InstructionMovement, Liveness};
-use Phase::*;
-
 /// Every ordering constraint, grouped by document.
+#[rustfmt::skip]
 pub static CONSTRAINTS: &[Constraint] = &[
-    order(
-        AnalyzeControlFlow,
-        GvnCse,
-        CopyPropagation,
-        "value numbering walks the dominator tree",
-    ),
-    order(
-        AnalyzeUniformsForSpeculation,
-        GvnCse,
-        CopyPropagation,
-        "value numbering asks which constant-bank reads may be speculated",
-    ),
-    order(
-        MidExpansion,
-        GvnCse,
-        CopyPropagation,
-        "value numbering wants the program as normalized as it will be",
-    ),
-    order(
-        GeneralOptimizeMid2,
-        EnforceArgumentRestrictions,
-        CopyPropagation,
-        "the bundle cleans up before the calling convention adds copies",
-    ),
-    order(
-        EnforceArgumentRestrictions,
-        GvnCse,
-        CopyPropagation,
-        "copies inserted for the calling convention are values to number",
-    ),
-    order(
-        GvnCse,
-        OriReassociateAndCommon,
-        CopyPropagation,
-        "reassociation catches only what value numbering missed",
-    ),
-    order(
-        OriReassociateAndCommon,
-        ExtractShaderConstsFinal,
-        CopyPropagation,
-        "constants are extracted from expressions in canonical form",
-    ),
-    order(
-        ExtractShaderConstsFinal,
-        GeneralOptimizeLate,
-        CopyPropagation,
-        "computations replaced by constant loads are dead until the bundle runs",
-    ),
-    order(
-        LateExpansion,
-        GeneralOptimizeLate,
-        CopyPropagation,
-        "the bundle cleans up after the expansions",
-    ),
-    order(
-        OriDoPredication,
-        LateOriCommoning,
-        CopyPropagation,
-        "if-conversion makes the redundancies that late commoning removes",
-    ),
-    order(
-        LateOriCommoning,
-        GeneralOptimizeLate2,
-        CopyPropagation,
-        "the last bundle propagates the copies that commoning leaves",
-    ),
-    order(
-        GeneralOptimizeLate2,
-        OriBackCopyPropagate,
-        CopyPropagation,
-        "backward propagation takes the copies that forward propagation cannot see",
-    ),
-    order(
-        OriHoistInvariantsLate,
-        OriBackCopyPropagate,
-        CopyPropagation,
-        "hoisting inserts copies that backward propagation removes",
-    ),
-    order(
-        DoTexMovement,
-        OriBackCopyPropagate,
-        CopyPropagation,
-        "movement inserts copies that backward propagation removes",
-    ),
-    order(
-        OriDoRemat,
-        OriBackCopyPropagate,
-        CopyPropagation,
-        "rematerialization inserts copies that backward propagation removes",
-    ),
-    order(
-        AdvancedPhaseBackPropVReg,
-        OriBackCopyPropagate,
-        CopyPropagation,
-        "the hook decides whether and how the target propagates backward",
-    ),
-    order(
-        OriBackCopyPropagate,
-        OriPerformLiveDeadFourth,
-        CopyPropagation,
-        "what backward propagation leaves dead must not reach allocation",
-    ),
-    order(
-        OriBackCopyPropagate,
-        SetAfterLegalization,
-        CopyPropagation,
-        "renaming after legalization would break fixed register assignments",
-    ),
-    order(
-        OriPerformLiveDeadFourth,
-        AdvancedPhaseAllocReg,
-        CopyPropagation,
-        "every dead value would be one live range more to allocate",
-    ),
-    order(
-        SetAfterLegalization,
-        AdvancedPhaseAllocReg,
-        CopyPropagation,
-        "allocation sees only operands that the target accepts",
-    ),
-    order(
-        ReportInitialRepresentation,
-        EarlyOriSimpleLiveDead,
-        Liveness,
-        "the report shows the program as lowered, dead code included",
-    ),
-    order(
-        EarlyOriSimpleLiveDead,
-        GeneralOptimizeEarly,
-        Liveness,
-        "dead leftovers of lowering would be work for every later phase",
-    ),
-    order(
-        DoSwitchOptFirst,
-        OriPerformLiveDeadFirst,
-        Liveness,
-        "simplified switches leave dead cases",
-    ),
-    order(
-        OriBranchOpt,
-        OriPerformLiveDeadFirst,
-        Liveness,
-        "simplified branches leave dead code",
-    ),
-    order(
-        OriPerformLiveDeadFirst,
-        OriSplitLiveRanges,
-        Liveness,
-        "dead values must not be split",
-    ),
-    order(
-        OriLoopSimplification,
-        OriSplitLiveRanges,
-        Liveness,
-        "ranges are split at the boundaries of canonical loops",
-    ),
-    order(
-        GeneralOptimize,
-        OriPerformLiveDeadSecond,
-        Liveness,
-        "folding leaves redundant computations",
-    ),
-    order(
-        OriLoopUnrolling,
-        OriPerformLiveDeadSecond,
-        Liveness,
-        "unrolling leaves dead induction variables",
-    ),
-    order(
-        OriPipelining,
-        OriPerformLiveDeadSecond,
-        Liveness,
-        "pipelining leaves dead prologue values",
-    ),
-    order(
-        OriStrengthReduce,
-        OriPerformLiveDeadSecond,
-        Liveness,
-        "strength reduction leaves the old induction expressions",
-    ),
-    order(
-        GeneralOptimizeLate,
-        OriPerformLiveDeadThird,
-        Liveness,
-        "the bundle leaves dead code to the liveness pass",
-    ),
-    order(
-        OriLoopFusion,
-        OriPerformLiveDeadThird,
-        Liveness,
-        "fusion leaves a dead loop counter",
-    ),
-    order(
-        DoVTGMultiViewExpansion,
-        OriPerformLiveDeadThird,
-        Liveness,
-        "expansion leaves dead parts of macro instructions",
-    ),
-    order(
-        LateExpansion,
-        OriPerformLiveDeadThird,
-        Liveness,
-        "expansion leaves dead parts of macro instructions",
-    ),
-    order(
-        OriSplitLiveRanges,
-        OriSplitHighPressureLiveRanges,
-        Liveness,
-        "the late split is the fallback of the early one",
-    ),
-    order(
-        SetAfterLegalization,
-        OriSplitHighPressureLiveRanges,
-        Liveness,
-        "the fallback splits what is still too much after optimization and legalization",
-    ),
-    order(
-        Vectorization,
-        OriDoPredication,
-        InstructionMovement,
-        "it selects vector candidates from before predication",
-    ),
-    order(
-        OriDoPredication,
-        LateVectorization,
-        InstructionMovement,
-        "it selects vector candidates from after predication",
-    ),
-    order(
-        OriCommoning,
-        LateOriCommoning,
-        InstructionMovement,
-        "the late instance takes what the first left",
-    ),
-    order(
-        OriHoistInvariantsEarly,
-        OriHoistInvariantsLate,
-        InstructionMovement,
-        "the instances share one engine and run in this order, each for its class of loops",
-    ),
-    order(
-        OriHoistInvariantsLate,
-        SinkCodeIntoBlock,
-        InstructionMovement,
-        "invariants leave their loop before the rest is sunk toward its use",
-    ),
-    order(
-        SinkCodeIntoBlock,
-        DoKillMovement,
-        InstructionMovement,
-        "the movements see code where sinking left it",
-    ),
-    order(
-        OriHoistInvariantsLate,
-        DoKillMovement,
-        InstructionMovement,
-        "the movements reuse the dataflow of the late hoist",
-    ),
-    order(
-        DoKillMovement,
-        DoKillMovementUpward,
-        InstructionMovement,
-        "the upward pass settles what the downward one exposed",
-    ),
-    order(
-        DoKillMovementUpward,
-        DoTexMovement,
-        InstructionMovement,
-        "kinds run in the order of their discriminator",
-    ),
-    order(
-        DoTexMovement,
-        DoTexMovementUpward,
-        InstructionMovement,
-        "the upward pass settles what the first one exposed",
-    ),
-    order(
-        DoTexMovementUpward,
-        OriDoRemat,
-        InstructionMovement,
-        "rematerialization chooses by the pressure after movement",
-    ),
-    order(
-        OriHoistInvariantsLate,
-        OriHoistInvariantsLate2,
-        InstructionMovement,
-        "the instances share one engine and run in this order, each for its class of loops",
-    ),
-    order(
-        OriHoistInvariantsLate2,
-        OriHoistInvariantsLate3,
-        InstructionMovement,
-        "the instances share one engine and run in this order, each for its class of loops",
-    ),
+    order(AnalyzeControlFlow, GvnCse, CopyPropagation, "value numbering walks the dominator tree"),
+    order(AnalyzeUniformsForSpeculation, GvnCse, CopyPropagation, "value numbering asks which constant-bank reads may be speculated"),
+    order(MidExpansion, GvnCse, CopyPropagation, "value numbering wants the program as normalized as it will be"),
+    order(GeneralOptimizeMid2, EnforceArgumentRestrictions, CopyPropagation, "the bundle cleans up before the calling convention adds copies"),
+    order(EnforceArgumentRestrictions, GvnCse, CopyPropagation, "copies inserted for the calling convention are values to number"),
+    order(GvnCse, OriReassociateAndCommon, CopyPropagation, "reassociation catches only what value numbering missed"),
+    order(OriReassociateAndCommon, ExtractShaderConstsFinal, CopyPropagation, "constants are extracted from expressions in canonical form"),
+    order(ExtractShaderConstsFinal, GeneralOptimizeLate, CopyPropagation, "computations replaced by constant loads are dead until the bundle runs"),
+    order(LateExpansion, GeneralOptimizeLate, CopyPropagation, "the bundle cleans up after the expansions"),
+    order(OriDoPredication, LateOriCommoning, CopyPropagation, "if-conversion makes the redundancies that late commoning removes"),
+    order(LateOriCommoning, GeneralOptimizeLate2, CopyPropagation, "the last bundle propagates the copies that commoning leaves"),
+    order(GeneralOptimizeLate2, OriBackCopyPropagate, CopyPropagation, "backward propagation takes the copies that forward propagation cannot see"),
+    order(OriHoistInvariantsLate, OriBackCopyPropagate, CopyPropagation, "hoisting inserts copies that backward propagation removes"),
+    order(DoTexMovement, OriBackCopyPropagate, CopyPropagation, "movement inserts copies that backward propagation removes"),
+    order(OriDoRemat, OriBackCopyPropagate, CopyPropagation, "rematerialization inserts copies that backward propagation removes"),
+    order(AdvancedPhaseBackPropVReg, OriBackCopyPropagate, CopyPropagation, "the hook decides whether and how the target propagates backward"),
+    order(OriBackCopyPropagate, OriPerformLiveDeadFourth, CopyPropagation, "what backward propagation leaves dead must not reach allocation"),
+    order(OriBackCopyPropagate, SetAfterLegalization, CopyPropagation, "renaming after legalization would break fixed register assignments"),
+    order(OriPerformLiveDeadFourth, AdvancedPhaseAllocReg, CopyPropagation, "every dead value would be one live range more to allocate"),
+    order(SetAfterLegalization, AdvancedPhaseAllocReg, CopyPropagation, "allocation sees only operands that the target accepts"),
+    order(ReportInitialRepresentation, EarlyOriSimpleLiveDead, Liveness, "the report shows the program as lowered, dead code included"),
+    order(EarlyOriSimpleLiveDead, GeneralOptimizeEarly, Liveness, "dead leftovers of lowering would be work for every later phase"),
+    order(DoSwitchOptFirst, OriPerformLiveDeadFirst, Liveness, "simplified switches leave dead cases"),
+    order(OriBranchOpt, OriPerformLiveDeadFirst, Liveness, "simplified branches leave dead code"),
+    order(OriPerformLiveDeadFirst, OriSplitLiveRanges, Liveness, "dead values must not be split"),
+    order(OriLoopSimplification, OriSplitLiveRanges, Liveness, "ranges are split at the boundaries of canonical loops"),
+    order(GeneralOptimize, OriPerformLiveDeadSecond, Liveness, "folding leaves redundant computations"),
+    order(OriLoopUnrolling, OriPerformLiveDeadSecond, Liveness, "unrolling leaves dead induction variables"),
+    order(OriPipelining, OriPerformLiveDeadSecond, Liveness, "pipelining leaves dead prologue values"),
+    order(OriStrengthReduce, OriPerformLiveDeadSecond, Liveness, "strength reduction leaves the old induction expressions"),
+    order(GeneralOptimizeLate, OriPerformLiveDeadThird, Liveness, "the bundle leaves dead code to the liveness pass"),
+    order(OriLoopFusion, OriPerformLiveDeadThird, Liveness, "fusion leaves a dead loop counter"),
+    order(DoVTGMultiViewExpansion, OriPerformLiveDeadThird, Liveness, "expansion leaves dead parts of macro instructions"),
+    order(LateExpansion, OriPerformLiveDeadThird, Liveness, "expansion leaves dead parts of macro instructions"),
+    order(OriSplitLiveRanges, OriSplitHighPressureLiveRanges, Liveness, "the late split is the fallback of the early one"),
+    order(SetAfterLegalization, OriSplitHighPressureLiveRanges, Liveness, "the fallback splits what is still too much after optimization and legalization"),
+    order(Vectorization, OriDoPredication, InstructionMovement, "it selects vector candidates from before predication"),
+    order(OriDoPredication, LateVectorization, InstructionMovement, "it selects vector candidates from after predication"),
+    order(OriCommoning, LateOriCommoning, InstructionMovement, "the late instance takes what the first left"),
+    order(OriHoistInvariantsEarly, OriHoistInvariantsLate, InstructionMovement, "the instances share one engine and run in this order, each for its class of loops"),
+    order(OriHoistInvariantsLate, SinkCodeIntoBlock, InstructionMovement, "invariants leave their loop before the rest is sunk toward its use"),
+    order(SinkCodeIntoBlock, DoKillMovement, InstructionMovement, "the movements see code where sinking left it"),
+    order(OriHoistInvariantsLate, DoKillMovement, InstructionMovement, "the movements reuse the dataflow of the late hoist"),
+    order(DoKillMovement, DoKillMovementUpward, InstructionMovement, "the upward pass settles what the downward one exposed"),
+    order(DoKillMovementUpward, DoTexMovement, InstructionMovement, "kinds run in the order of their discriminator"),
+    order(DoTexMovement, DoTexMovementUpward, InstructionMovement, "the upward pass settles what the first one exposed"),
+    order(DoTexMovementUpward, OriDoRemat, InstructionMovement, "rematerialization chooses by the pressure after movement"),
+    order(OriHoistInvariantsLate, OriHoistInvariantsLate2, InstructionMovement, "the instances share one engine and run in this order, each for its class of loops"),
+    order(OriHoistInvariantsLate2, OriHoistInvariantsLate3, InstructionMovement, "the instances share one engine and run in this order, each for its class of loops"),
 ];
 
 #[cfg(test)]
@@ -345,9 +100,12 @@ mod tests {
 
     #[test]
     fn the_table_satisfies_every_constraint() {
-        for c in CONSTRAINTS.iter().filter(violated) {
-            panic!("{} must run before {}: {}", c.before, c.after, c.reason);
-        }
+        let broken: Vec<String> = CONSTRAINTS
+            .iter()
+            .filter(violated)
+            .map(|c| format!("{} must run before {}: {}", c.before, c.after, c.reason))
+            .collect();
+        assert!(broken.is_empty(), "{}", broken.join("\n"));
     }
 
     #[test]

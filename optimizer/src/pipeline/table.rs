@@ -15,6 +15,13 @@ use std::fmt;
 
 use super::Page;
 use super::suggest;
+use Needs::{Anything, Machine, MachineSsa};
+use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
+use Preserves::{Everything, Nothing};
+use Stage::{
+    Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization,
+    MidLevelOptimization, Movement,
+};
 
 /// The part of the pipeline that a phase belongs to, as `spec/liveness-and-dce.txt` ("Pipeline Placement") groups them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -228,7 +235,7 @@ impl Facts {
         }
     }
 
-    const fn from_level(self, min_opt_level: u8) -> Facts {
+    const fn since(self, min_opt_level: u8) -> Facts {
         Facts {
             min_opt_level,
             ..self
@@ -289,14 +296,6 @@ macro_rules! phases {
     };
 }
 
-use Needs::{Anything, Machine, MachineSsa};
-use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
-use Preserves::{Everything, Nothing};
-use Stage::{
-    Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization,
-    MidLevelOptimization, Movement,
-};
-
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -305,20 +304,20 @@ const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
 
 phases! {
     /// Computes the control-flow graph, dominators and loops that later phases ask for.
-    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Everything).from_level(0);
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Everything).since(0);
     /// Reports the program as lowered; the first dump point.
-    ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).from_level(0);
+    ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).since(0);
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
-    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).from_level(1);
+    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).since(1);
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
     /// it 13; the name is the customary one.
-    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).from_level(1).tokens(BUNDLE);
+    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).since(1).tokens(BUNDLE);
     /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
     DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
     /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
     OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
     /// Global liveness and dead code, after branches and switches: what dead branches used.
-    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).from_level(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
     /// Brings loops into canonical form: one preheader, one latch.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(Nothing);
     /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
@@ -333,23 +332,23 @@ phases! {
     AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(Everything);
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
-    GeneralOptimize = at(29, EarlyOptimization, Customary).from_level(1).tokens(BUNDLE);
+    GeneralOptimize = at(29, EarlyOptimization, Customary).since(1).tokens(BUNDLE);
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
     OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
-    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).from_level(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement).binary(46);
     /// Vectorizes memory accesses before predication. The documents give only its binary slot.
     Vectorization = unnumbered(MidLevelOptimization, InstructionMovement).binary(47);
     /// General optimization bundle at mid level. The documents number it 37; the name is the customary one.
-    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).from_level(1).tokens(BUNDLE);
+    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).since(1).tokens(BUNDLE);
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
-    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(Nothing).from_level(0);
+    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(Nothing).since(0);
     /// General optimization bundle after mid-level expansion.
-    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).from_level(1).tokens(BUNDLE);
+    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).since(1).tokens(BUNDLE);
     /// Enforces the calling convention on arguments; may insert copies.
-    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).from_level(0);
+    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
     GvnCse = at(49, MidLevelOptimization, CopyPropagation);
     /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
@@ -361,19 +360,19 @@ phases! {
     OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(Everything);
     /// Expands operations that the target lacks. The documents give a binary slot and its place before the third
     /// liveness pass; the name is customary.
-    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(Nothing).from_level(0);
+    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(Nothing).since(0);
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
     /// General optimization bundle after expansion.
-    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).from_level(1).tokens(BUNDLE);
+    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE);
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(Nothing);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
-    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(Nothing).from_level(0);
+    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(Nothing).since(0);
     /// Global liveness and dead code, after fusion and expansion.
-    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).from_level(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
     /// If-conversion: short branches become guarded instructions.
     OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(Nothing);
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
@@ -384,23 +383,23 @@ phases! {
     /// Commons what predication made adjacent. It asks for a level above O1.
     LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86);
     /// General optimization bundle after predication, the last one.
-    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).from_level(1).tokens(BUNDLE);
+    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE);
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);
     /// Sinks code into the block that uses it. The documents give only its binary slot.
     SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement).binary(77);
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
-    DoKillMovement = at(67, Movement, InstructionMovement).binary(78).from_level(3).tokens(HOIST);
+    DoKillMovement = at(67, Movement, InstructionMovement).binary(78).since(3).tokens(HOIST);
     /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
     /// name nor number; it runs in the place, and under the name, of DoKillMovement.
-    DoKillMovementUpward = unnumbered(Movement, InstructionMovement).from_level(3).tokens(HOIST_KILL);
+    DoKillMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_KILL);
     /// Moves texture fetches (kind 2). The page calls the direction downward in its table and example, and upward
     /// in its decision points; the example, toward the last use, is what hides latency.
-    DoTexMovement = at(68, Movement, InstructionMovement).binary(79).from_level(3).tokens(HOIST);
+    DoTexMovement = at(68, Movement, InstructionMovement).binary(79).since(3).tokens(HOIST);
     /// Moves texture fetches up without the cleanup after it (kind 3). The documents call it "sibling B" and give
     /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement.
-    DoTexMovementUpward = unnumbered(Movement, InstructionMovement).from_level(3).tokens(HOIST_TEX);
+    DoTexMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_TEX);
     /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement).binary(80);
@@ -414,13 +413,13 @@ phases! {
     /// target or the user turns it on.
     OriBackCopyPropagate = at(83, Movement, CopyPropagation).off_by_default();
     /// Global liveness and dead code, before registers: what backward copy propagation left.
-    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).from_level(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
     /// Marks the point after which every operand is legal for the target.
-    SetAfterLegalization = at(95, Legalization, CopyPropagation).needs(MachineSsa).preserves(Everything).from_level(0);
+    SetAfterLegalization = at(95, Legalization, CopyPropagation).needs(MachineSsa).preserves(Everything).since(0);
     /// Register allocation. The documents number it 101; the name is the customary one.
-    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(MachineSsa).from_level(0);
+    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(MachineSsa).since(0);
     /// Splits live ranges whose pressure is still too high once everything else has run.
     OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness).needs(Machine);
 }
