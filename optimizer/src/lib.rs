@@ -2,3 +2,5 @@
 
 pub mod ir;
 pub mod ops;
+pub mod pipeline;
+pub mod target;
