@@ -41,19 +41,25 @@
 //! null = true                 # the null pointer
 //! ```
 
+mod compare;
 mod error;
 mod read;
 mod scalar;
 mod stock;
+mod vary;
+mod write;
 
 pub mod pieces;
 pub mod random;
 
 use std::path::{Path, PathBuf};
 
+pub use compare::{Difference, compare, describe, matches};
 pub use error::{LaunchError, Problem};
 pub use read::ReadFailure;
 pub use scalar::{Scalar, ScalarType};
+pub use vary::{Kind, guess};
+pub use write::{INLINE_BYTES, Written};
 
 /// The buffers of one launch may have this many bytes together.
 pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
@@ -254,3 +260,6 @@ pub(crate) fn geometry_limit(what: &str, size: [u32; 3]) -> Option<Problem> {
         limit: "a block has at most 1024 threads".to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests;
