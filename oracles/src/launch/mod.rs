@@ -262,4 +262,6 @@ pub(crate) fn geometry_limit(what: &str, size: [u32; 3]) -> Option<Problem> {
 }
 
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod tests;

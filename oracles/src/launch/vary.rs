@@ -8,12 +8,15 @@
 //! launch states, or else from the look of the content ([`guess`]), tried in this order:
 //!
 //! 1. all bytes zero: stays zero, as kernels count on cleared accumulators and flags;
-//! 2. u32 elements whose range is [small](SMALL): integers, which may be indices. New ones are drawn from the
-//!    closed range of the old ones, so they never point where the old ones could not; both ends are frequent.
-//!    Signed elements likewise. The same for u64, then s64, u16, and s16 elements;
-//! 3. f32 elements of everyday size, then f64: floats, see [`draw_float`];
-//! 4. anything else: raw bytes, drawn evenly, with some words at a corner.
+//! 2. u64, s64, u32 or s32 elements whose range is [small](SMALL): integers, which may be indices. New ones are
+//!    drawn from the closed range of the old ones, so they never point where the old ones could not; both ends
+//!    are frequent;
+//! 3. bytes from 9 to 126 only: text, treated as integers of type u8, with their range;
+//! 4. f32 elements of everyday size, then f64: floats, see [`draw_float`];
+//! 5. u16 or s16 elements up to 4095, then bytes up to 127: integers with their range;
+//! 6. anything else: raw bytes, drawn evenly, with some words at a corner.
 //!
+//! Half-precision data is not recognised (two f16 look like an f32), so a launch should state that type.
 //! A stated integer type always keeps the range of the old content, whatever its size. Bytes after the last whole
 //! element stay as they are.
 
@@ -112,25 +115,32 @@ pub fn guess(bytes: &[u8]) -> Kind {
     if bytes.iter().all(|&byte| byte == 0) {
         return Kind::Zero;
     }
-    use ScalarType::{F32, F64, S16, S32, S64, U16, U32, U64};
+    use ScalarType::{F32, F64, S16, S32, S64, U8, U16, U32, U64};
     // A u64 of small values is also a row of u32 in which every second one is zero; reading it so would put values
-    // into the high words, so the wide type goes first.
-    let integers = [U64, S64, U32, S32]
-        .into_iter()
-        .find_map(|ty| small_integers(bytes, ty));
-    let floats = || {
-        [F32, F64]
+    // into the high words, so the wide types go first.
+    let integers = || {
+        [U64, S64, U32, S32]
             .into_iter()
-            .find(|&ty| everyday_floats(bytes, ty))
-            .map(Kind::Floats)
+            .find_map(|ty| integers_within(bytes, ty, -SMALL, SMALL))
     };
-    let narrow = || {
+    let text = || integers_within(bytes, U8, 9, 126);
+    let floats = || {
+        let ty = [F32, F64]
+            .into_iter()
+            .find(|&ty| everyday_floats(bytes, ty))?;
+        Some(Kind::Floats(ty))
+    };
+    // Sixteen bits hold only small values, so there only a narrow range tells integers from noise.
+    let halves = || {
         [U16, S16]
             .into_iter()
-            .find_map(|ty| small_integers(bytes, ty))
+            .find_map(|ty| integers_within(bytes, ty, -4095, 4095))
     };
-    integers
+    let narrow = || integers_within(bytes, U8, 0, 127);
+    integers()
+        .or_else(text)
         .or_else(floats)
+        .or_else(halves)
         .or_else(narrow)
         .unwrap_or(Kind::Raw)
 }
@@ -154,11 +164,10 @@ fn range(bytes: &[u8], ty: ScalarType) -> Option<(i128, i128)> {
     }))
 }
 
-fn small_integers(bytes: &[u8], ty: ScalarType) -> Option<Kind> {
-    // Sixteen bits hold only small values, so there only a narrow range tells integers from noise.
-    let limit = if ty.bytes() == 2 { SMALL >> 12 } else { SMALL };
+/// Integers, if all elements lie between `low` and `high`.
+fn integers_within(bytes: &[u8], ty: ScalarType, low: i128, high: i128) -> Option<Kind> {
     let (min, max) = range(bytes, ty).filter(|_| whole(bytes, ty))?;
-    (-limit <= min && max <= limit).then_some(Kind::Integers { ty, min, max })
+    (low <= min && max <= high).then_some(Kind::Integers { ty, min, max })
 }
 
 /// Whether all elements are zero or of everyday size but for one in eight, which may be an infinity or NaN.
@@ -293,7 +302,13 @@ mod tests {
         assert_eq!(guess(&super::super::random::bytes(3, 256)), Kind::Raw);
         assert_eq!(guess(&[0; 16]), Kind::Zero);
         assert_eq!(guess(&[]), Kind::Zero);
-        assert_eq!(guess(b"odd"), Kind::Raw);
+        assert_eq!(guess(b"DESIGN 7"), integers(ScalarType::U8, 32, 83));
+        assert_eq!(guess(&[1, 127, 0, 3, 9]), integers(ScalarType::U8, 0, 127));
+        let u16s = little(&[500u16, 4095, 300, 2], |v| v.to_le_bytes());
+        assert_eq!(guess(&u16s), integers(ScalarType::U16, 2, 4095));
+        let s16s = little(&[500i16, -4095, 300, -2], |v| v.to_le_bytes());
+        assert_eq!(guess(&s16s), integers(ScalarType::S16, -4095, 500));
+        assert_eq!(guess(&[200, 1, 130]), Kind::Raw);
     }
 
     #[test]
