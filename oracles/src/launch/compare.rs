@@ -124,7 +124,7 @@ fn display_type(bytes: &[u8]) -> ScalarType {
     match guess(bytes) {
         Kind::Floats(ty) => ty,
         Kind::Integers { ty, .. } => ty,
-        Kind::Zero | Kind::Raw if bytes.len() % 4 == 0 => ScalarType::B32,
+        Kind::Zero | Kind::Raw if bytes.len().is_multiple_of(4) => ScalarType::B32,
         Kind::Zero | Kind::Raw => ScalarType::B8,
     }
 }

@@ -43,6 +43,7 @@
 
 mod compare;
 mod error;
+mod fields;
 mod read;
 mod scalar;
 mod stock;

@@ -47,16 +47,14 @@ pub fn dimensions(what: &'static str, text: &str) -> Result<[u32; 3], LaunchErro
         found: format!("`{text}`"),
     };
     let mut size = [1; 3];
-    let mut count = 0;
-    for part in text.split([',', 'x']) {
-        let number = part
+    for (axis, part) in text.split([',', 'x']).enumerate() {
+        let slot = size
+            .get_mut(axis)
+            .ok_or_else(|| at(&option, text, wrong()))?;
+        *slot = part
             .trim()
             .parse()
-            .ok()
-            .filter(|_| count < 3)
-            .ok_or_else(|| at(&option, text, wrong()))?;
-        size[count] = number;
-        count += 1;
+            .map_err(|_| at(&option, text, wrong()))?;
     }
     geometry_limit(what, size).map_or(Ok(size), |problem| Err(at(&option, text, problem)))
 }

@@ -82,7 +82,7 @@ fn draw(generator: &mut SplitMix64, ty: ScalarType, min: Scalar, max: Scalar) ->
     let (low, high) = (ty.to_f64(min.bits()), ty.to_f64(max.bits()));
     let part = generator.unit();
     // Two products instead of a difference, which could overflow between the extremes of f64.
-    ty.from_f64((low * (1.0 - part) + high * part).clamp(low, high))
+    ty.nearest_bits((low * (1.0 - part) + high * part).clamp(low, high))
 }
 
 #[cfg(test)]

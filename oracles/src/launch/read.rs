@@ -6,17 +6,14 @@
 use std::ops::Range;
 use std::path::Path;
 
-use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::stock::{Resolve, Stock, decode_hex, files_in, read_file, same_length};
+use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
+use super::stock::{Resolve, Stock, files_in, read_file, same_length};
 use super::{
     Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
     MAX_PARAMETER_BYTES, MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
 };
-
-/// A node of the tree with its place.
-type Value<'t> = Spanned<DeValue<'t>>;
 
 /// Why a buffer file could not be had.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,10 +55,6 @@ const ALIAS_KEYS: &[&str] = &["arg", "offset"];
 const CONTENT_KEYS: [&str; 9] = [
     "value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null",
 ];
-const EXPECT_KEYS: [&str; 3] = ["expect", "expect_hex", "expect_data"];
-
-/// A problem and the bytes of the text that it concerns.
-type Placed<T> = Result<T, (Problem, Range<usize>)>;
 
 pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
     let name = path.display().to_string();
@@ -362,41 +355,6 @@ fn scalar(key: &'static str, ty: ScalarType, value: &Value<'_>) -> Placed<Scalar
     Scalar::parse(ty, &text).map_err(|problem| (problem, value.span()))
 }
 
-fn unsigned(key: &'static str, value: &Value<'_>, wanted: &'static str) -> Placed<u64> {
-    let number = value
-        .get_ref()
-        .as_integer()
-        .ok_or_else(|| wrong_type(key, wanted, value))?;
-    u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
-        let limit = "it must lie between 0 and 18446744073709551615".to_owned();
-        (
-            Problem::Limit {
-                what: format!("`{key}`"),
-                value: number.to_string(),
-                limit,
-            },
-            value.span(),
-        )
-    })
-}
-
-fn wrong_type(
-    key: &'static str,
-    wanted: &'static str,
-    value: &Value<'_>,
-) -> (Problem, Range<usize>) {
-    let found = format!("{} {}", article(value), value.get_ref().type_str());
-    (Problem::WrongType { key, wanted, found }, value.span())
-}
-
-fn article(value: &Value<'_>) -> &'static str {
-    if value.get_ref().type_str().starts_with(['a', 'i']) {
-        "an"
-    } else {
-        "a"
-    }
-}
-
 /// Invariant: what is passed by value is bounded by the parameter space, so a file cannot make a kernel call huge.
 fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> {
     let mut total = 0;
@@ -440,180 +398,4 @@ pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
         }
     }
     Ok(())
-}
-
-/// A table whose keys are taken one by one.
-struct Fields<'t> {
-    table: &'t DeTable<'t>,
-    span: Range<usize>,
-    name: &'static str,
-}
-
-impl<'t> Fields<'t> {
-    fn of(value: &'t Value<'t>, key: &'static str, name: &'static str) -> Placed<Self> {
-        let table = value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| wrong_type(key, "a table", value))?;
-        Ok(Self {
-            table,
-            span: value.span(),
-            name,
-        })
-    }
-
-    fn get(&self, key: &str) -> Option<&'t Value<'t>> {
-        self.table
-            .iter()
-            .find(|(name, _)| name.get_ref() == key)
-            .map(|(_, value)| value)
-    }
-
-    fn required(&self, key: &'static str) -> Placed<&'t Value<'t>> {
-        self.get(key).ok_or_else(|| {
-            (
-                Problem::MissingKey {
-                    key,
-                    table: self.name,
-                },
-                self.span.clone(),
-            )
-        })
-    }
-
-    fn check_keys(&self, known: &'static [&'static str]) -> Placed<()> {
-        let unknown = self
-            .table
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()));
-        // In the order of the text, not of the map.
-        let Some(key) = unknown.min_by_key(|key| key.span().start) else {
-            return Ok(());
-        };
-        let (shown, table) = (key.get_ref().chars().take(80).collect(), self.name);
-        Err((
-            Problem::UnknownKey {
-                nearest: nearest(key.get_ref(), known),
-                key: shown,
-                table,
-                known,
-            },
-            key.span(),
-        ))
-    }
-
-    /// The one of these keys that is there, if any; two are an error at the second.
-    fn one_of(&self, keys: &[&'static str]) -> Placed<Option<&'static str>> {
-        let mut present = keys.iter().copied().filter(|key| self.get(key).is_some());
-        let (first, second) = (present.next(), present.next());
-        match (first, second) {
-            (Some(first), Some(second)) => Err((
-                Problem::Exclusive { first, second },
-                self.required(second)?.span(),
-            )),
-            _ => Ok(first),
-        }
-    }
-
-    /// Refuses keys that the kind of argument has no use for, rather than ignoring what somebody meant.
-    fn check_company(&self, content: &'static str) -> Placed<()> {
-        let is_buffer = !matches!(content, "value" | "bytes" | "alias" | "null");
-        let misplaced = |key: &str| match key {
-            "type" => !is_buffer && content != "value",
-            key => !is_buffer && EXPECT_KEYS.contains(&key),
-        };
-        match self.table.keys().find(|key| misplaced(key.get_ref())) {
-            Some(key) => Err((
-                Problem::KeyNotHere {
-                    key: key.get_ref().to_string(),
-                    source_key: content,
-                },
-                key.span(),
-            )),
-            None => Ok(()),
-        }
-    }
-
-    fn text(&self, key: &'static str) -> Placed<Option<(&'t str, Range<usize>)>> {
-        let Some(value) = self.get(key) else {
-            return Ok(None);
-        };
-        let text = value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| wrong_type(key, "a string", value))?;
-        Ok(Some((text, value.span())))
-    }
-
-    fn hex(&self, key: &'static str) -> Placed<Vec<u8>> {
-        let value = self.required(key)?;
-        let text = value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| wrong_type(key, "a string of hexadecimal bytes", value))?;
-        decode_hex(text).map_err(|problem| (problem, value.span()))
-    }
-
-    fn flag(&self, key: &'static str) -> Placed<Option<bool>> {
-        let Some(value) = self.get(key) else {
-            return Ok(None);
-        };
-        value
-            .get_ref()
-            .as_bool()
-            .map(Some)
-            .ok_or_else(|| wrong_type(key, "true or false", value))
-    }
-
-    fn limited(&self, key: &'static str, limit: u64) -> Placed<Option<u64>> {
-        let Some(value) = self.get(key) else {
-            return Ok(None);
-        };
-        let number = unsigned(key, value, "an integer")?;
-        if number <= limit {
-            return Ok(Some(number));
-        }
-        let problem = Problem::Limit {
-            what: format!("`{key}`"),
-            value: number.to_string(),
-            limit: format!("the limit is {limit}"),
-        };
-        Err((problem, value.span()))
-    }
-
-    fn element_type(&self) -> Placed<Option<ScalarType>> {
-        let Some((text, span)) = self.text("type")? else {
-            return Ok(None);
-        };
-        let unknown = || (Problem::UnknownType(text.chars().take(80).collect()), span);
-        ScalarType::from_name(text).map(Some).ok_or_else(unknown)
-    }
-
-    fn required_type(&self) -> Placed<ScalarType> {
-        self.element_type()?.ok_or_else(|| {
-            (
-                Problem::MissingKey {
-                    key: "type",
-                    table: self.name,
-                },
-                self.span.clone(),
-            )
-        })
-    }
-}
-
-/// The known key that is a spelling error away: at most a third of its letters differ, or one starts the other.
-fn nearest(key: &str, known: &[&'static str]) -> Option<&'static str> {
-    if key.len() > 40 {
-        return None;
-    }
-    let distance = |name: &&str| strsim::damerau_levenshtein(key, name);
-    let closest = known.iter().copied().min_by_key(distance)?;
-    let near = distance(&closest) * 3 <= closest.len().max(3);
-    near.then_some(closest).or_else(|| {
-        known
-            .iter()
-            .copied()
-            .find(|name| key.len() > 2 && name.starts_with(key))
-    })
 }

@@ -88,7 +88,7 @@ impl ScalarType {
     }
 
     /// The bits of `value` rounded to this float type, or of its integer part clamped to an integer type.
-    pub(super) fn from_f64(self, value: f64) -> u64 {
+    pub(super) fn nearest_bits(self, value: f64) -> u64 {
         match self {
             Self::F16 => u64::from(f16::from_f64(value).to_bits()),
             Self::Bf16 => u64::from(bf16::from_f64(value).to_bits()),
@@ -216,7 +216,7 @@ fn parse_float(ty: ScalarType, text: &str) -> Option<u64> {
     // go through f64, whose second rounding can only matter beyond 17 significant digits.
     let bits = match ty {
         ScalarType::F32 => u64::from(text.parse::<f32>().ok()?.to_bits()),
-        _ => ty.from_f64(text.parse().ok()?),
+        _ => ty.nearest_bits(text.parse().ok()?),
     };
     (named || ty.to_f64(bits).is_finite()).then_some(bits)
 }

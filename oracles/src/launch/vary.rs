@@ -210,20 +210,20 @@ pub(super) fn draw_float(generator: &mut SplitMix64, ty: ScalarType) -> u64 {
     let sign = if generator.below(2) == 0 { 1.0 } else { -1.0 };
     match generator.below(16) {
         0 => corner(generator, ty),
-        1..=3 => ty.from_f64(sign * generator.below(17) as f64),
+        1..=3 => ty.nearest_bits(sign * generator.below(17) as f64),
         4..=6 => {
             let exponent = generator.below(33) as i32 - 16;
-            ty.from_f64(sign * (1.0 + generator.unit()) * f64::from(exponent).exp2())
+            ty.nearest_bits(sign * (1.0 + generator.unit()) * f64::from(exponent).exp2())
         }
-        _ => ty.from_f64(sign * 4.0 * generator.unit()),
+        _ => ty.nearest_bits(sign * 4.0 * generator.unit()),
     }
 }
 
 /// A corner of a float type: with either sign zero, one, infinity, the smallest and the largest subnormal, the smallest
 /// and the largest normal number, the neighbour of one, and NaN.
 fn corner(generator: &mut SplitMix64, ty: ScalarType) -> u64 {
-    let infinity = ty.from_f64(f64::INFINITY);
-    let one = ty.from_f64(1.0);
+    let infinity = ty.nearest_bits(f64::INFINITY);
+    let one = ty.nearest_bits(1.0);
     // The lowest bit of the exponent field is the smallest normal number.
     let smallest_normal = infinity & infinity.wrapping_neg();
     let quiet_nan = infinity | (smallest_normal >> 1);
@@ -357,7 +357,7 @@ mod tests {
             ScalarType::F32,
             ScalarType::F64,
         ] {
-            let ones = ty.from_f64(1.0).to_le_bytes()[..ty.bytes()].repeat(4000);
+            let ones = ty.nearest_bits(1.0).to_le_bytes()[..ty.bytes()].repeat(4000);
             let drawn = varied(ones, Some(ty), 11);
             let values: Vec<f64> = elements(&drawn, ty).map(|bits| ty.to_f64(bits)).collect();
             let count = |test: fn(&f64) -> bool| values.iter().filter(|value| test(value)).count();
