@@ -92,6 +92,14 @@ pub enum Problem {
         /// The type's name.
         ty: &'static str,
     },
+    /// Bounds between which no value lies.
+    #[error("no value lies between min {min} and max {max}")]
+    EmptyRange {
+        /// The lower bound.
+        min: String,
+        /// The upper bound.
+        max: String,
+    },
     /// A text that is not pairs of hexadecimal digits.
     #[error("not hexadecimal bytes")]
     BadHex,
@@ -141,6 +149,7 @@ impl Problem {
     /// What to do about it.
     fn advice(&self) -> Option<String> {
         Some(match self {
+            Self::Toml(_) => "write `key = value` lines and one [[arg]] table per parameter".to_owned(),
             Self::UnknownKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::UnknownKey { key, .. } if key == "tolerance" => {
                 "buffers are compared byte for byte; there is no tolerance".to_owned()
@@ -161,9 +170,10 @@ impl Problem {
                 "write a decimal number, inf, nan, or the bit pattern in hexadecimal (0x…)".to_owned()
             }
             Self::BadValue { .. } => "write a decimal, 0x…, 0o… or 0b… integer in the type's range".to_owned(),
+            Self::EmptyRange { .. } => "both bounds are inclusive and finite, min not above max".to_owned(),
             Self::BadHex => "write two hexadecimal digits a byte; spaces and `_` may stand between bytes".to_owned(),
             Self::ExpectLength { .. } => "an expectation covers the whole buffer".to_owned(),
-            Self::Read { .. } => "buffer paths are relative to the launch file".to_owned(),
+            Self::Read { .. } => "buffer paths are relative to the launch file, on the command line to the working folder".to_owned(),
             Self::AliasTarget(_) => "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned(),
             Self::BadPiece(_) => super::pieces::HELP.to_owned(),
             _ => return None,

@@ -287,9 +287,9 @@ fn random_content(
     let (low, high) = (scalar("min", ty, min)?, scalar("max", ty, max)?);
     if !ordered(low, high) {
         return Err((
-            Problem::BadValue {
-                value: high.to_string(),
-                ty: "min to max, which is empty",
+            Problem::EmptyRange {
+                min: low.to_string(),
+                max: high.to_string(),
             },
             max.span(),
         ));

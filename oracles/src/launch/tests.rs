@@ -139,11 +139,11 @@ fn random_elements_respect_their_bounds() {
     );
     assert!(
         message("type = 'u32'\nrandom = { seed = 1, bytes = 4, min = 2, max = 1 }")
-            .contains("which is empty")
+            .contains("no value lies")
     );
     assert!(
         message("type = 'f32'\nrandom = { seed = 1, bytes = 4, min = nan, max = 1 }")
-            .contains("which is empty")
+            .contains("no value lies")
     );
     assert!(
         message("random = { seed = 1, bytes = 4, min = 2, max = 3 }")
