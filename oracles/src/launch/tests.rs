@@ -24,7 +24,9 @@ fn only_arg(lines: &str) -> ArgValue {
 
 /// Message, line, column and help of the error of `text`.
 fn complaint(text: &str) -> (String, usize, usize, String) {
-    let error = parse(text).expect_err(text);
+    let error = parse(text)
+        .err()
+        .unwrap_or_else(|| panic!("accepted: {text}"));
     let (name, line, column) = error.location().expect("errors of a text have a place");
     assert_eq!(name, "t.launch.toml");
     let help = error.help().map_or(String::new(), |help| help.to_string());
