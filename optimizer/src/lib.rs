@@ -1,1 +1,3 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
+
+pub mod ptx;
