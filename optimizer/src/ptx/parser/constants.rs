@@ -1,7 +1,9 @@
 //! Constant expressions, folded while they are read (PTX ISA 4.5.5 to 4.5.7).
 //!
-//! Integers are 64 bits wide, signed or unsigned, and wrap; mixed operands become unsigned. Shifts by 64 or more give
-//! what shifting one bit at a time gives. Exact single-precision bits (`0f...`) take part in no operation.
+//! Integers are 64 bits wide, signed or unsigned, and wrap; mixed operands become unsigned. Exact single-precision bits
+//! (`0f...`) take part in no operation. Where the manual is silent or ptxas differs from it, this does as ptxas 13.0.88
+//! does: `%` divides as unsigned and gives an unsigned result, shift amounts count modulo 64, `&`, `|` and `^` of signed operands are signed, and `?:`
+//! gives the chosen operand as it is.
 
 use super::super::ast::{Constant, Span};
 use super::super::lexer::TokenKind;
@@ -60,7 +62,6 @@ impl Parser<'_> {
             "a conditional expression is `condition ? a : b`",
         )?;
         let no = self.nested(Self::constant)?;
-        let (yes, no) = unify(yes, no);
         Ok(if bits != 0 { yes } else { no })
     }
 
@@ -177,7 +178,9 @@ impl Parser<'_> {
             TokenKind::Word if text == "WARP_SZ" => Constant::Signed(32),
             TokenKind::BadNumber => return Err(self.bad_number(span)),
             _ => {
-                return Err(self.unexpected("a constant", "write a number or a constant expression"));
+                return Err(
+                    self.unexpected("a constant", "write a number or a constant expression")
+                );
             }
         };
         self.bump();
@@ -332,7 +335,6 @@ fn fold_integer(operator: TokenKind, left: Constant, right: Constant) -> Constan
         Star => number(a.wrapping_mul(b)),
         Slash if signed => Constant::Signed((a as i64).wrapping_div(b as i64)),
         Slash => Constant::Unsigned(a / b),
-        Percent if signed => Constant::Signed((a as i64).wrapping_rem(b as i64)),
         Percent => Constant::Unsigned(a % b),
         ShiftLeft | ShiftRight => shift(operator, left, b),
         Less => truth(less(a, b)),
@@ -341,9 +343,9 @@ fn fold_integer(operator: TokenKind, left: Constant, right: Constant) -> Constan
         GreaterEqual => truth(!less(a, b)),
         EqualEqual => truth(a == b),
         NotEqual => truth(a != b),
-        And => Constant::Unsigned(a & b),
-        Or => Constant::Unsigned(a | b),
-        Caret => Constant::Unsigned(a ^ b),
+        And => number(a & b),
+        Or => number(a | b),
+        Caret => number(a ^ b),
         AndAnd => truth(a != 0 && b != 0),
         _ => truth(a != 0 || b != 0),
     }
@@ -351,18 +353,12 @@ fn fold_integer(operator: TokenKind, left: Constant, right: Constant) -> Constan
 
 /// Shifts keep the type of their first operand; right shifts of signed values copy the sign.
 fn shift(operator: TokenKind, value: Constant, amount: u64) -> Constant {
-    let amount = u32::try_from(amount).unwrap_or(u32::MAX);
+    let amount = (amount % 64) as u32;
     match (value, operator) {
-        (Constant::Signed(value), TokenKind::ShiftLeft) => {
-            Constant::Signed(value.checked_shl(amount).unwrap_or(0))
-        }
-        (Constant::Signed(value), _) => Constant::Signed(value >> amount.min(63)),
-        (Constant::Unsigned(value), TokenKind::ShiftLeft) => {
-            Constant::Unsigned(value.checked_shl(amount).unwrap_or(0))
-        }
-        (Constant::Unsigned(value), _) => {
-            Constant::Unsigned(value.checked_shr(amount).unwrap_or(0))
-        }
+        (Constant::Signed(value), TokenKind::ShiftLeft) => Constant::Signed(value << amount),
+        (Constant::Signed(value), _) => Constant::Signed(value >> amount),
+        (Constant::Unsigned(value), TokenKind::ShiftLeft) => Constant::Unsigned(value << amount),
+        (Constant::Unsigned(value), _) => Constant::Unsigned(value >> amount),
         (floating, _) => floating,
     }
 }

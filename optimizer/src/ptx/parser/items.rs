@@ -28,11 +28,28 @@ impl<'s> Parser<'s> {
         module
     }
 
-    /// Goes on behind the `;` or the closed `{...}` that ends a faulty item.
+    /// Goes on behind the `;` or the closed `{...}` that ends the faulty item that began at token `start`.
     fn recover_item(&mut self, start: usize) {
-        self.recover(start);
-        if self.peek() == TokenKind::RightBrace {
+        let fault = self.position;
+        let mut open_braces = 0u32;
+        self.position = start;
+        loop {
+            let behind_fault = self.position >= fault;
+            match self.peek() {
+                TokenKind::End => return,
+                TokenKind::LeftBrace => open_braces += 1,
+                TokenKind::RightBrace => open_braces = open_braces.saturating_sub(1),
+                _ => {}
+            }
+            let kind = self.peek();
             self.bump();
+            if behind_fault
+                && open_braces == 0
+                && matches!(kind, TokenKind::Semicolon | TokenKind::RightBrace)
+            {
+                self.eat(TokenKind::Semicolon);
+                return;
+            }
         }
     }
 
@@ -64,12 +81,7 @@ impl<'s> Parser<'s> {
 
     fn item(&mut self, module: &mut Module<'s>, header: &mut Header) -> Parsed<()> {
         if self.peek() != TokenKind::Dotted {
-            let fault = self.unexpected(
-                "a directive, variable or function",
-                "declarations begin with a dot",
-            );
-            self.bump();
-            return Err(fault);
+            return self.stray_token();
         }
         match self.peek_text() {
             ".version" => self.version(header),
@@ -86,6 +98,17 @@ impl<'s> Parser<'s> {
             ".alias" => self.alias(module),
             _ => self.declaration(module),
         }
+    }
+
+    /// A stray brace or semicolon stands alone; behind anything else the whole item is wrong.
+    fn stray_token(&mut self) -> Parsed<()> {
+        let fault = self.unexpected(
+            "a directive, variable or function",
+            "declarations begin with a dot",
+        );
+        let alone = matches!(self.peek(), TokenKind::RightBrace | TokenKind::Semicolon);
+        self.bump();
+        if alone { Ok(()) } else { Err(fault) }
     }
 
     fn version(&mut self, header: &mut Header) -> Parsed<()> {

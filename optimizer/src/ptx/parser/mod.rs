@@ -164,11 +164,24 @@ impl<'s> Parser<'s> {
         })
     }
 
+    /// Takes the `;` that ends `what`. One that is missing at the end of a line is reported there and taken as written,
+    /// so that the next line is not lost.
     fn semicolon(&mut self, what: &str) -> Parsed<()> {
         if self.eat(TokenKind::Semicolon) {
             return Ok(());
         }
-        Err(self.unexpected(&format!("`;` after {what}"), "end it with `;`"))
+        let end = self.previous_span().end;
+        if !self.source[end as usize..self.span().start as usize].contains('\n') {
+            return Err(self.unexpected(&format!("`;` after {what}"), "end it with `;`"));
+        }
+        let label = "`;` is missing here";
+        self.fault(
+            Span { start: end, end },
+            format!("expected `;` after {what}"),
+            label,
+            "end it with `;`",
+        );
+        Ok(())
     }
 
     /// Records that something else was expected here.

@@ -10,7 +10,10 @@ use super::{Parsed, Parser};
 impl<'s> Parser<'s> {
     /// The operands up to the `;`, which is left to the caller.
     pub(super) fn instruction_operands(&mut self, opcode: Name<'s>) -> Parsed<List<Operand<'s>>> {
-        if self.peek() == TokenKind::Semicolon {
+        if matches!(
+            self.peek(),
+            TokenKind::Semicolon | TokenKind::RightBrace | TokenKind::End
+        ) {
             return Ok(List::default());
         }
         // In the operands of a call parentheses hold arguments; elsewhere they belong to constant expressions.
@@ -79,7 +82,7 @@ impl<'s> Parser<'s> {
 
     fn single_operand(&mut self) -> Parsed<Operand<'s>> {
         let start = self.span();
-        let before_name = self.peek_second() == TokenKind::Word;
+        let before_name = self.before_name();
         let kind = match self.peek() {
             TokenKind::LeftBrace => self.vector()?,
             TokenKind::LeftBracket => self.address()?,
@@ -121,20 +124,22 @@ impl<'s> Parser<'s> {
         Ok(OperandKind::Not(name.text))
     }
 
-    fn negated_register(&mut self) -> Parsed<OperandKind<'s>> {
-        let minus = self.span();
-        self.bump();
-        if self.peek_text() == "WARP_SZ" {
-            self.position -= 1;
-            return Ok(OperandKind::Constant(self.constant()?));
+    /// Whether a sign at the cursor applies to a name rather than to a constant.
+    fn before_name(&self) -> bool {
+        match self.tokens.get(self.position + 1) {
+            Some(token) => token.kind == TokenKind::Word && self.text(token.span) != "WARP_SZ",
+            None => false,
         }
+    }
+
+    fn negated_register(&mut self) -> Parsed<OperandKind<'s>> {
+        self.bump();
         let start = self.span();
         let kind = self.named_operand()?;
         let operand = Operand {
             span: start.to(self.previous_span()),
             kind,
         };
-        debug_assert!(minus.start < operand.span.start);
         Ok(OperandKind::Negate(
             self.body.add_operands([operand].into_iter()),
         ))
