@@ -28,10 +28,7 @@ impl Span {
 
     /// From the start of this span to the end of `last`.
     pub fn to(self, last: Span) -> Span {
-        Span {
-            start: self.start,
-            end: last.end.max(self.start),
-        }
+        Span { start: self.start, end: last.end.max(self.start) }
     }
 }
 
@@ -201,27 +198,17 @@ impl Variable<'_> {
     ///
     /// The parser has made sure that the product of the written dimensions fits 63 bits.
     pub fn bytes(&self) -> u64 {
-        let elements =
-            self.dimensions
-                .iter()
-                .map(|dimension| match (dimension, &self.initializer) {
-                    (Some(length), _) => *length,
-                    (
-                        None,
-                        Some(Initializer {
-                            kind: InitializerKind::List(list),
-                            ..
-                        }),
-                    ) => list.len() as u64,
-                    (None, _) => 0,
-                });
+        let elements = self.dimensions.iter().map(|dimension| match (dimension, &self.initializer) {
+            (Some(length), _) => *length,
+            (None, Some(Initializer { kind: InitializerKind::List(list), .. })) => list.len() as u64,
+            (None, _) => 0,
+        });
         elements.fold(self.element_bytes(), u64::saturating_mul)
     }
 
     /// The alignment in bytes: the written one, or the natural one of the element.
     pub fn alignment(&self) -> u64 {
-        self.align
-            .map_or_else(|| self.element_bytes().max(1), u64::from)
+        self.align.map_or_else(|| self.element_bytes().max(1), u64::from)
     }
 }
 
@@ -383,11 +370,7 @@ impl<T> List<T> {
 
 impl<T> Default for List<T> {
     fn default() -> Self {
-        List {
-            start: 0,
-            length: 0,
-            of: PhantomData,
-        }
+        List { start: 0, length: 0, of: PhantomData }
     }
 }
 
@@ -409,11 +392,7 @@ impl<T> PartialEq for List<T> {
 fn append<T>(pool: &mut Vec<T>, items: impl Iterator<Item = T>) -> List<T> {
     let start = pool.len();
     pool.extend(items);
-    List {
-        start: start as u32,
-        length: (pool.len() - start) as u32,
-        of: PhantomData,
-    }
+    List { start: start as u32, length: (pool.len() - start) as u32, of: PhantomData }
 }
 
 /// The statements of a function, and the pools that they refer to.
@@ -428,10 +407,7 @@ pub struct Body<'s> {
 }
 
 impl<'s> Body<'s> {
-    pub(super) fn add_operands(
-        &mut self,
-        items: impl Iterator<Item = Operand<'s>>,
-    ) -> List<Operand<'s>> {
+    pub(super) fn add_operands(&mut self, items: impl Iterator<Item = Operand<'s>>) -> List<Operand<'s>> {
         append(&mut self.operands, items)
     }
 
@@ -526,9 +502,7 @@ impl Instruction<'_> {
     /// The opcode with all its modifiers, as one place.
     pub fn mnemonic_span(&self, body: &Body<'_>) -> Span {
         let last = body.modifiers[self.modifiers.range()].last();
-        last.map_or(self.opcode.span, |modifier| {
-            self.opcode.span.to(modifier.span)
-        })
+        last.map_or(self.opcode.span, |modifier| self.opcode.span.to(modifier.span))
     }
 }
 

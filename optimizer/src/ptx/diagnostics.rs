@@ -30,18 +30,8 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A fault at `span`.
-    pub fn new(
-        span: Span,
-        message: impl Into<String>,
-        label: impl Into<String>,
-        help: impl Into<String>,
-    ) -> Self {
-        Diagnostic {
-            message: message.into(),
-            span: span.range().into(),
-            label: label.into(),
-            help: help.into(),
-        }
+    pub fn new(span: Span, message: impl Into<String>, label: impl Into<String>, help: impl Into<String>) -> Self {
+        Diagnostic { message: message.into(), span: span.range().into(), label: label.into(), help: help.into() }
     }
 
     /// Line and column of the fault in `source`, both counted from one, the column in characters.
@@ -74,15 +64,8 @@ pub struct PtxError {
 
 impl PtxError {
     /// The faults `diagnostics` of the text `source` of the file `name`.
-    pub fn new(
-        name: impl AsRef<str>,
-        source: impl Into<String>,
-        diagnostics: Vec<Diagnostic>,
-    ) -> Self {
-        PtxError {
-            source_code: NamedSource::new(name, source.into()),
-            related: diagnostics,
-        }
+    pub fn new(name: impl AsRef<str>, source: impl Into<String>, diagnostics: Vec<Diagnostic>) -> Self {
+        PtxError { source_code: NamedSource::new(name, source.into()), related: diagnostics }
     }
 }
 
@@ -102,13 +85,7 @@ pub(super) struct Diagnostics {
 
 impl Diagnostics {
     /// Adds a fault unless the list is full.
-    pub(super) fn report(
-        &mut self,
-        span: Span,
-        message: String,
-        label: impl Into<String>,
-        help: impl Into<String>,
-    ) {
+    pub(super) fn report(&mut self, span: Span, message: String, label: impl Into<String>, help: impl Into<String>) {
         if !self.is_full() {
             self.found.push(Diagnostic::new(span, message, label, help));
         }
@@ -146,10 +123,7 @@ mod tests {
         let fault = Diagnostic::new(Span { start: 0, end: 1 }, "m", "l", "h");
         let error = PtxError::new("k.ptx", "a", vec![fault.clone()]);
         assert_eq!(error.to_string(), "one error in k.ptx");
-        assert_eq!(
-            PtxError::new("k.ptx", "a", vec![fault.clone(), fault]).to_string(),
-            "2 errors in k.ptx"
-        );
+        assert_eq!(PtxError::new("k.ptx", "a", vec![fault.clone(), fault]).to_string(), "2 errors in k.ptx");
     }
 
     #[test]

@@ -13,8 +13,7 @@ use super::diagnostics::Diagnostics;
 /// What a token is; the text stands at its span.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\x0B\x0C]+")]
-#[logos(skip(r"//[^\n]*", allow_greedy = true))]
-#[logos(skip(r"@@[^\n]*", allow_greedy = true))]
+#[logos(skip(r"(//|@@)[^\n]*", allow_greedy = true))]
 #[logos(error = LexicalError)]
 pub enum TokenKind {
     /// An identifier: opcode, register, symbol or label.
@@ -25,10 +24,7 @@ pub enum TokenKind {
     #[regex(r"\.[a-zA-Z0-9_$]+(::[a-zA-Z0-9_$]+)*", priority = 5)]
     Dotted,
     /// An integer literal in any of the four bases.
-    #[regex(
-        r"[1-9][0-9]*U?|0[0-7]*U?|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?",
-        priority = 12
-    )]
+    #[regex(r"[1-9][0-9]*U?|0[0-7]*U?|0[xX][0-9a-fA-F]+U?|0[bB][01]+U?", priority = 12)]
     Integer,
     /// `0f` and eight hexadecimal digits: the bits of an `.f32`.
     #[regex(r"0[fF][0-9a-fA-F]{8}", priority = 20)]
@@ -37,10 +33,7 @@ pub enum TokenKind {
     #[regex(r"0[dD][0-9a-fA-F]{16}", priority = 20)]
     DoubleBits,
     /// A decimal floating-point literal.
-    #[regex(
-        r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+([eE][+-]?[0-9]+)?",
-        priority = 12
-    )]
+    #[regex(r"[0-9]+\.[0-9]*([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+|\.[0-9]+([eE][+-]?[0-9]+)?", priority = 12)]
     Decimal,
     /// Something that begins like a number and is none.
     #[regex(r"[0-9][a-zA-Z0-9_$]*", priority = 2)]
@@ -196,30 +189,21 @@ pub(super) fn tokenize(source: &str, diagnostics: &mut Diagnostics) -> Vec<Token
     let mut lexer = TokenKind::lexer(source);
     while let Some(token) = lexer.next() {
         let range = lexer.span();
-        let span = Span {
-            start: range.start as u32,
-            end: range.end as u32,
-        };
+        let span = Span { start: range.start as u32, end: range.end as u32 };
         match token {
             Ok(kind) => tokens.push(Token { kind, span }),
             Err(error) => report(error, span, lexer.slice(), diagnostics),
         }
     }
     let end = source.len() as u32;
-    tokens.push(Token {
-        kind: TokenKind::End,
-        span: Span { start: end, end },
-    });
+    tokens.push(Token { kind: TokenKind::End, span: Span { start: end, end } });
     tokens
 }
 
 fn report(error: LexicalError, span: Span, text: &str, diagnostics: &mut Diagnostics) {
     match error {
         LexicalError::OpenComment => diagnostics.report(
-            Span {
-                end: span.start + 2,
-                ..span
-            },
+            Span { end: span.start + 2, ..span },
             "this comment never ends".to_owned(),
             "opened here",
             "close it with `*/`",
@@ -255,26 +239,13 @@ mod tests {
 
     fn texts(source: &str) -> Vec<&str> {
         let tokens = tokenize(source, &mut Diagnostics::default());
-        tokens
-            .iter()
-            .map(|token| &source[token.span.range()])
-            .collect()
+        tokens.iter().map(|token| &source[token.span.range()]).collect()
     }
 
     #[test]
     fn modifiers_keep_colons_and_leading_digits() {
         let source = "cp.async.2d.shared::cta.L2::128B.b64x2 %tid.x";
-        let expected = [
-            "cp",
-            ".async",
-            ".2d",
-            ".shared::cta",
-            ".L2::128B",
-            ".b64x2",
-            "%tid",
-            ".x",
-            "",
-        ];
+        let expected = ["cp", ".async", ".2d", ".shared::cta", ".L2::128B", ".b64x2", "%tid", ".x", ""];
         assert_eq!(texts(source), expected);
     }
 
@@ -283,19 +254,14 @@ mod tests {
         use TokenKind::*;
         let source = "0 17 017 0x1FU 0b101 0f3F800000 0d3FF0000000000000 1.5 1e5 .5 2.";
         let mut expected = vec![Integer; 5];
-        expected.extend([
-            SingleBits, DoubleBits, Decimal, Decimal, Decimal, Decimal, End,
-        ]);
+        expected.extend([SingleBits, DoubleBits, Decimal, Decimal, Decimal, Decimal, End]);
         assert_eq!(kinds(source), expected);
     }
 
     #[test]
     fn malformed_numbers_are_one_token() {
         use TokenKind::*;
-        assert_eq!(
-            kinds("08 5u 0f3F8 12ab 0b12"),
-            [BadNumber, BadNumber, BadNumber, BadNumber, BadNumber, End]
-        );
+        assert_eq!(kinds("08 5u 0f3F8 12ab 0b12"), [BadNumber, BadNumber, BadNumber, BadNumber, BadNumber, End]);
     }
 
     #[test]
@@ -303,18 +269,13 @@ mod tests {
         use TokenKind::*;
         assert_eq!(
             kinds("_ %p1|_ 5 % 3 $L__BB0_1: _Z1f"),
-            [
-                Sink, Word, Or, Sink, Integer, Percent, Integer, Word, Colon, Word, End
-            ]
+            [Sink, Word, Or, Sink, Integer, Percent, Integer, Word, Colon, Word, End]
         );
     }
 
     #[test]
     fn comments_and_dwarf_lines_vanish() {
-        assert_eq!(
-            texts("a // begin inline asm\n/* b ** / */ c\n@@DWARF .byte 1\nd"),
-            ["a", "c", "d", ""]
-        );
+        assert_eq!(texts("a // begin inline asm\n/* b ** / */ c\n@@DWARF .byte 1\nd"), ["a", "c", "d", ""]);
     }
 
     #[test]
@@ -322,18 +283,10 @@ mod tests {
         let mut diagnostics = Diagnostics::default();
         let tokens = tokenize("a # b \"x\n c /* d", &mut diagnostics);
         assert_eq!(tokens.len(), 4, "a, b, c and the end");
-        let messages: Vec<_> = diagnostics
-            .into_vec()
-            .into_iter()
-            .map(|fault| fault.message)
-            .collect();
+        let messages: Vec<_> = diagnostics.into_vec().into_iter().map(|fault| fault.message).collect();
         assert_eq!(
             messages,
-            [
-                "`#` is not part of PTX",
-                "this string does not end on its line",
-                "this comment never ends"
-            ]
+            ["`#` is not part of PTX", "this string does not end on its line", "this comment never ends"]
         );
     }
 }

@@ -27,19 +27,11 @@ pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
 ///
 /// The place of the first byte that is not UTF-8, as a place in the lossy decoding of the same bytes.
 pub fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
-    let length = bytes
-        .iter()
-        .rposition(|&byte| byte != 0)
-        .map_or(0, |last| last + 1);
+    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     str::from_utf8(&bytes[..length]).map_err(|error| {
         let start = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
         let span = ast::Span { start, end: start };
-        Diagnostic::new(
-            span,
-            "the file is not UTF-8 text",
-            "first bad byte",
-            "give PTX text, not a cubin or fatbin",
-        )
+        Diagnostic::new(span, "the file is not UTF-8 text", "first bad byte", "give PTX text, not a cubin or fatbin")
     })
 }
 

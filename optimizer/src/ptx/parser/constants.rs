@@ -32,8 +32,7 @@ impl Parser<'_> {
     pub(super) fn at_constant(&self) -> bool {
         use TokenKind::*;
         match self.peek() {
-            Integer | SingleBits | DoubleBits | Decimal | BadNumber | Minus | Plus | Tilde
-            | Bang | LeftParen => true,
+            Integer | SingleBits | DoubleBits | Decimal | BadNumber | Minus | Plus | Tilde | Bang | LeftParen => true,
             Word => self.peek_text() == "WARP_SZ",
             _ => false,
         }
@@ -48,19 +47,10 @@ impl Parser<'_> {
         }
         let Some(bits) = condition.integer_bits() else {
             let help = "compare it with a number";
-            return Err(self.fault(
-                start,
-                "the condition of `?:` must be an integer",
-                "not an integer",
-                help,
-            ));
+            return Err(self.fault(start, "the condition of `?:` must be an integer", "not an integer", help));
         };
         let yes = self.nested(Self::constant)?;
-        self.expect(
-            TokenKind::Colon,
-            "`:`",
-            "a conditional expression is `condition ? a : b`",
-        )?;
+        self.expect(TokenKind::Colon, "`:`", "a conditional expression is `condition ? a : b`")?;
         let no = self.nested(Self::constant)?;
         Ok(if bits != 0 { yes } else { no })
     }
@@ -75,12 +65,7 @@ impl Parser<'_> {
         let span = start.to(self.previous_span());
         match value.integer_bits() {
             Some(bits) => Ok(bits),
-            None => Err(self.fault(
-                span,
-                format!("{what} must be an integer"),
-                "not an integer",
-                "write an integer",
-            )),
+            None => Err(self.fault(span, format!("{what} must be an integer"), "not an integer", "write an integer")),
         }
     }
 
@@ -131,10 +116,7 @@ impl Parser<'_> {
             ".s64" => true,
             ".u64" => false,
             _ => {
-                return Err(self.unexpected(
-                    "`.s64` or `.u64`",
-                    "constants can be cast to these two types only",
-                ));
+                return Err(self.unexpected("`.s64` or `.u64`", "constants can be cast to these two types only"));
             }
         };
         self.bump();
@@ -144,12 +126,7 @@ impl Parser<'_> {
         match value.integer_bits() {
             Some(bits) if signed => Ok(Constant::Signed(bits as i64)),
             Some(bits) => Ok(Constant::Unsigned(bits)),
-            None => Err(self.fault(
-                span,
-                "only integers can be cast",
-                "not an integer",
-                "remove the cast",
-            )),
+            None => Err(self.fault(span, "only integers can be cast", "not an integer", "remove the cast")),
         }
     }
 
@@ -160,27 +137,16 @@ impl Parser<'_> {
             TokenKind::Integer => {
                 let value = self.integer_literal(span)?;
                 let unsigned = text.ends_with('U');
-                i64::try_from(value)
-                    .ok()
-                    .filter(|_| !unsigned)
-                    .map_or(Constant::Unsigned(value), Constant::Signed)
+                i64::try_from(value).ok().filter(|_| !unsigned).map_or(Constant::Unsigned(value), Constant::Signed)
             }
             // The lexer has counted the digits, so these three always hold a value.
-            TokenKind::SingleBits => {
-                Constant::Single(u32::from_str_radix(&text[2..], 16).unwrap_or_default())
-            }
-            TokenKind::DoubleBits => {
-                Constant::Double(u64::from_str_radix(&text[2..], 16).unwrap_or_default())
-            }
-            TokenKind::Decimal => {
-                Constant::Double(text.parse::<f64>().unwrap_or_default().to_bits())
-            }
+            TokenKind::SingleBits => Constant::Single(u32::from_str_radix(&text[2..], 16).unwrap_or_default()),
+            TokenKind::DoubleBits => Constant::Double(u64::from_str_radix(&text[2..], 16).unwrap_or_default()),
+            TokenKind::Decimal => Constant::Double(text.parse::<f64>().unwrap_or_default().to_bits()),
             TokenKind::Word if text == "WARP_SZ" => Constant::Signed(32),
             TokenKind::BadNumber => return Err(self.bad_number(span)),
             _ => {
-                return Err(
-                    self.unexpected("a constant", "write a number or a constant expression")
-                );
+                return Err(self.unexpected("a constant", "write a number or a constant expression"));
             }
         };
         self.bump();
@@ -192,16 +158,9 @@ impl Parser<'_> {
         let help = match text.as_bytes().get(1) {
             Some(b'f' | b'F') => "`0f` takes exactly eight hexadecimal digits",
             Some(b'd' | b'D') => "`0d` takes exactly sixteen hexadecimal digits",
-            _ => {
-                "write decimal, `0x` hexadecimal, `0b` binary or `0` octal digits, perhaps with `U` behind them"
-            }
+            _ => "write decimal, `0x` hexadecimal, `0b` binary or `0` octal digits, perhaps with `U` behind them",
         };
-        self.fault(
-            span,
-            format!("`{text}` is not a number"),
-            "malformed number",
-            help,
-        )
+        self.fault(span, format!("`{text}` is not a number"), "malformed number", help)
     }
 
     fn integer_literal(&mut self, span: Span) -> Parsed<u64> {
@@ -218,49 +177,28 @@ impl Parser<'_> {
         })
     }
 
-    fn apply_unary(
-        &mut self,
-        operator: TokenKind,
-        value: Constant,
-        span: Span,
-    ) -> Parsed<Constant> {
+    fn apply_unary(&mut self, operator: TokenKind, value: Constant, span: Span) -> Parsed<Constant> {
         use Constant::*;
         Ok(match (operator, value) {
             (TokenKind::Plus, Signed(_) | Unsigned(_) | Double(_)) => value,
             (TokenKind::Minus, Signed(value)) => Signed(value.wrapping_neg()),
             (TokenKind::Minus, Unsigned(value)) => Unsigned(value.wrapping_neg()),
             (TokenKind::Minus, Double(bits)) => Double((-f64::from_bits(bits)).to_bits()),
-            (TokenKind::Bang, Signed(_) | Unsigned(_)) => {
-                Signed(i64::from(value.integer_bits() == Some(0)))
-            }
+            (TokenKind::Bang, Signed(_) | Unsigned(_)) => Signed(i64::from(value.integer_bits() == Some(0))),
             (TokenKind::Tilde, Signed(value)) => Unsigned(!value as u64),
             (TokenKind::Tilde, Unsigned(value)) => Unsigned(!value),
             _ => return Err(self.wrong_operands(span)),
         })
     }
 
-    fn apply(
-        &mut self,
-        operator: TokenKind,
-        left: Constant,
-        right: Constant,
-        span: Span,
-    ) -> Parsed<Constant> {
+    fn apply(&mut self, operator: TokenKind, left: Constant, right: Constant, span: Span) -> Parsed<Constant> {
         use Constant::*;
-        if let (TokenKind::Slash | TokenKind::Percent, Signed(0) | Unsigned(0)) = (operator, right)
-        {
-            return Err(self.fault(
-                span,
-                "this constant divides by zero",
-                "division by zero",
-                "change the divisor",
-            ));
+        if let (TokenKind::Slash | TokenKind::Percent, Signed(0) | Unsigned(0)) = (operator, right) {
+            return Err(self.fault(span, "this constant divides by zero", "division by zero", "change the divisor"));
         }
         let folded = match unify(left, right) {
             (Double(a), Double(b)) => fold_double(operator, f64::from_bits(a), f64::from_bits(b)),
-            (Signed(_), Signed(_)) | (Unsigned(_), Unsigned(_)) => {
-                Some(fold_integer(operator, left, right))
-            }
+            (Signed(_), Signed(_)) | (Unsigned(_), Unsigned(_)) => Some(fold_integer(operator, left, right)),
             _ => None,
         };
         folded.ok_or_else(|| self.wrong_operands(span))
@@ -268,12 +206,7 @@ impl Parser<'_> {
 
     fn wrong_operands(&mut self, span: Span) -> super::Reported {
         let help = "integer operators take integers; `0f...` constants stand alone";
-        self.fault(
-            span,
-            "this operator does not apply to these constants",
-            "cannot be folded",
-            help,
-        )
+        self.fault(span, "this operator does not apply to these constants", "cannot be folded", help)
     }
 }
 
@@ -309,25 +242,14 @@ fn fold_double(operator: TokenKind, a: f64, b: f64) -> Option<Constant> {
 /// Folds an operator over two integers, whose signs may differ; the divisor is not zero.
 fn fold_integer(operator: TokenKind, left: Constant, right: Constant) -> Constant {
     use TokenKind::*;
-    let (a, b) = (
-        left.integer_bits().unwrap_or_default(),
-        right.integer_bits().unwrap_or_default(),
-    );
+    let (a, b) = (left.integer_bits().unwrap_or_default(), right.integer_bits().unwrap_or_default());
     let signed = matches!((left, right), (Constant::Signed(_), Constant::Signed(_)));
     let number = |bits: u64| {
-        if signed {
-            Constant::Signed(bits as i64)
-        } else {
-            Constant::Unsigned(bits)
-        }
+        if signed { Constant::Signed(bits as i64) } else { Constant::Unsigned(bits) }
     };
     let truth = |value: bool| Constant::Signed(i64::from(value));
     let less = |a: u64, b: u64| {
-        if signed {
-            (a as i64) < (b as i64)
-        } else {
-            a < b
-        }
+        if signed { (a as i64) < (b as i64) } else { a < b }
     };
     match operator {
         Plus => number(a.wrapping_add(b)),

@@ -1,8 +1,7 @@
 //! Variables, registers and parameters, with their initial values (PTX ISA 5.4, 11.4).
 
 use super::super::ast::{
-    Attribute, Initializer, InitializerKind, Linkage, Name, Pointer, ScalarType, Space, Span,
-    SymbolAddress, Variable,
+    Attribute, Initializer, InitializerKind, Linkage, Name, Pointer, ScalarType, Space, Span, SymbolAddress, Variable,
 };
 use super::super::lexer::TokenKind;
 use super::{Parsed, Parser, Reported};
@@ -48,11 +47,7 @@ impl<'s> Parser<'s> {
 
     /// `(a, b, ...)`: the parameters or results of a function.
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Variable<'s>>> {
-        self.expect(
-            TokenKind::LeftParen,
-            "`(`",
-            "parameters stand in parentheses",
-        )?;
+        self.expect(TokenKind::LeftParen, "`(`", "parameters stand in parentheses")?;
         let mut parameters = Vec::new();
         if self.eat(TokenKind::RightParen) {
             return Ok(parameters);
@@ -61,11 +56,7 @@ impl<'s> Parser<'s> {
             let specifiers = self.specifiers(self.span(), Linkage::Internal)?;
             parameters.push(self.declarator(&specifiers)?);
             if !self.eat(TokenKind::Comma) {
-                self.expect(
-                    TokenKind::RightParen,
-                    "`,` or `)`",
-                    "separate parameters with `,` and end them with `)`",
-                )?;
+                self.expect(TokenKind::RightParen, "`,` or `)`", "separate parameters with `,` and end them with `)`")?;
                 return Ok(parameters);
             }
         }
@@ -97,12 +88,7 @@ impl<'s> Parser<'s> {
                 specifiers.attributes.extend(attributes);
                 return Ok(());
             }
-            ".ptr" => {
-                specifiers.pointer = Some(Pointer {
-                    space: None,
-                    align: None,
-                })
-            }
+            ".ptr" => specifiers.pointer = Some(Pointer { space: None, align: None }),
             ".v2" => specifiers.lanes = 2,
             ".v4" => specifiers.lanes = 4,
             ".v8" => specifiers.lanes = 8,
@@ -135,17 +121,9 @@ impl<'s> Parser<'s> {
         self.bump();
         let span = self.span();
         let value = self.integer("an alignment in bytes")?;
-        let Some(align) = u32::try_from(value)
-            .ok()
-            .filter(|align| align.is_power_of_two())
-        else {
+        let Some(align) = u32::try_from(value).ok().filter(|align| align.is_power_of_two()) else {
             let message = format!("{value} is not an alignment");
-            return Err(self.fault(
-                span,
-                message,
-                "not a power of two",
-                "write a power of two, in bytes",
-            ));
+            return Err(self.fault(span, message, "not a power of two", "write a power of two, in bytes"));
         };
         match &mut specifiers.pointer {
             Some(pointer) => pointer.align = Some(align),
@@ -157,24 +135,14 @@ impl<'s> Parser<'s> {
     /// `.attribute(.managed, .unified(1, 2))`
     pub(super) fn attributes(&mut self) -> Parsed<Vec<Attribute<'s>>> {
         self.bump();
-        self.expect(
-            TokenKind::LeftParen,
-            "`(`",
-            "attributes stand in parentheses",
-        )?;
+        self.expect(TokenKind::LeftParen, "`(`", "attributes stand in parentheses")?;
         let mut attributes = Vec::new();
         loop {
             if self.peek() != TokenKind::Dotted {
-                return Err(
-                    self.unexpected("an attribute", "write an attribute such as `.managed`")
-                );
+                return Err(self.unexpected("an attribute", "write an attribute such as `.managed`"));
             }
             let name = self.dotted();
-            let arguments = if self.eat(TokenKind::LeftParen) {
-                self.attribute_arguments()?
-            } else {
-                Vec::new()
-            };
+            let arguments = if self.eat(TokenKind::LeftParen) { self.attribute_arguments()? } else { Vec::new() };
             attributes.push(Attribute { name, arguments });
             if !self.eat(TokenKind::Comma) {
                 self.expect(TokenKind::RightParen, "`)`", "end the attributes with `)`")?;
@@ -188,22 +156,14 @@ impl<'s> Parser<'s> {
         while self.eat(TokenKind::Comma) {
             arguments.push(self.integer_constant("an attribute's argument")?);
         }
-        self.expect(
-            TokenKind::RightParen,
-            "`)`",
-            "end the attribute's arguments with `)`",
-        )?;
+        self.expect(TokenKind::RightParen, "`)`", "end the attribute's arguments with `)`")?;
         Ok(arguments)
     }
 
     fn declarator(&mut self, specifiers: &Specifiers<'s>) -> Parsed<Variable<'s>> {
         let name = self.variable_name()?;
-        let space = specifiers
-            .space
-            .ok_or_else(|| self.incomplete(name, "state space", "`.reg` or `.global`"))?;
-        let ty = specifiers
-            .ty
-            .ok_or_else(|| self.incomplete(name, "type", "`.b32` or `.f32`"))?;
+        let space = specifiers.space.ok_or_else(|| self.incomplete(name, "state space", "`.reg` or `.global`"))?;
+        let ty = specifiers.ty.ok_or_else(|| self.incomplete(name, "type", "`.b32` or `.f32`"))?;
         let mut variable = Variable {
             span: specifiers.start,
             linkage: specifiers.linkage,
@@ -238,12 +198,7 @@ impl<'s> Parser<'s> {
 
     fn incomplete(&mut self, name: Name<'s>, what: &str, example: &str) -> Reported {
         let message = format!("the declaration of `{}` has no {what}", name.text);
-        self.fault(
-            name.span,
-            message,
-            format!("no {what}"),
-            format!("add one, such as {example}"),
-        )
+        self.fault(name.span, message, format!("no {what}"), format!("add one, such as {example}"))
     }
 
     /// `<n>` behind a register's name. Only the number is kept, so that a huge range costs nothing here.
@@ -257,12 +212,7 @@ impl<'s> Parser<'s> {
         if space != Space::Reg {
             let message = "only registers can be declared as a range";
             let help = "declare an array with `[n]`";
-            return Err(self.fault(
-                start.to(self.previous_span()),
-                message,
-                "not a register",
-                help,
-            ));
+            return Err(self.fault(start.to(self.previous_span()), message, "not a register", help));
         }
         Ok(Some(count))
     }
@@ -288,19 +238,12 @@ impl<'s> Parser<'s> {
     /// The whole size must fit 63 bits, which is what lets everyone else multiply without care.
     fn check_size(&mut self, variable: &Variable<'s>) -> Parsed<()> {
         let lengths = variable.dimensions.iter().flatten();
-        let bytes = lengths
-            .copied()
-            .try_fold(variable.element_bytes().max(1), u64::checked_mul);
+        let bytes = lengths.copied().try_fold(variable.element_bytes().max(1), u64::checked_mul);
         if bytes.is_some_and(|bytes| i64::try_from(bytes).is_ok()) {
             return Ok(());
         }
         let message = format!("the array `{}` is too large to address", variable.name.text);
-        Err(self.fault(
-            variable.name.span,
-            message,
-            "too large",
-            "make its dimensions smaller",
-        ))
+        Err(self.fault(variable.name.span, message, "too large", "make its dimensions smaller"))
     }
 
     fn initializer(&mut self) -> Parsed<Initializer<'s>> {
@@ -310,10 +253,7 @@ impl<'s> Parser<'s> {
             TokenKind::Word if self.peek_text() != "WARP_SZ" => self.named_initializer()?,
             _ => self.constant_initializer()?,
         };
-        Ok(Initializer {
-            span: start.to(self.previous_span()),
-            kind,
-        })
+        Ok(Initializer { span: start.to(self.previous_span()), kind })
     }
 
     fn initializer_list(&mut self) -> Parsed<Vec<Initializer<'s>>> {
@@ -322,11 +262,7 @@ impl<'s> Parser<'s> {
         loop {
             list.push(self.initializer()?);
             if !self.eat(TokenKind::Comma) {
-                self.expect(
-                    TokenKind::RightBrace,
-                    "`,` or `}`",
-                    "separate values with `,` and end them with `}`",
-                )?;
+                self.expect(TokenKind::RightBrace, "`,` or `}`", "separate values with `,` and end them with `}`")?;
                 return Ok(list);
             }
         }
@@ -363,10 +299,7 @@ impl<'s> Parser<'s> {
         match self.peek() {
             TokenKind::Integer => {
                 let span = self.bump();
-                Ok(Name {
-                    text: self.text(span),
-                    span,
-                })
+                Ok(Name { text: self.text(span), span })
             }
             _ => self.name("the field's value"),
         }
@@ -393,19 +326,12 @@ impl<'s> Parser<'s> {
         mask: Option<u64>,
     ) -> Parsed<InitializerKind<'s>> {
         let offset = self.symbol_offset()?;
-        Ok(InitializerKind::Address(Box::new(SymbolAddress {
-            symbol,
-            generic,
-            mask,
-            offset,
-        })))
+        Ok(InitializerKind::Address(Box::new(SymbolAddress { symbol, generic, mask, offset })))
     }
 
     fn symbol_offset(&mut self) -> Parsed<i64> {
         match self.peek() {
-            TokenKind::Plus | TokenKind::Minus => {
-                Ok(self.integer_constant("an offset in bytes")? as i64)
-            }
+            TokenKind::Plus | TokenKind::Minus => Ok(self.integer_constant("an offset in bytes")? as i64),
             _ => Ok(0),
         }
     }

@@ -1,8 +1,6 @@
 //! Functions, entries and call prototypes: everything but the statements of a body.
 
-use super::super::ast::{
-    Body, CallPrototype, Directive, DirectiveArgument, Function, Linkage, Name, Span,
-};
+use super::super::ast::{Body, CallPrototype, Directive, DirectiveArgument, Function, Linkage, Name, Span};
 use super::super::lexer::TokenKind;
 use super::{Parsed, Parser};
 
@@ -33,31 +31,13 @@ impl<'s> Parser<'s> {
             attributes.extend(self.attributes()?);
         }
         let mut directives = self.directives()?;
-        let returns = if self.peek() == TokenKind::LeftParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
+        let returns = if self.peek() == TokenKind::LeftParen { self.parameters()? } else { Vec::new() };
         let name = self.name("the function's name")?;
-        let parameters = if self.peek() == TokenKind::LeftParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
+        let parameters = if self.peek() == TokenKind::LeftParen { self.parameters()? } else { Vec::new() };
         let span = start.to(self.previous_span());
         directives.extend(self.directives()?);
         let body = self.body_or_semicolon(name)?;
-        Ok(Function {
-            span,
-            linkage,
-            is_entry,
-            attributes,
-            name,
-            returns,
-            parameters,
-            directives,
-            body,
-        })
+        Ok(Function { span, linkage, is_entry, attributes, name, returns, parameters, directives, body })
     }
 
     fn body_or_semicolon(&mut self, name: Name<'s>) -> Parsed<Option<Body<'s>>> {
@@ -67,13 +47,8 @@ impl<'s> Parser<'s> {
                 Ok(None)
             }
             TokenKind::LeftBrace => self.body(name).map(Some),
-            TokenKind::Dotted => {
-                Err(self.unknown_directive("a function's body, `;` or a directive like `.maxntid`"))
-            }
-            _ => Err(self.unexpected(
-                "the function's body or `;`",
-                "write the body in braces, or `;` to declare only",
-            )),
+            TokenKind::Dotted => Err(self.unknown_directive("a function's body, `;` or a directive like `.maxntid`")),
+            _ => Err(self.unexpected("the function's body or `;`", "write the body in braces, or `;` to declare only")),
         }
     }
 
@@ -92,10 +67,7 @@ impl<'s> Parser<'s> {
 
     fn directive_arguments(&mut self) -> Parsed<Vec<DirectiveArgument<'s>>> {
         let mut arguments = Vec::new();
-        if !matches!(
-            self.peek(),
-            TokenKind::Integer | TokenKind::Text | TokenKind::BadNumber
-        ) {
+        if !matches!(self.peek(), TokenKind::Integer | TokenKind::Text | TokenKind::BadNumber) {
             return Ok(arguments);
         }
         loop {
@@ -112,28 +84,11 @@ impl<'s> Parser<'s> {
     /// `.callprototype (ret) _ (params) directives;` behind its label.
     pub(super) fn call_prototype(&mut self, name: Name<'s>) -> Parsed<CallPrototype<'s>> {
         self.bump();
-        let returns = if self.peek() == TokenKind::LeftParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
-        self.expect(
-            TokenKind::Sink,
-            "`_`",
-            "a prototype is `(results) _ (parameters)`",
-        )?;
-        let parameters = if self.peek() == TokenKind::LeftParen {
-            self.parameters()?
-        } else {
-            Vec::new()
-        };
+        let returns = if self.peek() == TokenKind::LeftParen { self.parameters()? } else { Vec::new() };
+        self.expect(TokenKind::Sink, "`_`", "a prototype is `(results) _ (parameters)`")?;
+        let parameters = if self.peek() == TokenKind::LeftParen { self.parameters()? } else { Vec::new() };
         let directives = self.directives()?;
         self.semicolon("the prototype")?;
-        Ok(CallPrototype {
-            name,
-            returns,
-            parameters,
-            directives,
-        })
+        Ok(CallPrototype { name, returns, parameters, directives })
     }
 }

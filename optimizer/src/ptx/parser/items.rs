@@ -13,10 +13,7 @@ struct Header {
 
 impl<'s> Parser<'s> {
     pub(super) fn module(&mut self) -> Module<'s> {
-        let mut module = Module {
-            address_size: 32,
-            ..Module::default()
-        };
+        let mut module = Module { address_size: 32, ..Module::default() };
         let mut header = Header::default();
         while self.peek() != TokenKind::End {
             let start = self.position;
@@ -43,10 +40,7 @@ impl<'s> Parser<'s> {
             }
             let kind = self.peek();
             self.bump();
-            if behind_fault
-                && open_braces == 0
-                && matches!(kind, TokenKind::Semicolon | TokenKind::RightBrace)
-            {
+            if behind_fault && open_braces == 0 && matches!(kind, TokenKind::Semicolon | TokenKind::RightBrace) {
                 self.eat(TokenKind::Semicolon);
                 return;
             }
@@ -59,22 +53,12 @@ impl<'s> Parser<'s> {
             Some(version) => module.version = version,
             None => {
                 let help = "begin the module with a line such as `.version 9.0`";
-                self.fault(
-                    start,
-                    "the module has no `.version` directive",
-                    "missing here",
-                    help,
-                );
+                self.fault(start, "the module has no `.version` directive", "missing here", help);
             }
         }
         if module.targets.is_empty() {
             let help = "add a line such as `.target sm_90`";
-            self.fault(
-                start,
-                "the module has no `.target` directive",
-                "missing here",
-                help,
-            );
+            self.fault(start, "the module has no `.target` directive", "missing here", help);
         }
         module.address_size = header.address_size.unwrap_or(32);
     }
@@ -102,10 +86,7 @@ impl<'s> Parser<'s> {
 
     /// A stray brace or semicolon stands alone; behind anything else the whole item is wrong.
     fn stray_token(&mut self) -> Parsed<()> {
-        let fault = self.unexpected(
-            "a directive, variable or function",
-            "declarations begin with a dot",
-        );
+        let fault = self.unexpected("a directive, variable or function", "declarations begin with a dot");
         let alone = matches!(self.peek(), TokenKind::RightBrace | TokenKind::Semicolon);
         self.bump();
         if alone { Ok(()) } else { Err(fault) }
@@ -116,16 +97,9 @@ impl<'s> Parser<'s> {
         let help = "write it as `.version 9.0`";
         let span = self.expect(TokenKind::Decimal, "a version such as `9.0`", help)?;
         let text = self.text(span);
-        let parts = text
-            .split_once('.')
-            .and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
+        let parts = text.split_once('.').and_then(|(major, minor)| Some((major.parse().ok()?, minor.parse().ok()?)));
         let Some((major, minor)) = parts else {
-            return Err(self.fault(
-                span,
-                format!("`{text}` is not a PTX version"),
-                "not a version",
-                help,
-            ));
+            return Err(self.fault(span, format!("`{text}` is not a PTX version"), "not a version", help));
         };
         header.version = Some(Version { major, minor });
         Ok(())
@@ -150,12 +124,7 @@ impl<'s> Parser<'s> {
                 header.address_size = Some(size as u32);
                 Ok(())
             }
-            size => Err(self.fault(
-                span,
-                format!("{size} is not an address size"),
-                "not 32 or 64",
-                "write 32 or 64",
-            )),
+            size => Err(self.fault(span, format!("{size} is not an address size"), "not 32 or 64", "write 32 or 64")),
         }
     }
 
@@ -201,21 +170,12 @@ impl<'s> Parser<'s> {
         if matches!(self.peek(), TokenKind::Dotted | TokenKind::Word) {
             self.bump();
         }
-        let open = self.expect(
-            TokenKind::LeftBrace,
-            "`{`",
-            "a section's content stands in braces",
-        )?;
+        let open = self.expect(TokenKind::LeftBrace, "`{`", "a section's content stands in braces")?;
         let mut depth = 1u32;
         while depth > 0 {
             match self.peek() {
                 TokenKind::End => {
-                    return Err(self.fault(
-                        open,
-                        "this section is never closed",
-                        "opened here",
-                        "close it with `}`",
-                    ));
+                    return Err(self.fault(open, "this section is never closed", "opened here", "close it with `}`"));
                 }
                 TokenKind::LeftBrace => depth += 1,
                 TokenKind::RightBrace => depth -= 1,
@@ -239,11 +199,7 @@ impl<'s> Parser<'s> {
     fn alias(&mut self, module: &mut Module<'s>) -> Parsed<()> {
         self.bump();
         let name = self.name("the alias")?;
-        self.expect(
-            TokenKind::Comma,
-            "`,`",
-            "write it as `.alias name, function;`",
-        )?;
+        self.expect(TokenKind::Comma, "`,`", "write it as `.alias name, function;`")?;
         let aliasee = self.name("the aliased function")?;
         self.semicolon("the alias")?;
         module.items.push(Item::Alias { name, aliasee });
@@ -261,9 +217,7 @@ impl<'s> Parser<'s> {
             _ => {
                 let variables = self.variables(start, linkage)?;
                 self.semicolon("the declaration")?;
-                module
-                    .items
-                    .extend(variables.into_iter().map(Item::Variable));
+                module.items.extend(variables.into_iter().map(Item::Variable));
             }
         }
         Ok(())
@@ -285,10 +239,7 @@ impl<'s> Parser<'s> {
 
     /// Reports a dotted word that nothing begins with.
     pub(super) fn unknown_directive(&mut self, help: &str) -> Reported {
-        let message = format!(
-            "`{}` is not a directive that can stand here",
-            self.excerpt()
-        );
+        let message = format!("`{}` is not a directive that can stand here", self.excerpt());
         self.fault(self.span(), message, "unknown directive", help)
     }
 }

@@ -31,22 +31,13 @@ pub(super) fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
     if u32::try_from(source.len()).is_err() {
         let place = Span::default();
         let help = "split the module and link the parts";
-        return Err(vec![Diagnostic::new(
-            place,
-            "the text is longer than 4 GiB",
-            "this file",
-            help,
-        )]);
+        return Err(vec![Diagnostic::new(place, "the text is longer than 4 GiB", "this file", help)]);
     }
     let mut diagnostics = Diagnostics::default();
     let tokens = tokenize(source, &mut diagnostics);
     let mut parser = Parser::new(source, tokens, diagnostics);
     let module = parser.module();
-    if parser.diagnostics.is_empty() {
-        Ok(module)
-    } else {
-        Err(parser.diagnostics.into_vec())
-    }
+    if parser.diagnostics.is_empty() { Ok(module) } else { Err(parser.diagnostics.into_vec()) }
 }
 
 struct Parser<'s> {
@@ -85,9 +76,7 @@ impl<'s> Parser<'s> {
 
     /// The kind behind the next token.
     fn peek_second(&self) -> TokenKind {
-        self.tokens
-            .get(self.position + 1)
-            .map_or(TokenKind::End, |token| token.kind)
+        self.tokens.get(self.position + 1).map_or(TokenKind::End, |token| token.kind)
     }
 
     fn span(&self) -> Span {
@@ -127,41 +116,24 @@ impl<'s> Parser<'s> {
 
     /// Takes a token of this kind; `what` describes it in the message, `help` says what to write.
     fn expect(&mut self, kind: TokenKind, what: &str, help: &str) -> Parsed<Span> {
-        if self.peek() == kind {
-            Ok(self.bump())
-        } else {
-            Err(self.unexpected(what, help))
-        }
+        if self.peek() == kind { Ok(self.bump()) } else { Err(self.unexpected(what, help)) }
     }
 
     fn name(&mut self, what: &str) -> Parsed<Name<'s>> {
-        let span = self.expect(
-            TokenKind::Word,
-            what,
-            "names are letters, digits, `_`, `$` and a leading `%`",
-        )?;
-        Ok(Name {
-            text: self.text(span),
-            span,
-        })
+        let span = self.expect(TokenKind::Word, what, "names are letters, digits, `_`, `$` and a leading `%`")?;
+        Ok(Name { text: self.text(span), span })
     }
 
     /// Takes a dotted word; the name comes without its dot.
     fn dotted(&mut self) -> Name<'s> {
         let span = self.bump();
-        Name {
-            text: self.text(span).strip_prefix('.').unwrap_or(""),
-            span,
-        }
+        Name { text: self.text(span).strip_prefix('.').unwrap_or(""), span }
     }
 
     /// Takes a string; the name comes without its quotes.
     fn string(&mut self, what: &str) -> Parsed<Name<'s>> {
         let span = self.expect(TokenKind::Text, what, "put it in double quotes")?;
-        Ok(Name {
-            text: self.text(span).trim_matches('"'),
-            span,
-        })
+        Ok(Name { text: self.text(span).trim_matches('"'), span })
     }
 
     /// Takes the `;` that ends `what`. One that is missing at the end of a line is reported there and taken as written,
@@ -175,12 +147,7 @@ impl<'s> Parser<'s> {
             return Err(self.unexpected(&format!("`;` after {what}"), "end it with `;`"));
         }
         let label = "`;` is missing here";
-        self.fault(
-            Span { start: end, end },
-            format!("expected `;` after {what}"),
-            label,
-            "end it with `;`",
-        );
+        self.fault(Span { start: end, end }, format!("expected `;` after {what}"), label, "end it with `;`");
         Ok(())
     }
 
@@ -191,22 +158,13 @@ impl<'s> Parser<'s> {
             TokenKind::BadNumber => format!("the malformed number `{}`", self.excerpt()),
             _ => format!("`{}`", self.excerpt()),
         };
-        self.fault(
-            self.span(),
-            format!("expected {what}, found {found}"),
-            format!("expected {what}"),
-            help,
-        )
+        self.fault(self.span(), format!("expected {what}, found {found}"), format!("expected {what}"), help)
     }
 
     /// The next token, cut when it is long.
     fn excerpt(&self) -> String {
         let text = self.peek_text();
-        if text.len() <= 40 {
-            text.to_owned()
-        } else {
-            format!("{}...", &text[..text.floor_char_boundary(40)])
-        }
+        if text.len() <= 40 { text.to_owned() } else { format!("{}...", &text[..text.floor_char_boundary(40)]) }
     }
 
     fn fault(

@@ -10,10 +10,7 @@ use super::{Parsed, Parser};
 impl<'s> Parser<'s> {
     /// The operands up to the `;`, which is left to the caller.
     pub(super) fn instruction_operands(&mut self, opcode: Name<'s>) -> Parsed<List<Operand<'s>>> {
-        if matches!(
-            self.peek(),
-            TokenKind::Semicolon | TokenKind::RightBrace | TokenKind::End
-        ) {
+        if matches!(self.peek(), TokenKind::Semicolon | TokenKind::RightBrace | TokenKind::End) {
             return Ok(List::default());
         }
         // In the operands of a call parentheses hold arguments; elsewhere they belong to constant expressions.
@@ -48,10 +45,7 @@ impl<'s> Parser<'s> {
             )?;
         }
         let kind = OperandKind::Group(self.close_list(mark));
-        Ok(Operand {
-            span: start.to(self.previous_span()),
-            kind,
-        })
+        Ok(Operand { span: start.to(self.previous_span()), kind })
     }
 
     /// Operands separated by commas up to `close`, left open.
@@ -74,10 +68,7 @@ impl<'s> Parser<'s> {
         self.bump();
         let second = self.single_operand()?;
         let pair = self.body.add_operands([first, second].into_iter());
-        Ok(Operand {
-            span: first.span.to(second.span),
-            kind: OperandKind::Pair(pair),
-        })
+        Ok(Operand { span: first.span.to(second.span), kind: OperandKind::Pair(pair) })
     }
 
     fn single_operand(&mut self) -> Parsed<Operand<'s>> {
@@ -95,26 +86,16 @@ impl<'s> Parser<'s> {
             _ if self.at_constant() => OperandKind::Constant(self.constant()?),
             TokenKind::Word => self.named_operand()?,
             _ => {
-                return Err(self.unexpected(
-                    "an operand",
-                    "write a register, a number, a symbol, `[...]` or `{...}`",
-                ));
+                return Err(self.unexpected("an operand", "write a register, a number, a symbol, `[...]` or `{...}`"));
             }
         };
-        Ok(Operand {
-            span: start.to(self.previous_span()),
-            kind,
-        })
+        Ok(Operand { span: start.to(self.previous_span()), kind })
     }
 
     fn vector(&mut self) -> Parsed<OperandKind<'s>> {
         self.bump();
         let mark = self.open_operands.len();
-        self.operands_until(
-            TokenKind::RightBrace,
-            "`,` or `}`",
-            "separate elements with `,` and end them with `}`",
-        )?;
+        self.operands_until(TokenKind::RightBrace, "`,` or `}`", "separate elements with `,` and end them with `}`")?;
         Ok(OperandKind::Vector(self.close_list(mark)))
     }
 
@@ -136,13 +117,8 @@ impl<'s> Parser<'s> {
         self.bump();
         let start = self.span();
         let kind = self.named_operand()?;
-        let operand = Operand {
-            span: start.to(self.previous_span()),
-            kind,
-        };
-        Ok(OperandKind::Negate(
-            self.body.add_operands([operand].into_iter()),
-        ))
+        let operand = Operand { span: start.to(self.previous_span()), kind };
+        Ok(OperandKind::Negate(self.body.add_operands([operand].into_iter())))
     }
 
     /// What begins with a name: the name, a component of it, or an address computed from it.
@@ -191,12 +167,7 @@ impl<'s> Parser<'s> {
     fn address_offset(&mut self) -> Parsed<i64> {
         if self.peek() == TokenKind::Minus {
             let help = "add a negative offset: `[register+-8]`";
-            return Err(self.fault(
-                self.span(),
-                "an address cannot subtract",
-                "not allowed in PTX",
-                help,
-            ));
+            return Err(self.fault(self.span(), "an address cannot subtract", "not allowed in PTX", help));
         }
         if !self.eat(TokenKind::Plus) {
             return Ok(0);

@@ -1,8 +1,6 @@
 //! The statements of a body.
 
-use super::super::ast::{
-    Body, Guard, Instruction, Linkage, List, Name, Operand, OperandKind, Span, Statement,
-};
+use super::super::ast::{Body, Guard, Instruction, Linkage, List, Name, Operand, OperandKind, Span, Statement};
 use super::super::lexer::TokenKind;
 use super::declarations::space;
 use super::{Parsed, Parser};
@@ -62,16 +60,11 @@ impl<'s> Parser<'s> {
             TokenKind::Word if self.peek_second() == TokenKind::Colon => self.label(),
             TokenKind::Word | TokenKind::At => {
                 let instruction = self.instruction()?;
-                self.body
-                    .statements
-                    .push(Statement::Instruction(instruction));
+                self.body.statements.push(Statement::Instruction(instruction));
                 Ok(())
             }
             TokenKind::Dotted => self.directive(),
-            _ => Err(self.unexpected(
-                "a statement",
-                "write an instruction, a label or a declaration",
-            )),
+            _ => Err(self.unexpected("a statement", "write an instruction, a label or a declaration")),
         }
     }
 
@@ -90,20 +83,14 @@ impl<'s> Parser<'s> {
                 Err(self.fault(self.span(), message, "no label", "write `name:` before it"))
             }
             text if space(text).is_some() => self.local_variables(),
-            _ => Err(self.unknown_directive(
-                "write an instruction, a label or a declaration such as `.reg .b32 %r1;`",
-            )),
+            _ => Err(self.unknown_directive("write an instruction, a label or a declaration such as `.reg .b32 %r1;`")),
         }
     }
 
     fn local_variables(&mut self) -> Parsed<()> {
         let variables = self.variables(self.span(), Linkage::Internal)?;
         self.semicolon("the declaration")?;
-        self.body.statements.extend(
-            variables
-                .into_iter()
-                .map(|variable| Statement::Variable(Box::new(variable))),
-        );
+        self.body.statements.extend(variables.into_iter().map(|variable| Statement::Variable(Box::new(variable))));
         Ok(())
     }
 
@@ -112,14 +99,8 @@ impl<'s> Parser<'s> {
         let name = self.name("a label")?;
         self.bump();
         let statement = match self.peek_text() {
-            ".branchtargets" => Statement::BranchTargets {
-                name,
-                targets: self.targets_list()?,
-            },
-            ".calltargets" => Statement::CallTargets {
-                name,
-                targets: self.targets_list()?,
-            },
+            ".branchtargets" => Statement::BranchTargets { name, targets: self.targets_list()? },
+            ".calltargets" => Statement::CallTargets { name, targets: self.targets_list()? },
             ".callprototype" => Statement::CallPrototype(Box::new(self.call_prototype(name)?)),
             _ => Statement::Label(name),
         };
@@ -132,10 +113,7 @@ impl<'s> Parser<'s> {
         let mark = self.open_operands.len();
         loop {
             let target = self.name("a target")?;
-            self.open_operands.push(Operand {
-                span: target.span,
-                kind: OperandKind::Name(target.text),
-            });
+            self.open_operands.push(Operand { span: target.span, kind: OperandKind::Name(target.text) });
             if !self.eat(TokenKind::Comma) {
                 break;
             }
@@ -146,11 +124,7 @@ impl<'s> Parser<'s> {
 
     fn instruction(&mut self) -> Parsed<Instruction<'s>> {
         let start = self.span();
-        let guard = if self.peek() == TokenKind::At {
-            Some(self.guard()?)
-        } else {
-            None
-        };
+        let guard = if self.peek() == TokenKind::At { Some(self.guard()?) } else { None };
         let opcode = self.name("an opcode")?;
         let mut modifiers = List::default();
         while self.peek() == TokenKind::Dotted {
@@ -160,13 +134,7 @@ impl<'s> Parser<'s> {
         let operands = self.instruction_operands(opcode)?;
         let span = start.to(self.previous_span());
         self.semicolon("the instruction")?;
-        Ok(Instruction {
-            span,
-            guard,
-            opcode,
-            modifiers,
-            operands,
-        })
+        Ok(Instruction { span, guard, opcode, modifiers, operands })
     }
 
     fn guard(&mut self) -> Parsed<Guard<'s>> {

@@ -48,10 +48,7 @@ fn with_instruction(text: &str, check: impl FnOnce(&Body<'_>, &Instruction<'_>))
 
 /// The operands as text: enough to see the whole tree of each.
 fn render<'s>(body: &Body<'s>, operands: List<Operand<'s>>) -> Vec<String> {
-    body[operands]
-        .iter()
-        .map(|operand| render_operand(body, operand))
-        .collect()
+    body[operands].iter().map(|operand| render_operand(body, operand)).collect()
 }
 
 fn render_operand<'s>(body: &Body<'s>, operand: &Operand<'s>) -> String {
@@ -76,19 +73,14 @@ fn render_operand<'s>(body: &Body<'s>, operand: &Operand<'s>) -> String {
 
 fn operands_of(text: &str) -> Vec<String> {
     let mut texts = Vec::new();
-    with_instruction(text, |body, instruction| {
-        texts = render(body, instruction.operands)
-    });
+    with_instruction(text, |body, instruction| texts = render(body, instruction.operands));
     texts
 }
 
 fn modifiers_of(text: &str) -> Vec<String> {
     let mut texts = Vec::new();
     with_instruction(text, |body, instruction| {
-        texts = body[instruction.modifiers]
-            .iter()
-            .map(|modifier| modifier.text.to_owned())
-            .collect();
+        texts = body[instruction.modifiers].iter().map(|modifier| modifier.text.to_owned()).collect();
     });
     texts
 }
@@ -162,19 +154,11 @@ fn saxpy_becomes_a_tree() {
     assert_eq!(module.version, Version { major: 9, minor: 0 });
     assert_eq!(module.targets[0].text, "sm_90");
     assert_eq!(module.address_size, 64);
-    let [Item::Function(function)] = &module.items[..] else {
-        panic!("one function")
-    };
+    let [Item::Function(function)] = &module.items[..] else { panic!("one function") };
     assert!(function.is_entry);
-    assert_eq!(
-        (function.name.text, function.linkage),
-        ("saxpy", Linkage::Visible)
-    );
+    assert_eq!((function.name.text, function.linkage), ("saxpy", Linkage::Visible));
     assert_eq!(function.parameters.len(), 4);
-    let pointer = Pointer {
-        space: Some(Space::Global),
-        align: Some(16),
-    };
+    let pointer = Pointer { space: Some(Space::Global), align: Some(16) };
     assert_eq!(function.parameters[2].pointer, Some(pointer));
     assert_eq!(function.parameters[2].align, None);
     let expected: Vec<_> = [256, 1, 1].map(DirectiveArgument::Integer).into();
@@ -195,94 +179,53 @@ fn everything_parses() {
 fn sizes_stay_small() {
     assert_eq!(size_of::<Operand<'_>>(), 48);
     assert_eq!(size_of::<Initializer<'_>>(), 32);
-    assert!(
-        size_of::<Statement<'_>>() <= 88,
-        "{}",
-        size_of::<Statement<'_>>()
-    );
+    assert!(size_of::<Statement<'_>>() <= 88, "{}", size_of::<Statement<'_>>());
 }
 
 #[test]
 fn variables_have_linkage_alignment_vectors_and_arrays() {
     with_variable(".visible .global .align 16 .v4 .f32 v[2][3];", |variable| {
-        assert_eq!(
-            (variable.linkage, variable.space),
-            (Linkage::Visible, Space::Global)
-        );
-        assert_eq!(
-            (variable.lanes, variable.ty, variable.align),
-            (4, ScalarType::F32, Some(16))
-        );
+        assert_eq!((variable.linkage, variable.space), (Linkage::Visible, Space::Global));
+        assert_eq!((variable.lanes, variable.ty, variable.align), (4, ScalarType::F32, Some(16)));
         assert_eq!(variable.dimensions, [Some(2), Some(3)]);
         assert_eq!(variable.bytes(), 96);
     });
     with_variable(".extern .shared .b8 dyn[];", |variable| {
-        assert_eq!(
-            (variable.linkage, variable.bytes(), variable.alignment()),
-            (Linkage::Extern, 0, 1)
-        );
+        assert_eq!((variable.linkage, variable.bytes(), variable.alignment()), (Linkage::Extern, 0, 1));
     });
-    with_variable(
-        ".global .attribute(.managed, .unified(19, 95)) .s32 g;",
-        |variable| {
-            assert_eq!(variable.attributes[0].name.text, "managed");
-            assert_eq!(variable.attributes[1].arguments, [19, 95]);
-        },
-    );
-    with_items(
-        ".weak .const .b64 a, b = 2;\n.common .global .u32 c;",
-        |items| {
-            let names: Vec<_> = items
-                .iter()
-                .map(|item| match item {
-                    Item::Variable(variable) => (variable.name.text, variable.linkage),
-                    other => panic!("{other:?}"),
-                })
-                .collect();
-            assert_eq!(
-                names,
-                [
-                    ("a", Linkage::Weak),
-                    ("b", Linkage::Weak),
-                    ("c", Linkage::Common)
-                ]
-            );
-        },
-    );
+    with_variable(".global .attribute(.managed, .unified(19, 95)) .s32 g;", |variable| {
+        assert_eq!(variable.attributes[0].name.text, "managed");
+        assert_eq!(variable.attributes[1].arguments, [19, 95]);
+    });
+    with_items(".weak .const .b64 a, b = 2;\n.common .global .u32 c;", |items| {
+        let names: Vec<_> = items
+            .iter()
+            .map(|item| match item {
+                Item::Variable(variable) => (variable.name.text, variable.linkage),
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(names, [("a", Linkage::Weak), ("b", Linkage::Weak), ("c", Linkage::Common)]);
+    });
 }
 
 #[test]
 fn initializers_nest_and_name_symbols() {
     with_variable(".global .u32 x[][2] = {{1, -2}, {3}};", |variable| {
-        let Some(Initializer {
-            kind: InitializerKind::List(rows),
-            ..
-        }) = &variable.initializer
-        else {
+        let Some(Initializer { kind: InitializerKind::List(rows), .. }) = &variable.initializer else {
             panic!("a list")
         };
-        let InitializerKind::List(first) = &rows[0].kind else {
-            panic!("a row")
-        };
-        assert_eq!(
-            first[1].kind,
-            InitializerKind::Constant(Constant::Signed(-2))
-        );
+        let InitializerKind::List(first) = &rows[0].kind else { panic!("a row") };
+        assert_eq!(first[1].kind, InitializerKind::Constant(Constant::Signed(-2)));
         assert_eq!(variable.bytes(), 16);
     });
     let address_of = |text: &str, generic, mask, offset| {
         with_variable(&format!(".global .u64 x = {text};"), |variable| {
-            let Some(InitializerKind::Address(address)) =
-                variable.initializer.as_ref().map(|init| &init.kind)
-            else {
+            let Some(InitializerKind::Address(address)) = variable.initializer.as_ref().map(|init| &init.kind) else {
                 panic!("an address")
             };
             assert_eq!(address.symbol.text, "sym");
-            assert_eq!(
-                (address.generic, address.mask, address.offset),
-                (generic, mask, offset),
-                "{text}"
-            );
+            assert_eq!((address.generic, address.mask, address.offset), (generic, mask, offset), "{text}");
         });
     };
     address_of("sym", false, None, 0);
@@ -303,37 +246,22 @@ fn functions_have_returns_parameters_and_directives() {
         assert_eq!(function.returns[1].space, Space::Reg);
         assert_eq!(function.parameters[0].name.text, "_");
         assert_eq!(function.parameters[1].ty, ScalarType::F64);
-        let names: Vec<_> = function
-            .directives
-            .iter()
-            .map(|directive| directive.name.text)
-            .collect();
+        let names: Vec<_> = function.directives.iter().map(|directive| directive.name.text).collect();
         assert_eq!(names, ["noreturn", "abi_preserve", "pragma"]);
-        assert_eq!(
-            function.directives[2].arguments,
-            [DirectiveArgument::Text("a")]
-        );
+        assert_eq!(function.directives[2].arguments, [DirectiveArgument::Text("a")]);
     });
     with_function(".extern .func vprintf;", |function| {
-        assert_eq!(
-            (function.linkage, function.body.is_none()),
-            (Linkage::Extern, true)
-        );
+        assert_eq!((function.linkage, function.body.is_none()), (Linkage::Extern, true));
     });
 }
 
 #[test]
 fn aliases_and_pragmas_are_items() {
-    with_items(
-        ".alias a, b;\n.pragma \"p\";\n.file 1 \"x\"\n.section .debug_abbrev\n{\n.b8 1\n}",
-        |items| {
-            assert!(
-                matches!(items[0], Item::Alias { name, aliasee } if name.text == "a" && aliasee.text == "b")
-            );
-            assert!(matches!(items[1], Item::Pragma(text) if text.text == "p"));
-            assert_eq!(items.len(), 2, "debug information is passed over");
-        },
-    );
+    with_items(".alias a, b;\n.pragma \"p\";\n.file 1 \"x\"\n.section .debug_abbrev\n{\n.b8 1\n}", |items| {
+        assert!(matches!(items[0], Item::Alias { name, aliasee } if name.text == "a" && aliasee.text == "b"));
+        assert!(matches!(items[1], Item::Pragma(text) if text.text == "p"));
+        assert_eq!(items.len(), 2, "debug information is passed over");
+    });
 }
 
 #[test]
@@ -343,119 +271,56 @@ fn register_ranges_are_kept_as_ranges() {
             .statements
             .iter()
             .map(|statement| match statement {
-                Statement::Variable(variable) => {
-                    (variable.name.text, variable.count, variable.lanes)
-                }
+                Statement::Variable(variable) => (variable.name.text, variable.count, variable.lanes),
                 other => panic!("{other:?}"),
             })
             .collect();
-        assert_eq!(
-            variables,
-            [
-                ("%r", Some(4_000_000_000), 1),
-                ("x", None, 1),
-                ("v", None, 2)
-            ]
-        );
+        assert_eq!(variables, [("%r", Some(4_000_000_000), 1), ("x", None, 1), ("v", None, 2)]);
     });
 }
 
 #[test]
 fn scopes_labels_and_tables_are_statements() {
-    with_body(
-        "{ L: ret; }\nt: .branchtargets L, M;\nc: .calltargets f;",
-        |body| {
-            let [scope, label, _, end, branches, calls] = &body.statements[..] else {
-                panic!("{body:#?}")
-            };
-            assert!(matches!(scope, Statement::ScopeStart(_)));
-            assert!(matches!(end, Statement::ScopeEnd(_)));
-            assert!(matches!(label, Statement::Label(name) if name.text == "L"));
-            let Statement::BranchTargets { name, targets } = branches else {
-                panic!("{branches:?}")
-            };
-            assert_eq!(
-                (name.text, render(body, *targets)),
-                ("t", vec!["L".to_owned(), "M".to_owned()])
-            );
-            let Statement::CallTargets { targets, .. } = calls else {
-                panic!("{calls:?}")
-            };
-            assert_eq!(render(body, *targets), ["f"]);
-        },
-    );
-}
-
-#[test]
-fn prototypes_have_their_signature() {
-    with_body(
-        "p : .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[24], .param .b64 _) .noreturn;",
-        |body| {
-            let [Statement::CallPrototype(prototype)] = &body.statements[..] else {
-                panic!("{body:#?}")
-            };
-            assert_eq!(prototype.name.text, "p");
-            assert_eq!(
-                (prototype.returns.len(), prototype.parameters[0].bytes()),
-                (1, 24)
-            );
-            assert_eq!(prototype.directives[0].name.text, "noreturn");
-        },
-    );
-    with_body("p: .callprototype _;", |body| {
-        assert_eq!(body.statements.len(), 1)
+    with_body("{ L: ret; }\nt: .branchtargets L, M;\nc: .calltargets f;", |body| {
+        let [scope, label, _, end, branches, calls] = &body.statements[..] else { panic!("{body:#?}") };
+        assert!(matches!(scope, Statement::ScopeStart(_)));
+        assert!(matches!(end, Statement::ScopeEnd(_)));
+        assert!(matches!(label, Statement::Label(name) if name.text == "L"));
+        let Statement::BranchTargets { name, targets } = branches else { panic!("{branches:?}") };
+        assert_eq!((name.text, render(body, *targets)), ("t", vec!["L".to_owned(), "M".to_owned()]));
+        let Statement::CallTargets { targets, .. } = calls else { panic!("{calls:?}") };
+        assert_eq!(render(body, *targets), ["f"]);
     });
 }
 
 #[test]
+fn prototypes_have_their_signature() {
+    with_body("p : .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[24], .param .b64 _) .noreturn;", |body| {
+        let [Statement::CallPrototype(prototype)] = &body.statements[..] else { panic!("{body:#?}") };
+        assert_eq!(prototype.name.text, "p");
+        assert_eq!((prototype.returns.len(), prototype.parameters[0].bytes()), (1, 24));
+        assert_eq!(prototype.directives[0].name.text, "noreturn");
+    });
+    with_body("p: .callprototype _;", |body| assert_eq!(body.statements.len(), 1));
+}
+
+#[test]
 fn locations_and_pragmas_in_bodies() {
-    with_body(
-        ".loc 1 2 3\n.loc 1 2 3, function_name $L__info0+4, inlined_at 1 4 5\n.pragma \"nounroll\";",
-        |body| {
-            assert!(
-                matches!(body.statements[..], [Statement::Pragma(text)] if text.text == "nounroll")
-            );
-        },
-    );
+    with_body(".loc 1 2 3\n.loc 1 2 3, function_name $L__info0+4, inlined_at 1 4 5\n.pragma \"nounroll\";", |body| {
+        assert!(matches!(body.statements[..], [Statement::Pragma(text)] if text.text == "nounroll"));
+    });
 }
 
 #[test]
 fn instructions_have_guards_modifiers_and_spans() {
-    with_instruction(
-        "@!%p1 ld.global.L1::evict_last.L2::128B.v4.f32 {a, b, c, d}, [%rd1+16];",
-        |body, instruction| {
-            assert!(
-                instruction
-                    .guard
-                    .is_some_and(|guard| guard.negated && guard.predicate.text == "%p1")
-            );
-            assert_eq!(instruction.opcode.text, "ld");
-            let start = HEADER.len() as u32 + ".entry k() {\n".len() as u32;
-            assert_eq!(
-                instruction.span,
-                Span {
-                    start,
-                    end: start + 70
-                }
-            );
-            assert_eq!(
-                instruction.mnemonic_span(body),
-                Span {
-                    start: start + 6,
-                    end: start + 46
-                }
-            );
-        },
-    );
-    let modifiers = [
-        "async",
-        "bulk",
-        "tensor",
-        "2d",
-        "shared::cluster",
-        "global",
-        "mbarrier::complete_tx::bytes",
-    ];
+    with_instruction("@!%p1 ld.global.L1::evict_last.L2::128B.v4.f32 {a, b, c, d}, [%rd1+16];", |body, instruction| {
+        assert!(instruction.guard.is_some_and(|guard| guard.negated && guard.predicate.text == "%p1"));
+        assert_eq!(instruction.opcode.text, "ld");
+        let start = HEADER.len() as u32 + ".entry k() {\n".len() as u32;
+        assert_eq!(instruction.span, Span { start, end: start + 70 });
+        assert_eq!(instruction.mnemonic_span(body), Span { start: start + 6, end: start + 46 });
+    });
+    let modifiers = ["async", "bulk", "tensor", "2d", "shared::cluster", "global", "mbarrier::complete_tx::bytes"];
     let text = "cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [a], [b, {c, d}], [e];";
     assert_eq!(modifiers_of(text), modifiers);
     assert_eq!(modifiers_of("ret;").len(), 0);
@@ -465,45 +330,24 @@ fn instructions_have_guards_modifiers_and_spans() {
 #[test]
 fn plain_operands() {
     assert_eq!(operands_of("mov.u32 %r1, %tid.x;"), ["%r1", "%tid'x"]);
-    assert_eq!(
-        operands_of("add.s32 %r1, %r2, -1;"),
-        ["%r1", "%r2", "Signed(-1)"]
-    );
+    assert_eq!(operands_of("add.s32 %r1, %r2, -1;"), ["%r1", "%r2", "Signed(-1)"]);
     assert_eq!(
         operands_of("add.f32 %f1, 0fBF800000, 2.5;"),
         ["%f1", "Single(3212836864)", "Double(4612811918334230528)"]
     );
     assert_eq!(operands_of("mov.u64 a, sym+8;"), ["a", "sum(sym 8)"]);
     assert_eq!(operands_of("ld.u32 a, sym[2];"), ["a", "element(sym 2)"]);
-    assert_eq!(
-        operands_of("mov.u32 a, (1+2)*-WARP_SZ;"),
-        ["a", "Signed(-96)"]
-    );
+    assert_eq!(operands_of("mov.u32 a, (1+2)*-WARP_SZ;"), ["a", "Signed(-96)"]);
     assert_eq!(operands_of("mov.u32 a, -WARP_SZ;"), ["a", "Signed(-32)"]);
 }
 
 #[test]
 fn vectors_pairs_sinks_and_negations() {
-    assert_eq!(
-        operands_of("mov.b64 {%r1, _}, %rd1;"),
-        ["vector(%r1 _)", "%rd1"]
-    );
-    assert_eq!(
-        operands_of("setp.lt.s32 %p1|%p2, a, b, !%p3;"),
-        ["pair(%p1 %p2)", "a", "b", "not(%p3)"]
-    );
-    assert_eq!(
-        operands_of("shfl.sync.up.b32 a|_, b, 1|2, 0, -1;")[..2],
-        ["pair(a _)", "b"]
-    );
-    assert_eq!(
-        operands_of("f {a, 1}|%p, {b, {c}};"),
-        ["pair(vector(a Signed(1)) %p)", "vector(b vector(c))"]
-    );
-    assert_eq!(
-        operands_of("vadd.s32 a, -%r2.b0, b;"),
-        ["a", "negate(%r2'b0)", "b"]
-    );
+    assert_eq!(operands_of("mov.b64 {%r1, _}, %rd1;"), ["vector(%r1 _)", "%rd1"]);
+    assert_eq!(operands_of("setp.lt.s32 %p1|%p2, a, b, !%p3;"), ["pair(%p1 %p2)", "a", "b", "not(%p3)"]);
+    assert_eq!(operands_of("shfl.sync.up.b32 a|_, b, 1|2, 0, -1;")[..2], ["pair(a _)", "b"]);
+    assert_eq!(operands_of("f {a, 1}|%p, {b, {c}};"), ["pair(vector(a Signed(1)) %p)", "vector(b vector(c))"]);
+    assert_eq!(operands_of("vadd.s32 a, -%r2.b0, b;"), ["a", "negate(%r2'b0)", "b"]);
 }
 
 #[test]
@@ -512,21 +356,12 @@ fn addresses() {
     assert_eq!(operands_of("ld.u32 a, [%rd1+-8];")[1], "address(%rd1 -8)");
     assert_eq!(operands_of("ld.u32 a, [sym+4*2];")[1], "address(sym 8)");
     assert_eq!(operands_of("ld.u32 a, [64];")[1], "address(- 64)");
-    assert_eq!(
-        operands_of("tex.2d a, [t, s, {x, y}];")[1],
-        "address(t 0 s vector(x y))"
-    );
+    assert_eq!(operands_of("tex.2d a, [t, s, {x, y}];")[1], "address(t 0 s vector(x y))");
 }
 
 #[test]
 fn calls() {
-    assert_eq!(
-        operands_of("call.uni (r0), f, (p0, 4);"),
-        ["group(r0)", "f", "group(p0 Signed(4))"]
-    );
-    assert_eq!(
-        operands_of("call (r), %rd1, (), proto;"),
-        ["group(r)", "%rd1", "group()", "proto"]
-    );
+    assert_eq!(operands_of("call.uni (r0), f, (p0, 4);"), ["group(r0)", "f", "group(p0 Signed(4))"]);
+    assert_eq!(operands_of("call (r), %rd1, (), proto;"), ["group(r)", "%rd1", "group()", "proto"]);
     assert_eq!(operands_of("call f;"), ["f"]);
 }

@@ -7,9 +7,7 @@ use Constant::{Double, Signed, Single, Unsigned};
 fn fold(expression: &str) -> Constant {
     let mut folded = None;
     with_variable(&format!(".global .u64 x = {expression};"), |variable| {
-        if let Some(InitializerKind::Constant(constant)) =
-            variable.initializer.as_ref().map(|init| &init.kind)
-        {
+        if let Some(InitializerKind::Constant(constant)) = variable.initializer.as_ref().map(|init| &init.kind) {
             folded = Some(*constant);
         }
     });

@@ -18,16 +18,13 @@ fn faults_of(items: &str) -> Vec<String> {
 
 /// Faults of `statements` in a body whose first line is line 1.
 fn body_faults(statements: &str) -> Vec<String> {
-    faults_of(&format!(
-        ".entry k() {{ {statements}\n}}\n.global .u32 after;"
-    ))
+    faults_of(&format!(".entry k() {{ {statements}\n}}\n.global .u32 after;"))
 }
 
 #[test]
 fn statements_recover_one_by_one() {
-    let faults = body_faults(
-        "\n  add.s32 %r1, , %r2;\n  ret;\n  ld.u32 %r1, [%r2-8];\n  mov.b64 {%r1 %r2}, %rd1;\n  foo",
-    );
+    let faults =
+        body_faults("\n  add.s32 %r1, , %r2;\n  ret;\n  ld.u32 %r1, [%r2-8];\n  mov.b64 {%r1 %r2}, %rd1;\n  foo");
     assert_eq!(
         faults,
         [
@@ -54,9 +51,7 @@ fn a_missing_semicolon_costs_one_fault_and_no_line() {
 
 #[test]
 fn items_recover_one_by_one() {
-    let faults = faults_of(
-        ".global u32 x;\n.globl .u32 y;\n}\n.func f( { ret; }\n.global .u32 z = ;\n.alias a b;",
-    );
+    let faults = faults_of(".global u32 x;\n.globl .u32 y;\n}\n.func f( { ret; }\n.global .u32 z = ;\n.alias a b;");
     assert_eq!(
         faults,
         [
@@ -73,48 +68,21 @@ fn items_recover_one_by_one() {
 #[test]
 fn declarations_are_checked() {
     let one = |text: &str| faults_of(text).join("; ");
-    assert_eq!(
-        one(".global .align 3 .u32 x;"),
-        "1:16: 3 is not an alignment"
-    );
-    assert_eq!(
-        one(".global .shared .u32 x;"),
-        "1:9: this declaration names two state spaces"
-    );
-    assert_eq!(
-        one(".global .u32 x[2][];"),
-        "1:19: only the first dimension of an array can be open"
-    );
-    assert_eq!(
-        one(".global .u32 x<4>;"),
-        "1:15: only registers can be declared as a range"
-    );
-    assert_eq!(
-        one(".global .u32 x[1.5];"),
-        "1:16: an array's length must be an integer"
-    );
+    assert_eq!(one(".global .align 3 .u32 x;"), "1:16: 3 is not an alignment");
+    assert_eq!(one(".global .shared .u32 x;"), "1:9: this declaration names two state spaces");
+    assert_eq!(one(".global .u32 x[2][];"), "1:19: only the first dimension of an array can be open");
+    assert_eq!(one(".global .u32 x<4>;"), "1:15: only registers can be declared as a range");
+    assert_eq!(one(".global .u32 x[1.5];"), "1:16: an array's length must be an integer");
     let large = ".global .u32 x[4294967296][4294967296];";
     assert_eq!(one(large), "1:14: the array `x` is too large to address");
 }
 
 #[test]
 fn constants_are_checked() {
-    assert_eq!(
-        body_faults("mov.u32 a, 18446744073709551616;"),
-        ["1:25: this integer does not fit 64 bits"]
-    );
-    assert_eq!(
-        body_faults("mov.u32 a, 0f3F8;"),
-        ["1:25: `0f3F8` is not a number"]
-    );
-    assert_eq!(
-        body_faults("mov.u32 a, 4/(2-2);"),
-        ["1:25: this constant divides by zero"]
-    );
-    assert_eq!(
-        body_faults("mov.u32 a, 5 % 0;"),
-        ["1:25: this constant divides by zero"]
-    );
+    assert_eq!(body_faults("mov.u32 a, 18446744073709551616;"), ["1:25: this integer does not fit 64 bits"]);
+    assert_eq!(body_faults("mov.u32 a, 0f3F8;"), ["1:25: `0f3F8` is not a number"]);
+    assert_eq!(body_faults("mov.u32 a, 4/(2-2);"), ["1:25: this constant divides by zero"]);
+    assert_eq!(body_faults("mov.u32 a, 5 % 0;"), ["1:25: this constant divides by zero"]);
     let message = "1:25: this operator does not apply to these constants";
     assert_eq!(body_faults("mov.u32 a, -0f3F800000;"), [message]);
     assert_eq!(body_faults("mov.u32 a, 1.5 + 2;"), [message]);
@@ -123,65 +91,33 @@ fn constants_are_checked() {
 
 #[test]
 fn what_is_never_closed_is_shown_where_it_opens() {
-    assert_eq!(
-        faults_of(".func f() {\n { ret;\n"),
-        ["2:2: the body of `f` is never closed"]
-    );
-    assert_eq!(
-        faults_of(".section .debug_info\n{ .b8 1"),
-        ["2:1: this section is never closed"]
-    );
+    assert_eq!(faults_of(".func f() {\n { ret;\n"), ["2:2: the body of `f` is never closed"]);
+    assert_eq!(faults_of(".section .debug_info\n{ .b8 1"), ["2:1: this section is never closed"]);
 }
 
 #[test]
 fn a_header_is_required() {
     let faults = parse(".global .u32 x;").expect_err("no header");
     let messages: Vec<_> = faults.iter().map(|fault| fault.message.as_str()).collect();
-    assert_eq!(
-        messages,
-        [
-            "the module has no `.version` directive",
-            "the module has no `.target` directive"
-        ]
-    );
-    assert_eq!(
-        faults_of(".address_size 48"),
-        ["1:15: 48 is not an address size"]
-    );
+    assert_eq!(messages, ["the module has no `.version` directive", "the module has no `.target` directive"]);
+    assert_eq!(faults_of(".address_size 48"), ["1:15: 48 is not an address size"]);
 }
 
 #[test]
 fn tables_need_labels() {
-    assert_eq!(
-        body_faults(".branchtargets a, b;"),
-        ["1:14: `.branchtargets` needs a label before it"]
-    );
+    assert_eq!(body_faults(".branchtargets a, b;"), ["1:14: `.branchtargets` needs a label before it"]);
 }
 
 #[test]
 fn depth_is_bounded() {
     let opens = |text: &str| text.repeat(100_000);
-    let too_deep =
-        |faults: Vec<String>| faults.iter().any(|fault| fault.contains("64 levels deep"));
-    assert!(too_deep(faults_of(&format!(
-        ".global .u32 x = {};",
-        opens("{")
-    ))));
+    let too_deep = |faults: Vec<String>| faults.iter().any(|fault| fault.contains("64 levels deep"));
+    assert!(too_deep(faults_of(&format!(".global .u32 x = {};", opens("{")))));
     for prefix in ["(", "-", "!", "1?", "1+(", "(.s64)", "{", "[a,"] {
-        assert!(
-            too_deep(body_faults(&format!("mov.u32 a, {};", opens(prefix)))),
-            "{prefix}"
-        );
+        assert!(too_deep(body_faults(&format!("mov.u32 a, {};", opens(prefix)))), "{prefix}");
     }
-    assert!(too_deep(body_faults(&format!(
-        "call f, {};",
-        "({{".repeat(100_000)
-    ))));
-    assert!(
-        body_faults(&opens("{"))
-            .iter()
-            .any(|fault| fault.contains("scopes nest more than 256 levels"))
-    );
+    assert!(too_deep(body_faults(&format!("call f, ({};", opens("{")))));
+    assert!(body_faults(&opens("{")).iter().any(|fault| fault.contains("scopes nest more than 256 levels")));
 }
 
 #[test]
@@ -192,10 +128,7 @@ fn long_flat_texts_are_not_deep() {
 
 #[test]
 fn the_number_of_faults_is_bounded() {
-    assert_eq!(
-        body_faults(&"mov.u32 , ;\n".repeat(10_000)).len(),
-        MAX_DIAGNOSTICS
-    );
+    assert_eq!(body_faults(&"mov.u32 , ;\n".repeat(10_000)).len(), MAX_DIAGNOSTICS);
     assert_eq!(faults_of(&"#".repeat(10_000)).len(), MAX_DIAGNOSTICS);
     assert_eq!(faults_of(&"}".repeat(10_000)).len(), MAX_DIAGNOSTICS);
 }
@@ -261,9 +194,7 @@ fn damage(text: &str, numbers: &mut Numbers) -> String {
     let mut damaged = text.to_owned();
     for _ in 0..=numbers.below(4) {
         let start = damaged.floor_char_boundary(numbers.below(damaged.len() + 1));
-        let end = damaged
-            .floor_char_boundary((start + numbers.below(6)).min(damaged.len()))
-            .max(start);
+        let end = damaged.floor_char_boundary((start + numbers.below(6)).min(damaged.len())).max(start);
         damaged.replace_range(start..end, PIECES[numbers.below(PIECES.len())]);
     }
     damaged
@@ -282,10 +213,7 @@ fn damaged_texts_give_a_tree_or_diagnostics() {
         }
     }
     // Damage in white space and comments is harmless; if nothing or everything passed, the test would see little.
-    assert!(
-        (40..3_000).contains(&accepted),
-        "{accepted} of 4000 accepted"
-    );
+    assert!((40..3_000).contains(&accepted), "{accepted} of 4000 accepted");
 }
 
 #[test]
@@ -293,11 +221,7 @@ fn truncated_texts_give_a_tree_or_diagnostics() {
     for source in [SAXPY, super::EVERYTHING] {
         for length in (0..source.len()).filter(|&length| source.is_char_boundary(length)) {
             if let Err(faults) = parse(&source[..length]) {
-                assert!(
-                    faults
-                        .iter()
-                        .all(|fault| fault.span.offset() + fault.span.len() <= length)
-                );
+                assert!(faults.iter().all(|fault| fault.span.offset() + fault.span.len() <= length));
             }
         }
     }
