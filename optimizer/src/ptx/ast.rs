@@ -536,7 +536,7 @@ pub enum OperandKind<'s> {
         /// Behind the dot.
         component: &'s str,
     },
-    /// `symbol+offset`, or the equivalent for `symbol[index]` is [`OperandKind::Element`].
+    /// `symbol+offset` outside brackets: an address as a value.
     Sum {
         /// The symbol.
         name: &'s str,

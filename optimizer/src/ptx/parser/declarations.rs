@@ -259,6 +259,9 @@ impl<'s> Parser<'s> {
     fn initializer_list(&mut self) -> Parsed<Vec<Initializer<'s>>> {
         self.bump();
         let mut list = Vec::new();
+        if self.eat(TokenKind::RightBrace) {
+            return Ok(list);
+        }
         loop {
             list.push(self.initializer()?);
             if !self.eat(TokenKind::Comma) {
@@ -331,7 +334,11 @@ impl<'s> Parser<'s> {
 
     fn symbol_offset(&mut self) -> Parsed<i64> {
         match self.peek() {
-            TokenKind::Plus | TokenKind::Minus => Ok(self.integer_constant("an offset in bytes")? as i64),
+            TokenKind::Plus => Ok(self.integer_constant("an offset in bytes")? as i64),
+            TokenKind::Minus => {
+                let help = "add a negative offset: `symbol+-8`";
+                Err(self.fault(self.span(), "an address cannot subtract", "not allowed in PTX", help))
+            }
             _ => Ok(0),
         }
     }

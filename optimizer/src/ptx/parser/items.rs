@@ -223,18 +223,17 @@ impl<'s> Parser<'s> {
         Ok(())
     }
 
+    /// At most one linkage directive; a second one is no part of any declaration.
     fn linkage(&mut self) -> Linkage {
-        let mut linkage = Linkage::Internal;
-        loop {
-            linkage = match self.peek_text() {
-                ".extern" => Linkage::Extern,
-                ".visible" => Linkage::Visible,
-                ".weak" => Linkage::Weak,
-                ".common" => Linkage::Common,
-                _ => return linkage,
-            };
-            self.bump();
-        }
+        let linkage = match self.peek_text() {
+            ".extern" => Linkage::Extern,
+            ".visible" => Linkage::Visible,
+            ".weak" => Linkage::Weak,
+            ".common" => Linkage::Common,
+            _ => return Linkage::Internal,
+        };
+        self.bump();
+        linkage
     }
 
     /// Reports a dotted word that nothing begins with.

@@ -219,6 +219,10 @@ fn initializers_nest_and_name_symbols() {
         assert_eq!(first[1].kind, InitializerKind::Constant(Constant::Signed(-2)));
         assert_eq!(variable.bytes(), 16);
     });
+    with_variable(".global .u32 x[2] = {};", |variable| {
+        let kind = variable.initializer.as_ref().map(|init| &init.kind);
+        assert_eq!(kind, Some(&InitializerKind::List(Vec::new())));
+    });
     let address_of = |text: &str, generic, mask, offset| {
         with_variable(&format!(".global .u64 x = {text};"), |variable| {
             let Some(InitializerKind::Address(address)) = variable.initializer.as_ref().map(|init| &init.kind) else {
@@ -230,7 +234,7 @@ fn initializers_nest_and_name_symbols() {
     };
     address_of("sym", false, None, 0);
     address_of("sym+8", false, None, 8);
-    address_of("sym-8", false, None, -8);
+    address_of("sym+-8", false, None, -8);
     address_of("generic(sym)+4", true, None, 4);
     address_of("0xFF00(sym)", false, Some(0xFF00), 0);
 }

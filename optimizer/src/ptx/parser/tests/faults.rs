@@ -73,6 +73,9 @@ fn declarations_are_checked() {
     assert_eq!(one(".global .u32 x[2][];"), "1:19: only the first dimension of an array can be open");
     assert_eq!(one(".global .u32 x<4>;"), "1:15: only registers can be declared as a range");
     assert_eq!(one(".global .u32 x[1.5];"), "1:16: an array's length must be an integer");
+    assert_eq!(one(".global .u64 x = y-8;"), "1:19: an address cannot subtract");
+    let twice = "1:10: `.weak` is not a directive that can stand here";
+    assert_eq!(one(".visible .weak .global .u32 x;"), twice);
     let large = ".global .u32 x[4294967296][4294967296];";
     assert_eq!(one(large), "1:14: the array `x` is too large to address");
 }
@@ -131,6 +134,19 @@ fn the_number_of_faults_is_bounded() {
     assert_eq!(body_faults(&"mov.u32 , ;\n".repeat(10_000)).len(), MAX_DIAGNOSTICS);
     assert_eq!(faults_of(&"#".repeat(10_000)).len(), MAX_DIAGNOSTICS);
     assert_eq!(faults_of(&"}".repeat(10_000)).len(), MAX_DIAGNOSTICS);
+}
+
+#[test]
+fn the_error_carries_its_faults_and_their_places() {
+    use miette::Diagnostic as _;
+    let source = format!("{HEADER}.entry k() {{ mov.u32 , ; }}");
+    let error = crate::ptx::PtxError::new("k.ptx", source.as_str(), parse(&source).expect_err("a fault"));
+    let related: Vec<_> = error.related().expect("faults").collect();
+    assert_eq!(related.len(), 1);
+    let label = related[0].labels().and_then(|mut labels| labels.next()).expect("a label");
+    let code = error.source_code().expect("the text");
+    let place = code.read_span(label.inner(), 0, 0).expect("a place in the text");
+    assert_eq!((place.line(), place.column()), (3, 21));
 }
 
 /// A small generator of reproducible numbers (xorshift64).
