@@ -3,4 +3,5 @@
 pub mod ir;
 pub mod ops;
 pub mod pipeline;
+pub mod ptx;
 pub mod target;

@@ -1,0 +1,49 @@
+//! PTX ISA 9.0 text in and out.
+//!
+//! [`parse`] turns text into the syntax tree of [`ast`] in three steps: [`lexer`] makes tokens, the parser builds the
+//! tree and goes on behind a fault, so that one run reports as many as make sense. Meaning (which opcodes
+//! exist, which names are declared) is left to the lowering. No text, however hostile, makes it panic,
+//! overflow the stack, or take more than a small multiple of the text's size in memory.
+
+pub mod ast;
+pub mod diagnostics;
+pub mod lexer;
+mod parser;
+
+pub use diagnostics::{Diagnostic, PtxError, line_column};
+
+/// Parses a whole PTX module.
+///
+/// # Errors
+///
+/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
+pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
+    parser::parse(source)
+}
+
+/// The text of a PTX file, without the NUL bytes that end an image meant for the driver.
+///
+/// # Errors
+///
+/// The place of the first byte that is not UTF-8, as a place in the lossy decoding of the same bytes.
+pub fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
+    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    str::from_utf8(&bytes[..length]).map_err(|error| {
+        let start = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
+        let span = ast::Span { start, end: start };
+        Diagnostic::new(span, "the file is not UTF-8 text", "first bad byte", "give PTX text, not a cubin or fatbin")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_trims_the_final_nul_and_places_bad_bytes() {
+        assert_eq!(decode(b"abc\0\0"), Ok("abc"));
+        assert_eq!(decode(b""), Ok(""));
+        let fault = decode(b"ab\xFFc").expect_err("not UTF-8");
+        assert_eq!(fault.span.offset(), 2);
+    }
+}
