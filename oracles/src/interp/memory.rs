@@ -18,7 +18,10 @@ pub const CODE_WINDOW: u64 = 0x7400_0000_0000;
 pub const WINDOW: u64 = 1 << 40;
 
 const FIRST_GLOBAL: u64 = 0x1_0000_0000;
-const GAP: u64 = 1 << 16;
+/// Where the module's own variables begin: above all buffers, so that a buffer's address does not depend on them.
+pub const FIRST_VARIABLE: u64 = 0x100_0000_0000;
+/// Unmapped bytes between regions, at least.
+pub const GAP: u64 = 1 << 16;
 
 /// A stretch of memory with a bit per byte that nothing has defined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -128,6 +131,12 @@ impl GlobalMemory {
         let base = end.next_multiple_of(GAP) + GAP;
         self.regions.push(Region { name: name.into(), base, bytes });
         base
+    }
+
+    /// Maps a region at an address above all others.
+    pub fn map_at(&mut self, base: u64, name: impl Into<String>, bytes: Bytes) {
+        debug_assert!(self.regions.last().is_none_or(|r| r.base + r.bytes.len() as u64 <= base));
+        self.regions.push(Region { name: name.into(), base, bytes });
     }
 
     /// The regions, by address.
