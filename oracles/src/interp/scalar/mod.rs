@@ -18,6 +18,7 @@
 mod atomic;
 mod bits;
 mod compare;
+mod convert;
 mod float;
 mod half;
 mod integer;
@@ -72,7 +73,8 @@ impl ScalarOp {
         let run = integer::resolve(opcode, &modifiers)
             .or_else(|| bits::resolve(opcode, &modifiers))
             .or_else(|| float::resolve(opcode, &modifiers))
-            .or_else(|| compare::resolve(opcode, &modifiers))?;
+            .or_else(|| compare::resolve(opcode, &modifiers))
+            .or_else(|| convert::resolve(opcode, &modifiers))?;
         Some(ScalarOp { run, modifiers })
     }
 

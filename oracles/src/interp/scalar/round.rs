@@ -50,6 +50,16 @@ impl Format {
     pub const fn sign(&self) -> u64 {
         1 << (self.fraction + self.exponent)
     }
+
+    /// The bits of the exponent field.
+    pub const fn exponent_field(&self) -> u64 {
+        self.sign() - (1 << self.fraction)
+    }
+
+    /// The bits of one.
+    pub const fn one(&self) -> u64 {
+        self.exponent_field() & self.exponent_field() >> 1
+    }
 }
 
 /// An exact value, or one known to lie strictly between two 64-bit ones.
