@@ -1,4 +1,5 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
 
+pub mod analysis;
 pub mod ir;
 pub mod ops;
