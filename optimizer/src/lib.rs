@@ -3,3 +3,4 @@
 pub mod analysis;
 pub mod ir;
 pub mod ops;
+pub mod verify;
