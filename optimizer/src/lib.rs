@@ -3,4 +3,5 @@
 pub mod analysis;
 pub mod ir;
 pub mod ops;
+pub mod ssa;
 pub mod verify;
