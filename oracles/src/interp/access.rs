@@ -3,9 +3,7 @@
 use oriole_optimizer::ops::Type;
 
 use super::frame::{Frame, LANES, lanes};
-use super::memory::{
-    Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW,
-};
+use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
 use super::scalar;
@@ -179,7 +177,9 @@ impl Spaces<'_> {
                 Located::Global(index, (offset - self.global.region(index).base) as usize)
             }),
             Memory::Shared => within(self.shared.len()).then_some(Located::Shared(offset as usize)),
-            Memory::Local => within(self.local.stride).then(|| Located::Local(lane * self.local.stride + offset as usize)),
+            Memory::Local => {
+                within(self.local.stride).then(|| Located::Local(lane * self.local.stride + offset as usize))
+            }
             Memory::Const => within(self.constants.len()).then_some(Located::Const(offset as usize)),
             Memory::Param => within(self.params.len()).then_some(Located::Param(offset as usize)),
         };
@@ -411,7 +411,14 @@ impl Spaces<'_> {
         (u128::from(low) | u128::from(high) << 64, lu || hu)
     }
 
-    fn write_wide(&mut self, at: Located, bytes: usize, value: u128, undefined: bool, lane: usize) -> Result<(), Cause> {
+    fn write_wide(
+        &mut self,
+        at: Located,
+        bytes: usize,
+        value: u128,
+        undefined: bool,
+        lane: usize,
+    ) -> Result<(), Cause> {
         self.write(at, bytes.min(8), value as u64, undefined, lane)?;
         if bytes > 8 {
             self.write(at.plus(8), 8, (value >> 64) as u64, undefined, lane)?;
@@ -433,7 +440,8 @@ impl Spaces<'_> {
             let size = u64::from(frame.words[size as usize][lane]).min(bytes) as usize;
             let to = self.locate(copy.to.memory, address_of(frame, &copy.to, lane), bytes, lane).map_err(trap)?;
             let from = address_of(frame, &copy.from, lane);
-            let from = if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
+            let from =
+                if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
             for at in 0..bytes as usize {
                 let (value, undefined) = match from {
                     Some(from) if at < size => self.read(from.plus(at), 1),
@@ -520,7 +528,11 @@ fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], m
         word[lane] = value as u32;
         undefined = (undefined & !(1 << lane)) | u32::from(unknown) << lane;
     };
-    if mask == u32::MAX { (0..LANES).for_each(&mut one) } else { lanes(mask).for_each(&mut one) }
+    if mask == u32::MAX {
+        (0..LANES).for_each(&mut one)
+    } else {
+        lanes(mask).for_each(&mut one)
+    }
     frame.undefined[slot as usize] = undefined;
 }
 

@@ -319,7 +319,9 @@ impl<'a> Decoder<'a> {
     fn constant(&mut self, bits: u64, words: u8) -> Slots {
         let (low, high) = (bits as u32, (bits >> 32) as u32);
         let key = (low, (words > 1).then_some(high));
-        if words <= 2 && let Some(slot) = self.constants.get(&key) {
+        if words <= 2
+            && let Some(slot) = self.constants.get(&key)
+        {
             return Slots::Words(*slot, u32::from(words));
         }
         let Slots::Words(slot, n) = self.fresh(Width::Words(words)) else { unreachable!("words stay words") };

@@ -190,7 +190,10 @@ impl<'m> Executable<'m> {
             let address = layout.addresses[id];
             match global.space {
                 Space::Const => {
-                    bytes.iter().enumerate().for_each(|(i, b)| constants.store(address as usize + i, 1, u64::from(*b), false));
+                    bytes
+                        .iter()
+                        .enumerate()
+                        .for_each(|(i, b)| constants.store(address as usize + i, 1, u64::from(*b), false));
                 }
                 Space::Shared => {}
                 _ => variables.push((address, global.name.clone(), Bytes::defined(bytes))),
@@ -271,8 +274,11 @@ impl<'m> Executable<'m> {
     /// The entry that a launch names, or the only one.
     fn entry(&self, launch: &Launch) -> Result<FuncId, LoadError> {
         let functions = &self.module.functions;
-        let entries: Vec<FuncId> =
-            functions.iter().filter(|(_, f)| f.kind == FunctionKind::Entry && f.is_definition()).map(|(id, _)| id).collect();
+        let entries: Vec<FuncId> = functions
+            .iter()
+            .filter(|(_, f)| f.kind == FunctionKind::Entry && f.is_definition())
+            .map(|(id, _)| id)
+            .collect();
         let known = || entries.iter().map(|id| functions[*id].name.as_str()).collect::<Vec<_>>().join(", ");
         match (&launch.kernel, &entries[..]) {
             (Some(name), _) => {
@@ -389,4 +395,3 @@ fn initial_bytes(module: &Module, global: &oriole_optimizer::ir::Variable, addre
     }
     bytes
 }
-

@@ -70,7 +70,15 @@ impl Warp {
     }
 
     /// Makes the frame of a call by a group; `None` where the stack would grow too large.
-    pub fn call(&mut self, group: usize, index: usize, info: &FuncInfo, base: u32, call: u32, bank: &[u8]) -> Option<()> {
+    pub fn call(
+        &mut self,
+        group: usize,
+        index: usize,
+        info: &FuncInfo,
+        base: u32,
+        call: u32,
+        bank: &[u8],
+    ) -> Option<()> {
         if self.frame_words + info.words as usize > MAX_FRAME_WORDS {
             return None;
         }
@@ -161,9 +169,11 @@ impl Warp {
     /// The lowest place after `pc` where another ready group of the same activation stands.
     pub fn next_meeting(&self, group: usize) -> u32 {
         let Group { frame, pc, .. } = self.groups[group];
-        let others = self.groups.iter().enumerate().filter(|(i, g)| {
-            *i != group && g.frame == frame && g.state == State::Ready && g.pc > pc
-        });
+        let others = self
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(i, g)| *i != group && g.frame == frame && g.state == State::Ready && g.pc > pc);
         others.map(|(_, g)| g.pc).min().unwrap_or(u32::MAX)
     }
 
