@@ -57,7 +57,6 @@ pub struct Run<'a> {
     pub spaces: Spaces<'a>,
     pub at: Coordinates,
     pub mask: u32,
-    pub live: u32,
     pub pc: u32,
     /// Where the group must stop for another one.
     pub meeting: u32,

@@ -189,7 +189,6 @@ impl Machine<'_> {
             },
             at,
             mask: state.mask,
-            live: warp.live,
             pc: state.pc,
             meeting,
             budget,

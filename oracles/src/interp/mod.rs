@@ -16,6 +16,8 @@ mod memory;
 mod outcome;
 mod program;
 pub mod scalar;
+#[cfg(test)]
+mod tests;
 mod vector;
 mod warp;
 
