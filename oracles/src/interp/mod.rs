@@ -18,6 +18,8 @@ mod program;
 pub mod scalar;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod twin;
 mod vector;
 mod warp;
 
