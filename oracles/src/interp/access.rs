@@ -481,7 +481,8 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
     (value, undefined)
 }
 
-/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there.
+/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
+/// not active have offset 0, where at least 4 bytes are.
 #[inline(always)]
 fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
     if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
@@ -497,7 +498,7 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
                 let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
                 let active = u64::from(mask >> lane & 1);
                 bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset as u32;
+                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
             }
         }
         Place::Word(slot) => {
@@ -506,8 +507,9 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
                 let offset = bases[lane].wrapping_add(address.offset as u32);
                 let active = u64::from(mask >> lane & 1);
                 bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset;
+                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
             }
+            // Global memory has no 32-bit addresses.
             bad |= base;
         }
         _ => {
@@ -519,21 +521,12 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
     (bad == 0).then_some(offsets)
 }
 
+/// Loads from offsets that [`word_offsets`] gave for memory of this length.
 #[inline(always)]
 fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let mut undefined = frame.undefined[slot as usize];
-    let word = &mut frame.words[slot as usize];
-    let mut one = |lane: usize| {
-        let (value, unknown) = bytes.load(offsets[lane] as usize, 4);
-        word[lane] = value as u32;
-        undefined = (undefined & !(1 << lane)) | u32::from(unknown) << lane;
-    };
-    if mask == u32::MAX {
-        (0..LANES).for_each(&mut one)
-    } else {
-        lanes(mask).for_each(&mut one)
-    }
-    frame.undefined[slot as usize] = undefined;
+    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
+    let (values, undefined) = unsafe { bytes.gather(offsets) };
+    frame.set(slot, &values, undefined, mask);
 }
 
 #[inline(always)]
