@@ -6,6 +6,7 @@ use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
+use super::race::{self, Detector};
 use super::scalar;
 
 /// Why a lane cannot go on.
@@ -84,6 +85,10 @@ pub struct Spaces<'a> {
     /// Addresses whose stores are recorded, and the records.
     pub watch: &'a [u64],
     pub written: Vec<Write>,
+    /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
+    pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// The operation that is executing.
+    pub pc: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -196,6 +201,27 @@ impl Spaces<'_> {
         })
     }
 
+    /// Tells the race detector of an access.
+    fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        let Some((detector, cta, first)) = &mut self.races else { return };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
+        match at {
+            Located::Global(region, at) => {
+                let address = self.global.region(region).base + at as u64;
+                detector.access(Memory::Global, *cta, address, bytes, access);
+            }
+            Located::Shared(at) => detector.access(Memory::Shared, *cta, at as u64, bytes, access),
+            Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
+        }
+    }
+
+    /// A fence by the lanes of a mask.
+    pub fn fence(&mut self, mask: u32) {
+        if let Some((detector, _, first)) = &mut self.races {
+            lanes(mask).for_each(|lane| detector.fence(*first + lane as u64));
+        }
+    }
+
     #[inline(always)]
     fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
         match at {
@@ -233,6 +259,7 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
+            self.observe(start, whole, lane, false, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 self.load_element(frame, at, access, *slot, lane);
@@ -272,6 +299,7 @@ impl Spaces<'_> {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 let word = |slot: u32| {
@@ -291,6 +319,9 @@ impl Spaces<'_> {
     /// An aligned word of shared memory a lane.
     #[inline(always)]
     pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
             return self.load(frame, access, mask);
         };
@@ -301,6 +332,9 @@ impl Spaces<'_> {
     /// An aligned word of global memory a lane.
     #[inline(always)]
     pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
         let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
         let region = self.global.region(region);
         let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
@@ -313,6 +347,9 @@ impl Spaces<'_> {
     /// An aligned word of shared memory a lane.
     #[inline(always)]
     pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.store(frame, access, mask);
+        }
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
             return self.store(frame, access, mask);
         };
@@ -323,7 +360,7 @@ impl Spaces<'_> {
     /// An aligned word of global memory a lane.
     #[inline(always)]
     pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if !self.watch.is_empty() {
+        if !self.watch.is_empty() || self.races.is_some() {
             return self.store(frame, access, mask);
         }
         let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
@@ -355,6 +392,7 @@ impl Spaces<'_> {
             let address = address_of(frame, &access.address, lane);
             let whole = (bytes * count) as u64;
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, true);
             for element in 0..count {
                 let at = start.plus(element * bytes);
                 let result = access.regs.get(element).copied();
@@ -442,6 +480,10 @@ impl Spaces<'_> {
             let from = address_of(frame, &copy.from, lane);
             let from =
                 if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
+            self.observe(to, bytes, lane, true, false);
+            if let Some(from) = from {
+                self.observe(from, size as u64, lane, false, false);
+            }
             for at in 0..bytes as usize {
                 let (value, undefined) = match from {
                     Some(from) if at < size => self.read(from.plus(at), 1),

@@ -461,6 +461,7 @@ impl<'a> Decoder<'a> {
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),
+            Opcode::Fence => Ok(op(Kind::Fence)),
             _ if data.is(Flags::HINT) || data.is(Flags::FENCE) => Ok(op(Kind::Nop)),
             Opcode::CpAsyncCommit | Opcode::BrkPt => Ok(op(Kind::Nop)),
             other => Err(format!("the interpreter has no meaning for `{}`", other.row().name)),

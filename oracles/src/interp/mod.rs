@@ -15,6 +15,7 @@ mod machine;
 mod memory;
 mod outcome;
 mod program;
+mod race;
 pub mod scalar;
 #[cfg(test)]
 mod tests;
@@ -24,5 +25,5 @@ mod vector;
 mod warp;
 
 pub use decode::DecodeError;
-pub use load::{Executable, GlobalState, LoadError, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

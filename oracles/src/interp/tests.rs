@@ -167,3 +167,23 @@ fn observation_counts_and_follows() {
     assert_eq!(result.stores.len(), 1);
     assert_eq!((result.stores[0].offset, result.stores[0].thread), (12, thread));
 }
+
+#[test]
+fn races_are_seen_and_barriers_end_them() {
+    let body = "  %r4 = shl.b32 %r1, 2\n  st.shared.b32 [%r4], %r1\n  bar.sync 0, 0\n  %r5 = isub.u32 252, %r4\n  %r9 = ld.shared.b32 [%r5]";
+    let text = format!("global @s: b8[256] shared align 4\n{}", per_thread(body));
+    let options = RunOptions { races: true, ..RunOptions::default() };
+    let ordered = run_with(&text, &launch(1, 64, &["zeroed:256"]), &options);
+    assert_eq!(ordered.races, []);
+    let racy = run_with(&text.replace("  bar.sync 0, 0\n", ""), &launch(1, 64, &["zeroed:256"]), &options);
+    assert!(racy.races[0].to_string().starts_with("race on shared byte"), "{}", racy.races[0]);
+    // Within one warp only `bar.warp.sync` orders.
+    let warp = text.replace("bar.sync 0, 0", "bar.warp.sync 0xffffffff").replace("252", "124");
+    assert_eq!(run_with(&warp, &launch(1, 32, &["zeroed:256"]), &options).races, []);
+    let plain = warp.replace("  bar.warp.sync 0xffffffff\n", "");
+    assert_eq!(run_with(&plain, &launch(1, 32, &["zeroed:256"]), &options).races.len(), 1);
+    let atomic = "entry @k {\n  param $out: u64 param align 8\nbb0:\n  %d1 = ld.param.u64 [$out]\n  red.global.add.u32 [%d1], 3\n  ret\n}\n";
+    assert_eq!(run_with(atomic, &launch(2, 32, &["zeroed:4"]), &options).races, []);
+    let store = atomic.replace("red.global.add.u32 [%d1], 3", "st.global.b32 [%d1], 3");
+    assert_eq!(run_with(&store, &launch(2, 1, &["zeroed:4"]), &options).races.len(), 1);
+}

@@ -159,6 +159,8 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
             hint: 0,
             watch: &[],
             written: Vec::new(),
+            races: None,
+            pc: 0,
         },
         at: Coordinates {
             block: [32, 1, 1],
