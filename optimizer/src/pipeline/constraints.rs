@@ -21,12 +21,7 @@ pub struct Constraint {
 }
 
 const fn order(before: Phase, after: Phase, source: Page, reason: &'static str) -> Constraint {
-    Constraint {
-        before,
-        after,
-        reason,
-        source,
-    }
+    Constraint { before, after, reason, source }
 }
 
 /// Every ordering constraint, grouped by document.
@@ -120,12 +115,7 @@ mod tests {
     fn no_constraint_is_stated_twice() {
         for (i, c) in CONSTRAINTS.iter().enumerate() {
             let again = |d: &Constraint| (d.before, d.after) == (c.before, c.after);
-            assert!(
-                !CONSTRAINTS[i + 1..].iter().any(again),
-                "{} before {}",
-                c.before,
-                c.after
-            );
+            assert!(!CONSTRAINTS[i + 1..].iter().any(again), "{} before {}", c.before, c.after);
         }
     }
 

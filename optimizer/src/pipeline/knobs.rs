@@ -66,16 +66,8 @@ impl Kind {
         match self {
             Kind::Flag(_) => parse_flag(text).map(Value::Flag),
             Kind::Limit(_) => parse_limit(text).map(Value::Limit),
-            Kind::Number { min, max, .. } => text
-                .parse()
-                .ok()
-                .filter(|v| (min..=max).contains(v))
-                .map(Value::Number),
-            Kind::Real(_) => text
-                .parse()
-                .ok()
-                .filter(|v: &f64| v.is_finite() && *v >= 0.0)
-                .map(Value::Real),
+            Kind::Number { min, max, .. } => text.parse().ok().filter(|v| (min..=max).contains(v)).map(Value::Number),
+            Kind::Real(_) => text.parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0).map(Value::Real),
             Kind::InstructionGate => Gate::parse(text, parse_range).map(Value::Instructions),
             Kind::FunctionGate => Gate::parse(text, parse_name).map(Value::Functions),
             Kind::Text => Some(Value::Text(text.to_owned())),
@@ -145,8 +137,7 @@ impl<T> Gate<T> {
         if text.eq_ignore_ascii_case("none") {
             return Some(Gate::None);
         }
-        let list =
-            |text: &str| -> Option<Vec<T>> { text.split(',').map(|t| item(t.trim())).collect() };
+        let list = |text: &str| -> Option<Vec<T>> { text.split(',').map(|t| item(t.trim())).collect() };
         match text.strip_prefix('!') {
             Some(rest) => list(rest).map(Gate::Except),
             None => list(text).map(Gate::Only),
@@ -243,11 +234,7 @@ impl fmt::Display for Value {
     }
 }
 
-fn write_gate<T>(
-    f: &mut fmt::Formatter<'_>,
-    gate: &Gate<T>,
-    item: impl Fn(&T) -> String,
-) -> fmt::Result {
+fn write_gate<T>(f: &mut fmt::Formatter<'_>, gate: &Gate<T>, item: impl Fn(&T) -> String) -> fmt::Result {
     let list = |items: &[T]| items.iter().map(&item).collect::<Vec<_>>().join(",");
     match gate {
         Gate::All => f.write_str("all"),
@@ -302,16 +289,10 @@ pub fn find(key: &str) -> Result<&'static KnobRow, KnobError> {
         return Ok(row);
     }
     let index: Option<u16> = key.parse().ok();
-    let rows: Vec<_> = KNOBS
-        .iter()
-        .filter(|r| index.is_some() && r.index == index)
-        .collect();
+    let rows: Vec<_> = KNOBS.iter().filter(|r| index.is_some() && r.index == index).collect();
     match (rows.as_slice(), index) {
         ([row], _) => Ok(row),
-        ([_, _, ..], Some(index)) => Err(KnobError::Ambiguous {
-            index,
-            names: rows.iter().map(|r| r.name).collect(),
-        }),
+        ([_, _, ..], Some(index)) => Err(KnobError::Ambiguous { index, names: rows.iter().map(|r| r.name).collect() }),
         _ => Err(KnobError::Unknown {
             name: key.to_owned(),
             suggestions: suggest::near(key, KNOBS.iter().map(|r| r.name)),
@@ -358,9 +339,7 @@ impl Knobs {
 
     /// What was set, as settings that [`Knobs::set`] accepts, in table order.
     pub fn settings(&self) -> impl Iterator<Item = String> {
-        self.set
-            .iter()
-            .map(|(knob, value)| format!("{knob}={value}"))
+        self.set.iter().map(|(knob, value)| format!("{knob}={value}"))
     }
 
     /// The value of the knob as text, default included.
@@ -392,10 +371,7 @@ fn parse_value(row: &'static KnobRow, text: Option<&str>) -> Result<Value, KnobE
         (Some(text), _) => text,
         (None, Kind::Flag(_)) => "on",
         (None, kind) => {
-            return Err(KnobError::MissingValue {
-                name: row.name,
-                expected: kind.expected(),
-            });
+            return Err(KnobError::MissingValue { name: row.name, expected: kind.expected() });
         }
     };
     row.kind.parse(text).ok_or_else(|| KnobError::BadValue {
@@ -448,14 +424,8 @@ mod tests {
         ("ReassociateCSEBudget", "ErnffbpvngrPFROhqtrg"),
         ("ReassociateCSEWindow", "ErnffbpvngrPFRJvaqbj"),
         ("ReassociateCSESkip", "ErnffbpvngrPFRFxvc"),
-        (
-            "ReassociateLargeImmInUIADD64",
-            "ErnffbpvngrYnetrVzzVaHVNQQ64",
-        ),
-        (
-            "DistributeAndReassociateMulBudget",
-            "QvfgevohgrNaqErnffbpvngrZhyOhqtrg",
-        ),
+        ("ReassociateLargeImmInUIADD64", "ErnffbpvngrYnetrVzzVaHVNQQ64"),
+        ("DistributeAndReassociateMulBudget", "QvfgevohgrNaqErnffbpvngrZhyOhqtrg"),
         ("ForceLateCommoning", "SbeprYngrPbzzbavat"),
         ("DisableMoveCommoning", "QvfnoyrZbirPbzzbavat"),
         ("BackCopyPropBudget", "OnpxPbclCebcOhqtrg"),
@@ -505,8 +475,7 @@ mod tests {
         let (name, printed) = MISPRINT;
         let row = find(name).expect("listed in the document");
         assert_ne!(row.rot13(), printed);
-        let mut letters = [row.rot13().to_lowercase(), printed.to_lowercase()]
-            .map(|s| s.bytes().collect::<Vec<_>>());
+        let mut letters = [row.rot13().to_lowercase(), printed.to_lowercase()].map(|s| s.bytes().collect::<Vec<_>>());
         letters.iter_mut().for_each(|l| l.sort_unstable());
         assert_eq!(letters[0], letters[1], "the same letters in another order");
         assert!(find(printed).is_err());
@@ -526,17 +495,10 @@ mod tests {
     fn only_the_movement_index_is_shared() {
         let mut indices: Vec<u16> = KNOBS.iter().filter_map(|r| r.index).collect();
         indices.sort_unstable();
-        let twice: Vec<u16> = indices
-            .windows(2)
-            .filter(|w| w[0] == w[1])
-            .map(|w| w[0])
-            .collect();
+        let twice: Vec<u16> = indices.windows(2).filter(|w| w[0] == w[1]).map(|w| w[0]).collect();
         assert_eq!(twice, [381]);
         indices.dedup();
-        assert_eq!(
-            indices,
-            [183, 210, 257, 381, 402, 456, 464, 474, 487, 499, 808, 844]
-        );
+        assert_eq!(indices, [183, 210, 257, 381, 402, 456, 464, 474, 487, 499, 808, 844]);
     }
 
     #[test]
@@ -544,9 +506,7 @@ mod tests {
         for row in KNOBS {
             let mut knobs = Knobs::new();
             let text = knobs.text_of(row.knob);
-            knobs
-                .set(&format!("{}={text}", row.name))
-                .expect("a default is a value");
+            knobs.set(&format!("{}={text}", row.name)).expect("a default is a value");
             assert_eq!(knobs.value(row.knob), row.kind.default_value());
             assert!(knobs.is_set(row.knob));
             assert!(row.doc.ends_with('.'), "{}", row.name);
@@ -555,12 +515,7 @@ mod tests {
 
     #[test]
     fn a_knob_is_set_by_name_spelling_or_index() {
-        for key in [
-            "EnableGvnCseMode",
-            "enablegvncsemode",
-            "RanoyrTiaPfrZbqr",
-            "402",
-        ] {
+        for key in ["EnableGvnCseMode", "enablegvncsemode", "RanoyrTiaPfrZbqr", "402"] {
             let knobs = knobs(&[&format!(" {key} = 3 ")]);
             assert_eq!(knobs.number(Knob::EnableGvnCseMode), 3);
         }
@@ -568,24 +523,12 @@ mod tests {
 
     #[test]
     fn a_later_setting_wins_and_reset_undoes() {
-        let mut knobs = knobs(&[
-            "CopyPropBudget=5",
-            "EnableGvnCse=off",
-            "CopyPropBudget=7",
-            "CopyPropForceGlobal",
-        ]);
+        let mut knobs = knobs(&["CopyPropBudget=5", "EnableGvnCse=off", "CopyPropBudget=7", "CopyPropForceGlobal"]);
         assert_eq!(knobs.limit(Knob::CopyPropBudget), Some(7));
         assert!(knobs.flag(Knob::CopyPropForceGlobal));
         assert!(!knobs.flag(Knob::EnableGvnCse));
         let settings: Vec<_> = knobs.settings().collect();
-        assert_eq!(
-            settings,
-            [
-                "EnableGvnCse=off",
-                "CopyPropBudget=7",
-                "CopyPropForceGlobal=on"
-            ]
-        );
+        assert_eq!(settings, ["EnableGvnCse=off", "CopyPropBudget=7", "CopyPropForceGlobal=on"]);
         knobs.reset(Knob::CopyPropBudget);
         assert_eq!(knobs.limit(Knob::CopyPropBudget), None);
         assert!(!knobs.is_set(Knob::CopyPropBudget));
@@ -606,17 +549,14 @@ mod tests {
 
     #[test]
     fn gates_open_and_close() {
-        let gate = |text: &str| {
-            knobs(&[&format!("257={text}")]).instruction_gate(Knob::EnableGvnCsePerInstr)
-        };
+        let gate = |text: &str| knobs(&[&format!("257={text}")]).instruction_gate(Knob::EnableGvnCsePerInstr);
         let open = |text: &str| -> Vec<u32> { (0..6).filter(|&i| gate(text).allows(i)).collect() };
         assert_eq!(open("all"), [0, 1, 2, 3, 4, 5]);
         assert_eq!(open("NONE"), []);
         assert_eq!(open("1, 3-4"), [1, 3, 4]);
         assert_eq!(open("!1,3-4"), [0, 2, 5]);
         assert!(gate("0-4294967295").allows(u32::MAX));
-        let functions =
-            knobs(&["MovementEligibility=!saxpy"]).function_gate(Knob::MovementEligibility);
+        let functions = knobs(&["MovementEligibility=!saxpy"]).function_gate(Knob::MovementEligibility);
         assert!(functions.allows("Saxpy") && !functions.allows("saxpy"));
     }
 
@@ -642,48 +582,23 @@ mod tests {
         ];
         for setting in bad {
             let error = Knobs::new().set(setting).expect_err(setting);
-            assert!(
-                matches!(error, KnobError::BadValue { .. }),
-                "{setting}: {error}"
-            );
+            assert!(matches!(error, KnobError::BadValue { .. }), "{setting}: {error}");
         }
-        let error = Knobs::new()
-            .set("EnableGvnCseMode=7")
-            .expect_err("too large");
-        assert_eq!(
-            error.to_string(),
-            "`7` does not fit EnableGvnCseMode, which takes a number from 0 to 6"
-        );
+        let error = Knobs::new().set("EnableGvnCseMode=7").expect_err("too large");
+        assert_eq!(error.to_string(), "`7` does not fit EnableGvnCseMode, which takes a number from 0 to 6");
     }
 
     #[test]
     fn unknown_and_incomplete_settings_say_what_to_write() {
         let error = Knobs::new().set("CopyPropBudgt=3").expect_err("misspelt");
-        assert_eq!(
-            error.to_string(),
-            "no knob is called `CopyPropBudgt` (did you mean CopyPropBudget, CopyPropAddr?)"
-        );
+        assert_eq!(error.to_string(), "no knob is called `CopyPropBudgt` (did you mean CopyPropBudget, CopyPropAddr?)");
         let error = Knobs::new().set("CopyPropBudget").expect_err("no value");
         assert!(error.to_string().contains("CopyPropBudget=a number"));
         let error = Knobs::new().set("381=1").expect_err("shared");
-        assert!(
-            error
-                .to_string()
-                .contains("MovementEligibility and MovementVariant"),
-            "{error}"
-        );
-        assert!(matches!(
-            Knobs::new().set(""),
-            Err(KnobError::Unknown { .. })
-        ));
-        assert!(matches!(
-            Knobs::new().set("=1"),
-            Err(KnobError::Unknown { .. })
-        ));
-        assert!(matches!(
-            Knobs::new().set("999=1"),
-            Err(KnobError::Unknown { .. })
-        ));
+        assert!(error.to_string().contains("MovementEligibility and MovementVariant"), "{error}");
+        assert!(matches!(Knobs::new().set(""), Err(KnobError::Unknown { .. })));
+        assert!(matches!(Knobs::new().set("=1"), Err(KnobError::Unknown { .. })));
+        assert!(matches!(Knobs::new().set("999=1"), Err(KnobError::Unknown { .. })));
     }
 
     #[test]

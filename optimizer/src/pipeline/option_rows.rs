@@ -12,13 +12,7 @@ const ON: Kind = Kind::Bool(true);
 const OFF: Kind = Kind::Bool(false);
 const TEXT: Kind = Kind::Text;
 
-const fn slot(
-    slot: u16,
-    offset: u16,
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-) -> OptionRow {
+const fn slot(slot: u16, offset: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
     OptionRow {
         slot: Some(slot),
         offset: Some(offset),
@@ -29,28 +23,12 @@ const fn slot(
     }
 }
 
-const fn inverse(
-    number: u16,
-    offset: u16,
-    name: &'static str,
-    kind: Kind,
-    doc: &'static str,
-) -> OptionRow {
-    OptionRow {
-        inverted: true,
-        ..slot(number, offset, name, kind, doc)
-    }
+const fn inverse(number: u16, offset: u16, name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
+    OptionRow { inverted: true, ..slot(number, offset, name, kind, doc) }
 }
 
 const fn named(name: &'static str, kind: Kind, doc: &'static str) -> OptionRow {
-    OptionRow {
-        slot: None,
-        offset: None,
-        name: Some(name),
-        kind,
-        inverted: false,
-        doc,
-    }
+    OptionRow { slot: None, offset: None, name: Some(name), kind, inverted: false, doc }
 }
 
 /// The option table: slots in order, then switches, parameters and dumps.

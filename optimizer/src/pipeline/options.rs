@@ -177,9 +177,7 @@ impl PassOptions {
 
     /// What was set, as settings that [`PassOptions::set`] accepts, in table order.
     pub fn settings(&self) -> impl Iterator<Item = String> {
-        self.set
-            .iter()
-            .map(|(option, value)| format!("{}={value}", option.row().key()))
+        self.set.iter().map(|(option, value)| format!("{}={value}", option.row().key()))
     }
 
     fn position(&self, option: PassOption) -> Result<usize, usize> {
@@ -194,11 +192,8 @@ impl PassOptions {
 /// A switch is on when its value starts with `1` or `t`, as cicc reads it, and off when it starts with `0` or `f`;
 /// cicc takes anything else for off, which hides mistakes, so anything else is refused here.
 fn parse(row: &OptionRow, text: Option<&str>) -> Result<Value, OptionError> {
-    let bad = |expected| OptionError::BadValue {
-        name: row.key(),
-        value: text.unwrap_or_default().to_owned(),
-        expected,
-    };
+    let bad =
+        |expected| OptionError::BadValue { name: row.key(), value: text.unwrap_or_default().to_owned(), expected };
     match row.kind {
         Kind::Bool(_) => match text.map(|t| t.bytes().next().map(|b| b.to_ascii_lowercase())) {
             None | Some(Some(b'1' | b't')) => Ok(Value::Bool(true)),
@@ -234,10 +229,7 @@ mod tests {
 
     #[test]
     fn slots_rise_and_fit_the_struct() {
-        let slots: Vec<_> = OPTIONS
-            .iter()
-            .filter_map(|r| Some((r.slot?, r.offset?)))
-            .collect();
+        let slots: Vec<_> = OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))).collect();
         assert_eq!(slots.len(), 94);
         assert!(slots.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
         assert_eq!((slots[0], slots[93]), ((1, 16), (221, 4464)));
@@ -247,10 +239,7 @@ mod tests {
     fn paired_slots_are_forty_bytes_apart() {
         let paired = |slot: u16| slot % 2 == 1 && (7..160).contains(&slot);
         for (slot, offset) in OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))) {
-            assert!(
-                !paired(slot) || offset == 160 + 20 * (slot - 7),
-                "slot {slot}"
-            );
+            assert!(!paired(slot) || offset == 160 + 20 * (slot - 7), "slot {slot}");
         }
     }
 
@@ -261,12 +250,7 @@ mod tests {
             .filter(|r| matches!(r.kind, Kind::Bool(on) if on != r.inverted))
             .filter_map(|r| r.slot)
             .collect();
-        assert_eq!(
-            on,
-            [
-                19, 25, 93, 95, 117, 141, 143, 151, 155, 157, 159, 165, 211, 219
-            ]
-        );
+        assert_eq!(on, [19, 25, 93, 95, 117, 141, 143, 151, 155, 157, 159, 165, 211, 219]);
     }
 
     #[test]
@@ -278,10 +262,7 @@ mod tests {
                 _ => None,
             })
             .collect();
-        assert_eq!(
-            numbers,
-            [(9, 1), (197, 20), (203, -1), (205, -1), (207, -1), (215, 0)]
-        );
+        assert_eq!(numbers, [(9, 1), (197, 20), (203, -1), (205, -1), (207, -1), (215, 0)]);
     }
 
     #[test]
@@ -291,13 +272,7 @@ mod tests {
             named.filter(|n| n.starts_with(prefix)).count()
         };
         assert_eq!((with("do-"), with("dump-"), with("remat-")), (15, 23, 11));
-        for name in [
-            "do-scev-cgp-aggresively",
-            "cssa-verbosity",
-            "dump-va",
-            "branch-dist-norm",
-            "ftz",
-        ] {
+        for name in ["do-scev-cgp-aggresively", "cssa-verbosity", "dump-va", "branch-dist-norm", "ftz"] {
             assert_eq!(option(name).row().name, Some(name));
         }
     }
@@ -307,26 +282,19 @@ mod tests {
         let mut options = PassOptions::new();
         let licm = option("do-licm");
         assert_eq!(options.flag(licm), Some(true));
-        for (text, value) in [
-            ("-do-licm=0", false),
-            ("do-licm", true),
-            ("--do-licm=false", false),
-            ("slot-143=True", true),
-        ] {
+        for (text, value) in
+            [("-do-licm=0", false), ("do-licm", true), ("--do-licm=false", false), ("slot-143=True", true)]
+        {
             options.set(text).expect(text);
             assert_eq!(options.flag(licm), Some(value), "{text}");
         }
-        options
-            .set("-remat-max-live-limit=50")
-            .expect("a parameter");
+        options.set("-remat-max-live-limit=50").expect("a parameter");
         options.set("slot-197=8").expect("a number");
         assert_eq!(options.text(option("remat-max-live-limit")), Some("50"));
         assert_eq!(options.number(option("slot-197")), Some(8));
         assert_eq!(options.text(option("remat-move")), None);
         let mut again = PassOptions::new();
-        options
-            .settings()
-            .for_each(|s| again.set(&s).expect("its own output"));
+        options.settings().for_each(|s| again.set(&s).expect("its own output"));
         assert_eq!(again, options);
     }
 
@@ -348,17 +316,8 @@ mod tests {
     fn mistakes_are_named() {
         let mut options = PassOptions::new();
         let error = options.set("-do-lcm=0").expect_err("misspelt");
-        assert!(
-            error.to_string().contains("did you mean do-licm"),
-            "{error}"
-        );
-        for bad in [
-            "do-licm=maybe",
-            "do-licm=",
-            "slot-197=x",
-            "slot-197",
-            "remat-move",
-        ] {
+        assert!(error.to_string().contains("did you mean do-licm"), "{error}");
+        for bad in ["do-licm=maybe", "do-licm=", "slot-197=x", "slot-197", "remat-move"] {
             let error = options.set(bad).expect_err(bad);
             assert!(matches!(error, OptionError::BadValue { .. }), "{bad}");
         }

@@ -10,18 +10,13 @@ const OFFERED: usize = 4;
 const LONGEST: usize = 96;
 
 /// The candidates nearest to `name`, nearest first, ties in the order given.
-pub(super) fn near(
-    name: &str,
-    candidates: impl IntoIterator<Item = &'static str>,
-) -> Vec<&'static str> {
+pub(super) fn near(name: &str, candidates: impl IntoIterator<Item = &'static str>) -> Vec<&'static str> {
     if name.len() > LONGEST {
         return Vec::new();
     }
     let name = name.to_ascii_lowercase();
-    let mut ranked: Vec<(usize, &'static str)> = candidates
-        .into_iter()
-        .filter_map(|c| Some((rank(&name, &c.to_ascii_lowercase())?, c)))
-        .collect();
+    let mut ranked: Vec<(usize, &'static str)> =
+        candidates.into_iter().filter_map(|c| Some((rank(&name, &c.to_ascii_lowercase())?, c))).collect();
     ranked.sort_by_key(|&(rank, _)| rank);
     ranked.dedup();
     ranked.truncate(OFFERED);
@@ -73,10 +68,7 @@ mod tests {
     fn nearest_name_comes_first_and_strangers_stay_out() {
         let names = ["CopyPropBudget", "BackCopyPropBudget", "ForceLateCommoning"];
         assert_eq!(near("copypropbudgt", names), ["CopyPropBudget"]);
-        assert_eq!(
-            near("CopyPropBudget", names),
-            ["CopyPropBudget", "BackCopyPropBudget"]
-        );
+        assert_eq!(near("CopyPropBudget", names), ["CopyPropBudget", "BackCopyPropBudget"]);
         assert!(near("zzz", names).is_empty());
     }
 

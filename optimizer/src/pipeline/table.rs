@@ -19,8 +19,8 @@ use Needs::{Anything, Machine, MachineSsa};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Preserves::{Everything, Nothing};
 use Stage::{
-    Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization,
-    MidLevelOptimization, Movement,
+    Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
+    Movement,
 };
 
 /// The part of the pipeline that a phase belongs to, as `spec/liveness-and-dce.txt` ("Pipeline Placement") groups them.
@@ -153,17 +153,8 @@ pub struct PhaseRow {
 }
 
 /// Titles of [`PhaseRow::columns`].
-pub const COLUMN_TITLES: [&str; 9] = [
-    "number",
-    "phase",
-    "stage",
-    "status",
-    "from",
-    "default",
-    "needs",
-    "tokens",
-    "what it does",
-];
+pub const COLUMN_TITLES: [&str; 9] =
+    ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "what it does"];
 
 impl PhaseRow {
     /// The row as text, one cell for each of [`COLUMN_TITLES`].
@@ -207,10 +198,7 @@ struct Facts {
 }
 
 const fn at(number: u16, stage: Stage, page: Page) -> Facts {
-    Facts {
-        number: Some(number),
-        ..unnumbered(stage, page)
-    }
+    Facts { number: Some(number), ..unnumbered(stage, page) }
 }
 
 const fn unnumbered(stage: Stage, page: Page) -> Facts {
@@ -229,17 +217,11 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
 
 impl Facts {
     const fn binary(self, slot: u16) -> Facts {
-        Facts {
-            binary_number: Some(slot),
-            ..self
-        }
+        Facts { binary_number: Some(slot), ..self }
     }
 
     const fn since(self, min_opt_level: u8) -> Facts {
-        Facts {
-            min_opt_level,
-            ..self
-        }
+        Facts { min_opt_level, ..self }
     }
 
     const fn needs(self, needs: Needs) -> Facts {
@@ -251,10 +233,7 @@ impl Facts {
     }
 
     const fn off_by_default(self) -> Facts {
-        Facts {
-            no_op_by_default: true,
-            ..self
-        }
+        Facts { no_op_by_default: true, ..self }
     }
 
     const fn tokens(self, tokens: &'static [&'static str]) -> Facts {
@@ -432,10 +411,7 @@ impl Phase {
 
     /// The phase with this inventory number.
     pub fn numbered(number: u16) -> Option<Phase> {
-        PHASES
-            .iter()
-            .find(|r| r.number == Some(number))
-            .map(|r| r.phase)
+        PHASES.iter().find(|r| r.number == Some(number)).map(|r| r.phase)
     }
 }
 
@@ -488,18 +464,12 @@ pub struct UnknownPhase {
 /// Unlike ptxas, where `DoTexMovement` disables nothing because the engine looks up only `HoistInvariants`, the
 /// name of a movement addresses that movement: bisection has to be able to turn off one phase.
 pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
-    if let Some(sub_pass) = SUB_PASSES
-        .iter()
-        .find(|s| s.name.eq_ignore_ascii_case(token))
-    {
+    if let Some(sub_pass) = SUB_PASSES.iter().find(|s| s.name.eq_ignore_ascii_case(token)) {
         return Ok(Selection::SubPass(sub_pass));
     }
     let rows: Vec<_> = PHASES.iter().filter(|r| r.answers_to(token)).collect();
     if rows.is_empty() {
-        return Err(UnknownPhase {
-            token: token.to_owned(),
-            suggestions: suggest::near(token, tokens()),
-        });
+        return Err(UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) });
     }
     Ok(Selection::Phases(rows))
 }
@@ -515,12 +485,8 @@ pub fn rows_for_token(token: &str) -> Result<Vec<&'static PhaseRow>, UnknownPhas
 /// Every name and token, each once, phases first.
 pub fn tokens() -> impl Iterator<Item = &'static str> {
     let names = PHASES.iter().map(|r| r.name);
-    let mut shared: Vec<&'static str> = PHASES
-        .iter()
-        .flat_map(|r| r.tokens)
-        .copied()
-        .filter(|t| PHASES.iter().all(|r| r.name != *t))
-        .collect();
+    let mut shared: Vec<&'static str> =
+        PHASES.iter().flat_map(|r| r.tokens).copied().filter(|t| PHASES.iter().all(|r| r.name != *t)).collect();
     shared.sort_unstable();
     shared.dedup();
     names.chain(shared).chain(SUB_PASSES.iter().map(|s| s.name))
@@ -617,11 +583,7 @@ mod tests {
 
     #[test]
     fn only_the_backward_copy_phases_are_off_by_default() {
-        let off: Vec<_> = PHASES
-            .iter()
-            .filter(|r| r.no_op_by_default)
-            .map(|r| r.name)
-            .collect();
+        let off: Vec<_> = PHASES.iter().filter(|r| r.no_op_by_default).map(|r| r.name).collect();
         assert_eq!(off, ["AdvancedPhaseBackPropVReg", "OriBackCopyPropagate"]);
     }
 
@@ -673,10 +635,7 @@ mod tests {
     fn an_unknown_token_is_answered_with_near_ones() {
         let error = rows_for_token("GvnCsee").expect_err("misspelt");
         assert_eq!(error.suggestions, ["GvnCse"]);
-        assert_eq!(
-            error.to_string(),
-            "no phase is called `GvnCsee` (did you mean GvnCse?)"
-        );
+        assert_eq!(error.to_string(), "no phase is called `GvnCsee` (did you mean GvnCse?)");
         assert!(select("HoistInvariant").is_err_and(|e| e.suggestions[0] == "HoistInvariants"));
         assert!(select("").is_err());
         assert!(select("78").is_err());
@@ -686,17 +645,7 @@ mod tests {
     fn columns_are_complete() {
         let cells = Phase::OriBackCopyPropagate.row().columns();
         assert_eq!(cells.len(), COLUMN_TITLES.len());
-        assert_eq!(
-            cells[..6],
-            [
-                "83",
-                "OriBackCopyPropagate",
-                "movement",
-                "planned",
-                "O2",
-                "off"
-            ]
-        );
+        assert_eq!(cells[..6], ["83", "OriBackCopyPropagate", "movement", "planned", "O2", "off"]);
         assert_eq!(Phase::SinkCodeIntoBlock.row().columns()[0], "-");
     }
 }

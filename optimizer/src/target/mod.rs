@@ -63,41 +63,20 @@ impl SmRow {
     /// SMs share a family when their numbers share all but the last digit. sm_101 is the older name of sm_110, and
     /// belongs with it.
     fn family(&self) -> u16 {
-        if self.number == 101 {
-            11
-        } else {
-            self.number / 10
-        }
+        if self.number == 101 { 11 } else { self.number / 10 }
     }
 }
 
 /// Not measured: ptxas 13 makes no code for these SMs. The offsets are those that public assemblers of the time use.
-const UP_TO_PASCAL: ConstantLayout = ConstantLayout {
-    parameters: 0x140,
-    block_dim: 0x8,
-    grid_dim: 0x14,
-    stack: 0x20,
-    memory_descriptor: None,
-};
+const UP_TO_PASCAL: ConstantLayout =
+    ConstantLayout { parameters: 0x140, block_dim: 0x8, grid_dim: 0x14, stack: 0x20, memory_descriptor: None };
 
-const VOLTA: ConstantLayout = ConstantLayout {
-    parameters: 0x160,
-    block_dim: 0x0,
-    grid_dim: 0xc,
-    stack: 0x28,
-    memory_descriptor: None,
-};
+const VOLTA: ConstantLayout =
+    ConstantLayout { parameters: 0x160, block_dim: 0x0, grid_dim: 0xc, stack: 0x28, memory_descriptor: None };
 
-const AMPERE: ConstantLayout = ConstantLayout {
-    memory_descriptor: Some(0x118),
-    ..VOLTA
-};
+const AMPERE: ConstantLayout = ConstantLayout { memory_descriptor: Some(0x118), ..VOLTA };
 
-const HOPPER: ConstantLayout = ConstantLayout {
-    parameters: 0x210,
-    memory_descriptor: Some(0x208),
-    ..VOLTA
-};
+const HOPPER: ConstantLayout = ConstantLayout { parameters: 0x210, memory_descriptor: Some(0x208), ..VOLTA };
 
 const BLACKWELL: ConstantLayout = ConstantLayout {
     parameters: 0x380,
@@ -107,12 +86,7 @@ const BLACKWELL: ConstantLayout = ConstantLayout {
     memory_descriptor: Some(0x358),
 };
 
-const fn sm(
-    number: u16,
-    generation: Generation,
-    constants: ConstantLayout,
-    shared_kib: u32,
-) -> SmRow {
+const fn sm(number: u16, generation: Generation, constants: ConstantLayout, shared_kib: u32) -> SmRow {
     SmRow {
         number,
         generation,
@@ -125,10 +99,7 @@ const fn sm(
 }
 
 const fn half_the_registers(row: SmRow) -> SmRow {
-    SmRow {
-        cta_registers: 32768,
-        ..row
-    }
+    SmRow { cta_registers: 32768, ..row }
 }
 
 static SMS: &[SmRow] = &[
@@ -208,20 +179,12 @@ impl Target {
     /// The portable target of an SM number, such as 90.
     pub fn portable(number: u16) -> Option<Target> {
         let row = SMS.iter().find(|r| r.number == number)?;
-        Some(Target {
-            row,
-            variant: Variant::Portable,
-            compute: false,
-        })
+        Some(Target { row, variant: Variant::Portable, compute: false })
     }
 
     /// Every portable target, oldest first.
     pub fn all() -> impl Iterator<Item = Target> {
-        SMS.iter().map(|row| Target {
-            row,
-            variant: Variant::Portable,
-            compute: false,
-        })
+        SMS.iter().map(|row| Target { row, variant: Variant::Portable, compute: false })
     }
 
     /// The SM number, for names and headers. Decisions ask a predicate instead.
@@ -252,9 +215,7 @@ impl Target {
         match older.variant {
             Variant::Portable => self.row.number >= older.row.number,
             Variant::Family => same_family && self.row.number >= older.row.number,
-            Variant::Specific => {
-                self.row.number == older.row.number && self.variant == Variant::Specific
-            }
+            Variant::Specific => self.row.number == older.row.number && self.variant == Variant::Specific,
         }
     }
 
@@ -312,11 +273,7 @@ impl Target {
 
     /// Uniform predicates that can be named: UP0 to UP6.
     pub fn uniform_predicate_limit(self) -> u32 {
-        if self.has_uniform_registers() {
-            PREDICATE_LIMIT
-        } else {
-            0
-        }
+        if self.has_uniform_registers() { PREDICATE_LIMIT } else { 0 }
     }
 
     /// Registers that one CTA can have, all threads together.
@@ -389,15 +346,9 @@ impl FromStr for Target {
             return Err(malformed());
         }
         let row = SMS.iter().find(|r| r.number.to_string() == digits);
-        let row = row.ok_or_else(|| TargetError::Unknown {
-            name: name.to_owned(),
-        })?;
+        let row = row.ok_or_else(|| TargetError::Unknown { name: name.to_owned() })?;
         check_variant(name, row, variant)?;
-        Ok(Target {
-            row,
-            variant,
-            compute,
-        })
+        Ok(Target { row, variant, compute })
     }
 }
 
@@ -420,11 +371,7 @@ fn check_variant(name: &str, row: &SmRow, variant: Variant) -> Result<(), Target
     if exists {
         return Ok(());
     }
-    Err(TargetError::NoVariant {
-        name: name.to_owned(),
-        number: row.number,
-        suffix,
-    })
+    Err(TargetError::NoVariant { name: name.to_owned(), number: row.number, suffix })
 }
 
 impl fmt::Display for Target {
@@ -475,10 +422,7 @@ mod tests {
 
     /// The names, without prefix, of the SMs for which `holds`.
     fn where_true(holds: impl Fn(Target) -> bool) -> Vec<u16> {
-        Target::all()
-            .filter(|&t| holds(t))
-            .map(Target::number)
-            .collect()
+        Target::all().filter(|&t| holds(t)).map(Target::number).collect()
     }
 
     #[test]
@@ -489,15 +433,7 @@ mod tests {
 
     #[test]
     fn names_round_trip() {
-        for name in [
-            "sm_50",
-            "sm_75",
-            "sm_90",
-            "sm_90a",
-            "sm_100f",
-            "compute_90",
-            "compute_121a",
-        ] {
+        for name in ["sm_50", "sm_75", "sm_90", "sm_90a", "sm_100f", "compute_90", "compute_121a"] {
             assert_eq!(target(name).to_string(), name);
         }
         for t in Target::all() {
@@ -511,33 +447,17 @@ mod tests {
 
     #[test]
     fn bad_names_are_told_apart() {
-        for name in [
-            "", "90", "sm", "sm_", "sm_a", "sm_9x", "SM_90", "sm_90 ", "sm_-90", "sm_90aa", "sm_九",
-        ] {
-            assert_eq!(
-                name.parse::<Target>(),
-                Err(TargetError::Malformed(name.to_owned()))
-            );
+        for name in ["", "90", "sm", "sm_", "sm_a", "sm_9x", "SM_90", "sm_90 ", "sm_-90", "sm_90aa", "sm_九"] {
+            assert_eq!(name.parse::<Target>(), Err(TargetError::Malformed(name.to_owned())));
         }
         for name in ["sm_30", "sm_091", "sm_0", "sm_99999999999999999999"] {
             let error = name.parse::<Target>().expect_err("unknown");
-            assert_eq!(
-                error,
-                TargetError::Unknown {
-                    name: name.to_owned()
-                }
-            );
+            assert_eq!(error, TargetError::Unknown { name: name.to_owned() });
             assert!(error.to_string().contains("90, 100"), "{error}");
         }
         let error = "sm_80a".parse::<Target>().expect_err("no such variant");
-        assert_eq!(
-            error.to_string(),
-            "`sm_80a` does not exist: sm_80 has no variant `a`"
-        );
-        assert!(matches!(
-            "sm_90f".parse::<Target>(),
-            Err(TargetError::NoVariant { suffix: 'f', .. })
-        ));
+        assert_eq!(error.to_string(), "`sm_80a` does not exist: sm_80 has no variant `a`");
+        assert!(matches!("sm_90f".parse::<Target>(), Err(TargetError::NoVariant { suffix: 'f', .. })));
     }
 
     #[test]
@@ -573,10 +493,7 @@ mod tests {
     #[test]
     fn constant_banks_are_as_measured() {
         let base = |name: &str| target(name).constants().parameters;
-        assert_eq!(
-            [base("sm_80"), base("sm_90"), base("sm_100"), base("sm_120")],
-            [0x160, 0x210, 0x380, 0x380]
-        );
+        assert_eq!([base("sm_80"), base("sm_90"), base("sm_100"), base("sm_120")], [0x160, 0x210, 0x380, 0x380]);
         assert_eq!(target("sm_75").constants().memory_descriptor, None);
         assert_eq!(target("sm_89").constants().memory_descriptor, Some(0x118));
         assert_eq!(target("sm_90").constants(), HOPPER);
@@ -587,10 +504,7 @@ mod tests {
     #[test]
     fn shared_memory_follows_the_sm_and_not_the_generation() {
         let kib = |name: &str| target(name).max_dynamic_shared() >> 10;
-        assert_eq!(
-            [kib("sm_75"), kib("sm_80"), kib("sm_86"), kib("sm_90")],
-            [64, 163, 99, 227]
-        );
+        assert_eq!([kib("sm_75"), kib("sm_80"), kib("sm_86"), kib("sm_90")], [64, 163, 99, 227]);
         assert_eq!([kib("sm_100"), kib("sm_120")], [227, 99]);
         assert!(Target::all().all(|t| t.max_dynamic_shared() >= MAX_STATIC_SHARED));
     }

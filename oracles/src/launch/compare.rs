@@ -19,12 +19,7 @@ pub struct Difference {
 
 /// The first `limit` bytes that differ. Where `undefined` is true the expectation says nothing; a shorter
 /// slice leaves the rest defined. A difference in length is a difference at every missing byte.
-pub fn compare(
-    expected: &[u8],
-    actual: &[u8],
-    undefined: Option<&[bool]>,
-    limit: usize,
-) -> Vec<Difference> {
+pub fn compare(expected: &[u8], actual: &[u8], undefined: Option<&[bool]>, limit: usize) -> Vec<Difference> {
     // Equal buffers are by far the most frequent case, and one comparison of slices settles it.
     if expected == actual {
         return Vec::new();
@@ -36,9 +31,7 @@ pub fn compare(
             expected: expected.get(offset).copied(),
             actual: actual.get(offset).copied(),
         })
-        .filter(|difference| {
-            difference.expected != difference.actual && !ignored(difference.offset)
-        })
+        .filter(|difference| difference.expected != difference.actual && !ignored(difference.offset))
         .take(limit)
         .collect()
 }
@@ -80,25 +73,14 @@ impl Buffer {
 
     /// Whether `actual` is what the launch expects; a buffer without expectation takes anything.
     pub fn accepts(&self, actual: &[u8]) -> bool {
-        self.expect
-            .as_ref()
-            .is_none_or(|expect| matches(expect, actual, None))
+        self.expect.as_ref().is_none_or(|expect| matches(expect, actual, None))
     }
 }
 
-fn describe_element(
-    name: &str,
-    ty: ScalarType,
-    index: usize,
-    expected: &[u8],
-    actual: &[u8],
-) -> String {
+fn describe_element(name: &str, ty: ScalarType, index: usize, expected: &[u8], actual: &[u8]) -> String {
     let offset = index * ty.bytes();
     let (expected, actual) = (show(ty, offset, expected), show(ty, offset, actual));
-    format!(
-        "{name}[{index}] ({} at byte {offset}): expected {expected}, got {actual}",
-        ty.name()
-    )
+    format!("{name}[{index}] ({} at byte {offset}): expected {expected}, got {actual}", ty.name())
 }
 
 /// A value and its bits, or what is left of it at the end of the buffer.
@@ -134,10 +116,7 @@ mod tests {
     use super::*;
 
     fn floats(values: &[f32]) -> Vec<u8> {
-        values
-            .iter()
-            .flat_map(|value| value.to_le_bytes())
-            .collect()
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
     }
 
     #[test]
@@ -149,14 +128,7 @@ mod tests {
         let lines = describe("y", None, &expected, &floats(&values), None, 4);
         let line = "y[37] (f32 at byte 148): expected 2.5 (0x40200000), got 2.0 (0x40000000)";
         assert_eq!(lines, [line]);
-        let as_bits = describe(
-            "y",
-            Some(ScalarType::B64),
-            &expected,
-            &floats(&values),
-            None,
-            4,
-        );
+        let as_bits = describe("y", Some(ScalarType::B64), &expected, &floats(&values), None, 4);
         let line = "y[18] (b64 at byte 144): expected 0x402000003fc00000, got 0x400000003fc00000";
         assert_eq!(as_bits, [line]);
     }
@@ -165,42 +137,21 @@ mod tests {
     fn undefined_bytes_are_not_compared_and_others_are() {
         let (expected, actual) = ([1, 2, 3, 4], [9, 2, 9, 4]);
         let differ = |undefined| -> Vec<usize> {
-            compare(&expected, &actual, undefined, 9)
-                .iter()
-                .map(|byte| byte.offset)
-                .collect()
+            compare(&expected, &actual, undefined, 9).iter().map(|byte| byte.offset).collect()
         };
         assert_eq!(differ(None), [0, 2]);
         assert_eq!(differ(Some(&[true, false, false, false])), [2]);
         assert_eq!(differ(Some(&[true])), [2]);
         assert!(matches(&expected, &actual, Some(&[true, false, true])));
-        assert!(!matches(
-            &expected,
-            &actual,
-            Some(&[false, true, true, true])
-        ));
+        assert!(!matches(&expected, &actual, Some(&[false, true, true, true])));
     }
 
     #[test]
     fn a_missing_end_differs_everywhere() {
         let differences = compare(&[1, 2, 3], &[1], None, 9);
         assert_eq!(differences.len(), 2);
-        assert_eq!(
-            differences[1],
-            Difference {
-                offset: 2,
-                expected: Some(3),
-                actual: None
-            }
-        );
-        let lines = describe(
-            "a",
-            Some(ScalarType::U16),
-            &[1, 0, 2, 0],
-            &[1, 0, 2],
-            None,
-            9,
-        );
+        assert_eq!(differences[1], Difference { offset: 2, expected: Some(3), actual: None });
+        let lines = describe("a", Some(ScalarType::U16), &[1, 0, 2, 0], &[1, 0, 2], None, 9);
         let line = "a[1] (u16 at byte 2): expected 2 (0x0002), got only the bytes 02";
         assert_eq!(lines, [line]);
         assert!(describe("a", None, &[7], &[], None, 1)[0].ends_with("got nothing"));
@@ -210,23 +161,14 @@ mod tests {
     fn the_limit_counts_elements() {
         let lines = describe("a", Some(ScalarType::S32), &[0; 64], &[1; 64], None, 3);
         assert_eq!(lines.len(), 3);
-        assert!(
-            lines[2].starts_with("a[2] (s32 at byte 8): expected 0 (0x00000000), got 16843009")
-        );
+        assert!(lines[2].starts_with("a[2] (s32 at byte 8): expected 0 (0x00000000), got 16843009"));
     }
 
     #[test]
     fn a_buffer_judges_by_its_expectation_only() {
-        let mut buffer = Buffer {
-            bytes: vec![0; 4],
-            ..Buffer::default()
-        };
+        let mut buffer = Buffer { bytes: vec![0; 4], ..Buffer::default() };
         assert!(buffer.accepts(&[1, 2, 3, 4]));
-        assert!(
-            buffer
-                .describe_differences("b", &[1, 2, 3, 4], 1)
-                .is_empty()
-        );
+        assert!(buffer.describe_differences("b", &[1, 2, 3, 4], 1).is_empty());
         buffer.expect = Some(vec![1, 2, 3, 5]);
         assert!(!buffer.accepts(&[1, 2, 3, 4]));
         assert_eq!(buffer.describe_differences("b", &[1, 2, 3, 4], 9).len(), 1);

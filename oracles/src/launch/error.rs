@@ -173,8 +173,12 @@ impl Problem {
             Self::EmptyRange { .. } => "both bounds are inclusive and finite, min not above max".to_owned(),
             Self::BadHex => "write two hexadecimal digits a byte; spaces and `_` may stand between bytes".to_owned(),
             Self::ExpectLength { .. } => "an expectation covers the whole buffer".to_owned(),
-            Self::Read { .. } => "buffer paths are relative to the launch file, on the command line to the working folder".to_owned(),
-            Self::AliasTarget(_) => "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned(),
+            Self::Read { .. } => {
+                "buffer paths are relative to the launch file, on the command line to the working folder".to_owned()
+            }
+            Self::AliasTarget(_) => {
+                "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned()
+            }
             Self::BadPiece(_) => super::pieces::HELP.to_owned(),
             _ => return None,
         })
@@ -182,9 +186,7 @@ impl Problem {
 }
 
 fn type_names() -> String {
-    super::ScalarType::ALL
-        .map(super::ScalarType::name)
-        .join(" ")
+    super::ScalarType::ALL.map(super::ScalarType::name).join(" ")
 }
 
 /// A [`Problem`] and its place.
@@ -200,10 +202,7 @@ struct Inner {
 impl LaunchError {
     /// A problem without a text to point at.
     pub fn new(problem: Problem) -> Self {
-        Self(Box::new(Inner {
-            problem,
-            place: None,
-        }))
+        Self(Box::new(Inner { problem, place: None }))
     }
 
     /// A problem at `span` (bytes) of `text`, which is shown under `name`.
@@ -211,10 +210,7 @@ impl LaunchError {
         let end = span.end.min(text.len());
         let start = span.start.min(end);
         let place = (NamedSource::new(name, text.to_owned()), (start..end).into());
-        Self(Box::new(Inner {
-            problem,
-            place: Some(place),
-        }))
+        Self(Box::new(Inner { problem, place: Some(place) }))
     }
 
     /// What is wrong.
@@ -227,10 +223,7 @@ impl LaunchError {
         let (source, span) = self.0.place.as_ref()?;
         let before = source.inner().as_bytes().get(..span.offset())?;
         let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let start = before
-            .iter()
-            .rposition(|&byte| byte == b'\n')
-            .map_or(0, |at| at + 1);
+        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
         let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
         Some((source.name(), line, column))
     }
@@ -244,10 +237,7 @@ impl fmt::Display for LaunchError {
 
 impl fmt::Debug for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("LaunchError")
-            .field(&self.0.problem)
-            .field(&self.location())
-            .finish()
+        f.debug_tuple("LaunchError").field(&self.0.problem).field(&self.location()).finish()
     }
 }
 
@@ -255,23 +245,15 @@ impl std::error::Error for LaunchError {}
 
 impl Diagnostic for LaunchError {
     fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
-        self.0
-            .problem
-            .advice()
-            .map(|text| Box::new(text) as Box<dyn fmt::Display>)
+        self.0.problem.advice().map(|text| Box::new(text) as Box<dyn fmt::Display>)
     }
 
     fn source_code(&self) -> Option<&dyn SourceCode> {
-        self.0
-            .place
-            .as_ref()
-            .map(|(source, _)| source as &dyn SourceCode)
+        self.0.place.as_ref().map(|(source, _)| source as &dyn SourceCode)
     }
 
     fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
         let (_, span) = self.0.place.as_ref()?;
-        Some(Box::new(std::iter::once(
-            LabeledSpan::new_primary_with_span(Some("here".to_owned()), *span),
-        )))
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(Some("here".to_owned()), *span))))
     }
 }

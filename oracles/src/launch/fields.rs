@@ -26,55 +26,26 @@ pub(super) struct Fields<'t> {
 
 impl<'t> Fields<'t> {
     pub(super) fn of(value: &'t Value<'t>, key: &'static str, name: &'static str) -> Placed<Self> {
-        let table = value
-            .get_ref()
-            .as_table()
-            .ok_or_else(|| wrong_type(key, "a table", value))?;
-        Ok(Self {
-            table,
-            span: value.span(),
-            name,
-        })
+        let table = value.get_ref().as_table().ok_or_else(|| wrong_type(key, "a table", value))?;
+        Ok(Self { table, span: value.span(), name })
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&'t Value<'t>> {
-        self.table
-            .iter()
-            .find(|(name, _)| name.get_ref() == key)
-            .map(|(_, value)| value)
+        self.table.iter().find(|(name, _)| name.get_ref() == key).map(|(_, value)| value)
     }
 
     pub(super) fn required(&self, key: &'static str) -> Placed<&'t Value<'t>> {
-        self.get(key).ok_or_else(|| {
-            (
-                Problem::MissingKey {
-                    key,
-                    table: self.name,
-                },
-                self.span.clone(),
-            )
-        })
+        self.get(key).ok_or_else(|| (Problem::MissingKey { key, table: self.name }, self.span.clone()))
     }
 
     pub(super) fn check_keys(&self, known: &'static [&'static str]) -> Placed<()> {
-        let unknown = self
-            .table
-            .keys()
-            .filter(|key| !known.contains(&key.get_ref().as_ref()));
+        let unknown = self.table.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
         // In the order of the text, not of the map.
         let Some(key) = unknown.min_by_key(|key| key.span().start) else {
             return Ok(());
         };
         let (shown, table) = (key.get_ref().chars().take(80).collect(), self.name);
-        Err((
-            Problem::UnknownKey {
-                nearest: nearest(key.get_ref(), known),
-                key: shown,
-                table,
-                known,
-            },
-            key.span(),
-        ))
+        Err((Problem::UnknownKey { nearest: nearest(key.get_ref(), known), key: shown, table, known }, key.span()))
     }
 
     /// The one of these keys that is there, if any; two are an error at the second.
@@ -82,10 +53,7 @@ impl<'t> Fields<'t> {
         let mut present = keys.iter().copied().filter(|key| self.get(key).is_some());
         let (first, second) = (present.next(), present.next());
         match (first, second) {
-            (Some(first), Some(second)) => Err((
-                Problem::Exclusive { first, second },
-                self.required(second)?.span(),
-            )),
+            (Some(first), Some(second)) => Err((Problem::Exclusive { first, second }, self.required(second)?.span())),
             _ => Ok(first),
         }
     }
@@ -98,13 +66,7 @@ impl<'t> Fields<'t> {
             key => !is_buffer && EXPECT_KEYS.contains(&key),
         };
         match self.table.keys().find(|key| misplaced(key.get_ref())) {
-            Some(key) => Err((
-                Problem::KeyNotHere {
-                    key: key.get_ref().to_string(),
-                    source_key: content,
-                },
-                key.span(),
-            )),
+            Some(key) => Err((Problem::KeyNotHere { key: key.get_ref().to_string(), source_key: content }, key.span())),
             None => Ok(()),
         }
     }
@@ -113,19 +75,13 @@ impl<'t> Fields<'t> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
-        let text = value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| wrong_type(key, "a string", value))?;
+        let text = value.get_ref().as_str().ok_or_else(|| wrong_type(key, "a string", value))?;
         Ok(Some((text, value.span())))
     }
 
     pub(super) fn hex(&self, key: &'static str) -> Placed<Vec<u8>> {
         let value = self.required(key)?;
-        let text = value
-            .get_ref()
-            .as_str()
-            .ok_or_else(|| wrong_type(key, "a string of hexadecimal bytes", value))?;
+        let text = value.get_ref().as_str().ok_or_else(|| wrong_type(key, "a string of hexadecimal bytes", value))?;
         decode_hex(text).map_err(|problem| (problem, value.span()))
     }
 
@@ -133,11 +89,7 @@ impl<'t> Fields<'t> {
         let Some(value) = self.get(key) else {
             return Ok(None);
         };
-        value
-            .get_ref()
-            .as_bool()
-            .map(Some)
-            .ok_or_else(|| wrong_type(key, "true or false", value))
+        value.get_ref().as_bool().map(Some).ok_or_else(|| wrong_type(key, "true or false", value))
     }
 
     pub(super) fn limited(&self, key: &'static str, limit: u64) -> Placed<Option<u64>> {
@@ -165,51 +117,25 @@ impl<'t> Fields<'t> {
     }
 
     pub(super) fn required_type(&self) -> Placed<ScalarType> {
-        self.element_type()?.ok_or_else(|| {
-            (
-                Problem::MissingKey {
-                    key: "type",
-                    table: self.name,
-                },
-                self.span.clone(),
-            )
-        })
+        self.element_type()?.ok_or_else(|| (Problem::MissingKey { key: "type", table: self.name }, self.span.clone()))
     }
 }
 
 pub(super) fn unsigned(key: &'static str, value: &Value<'_>, wanted: &'static str) -> Placed<u64> {
-    let number = value
-        .get_ref()
-        .as_integer()
-        .ok_or_else(|| wrong_type(key, wanted, value))?;
+    let number = value.get_ref().as_integer().ok_or_else(|| wrong_type(key, wanted, value))?;
     u64::from_str_radix(number.as_str(), number.radix()).map_err(|_| {
         let limit = "it must lie between 0 and 18446744073709551615".to_owned();
-        (
-            Problem::Limit {
-                what: format!("`{key}`"),
-                value: number.to_string(),
-                limit,
-            },
-            value.span(),
-        )
+        (Problem::Limit { what: format!("`{key}`"), value: number.to_string(), limit }, value.span())
     })
 }
 
-pub(super) fn wrong_type(
-    key: &'static str,
-    wanted: &'static str,
-    value: &Value<'_>,
-) -> (Problem, Range<usize>) {
+pub(super) fn wrong_type(key: &'static str, wanted: &'static str, value: &Value<'_>) -> (Problem, Range<usize>) {
     let found = format!("{} {}", article(value), value.get_ref().type_str());
     (Problem::WrongType { key, wanted, found }, value.span())
 }
 
 fn article(value: &Value<'_>) -> &'static str {
-    if value.get_ref().type_str().starts_with(['a', 'i']) {
-        "an"
-    } else {
-        "a"
-    }
+    if value.get_ref().type_str().starts_with(['a', 'i']) { "an" } else { "a" }
 }
 
 /// The known key that is a spelling error away: at most a third of its letters differ, or one starts the other.
@@ -220,10 +146,5 @@ fn nearest(key: &str, known: &[&'static str]) -> Option<&'static str> {
     let distance = |name: &&str| strsim::damerau_levenshtein(key, name);
     let closest = known.iter().copied().min_by_key(distance)?;
     let near = distance(&closest) * 3 <= closest.len().max(3);
-    near.then_some(closest).or_else(|| {
-        known
-            .iter()
-            .copied()
-            .find(|name| key.len() > 2 && name.starts_with(key))
-    })
+    near.then_some(closest).or_else(|| known.iter().copied().find(|name| key.len() > 2 && name.starts_with(key)))
 }

@@ -53,10 +53,7 @@ fn mutate(text: &str, generator: &mut SplitMix64) -> String {
                 let piece = PIECES[generator.below(PIECES.len() as u64) as usize];
                 bytes.splice(at..end, piece.bytes());
             }
-            _ => bytes
-                .get_mut(at)
-                .into_iter()
-                .for_each(|byte| *byte ^= 1 << (at % 7)),
+            _ => bytes.get_mut(at).into_iter().for_each(|byte| *byte ^= 1 << (at % 7)),
         }
     }
     String::from_utf8_lossy(&bytes).into_owned()
@@ -84,20 +81,10 @@ fn hostile_texts_are_launches_or_errors() {
         match Launch::parse_within(1 << 16, &text, "mutant", resolve) {
             Ok(launch) => {
                 good += 1;
-                assert!(
-                    launch
-                        .buffers()
-                        .map(|(_, buffer)| buffer.bytes.len())
-                        .sum::<usize>()
-                        <= 1 << 16
-                );
+                assert!(launch.buffers().map(|(_, buffer)| buffer.bytes.len()).sum::<usize>() <= 1 << 16);
                 let again = Launch::parse(&launch.to_toml("m").text, "again", |path, _| {
                     let files = launch.to_toml("m").files;
-                    Ok(files
-                        .into_iter()
-                        .find(|(name, _)| name == path)
-                        .expect("every file is listed")
-                        .1)
+                    Ok(files.into_iter().find(|(name, _)| name == path).expect("every file is listed").1)
                 });
                 assert_eq!(again.as_ref(), Ok(&launch), "{text}");
                 assert_eq!(launch.randomized(1).args.len(), launch.args.len());
@@ -105,9 +92,7 @@ fn hostile_texts_are_launches_or_errors() {
             Err(error) => {
                 bad += 1;
                 let mut rendered = String::new();
-                handler
-                    .render_report(&mut rendered, &error)
-                    .expect("an error renders");
+                handler.render_report(&mut rendered, &error).expect("an error renders");
             }
         }
     }

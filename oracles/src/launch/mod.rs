@@ -182,13 +182,10 @@ impl Launch {
 
     /// The buffers with the index of the argument that owns each.
     pub fn buffers(&self) -> impl Iterator<Item = (usize, &Buffer)> {
-        self.args
-            .iter()
-            .enumerate()
-            .filter_map(|(index, arg)| match &arg.value {
-                ArgValue::Buffer(buffer) => Some((index, buffer)),
-                _ => None,
-            })
+        self.args.iter().enumerate().filter_map(|(index, arg)| match &arg.value {
+            ArgValue::Buffer(buffer) => Some((index, buffer)),
+            _ => None,
+        })
     }
 
     /// How messages call argument `index`: its name, or `arg 3`.
@@ -199,10 +196,7 @@ impl Launch {
 
     /// Threads of the whole grid.
     pub fn threads(&self) -> u64 {
-        self.grid
-            .iter()
-            .chain(&self.block)
-            .fold(1, |count, &n| count.saturating_mul(u64::from(n)))
+        self.grid.iter().chain(&self.block).fold(1, |count, &n| count.saturating_mul(u64::from(n)))
     }
 }
 
@@ -241,11 +235,7 @@ fn variant_of(name: &str, stem: &str) -> Option<String> {
 
 /// Which limit of CUDA a grid and a block exceed, as dimension name, value and limit; in the order x, y, z.
 pub(crate) fn geometry_limit(what: &str, size: [u32; 3]) -> Option<Problem> {
-    let limits: [u32; 3] = if what == "grid" {
-        [i32::MAX as u32, 65_535, 65_535]
-    } else {
-        [1024, 1024, 64]
-    };
+    let limits: [u32; 3] = if what == "grid" { [i32::MAX as u32, 65_535, 65_535] } else { [1024, 1024, 64] };
     let over = |axis: usize| size[axis] == 0 || size[axis] > limits[axis];
     if let Some(axis) = (0..3).find(|&axis| over(axis)) {
         return Some(Problem::Limit {

@@ -9,8 +9,7 @@ use std::path::Path;
 use super::read::check_aliases;
 use super::stock::{Stock, decode_hex, files_in};
 use super::{
-    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, Problem, Scalar, ScalarType,
-    geometry_limit,
+    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, Problem, Scalar, ScalarType, geometry_limit,
 };
 
 /// The shapes of an argument, for help texts.
@@ -18,21 +17,14 @@ pub const HELP: &str = "write TYPE:VALUE (u32:1000, f32:2.0), zeroed:BYTES, rand
 alias:ARG:OFFSET or null; a buffer may end in :type=TYPE, :name=NAME and :expect=PATH";
 
 /// Builds a launch: `grid` and `block` as `4`, `4,2` or `4,2,1` (also with `x`), `args` in parameter order.
-pub fn launch(
-    kernel: Option<&str>,
-    grid: &str,
-    block: &str,
-    args: &[String],
-) -> Result<Launch, LaunchError> {
+pub fn launch(kernel: Option<&str>, grid: &str, block: &str, args: &[String]) -> Result<Launch, LaunchError> {
     let mut launch = Launch::new(kernel.map(str::to_owned));
     launch.grid = dimensions("grid", grid)?;
     launch.block = dimensions("block", block)?;
     let mut resolve = files_in(Path::new(""));
     let mut stock = Stock::new(MAX_BUFFER_BYTES, &mut resolve);
     for text in args {
-        launch
-            .args
-            .push(argument(text, &mut stock).map_err(|problem| at("--arg", text, problem))?);
+        launch.args.push(argument(text, &mut stock).map_err(|problem| at("--arg", text, problem))?);
     }
     check_aliases(&launch).map_err(|(index, problem)| at("--arg", &args[index], problem))?;
     Ok(launch)
@@ -41,20 +33,11 @@ pub fn launch(
 /// Reads a grid or a block (`what` is its name) as one to three numbers.
 pub fn dimensions(what: &'static str, text: &str) -> Result<[u32; 3], LaunchError> {
     let option = format!("--{what}");
-    let wrong = || Problem::WrongType {
-        key: what,
-        wanted: "one to three integers: 4,2,1",
-        found: format!("`{text}`"),
-    };
+    let wrong = || Problem::WrongType { key: what, wanted: "one to three integers: 4,2,1", found: format!("`{text}`") };
     let mut size = [1; 3];
     for (axis, part) in text.split([',', 'x']).enumerate() {
-        let slot = size
-            .get_mut(axis)
-            .ok_or_else(|| at(&option, text, wrong()))?;
-        *slot = part
-            .trim()
-            .parse()
-            .map_err(|_| at(&option, text, wrong()))?;
+        let slot = size.get_mut(axis).ok_or_else(|| at(&option, text, wrong()))?;
+        *slot = part.trim().parse().map_err(|_| at(&option, text, wrong()))?;
     }
     geometry_limit(what, size).map_or(Ok(size), |problem| Err(at(&option, text, problem)))
 }
@@ -80,19 +63,12 @@ fn argument(text: &str, stock: &mut Stock<'_>) -> Result<Arg, Problem> {
         "bytes" if !rest.is_empty() => ArgValue::Bytes(decode_hex(rest)?),
         "alias" => {
             let (arg, offset) = rest.split_once(':').unwrap_or((rest, "0"));
-            ArgValue::Alias {
-                arg: arg.parse().map_err(|_| bad())?,
-                offset: number(offset)?,
-            }
+            ArgValue::Alias { arg: arg.parse().map_err(|_| bad())?, offset: number(offset)? }
         }
         "zeroed" => buffer(stock.zeroed(number(rest)?)?, &options, stock)?,
         "random" => {
             let (seed, bytes) = rest.split_once(':').ok_or_else(bad)?;
-            buffer(
-                stock.random(number(seed)?, number(bytes)?)?,
-                &options,
-                stock,
-            )?
+            buffer(stock.random(number(seed)?, number(bytes)?)?, &options, stock)?
         }
         "file" if !rest.is_empty() => buffer(stock.file(Path::new(rest))?, &options, stock)?,
         "hex" => {
@@ -100,16 +76,10 @@ fn argument(text: &str, stock: &mut Stock<'_>) -> Result<Arg, Problem> {
             stock.spend(bytes.len() as u64)?;
             buffer(bytes, &options, stock)?
         }
-        _ => ArgValue::Scalar(Scalar::parse(
-            ScalarType::from_name(kind).ok_or_else(bad)?,
-            rest,
-        )?),
+        _ => ArgValue::Scalar(Scalar::parse(ScalarType::from_name(kind).ok_or_else(bad)?, rest)?),
     };
     check_options(&value, &options)?;
-    Ok(Arg {
-        name: options.name,
-        value,
-    })
+    Ok(Arg { name: options.name, value })
 }
 
 fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
@@ -130,20 +100,9 @@ fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
     Ok((body, options))
 }
 
-fn buffer(
-    bytes: Vec<u8>,
-    options: &Options<'_>,
-    stock: &mut Stock<'_>,
-) -> Result<ArgValue, Problem> {
-    let expect = options
-        .expect
-        .map(|path| stock.expectation(Path::new(path), bytes.len()))
-        .transpose()?;
-    Ok(ArgValue::Buffer(Buffer {
-        bytes,
-        element: options.ty,
-        expect,
-    }))
+fn buffer(bytes: Vec<u8>, options: &Options<'_>, stock: &mut Stock<'_>) -> Result<ArgValue, Problem> {
+    let expect = options.expect.map(|path| stock.expectation(Path::new(path), bytes.len())).transpose()?;
+    Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect }))
 }
 
 fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem> {
@@ -159,10 +118,7 @@ fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem>
         ArgValue::Alias { .. } => "alias",
         ArgValue::Null => "null",
     };
-    Err(Problem::KeyNotHere {
-        key: key.to_owned(),
-        source_key,
-    })
+    Err(Problem::KeyNotHere { key: key.to_owned(), source_key })
 }
 
 fn number(text: &str) -> Result<u64, Problem> {

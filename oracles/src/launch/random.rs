@@ -93,11 +93,7 @@ mod tests {
     fn the_bytes_of_a_seed_are_fixed_for_ever() {
         // The first outputs of Vigna's splitmix64.c for seed 1234567.
         let mut generator = SplitMix64::new(1_234_567);
-        let expected = [
-            6_457_827_717_110_365_317,
-            3_203_168_211_198_807_973,
-            9_817_491_932_198_370_423,
-        ];
+        let expected = [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423];
         assert_eq!([(); 3].map(|()| generator.next_u64()), expected);
         assert_eq!(bytes(1_234_567, 11)[8..], expected[1].to_le_bytes()[..3]);
     }
@@ -114,19 +110,11 @@ mod tests {
         }
         assert_eq!(seen, [true; 8]);
 
-        let (low, high) = (
-            scalar(ScalarType::F64, "-1.7e308"),
-            scalar(ScalarType::F64, "1.7e308"),
-        );
+        let (low, high) = (scalar(ScalarType::F64, "-1.7e308"), scalar(ScalarType::F64, "1.7e308"));
         for element in elements(6, 800, low, high).chunks(8) {
-            assert!(
-                f64::from_bits(Scalar::from_bytes(ScalarType::F64, element).bits()).is_finite()
-            );
+            assert!(f64::from_bits(Scalar::from_bytes(ScalarType::F64, element).bits()).is_finite());
         }
-        let (low, high) = (
-            scalar(ScalarType::U64, "0"),
-            scalar(ScalarType::U64, "0xffffffffffffffff"),
-        );
+        let (low, high) = (scalar(ScalarType::U64, "0"), scalar(ScalarType::U64, "0xffffffffffffffff"));
         assert_eq!(elements(9, 64, low, high), bytes(9, 64));
     }
 }

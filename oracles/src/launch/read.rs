@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue};
 use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
 use super::stock::{Resolve, Stock, files_in, read_file, same_length};
 use super::{
-    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
-    MAX_PARAMETER_BYTES, MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
+    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
+    MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
 };
 
 /// Why a buffer file could not be had.
@@ -24,15 +24,7 @@ pub enum ReadFailure {
     Io(String),
 }
 
-const LAUNCH_KEYS: &[&str] = &[
-    "kernel",
-    "grid",
-    "block",
-    "dynamic_shared",
-    "steps",
-    "race_check",
-    "arg",
-];
+const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "dynamic_shared", "steps", "race_check", "arg"];
 const ARG_KEYS: &[&str] = &[
     "name",
     "type",
@@ -52,24 +44,15 @@ const ARG_KEYS: &[&str] = &[
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
 /// Exactly one of these stands in an argument and decides its kind.
-const CONTENT_KEYS: [&str; 9] = [
-    "value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null",
-];
+const CONTENT_KEYS: [&str; 9] = ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null"];
 
 pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
     let name = path.display().to_string();
-    let unreadable = |reason| {
-        LaunchError::new(Problem::Read {
-            path: path.to_owned(),
-            reason,
-        })
-    };
+    let unreadable = |reason| LaunchError::new(Problem::Read { path: path.to_owned(), reason });
     let bytes = match read_file(path, MAX_TEXT_BYTES as u64) {
         Ok(bytes) => bytes,
         Err(ReadFailure::TooLarge(_)) => {
-            return Err(LaunchError::new(Problem::TextTooLarge {
-                limit: MAX_TEXT_BYTES,
-            }));
+            return Err(LaunchError::new(Problem::TextTooLarge { limit: MAX_TEXT_BYTES }));
         }
         Err(ReadFailure::Io(reason)) => return Err(unreadable(reason)),
     };
@@ -78,29 +61,14 @@ pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
     parse(&text, &name, MAX_BUFFER_BYTES, &mut files_in(folder))
 }
 
-pub(super) fn parse(
-    text: &str,
-    name: &str,
-    limit: u64,
-    resolve: Resolve<'_>,
-) -> Result<Launch, LaunchError> {
+pub(super) fn parse(text: &str, name: &str, limit: u64, resolve: Resolve<'_>) -> Result<Launch, LaunchError> {
     if text.len() > MAX_TEXT_BYTES {
-        return Err(LaunchError::new(Problem::TextTooLarge {
-            limit: MAX_TEXT_BYTES,
-        }));
+        return Err(LaunchError::new(Problem::TextTooLarge { limit: MAX_TEXT_BYTES }));
     }
     let placed = |(problem, span)| LaunchError::at(problem, name, text, span);
-    let root = DeTable::parse(text).map_err(|error| {
-        placed((
-            Problem::Toml(error.message().to_owned()),
-            error.span().unwrap_or(0..0),
-        ))
-    })?;
-    let fields = Fields {
-        table: root.get_ref(),
-        span: 0..text.len().min(1),
-        name: "the launch file",
-    };
+    let root = DeTable::parse(text)
+        .map_err(|error| placed((Problem::Toml(error.message().to_owned()), error.span().unwrap_or(0..0))))?;
+    let fields = Fields { table: root.get_ref(), span: 0..text.len().min(1), name: "the launch file" };
     launch(&fields, &mut Stock::new(limit, resolve)).map_err(placed)
 }
 
@@ -110,21 +78,14 @@ fn launch(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Launch> {
     launch.kernel = fields.text("kernel")?.map(|(text, _)| text.to_owned());
     launch.grid = dimensions(fields, "grid")?;
     launch.block = dimensions(fields, "block")?;
-    launch.dynamic_shared = fields
-        .limited("dynamic_shared", u64::from(MAX_DYNAMIC_SHARED))?
-        .unwrap_or(0) as u32;
+    launch.dynamic_shared = fields.limited("dynamic_shared", u64::from(MAX_DYNAMIC_SHARED))?.unwrap_or(0) as u32;
     launch.steps = fields.limited("steps", u64::MAX)?;
     launch.race_check = fields.flag("race_check")?.unwrap_or(false);
     let mut spans = Vec::new();
     if let Some(list) = fields.get("arg") {
-        let tables = list
-            .get_ref()
-            .as_array()
-            .ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
+        let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
         for table in tables.iter() {
-            launch
-                .args
-                .push(argument(&Fields::of(table, "arg", "[[arg]]")?, stock)?);
+            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, stock)?);
             spans.push(table.span());
         }
     }
@@ -145,11 +106,7 @@ fn dimensions(fields: &Fields<'_>, key: &'static str) -> Placed<[u32; 3]> {
             }
         }
         Some(_) => {
-            return Err(wrong_type(
-                key,
-                "an integer or an array of one to three",
-                value,
-            ));
+            return Err(wrong_type(key, "an integer or an array of one to three", value));
         }
     }
     geometry_limit(key, size).map_or(Ok(size), |problem| Err((problem, value.span())))
@@ -159,30 +116,17 @@ fn dimension(key: &'static str, value: &Value<'_>) -> Placed<u32> {
     let number = unsigned(key, value, "an integer or an array of one to three")?;
     u32::try_from(number).map_err(|_| {
         let limit = "CUDA's limits are far below".to_owned();
-        (
-            Problem::Limit {
-                what: key.to_owned(),
-                value: number.to_string(),
-                limit,
-            },
-            value.span(),
-        )
+        (Problem::Limit { what: key.to_owned(), value: number.to_string(), limit }, value.span())
     })
 }
 
 fn argument(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Arg> {
     fields.check_keys(ARG_KEYS)?;
-    let content = fields
-        .one_of(&CONTENT_KEYS)?
-        .ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
+    let content = fields.one_of(&CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
     fields.check_company(content)?;
     let name = fields.text("name")?.map(|(text, _)| text.to_owned());
     let value = match content {
-        "value" => ArgValue::Scalar(scalar(
-            "value",
-            fields.required_type()?,
-            fields.required("value")?,
-        )?),
+        "value" => ArgValue::Scalar(scalar("value", fields.required_type()?, fields.required("value")?)?),
         "bytes" => ArgValue::Bytes(structure(fields)?),
         "alias" => alias(fields)?,
         "null" => null(fields)?,
@@ -193,11 +137,7 @@ fn argument(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Arg> {
 
 fn structure(fields: &Fields<'_>) -> Placed<Vec<u8>> {
     let bytes = fields.hex("bytes")?;
-    if bytes.is_empty() {
-        Err((Problem::BadHex, fields.required("bytes")?.span()))
-    } else {
-        Ok(bytes)
-    }
+    if bytes.is_empty() { Err((Problem::BadHex, fields.required("bytes")?.span())) } else { Ok(bytes) }
 }
 
 fn alias(fields: &Fields<'_>) -> Placed<ArgValue> {
@@ -205,10 +145,7 @@ fn alias(fields: &Fields<'_>) -> Placed<ArgValue> {
     inner.check_keys(ALIAS_KEYS)?;
     inner.required("arg")?;
     let arg = inner.limited("arg", u64::from(u32::MAX))?.unwrap_or(0) as usize;
-    Ok(ArgValue::Alias {
-        arg,
-        offset: inner.limited("offset", u64::MAX)?.unwrap_or(0),
-    })
+    Ok(ArgValue::Alias { arg, offset: inner.limited("offset", u64::MAX)?.unwrap_or(0) })
 }
 
 fn null(fields: &Fields<'_>) -> Placed<ArgValue> {
@@ -223,26 +160,14 @@ fn buffer(fields: &Fields<'_>, content: &'static str, stock: &mut Stock<'_>) -> 
     let here = |problem| (problem, value.span());
     let element = fields.element_type()?;
     let bytes = match content {
-        "buffer" => stock
-            .file(Path::new(
-                fields.text(content)?.map_or("", |(text, _)| text),
-            ))
-            .map_err(here)?,
+        "buffer" => stock.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here)?,
         "hex" => counted(fields.hex(content)?, stock).map_err(here)?,
-        "data" => {
-            counted(elements(content, fields.required_type()?, value)?, stock).map_err(here)?
-        }
-        "zeroed" => stock
-            .zeroed(unsigned(content, value, "a number of bytes")?)
-            .map_err(here)?,
+        "data" => counted(elements(content, fields.required_type()?, value)?, stock).map_err(here)?,
+        "zeroed" => stock.zeroed(unsigned(content, value, "a number of bytes")?).map_err(here)?,
         _ => random_content(&Fields::of(value, "random", "random")?, element, stock)?,
     };
     let expect = expectation(fields, bytes.len(), stock)?;
-    Ok(Buffer {
-        bytes,
-        element,
-        expect,
-    })
+    Ok(Buffer { bytes, element, expect })
 }
 
 fn counted(bytes: Vec<u8>, stock: &mut Stock<'_>) -> Result<Vec<u8>, Problem> {
@@ -250,11 +175,7 @@ fn counted(bytes: Vec<u8>, stock: &mut Stock<'_>) -> Result<Vec<u8>, Problem> {
     Ok(bytes)
 }
 
-fn random_content(
-    fields: &Fields<'_>,
-    element: Option<ScalarType>,
-    stock: &mut Stock<'_>,
-) -> Placed<Vec<u8>> {
+fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, stock: &mut Stock<'_>) -> Placed<Vec<u8>> {
     fields.check_keys(RANDOM_KEYS)?;
     fields.required("seed")?;
     let seed = fields.limited("seed", u64::MAX)?.unwrap_or(0);
@@ -266,33 +187,14 @@ fn random_content(
         (Some(min), Some(max)) => (min, max),
         (bound, _) => {
             let key = if bound.is_some() { "max" } else { "min" };
-            return Err((
-                Problem::MissingKey {
-                    key,
-                    table: fields.name,
-                },
-                fields.span.clone(),
-            ));
+            return Err((Problem::MissingKey { key, table: fields.name }, fields.span.clone()));
         }
     };
-    let ty = element.ok_or_else(|| {
-        (
-            Problem::MissingKey {
-                key: "type",
-                table: "random with min and max",
-            },
-            min.span(),
-        )
-    })?;
+    let ty =
+        element.ok_or_else(|| (Problem::MissingKey { key: "type", table: "random with min and max" }, min.span()))?;
     let (low, high) = (scalar("min", ty, min)?, scalar("max", ty, max)?);
     if !ordered(low, high) {
-        return Err((
-            Problem::EmptyRange {
-                min: low.to_string(),
-                max: high.to_string(),
-            },
-            max.span(),
-        ));
+        return Err((Problem::EmptyRange { min: low.to_string(), max: high.to_string() }, max.span()));
     }
     let length = stock.spend(length).map_err(here)?;
     Ok(random::elements(seed, length, low, high))
@@ -309,23 +211,16 @@ fn ordered(low: Scalar, high: Scalar) -> bool {
     }
 }
 
-fn expectation(
-    fields: &Fields<'_>,
-    length: usize,
-    stock: &mut Stock<'_>,
-) -> Placed<Option<Vec<u8>>> {
+fn expectation(fields: &Fields<'_>, length: usize, stock: &mut Stock<'_>) -> Placed<Option<Vec<u8>>> {
     let Some(key) = fields.one_of(&EXPECT_KEYS)? else {
         return Ok(None);
     };
     let value = fields.required(key)?;
     let here = |problem| (problem, value.span());
     let content = match key {
-        "expect" => stock
-            .expectation(
-                Path::new(fields.text(key)?.map_or("", |(text, _)| text)),
-                length,
-            )
-            .map_err(here)?,
+        "expect" => {
+            stock.expectation(Path::new(fields.text(key)?.map_or("", |(text, _)| text)), length).map_err(here)?
+        }
         "expect_hex" => same_length(fields.hex(key)?, length).map_err(here)?,
         _ => same_length(elements(key, fields.required_type()?, value)?, length).map_err(here)?,
     };
@@ -333,10 +228,7 @@ fn expectation(
 }
 
 fn elements(key: &'static str, ty: ScalarType, value: &Value<'_>) -> Placed<Vec<u8>> {
-    let list = value
-        .get_ref()
-        .as_array()
-        .ok_or_else(|| wrong_type(key, "an array of numbers", value))?;
+    let list = value.get_ref().as_array().ok_or_else(|| wrong_type(key, "an array of numbers", value))?;
     let mut bytes = Vec::with_capacity(list.len() * ty.bytes());
     for element in list.iter() {
         bytes.extend(scalar(key, ty, element)?.to_bytes());
@@ -363,14 +255,7 @@ fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> 
         if total > MAX_PARAMETER_BYTES {
             let limit = format!("CUDA takes at most {MAX_PARAMETER_BYTES} bytes");
             let what = "the arguments' size".to_owned();
-            return Err((
-                Problem::Limit {
-                    what,
-                    value: total.to_string(),
-                    limit,
-                },
-                span.clone(),
-            ));
+            return Err((Problem::Limit { what, value: total.to_string(), limit }, span.clone()));
         }
     }
     Ok(())
@@ -387,14 +272,7 @@ pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
         };
         let bytes = buffer.bytes.len() as u64;
         if offset > bytes {
-            return Err((
-                index,
-                Problem::AliasOffset {
-                    arg: owner as u64,
-                    offset,
-                    bytes,
-                },
-            ));
+            return Err((index, Problem::AliasOffset { arg: owner as u64, offset, bytes }));
         }
     }
     Ok(())

@@ -113,16 +113,8 @@ impl ScalarType {
     /// The smallest and the largest integer that may be written for this type.
     pub(super) fn integer_range(self) -> (i128, i128) {
         let width = 8 * self.bytes() as u32;
-        let low = if self.class() == Class::Unsigned {
-            0
-        } else {
-            -(1i128 << (width - 1))
-        };
-        let high = if self.class() == Class::Signed {
-            (1i128 << (width - 1)) - 1
-        } else {
-            (1i128 << width) - 1
-        };
+        let low = if self.class() == Class::Unsigned { 0 } else { -(1i128 << (width - 1)) };
+        let high = if self.class() == Class::Signed { (1i128 << (width - 1)) - 1 } else { (1i128 << width) - 1 };
         (low, high)
     }
 
@@ -141,10 +133,7 @@ pub struct Scalar {
 impl Scalar {
     /// The scalar whose low bits are those of `bits`; the others are dropped.
     pub fn from_bits(ty: ScalarType, bits: u64) -> Self {
-        Self {
-            ty,
-            bits: bits & ty.mask(),
-        }
+        Self { ty, bits: bits & ty.mask() }
     }
 
     /// Reads up to eight little-endian bytes; missing ones are zero.
@@ -157,17 +146,10 @@ impl Scalar {
 
     /// Reads a number as this module's head describes.
     pub fn parse(ty: ScalarType, text: &str) -> Result<Self, Problem> {
-        let bits = if ty.is_float() {
-            parse_float(ty, text)
-        } else {
-            parse_integer(ty, text)
-        };
+        let bits = if ty.is_float() { parse_float(ty, text) } else { parse_integer(ty, text) };
         match bits {
             Some(bits) => Ok(Self::from_bits(ty, bits)),
-            None => Err(Problem::BadValue {
-                value: text.chars().take(80).collect(),
-                ty: ty.name(),
-            }),
+            None => Err(Problem::BadValue { value: text.chars().take(80).collect(), ty: ty.name() }),
         }
     }
 
@@ -204,14 +186,10 @@ impl std::fmt::Display for Scalar {
 fn parse_float(ty: ScalarType, text: &str) -> Option<u64> {
     if let Some(digits) = text.strip_prefix("0x") {
         let bits = parse_digits(digits, 16)?;
-        return u64::try_from(bits)
-            .ok()
-            .filter(|bits| bits & !ty.mask() == 0);
+        return u64::try_from(bits).ok().filter(|bits| bits & !ty.mask() == 0);
     }
     let text = strip_separators(text)?;
-    let named = text
-        .trim_start_matches(['+', '-'])
-        .starts_with(|c: char| c.is_ascii_alphabetic());
+    let named = text.trim_start_matches(['+', '-']).starts_with(|c: char| c.is_ascii_alphabetic());
     // A decimal goes to f32 directly: rounding it twice would not be rounding to nearest. The 16-bit types
     // go through f64, whose second rounding can only matter beyond 17 significant digits.
     let bits = match ty {
@@ -257,9 +235,7 @@ mod tests {
     use super::*;
 
     fn bits(ty: &str, text: &str) -> Option<u64> {
-        Scalar::parse(ScalarType::from_name(ty).unwrap(), text)
-            .ok()
-            .map(Scalar::bits)
+        Scalar::parse(ScalarType::from_name(ty).unwrap(), text).ok().map(Scalar::bits)
     }
 
     #[test]
@@ -283,44 +259,24 @@ mod tests {
     #[test]
     fn floats_round_to_nearest_and_refuse_overflow() {
         assert_eq!(bits("f32", "2.5"), Some(0x4020_0000));
-        assert_eq!(
-            bits("f32", "16777217"),
-            Some(u64::from(16_777_216f32.to_bits()))
-        );
+        assert_eq!(bits("f32", "16777217"), Some(u64::from(16_777_216f32.to_bits())));
         assert_eq!(bits("f32", "1e39"), None);
         assert_eq!(bits("f32", "-inf"), Some(0xff80_0000));
         assert_eq!(bits("f16", "1.0"), Some(0x3c00));
         assert_eq!(bits("f16", "65520"), None);
         assert_eq!(bits("bf16", "1.0"), Some(0x3f80));
-        assert_eq!(
-            bits("f64", "0x7ff8000000000001"),
-            Some(0x7ff8_0000_0000_0001)
-        );
+        assert_eq!(bits("f64", "0x7ff8000000000001"), Some(0x7ff8_0000_0000_0001));
         assert_eq!(bits("f32", "0x7ff8000000000001"), None);
         assert_eq!(bits("f32", "one"), None);
     }
 
     #[test]
     fn text_reads_back_to_the_same_bits() {
-        let words = [
-            0,
-            1,
-            0x7fff,
-            0x8000,
-            0x7c01,
-            0x7f81_2345,
-            0x8000_0000,
-            0x3eaa_aaab,
-            u64::MAX,
-            0x3fd5_5555_5555_5555,
-        ];
+        let words =
+            [0, 1, 0x7fff, 0x8000, 0x7c01, 0x7f81_2345, 0x8000_0000, 0x3eaa_aaab, u64::MAX, 0x3fd5_5555_5555_5555];
         for ty in ScalarType::ALL {
             for scalar in words.map(|word| Scalar::from_bits(ty, word)) {
-                assert_eq!(
-                    Scalar::parse(ty, &scalar.to_string()),
-                    Ok(scalar),
-                    "{ty:?} {scalar}"
-                );
+                assert_eq!(Scalar::parse(ty, &scalar.to_string()), Ok(scalar), "{ty:?} {scalar}");
                 assert_eq!(Scalar::from_bytes(ty, &scalar.to_bytes()), scalar);
             }
         }

@@ -59,10 +59,7 @@ impl Launch {
             // Every argument has a generator of its own, so that one more argument does not change the others' data.
             let mut generator = SplitMix64::new(seed);
             let stream = generator.next_u64().wrapping_add(index as u64);
-            vary(
-                arg,
-                &mut SplitMix64::new(SplitMix64::new(stream).next_u64()),
-            );
+            vary(arg, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
         }
         varied
     }
@@ -88,9 +85,7 @@ fn refill(buffer: &mut Buffer, generator: &mut SplitMix64) {
         Kind::Raw => fill_raw(&mut buffer.bytes, generator),
         Kind::Floats(ty) => fill(&mut buffer.bytes, ty, || draw_float(generator, ty)),
         Kind::Integers { ty, min, max } => {
-            fill(&mut buffer.bytes, ty, || {
-                draw_integer(generator, min, max) as u64
-            });
+            fill(&mut buffer.bytes, ty, || draw_integer(generator, min, max) as u64);
         }
     }
 }
@@ -118,31 +113,16 @@ pub fn guess(bytes: &[u8]) -> Kind {
     use ScalarType::{F32, F64, S16, S32, S64, U8, U16, U32, U64};
     // A u64 of small values is also a row of u32 in which every second one is zero; reading it so would put values
     // into the high words, so the wide types go first.
-    let integers = || {
-        [U64, S64, U32, S32]
-            .into_iter()
-            .find_map(|ty| integers_within(bytes, ty, -SMALL, SMALL))
-    };
+    let integers = || [U64, S64, U32, S32].into_iter().find_map(|ty| integers_within(bytes, ty, -SMALL, SMALL));
     let text = || integers_within(bytes, U8, 9, 126);
     let floats = || {
-        let ty = [F32, F64]
-            .into_iter()
-            .find(|&ty| everyday_floats(bytes, ty))?;
+        let ty = [F32, F64].into_iter().find(|&ty| everyday_floats(bytes, ty))?;
         Some(Kind::Floats(ty))
     };
     // Sixteen bits hold only small values, so there only a narrow range tells integers from noise.
-    let halves = || {
-        [U16, S16]
-            .into_iter()
-            .find_map(|ty| integers_within(bytes, ty, -4095, 4095))
-    };
+    let halves = || [U16, S16].into_iter().find_map(|ty| integers_within(bytes, ty, -4095, 4095));
     let narrow = || integers_within(bytes, U8, 0, 127);
-    integers()
-        .or_else(text)
-        .or_else(floats)
-        .or_else(halves)
-        .or_else(narrow)
-        .unwrap_or(Kind::Raw)
+    integers().or_else(text).or_else(floats).or_else(halves).or_else(narrow).unwrap_or(Kind::Raw)
 }
 
 fn whole(bytes: &[u8], ty: ScalarType) -> bool {
@@ -150,18 +130,14 @@ fn whole(bytes: &[u8], ty: ScalarType) -> bool {
 }
 
 fn elements(bytes: &[u8], ty: ScalarType) -> impl Iterator<Item = u64> {
-    bytes
-        .chunks_exact(ty.bytes())
-        .map(move |element| Scalar::from_bytes(ty, element).bits())
+    bytes.chunks_exact(ty.bytes()).map(move |element| Scalar::from_bytes(ty, element).bits())
 }
 
 /// The smallest and the largest element.
 fn range(bytes: &[u8], ty: ScalarType) -> Option<(i128, i128)> {
     let mut values = elements(bytes, ty).map(|bits| ty.integer(bits));
     let first = values.next()?;
-    Some(values.fold((first, first), |(min, max), value| {
-        (min.min(value), max.max(value))
-    }))
+    Some(values.fold((first, first), |(min, max), value| (min.min(value), max.max(value))))
 }
 
 /// Integers, if all elements lie between `low` and `high`.
@@ -227,17 +203,7 @@ fn corner(generator: &mut SplitMix64, ty: ScalarType) -> u64 {
     // The lowest bit of the exponent field is the smallest normal number.
     let smallest_normal = infinity & infinity.wrapping_neg();
     let quiet_nan = infinity | (smallest_normal >> 1);
-    let corners = [
-        0,
-        one,
-        infinity,
-        1,
-        smallest_normal - 1,
-        smallest_normal,
-        infinity - 1,
-        one + 1,
-        quiet_nan,
-    ];
+    let corners = [0, one, infinity, 1, smallest_normal - 1, smallest_normal, infinity - 1, one + 1, quiet_nan];
     let sign = generator.below(2) << (8 * ty.bytes() - 1);
     corners[generator.below(corners.len() as u64) as usize] | sign
 }
@@ -259,19 +225,12 @@ mod tests {
 
     fn launch(buffer: Buffer) -> Launch {
         let mut launch = Launch::new(None);
-        launch.args.push(Arg {
-            name: None,
-            value: ArgValue::Buffer(buffer),
-        });
+        launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
         launch
     }
 
     fn varied(bytes: Vec<u8>, element: Option<ScalarType>, seed: u64) -> Vec<u8> {
-        let buffer = Buffer {
-            expect: Some(bytes.clone()),
-            bytes,
-            element,
-        };
+        let buffer = Buffer { expect: Some(bytes.clone()), bytes, element };
         let drawn = launch(buffer).randomized(seed);
         let (_, buffer) = drawn.buffers().next().unwrap();
         assert_eq!(buffer.expect, None, "nobody knows what new data leads to");
@@ -293,9 +252,7 @@ mod tests {
         assert_eq!(guess(&u64s), integers(ScalarType::U64, 1, 900));
         let s64s = little(&[5i64, -1, 900, 17], |v| v.to_le_bytes());
         assert_eq!(guess(&s64s), integers(ScalarType::S64, -1, 900));
-        let f32s = little(&[0.5f32, -3.25, 0.0, 1e6, 1e-5, 7.0, 8.0, f32::NAN], |v| {
-            v.to_le_bytes()
-        });
+        let f32s = little(&[0.5f32, -3.25, 0.0, 1e6, 1e-5, 7.0, 8.0, f32::NAN], |v| v.to_le_bytes());
         assert_eq!(guess(&f32s), Kind::Floats(ScalarType::F32));
         let f64s = little(&[0.1f64, -3.3, 0.0, 1e6], |v| v.to_le_bytes());
         assert_eq!(guess(&f64s), Kind::Floats(ScalarType::F64));
@@ -314,12 +271,7 @@ mod tests {
     #[test]
     fn indices_never_leave_their_range_and_reach_both_ends() {
         let indices = little(&[3u32, 250, 77, 3, 19, 42, 100, 5], |v| v.to_le_bytes()).repeat(64);
-        for element in [
-            None,
-            Some(ScalarType::U32),
-            Some(ScalarType::S32),
-            Some(ScalarType::B32),
-        ] {
+        for element in [None, Some(ScalarType::U32), Some(ScalarType::S32), Some(ScalarType::B32)] {
             for seed in 0..50 {
                 let drawn = varied(indices.clone(), element, seed);
                 let (min, max) = range(&drawn, ScalarType::U32).unwrap();
@@ -328,10 +280,7 @@ mod tests {
             }
         }
         let wide = little(&[-7i64, 1 << 23], |v| v.to_le_bytes()).repeat(32);
-        assert_eq!(
-            range(&varied(wide, None, 1), ScalarType::S64),
-            Some((-7, 1 << 23))
-        );
+        assert_eq!(range(&varied(wide, None, 1), ScalarType::S64), Some((-7, 1 << 23)));
         let bytes = [10, 20, 30, 11].repeat(64);
         let drawn = varied(bytes, Some(ScalarType::U8), 1);
         assert_eq!(range(&drawn, ScalarType::U8), Some((10, 30)));
@@ -351,12 +300,7 @@ mod tests {
 
     #[test]
     fn floats_cover_corners_and_stay_mostly_everyday() {
-        for ty in [
-            ScalarType::F16,
-            ScalarType::Bf16,
-            ScalarType::F32,
-            ScalarType::F64,
-        ] {
+        for ty in [ScalarType::F16, ScalarType::Bf16, ScalarType::F32, ScalarType::F64] {
             let ones = ty.nearest_bits(1.0).to_le_bytes()[..ty.bytes()].repeat(4000);
             let drawn = varied(ones, Some(ty), 11);
             let values: Vec<f64> = elements(&drawn, ty).map(|bits| ty.to_f64(bits)).collect();
@@ -374,41 +318,19 @@ mod tests {
     fn integer_scalars_stay_and_floats_vary() {
         let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
         let mut launch = Launch::new(None);
-        let values = [
-            scalar(ScalarType::U32, 1000),
-            scalar(ScalarType::F32, 0x3f80_0000),
-            ArgValue::Null,
-        ];
+        let values = [scalar(ScalarType::U32, 1000), scalar(ScalarType::F32, 0x3f80_0000), ArgValue::Null];
         launch.args = values.map(|value| Arg { name: None, value }).to_vec();
         let drawn: Vec<Launch> = (0..8).map(|seed| launch.randomized(seed)).collect();
-        assert!(
-            drawn
-                .iter()
-                .all(|other| other.args[0] == launch.args[0] && other.args[2] == launch.args[2])
-        );
-        assert!(
-            drawn
-                .iter()
-                .filter(|other| other.args[1] != launch.args[1])
-                .count()
-                >= 6
-        );
+        assert!(drawn.iter().all(|other| other.args[0] == launch.args[0] && other.args[2] == launch.args[2]));
+        assert!(drawn.iter().filter(|other| other.args[1] != launch.args[1]).count() >= 6);
         assert_eq!(drawn[3], launch.randomized(3));
     }
 
     #[test]
     fn raw_bytes_change_and_meet_corners() {
         let drawn = varied(super::super::random::bytes(3, 4096), None, 5);
-        let words: Vec<u32> = elements(&drawn, ScalarType::U32)
-            .map(|bits| bits as u32)
-            .collect();
+        let words: Vec<u32> = elements(&drawn, ScalarType::U32).map(|bits| bits as u32).collect();
         assert!(words.contains(&u32::MAX) && words.contains(&0) && words.contains(&(1 << 31)));
-        assert!(
-            words
-                .iter()
-                .filter(|&&word| word != 0 && word != u32::MAX)
-                .count()
-                > 800
-        );
+        assert!(words.iter().filter(|&&word| word != 0 && word != u32::MAX).count() > 800);
     }
 }

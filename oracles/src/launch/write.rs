@@ -40,18 +40,10 @@ impl Launch {
     }
 
     fn written(&self, stem: &str, inline: usize) -> Written {
-        let mut written = Written {
-            text: self.head(),
-            files: Vec::new(),
-        };
+        let mut written = Written { text: self.head(), files: Vec::new() };
         for (index, arg) in self.args.iter().enumerate() {
             written.text.push_str("\n[[arg]]\n");
-            let mut writer = ArgWriter {
-                written: &mut written,
-                stem,
-                index,
-                inline,
-            };
+            let mut writer = ArgWriter { written: &mut written, stem, index, inline };
             writer.argument(arg);
         }
         written
@@ -123,9 +115,7 @@ impl ArgWriter<'_> {
         }
         let file = format!("{}.arg{}.{extension}", self.stem, self.index);
         self.line(file_key, quoted(&file));
-        self.written
-            .files
-            .push((PathBuf::from(file), bytes.to_vec()));
+        self.written.files.push((PathBuf::from(file), bytes.to_vec()));
     }
 
     fn line(&mut self, key: &str, value: impl std::fmt::Display) {
@@ -153,12 +143,8 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 fn store(path: &Path, content: &[u8]) -> Result<(), LaunchError> {
-    std::fs::write(path, content).map_err(|error| {
-        LaunchError::new(Problem::Write {
-            path: path.to_owned(),
-            reason: error.to_string(),
-        })
-    })
+    std::fs::write(path, content)
+        .map_err(|error| LaunchError::new(Problem::Write { path: path.to_owned(), reason: error.to_string() }))
 }
 
 #[cfg(test)]
@@ -168,34 +154,18 @@ mod tests {
 
     /// One argument of every kind, with small and large buffers.
     fn sample() -> Launch {
-        let buffer = |bytes: Vec<u8>, expect, element| {
-            ArgValue::Buffer(Buffer {
-                bytes,
-                element,
-                expect,
-            })
-        };
+        let buffer = |bytes: Vec<u8>, expect, element| ArgValue::Buffer(Buffer { bytes, element, expect });
         let values = [
             ArgValue::Scalar(Scalar::from_bits(ScalarType::U64, u64::MAX)),
             ArgValue::Scalar(Scalar::from_bits(ScalarType::F32, 0x7fc0_1234)),
-            ArgValue::Scalar(Scalar::from_bits(
-                ScalarType::F64,
-                f64::NEG_INFINITY.to_bits(),
-            )),
+            ArgValue::Scalar(Scalar::from_bits(ScalarType::F64, f64::NEG_INFINITY.to_bits())),
             ArgValue::Scalar(Scalar::from_bits(ScalarType::F32, 1)),
             ArgValue::Bytes(vec![1, 2, 3, 4, 5]),
             buffer(vec![1, 2, 3, 4, 5, 6], Some(vec![0; 6]), None),
-            buffer(
-                vec![0; 5000],
-                Some(random::bytes(1, 5000)),
-                Some(ScalarType::F64),
-            ),
+            buffer(vec![0; 5000], Some(random::bytes(1, 5000)), Some(ScalarType::F64)),
             buffer(random::bytes(2, 4096), None, Some(ScalarType::U8)),
             buffer(Vec::new(), Some(Vec::new()), None),
-            ArgValue::Alias {
-                arg: 6,
-                offset: 5000,
-            },
+            ArgValue::Alias { arg: 6, offset: 5000 },
             ArgValue::Null,
         ];
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
@@ -231,12 +201,7 @@ mod tests {
     #[test]
     fn an_unwritable_folder_is_an_error() {
         let folder = tempfile::tempdir().unwrap();
-        let error = sample()
-            .save(&folder.path().join("absent"), "x")
-            .unwrap_err();
-        assert!(
-            matches!(error.problem(), Problem::Write { .. }),
-            "{error:?}"
-        );
+        let error = sample().save(&folder.path().join("absent"), "x").unwrap_err();
+        assert!(matches!(error.problem(), Problem::Write { .. }), "{error:?}");
     }
 }
