@@ -1,0 +1,1 @@
+//! Tests over the whole table: every register-only row resolves and runs.
