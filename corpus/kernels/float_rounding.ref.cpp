@@ -35,7 +35,7 @@ int main(int argc, char **argv) {
         a[i] = std::ldexp(a[i], i % 2 ? 100 : -140);
         b[i] = std::ldexp(b[i], i % 4 < 2 ? 90 : -130);
     }
-    a[16] = 0, a[17] = -0.0f, a[18] = 1, b[18] = -1, a[19] = INFINITY, a[20] = 0x1p-149f, b[20] = 0x1p-149f;
+    a[16] = 0, a[17] = -0.0f, a[18] = 1, b[18] = -1, a[19] = INFINITY, b[19] = 2, a[20] = 0x1p-149f, b[20] = 0x1p-149f;
     files.write("a", a);
     files.write("b", b);
     for (int i = 0; i < n; i++) {
