@@ -1,4 +1,5 @@
-// An interpreter of a small stack machine: a dense switch in a loop, with a program a block and an
+// nvcc: -Xcicc -jump-table-density=1
+// An interpreter of a small stack machine: a dense switch (a jump table) in a loop, with a program a block and an
 // argument a thread.
 extern "C" __global__ void bytecode(const unsigned char *programs, const int *arguments, int *results) {
     int i = blockIdx.x * blockDim.x + threadIdx.x;
