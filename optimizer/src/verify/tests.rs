@@ -189,6 +189,7 @@ fn set_field(func: &mut Function, slot: usize, value: u8) {
 const EDITS: &[(Rule, Edit)] = &[
     (Rule::Entity, |f| f.srcs_mut(inst(f, 0))[0] = Operand::Reg(Reg::from_u32(99))),
     (Rule::Entity, |f| f.srcs_mut(inst(f, 2))[0] = Operand::Block(Block::from_u32(99))),
+    (Rule::Entity, |f| f.srcs_mut(inst(f, 0))[0] = Operand::Local(crate::ir::Local::from_u32(99))),
     (Rule::Entity, |f| f.layout.push(Block::from_u32(99))),
     (Rule::Entity, |f| f.blocks[f.layout[1]].insts.insert(0, Inst::from_u32(99))),
     (Rule::Entity, |f| f.params.push(crate::ir::Local::from_u32(99))),
