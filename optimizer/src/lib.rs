@@ -1,5 +1,6 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
 
+pub mod analysis;
 pub mod ir;
 pub mod ops;
 pub mod pipeline;
