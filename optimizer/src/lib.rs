@@ -3,5 +3,6 @@
 pub mod analysis;
 pub mod ir;
 pub mod ops;
+pub mod phases;
 pub mod pipeline;
 pub mod target;
