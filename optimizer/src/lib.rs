@@ -6,3 +6,5 @@ pub mod ops;
 pub mod phases;
 pub mod pipeline;
 pub mod target;
+pub mod ssa;
+pub mod verify;

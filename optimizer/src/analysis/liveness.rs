@@ -85,6 +85,11 @@ impl Liveness {
         LiveSet { liveness: self, row: self.row_of(block), out: true }
     }
 
+    /// Whether a register can be live at a block's border: it is read in a block that has not defined it before.
+    pub fn crosses_blocks(&self, reg: Reg) -> bool {
+        self.place(reg).is_some()
+    }
+
     fn row_of(&self, block: Block) -> Option<usize> {
         self.row.get(block.index()).filter(|row| **row != NONE).map(|row| *row as usize)
     }

@@ -34,6 +34,7 @@ pub(crate) fn random_function(words: &[u32]) -> Function {
         preds: (0..3).map(|_| func.new_reg(RegInfo::PRED)).collect(),
     };
     let blocks: Vec<Block> = (0..1 + choices.below(9)).map(|_| func.new_block()).collect();
+    define_most(&mut choices, &regs, &mut func, blocks[0]);
     for block in &blocks {
         for _ in 0..choices.below(6) {
             random_inst(&mut choices, &regs).append(&mut func, *block);
@@ -41,6 +42,18 @@ pub(crate) fn random_function(words: &[u32]) -> Function {
         random_terminator(&mut choices, &regs, &blocks).append(&mut func, *block);
     }
     func
+}
+
+/// Without first values nearly every run would end at once in a branch on an undefined predicate.
+fn define_most(choices: &mut Choices<'_>, regs: &Regs, func: &mut Function, block: Block) {
+    let types = [(&regs.narrow, Type::B32), (&regs.wide, Type::B64), (&regs.preds, Type::Pred)];
+    for (reg, ty) in types.iter().flat_map(|(list, ty)| list.iter().map(move |reg| (*reg, *ty))) {
+        let n = choices.below(9);
+        if n < 8 {
+            let mov = InstBuilder::new(Opcode::Mov).field(ty).dst(reg);
+            mov.src(Operand::Imm(n as u64 % 2)).append(func, block);
+        }
+    }
 }
 
 fn narrow(choices: &mut Choices<'_>, regs: &Regs) -> Operand {

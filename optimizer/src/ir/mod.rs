@@ -14,7 +14,6 @@ mod print;
 mod shape;
 #[cfg(test)]
 mod tests;
-mod verify;
 
 pub use build::InstBuilder;
 pub use entity::{Block, FuncId, Global, Inst, Local, Reg};
@@ -23,4 +22,3 @@ pub use module::{Linkage, Module, Relocation, SymbolRef, Variable};
 pub use operand::{Guard, Operand};
 pub use parse::{ParseError, parse_function, parse_module};
 pub use print::{function_to_string, inst_to_string};
-pub use verify::{Violation, verify_function, verify_module};

@@ -1,0 +1,1 @@
+//! Each rule has functions that break it alone.
