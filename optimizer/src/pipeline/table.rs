@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Page;
+use super::context::PhaseFn;
 use super::suggest;
+use crate::phases::analyze_control_flow;
 use Needs::{Anything, Machine, MachineSsa};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Preserves::{Everything, Nothing};
@@ -105,17 +107,30 @@ impl fmt::Display for Preserves {
 }
 
 /// Whether a phase can run. A phase that is built carries its function here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Status {
     /// Known, listed, never run, and never counted as having run.
     Planned,
+    /// Can run: this is it.
+    Built(PhaseFn),
+}
+
+impl PartialEq for Status {
+    fn eq(&self, other: &Status) -> bool {
+        match (self, other) {
+            (Status::Planned, Status::Planned) => true,
+            (Status::Built(a), Status::Built(b)) => std::ptr::fn_addr_eq(*a, *b),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Status::Planned => "planned",
+            Status::Built(_) => "built",
         })
     }
 }
@@ -195,6 +210,7 @@ struct Facts {
     no_op_by_default: bool,
     tokens: &'static [&'static str],
     page: Page,
+    status: Status,
 }
 
 const fn at(number: u16, stage: Stage, page: Page) -> Facts {
@@ -212,6 +228,7 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
         no_op_by_default: false,
         tokens: &[],
         page,
+        status: Status::Planned,
     }
 }
 
@@ -240,6 +257,13 @@ impl Facts {
         Facts { tokens, ..self }
     }
 
+    const fn built(self, function: PhaseFn) -> Facts {
+        Facts {
+            status: Status::Built(function),
+            ..self
+        }
+    }
+
     const fn row(self, phase: Phase, name: &'static str, doc: &'static str) -> PhaseRow {
         PhaseRow {
             phase,
@@ -252,7 +276,7 @@ impl Facts {
             min_opt_level: self.min_opt_level,
             no_op_by_default: self.no_op_by_default,
             tokens: self.tokens,
-            status: Status::Planned,
+            status: self.status,
             page: self.page,
             doc,
         }
@@ -282,8 +306,8 @@ const HOIST_KILL: &[&str] = &["HoistInvariants", "DoKillMovement"];
 const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
 
 phases! {
-    /// Computes the control-flow graph, dominators and loops that later phases ask for.
-    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Everything).since(0);
+    /// Computes the control-flow graph, dominators and loops that later phases ask for; drops what it does not reach.
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Nothing).since(0).built(analyze_control_flow::run);
     /// Reports the program as lowered; the first dump point.
     ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).since(0);
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
