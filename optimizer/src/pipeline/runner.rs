@@ -12,8 +12,9 @@ use super::context::{Changed, PhaseContext, PhaseFn, RewriteBudget, Statistics, 
 use super::knobs::{Knob, Knobs};
 use super::table::{self, Needs, PHASES, PhaseRow, Preserves, Selection, Status, UnknownPhase};
 use crate::analysis::Cfg;
-use crate::ir::{Form, Function, Module, Violation, function_to_string, verify_function};
+use crate::ir::{Form, Function, Module, function_to_string};
 use crate::target::Target;
+use crate::verify::{Violation, verify_function};
 
 /// A phase that stands in no table: a test's own.
 #[derive(Clone, Copy, Debug)]
