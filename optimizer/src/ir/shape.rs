@@ -1,7 +1,7 @@
 //! Operand shapes of an instruction, made concrete by its fields.
 
 use super::function::{InstData, RegInfo};
-use crate::ops::{Opcode, Shape, SrcType, Type, Vector};
+use crate::ops::{Opcode, Shape, Type, Vector};
 
 impl InstData {
     /// The type that the opcode works in: its `Type` field; for opcodes without one, 32 bits.
@@ -16,21 +16,7 @@ impl InstData {
 
     /// The type of the values of a shape; `None` where the shape is no value or takes any.
     pub fn shape_type(&self, shape: Shape) -> Option<Type> {
-        match shape {
-            Shape::T | Shape::V | Shape::Parts => Some(self.ty()),
-            Shape::W => Some(match self.ty() {
-                Type::U16 => Type::U32,
-                Type::S16 => Type::S32,
-                Type::U32 => Type::U64,
-                Type::S32 => Type::S64,
-                _ => Type::B128,
-            }),
-            Shape::S => self.field::<SrcType>().map(Type::from),
-            Shape::R => Some(Type::B32),
-            Shape::D => Some(Type::B64),
-            Shape::P => Some(Type::Pred),
-            _ => None,
-        }
+        self.opcode.row().shape_type(&self.fields, shape)
     }
 
     /// The register that holds a value of a shape.

@@ -183,6 +183,31 @@ impl OpRow {
         })
     }
 
+    /// The value of a field under these values, if the row has the field.
+    pub fn value<F: FieldValue>(&self, values: &FieldValues) -> Option<F> {
+        self.slot(F::FIELD).map(|slot| F::ALL[values.0[slot] as usize])
+    }
+
+    /// The type of the values of a shape under these field values; `None` where the shape is no value or takes any.
+    pub fn shape_type(&self, values: &FieldValues, shape: Shape) -> Option<Type> {
+        let ty = || self.value::<Type>(values).unwrap_or(Type::B32);
+        match shape {
+            Shape::T | Shape::V | Shape::Parts => Some(ty()),
+            Shape::W => Some(match ty() {
+                Type::U16 => Type::U32,
+                Type::S16 => Type::S32,
+                Type::U32 => Type::U64,
+                Type::S32 => Type::S64,
+                _ => Type::B128,
+            }),
+            Shape::S => self.value::<SrcType>(values).map(Type::from),
+            Shape::R => Some(Type::B32),
+            Shape::D => Some(Type::B64),
+            Shape::P => Some(Type::Pred),
+            _ => None,
+        }
+    }
+
     /// The values that stand for "nothing written"; a field that must be written has its lowest legal value.
     pub fn default_fields(&self) -> FieldValues {
         let mut values = FieldValues::default();

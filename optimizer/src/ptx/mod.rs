@@ -8,7 +8,11 @@
 pub mod ast;
 pub mod diagnostics;
 pub mod lexer;
+mod lower;
 mod parser;
+mod spelling;
+
+use crate::ir;
 
 pub use diagnostics::{Diagnostic, PtxError, line_column};
 
@@ -19,6 +23,24 @@ pub use diagnostics::{Diagnostic, PtxError, line_column};
 /// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
 pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
     parser::parse(source)
+}
+
+/// Lowers the tree of a module to IR in virtual form; `source` is the text that the tree was parsed from.
+///
+/// # Errors
+///
+/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
+pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    lower::lower(tree, source)
+}
+
+/// Parses and lowers a whole PTX module.
+///
+/// # Errors
+///
+/// As [`parse`] and [`lower`].
+pub fn read(source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    lower(&parse(source)?, source)
 }
 
 /// The text of a PTX file, without the NUL bytes that end an image meant for the driver.
