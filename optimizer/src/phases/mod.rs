@@ -2,3 +2,8 @@
 //! leave before each change; the table in [`crate::pipeline::table`] says where it runs.
 
 pub mod analyze_control_flow;
+mod copy_prop;
+pub mod general_optimize;
+pub mod live_dead;
+pub mod simplify;
+mod values;

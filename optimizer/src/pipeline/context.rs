@@ -142,6 +142,11 @@ impl<'a> PhaseContext<'a> {
         granted
     }
 
+    /// The changes that the run has made so far, in this phase and before.
+    pub fn rewrites_made(&self) -> u64 {
+        self.budget.made()
+    }
+
     /// Adds to a counter.
     pub fn count(&mut self, name: &'static str, by: u64) {
         *self.statistics.entry(name).or_default() += by;

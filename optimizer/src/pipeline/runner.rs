@@ -246,7 +246,7 @@ pub enum PipelineError {
 }
 
 fn list(violations: &[Violation]) -> String {
-    violations.iter().map(|v| v.message.as_str()).collect::<Vec<_>>().join("; ")
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
 }
 
 /// Runs the phases of the table.
