@@ -21,4 +21,5 @@ mod warp;
 
 pub use decode::DecodeError;
 pub use load::{Executable, GlobalState, LoadError, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use memory::Bytes;
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
