@@ -26,4 +26,5 @@ mod warp;
 
 pub use decode::DecodeError;
 pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use memory::Bytes;
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
