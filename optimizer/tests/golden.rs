@@ -16,6 +16,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use oriole_optimizer::ir::{Module, parse_module};
+use oriole_optimizer::phases::simplify::rule_names;
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, Report, run_phases};
 use oriole_optimizer::pipeline::table::PHASES;
 use oriole_optimizer::target::Target;
@@ -79,15 +80,14 @@ fn run(golden: &Golden, module: &mut Module) -> Result<Report, String> {
     }
 }
 
-/// What is wrong with one file, if anything; rewrites it instead when blessing.
-fn check(path: &Path, bless: bool) -> Result<(), String> {
-    let text = std::fs::read_to_string(path).map_err(|e| e.to_string())?;
-    let golden = Golden::read(&text)?;
+/// What a golden's text should have been, and what the phase did.
+fn outcome(text: &str) -> Result<(Golden, String, Report), String> {
+    let golden = Golden::read(text)?;
     if text.lines().count() > 80 {
         return Err("longer than 80 lines".to_owned());
     }
     let mut module = parse(&golden.input)?;
-    run(&golden, &mut module)?;
+    let report = run(&golden, &mut module)?;
     let output = module.to_string();
     if parse(&output)? != module {
         return Err("the output does not read back as what was printed".to_owned());
@@ -96,14 +96,34 @@ fn check(path: &Path, bless: bool) -> Result<(), String> {
     if again.rewrites != 0 && !ENDS_EARLY.contains(&golden.phase.as_str()) {
         return Err(format!("a second run makes {} changes more:\n{module}", again.rewrites));
     }
+    Ok((golden, output, report))
+}
+
+/// The difference between what a golden expects and what comes out.
+fn difference(text: &str) -> Result<(), String> {
+    let (golden, output, _) = outcome(text)?;
     if output == golden.expected {
         return Ok(());
     }
-    if bless {
-        return std::fs::write(path, golden.text(&output)).map_err(|e| e.to_string());
-    }
     let diff = similar::TextDiff::from_lines(&golden.expected, &output);
     Err(diff.unified_diff().context_radius(4).header("expected", "found").to_string())
+}
+
+fn check(path: &Path, bless: bool) -> Result<(), String> {
+    let text = read(path);
+    if !bless {
+        return difference(&text);
+    }
+    let (golden, output, _) = outcome(&text)?;
+    std::fs::write(path, golden.text(&output)).map_err(|e| e.to_string())
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/golden")
 }
 
 fn goldens(folder: &Path) -> Vec<PathBuf> {
@@ -123,14 +143,13 @@ fn goldens(folder: &Path) -> Vec<PathBuf> {
 
 #[test]
 fn phases_do_what_the_goldens_say() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/golden");
     let bless = std::env::var_os("ORIOLE_BLESS").is_some();
-    let files = goldens(&folder);
-    assert!(files.len() >= 25, "only {} goldens in {}", files.len(), folder.display());
+    let files = goldens(&folder());
+    assert!(files.len() >= 25, "only {} goldens in {}", files.len(), folder().display());
     let mut failures = String::new();
     for path in &files {
         if let Err(problem) = check(path, bless) {
-            let name = path.strip_prefix(&folder).unwrap_or(path).display();
+            let name = path.strip_prefix(folder()).unwrap_or(path).display();
             writeln!(failures, "\n{name}: {problem}").expect("writing to a string succeeds");
         }
     }
@@ -138,13 +157,37 @@ fn phases_do_what_the_goldens_say() {
 }
 
 #[test]
-fn a_wrong_expectation_fails() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/golden");
-    let first = goldens(&folder).into_iter().next().expect("there is a golden");
-    let text = std::fs::read_to_string(first).expect("it can be read");
-    let golden = Golden::read(&text).expect("it is well-formed");
-    let mut module = parse(&golden.input).expect("it is valid");
-    run(&golden, &mut module).expect("the phase runs");
-    assert_eq!(module.to_string(), golden.expected);
-    assert_ne!(golden.input, golden.expected, "the golden shows a change");
+fn a_wrong_expectation_shows_as_a_difference() {
+    let text = "\
+;; phase: EarlyOriSimpleLiveDead
+target sm_90 ptx 9.0
+
+entry @k ssa {
+bb0:
+  %r1 = mov.b32 1
+  ret
+}
+;; expect:
+target sm_90 ptx 9.0
+
+entry @k ssa {
+bb0:
+  %r1 = mov.b32 1
+  ret
+}
+";
+    let problem = difference(text).expect_err("the copy is dead");
+    assert!(problem.contains("-  %r1 = mov.b32 1"), "{problem}");
+}
+
+/// Each simplification has a golden that shows it.
+#[test]
+fn every_rule_has_a_golden() {
+    let mut unseen: Vec<&str> = rule_names().collect();
+    for path in goldens(&folder()) {
+        if let Ok((_, _, report)) = outcome(&read(&path)) {
+            unseen.retain(|name| !report.phases[0].statistics.contains_key(name));
+        }
+    }
+    assert!(unseen.is_empty(), "no golden shows {unseen:?}");
 }
