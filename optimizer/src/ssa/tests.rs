@@ -22,13 +22,22 @@ enum End {
 
 struct Machine<'a> {
     func: &'a Function,
+    paths: Paths,
     regs: HashMap<Reg, Value>,
     stored: Vec<Option<u32>>,
 }
 
+/// How branches are decided: by their operands, or at random from a seed, whatever the operands say. Neither form changes
+/// where a branch can go, so that random paths must agree too, and they reach much more.
+#[derive(Clone, Copy)]
+enum Paths {
+    ByValue,
+    AtRandom(u32),
+}
+
 /// What the function stores, in order, and how it ends.
-fn run(func: &Function, mut steps: usize) -> (Vec<Option<u32>>, End) {
-    let mut machine = Machine { func, regs: HashMap::new(), stored: Vec::new() };
+fn run(func: &Function, mut steps: usize, paths: Paths) -> (Vec<Option<u32>>, End) {
+    let mut machine = Machine { func, paths, regs: HashMap::new(), stored: Vec::new() };
     let (mut from, mut block) = (None, func.entry());
     loop {
         machine.enter(from, block);
@@ -120,12 +129,25 @@ impl Machine<'_> {
             }
             Opcode::Ret => return Step::End(End::Returned),
             Opcode::Bra => return goto(Some(srcs[0])),
-            Opcode::CBra => return goto(self.word(srcs[0]).map(|p| srcs[if p != 0 { 1 } else { 2 }])),
-            Opcode::Brx => return goto(self.word(srcs[0]).and_then(|i| srcs[1..].get(i as usize).copied())),
+            Opcode::CBra | Opcode::Brx => return self.branch(inst),
             other => panic!("{other:?} is not evaluated here"),
         };
         self.write(dsts, results);
         Step::Next
+    }
+
+    /// Only a branch with a choice takes a random number: the others can become jumps.
+    fn branch(&mut self, inst: Inst) -> Step {
+        let (selector, targets) = self.func.srcs(inst).split_first().unwrap();
+        if let Paths::AtRandom(seed) = &mut self.paths {
+            let choice = targets.iter().any(|target| *target != targets[0]);
+            let place = if choice { next_random(seed) as usize % targets.len() } else { 0 };
+            return goto(Some(targets[place]));
+        }
+        let value = self.word(*selector);
+        let indexed = self.func.insts[inst].opcode == Opcode::Brx;
+        let place = value.map(|value| if indexed { value as usize } else { usize::from(value == 0) });
+        goto(place.and_then(|place| targets.get(place).copied()))
     }
 
     fn write(&mut self, dsts: &[Operand], values: Vec<Value>) {
@@ -143,8 +165,13 @@ fn goto(target: Option<Operand>) -> Step {
 
 /// Checks that `after` does what `before` does, where that is defined.
 fn assert_refines(before: &Function, after: &Function) {
-    let (expected, end) = run(before, 300);
-    let (found, found_end) = run(after, 6000);
+    assert_refines_on(before, after, Paths::ByValue);
+    (1..6).for_each(|seed| assert_refines_on(before, after, Paths::AtRandom(seed)));
+}
+
+fn assert_refines_on(before: &Function, after: &Function, paths: Paths) {
+    let (expected, end) = run(before, 200, paths);
+    let (found, found_end) = run(after, 4000, paths);
     let text = || crate::ir::function_to_string(after, None);
     assert!(found.len() >= expected.len(), "{found:?} stops before {expected:?}\n{}", text());
     for (old, new) in expected.iter().zip(&found) {
@@ -215,7 +242,7 @@ fn opcodes(func: &Function, opcode: Opcode) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
-    fn random_functions_keep_their_behaviour(words in prop::collection::vec(any::<u32>(), 4..200)) {
+    fn random_functions_keep_their_behaviour(words in prop::collection::vec(any::<u32>(), 4..400)) {
         let source = random_function(&words);
         let mut ssa = source.clone();
         construct(&mut ssa);
@@ -238,7 +265,7 @@ fn random_functions_do_something() {
     let mut stores = 0;
     for seed in 0..2000u32 {
         let words: Vec<u32> = (0..200).scan(seed, |x, _| Some(next_random(x))).collect();
-        let (stored, end) = run(&random_function(&words), 300);
+        let (stored, end) = run(&random_function(&words), 300, Paths::ByValue);
         ends.insert(format!("{end:?}"));
         stores += usize::from(stored.iter().flatten().count() > 1);
     }
@@ -281,7 +308,10 @@ fn swapped_phis_take_a_saved_register() {
         "  %r6 = phi [bb0: %r1], [bb1: %r7]\n  %r7 = phi [bb0: %r2], [bb1: %r6]\n  %r8 = phi [bb0: %r3], [bb1: %r9]\n  st.global.b32 [8], %r7\n  %r9 = iadd.u32 %r8, 1\n  %p5 = setp.lt.u32 %r9, 5\n",
     ).replace("[8], %r2", "[8], %r6");
     let source = parse_function(&text).unwrap();
-    assert_eq!(run(&source, 300), (vec![Some(2), Some(1), Some(2), Some(1), Some(2), Some(1)], End::Returned));
+    assert_eq!(
+        run(&source, 300, Paths::ByValue),
+        (vec![Some(2), Some(1), Some(2), Some(1), Some(2), Some(1)], End::Returned)
+    );
     let mut back = source.clone();
     destruct(&mut back);
     assert_virtual(&back);
@@ -308,7 +338,7 @@ bb2:
 ";
     let source = parse_function(text).unwrap();
     assert_ssa(&source);
-    assert_eq!(run(&source, 100), (vec![Some(9)], End::Returned));
+    assert_eq!(run(&source, 100, Paths::ByValue), (vec![Some(9)], End::Returned));
     let mut back = source.clone();
     destruct(&mut back);
     assert_refines(&source, &back);
@@ -363,7 +393,7 @@ bb3:
     let source = parse_function(text).unwrap();
     let mut back = source.clone();
     destruct(&mut back);
-    assert_eq!(run(&back, 300), (vec![Some(3)], End::Returned));
+    assert_eq!(run(&back, 300, Paths::ByValue), (vec![Some(3)], End::Returned));
     assert_eq!(opcodes(&back, Opcode::Brx), 0);
 }
 

@@ -10,7 +10,9 @@ impl Checker<'_> {
     pub(super) fn entities(&mut self) -> Option<Vec<bool>> {
         self.register_widths();
         let in_layout = self.layout();
-        self.instructions(&in_layout);
+        if self.violations.is_empty() {
+            self.instructions();
+        }
         for local in self.func.params.iter().chain(&self.func.returns) {
             self.expect(self.func.locals.is_valid(*local), Rule::Entity, || format!("`{local}` is no variable"));
         }
@@ -41,9 +43,9 @@ impl Checker<'_> {
         in_layout
     }
 
-    fn instructions(&mut self, in_layout: &[bool]) {
+    fn instructions(&mut self) {
         let mut placed = vec![false; self.func.insts.len()];
-        for block in self.func.layout.iter().filter(|block| block.index() < in_layout.len()) {
+        for block in &self.func.layout {
             self.block = Some(*block);
             for inst in &self.func.blocks[*block].insts {
                 let Some(seen) = placed.get_mut(inst.index()) else {
