@@ -4,10 +4,12 @@
 //! printer, generator, matchers and interpreters read the row; no other place lists opcodes by property.
 
 pub mod field;
+pub mod fold;
 pub mod special;
 mod table;
 
 pub use field::*;
+pub use fold::{Folded, fold};
 pub use special::SpecialReg;
 pub use table::{Opcode, ROWS};
 

@@ -4,10 +4,14 @@
 //! runner, the command line, the listings and the tests derive from the rows; nothing else lists phases or knobs.
 
 pub mod constraints;
+pub mod context;
 mod knob_rows;
 pub mod knobs;
 mod option_rows;
 pub mod options;
+pub mod runner;
+#[cfg(test)]
+mod runner_tests;
 mod suggest;
 pub mod table;
 

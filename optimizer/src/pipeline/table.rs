@@ -14,7 +14,9 @@ use std::borrow::Cow;
 use std::fmt;
 
 use super::Page;
+use super::context::PhaseFn;
 use super::suggest;
+use crate::phases::{analyze_control_flow, general_optimize, live_dead};
 use Needs::{Anything, Machine, MachineSsa};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Preserves::{Everything, Nothing};
@@ -105,17 +107,30 @@ impl fmt::Display for Preserves {
 }
 
 /// Whether a phase can run. A phase that is built carries its function here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum Status {
     /// Known, listed, never run, and never counted as having run.
     Planned,
+    /// Can run: this is it.
+    Built(PhaseFn),
+}
+
+impl PartialEq for Status {
+    fn eq(&self, other: &Status) -> bool {
+        match (self, other) {
+            (Status::Planned, Status::Planned) => true,
+            (Status::Built(a), Status::Built(b)) => std::ptr::fn_addr_eq(*a, *b),
+            _ => false,
+        }
+    }
 }
 
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Status::Planned => "planned",
+            Status::Built(_) => "built",
         })
     }
 }
@@ -195,6 +210,7 @@ struct Facts {
     no_op_by_default: bool,
     tokens: &'static [&'static str],
     page: Page,
+    status: Status,
 }
 
 const fn at(number: u16, stage: Stage, page: Page) -> Facts {
@@ -212,6 +228,7 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
         no_op_by_default: false,
         tokens: &[],
         page,
+        status: Status::Planned,
     }
 }
 
@@ -240,6 +257,13 @@ impl Facts {
         Facts { tokens, ..self }
     }
 
+    const fn built(self, function: PhaseFn) -> Facts {
+        Facts {
+            status: Status::Built(function),
+            ..self
+        }
+    }
+
     const fn row(self, phase: Phase, name: &'static str, doc: &'static str) -> PhaseRow {
         PhaseRow {
             phase,
@@ -252,7 +276,7 @@ impl Facts {
             min_opt_level: self.min_opt_level,
             no_op_by_default: self.no_op_by_default,
             tokens: self.tokens,
-            status: Status::Planned,
+            status: self.status,
             page: self.page,
             doc,
         }
@@ -282,21 +306,21 @@ const HOIST_KILL: &[&str] = &["HoistInvariants", "DoKillMovement"];
 const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
 
 phases! {
-    /// Computes the control-flow graph, dominators and loops that later phases ask for.
-    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Everything).since(0);
+    /// Computes the control-flow graph, dominators and loops that later phases ask for; drops what it does not reach.
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Nothing).since(0).built(analyze_control_flow::run);
     /// Reports the program as lowered; the first dump point.
     ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).since(0);
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
-    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).since(1);
+    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).since(1).built(live_dead::simple);
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
     /// it 13; the name is the customary one.
-    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).since(1).tokens(BUNDLE);
+    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
     /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
     DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
     /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
     OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
     /// Global liveness and dead code, after branches and switches: what dead branches used.
-    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
     /// Brings loops into canonical form: one preheader, one latch.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(Nothing);
     /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
@@ -311,21 +335,22 @@ phases! {
     AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(Everything);
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
-    GeneralOptimize = at(29, EarlyOptimization, Customary).since(1).tokens(BUNDLE);
+    GeneralOptimize = at(29, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
     OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
-    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement).binary(46);
     /// Vectorizes memory accesses before predication. The documents give only its binary slot.
     Vectorization = unnumbered(MidLevelOptimization, InstructionMovement).binary(47);
-    /// General optimization bundle at mid level. The documents number it 37; the name is the customary one.
-    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).since(1).tokens(BUNDLE);
+    /// General optimization bundle at mid level. It ends when a round gains too little, so that a second run may go on
+    /// where it stopped. The documents number it 37; the name is the customary one.
+    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed);
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
     MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(Nothing).since(0);
     /// General optimization bundle after mid-level expansion.
-    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).since(1).tokens(BUNDLE);
+    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited);
     /// Enforces the calling convention on arguments; may insert copies.
     EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
@@ -343,15 +368,16 @@ phases! {
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
-    /// General optimization bundle after expansion.
-    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE);
+    /// General optimization bundle after expansion. It ends when a round gains too little, so that a second run may go
+    /// on where it stopped.
+    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed_late);
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(Nothing);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
     DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(Nothing).since(0);
     /// Global liveness and dead code, after fusion and expansion.
-    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
     /// If-conversion: short branches become guarded instructions.
     OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(Nothing);
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
@@ -362,7 +388,7 @@ phases! {
     /// Commons what predication made adjacent. It asks for a level above O1.
     LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86);
     /// General optimization bundle after predication, the last one.
-    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE);
+    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited_late);
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);
@@ -392,7 +418,7 @@ phases! {
     /// target or the user turns it on.
     OriBackCopyPropagate = at(83, Movement, CopyPropagation).off_by_default();
     /// Global liveness and dead code, before registers: what backward copy propagation left.
-    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD);
+    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
     /// Marks the point after which every operand is legal for the target.

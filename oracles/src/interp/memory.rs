@@ -18,7 +18,10 @@ pub const CODE_WINDOW: u64 = 0x7400_0000_0000;
 pub const WINDOW: u64 = 1 << 40;
 
 const FIRST_GLOBAL: u64 = 0x1_0000_0000;
-const GAP: u64 = 1 << 16;
+/// Where the module's own variables begin: above all buffers, so that a buffer's address does not depend on them.
+pub const FIRST_VARIABLE: u64 = 0x100_0000_0000;
+/// Unmapped bytes between regions, at least.
+pub const GAP: u64 = 1 << 16;
 
 /// A stretch of memory with a bit per byte that nothing has defined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -91,6 +94,32 @@ impl Bytes {
         *word = if undefined { *word | bits } else { *word & !bits };
     }
 
+    /// Reads an aligned word for each lane, and which lanes' words are undefined.
+    ///
+    /// # Safety
+    /// Every offset is a multiple of 4 with at least 4 bytes after it.
+    #[inline(always)]
+    pub unsafe fn gather(&self, offsets: &[u32; 32]) -> ([u32; 32], u32) {
+        let unknown = |offset: u32| {
+            // SAFETY: the caller's offsets lie in `data`, and `undefined` has a bit for each of its bytes.
+            let word = unsafe { self.undefined.get_unchecked(offset as usize / 64) };
+            word >> (offset % 64) & 0xF
+        };
+        let mut any = 0;
+        let mut values = [0; 32];
+        for (value, offset) in values.iter_mut().zip(offsets) {
+            // SAFETY: as the caller promises.
+            let bytes = unsafe { self.data.as_ptr().add(*offset as usize).cast::<[u8; 4]>().read() };
+            *value = u32::from_le_bytes(bytes);
+            any |= unknown(*offset);
+        }
+        if any == 0 {
+            return (values, 0);
+        }
+        let lane = |(i, offset): (usize, &u32)| u32::from(unknown(*offset) != 0) << i;
+        (values, offsets.iter().enumerate().map(lane).sum())
+    }
+
     #[inline(always)]
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut out = [0; N];
@@ -128,6 +157,12 @@ impl GlobalMemory {
         let base = end.next_multiple_of(GAP) + GAP;
         self.regions.push(Region { name: name.into(), base, bytes });
         base
+    }
+
+    /// Maps a region at an address above all others.
+    pub fn map_at(&mut self, base: u64, name: impl Into<String>, bytes: Bytes) {
+        debug_assert!(self.regions.last().is_none_or(|r| r.base + r.bytes.len() as u64 <= base));
+        self.regions.push(Region { name: name.into(), base, bytes });
     }
 
     /// The regions, by address.

@@ -18,59 +18,128 @@ pub const ALWAYS: Slot = u32::MAX;
 /// Operations on two 32-bit words that the engine runs over all lanes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bin32 {
-    Add, Sub, Mul, MulHiU, MulHiS, And, Or, Xor, MinU, MaxU, MinS, MaxS, Shl, ShrU, ShrS, FAdd, FSub, FMul,
+    Add,
+    Sub,
+    Mul,
+    MulHiU,
+    MulHiS,
+    And,
+    Or,
+    Xor,
+    MinU,
+    MaxU,
+    MinS,
+    MaxS,
+    Shl,
+    ShrU,
+    ShrS,
+    FAdd,
+    FSub,
+    FMul,
 }
 
 /// Operations on one 32-bit word.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Un32 {
-    Not, Neg, Abs, FNeg, FAbs, Popc, F32FromU32, F32FromS32, SextByte, SextHalf, ZextByte, ZextHalf,
+    Not,
+    Neg,
+    Abs,
+    FNeg,
+    FAbs,
+    Popc,
+    F32FromU32,
+    F32FromS32,
+    SextByte,
+    SextHalf,
+    ZextByte,
+    ZextHalf,
 }
 
 /// Operations on three 32-bit words.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Tri32 {
-    Mad, Fma, FunnelLeftWrap, FunnelRightWrap, Lop3(u8), BfeU32,
+    Mad,
+    Fma,
+    FunnelLeftWrap,
+    FunnelRightWrap,
+    Lop3(u8),
+    BfeU32,
 }
 
 /// Operations on two 64-bit values (shift counts are one word).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Bin64 {
-    Add, Sub, Mul, And, Or, Xor, Shl, ShrU, ShrS, FAdd, FSub, FMul,
+    Add,
+    Sub,
+    Mul,
+    And,
+    Or,
+    Xor,
+    Shl,
+    ShrU,
+    ShrS,
+    FAdd,
+    FSub,
+    FMul,
 }
 
 /// Products of two words as 64-bit values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wide {
-    MulU, MulS, MadU, MadS,
+    MulU,
+    MulS,
+    MadU,
+    MadS,
 }
 
 /// Comparisons that the engine runs over all lanes at once.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Test {
-    Eq, Ne, Lt, Le, Gt, Ge,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
 }
 
 /// What is compared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Compared {
-    U32, S32, U64, S64, F32,
+    U32,
+    S32,
+    U64,
+    S64,
+    F32,
 }
 
 /// A bitwise operation on predicates.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum PredOp {
-    And, Or, Xor, Not, Mov,
+    And,
+    Or,
+    Xor,
+    Not,
+    Mov,
 }
 
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
-    Mov32, Mov64,
-    Un32(Un32), Bin32(Bin32), Tri32(Tri32), Bin64(Bin64), Wide(Wide),
-    SetP(Compared, Test), Sel32, Sel64, Pred(PredOp),
+    Mov32,
+    Mov64,
+    Un32(Un32),
+    Bin32(Bin32),
+    Tri32(Tri32),
+    Bin64(Bin64),
+    Wide(Wide),
+    SetP(Compared, Test),
+    Sel32,
+    Sel64,
+    Pred(PredOp),
     /// Sign- or zero-extends a word to 64 bits.
-    Sext64, Zext64,
+    Sext64,
+    Zext64,
     /// Anything else that one lane computes from registers; see [`Program::scalars`].
     Scalar,
     /// See [`Program::packs`].
@@ -80,12 +149,29 @@ pub enum Kind {
     /// The address of a variable in the frame: `a` is its offset.
     LocalAddress,
     /// See [`Program::accesses`].
-    Load, Store, Atomic, AsyncCopy,
+    Load,
+    Store,
+    Atomic,
+    AsyncCopy,
     /// One aligned word a lane, in one space.
-    LoadShared32, LoadGlobal32, StoreShared32, StoreGlobal32,
-    IsSpace, ToGeneric, FromGeneric,
-    Jump, Branch, Switch, Call, Return, Exit, Trap,
-    Barrier, Collective, ActiveMask,
+    LoadShared32,
+    LoadGlobal32,
+    StoreShared32,
+    StoreGlobal32,
+    IsSpace,
+    ToGeneric,
+    FromGeneric,
+    Jump,
+    Branch,
+    Switch,
+    Call,
+    Return,
+    Exit,
+    Trap,
+    Barrier,
+    Collective,
+    ActiveMask,
+    Fence,
     Nop,
 }
 
@@ -129,7 +215,12 @@ pub struct ScalarOps {
 /// The memory that an access goes to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Memory {
-    Generic, Global, Shared, Local, Const, Param,
+    Generic,
+    Global,
+    Shared,
+    Local,
+    Const,
+    Param,
 }
 
 /// The address of an access: a base, an offset, and for variables of the frame the frame itself.

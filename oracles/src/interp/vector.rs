@@ -120,12 +120,12 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
 pub fn tri32(f: &mut Frame, op: &Op, mask: u32, kind: Tri32) {
     match kind {
         Tri32::Mad => map3(f, op, mask, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
-        Tri32::Fma => map3(f, op, mask, |a, b, c| {
-            f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
-        }),
-        Tri32::FunnelLeftWrap => map3(f, op, mask, |low, high, n| {
-            (((u64::from(high) << 32 | u64::from(low)) << (n & 31)) >> 32) as u32
-        }),
+        Tri32::Fma => {
+            map3(f, op, mask, |a, b, c| f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c))))
+        }
+        Tri32::FunnelLeftWrap => {
+            map3(f, op, mask, |low, high, n| (((u64::from(high) << 32 | u64::from(low)) << (n & 31)) >> 32) as u32)
+        }
         Tri32::FunnelRightWrap => {
             map3(f, op, mask, |low, high, n| ((u64::from(high) << 32 | u64::from(low)) >> (n & 31)) as u32)
         }

@@ -1,0 +1,143 @@
+//! Dead code: OriPerformLiveDead (phases 16, 33, 61, 84) and EarlyOriSimpleLiveDead (phase 10), after
+//! `spec/liveness-and-dce.txt`.
+//!
+//! The full pass drops unreachable blocks, solves liveness, then walks each block backward from its live-out set and
+//! removes what defines only dead registers, so that the operands of what is removed die in the same walk. What is
+//! dead across blocks takes another round outside SSA; in SSA one marking pass from the instructions that must stay
+//! finds it all, cycles of phis that feed only each other included. The simple pass knows no dataflow: it removes
+//! definitions that nothing reads at all.
+//!
+//! What stays, by the flags of the opcode table: everything with an effect, terminators, convergent operations (they
+//! synchronise lanes even when nobody reads their result), and loads that are volatile or ordered. Weak loads go.
+//!
+//! Cost: liveness once in SSA, then linear.
+
+use cranelift_entity::EntityRef;
+
+use super::analyze_control_flow::drop_unreachable;
+use super::values::Definitions;
+use crate::analysis::bitset::BitSet;
+use crate::analysis::{Cfg, LiveWalk, Liveness};
+use crate::ir::{Block, Form, Function, Inst, RegFile};
+use crate::ops::{Flags, Order};
+use crate::pipeline::context::{Changed, PhaseContext};
+
+/// OriPerformLiveDead, all four instances.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mut changed = drop_unreachable(func, cx);
+    loop {
+        let round = sweep_by_liveness(func, cx);
+        changed |= round;
+        if func.form == Form::Ssa {
+            return changed | sweep_unmarked(func, cx);
+        }
+        if !round.is_yes() {
+            return changed;
+        }
+    }
+}
+
+/// EarlyOriSimpleLiveDead, and the dead-code step of the bundles.
+pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mut uses = vec![0u32; func.regs.len()];
+    let blocks = func.layout.clone();
+    for inst in blocks.iter().flat_map(|block| &func.blocks[*block].insts) {
+        func.uses(*inst).for_each(|reg| uses[reg.index()] += 1);
+    }
+    let mut changed = Changed::No;
+    loop {
+        let mut round = Changed::No;
+        for block in blocks.iter().rev() {
+            round |= sweep_block(func, cx, *block, |func, inst| {
+                let dead = is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
+                if dead {
+                    func.uses(inst).for_each(|reg| uses[reg.index()] -= 1);
+                }
+                dead
+            });
+        }
+        changed |= round;
+        if !round.is_yes() {
+            return changed;
+        }
+    }
+}
+
+/// Whether an instruction may go when nothing reads its results.
+pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
+    let data = &func.insts[inst];
+    let has = |flags| data.is(flags);
+    if has(Flags::EFFECT) || has(Flags::TERMINATOR) || has(Flags::WRITES) || has(Flags::FENCE) {
+        return false;
+    }
+    let weak_load = has(Flags::READS) && matches!(data.field::<Order>(), None | Some(Order::Weak));
+    let barrier = func.defs(inst).any(|reg| func.regs[reg].file == RegFile::B);
+    (has(Flags::PURE) || weak_load) && !has(Flags::CONVERGENT) && !barrier && !func.dsts(inst).is_empty()
+}
+
+fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let liveness = Liveness::solve(func, &Cfg::new(func));
+    let mut walk = LiveWalk::new(func);
+    let mut changed = Changed::No;
+    for block in func.layout.clone() {
+        walk.start(&liveness, block);
+        changed |= sweep_block(func, cx, block, |func, inst| {
+            let dead = is_removable(func, inst) && func.defs(inst).all(|reg| !walk.is_live(reg));
+            if !dead {
+                walk.step(func, inst);
+            }
+            dead
+        });
+    }
+    changed
+}
+
+/// Removes what no instruction that must stay depends on, however indirectly.
+fn sweep_unmarked(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let marked = mark(func);
+    let mut changed = Changed::No;
+    for block in func.layout.clone() {
+        changed |= sweep_block(func, cx, block, |_, inst| !marked.contains(inst.index()));
+    }
+    changed
+}
+
+fn mark(func: &Function) -> BitSet {
+    let definitions = Definitions::new(func);
+    let mut marked = BitSet::new(func.insts.len());
+    let all = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+    let mut work: Vec<Inst> = all.copied().filter(|inst| !is_removable(func, *inst)).collect();
+    for inst in &work {
+        marked.insert(inst.index());
+    }
+    while let Some(inst) = work.pop() {
+        for definition in func.uses(inst).filter_map(|reg| definitions.inst(reg)) {
+            if marked.insert(definition.index()) {
+                work.push(definition);
+            }
+        }
+    }
+    marked
+}
+
+/// Walks a block backward and removes what is dead, as far as there is leave. `is_dead` is asked about each instruction
+/// once, in that order; it is not told when leave is refused, since none is given after that.
+fn sweep_block(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    block: Block,
+    mut is_dead: impl FnMut(&Function, Inst) -> bool,
+) -> Changed {
+    let insts = std::mem::take(&mut func.blocks[block].insts);
+    let mut kept = Vec::with_capacity(insts.len());
+    for inst in insts.iter().rev().copied() {
+        let gone = is_dead(func, inst) && cx.rewrite("dead");
+        if !gone {
+            kept.push(inst);
+        }
+    }
+    kept.reverse();
+    let changed = Changed::when(kept.len() != insts.len());
+    func.blocks[block].insts = kept;
+    changed
+}
