@@ -67,16 +67,16 @@ pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
 }
 
-/// Whether an instruction may go when nothing reads its results.
+/// Whether an instruction may go when nothing reads its results. Stores, fences, calls and terminators all have an
+/// effect; a collective has none that its flags know, but lanes wait for each other in it.
 pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    let has = |flags| data.is(flags);
-    if has(Flags::EFFECT) || has(Flags::TERMINATOR) || has(Flags::WRITES) || has(Flags::FENCE) {
+    if data.is(Flags::EFFECT) || data.is(Flags::CONVERGENT) {
         return false;
     }
-    let weak_load = has(Flags::READS) && matches!(data.field::<Order>(), None | Some(Order::Weak));
+    let weak_load = data.is(Flags::READS) && matches!(data.field::<Order>(), None | Some(Order::Weak));
     let barrier = func.defs(inst).any(|reg| func.regs[reg].file == RegFile::B);
-    (has(Flags::PURE) || weak_load) && !has(Flags::CONVERGENT) && !barrier && !func.dsts(inst).is_empty()
+    (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
 fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
