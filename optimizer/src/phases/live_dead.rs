@@ -67,14 +67,12 @@ pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
 }
 
-/// Whether an instruction may go when nothing reads its results. Stores, fences, calls and terminators all have an
-/// effect; a collective has none that its flags know, but lanes wait for each other in it.
+/// Whether an instruction may go when nothing reads its results: it is pure or a weak load. Collectives are neither,
+/// since lanes wait for each other in them.
 pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    if data.is(Flags::EFFECT) || data.is(Flags::CONVERGENT) {
-        return false;
-    }
-    let weak_load = data.is(Flags::READS) && matches!(data.field::<Order>(), None | Some(Order::Weak));
+    let loads = data.is(Flags::READS) && !data.is(Flags::EFFECT);
+    let weak_load = loads && matches!(data.field::<Order>(), None | Some(Order::Weak));
     let barrier = func.defs(inst).any(|reg| func.regs[reg].file == RegFile::B);
     (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
