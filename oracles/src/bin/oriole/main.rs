@@ -3,8 +3,11 @@
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input. A reader that closes standard output early ends the
 //! command quietly.
 
+mod check;
 mod failure;
 mod run;
+mod settings;
+mod table;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
@@ -21,6 +24,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Check(check::Args),
     Run(run::Args),
 }
 
@@ -28,6 +32,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout());
     let result = match cli.command {
+        Command::Check(args) => check::run(&args, &mut out),
         Command::Run(args) => run::run(&args, &mut out),
     };
     let result = result.and_then(|status| {
