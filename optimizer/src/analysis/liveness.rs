@@ -5,8 +5,8 @@
 //! LiveIn(B)  = gen(B) | (LiveOut(B) & !kill(B))
 //! ```
 //!
-//! 1. Number the registers that are read in a block before it defines them, densely and apart for each file; no other
-//!    register is ever live across a block's border, so the sets stay small.
+//! 1. Number the registers that are read in a block before it defines them, densely and apart for each file. No other
+//!    register is live at a block's entry, so the sets stay small; what a block defines for a phi behind it alone is listed.
 //! 2. Compute gen and kill by a reverse scan of each block.
 //! 3. Solve each file by itself, blocks in reverse of the reverse post-order, until a pass changes nothing.
 //!
@@ -36,6 +36,8 @@ pub struct Liveness {
     /// By register number: the place of its file in [`FILES`].
     file: Vec<u8>,
     solutions: [Solution; FILES.len()],
+    /// By row: registers without a number that phis read from that block, sorted and different.
+    handed_over: Vec<Vec<Reg>>,
 }
 
 /// The sets of one file.
@@ -65,12 +67,16 @@ impl Liveness {
         let file: Vec<u8> = func.regs.values().map(|info| file_of(info.file)).collect();
         let (number, members) = number_exposed(func, cfg, &file);
         let solutions = members.map(|members| Solution::empty(members, cfg.blocks().len()));
-        let mut liveness = Liveness { row, number, file, solutions };
+        let mut liveness = Liveness { row, number, file, solutions, handed_over: vec![Vec::new(); cfg.blocks().len()] };
         let transfers = Transfers::new(func, cfg, &mut liveness);
         for (solution, transfer) in liveness.solutions.iter_mut().zip(&transfers.files) {
             if !solution.members.is_empty() {
                 solution.iterate(cfg, transfer);
             }
+        }
+        for regs in &mut liveness.handed_over {
+            regs.sort_unstable();
+            regs.dedup();
         }
         liveness
     }
@@ -85,8 +91,8 @@ impl Liveness {
         LiveSet { liveness: self, row: self.row_of(block), out: true }
     }
 
-    /// Whether a register can be live at a block's border: it is read in a block that has not defined it before.
-    pub fn crosses_blocks(&self, reg: Reg) -> bool {
+    /// Whether a register can be live at a block's entry: some block reads it without having defined it.
+    pub fn enters_blocks(&self, reg: Reg) -> bool {
         self.place(reg).is_some()
     }
 
@@ -104,23 +110,31 @@ impl Liveness {
 impl<'a> LiveSet<'a> {
     /// Whether a register is live. Barrier registers never are.
     pub fn contains(self, reg: Reg) -> bool {
-        let Some((file, number)) = self.liveness.place(reg) else { return false };
-        self.row.is_some_and(|row| bitset::contains(self.words(file, row), number))
+        match (self.row, self.liveness.place(reg)) {
+            (Some(row), Some((file, number))) => bitset::contains(self.words(file, row), number),
+            _ => self.handed_over().binary_search(&reg).is_ok(),
+        }
     }
 
-    /// The live registers: file by file, each in order of register number.
+    /// The live registers: file by file, each in order of register number; then those that only phis read.
     pub fn iter(self) -> impl Iterator<Item = Reg> + 'a {
         let files = (0..FILES.len()).filter_map(move |file| Some((file, self.row?)));
-        files.flat_map(move |(file, row)| {
+        let numbered = files.flat_map(move |(file, row)| {
             let members = &self.liveness.solutions[file].members;
             bitset::iter(self.words(file, row)).map(move |number| members[number])
-        })
+        });
+        numbered.chain(self.handed_over().iter().copied())
     }
 
     /// How many registers of a file are live.
     pub fn count(self, file: RegFile) -> usize {
-        let place = FILES.iter().position(|f| *f == file).zip(self.row);
-        place.map_or(0, |(file, row)| bitset::count(self.words(file, row)))
+        let Some((place, row)) = FILES.iter().position(|f| *f == file).zip(self.row) else { return 0 };
+        let here = |reg: &&Reg| self.liveness.file[reg.index()] as usize == place;
+        bitset::count(self.words(place, row)) + self.handed_over().iter().filter(here).count()
+    }
+
+    fn handed_over(self) -> &'a [Reg] {
+        self.row.filter(|_| self.out).map_or(&[], |row| &self.liveness.handed_over[row])
     }
 
     fn words(self, file: usize, row: usize) -> &'a [u64] {
@@ -130,7 +144,7 @@ impl<'a> LiveSet<'a> {
 }
 
 /// Whether the old values of an instruction's destinations are gone after it, whatever its guard says.
-fn kills(func: &Function, inst: Inst) -> bool {
+pub(super) fn kills(func: &Function, inst: Inst) -> bool {
     func.insts[inst].guard.is_none() || func.form == Form::Ssa || !func.elses(inst).is_empty()
 }
 
@@ -139,21 +153,28 @@ fn incoming(func: &Function, phi: Inst) -> impl Iterator<Item = (Operand, Block)
     func.srcs(phi).chunks_exact(2).filter_map(|pair| Some((pair[0], pair[1].block()?)))
 }
 
-/// The first step: numbers for the registers that a block reads before it defines them, or that a phi reads.
+/// The first step: numbers for the registers that a block reads before it defines them, or that a phi reads from a block
+/// that does not define them. Where SSA form has many phis, most values go from the block that defines them straight into
+/// phis of the next; without numbers they make no set wider.
 fn number_exposed(func: &Function, cfg: &Cfg, file: &[u8]) -> (Vec<u32>, [Vec<Reg>; FILES.len()]) {
     let mut exposed = vec![false; func.regs.len()];
     // The last block that has defined a register so far.
     let mut defined_in = vec![NONE; func.regs.len()];
+    let mut read_by_phis = Vec::new();
     for (index, block) in cfg.blocks().iter().enumerate() {
         for inst in &func.blocks[*block].insts {
-            let phi = func.insts[*inst].opcode == Opcode::Phi;
-            for reg in func.uses(*inst) {
-                exposed[reg.index()] |= phi || defined_in[reg.index()] != index as u32;
+            if func.insts[*inst].opcode == Opcode::Phi {
+                read_by_phis.extend(incoming(func, *inst).filter_map(|(value, from)| Some((value.reg()?, from))));
+            } else {
+                func.uses(*inst).for_each(|reg| exposed[reg.index()] |= defined_in[reg.index()] != index as u32);
             }
             if kills(func, *inst) {
                 func.defs(*inst).for_each(|reg| defined_in[reg.index()] = index as u32);
             }
         }
+    }
+    for (reg, from) in read_by_phis {
+        exposed[reg.index()] |= cfg.position(from) != Some(defined_in[reg.index()] as usize);
     }
     let mut number = vec![NONE; func.regs.len()];
     let mut members: [Vec<Reg>; FILES.len()] = Default::default();
@@ -208,9 +229,13 @@ impl Transfers {
             return;
         }
         for (value, predecessor) in incoming(func, inst) {
-            let place = value.reg().and_then(|reg| liveness.place(reg)).zip(liveness.row_of(predecessor));
-            if let Some(((file, number), row)) = place {
-                bitset::insert(liveness.solutions[file].live_out.row_mut(row), number);
+            let read = value.reg().filter(|reg| func.regs[*reg].file != RegFile::B);
+            let Some((reg, row)) = read.zip(liveness.row_of(predecessor)) else { continue };
+            match liveness.place(reg) {
+                Some((file, number)) => {
+                    bitset::insert(liveness.solutions[file].live_out.row_mut(row), number);
+                }
+                None => liveness.handed_over[row].push(reg),
             }
         }
     }
@@ -244,72 +269,11 @@ impl Solution {
     }
 }
 
-/// The live registers of one point, moved backward through a block one instruction at a time. The memory serves any number
-/// of blocks of one function, as long as that gets no new registers.
-#[derive(Clone, Debug)]
-pub struct LiveWalk {
-    live: Vec<Reg>,
-    /// By register number: the place in `live`; `NONE` where it is dead.
-    place: Vec<u32>,
-}
-
-impl LiveWalk {
-    /// A walk over blocks of this function, at no block yet.
-    pub fn new(func: &Function) -> LiveWalk {
-        LiveWalk { live: Vec::new(), place: vec![NONE; func.regs.len()] }
-    }
-
-    /// Goes to a block's end.
-    pub fn start(&mut self, liveness: &Liveness, block: Block) {
-        for reg in self.live.drain(..) {
-            self.place[reg.index()] = NONE;
-        }
-        liveness.live_out(block).iter().for_each(|reg| self.insert(reg));
-    }
-
-    /// Whether a register is live here.
-    pub fn is_live(&self, reg: Reg) -> bool {
-        self.place[reg.index()] != NONE
-    }
-
-    /// The registers that are live here, in no particular but a reproducible order.
-    pub fn live(&self) -> &[Reg] {
-        &self.live
-    }
-
-    /// Goes from behind an instruction to before it. A phi only loses its destination: its sources are read elsewhere.
-    /// Passing over an instruction without this call treats it as removed.
-    pub fn step(&mut self, func: &Function, inst: Inst) {
-        if kills(func, inst) {
-            func.defs(inst).for_each(|reg| self.remove(reg));
-        }
-        if func.insts[inst].opcode != Opcode::Phi {
-            func.uses(inst).filter(|reg| func.regs[*reg].file != RegFile::B).for_each(|reg| self.insert(reg));
-        }
-    }
-
-    fn insert(&mut self, reg: Reg) {
-        if !self.is_live(reg) {
-            self.place[reg.index()] = self.live.len() as u32;
-            self.live.push(reg);
-        }
-    }
-
-    fn remove(&mut self, reg: Reg) {
-        let place = std::mem::replace(&mut self.place[reg.index()], NONE);
-        if place != NONE {
-            self.live.swap_remove(place as usize);
-            if let Some(moved) = self.live.get(place as usize) {
-                self.place[moved.index()] = place;
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{HashMap, HashSet};
 
+    use super::super::live_walk::LiveWalk;
     use super::super::testing::random_function;
     use super::*;
     use crate::ir::parse_function;

@@ -3,10 +3,12 @@
 pub mod bitset;
 mod cfg;
 mod dominators;
+mod live_walk;
 mod liveness;
 #[cfg(test)]
 pub(crate) mod testing;
 
 pub use cfg::Cfg;
 pub use dominators::{Dominators, Frontiers};
-pub use liveness::{LiveSet, LiveWalk, Liveness};
+pub use live_walk::LiveWalk;
+pub use liveness::{LiveSet, Liveness};

@@ -262,12 +262,10 @@ const VSET_FIELDS: &[FieldSpec] = &[VTYPES[1], VTYPES[2], req_of(Field::Compare,
 const VX_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt_of(Field::SecondOp, SecondOp::Add.bit())];
 const VXSET_FIELDS: &[FieldSpec] =
     &[VTYPES[1], VTYPES[2], req_of(Field::Compare, ORDERED_CMP), opt_of(Field::SecondOp, SecondOp::Add.bit())];
-const CVT_RULES: &[Requirement] = &[when(
-    Field::Rounding,
-    TO_INT | DIRECTED | bits!(Rounding: Rn | Rna),
-    Field::Type,
-    SCALAR | bits!(Type: Tf32) | HF | BF | NARROW,
-)];
+const CVT_RULES: &[Requirement] = &[
+    when(Field::Type, bits!(Type: F16x2), Field::SrcType, NARROW),
+    when(Field::SrcType, NARROW, Field::Type, bits!(Type: F16x2)),
+];
 
 macro_rules! ops {
     (@ptx -) => { None };

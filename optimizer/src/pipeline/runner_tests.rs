@@ -166,8 +166,31 @@ fn a_phase_waits_for_the_form_it_needs() {
 
 #[test]
 fn the_level_decides() {
-    let report = run(&mut module(), &Options { opt_level: 0, ..options() }, &mut ()).expect("a valid run");
-    assert_eq!(skipped(&report, "AnalyzeControlFlow"), None);
-    let built_from_1 = report.phases.iter().filter(|phase| phase.skipped == Some(SkipReason::OptLevel));
-    assert!(built_from_1.count() <= PHASES.iter().filter(|row| row.min_opt_level > 0).count());
+    for level in 0..4 {
+        let report = run(&mut module(), &Options { opt_level: level, ..options() }, &mut ()).expect("a valid run");
+        assert_eq!(skipped(&report, "AnalyzeControlFlow"), None);
+        let cleanup = (level == 0).then_some(SkipReason::OptLevel);
+        assert_eq!(skipped(&report, "OriPerformLiveDeadFirst"), cleanup, "O{level}");
+        assert_eq!(skipped(&report, "GeneralOptimizeMid2"), cleanup, "O{level}");
+    }
+}
+
+/// A phase that forgets a definition is caught where it ran, by name.
+#[test]
+fn an_invalid_function_names_the_phase() {
+    fn forget(func: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
+        let entry = func.entry();
+        func.blocks[entry].insts.remove(0);
+        Changed::Yes
+    }
+    let entry = PhaseEntry::Custom(CustomPhase {
+        name: "Forget",
+        needs: Needs::Ssa,
+        preserves: Preserves::ControlFlow,
+        function: forget,
+    });
+    let checked = Options { verify: true, ..options() };
+    let error = run_phases(&[entry], &mut module(), &checked, &mut ()).expect_err("a use has lost its definition");
+    assert!(matches!(&error, PipelineError::Invalid { phase: "Forget", function, .. } if function == "k"), "{error}");
+    assert!(run_phases(&[entry], &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
 }

@@ -7,14 +7,16 @@
 
 pub mod ast;
 pub mod diagnostics;
+mod emit;
 pub mod lexer;
 mod lower;
 mod parser;
 mod spelling;
 
-use crate::ir;
+use crate::{ir, ssa};
 
 pub use diagnostics::{Diagnostic, PtxError, line_column};
+pub use emit::EmitError;
 
 /// Parses a whole PTX module.
 ///
@@ -34,13 +36,26 @@ pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Dia
     lower::lower(tree, source)
 }
 
-/// Parses and lowers a whole PTX module.
+/// Parses and lowers a whole PTX module, and brings its functions into SSA form.
 ///
 /// # Errors
 ///
 /// As [`parse`] and [`lower`].
 pub fn read(source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
-    lower(&parse(source)?, source)
+    let mut module = lower(&parse(source)?, source)?;
+    for function in module.functions.values_mut().filter(|function| function.is_definition()) {
+        ssa::construct(function);
+    }
+    Ok(module)
+}
+
+/// Prints a module at virtual level, in SSA or virtual form, as PTX text for ptxas.
+///
+/// # Errors
+///
+/// The first thing that PTX has no words for: machine-level instructions and registers, constant banks.
+pub fn emit(module: &ir::Module) -> Result<String, EmitError> {
+    emit::emit(module)
 }
 
 /// The text of a PTX file, without the NUL bytes that end an image meant for the driver.

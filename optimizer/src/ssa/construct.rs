@@ -61,11 +61,11 @@ fn is_value(info: RegInfo) -> bool {
 fn place_phis(func: &mut Function, cfg: &Cfg, dominators: &Dominators) -> Vec<Vec<Phi>> {
     let liveness = Liveness::solve(func, cfg);
     let frontiers = dominators.frontiers(cfg);
-    let mut phis: Vec<Vec<Phi>> = cfg.blocks().iter().map(|_| Vec::new()).collect();
+    let mut merged: Vec<Vec<Reg>> = vec![Vec::new(); cfg.blocks().len()];
     // The last variable that was looked at in each block, so that a block is looked at once for each.
     let mut seen: Vec<Option<Reg>> = vec![None; cfg.blocks().len()];
     let mut work: Vec<Block> = Vec::new();
-    let definitions = definitions_across_blocks(func, &liveness);
+    let definitions = definitions_that_enter(func, &liveness);
     for group in definitions.chunk_by(|a, b| a.0 == b.0) {
         let variable = group[0].0;
         work.extend(group.iter().map(|(_, block)| *block));
@@ -74,22 +74,28 @@ fn place_phis(func: &mut Function, cfg: &Cfg, dominators: &Dominators) -> Vec<Ve
                 let position = cfg.position(*join).expect("a frontier is in the layout");
                 let again = seen[position].replace(variable) == Some(variable);
                 if !again && liveness.live_in(*join).contains(variable) {
-                    phis[position].push(Phi { inst: new_phi(func, variable, cfg.predecessors(*join)), variable });
+                    merged[position].push(variable);
                     work.push(*join);
                 }
             }
         }
     }
-    phis
+    // Made block by block, so that the phis of a block lie together in memory.
+    let mut create = |block: Block, variable| {
+        let inst = new_phi(func, variable, cfg.predecessors(block));
+        Phi { inst, variable }
+    };
+    let blocks = cfg.blocks().iter().zip(merged);
+    blocks.map(|(block, variables)| variables.into_iter().map(|v| create(*block, v)).collect()).collect()
 }
 
-/// Every register that is live across a block's border with each block that defines it, sorted.
-fn definitions_across_blocks(func: &Function, liveness: &Liveness) -> Vec<(Reg, Block)> {
+/// Every register that can be live at a block's entry, with each block that defines it, sorted.
+fn definitions_that_enter(func: &Function, liveness: &Liveness) -> Vec<(Reg, Block)> {
     let mut definitions = Vec::new();
     for block in &func.layout {
         for inst in &func.blocks[*block].insts {
-            let across = func.defs(*inst).filter(|reg| liveness.crosses_blocks(*reg));
-            definitions.extend(across.map(|reg| (reg, *block)));
+            let entering = func.defs(*inst).filter(|reg| liveness.enters_blocks(*reg));
+            definitions.extend(entering.map(|reg| (reg, *block)));
         }
     }
     definitions.sort_unstable();

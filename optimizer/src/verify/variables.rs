@@ -18,9 +18,8 @@ pub(super) fn symbol_exists(module: &Module, symbol: SymbolRef) -> bool {
 pub(super) fn module_violations(module: &Module) -> Vec<Violation> {
     let mut found = Vec::new();
     let mut report = |rule, message| {
-        let place = (None, None, None, String::new());
-        let (function, block, inst, excerpt) = place;
-        found.push(Violation { rule, function, block, inst, excerpt, message });
+        let excerpt = String::new();
+        found.push(Violation { rule, function: None, block: None, inst: None, excerpt, message });
     };
     let mut names = HashSet::new();
     let symbols = module.globals.values().map(|global| &global.name);

@@ -6,6 +6,7 @@ use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
+use super::race::{self, Detector};
 use super::scalar;
 
 /// Why a lane cannot go on.
@@ -84,6 +85,10 @@ pub struct Spaces<'a> {
     /// Addresses whose stores are recorded, and the records.
     pub watch: &'a [u64],
     pub written: Vec<Write>,
+    /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
+    pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// The operation that is executing.
+    pub pc: u32,
 }
 
 #[derive(Clone, Copy)]
@@ -196,6 +201,27 @@ impl Spaces<'_> {
         })
     }
 
+    /// Tells the race detector of an access.
+    fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        let Some((detector, cta, first)) = &mut self.races else { return };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
+        match at {
+            Located::Global(region, at) => {
+                let address = self.global.region(region).base + at as u64;
+                detector.access(Memory::Global, *cta, address, bytes, access);
+            }
+            Located::Shared(at) => detector.access(Memory::Shared, *cta, at as u64, bytes, access),
+            Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
+        }
+    }
+
+    /// A fence by the lanes of a mask.
+    pub fn fence(&mut self, mask: u32) {
+        if let Some((detector, _, first)) = &mut self.races {
+            lanes(mask).for_each(|lane| detector.fence(*first + lane as u64));
+        }
+    }
+
     #[inline(always)]
     fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
         match at {
@@ -233,6 +259,7 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
+            self.observe(start, whole, lane, false, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 self.load_element(frame, at, access, *slot, lane);
@@ -272,6 +299,7 @@ impl Spaces<'_> {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 let word = |slot: u32| {
@@ -291,6 +319,9 @@ impl Spaces<'_> {
     /// An aligned word of shared memory a lane.
     #[inline(always)]
     pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
             return self.load(frame, access, mask);
         };
@@ -301,6 +332,9 @@ impl Spaces<'_> {
     /// An aligned word of global memory a lane.
     #[inline(always)]
     pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
         let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
         let region = self.global.region(region);
         let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
@@ -313,6 +347,9 @@ impl Spaces<'_> {
     /// An aligned word of shared memory a lane.
     #[inline(always)]
     pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.store(frame, access, mask);
+        }
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
             return self.store(frame, access, mask);
         };
@@ -323,7 +360,7 @@ impl Spaces<'_> {
     /// An aligned word of global memory a lane.
     #[inline(always)]
     pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if !self.watch.is_empty() {
+        if !self.watch.is_empty() || self.races.is_some() {
             return self.store(frame, access, mask);
         }
         let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
@@ -355,6 +392,7 @@ impl Spaces<'_> {
             let address = address_of(frame, &access.address, lane);
             let whole = (bytes * count) as u64;
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, true);
             for element in 0..count {
                 let at = start.plus(element * bytes);
                 let result = access.regs.get(element).copied();
@@ -442,6 +480,10 @@ impl Spaces<'_> {
             let from = address_of(frame, &copy.from, lane);
             let from =
                 if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
+            self.observe(to, bytes, lane, true, false);
+            if let Some(from) = from {
+                self.observe(from, size as u64, lane, false, false);
+            }
             for at in 0..bytes as usize {
                 let (value, undefined) = match from {
                     Some(from) if at < size => self.read(from.plus(at), 1),
@@ -481,7 +523,8 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
     (value, undefined)
 }
 
-/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there.
+/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
+/// not active have offset 0, where at least 4 bytes are.
 #[inline(always)]
 fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
     if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
@@ -497,7 +540,7 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
                 let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
                 let active = u64::from(mask >> lane & 1);
                 bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset as u32;
+                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
             }
         }
         Place::Word(slot) => {
@@ -506,8 +549,9 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
                 let offset = bases[lane].wrapping_add(address.offset as u32);
                 let active = u64::from(mask >> lane & 1);
                 bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset;
+                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
             }
+            // Global memory has no 32-bit addresses.
             bad |= base;
         }
         _ => {
@@ -519,21 +563,12 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
     (bad == 0).then_some(offsets)
 }
 
+/// Loads from offsets that [`word_offsets`] gave for memory of this length.
 #[inline(always)]
 fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let mut undefined = frame.undefined[slot as usize];
-    let word = &mut frame.words[slot as usize];
-    let mut one = |lane: usize| {
-        let (value, unknown) = bytes.load(offsets[lane] as usize, 4);
-        word[lane] = value as u32;
-        undefined = (undefined & !(1 << lane)) | u32::from(unknown) << lane;
-    };
-    if mask == u32::MAX {
-        (0..LANES).for_each(&mut one)
-    } else {
-        lanes(mask).for_each(&mut one)
-    }
-    frame.undefined[slot as usize] = undefined;
+    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
+    let (values, undefined) = unsafe { bytes.gather(offsets) };
+    frame.set(slot, &values, undefined, mask);
 }
 
 #[inline(always)]

@@ -461,6 +461,7 @@ impl<'a> Decoder<'a> {
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),
+            Opcode::Fence => Ok(op(Kind::Fence)),
             _ if data.is(Flags::HINT) || data.is(Flags::FENCE) => Ok(op(Kind::Nop)),
             Opcode::CpAsyncCommit | Opcode::BrkPt => Ok(op(Kind::Nop)),
             other => Err(format!("the interpreter has no meaning for `{}`", other.row().name)),
@@ -893,8 +894,9 @@ fn fast_kind(func: &Function, inst: Inst, data: &InstData) -> Option<Kind> {
         Opcode::FNeg if plain_float && ty == Type::F32 => Some(Kind::Un32(Un32::FNeg)),
         Opcode::FAbs if plain_float && ty == Type::F32 => Some(Kind::Un32(Un32::FAbs)),
         Opcode::SelP => match ty.bits() {
-            16 | 32 => Some(Kind::Sel32),
-            _ => Some(Kind::Sel64),
+            32 => Some(Kind::Sel32),
+            64 => Some(Kind::Sel64),
+            _ => None,
         },
         Opcode::SetP => fast_comparison(data),
         Opcode::Cvt => fast_conversion(data),

@@ -57,7 +57,6 @@ pub struct Run<'a> {
     pub spaces: Spaces<'a>,
     pub at: Coordinates,
     pub mask: u32,
-    pub live: u32,
     pub pc: u32,
     /// Where the group must stop for another one.
     pub meeting: u32,
@@ -163,6 +162,7 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let program = run.program;
     let frame = &mut *run.frame;
     let mut result = Ok(());
+    run.spaces.pc = run.pc;
     match op.kind {
         Kind::Mov32 => {
             let value = frame.words[op.a as usize];
@@ -247,6 +247,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         }
         Kind::IsSpace | Kind::ToGeneric | Kind::FromGeneric => convert_address(frame, op, mask),
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
+        Kind::Fence => run.spaces.fence(mask),
         Kind::Nop => {}
         Kind::Switch => {
             let index = frame.words[op.a as usize];

@@ -12,6 +12,7 @@ use super::machine::Machine;
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
+use super::race::{self, Detector};
 use crate::launch::{ArgValue, Launch};
 
 /// The step budget of a launch that names none, in instructions of a warp.
@@ -94,6 +95,8 @@ pub struct Executable<'m> {
 pub struct RunOptions {
     /// The step budget; the launch's own where `None`.
     pub steps: Option<u64>,
+    /// Look for data races; also where the launch asks for it.
+    pub races: bool,
     /// Count executed instructions by opcode.
     pub stats: bool,
     /// Follow one thread.
@@ -126,6 +129,28 @@ pub struct StoreRecord {
     pub place: Place,
 }
 
+/// Two accesses of different threads to the same byte, at least one a write, that nothing orders.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// The state space, and the byte's address in it.
+    pub space: &'static str,
+    /// The address.
+    pub address: u64,
+    /// Who accessed it first, where, and whether that was a write.
+    pub first: (ThreadId, Place, bool),
+    /// The same of the access that came later.
+    pub second: (ThreadId, Place, bool),
+}
+
+impl std::fmt::Display for Race {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let verb = |write| if write { "writes" } else { "reads" };
+        let ((ta, pa, wa), (tb, pb, wb)) = (&self.first, &self.second);
+        write!(out, "race on {} byte {:#x}: {ta} {} it at {pa}, ", self.space, self.address, verb(*wa))?;
+        write!(out, "{tb} {} it at {pb}", verb(*wb))
+    }
+}
+
 /// A stretch of global memory after the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GlobalState {
@@ -152,6 +177,8 @@ pub struct RunResult {
     pub trace: Vec<TraceEvent>,
     /// Stores to watched bytes, in order.
     pub stores: Vec<StoreRecord>,
+    /// Data races, where they were looked for.
+    pub races: Vec<Race>,
 }
 
 impl RunResult {
@@ -230,6 +257,7 @@ impl<'m> Executable<'m> {
             executed: 0,
             counts: options.stats.then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
+            races: (options.races || launch.race_check).then(Detector::default),
             watch,
             writes: Vec::new(),
         };
@@ -262,13 +290,22 @@ impl<'m> Executable<'m> {
             })
         });
         let stores = stores.collect();
+        let conflicts = machine.races.as_ref().map_or(&[][..], |detector| &detector.conflicts);
+        let side = |access: &race::Access| (machine.thread_at(access.thread), machine.place(access.pc), access.write);
+        let races = conflicts.iter().map(|conflict| Race {
+            space: if conflict.memory == Memory::Shared { "shared" } else { "global" },
+            address: conflict.address,
+            first: side(&conflict.first),
+            second: side(&conflict.second),
+        });
+        let races = races.collect();
         let regions = machine.global.regions().iter().enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),
             name: region.name.clone(),
             bytes: region.bytes.clone(),
         });
-        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, trace, stores }
+        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, trace, stores, races }
     }
 
     /// The entry that a launch names, or the only one.

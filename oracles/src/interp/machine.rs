@@ -12,7 +12,8 @@ use super::engine::{Coordinates, Run, Stop, Traced, read_place, run, write_place
 use super::frame::lanes;
 use super::memory::{Bytes, CODE_WINDOW, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId, Waiter};
-use super::program::{BarrierReduce, Kind, Place, Program};
+use super::program::{BarrierReduce, CollectiveOp, Kind, Place, Program};
+use super::race::Detector;
 use super::warp::{State, Warp};
 
 /// Operations that a warp executes before the next one's turn.
@@ -61,6 +62,7 @@ pub struct Machine<'a> {
     pub executed: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
+    pub races: Option<Detector>,
     pub watch: Vec<u64>,
     /// Stores to watched bytes: who, at which operation.
     pub writes: Vec<(Write, ThreadId, u32)>,
@@ -163,9 +165,33 @@ impl Machine<'_> {
         }
     }
 
+    fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [gx, gy, _] = self.grid.map(u64::from);
+        u64::from(x) + gx * (u64::from(y) + gy * u64::from(z))
+    }
+
+    /// The index in the grid of a warp's first thread.
+    fn grid_index(&self, cta: &Cta, warp: usize) -> u64 {
+        let threads: u64 = self.block.map(u64::from).iter().product();
+        self.cta_index(cta.ctaid) * threads + u64::from(cta.warps[warp].first_thread)
+    }
+
+    /// The thread with an index in the grid.
+    pub fn thread_at(&self, index: u64) -> ThreadId {
+        let ([bx, by, _], [gx, gy, _]) = (self.block.map(u64::from), self.grid.map(u64::from));
+        let threads: u64 = self.block.map(u64::from).iter().product();
+        let (cta, tid) = (index / threads, index % threads);
+        ThreadId {
+            ctaid: [cta % gx, cta / gx % gy, cta / gx / gy].map(|x| x as u32),
+            tid: [tid % bx, tid / bx % by, tid / bx / by].map(|x| x as u32),
+        }
+    }
+
     /// Runs a group; returns why it stopped and after how many operations.
     fn execute(&mut self, cta: &mut Cta, index: usize, group: usize, budget: u64) -> (Stop, u64) {
         let at = self.coordinates(cta, index);
+        let cta_index = self.cta_index(cta.ctaid);
+        let first_thread = self.grid_index(cta, index);
         let warp = &mut cta.warps[index];
         let meeting = warp.next_meeting(group);
         let state = warp.groups[group];
@@ -186,10 +212,11 @@ impl Machine<'_> {
                 hint: 0,
                 watch: &self.watch,
                 written: Vec::new(),
+                races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
+                pc: 0,
             },
             at,
             mask: state.mask,
-            live: warp.live,
             pc: state.pc,
             meeting,
             budget,
@@ -439,7 +466,7 @@ impl Machine<'_> {
     }
 
     /// Lets the threads at a barrier go on if enough have arrived.
-    fn release(&self, cta: &mut Cta, id: usize) {
+    fn release(&mut self, cta: &mut Cta, id: usize) {
         let state = cta.barriers[id];
         let live: u32 = cta.warps.iter().map(|warp| warp.live.count_ones()).sum();
         let needed = if state.expected == 0 { live } else { state.expected };
@@ -447,6 +474,7 @@ impl Machine<'_> {
             return;
         }
         cta.barriers[id] = BarrierState::default();
+        self.note_barrier(cta, id as u32);
         for warp in &mut cta.warps {
             for group in warp.groups.iter_mut().filter(|group| group.state == State::Barrier(id as u32)) {
                 let op = self.program.ops[group.pc as usize];
@@ -463,6 +491,18 @@ impl Machine<'_> {
                 group.pc += 1;
             }
         }
+    }
+
+    /// Tells the race detector which threads go on from a barrier together.
+    fn note_barrier(&mut self, cta: &Cta, id: u32) {
+        let firsts: Vec<u64> = (0..cta.warps.len()).map(|warp| self.grid_index(cta, warp)).collect();
+        let Some(detector) = &mut self.races else { return };
+        let threads = cta.warps.iter().zip(firsts).flat_map(|(warp, first)| {
+            let waiting = warp.groups.iter().filter(|group| group.state == State::Barrier(id));
+            let mask = waiting.fold(0, |mask, group| mask | group.mask);
+            lanes(mask).map(move |lane| first + lane as u64)
+        });
+        detector.barrier(threads);
     }
 
     /// Executes a collective for the groups that wait at it, as far as all their members are there.
@@ -499,6 +539,10 @@ impl Machine<'_> {
         let ready: Vec<usize> =
             waiting.into_iter().filter(|group| lanes(warp.groups[*group].mask).all(complete)).collect();
         let active = ready.iter().fold(0, |mask, group| mask | warp.groups[*group].mask);
+        let first = self.grid_index(cta, index);
+        if let (CollectiveOp::Sync, Some(detector)) = (collective.op, &mut self.races) {
+            detector.barrier(lanes(active).map(|lane| first + lane as u64));
+        }
         let out = compute(collective.op, &inputs, active);
         let warp = &mut cta.warps[index];
         for group in ready {
@@ -545,6 +589,6 @@ impl Machine<'_> {
 }
 
 /// Whether the predicate of a collective depends on the values that it looks at.
-fn pred_follows(op: super::program::CollectiveOp) -> bool {
-    !matches!(op, super::program::CollectiveOp::Shuffle(_))
+fn pred_follows(op: CollectiveOp) -> bool {
+    !matches!(op, CollectiveOp::Shuffle(_))
 }

@@ -94,6 +94,32 @@ impl Bytes {
         *word = if undefined { *word | bits } else { *word & !bits };
     }
 
+    /// Reads an aligned word for each lane, and which lanes' words are undefined.
+    ///
+    /// # Safety
+    /// Every offset is a multiple of 4 with at least 4 bytes after it.
+    #[inline(always)]
+    pub unsafe fn gather(&self, offsets: &[u32; 32]) -> ([u32; 32], u32) {
+        let unknown = |offset: u32| {
+            // SAFETY: the caller's offsets lie in `data`, and `undefined` has a bit for each of its bytes.
+            let word = unsafe { self.undefined.get_unchecked(offset as usize / 64) };
+            word >> (offset % 64) & 0xF
+        };
+        let mut any = 0;
+        let mut values = [0; 32];
+        for (value, offset) in values.iter_mut().zip(offsets) {
+            // SAFETY: as the caller promises.
+            let bytes = unsafe { self.data.as_ptr().add(*offset as usize).cast::<[u8; 4]>().read() };
+            *value = u32::from_le_bytes(bytes);
+            any |= unknown(*offset);
+        }
+        if any == 0 {
+            return (values, 0);
+        }
+        let lane = |(i, offset): (usize, &u32)| u32::from(unknown(*offset) != 0) << i;
+        (values, offsets.iter().enumerate().map(lane).sum())
+    }
+
     #[inline(always)]
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
         let mut out = [0; N];

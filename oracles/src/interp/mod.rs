@@ -15,11 +15,16 @@ mod machine;
 mod memory;
 mod outcome;
 mod program;
+mod race;
 pub mod scalar;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twin;
 mod vector;
 mod warp;
 
 pub use decode::DecodeError;
-pub use load::{Executable, GlobalState, LoadError, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
 pub use memory::Bytes;
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

@@ -171,6 +171,7 @@ pub enum Kind {
     Barrier,
     Collective,
     ActiveMask,
+    Fence,
     Nop,
 }
 

@@ -1,7 +1,7 @@
 //! Warps: groups of lanes that execute together, split where lanes diverge and merged where they meet again.
 
 use super::access::LocalMemory;
-use super::frame::{Frame, lanes};
+use super::frame::Frame;
 use super::program::{FuncInfo, Program};
 
 /// What a group is doing.
@@ -175,10 +175,5 @@ impl Warp {
             .enumerate()
             .filter(|(i, g)| *i != group && g.frame == frame && g.state == State::Ready && g.pc > pc);
         others.map(|(_, g)| g.pc).min().unwrap_or(u32::MAX)
-    }
-
-    /// The first thread of a mask, as a linear index in the CTA.
-    pub fn thread(&self, mask: u32) -> u32 {
-        self.first_thread + lanes(mask).next().unwrap_or(0) as u32
     }
 }

@@ -4,6 +4,8 @@
 //! first label, so that nothing branches to it. Where control falls from one block into the next a `bra` says so,
 //! and at the end of the body a `ret`.
 
+use std::collections::HashSet;
+
 use super::Context;
 use super::operand::Place;
 use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
@@ -29,6 +31,9 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     carry: Option<Reg>,
     /// The guard of the instruction at hand.
     pub(super) guard: Option<Guard>,
+    /// Labelled blocks that stand in the layout.
+    placed: HashSet<Block>,
+    local_names: HashSet<String>,
     line: u32,
     line_offset: usize,
     /// Register parameters and results with their variables.
@@ -48,6 +53,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             cx.report(name.span, message, "second definition", "rename one of the two");
         }
         let current = Some(func.entry());
+        let local_names = func.locals.values().map(|local| local.name.clone()).collect();
         BodyLowering {
             cx,
             item,
@@ -60,6 +66,8 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             current,
             carry: None,
             guard: None,
+            placed: HashSet::new(),
+            local_names,
             line: 1,
             line_offset: 0,
             register_results: Vec::new(),
@@ -162,15 +170,20 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     }
 
     /// A name that no variable of the function has: compilers reuse `param0` in every call's scope.
-    pub(super) fn unique_local(&self, name: &str) -> String {
-        let taken = |name: &str| self.func.locals.values().any(|local| local.name == name);
-        if taken(name) { format!("{name}_{}", self.func.locals.len()) } else { name.to_owned() }
+    pub(super) fn unique_local(&mut self, name: &str) -> String {
+        let mut unique = name.to_owned();
+        let mut number = self.func.locals.len();
+        while !self.local_names.insert(unique.clone()) {
+            unique = format!("{name}_{number}");
+            number += 1;
+        }
+        unique
     }
 
     /// A variable of the scope that lives as long as the module: it moves there under a unique name.
     fn hoist(&mut self, declared: &'c ast::Variable<'s>) -> bool {
         let mut name = declared.name.text.to_owned();
-        let mut number = 0;
+        let mut number = self.cx.module.globals.len();
         while self.cx.global_names.contains(&name) || self.cx.symbols.contains_key(name.as_str()) {
             number += 1;
             name = format!("{}_{}_{number}", self.item.name.text, declared.name.text);
@@ -191,7 +204,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         if self.current.is_some() {
             self.push(Opcode::Bra, &[], &[block.into()]);
         }
-        if !self.func.layout.contains(&block) {
+        if self.placed.insert(block) {
             self.func.layout.push(block);
         }
         self.current = Some(block);

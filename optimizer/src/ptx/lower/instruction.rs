@@ -130,6 +130,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             }
             Opcode::SetPBool if pair && sources.len() == 2 => out.push(implied(1)),
 
+            Opcode::CvtPackInt if sources.len() == 2 => out.push(implied(0)),
             Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
             Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
             Opcode::CpAsync => return self.async_copy_arguments(inst, sources),
