@@ -78,7 +78,8 @@ impl Suspect<'_> {
     }
 
     fn blank(&self, verdict: &'static str, detail: String) -> Result<Finding, CheckError> {
-        let reproducer = self.options.out.as_deref().map(|folder| self.write_reproducer(folder)).transpose()?;
+        let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, self.case);
+        let reproducer = self.options.out.as_deref().map(write).transpose()?;
         let file = reproducer.as_deref().unwrap_or(self.kernel);
         let replay = format!("oriole check {file} --phase {} --randoms 0{}", self.entry.name(), self.options.replay);
         Ok(Finding {
@@ -168,20 +169,26 @@ impl Suspect<'_> {
         }
         Ok(None)
     }
+}
 
-    /// Writes the module before the phase and the case's launch, and returns the module's file.
-    fn write_reproducer(&self, folder: &Path) -> Result<String, CheckError> {
-        let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
-        let kernel = Path::new(self.kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
-        let stem = format!("{kernel}-{}", self.entry.name());
-        fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-        if let Some(case) = self.case {
-            case.launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;
-        }
-        let path = folder.join(format!("{stem}.ori"));
-        fs::write(&path, self.before.to_string()).map_err(|error| failed(error.to_string()))?;
-        Ok(path.display().to_string())
+/// Writes a module and the launch of a case into a folder, and returns the module's file.
+pub(super) fn write_reproducer(
+    folder: &Path,
+    kernel: &str,
+    what: &str,
+    module: &Module,
+    case: Option<&Case>,
+) -> Result<String, CheckError> {
+    let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
+    let kernel = Path::new(kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
+    let stem = format!("{kernel}-{what}");
+    fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+    if let Some(case) = case {
+        case.launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;
     }
+    let path = folder.join(format!("{stem}.ori"));
+    fs::write(&path, module.to_string()).map_err(|error| failed(error.to_string()))?;
+    Ok(path.display().to_string())
 }
 
 /// The lines that differ, as a unified diff.

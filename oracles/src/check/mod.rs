@@ -17,6 +17,7 @@ pub mod cases;
 pub mod catch;
 pub mod report;
 mod step;
+pub mod trip;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -47,6 +48,8 @@ pub struct CheckOptions {
     pub seed: u64,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
+    /// Whether what the phases made is also printed as PTX and read again.
+    pub round_trip: bool,
     /// Where reproducers are written; nowhere where `None`.
     pub out: Option<PathBuf>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
@@ -62,6 +65,7 @@ impl Default for CheckOptions {
             randoms: 2,
             seed: 1,
             steps: None,
+            round_trip: true,
             out: None,
             replay: String::new(),
         }
@@ -119,7 +123,12 @@ pub fn check_module(
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry)?;
     }
-    let optimized = check.state;
+    let (optimized, cases) = (check.state, check.cases);
+    if options.round_trip {
+        let (line, finding) = trip::round_trip(name, &optimized, &cases, options)?;
+        report.phases.push(line);
+        report.findings.extend(finding);
+    }
     report.instructions_after = instructions(&optimized);
     report.conclude();
     report.microseconds = start.elapsed().as_micros() as u64;

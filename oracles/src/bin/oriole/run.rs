@@ -45,6 +45,9 @@ pub struct Args {
     /// Follow one thread, by its index in the block and the block's in the grid: 3, 3:1 or 1,2:0,1
     #[arg(long, value_name = "TID[:CTA]", value_parser = thread)]
     trace: Option<ThreadId>,
+    /// Look for data races, whatever the launch file says
+    #[arg(long)]
+    races: bool,
     /// Stop after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -69,7 +72,13 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let launches = launches(args)?;
     let cannot = |launch: &str, error| InputError::Load { path: args.file.clone(), launch: launch.to_owned(), error };
     let executable = Executable::new(&module).map_err(|error| cannot("any launch", error))?;
-    let options = RunOptions { steps: args.steps, stats: args.stats, trace: args.trace, watch: Vec::new() };
+    let options = RunOptions {
+        steps: args.steps,
+        stats: args.stats,
+        trace: args.trace,
+        races: args.races,
+        ..RunOptions::default()
+    };
     let mut status = Status::Clean;
     for NamedLaunch { name, launch } in &launches {
         let start = Instant::now();

@@ -51,6 +51,9 @@ pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io:
             writeln!(out)?;
         }
     }
+    if reports.is_empty() {
+        return Ok(());
+    }
     kernel_table(out, reports)?;
     writeln!(out)?;
     phase_table(out, &summaries(reports))?;
