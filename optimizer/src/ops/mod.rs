@@ -6,10 +6,12 @@
 pub mod field;
 pub mod special;
 mod table;
+pub mod video;
 
 pub use field::*;
 pub use special::SpecialReg;
 pub use table::{Opcode, ROWS};
+pub use video::{SimdSelectors, VideoPart, VideoSelectors};
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
