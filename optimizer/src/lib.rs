@@ -1,3 +1,11 @@
 //! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
 
+pub mod analysis;
+pub mod ir;
 pub mod ops;
+pub mod phases;
+pub mod pipeline;
+pub mod ptx;
+pub mod ssa;
+pub mod target;
+pub mod verify;

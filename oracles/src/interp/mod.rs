@@ -1,3 +1,30 @@
-//! The reference interpreter: what a program means, computed as slowly as is needed to be sure.
+//! The reference interpreter: executes a kernel of Ori, at any level, on a launch.
+//!
+//! A module is decoded once ([`Executable::new`]) and run as often as wanted. Warps of 32 lanes execute together
+//! over lane masks, diverge and reconverge (the group of lanes that is furthest back goes first), and wait for each
+//! other at barriers and collectives. Every register word and memory byte carries whether anything has defined it.
+//! Nothing here uses the optimizer's evaluators or analyses; it is what they are judged by.
 
+mod access;
+mod collective;
+mod decode;
+mod engine;
+mod frame;
+mod load;
+mod machine;
+mod memory;
+mod outcome;
+mod program;
+mod race;
 pub mod scalar;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod twin;
+mod vector;
+mod warp;
+
+pub use decode::DecodeError;
+pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use memory::Bytes;
+pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

@@ -281,7 +281,8 @@ fn sqrt_directed<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
         return finish(m, nearest);
     }
     let (x, root) = (x.soft(), nearest.soft());
-    let shift = 2 * F::FRACTION as i32 + 4;
+    // With the root between 1 and 2 the residue is neither too large nor too small to be exact.
+    let shift = -root.ilogb();
     let excess = root.scalbn(shift).mul_add_r(root.scalbn(shift), -x.scalbn(2 * shift), Round::NearestTiesToEven).value;
     let word = match m.rounding {
         Rounding::Rp if excess.is_negative() => nearest.word() + 1,

@@ -1,0 +1,14 @@
+//! Facts about a function. Analyses read and never change it; a result describes the function as it was then.
+
+pub mod bitset;
+mod cfg;
+mod dominators;
+mod live_walk;
+mod liveness;
+#[cfg(test)]
+pub(crate) mod testing;
+
+pub use cfg::Cfg;
+pub use dominators::{Dominators, Frontiers};
+pub use live_walk::LiveWalk;
+pub use liveness::{LiveSet, Liveness};

@@ -1,0 +1,148 @@
+//! Modules: variables, functions and the target that they are for.
+
+use std::collections::HashMap;
+
+use cranelift_entity::PrimaryMap;
+
+use super::entity::{FuncId, Global};
+use super::function::Function;
+use crate::ops::{Space, Type};
+
+/// A translation unit.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Module {
+    /// The target architecture, as PTX names it: `sm_90`.
+    pub target: String,
+    /// The PTX ISA version, major and minor.
+    pub ptx_version: (u8, u8),
+    /// Variables in the global, constant, shared and local spaces.
+    pub globals: PrimaryMap<Global, Variable>,
+    /// Functions, declared or defined.
+    pub functions: PrimaryMap<FuncId, Function>,
+}
+
+impl Default for Module {
+    fn default() -> Module {
+        Module { target: "sm_90".into(), ptx_version: (9, 0), globals: PrimaryMap::new(), functions: PrimaryMap::new() }
+    }
+}
+
+impl Module {
+    /// The function with this name.
+    pub fn function_named(&self, name: &str) -> Option<FuncId> {
+        self.functions.iter().find(|(_, f)| f.name == name).map(|(id, _)| id)
+    }
+
+    /// Every symbol by name.
+    pub fn symbols(&self) -> HashMap<&str, SymbolRef> {
+        let globals = self.globals.iter().map(|(id, g)| (g.name.as_str(), SymbolRef::Global(id)));
+        let functions = self.functions.iter().map(|(id, f)| (f.name.as_str(), SymbolRef::Func(id)));
+        globals.chain(functions).collect()
+    }
+
+    /// The name of a symbol.
+    pub fn symbol_name(&self, symbol: SymbolRef) -> &str {
+        match symbol {
+            SymbolRef::Global(id) => &self.globals[id].name,
+            SymbolRef::Func(id) => &self.functions[id].name,
+        }
+    }
+}
+
+/// How a symbol is seen outside its module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Linkage {
+    /// Not at all.
+    #[default]
+    Internal,
+    /// Defined here, seen elsewhere.
+    Visible,
+    /// Defined here unless another module defines it.
+    Weak,
+    /// Defined elsewhere.
+    Extern,
+    /// Tentatively defined here.
+    Common,
+}
+
+impl Linkage {
+    /// Every linkage with its PTX directive (without the dot).
+    pub const NAMES: &'static [(Linkage, &'static str)] = &[
+        (Linkage::Internal, ""),
+        (Linkage::Visible, "visible"),
+        (Linkage::Weak, "weak"),
+        (Linkage::Extern, "extern"),
+        (Linkage::Common, "common"),
+    ];
+
+    /// The PTX directive without its dot; empty for internal.
+    pub fn name(self) -> &'static str {
+        Linkage::NAMES[self as usize].1
+    }
+}
+
+/// A variable: memory in some state space.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Variable {
+    /// Its name, unique in its module or function.
+    pub name: String,
+    /// Its linkage.
+    pub linkage: Linkage,
+    /// Its state space.
+    pub space: Space,
+    /// Its alignment in bytes, a power of two.
+    pub align: u32,
+    /// The type of an element.
+    pub ty: Type,
+    /// The number of elements; `None` for a scalar. Zero for an extern array of unknown size.
+    pub count: Option<u64>,
+    /// Initial bytes; shorter than the variable where the rest is zero, empty where nothing is said.
+    pub init: Vec<u8>,
+    /// Addresses stored into the initial bytes.
+    pub relocations: Vec<Relocation>,
+}
+
+impl Variable {
+    /// A variable without initial value, aligned to its element.
+    pub fn new(name: impl Into<String>, space: Space, ty: Type, count: Option<u64>) -> Variable {
+        Variable {
+            name: name.into(),
+            linkage: Linkage::Internal,
+            space,
+            align: (ty.bits() / 8).max(1),
+            ty,
+            count,
+            init: Vec::new(),
+            relocations: Vec::new(),
+        }
+    }
+
+    /// Its size in bytes.
+    pub fn size(&self) -> u64 {
+        u64::from((self.ty.bits() / 8).max(1)).saturating_mul(self.count.unwrap_or(1))
+    }
+}
+
+/// A symbol of a module.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SymbolRef {
+    /// A variable.
+    Global(Global),
+    /// A function.
+    Func(FuncId),
+}
+
+/// An address in a variable's initial bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Relocation {
+    /// Where in the variable, in bytes.
+    pub offset: u32,
+    /// How many bytes are written.
+    pub width: u8,
+    /// Whose address.
+    pub symbol: SymbolRef,
+    /// What is added to it.
+    pub addend: i64,
+    /// Whether the address is a generic one (`generic(x)`) or one in the variable's own space.
+    pub generic: bool,
+}

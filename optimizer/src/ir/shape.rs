@@ -1,0 +1,53 @@
+//! Operand shapes of an instruction, made concrete by its fields.
+
+use super::function::{InstData, RegInfo};
+use crate::ops::{Opcode, Shape, Type, Vector};
+
+impl InstData {
+    /// The type that the opcode works in: its `Type` field; for opcodes without one, 32 bits.
+    pub fn ty(&self) -> Type {
+        self.field::<Type>().unwrap_or(Type::B32)
+    }
+
+    /// How many registers a vector access moves.
+    pub fn vector_len(&self) -> usize {
+        self.field::<Vector>().map_or(1, Vector::len)
+    }
+
+    /// The type of the values of a shape; `None` where the shape is no value or takes any.
+    pub fn shape_type(&self, shape: Shape) -> Option<Type> {
+        self.opcode.row().shape_type(&self.fields, shape)
+    }
+
+    /// The register that holds a value of a shape.
+    pub fn shape_info(&self, shape: Shape) -> Option<RegInfo> {
+        self.shape_type(shape).map(RegInfo::of)
+    }
+
+    /// The shapes of the first `n` sources: vectors and lists are written out.
+    pub fn src_shapes(&self, n: usize) -> Vec<Shape> {
+        let mut shapes = Vec::with_capacity(n);
+        for shape in self.opcode.row().srcs {
+            let times = match shape {
+                Shape::V => self.vector_len(),
+                Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts => n.saturating_sub(shapes.len()),
+                _ => 1,
+            };
+            shapes.extend(std::iter::repeat_n(*shape, times));
+        }
+        shapes
+    }
+
+    /// The shapes of the destinations.
+    pub fn dst_shapes(&self) -> Vec<Shape> {
+        let row = self.opcode.row();
+        let times = |shape: &Shape| if *shape == Shape::V { self.vector_len() } else { 1 };
+        row.dsts.iter().flat_map(|shape| std::iter::repeat_n(*shape, times(shape))).collect()
+    }
+
+    /// The words of a `pack` of so many parts.
+    pub fn packed_words(&self, parts: usize) -> u8 {
+        debug_assert_eq!(self.opcode, Opcode::Pack);
+        (self.ty().bits() as usize * parts).div_ceil(32).min(255) as u8
+    }
+}

@@ -1,0 +1,86 @@
+//! Round trips of the text form.
+
+use super::{Module, function_to_string, parse_module};
+
+fn round_trip(text: &str) -> Module {
+    let module = parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]));
+    let printed = module.to_string();
+    let again = parse_module(&printed).unwrap_or_else(|e| panic!("{e}: {}", &printed[e.span.offset()..]));
+    assert_eq!(module, again, "{printed}");
+    assert_eq!(printed, again.to_string());
+    module
+}
+
+const SAXPY: &str = "\
+target sm_90 ptx 9.0
+global @table: b8[8] const align 8 visible = 0x0001020304050607 generic 0 8 @saxpy+16
+
+entry @saxpy visible ssa {
+  param $n: u32 param align 4
+  param $x: u64 param align 8
+  local $depot: b8[64] local align 16
+  directive maxntid 256 1 1
+bb0:
+  %r1 = s2r.b32 sr.tid.x
+  %r2 = ld.param.u32 [$n]
+  %p3 = setp.ge.u32 %r1, %r2
+  cbra %p3, bb2, bb1
+bb1:
+  %d4 = ld.param.u64 [$x]
+  %d5 = imad.wide.u32 %r1, 4, %d4
+  %r6 = ld.global.nc.f32 [%d5-4] !12
+  @!%p3 %r7 = fadd.rn.ftz.f32 %r6, 0x3f800000 else %r6
+  %r8, %r9 = ld.shared.v2.b32 [%d5.1+8]
+  st.global.L1::no_allocate.f32 [%d5], %r7
+  bra bb2
+bb2:
+  %r10 = phi [bb0: undef], [bb1: %r8]
+  call @f($n) -> ($depot)
+  %r11 = mov.b32 c[0][0x210]
+  ret
+}
+
+device @f {
+}
+";
+
+#[test]
+fn text_round_trips() {
+    let module = round_trip(SAXPY);
+    let saxpy = &module.functions[module.function_named("saxpy").unwrap()];
+    assert_eq!(saxpy.inst_count(), 15);
+    assert_eq!(saxpy.params.len(), 2);
+    assert!(function_to_string(saxpy, Some(&module)).contains("@!%p3 %r7 = fadd.rn.ftz.f32 %r6, 0x3f800000 else %r6"));
+    assert!(module.to_string().contains("[%d5-4]"));
+}
+
+#[test]
+fn equality_ignores_unused_entries_only() {
+    let module = round_trip(SAXPY);
+    let id = module.function_named("saxpy").unwrap();
+    let mut other = module.clone();
+    other.functions[id].new_reg(super::RegInfo::PRED);
+    assert_eq!(module, other);
+    let inst = other.functions[id].blocks[super::Block::from_u32(1)].insts[1];
+    other.functions[id].srcs_mut(inst)[1] = super::Operand::Imm(8);
+    assert_ne!(module, other);
+}
+
+#[test]
+fn errors_say_where_and_what() {
+    let cases = [
+        ("entry @f {\nbb0:\n  %r1 = iadd.s33 1, 2\n}\n", "`iadd.s33` needs a Type", "iadd.s33"),
+        ("entry @f {\nbb0:\n  bra bb7\n}\n", "`bb7` is not defined", "bb7"),
+        ("entry @f {\nbb0:\n  %r1 = mov.b32 %d1\n}\n", "register 1 has had another file or width before", "%d1"),
+        ("entry @f {\nbb0:\n  frob\n}\n", "unknown instruction `frob`", "frob"),
+        ("entry @f {\nbb0:\n  %r99999999 = mov.b32 1\n}\n", "numbers end at 1048575", "%r99999999"),
+        ("global @g: u32\n", "expected a state space before the end of the line", "\n"),
+        ("entry @f {\nbb0:\n  call @g() -> ()\n}\n", "nothing is named `@g`", "@g"),
+    ];
+    for (text, message, place) in cases {
+        let error = parse_module(text).unwrap_err();
+        assert_eq!(error.message, message);
+        let (start, len) = (error.span.offset(), error.span.len());
+        assert_eq!(&text[start..start + len], place, "{message}");
+    }
+}

@@ -1,0 +1,351 @@
+//! OriCopyProp: forward copy propagation, the sub-pass of every bundle (`spec/copy-propagation-and-cse.txt`, "Forward
+//! Copy Propagation").
+//!
+//! One linear scan in reverse post-order: each operand that reads a copy reads the copy's source instead, through
+//! chains. The scan meets definitions before their uses, phi sources of back edges excepted, so chains are short when
+//! they are read. The page's three opcodes are, on this IR:
+//!
+//! - `mov` (97): replaced everywhere. A `phi` with one value, and a `pack` of the words of one register, are copies too.
+//! - a guarded `mov` (18): a use under the same guard reads the source, and what a use under the opposite guard or its
+//!   `else` reads is the copy's own `else` (the bit 0x400; `LateCopyPropComplPred`, late bundles only).
+//! - `selp` (124): replaced where its condition is constant, its arms are equal, or the guard of the use decides it.
+//!
+//! A word of a `pack` or of a constant is the part. Constants go where a value can be an immediate, symbols into
+//! addresses and other copies, and the constant of a 64-bit `iadd` into the offset of an address. From Turing on a
+//! copy between register files is constrained and stays ([`crate::target::Target::constrains_copies`]).
+//!
+//! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked, and
+//! `CopyPropUseReachingDefs` and `CopyPropPreAllocReg` (fixed registers) have nothing to decide. `CopyPropNoMmaCb`
+//! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
+
+use super::values::{Definitions, fills_register, only_source};
+use crate::analysis::Cfg;
+use crate::ir::{Block, Function, Guard, Inst, Operand, Reg, RegInfo};
+use crate::ops::{Opcode, Saturate, Shape, Type};
+use crate::pipeline::context::{Changed, PhaseContext};
+use crate::pipeline::knobs::Knob;
+
+/// No chain of copies is followed further, so that a cycle in unreachable code ends too.
+const LONGEST_CHAIN: usize = 1 << 12;
+
+/// Addresses hold a signed 32-bit offset (PTX ISA, "Addresses as Operands").
+const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
+
+/// Propagates; `late` says whether the bundle is one of the last.
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
+    let definitions = Definitions::new(func);
+    let order = Cfg::new(func).rpo().to_vec();
+    let mut pass = CopyProp { definitions, knobs: Settings::new(cx, late), block: func.entry(), changed: Changed::No };
+    let budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
+    let insts = order.iter().flat_map(|b| func.blocks[*b].insts.iter().map(|i| (*b, *i))).take(budget);
+    for (block, inst) in insts.collect::<Vec<_>>() {
+        pass.block = block;
+        pass.inst(func, cx, inst);
+    }
+    pass.changed
+}
+
+/// What the knobs and the target say.
+struct Settings {
+    into_addresses: bool,
+    constant_bank: bool,
+    registers_only: bool,
+    constant_phis: bool,
+    complementary: bool,
+    constrained: bool,
+    /// Propagations into other blocks that are left.
+    global: u32,
+}
+
+impl Settings {
+    fn new(cx: &PhaseContext<'_>, late: bool) -> Settings {
+        let unlimited = cx.knobs.flag(Knob::CopyPropForceGlobal);
+        let global = cx.knobs.limit(Knob::CopyPropGlobalBudget).filter(|_| !unlimited);
+        Settings {
+            into_addresses: cx.knobs.flag(Knob::CopyPropAddr),
+            constant_bank: cx.knobs.flag(Knob::CopyPropConstantBank),
+            registers_only: cx.knobs.flag(Knob::CopyPropNoWriteNonRR),
+            constant_phis: cx.knobs.flag(Knob::CopyPropNonRegMultiDef),
+            complementary: late && cx.knobs.flag(Knob::LateCopyPropComplPred),
+            constrained: cx.target.constrains_copies(),
+            global: global.unwrap_or(u32::MAX),
+        }
+    }
+}
+
+/// What an operand's position takes.
+#[derive(Clone, Copy)]
+enum Position {
+    /// A value of so many bits, in a register of this kind; symbols in copies alone.
+    Value { info: RegInfo, bits: u32, symbols: bool },
+    /// The base of an address, with the offset beside it where there is one.
+    Base { offset: Option<u64> },
+    /// The address of a function.
+    Callee,
+    /// A guard: nothing but a predicate register.
+    Guard,
+}
+
+/// The guard under which an operand is read, if any.
+type Under = Option<Guard>;
+
+struct CopyProp {
+    definitions: Definitions,
+    knobs: Settings,
+    /// The block of the operand at hand.
+    block: Block,
+    changed: Changed,
+}
+
+impl CopyProp {
+    fn inst(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
+        self.guard(func, cx, inst);
+        let guard = func.insts[inst].guard;
+        let sources = func.srcs(inst).len();
+        for index in 0..func.inputs(inst).len() {
+            let operand = func.inputs(inst)[index];
+            if operand.reg().is_none() {
+                continue;
+            }
+            let is_else = index >= sources;
+            let opposite = guard.filter(|_| self.knobs.complementary).map(negate);
+            let under = if is_else { opposite } else { guard };
+            let Some(best) = self.best(func, operand, under, || position(func, inst, index)) else { continue };
+            if self.is_affordable(operand) && cx.rewrite(rule(operand, best)) {
+                func.inputs_mut(inst)[index] = best;
+                self.changed = Changed::Yes;
+            }
+        }
+        if self.knobs.into_addresses && !self.knobs.registers_only {
+            self.offsets(func, cx, inst);
+        }
+    }
+
+    fn guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
+        let Some(Guard { reg, negated }) = func.insts[inst].guard else { return };
+        let best = self.best(func, Operand::Reg(reg), None, || Some(Position::Guard));
+        let Some(Operand::Reg(source)) = best else { return };
+        if self.is_affordable(Operand::Reg(reg)) && cx.rewrite("copy-into-guard") {
+            func.insts[inst].guard = Some(Guard { reg: source, negated });
+            self.changed = Changed::Yes;
+        }
+    }
+
+    /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does.
+    fn best(
+        &self,
+        func: &Function,
+        operand: Operand,
+        under: Under,
+        position: impl Fn() -> Option<Position>,
+    ) -> Option<Operand> {
+        let mut current = self.source(func, operand, under)?;
+        let position = position()?;
+        let mut best = None;
+        for _ in 0..LONGEST_CHAIN {
+            best = self.fitting(func, operand, current, position).or(best);
+            match self.source(func, current, under) {
+                Some(next) => current = next,
+                None => break,
+            }
+        }
+        best.filter(|best| *best != operand)
+    }
+
+    /// The operand that a copy reads, if the operand is defined by one.
+    fn source(&self, func: &Function, operand: Operand, under: Under) -> Option<Operand> {
+        match operand {
+            Operand::Reg(reg) => self.copied(func, reg, under),
+            Operand::Word(reg, word) => match self.part(func, reg, word) {
+                Some(part) => Some(part),
+                None => word_of(self.copied(func, reg, under)?, word),
+            },
+            _ => None,
+        }
+    }
+
+    /// The value that a register is a copy of.
+    fn copied(&self, func: &Function, reg: Reg, under: Under) -> Option<Operand> {
+        let inst = self.definitions.inst(reg)?;
+        let (data, srcs) = (&func.insts[inst], func.srcs(inst));
+        let source = match (data.opcode, data.guard) {
+            (Opcode::Mov, None) => *srcs.first()?,
+            (Opcode::Mov, Some(guard)) => {
+                let old = *func.elses(inst).first()?;
+                // Where the guard is false an undefined `else` may be anything, so also the source.
+                if old == Operand::Undef { srcs[0] } else { self.decided(guard, srcs[0], old, under)? }
+            }
+            (Opcode::SelP, None) if fills_register(data.ty()) => self.selected(srcs, under)?,
+            (Opcode::Phi, _) => {
+                let (value, count) = only_source(func, inst)?;
+                let taken = value.reg().is_some() || count == 1 || self.knobs.constant_phis;
+                taken.then_some(value)?
+            }
+            (Opcode::Pack, None) if data.ty() == Type::B32 => whole_of_words(func, srcs)?,
+            _ => return None,
+        };
+        let crosses = func.operand_info(source).is_some_and(|info| info.file != func.regs[reg].file);
+        (source != Operand::Undef && !(crosses && self.knobs.constrained)).then_some(source)
+    }
+
+    /// The arm of a `selp` that is known to be taken.
+    fn selected(&self, srcs: &[Operand], under: Under) -> Option<Operand> {
+        let [yes, no, condition] = *srcs else { return None };
+        match condition {
+            Operand::Imm(bit) => Some(if bit & 1 == 1 { yes } else { no }),
+            Operand::Reg(reg) => self.decided(Guard { reg, negated: false }, yes, no, under),
+            _ => None,
+        }
+    }
+
+    /// Which of two values a condition chooses, where the guard of the use decides it, or where they are the same.
+    fn decided(&self, condition: Guard, yes: Operand, no: Operand, under: Under) -> Option<Operand> {
+        if yes == no {
+            return Some(yes);
+        }
+        let under = under.filter(|under| under.reg == condition.reg)?;
+        if under.negated == condition.negated {
+            return Some(yes);
+        }
+        self.knobs.complementary.then_some(no)
+    }
+
+    /// The part of a `pack` that a word of its result is.
+    fn part(&self, func: &Function, reg: Reg, word: u8) -> Option<Operand> {
+        let inst = self.definitions.unguarded(func, Operand::Reg(reg), Opcode::Pack)?;
+        let srcs = func.srcs(inst);
+        let part = match func.insts[inst].ty() {
+            Type::B32 => srcs.get(usize::from(word)).copied(),
+            Type::B64 => word_of(*srcs.get(usize::from(word / 2))?, word % 2),
+            _ => None,
+        };
+        part.filter(|part| *part != Operand::Undef)
+    }
+
+    /// The value as it may stand in a position; immediates are cut to its width.
+    fn fitting(&self, func: &Function, old: Operand, new: Operand, position: Position) -> Option<Operand> {
+        let register = new.reg().is_some();
+        if self.knobs.registers_only && (!register || !matches!(position, Position::Value { .. })) {
+            return None;
+        }
+        let fits = match (position, new) {
+            (Position::Guard | Position::Callee, Operand::Reg(_)) => true,
+            (Position::Guard | Position::Callee, _) => false,
+            (Position::Base { .. }, _) if !self.knobs.into_addresses => false,
+            (Position::Base { .. }, Operand::Global(_) | Operand::Local(_)) => true,
+            (Position::Base { offset }, Operand::Imm(base)) => {
+                let wide = func.operand_info(old).is_some_and(|info| info.words == 2);
+                wide || u32::try_from(base.wrapping_add(offset.unwrap_or(0))).is_ok()
+            }
+            (Position::Value { info, bits, .. }, Operand::Imm(value)) if info.words <= 2 => {
+                return Some(Operand::Imm(if bits < 64 { value & ((1 << bits) - 1) } else { value }));
+            }
+            (Position::Value { info, .. }, Operand::Const { .. }) => self.knobs.constant_bank && !info.is_predicate(),
+            (Position::Value { symbols, .. }, Operand::Global(_) | Operand::Local(_) | Operand::Func(_)) => symbols,
+            _ => register,
+        };
+        fits.then_some(new)
+    }
+
+    /// Whether the budget for other blocks still has room, where the copy is in another one.
+    fn is_affordable(&mut self, operand: Operand) -> bool {
+        let home = operand.reg().and_then(|reg| self.definitions.block(reg));
+        if home == Some(self.block) {
+            return true;
+        }
+        let left = self.knobs.global > 0;
+        if left && self.knobs.global != u32::MAX {
+            self.knobs.global -= 1;
+        }
+        left
+    }
+
+    /// `[x + a]` where `x` is `y + b` becomes `[y + (a + b)]`. In 64 bits alone: a narrower sum wraps where the
+    /// address may not.
+    fn offsets(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
+        for index in 1..func.insts[inst].opcode.row().srcs.len() {
+            if func.insts[inst].opcode.row().srcs[index] != Shape::Offset {
+                continue;
+            }
+            while let Some((base, offset)) = self.shifted(func, inst, index) {
+                if !cx.rewrite("address-offset") {
+                    break;
+                }
+                func.srcs_mut(inst)[index - 1] = base;
+                func.srcs_mut(inst)[index] = Operand::Imm(offset as u64);
+                self.changed = Changed::Yes;
+            }
+        }
+    }
+
+    /// The base and offset that a sum in an address amounts to.
+    fn shifted(&self, func: &Function, inst: Inst, index: usize) -> Option<(Operand, i64)> {
+        let (base, offset) = (func.srcs(inst)[index - 1], func.srcs(inst)[index].imm()? as i64);
+        let sum = self.definitions.unguarded(func, base, Opcode::IAdd)?;
+        let data = &func.insts[sum];
+        let plain = data.field::<Saturate>() != Some(Saturate::Sat) && matches!(data.ty(), Type::U64 | Type::S64);
+        let [new, Operand::Imm(more)] = *func.srcs(sum) else { return None };
+        let offset = offset.checked_add(more as i64).filter(|offset| OFFSETS.contains(offset))?;
+        (plain && matches!(new, Operand::Reg(_))).then_some((new, offset))
+    }
+}
+
+fn negate(guard: Guard) -> Guard {
+    Guard { negated: !guard.negated, ..guard }
+}
+
+/// One 32-bit word of a value.
+fn word_of(operand: Operand, word: u8) -> Option<Operand> {
+    match operand {
+        Operand::Reg(reg) => Some(Operand::Word(reg, word)),
+        Operand::Imm(bits) if word < 2 => Some(Operand::Imm(bits >> (32 * word) & 0xffff_ffff)),
+        Operand::Const { bank, offset } => {
+            offset.checked_add(4 * u32::from(word)).map(|offset| Operand::Const { bank, offset })
+        }
+        _ => None,
+    }
+}
+
+/// The register whose words, all of them and in order, these are.
+fn whole_of_words(func: &Function, parts: &[Operand]) -> Option<Operand> {
+    let Operand::Word(reg, 0) = *parts.first()? else { return None };
+    let in_order = parts.iter().enumerate().all(|(i, part)| *part == Operand::Word(reg, i as u8));
+    (in_order && usize::from(func.regs[reg].words) == parts.len()).then_some(Operand::Reg(reg))
+}
+
+/// What the input at an index, sources before `else` values, may be.
+fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
+    let (data, srcs) = (&func.insts[inst], func.srcs(inst));
+    let like = |info: RegInfo| {
+        let bits = if info.is_predicate() { 1 } else { 32 * u32::from(info.words) };
+        Position::Value { info, bits, symbols: false }
+    };
+    let destination = |at: usize| func.operand_info(*func.dsts(inst).get(at)?).map(like);
+    if index >= srcs.len() {
+        return destination(index - srcs.len());
+    }
+    match *data.src_shapes(srcs.len()).get(index)? {
+        Shape::Base => {
+            let offset = data.opcode.row().srcs.get(index + 1) == Some(&Shape::Offset);
+            Some(Position::Base { offset: if offset { srcs.get(index + 1)?.imm() } else { None } })
+        }
+        Shape::Callee => Some(Position::Callee),
+        Shape::Incoming => destination(0),
+        shape => {
+            let ty = data.shape_type(shape)?;
+            let symbols = data.opcode == Opcode::Mov;
+            Some(Position::Value { info: RegInfo::of(ty), bits: ty.bits(), symbols })
+        }
+    }
+}
+
+/// The rule that replaces one operand by another, by what the new one is.
+fn rule(old: Operand, new: Operand) -> &'static str {
+    match (old, new) {
+        (Operand::Word(..), Operand::Reg(_)) => "copy-word",
+        (_, Operand::Reg(_) | Operand::Word(..)) => "copy-register",
+        (_, Operand::Imm(_)) => "copy-constant",
+        (_, Operand::Const { .. }) => "copy-constant-bank",
+        _ => "copy-symbol",
+    }
+}

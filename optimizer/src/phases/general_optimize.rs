@@ -1,0 +1,90 @@
+//! GeneralOptimize: the bundle of phases 13, 29, 37, 46, 58 and 65 (`spec/copy-propagation-and-cse.txt`, "Interaction
+//! Between Passes").
+//!
+//! A round is forward copy propagation, constant folding with algebraic simplification, then the removal of
+//! definitions that nothing reads. Rounds end when one changes nothing, or before:
+//!
+//! - variant A (13, 29) after as many rounds as knob 464, `GeneralOptimizeIterations`, allows;
+//! - variant B (37, 58) when a round gains less than a part of its cost, knob 474, `GeneralOptimizeCostThreshold`. The
+//!   page gives no formula: here the cost of a round is what the round before it gained, and a gain is one change;
+//! - the other two (46, 65) have no limit of their own.
+//!
+//! The step `OriCopyProp` can be turned off by name, or run alone.
+
+use super::{copy_prop, live_dead, simplify};
+use crate::ir::Function;
+use crate::pipeline::context::{Changed, PhaseContext};
+use crate::pipeline::knobs::Knob;
+
+/// What ends the rounds before they run dry.
+#[derive(Clone, Copy)]
+enum Limit {
+    Rounds(Option<u32>),
+    Threshold(f64),
+}
+
+/// Phases 13 and 29: rounds are counted.
+pub fn counted(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let limit = Limit::Rounds(cx.knobs.limit(Knob::GeneralOptimizeIterations));
+    rounds(func, cx, limit, false)
+}
+
+/// Phase 37: rounds must be worth their cost.
+pub fn weighed(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let limit = Limit::Threshold(cx.knobs.real(Knob::GeneralOptimizeCostThreshold));
+    rounds(func, cx, limit, false)
+}
+
+/// Phase 58: the same, late.
+pub fn weighed_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let limit = Limit::Threshold(cx.knobs.real(Knob::GeneralOptimizeCostThreshold));
+    rounds(func, cx, limit, true)
+}
+
+/// Phase 46: until nothing changes.
+pub fn unlimited(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, Limit::Rounds(None), false)
+}
+
+/// Phase 65: the same, late.
+pub fn unlimited_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, Limit::Rounds(None), true)
+}
+
+fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bool) -> Changed {
+    let mut changed = Changed::No;
+    let mut cost = 0;
+    for number in 0u32.. {
+        if matches!(limit, Limit::Rounds(Some(most)) if number >= most) {
+            break;
+        }
+        let before = cx.rewrites_made();
+        let round = round(func, cx, late);
+        changed |= round;
+        cx.count("rounds", 1);
+        let gain = cx.rewrites_made() - before;
+        let worth = match limit {
+            Limit::Rounds(_) => true,
+            Limit::Threshold(part) => gain as f64 >= part * cost as f64,
+        };
+        if !round.is_yes() || !worth {
+            break;
+        }
+        cost = gain;
+    }
+    changed
+}
+
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
+    let mut changed = Changed::No;
+    if cx.allows("OriCopyProp") {
+        changed |= copy_prop::run(func, cx, late);
+    }
+    if cx.allows("Simplify") {
+        changed |= simplify::run(func, cx);
+    }
+    if cx.allows("LocalDeadCode") {
+        changed |= live_dead::simple(func, cx);
+    }
+    changed
+}

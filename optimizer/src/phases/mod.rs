@@ -1,0 +1,11 @@
+//! The Ori phases, one family a file. Each is a function over one [`crate::ir::Function`] that asks its context for
+//! leave before each change; the table in [`crate::pipeline::table`] says where it runs.
+
+pub mod analyze_control_flow;
+mod copy_prop;
+pub mod general_optimize;
+pub mod live_dead;
+pub mod simplify;
+#[cfg(test)]
+mod tests;
+mod values;

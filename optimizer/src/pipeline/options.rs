@@ -1,0 +1,330 @@
+//! Pass options of the cicc pipeline: `name=value` settings that switch and tune module and function passes.
+//!
+//! The rows are in [`OPTIONS`]. An option is written by its name, or as `slot-61` where only its slot is known, with
+//! any number of leading dashes, as in `-opt "-do-licm=0"`. A switch alone is turned on.
+
+use std::fmt;
+
+pub use super::option_rows::OPTIONS;
+use super::suggest;
+
+/// What an option holds, with its default.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// On or off.
+    Bool(bool),
+    /// A whole number.
+    Int(i64),
+    /// Text; absent by default. The document gives every parameter this type, numbers included.
+    Text,
+}
+
+/// One option.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionRow {
+    /// Its slot in `NVVMPassOptions`, from 1 to 221, where known.
+    pub slot: Option<u16>,
+    /// Byte offset of the slot.
+    pub offset: Option<u16>,
+    /// Its name, where known.
+    pub name: Option<&'static str>,
+    /// What it holds, with its default.
+    pub kind: Kind,
+    /// Whether the slot holds the inverse of what the name says.
+    pub inverted: bool,
+    /// What it controls.
+    pub doc: &'static str,
+}
+
+impl OptionRow {
+    /// How the option is written: its name, or `slot-61`.
+    pub fn key(&self) -> String {
+        match (self.name, self.slot) {
+            (Some(name), _) => name.to_owned(),
+            (None, Some(slot)) => format!("slot-{slot}"),
+            (None, None) => String::new(),
+        }
+    }
+
+    fn answers_to(&self, key: &str) -> bool {
+        let slot = key.strip_prefix("slot-").and_then(|s| s.parse().ok());
+        self.name == Some(key) || (slot.is_some() && self.slot == slot)
+    }
+}
+
+/// A setting that cannot be made, or an option that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum OptionError {
+    /// No such option.
+    #[error("no pass option is called `{name}`{}", suggest::hint(.suggestions))]
+    Unknown {
+        /// What was asked for.
+        name: String,
+        /// Names near it, nearest first.
+        suggestions: Vec<&'static str>,
+    },
+    /// The value does not fit the option, or is missing.
+    #[error("`{value}` does not fit {name}, which takes {expected}")]
+    BadValue {
+        /// The option.
+        name: String,
+        /// What was given.
+        value: String,
+        /// What a value looks like.
+        expected: &'static str,
+    },
+}
+
+/// An option, as an index into [`OPTIONS`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct PassOption(u16);
+
+impl PassOption {
+    /// The option written `key`: a name, or `slot-61`.
+    pub fn find(key: &str) -> Result<PassOption, OptionError> {
+        let found = OPTIONS.iter().position(|r| r.answers_to(key));
+        match found.and_then(|at| u16::try_from(at).ok()) {
+            Some(at) => Ok(PassOption(at)),
+            None => Err(OptionError::Unknown {
+                name: key.to_owned(),
+                suggestions: suggest::near(key, OPTIONS.iter().filter_map(|r| r.name)),
+            }),
+        }
+    }
+
+    /// The row of this option.
+    pub fn row(self) -> &'static OptionRow {
+        &OPTIONS[usize::from(self.0)]
+    }
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+enum Value {
+    Bool(bool),
+    Int(i64),
+    Text(String),
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Value::Bool(v) => f.write_str(if *v { "1" } else { "0" }),
+            Value::Int(v) => write!(f, "{v}"),
+            Value::Text(v) => f.write_str(v),
+        }
+    }
+}
+
+/// The values of all pass options for one run of a pipeline.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PassOptions {
+    /// What was set, sorted by option; everything else has its default.
+    set: Vec<(PassOption, Value)>,
+}
+
+impl PassOptions {
+    /// Every option at its default.
+    pub fn new() -> PassOptions {
+        PassOptions::default()
+    }
+
+    /// Makes one setting, such as `-do-licm=0` or `remat-max-live-limit=50`. A later setting of the same option wins.
+    pub fn set(&mut self, setting: &str) -> Result<(), OptionError> {
+        let setting = setting.trim().trim_start_matches('-');
+        let (key, text) = match setting.split_once('=') {
+            Some((key, text)) => (key.trim(), Some(text.trim())),
+            None => (setting, None),
+        };
+        let option = PassOption::find(key)?;
+        let value = parse(option.row(), text)?;
+        match self.position(option) {
+            Ok(at) => self.set[at].1 = value,
+            Err(at) => self.set.insert(at, (option, value)),
+        }
+        Ok(())
+    }
+
+    /// Whether the option was set, to whatever value.
+    pub fn is_set(&self, option: PassOption) -> bool {
+        self.position(option).is_ok()
+    }
+
+    /// The value of a switch, as its name says it, whatever its slot holds; `None` for an option of another type.
+    pub fn flag(&self, option: PassOption) -> Option<bool> {
+        match (self.get(option), option.row().kind) {
+            (Some(Value::Bool(v)), _) => Some(*v),
+            (_, Kind::Bool(default)) => Some(default),
+            _ => None,
+        }
+    }
+
+    /// The value of a number; `None` for an option of another type.
+    pub fn number(&self, option: PassOption) -> Option<i64> {
+        match (self.get(option), option.row().kind) {
+            (Some(Value::Int(v)), _) => Some(*v),
+            (_, Kind::Int(default)) => Some(default),
+            _ => None,
+        }
+    }
+
+    /// The text of a parameter; `None` where it was not set.
+    pub fn text(&self, option: PassOption) -> Option<&str> {
+        match self.get(option) {
+            Some(Value::Text(v)) => Some(v),
+            _ => None,
+        }
+    }
+
+    /// What was set, as settings that [`PassOptions::set`] accepts, in table order.
+    pub fn settings(&self) -> impl Iterator<Item = String> {
+        self.set.iter().map(|(option, value)| format!("{}={value}", option.row().key()))
+    }
+
+    fn position(&self, option: PassOption) -> Result<usize, usize> {
+        self.set.binary_search_by_key(&option, |&(o, _)| o)
+    }
+
+    fn get(&self, option: PassOption) -> Option<&Value> {
+        self.position(option).ok().map(|at| &self.set[at].1)
+    }
+}
+
+/// A switch is on when its value starts with `1` or `t`, as cicc reads it, and off when it starts with `0` or `f`;
+/// cicc takes anything else for off, which hides mistakes, so anything else is refused here.
+fn parse(row: &OptionRow, text: Option<&str>) -> Result<Value, OptionError> {
+    let bad =
+        |expected| OptionError::BadValue { name: row.key(), value: text.unwrap_or_default().to_owned(), expected };
+    match row.kind {
+        Kind::Bool(_) => match text.map(|t| t.bytes().next().map(|b| b.to_ascii_lowercase())) {
+            None | Some(Some(b'1' | b't')) => Ok(Value::Bool(true)),
+            Some(Some(b'0' | b'f')) => Ok(Value::Bool(false)),
+            Some(_) => Err(bad("1, 0, true or false")),
+        },
+        Kind::Int(_) => match text.and_then(|t| t.parse().ok()) {
+            Some(v) => Ok(Value::Int(v)),
+            None => Err(bad("a whole number")),
+        },
+        Kind::Text => match text {
+            Some(t) => Ok(Value::Text(t.to_owned())),
+            None => Err(bad("a value")),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn option(key: &str) -> PassOption {
+        PassOption::find(key).expect("known")
+    }
+
+    #[test]
+    fn keys_are_unique_and_find_their_row() {
+        for row in OPTIONS {
+            assert_eq!(option(&row.key()).row(), row);
+            assert!(row.doc.ends_with('.') && row.doc.len() > 4, "{}", row.key());
+        }
+    }
+
+    #[test]
+    fn slots_rise_and_fit_the_struct() {
+        let slots: Vec<_> = OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))).collect();
+        assert_eq!(slots.len(), 94);
+        assert!(slots.is_sorted_by(|a, b| a.0 < b.0 && a.1 < b.1));
+        assert_eq!((slots[0], slots[93]), ((1, 16), (221, 4464)));
+    }
+
+    #[test]
+    fn paired_slots_are_forty_bytes_apart() {
+        let paired = |slot: u16| slot % 2 == 1 && (7..160).contains(&slot);
+        for (slot, offset) in OPTIONS.iter().filter_map(|r| Some((r.slot?, r.offset?))) {
+            assert!(!paired(slot) || offset == 160 + 20 * (slot - 7), "slot {slot}");
+        }
+    }
+
+    #[test]
+    fn fourteen_slots_are_on_by_default() {
+        let on: Vec<u16> = OPTIONS
+            .iter()
+            .filter(|r| matches!(r.kind, Kind::Bool(on) if on != r.inverted))
+            .filter_map(|r| r.slot)
+            .collect();
+        assert_eq!(on, [19, 25, 93, 95, 117, 141, 143, 151, 155, 157, 159, 165, 211, 219]);
+    }
+
+    #[test]
+    fn numbers_have_the_documented_defaults() {
+        let numbers: Vec<_> = OPTIONS
+            .iter()
+            .filter_map(|r| match r.kind {
+                Kind::Int(default) => Some((r.slot?, default)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(numbers, [(9, 1), (197, 20), (203, -1), (205, -1), (207, -1), (215, 0)]);
+    }
+
+    #[test]
+    fn named_options_are_all_there() {
+        let with = |prefix: &str| {
+            let named = OPTIONS.iter().filter_map(|r| r.name);
+            named.filter(|n| n.starts_with(prefix)).count()
+        };
+        assert_eq!((with("do-"), with("dump-"), with("remat-")), (15, 23, 11));
+        for name in ["do-scev-cgp-aggresively", "cssa-verbosity", "dump-va", "branch-dist-norm", "ftz"] {
+            assert_eq!(option(name).row().name, Some(name));
+        }
+    }
+
+    #[test]
+    fn settings_are_read_as_cicc_reads_them() {
+        let mut options = PassOptions::new();
+        let licm = option("do-licm");
+        assert_eq!(options.flag(licm), Some(true));
+        for (text, value) in
+            [("-do-licm=0", false), ("do-licm", true), ("--do-licm=false", false), ("slot-143=True", true)]
+        {
+            options.set(text).expect(text);
+            assert_eq!(options.flag(licm), Some(value), "{text}");
+        }
+        options.set("-remat-max-live-limit=50").expect("a parameter");
+        options.set("slot-197=8").expect("a number");
+        assert_eq!(options.text(option("remat-max-live-limit")), Some("50"));
+        assert_eq!(options.number(option("slot-197")), Some(8));
+        assert_eq!(options.text(option("remat-move")), None);
+        let mut again = PassOptions::new();
+        options.settings().for_each(|s| again.set(&s).expect("its own output"));
+        assert_eq!(again, options);
+    }
+
+    #[test]
+    fn an_inverted_slot_reads_as_its_name() {
+        let row = option("slot-115").row();
+        assert_eq!((row.name, row.inverted), (Some("do-remat"), true));
+        assert_eq!(PassOptions::new().flag(option("do-remat")), Some(true));
+    }
+
+    #[test]
+    fn a_getter_of_another_type_has_nothing() {
+        let options = PassOptions::new();
+        assert_eq!(options.number(option("do-licm")), None);
+        assert_eq!(options.flag(option("slot-197")), None);
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        let mut options = PassOptions::new();
+        let error = options.set("-do-lcm=0").expect_err("misspelt");
+        assert!(error.to_string().contains("did you mean do-licm"), "{error}");
+        for bad in ["do-licm=maybe", "do-licm=", "slot-197=x", "slot-197", "remat-move"] {
+            let error = options.set(bad).expect_err(bad);
+            assert!(matches!(error, OptionError::BadValue { .. }), "{bad}");
+        }
+        for unknown in ["", "-", "=", "slot-0", "slot-12", "slot-x", "DO-LICM"] {
+            let error = options.set(unknown).expect_err(unknown);
+            assert!(matches!(error, OptionError::Unknown { .. }), "{unknown}");
+        }
+        assert_eq!(options, PassOptions::new());
+    }
+}

@@ -1,0 +1,677 @@
+//! THE phase table: one row for every Ori phase that `spec/` names, in execution order.
+//!
+//! The documents number phases twice: by the inventory ("wiki") numbering and by a slot of the binary
+//! (`DoKillMovement` is 67 in the one, 78 in the other). [`PhaseRow::number`] is the inventory number, because four
+//! of the five documents use it alone; the other, where a document gives it, is [`PhaseRow::binary_number`]. The two
+//! do not even agree on an order (`LateOriCommoning` is inventory 64 and binary 86, `DoKillMovement` 67 and 78), so
+//! only the inventory order means anything here. A phase that a document names without an inventory number has
+//! none; its place in the table is then the only statement about when it runs.
+//!
+//! A row whose [`PhaseRow::status`] is [`Status::Planned`] is listed and never run. The order is checked against
+//! [`super::constraints`].
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::Page;
+use super::context::PhaseFn;
+use super::suggest;
+use crate::phases::{analyze_control_flow, general_optimize, live_dead};
+use Needs::{Anything, Machine, MachineSsa};
+use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
+use Preserves::{Everything, Nothing};
+use Stage::{
+    Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
+    Movement,
+};
+
+/// The part of the pipeline that a phase belongs to, as `spec/liveness-and-dce.txt` ("Pipeline Placement") groups them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Stage {
+    /// Right after lowering.
+    InitialSetup,
+    /// Control flow and loops.
+    EarlyOptimization,
+    /// From the first liveness pass after the loops to value numbering.
+    MidLevelOptimization,
+    /// Expansion, predication and the last redundancy elimination.
+    LateOptimization,
+    /// Loop invariants, movement, rematerialization, and copies toward definitions.
+    Movement,
+    /// Register attributes and operand legality.
+    Legalization,
+    /// Registers and schedule.
+    Allocation,
+    /// What is left to do about pressure once everything else has run.
+    LateCleanup,
+}
+
+impl fmt::Display for Stage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Stage::InitialSetup => "initial setup",
+            Stage::EarlyOptimization => "early optimization",
+            Stage::MidLevelOptimization => "mid-level optimization",
+            Stage::LateOptimization => "late optimization",
+            Stage::Movement => "movement",
+            Stage::Legalization => "legalization",
+            Stage::Allocation => "allocation",
+            Stage::LateCleanup => "late cleanup",
+        })
+    }
+}
+
+/// What a function must be for a phase to accept it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Needs {
+    /// Any level and any form.
+    Anything,
+    /// SSA form, at the virtual or the machine level.
+    Ssa,
+    /// SSA form at the machine level.
+    MachineSsa,
+    /// The machine level, in any form.
+    Machine,
+}
+
+impl fmt::Display for Needs {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Needs::Anything => "any",
+            Needs::Ssa => "ssa",
+            Needs::MachineSsa => "machine, ssa",
+            Needs::Machine => "machine",
+        })
+    }
+}
+
+/// Which facts about a function are still true after a phase changed it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Preserves {
+    /// Every fact: the phase computes or reports, and changes nothing.
+    Everything,
+    /// The control-flow graph and what depends on it alone: dominators, loops, block order.
+    ControlFlow,
+    /// Nothing.
+    Nothing,
+}
+
+impl fmt::Display for Preserves {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Preserves::Everything => "everything",
+            Preserves::ControlFlow => "control flow",
+            Preserves::Nothing => "nothing",
+        })
+    }
+}
+
+/// Whether a phase can run. A phase that is built carries its function here.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum Status {
+    /// Known, listed, never run, and never counted as having run.
+    Planned,
+    /// Can run: this is it.
+    Built(PhaseFn),
+}
+
+impl PartialEq for Status {
+    fn eq(&self, other: &Status) -> bool {
+        match (self, other) {
+            (Status::Planned, Status::Planned) => true,
+            (Status::Built(a), Status::Built(b)) => std::ptr::fn_addr_eq(*a, *b),
+            _ => false,
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Status::Planned => "planned",
+            Status::Built(_) => "built",
+        })
+    }
+}
+
+/// One phase.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PhaseRow {
+    /// The phase itself; `phase.row()` is this row.
+    pub phase: Phase,
+    /// Its name in dumps and on the command line.
+    pub name: &'static str,
+    /// Inventory number, where the documents give one.
+    pub number: Option<u16>,
+    /// The slot in the binary that a document gives beside or instead of the inventory number.
+    pub binary_number: Option<u16>,
+    /// The part of the pipeline it belongs to.
+    pub stage: Stage,
+    /// What it accepts.
+    pub needs: Needs,
+    /// What stays true when it changes something.
+    pub preserves: Preserves,
+    /// The optimization level from which it runs. Where no document gives one it is 0 for what every compilation
+    /// needs, 1 for cleanup, and 2 for the rest.
+    pub min_opt_level: u8,
+    /// Whether the default pipeline skips it: a hook that a target fills in.
+    pub no_op_by_default: bool,
+    /// Named-phase tokens beside its own name that address it too.
+    pub tokens: &'static [&'static str],
+    /// Whether it can run.
+    pub status: Status,
+    /// Where the name comes from.
+    pub page: Page,
+    /// What it does, and what the documents leave open.
+    pub doc: &'static str,
+}
+
+/// Titles of [`PhaseRow::columns`].
+pub const COLUMN_TITLES: [&str; 9] =
+    ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "what it does"];
+
+impl PhaseRow {
+    /// The row as text, one cell for each of [`COLUMN_TITLES`].
+    pub fn columns(&self) -> [Cow<'static, str>; 9] {
+        let number = self.number.map_or(Cow::from("-"), |n| n.to_string().into());
+        let default = if self.no_op_by_default { "off" } else { "on" };
+        [
+            number,
+            self.name.into(),
+            self.stage.to_string().into(),
+            self.status.to_string().into(),
+            format!("O{}", self.min_opt_level).into(),
+            default.into(),
+            self.needs.to_string().into(),
+            self.tokens.join(", ").into(),
+            self.doc.into(),
+        ]
+    }
+
+    /// Whether `token` addresses this phase: its name, one of its tokens, or its number. Case is ignored.
+    pub fn answers_to(&self, token: &str) -> bool {
+        self.name.eq_ignore_ascii_case(token)
+            || self.tokens.iter().any(|t| t.eq_ignore_ascii_case(token))
+            || self.number.is_some_and(|n| token.parse() == Ok(n))
+    }
+}
+
+/// The part of a row that its name and doc comment do not say. Chained setters keep the table readable: a row
+/// states only what differs from an O2 phase on SSA form that leaves control flow alone.
+#[derive(Clone, Copy)]
+struct Facts {
+    number: Option<u16>,
+    binary_number: Option<u16>,
+    stage: Stage,
+    needs: Needs,
+    preserves: Preserves,
+    min_opt_level: u8,
+    no_op_by_default: bool,
+    tokens: &'static [&'static str],
+    page: Page,
+    status: Status,
+}
+
+const fn at(number: u16, stage: Stage, page: Page) -> Facts {
+    Facts { number: Some(number), ..unnumbered(stage, page) }
+}
+
+const fn unnumbered(stage: Stage, page: Page) -> Facts {
+    Facts {
+        number: None,
+        binary_number: None,
+        stage,
+        needs: Needs::Ssa,
+        preserves: Preserves::ControlFlow,
+        min_opt_level: 2,
+        no_op_by_default: false,
+        tokens: &[],
+        page,
+        status: Status::Planned,
+    }
+}
+
+impl Facts {
+    const fn binary(self, slot: u16) -> Facts {
+        Facts { binary_number: Some(slot), ..self }
+    }
+
+    const fn since(self, min_opt_level: u8) -> Facts {
+        Facts { min_opt_level, ..self }
+    }
+
+    const fn needs(self, needs: Needs) -> Facts {
+        Facts { needs, ..self }
+    }
+
+    const fn preserves(self, preserves: Preserves) -> Facts {
+        Facts { preserves, ..self }
+    }
+
+    const fn off_by_default(self) -> Facts {
+        Facts { no_op_by_default: true, ..self }
+    }
+
+    const fn tokens(self, tokens: &'static [&'static str]) -> Facts {
+        Facts { tokens, ..self }
+    }
+
+    const fn built(self, function: PhaseFn) -> Facts {
+        Facts {
+            status: Status::Built(function),
+            ..self
+        }
+    }
+
+    const fn row(self, phase: Phase, name: &'static str, doc: &'static str) -> PhaseRow {
+        PhaseRow {
+            phase,
+            name,
+            number: self.number,
+            binary_number: self.binary_number,
+            stage: self.stage,
+            needs: self.needs,
+            preserves: self.preserves,
+            min_opt_level: self.min_opt_level,
+            no_op_by_default: self.no_op_by_default,
+            tokens: self.tokens,
+            status: self.status,
+            page: self.page,
+            doc,
+        }
+    }
+}
+
+macro_rules! phases {
+    ($($(#[doc = $doc:literal])+ $name:ident = $facts:expr;)+) => {
+        /// Every phase, in execution order.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Phase {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        /// The phase table, in execution order.
+        pub static PHASES: &[PhaseRow] = &[
+            $($facts.row(Phase::$name, stringify!($name), concat!($($doc),+).trim_ascii()),)+
+        ];
+    };
+}
+
+const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
+const BUNDLE: &[&str] = &["GeneralOptimize"];
+const HOIST: &[&str] = &["HoistInvariants"];
+const HOIST_KILL: &[&str] = &["HoistInvariants", "DoKillMovement"];
+const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
+
+phases! {
+    /// Computes the control-flow graph, dominators and loops that later phases ask for; drops what it does not reach.
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Nothing).since(0).built(analyze_control_flow::run);
+    /// Reports the program as lowered; the first dump point.
+    ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).since(0);
+    /// Removes instructions that are obviously dead after lowering, with block-local liveness.
+    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).since(1).built(live_dead::simple);
+    /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
+    /// it 13; the name is the customary one.
+    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
+    /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
+    OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    /// Global liveness and dead code, after branches and switches: what dead branches used.
+    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    /// Brings loops into canonical form: one preheader, one latch.
+    OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(Nothing);
+    /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
+    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness);
+    /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
+    OriStrengthReduce = unnumbered(EarlyOptimization, Customary);
+    /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
+    OriLoopUnrolling = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
+    OriPipelining = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    /// Marks constant-bank reads that may be speculated.
+    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(Everything);
+    /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
+    /// addresses it alone. The documents number it 29; the name is the customary one.
+    GeneralOptimize = at(29, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
+    /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
+    OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
+    /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
+    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    /// Loop-invariant code motion, first of four. The documents give only its binary slot.
+    OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement).binary(46);
+    /// Vectorizes memory accesses before predication. The documents give only its binary slot.
+    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement).binary(47);
+    /// General optimization bundle at mid level. It ends when a round gains too little, so that a second run may go on
+    /// where it stopped. The documents number it 37; the name is the customary one.
+    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed);
+    /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
+    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(Nothing).since(0);
+    /// General optimization bundle after mid-level expansion.
+    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited);
+    /// Enforces the calling convention on arguments; may insert copies.
+    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
+    /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
+    GvnCse = at(49, MidLevelOptimization, CopyPropagation);
+    /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
+    /// O1: the query that its page calls a function count is the level query of the movement page.
+    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation);
+    /// Replaces computations by loads from constant banks.
+    ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation);
+    /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.
+    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(Everything);
+    /// Expands operations that the target lacks. The documents give a binary slot and its place before the third
+    /// liveness pass; the name is customary.
+    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(Nothing).since(0);
+    /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
+    /// SpeculativeHoistCommonInsts; the name is customary.
+    SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
+    /// General optimization bundle after expansion. It ends when a round gains too little, so that a second run may go
+    /// on where it stopped.
+    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed_late);
+    /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
+    OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(Nothing);
+    /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
+    /// liveness pass; the name is customary.
+    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(Nothing).since(0);
+    /// Global liveness and dead code, after fusion and expansion.
+    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    /// If-conversion: short branches become guarded instructions.
+    OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(Nothing);
+    /// Vectorizes memory accesses after predication. The documents give only its binary slot.
+    LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
+    /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
+    /// describes it; it stands beside the late instance.
+    OriCommoning = unnumbered(LateOptimization, InstructionMovement).binary(65);
+    /// Commons what predication made adjacent. It asks for a level above O1.
+    LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86);
+    /// General optimization bundle after predication, the last one.
+    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited_late);
+    /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
+    /// slots 76 and 88; 76 is the one that fits its neighbours.
+    OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);
+    /// Sinks code into the block that uses it. The documents give only its binary slot.
+    SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement).binary(77);
+    /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
+    DoKillMovement = at(67, Movement, InstructionMovement).binary(78).since(3).tokens(HOIST);
+    /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
+    /// name nor number; it runs in the place, and under the name, of DoKillMovement.
+    DoKillMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_KILL);
+    /// Moves texture fetches (kind 2). The page calls the direction downward in its table and example, and upward
+    /// in its decision points; the example, toward the last use, is what hides latency.
+    DoTexMovement = at(68, Movement, InstructionMovement).binary(79).since(3).tokens(HOIST);
+    /// Moves texture fetches up without the cleanup after it (kind 3). The documents call it "sibling B" and give
+    /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement.
+    DoTexMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_TEX);
+    /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
+    /// one inventory number left between its neighbours 68 and 70.
+    OriDoRemat = at(69, Movement, InstructionMovement).binary(80);
+    /// Classifies registers as uniform or varying, second of two.
+    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(Everything);
+    /// Loop-invariant code motion, third of four. The documents give only its binary slot.
+    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement).binary(92);
+    /// Hook for a target's backward copy propagation.
+    AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation).off_by_default();
+    /// Backward copy propagation: the definition of a copy's source writes the copy's destination. Off unless the
+    /// target or the user turns it on.
+    OriBackCopyPropagate = at(83, Movement, CopyPropagation).off_by_default();
+    /// Global liveness and dead code, before registers: what backward copy propagation left.
+    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
+    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
+    /// Marks the point after which every operand is legal for the target.
+    SetAfterLegalization = at(95, Legalization, CopyPropagation).needs(MachineSsa).preserves(Everything).since(0);
+    /// Register allocation. The documents number it 101; the name is the customary one.
+    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(MachineSsa).since(0);
+    /// Splits live ranges whose pressure is still too high once everything else has run.
+    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness).needs(Machine);
+}
+
+impl Phase {
+    /// The row of this phase.
+    pub fn row(self) -> &'static PhaseRow {
+        &PHASES[self as usize]
+    }
+
+    /// The phase with this inventory number.
+    pub fn numbered(number: u16) -> Option<Phase> {
+        PHASES.iter().find(|r| r.number == Some(number)).map(|r| r.phase)
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.row().name)
+    }
+}
+
+/// A named step inside one or more phases, which a token can address without addressing the phases.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SubPassRow {
+    /// Its name, which is its token.
+    pub name: &'static str,
+    /// A token of every phase that contains it.
+    pub inside: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+}
+
+/// Every named sub-pass.
+pub static SUB_PASSES: &[SubPassRow] = &[SubPassRow {
+    name: "OriCopyProp",
+    inside: "GeneralOptimize",
+    doc: "Forward copy propagation: uses of a copy's destination read its source.",
+}];
+
+/// What a token on the command line addresses.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Selection {
+    /// Whole phases, in execution order; never empty.
+    Phases(Vec<&'static PhaseRow>),
+    /// One step, in every phase that contains it.
+    SubPass(&'static SubPassRow),
+}
+
+/// A token that addresses nothing.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no phase is called `{token}`{}", suggest::hint(.suggestions))]
+pub struct UnknownPhase {
+    /// What was asked for.
+    pub token: String,
+    /// Names and tokens that are near it, nearest first.
+    pub suggestions: Vec<&'static str>,
+}
+
+/// What `token` addresses. A token is a phase's name, a shared name such as `HoistInvariants`, a sub-pass, or an
+/// inventory number; case is ignored.
+///
+/// Unlike ptxas, where `DoTexMovement` disables nothing because the engine looks up only `HoistInvariants`, the
+/// name of a movement addresses that movement: bisection has to be able to turn off one phase.
+pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
+    if let Some(sub_pass) = SUB_PASSES.iter().find(|s| s.name.eq_ignore_ascii_case(token)) {
+        return Ok(Selection::SubPass(sub_pass));
+    }
+    let rows: Vec<_> = PHASES.iter().filter(|r| r.answers_to(token)).collect();
+    if rows.is_empty() {
+        return Err(UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) });
+    }
+    Ok(Selection::Phases(rows))
+}
+
+/// The phases that `token` touches, in execution order: those it addresses, or for a sub-pass those that contain it.
+pub fn rows_for_token(token: &str) -> Result<Vec<&'static PhaseRow>, UnknownPhase> {
+    match select(token)? {
+        Selection::Phases(rows) => Ok(rows),
+        Selection::SubPass(sub_pass) => rows_for_token(sub_pass.inside),
+    }
+}
+
+/// Every name and token, each once, phases first.
+pub fn tokens() -> impl Iterator<Item = &'static str> {
+    let names = PHASES.iter().map(|r| r.name);
+    let mut shared: Vec<&'static str> =
+        PHASES.iter().flat_map(|r| r.tokens).copied().filter(|t| PHASES.iter().all(|r| r.name != *t)).collect();
+    shared.sort_unstable();
+    shared.dedup();
+    names.chain(shared).chain(SUB_PASSES.iter().map(|s| s.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(token: &str) -> Vec<&'static str> {
+        let rows = rows_for_token(token).expect("the token is known");
+        rows.iter().map(|r| r.name).collect()
+    }
+
+    #[test]
+    fn a_phase_finds_its_own_row() {
+        for row in PHASES {
+            assert_eq!(row.phase.row(), row);
+            assert_eq!(row.phase.to_string(), row.name);
+        }
+    }
+
+    #[test]
+    fn numbers_rise_along_the_table() {
+        let numbers: Vec<u16> = PHASES.iter().filter_map(|r| r.number).collect();
+        assert!(numbers.is_sorted_by(|a, b| a < b), "{numbers:?}");
+        assert!(numbers.iter().all(|&n| n <= 158));
+    }
+
+    #[test]
+    fn stages_follow_one_another() {
+        assert!(PHASES.is_sorted_by_key(|r| r.stage));
+    }
+
+    #[test]
+    fn names_are_unique_whatever_the_case() {
+        let mut all: Vec<String> = tokens().map(str::to_ascii_lowercase).collect();
+        let count = all.len();
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn rows_have_a_doc_and_a_known_level() {
+        for row in PHASES {
+            assert!(row.doc.ends_with('.'), "{}: {}", row.name, row.doc);
+            assert!(row.min_opt_level <= 3);
+        }
+    }
+
+    #[test]
+    fn numbered_phases_are_those_of_the_documents() {
+        let given: [(u16, &str); 32] = [
+            (3, "AnalyzeControlFlow"),
+            (9, "ReportInitialRepresentation"),
+            (10, "EarlyOriSimpleLiveDead"),
+            (13, "GeneralOptimizeEarly"),
+            (16, "OriPerformLiveDeadFirst"),
+            (18, "OriLoopSimplification"),
+            (19, "OriSplitLiveRanges"),
+            (27, "AnalyzeUniformsForSpeculation"),
+            (29, "GeneralOptimize"),
+            (33, "OriPerformLiveDeadSecond"),
+            (37, "GeneralOptimizeMid"),
+            (46, "GeneralOptimizeMid2"),
+            (48, "EnforceArgumentRestrictions"),
+            (49, "GvnCse"),
+            (50, "OriReassociateAndCommon"),
+            (51, "ExtractShaderConstsFinal"),
+            (53, "OriPropagateVaryingFirst"),
+            (58, "GeneralOptimizeLate"),
+            (61, "OriPerformLiveDeadThird"),
+            (63, "OriDoPredication"),
+            (64, "LateOriCommoning"),
+            (65, "GeneralOptimizeLate2"),
+            (66, "OriHoistInvariantsLate"),
+            (67, "DoKillMovement"),
+            (68, "DoTexMovement"),
+            (70, "OriPropagateVaryingSecond"),
+            (82, "AdvancedPhaseBackPropVReg"),
+            (83, "OriBackCopyPropagate"),
+            (84, "OriPerformLiveDeadFourth"),
+            (95, "SetAfterLegalization"),
+            (101, "AdvancedPhaseAllocReg"),
+            (138, "OriSplitHighPressureLiveRanges"),
+        ];
+        for (number, name) in given {
+            assert_eq!(names(&number.to_string()), [name]);
+            assert_eq!(Phase::numbered(number).map(|p| p.row().name), Some(name));
+        }
+        assert_eq!(Phase::numbered(78), None, "78 is a binary slot only");
+    }
+
+    #[test]
+    fn only_the_backward_copy_phases_are_off_by_default() {
+        let off: Vec<_> = PHASES.iter().filter(|r| r.no_op_by_default).map(|r| r.name).collect();
+        assert_eq!(off, ["AdvancedPhaseBackPropVReg", "OriBackCopyPropagate"]);
+    }
+
+    #[test]
+    fn hoist_invariants_addresses_the_late_hoist_and_four_movements() {
+        let five = [
+            "OriHoistInvariantsLate",
+            "DoKillMovement",
+            "DoKillMovementUpward",
+            "DoTexMovement",
+            "DoTexMovementUpward",
+        ];
+        assert_eq!(names("HoistInvariants"), five);
+        assert_eq!(names("hoistinvariants"), five);
+        assert_eq!(names("DoTexMovement"), five[3..]);
+        assert_eq!(names("DoTexMovementUpward"), five[4..]);
+    }
+
+    #[test]
+    fn movements_need_o3() {
+        for row in rows_for_token("HoistInvariants").expect("known") {
+            let level = if row.number == Some(66) { 2 } else { 3 };
+            assert_eq!(row.min_opt_level, level, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn shared_names_address_every_instance() {
+        let numbers = |token: &str| -> Vec<Option<u16>> {
+            let rows = rows_for_token(token).expect("known");
+            rows.iter().map(|r| r.number).collect()
+        };
+        let four = [16, 33, 61, 84].map(Some);
+        let six = [13, 29, 37, 46, 58, 65].map(Some);
+        assert_eq!(numbers("OriPerformLiveDead"), four);
+        assert_eq!(numbers("GeneralOptimize"), six);
+        assert_eq!(numbers("29"), [Some(29)]);
+        assert_eq!(numbers("oricopyprop"), six);
+    }
+
+    #[test]
+    fn a_sub_pass_is_not_its_phases() {
+        let selection = select("OriCopyProp").expect("known");
+        assert!(matches!(selection, Selection::SubPass(s) if s.name == "OriCopyProp"));
+        assert!(matches!(select("GvnCse"), Ok(Selection::Phases(rows)) if rows.len() == 1));
+    }
+
+    #[test]
+    fn an_unknown_token_is_answered_with_near_ones() {
+        let error = rows_for_token("GvnCsee").expect_err("misspelt");
+        assert_eq!(error.suggestions, ["GvnCse"]);
+        assert_eq!(error.to_string(), "no phase is called `GvnCsee` (did you mean GvnCse?)");
+        assert!(select("HoistInvariant").is_err_and(|e| e.suggestions[0] == "HoistInvariants"));
+        assert!(select("").is_err());
+        assert!(select("78").is_err());
+    }
+
+    #[test]
+    fn columns_are_complete() {
+        let cells = Phase::OriBackCopyPropagate.row().columns();
+        assert_eq!(cells.len(), COLUMN_TITLES.len());
+        assert_eq!(cells[..6], ["83", "OriBackCopyPropagate", "movement", "planned", "O2", "off"]);
+        assert_eq!(Phase::SinkCodeIntoBlock.row().columns()[0], "-");
+    }
+}

@@ -1,0 +1,177 @@
+//! From SSA form to the virtual form (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, without coalescing).
+//!
+//! 1. A block with several successors gets a block of its own on each edge to a block with phis (the edge is critical:
+//!    copies at the block's end would act on the other edges too, the lost-copy problem).
+//! 2. The phis of a block become one parallel copy at the end of each predecessor, put in sequence (the swap problem).
+//! 3. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
+//!
+//! Registers keep their numbers. As each still has a definition of its own, and copies run on edges alone, no copy can
+//! overwrite what anybody still reads, other than in the same parallel copy. What is undefined is not copied.
+
+use cranelift_entity::EntityRef;
+
+use super::parallel_copy::sequentialise;
+use crate::analysis::Cfg;
+use crate::ir::{Block, BlockData, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
+use crate::ops::{Opcode, Type};
+
+/// Brings a function from SSA form into virtual form; functions in other forms stay as they are.
+pub fn destruct(func: &mut Function) {
+    if func.form != Form::Ssa {
+        return;
+    }
+    let cfg = Cfg::new(func);
+    let edges = Edges::split(func, &cfg);
+    replace_phis(func, &cfg, &edges);
+    for block in func.layout.clone() {
+        expand_elses(func, block);
+    }
+    func.form = Form::Virtual;
+}
+
+/// Where the copies of each edge into a block with phis go.
+struct Edges {
+    /// By block number: the new blocks behind it, by successor.
+    split: Vec<Vec<(Block, Block)>>,
+}
+
+impl Edges {
+    /// The first step.
+    fn split(func: &mut Function, cfg: &Cfg) -> Edges {
+        let mut split = vec![Vec::new(); func.blocks.len()];
+        let mut layout = Vec::with_capacity(func.layout.len());
+        for block in std::mem::take(&mut func.layout) {
+            layout.push(block);
+            let successors = cfg.successors(block);
+            for successor in successors {
+                if !has_phis(func, *successor) {
+                    continue;
+                }
+                if successors.len() == 1 {
+                    jump_plainly(func, block, *successor);
+                    continue;
+                }
+                let between = func.blocks.push(BlockData::default());
+                InstBuilder::new(Opcode::Bra).src(*successor).append(func, between);
+                split[block.index()].push((*successor, between));
+                layout.push(between);
+            }
+            redirect(func, block, &split[block.index()]);
+        }
+        func.layout = layout;
+        Edges { split }
+    }
+
+    /// The block at whose end the copies from `block` to `successor` go.
+    fn copies_at(&self, block: Block, successor: Block) -> Block {
+        let found = self.split[block.index()].iter().find(|(to, _)| *to == successor);
+        found.map_or(block, |(_, between)| *between)
+    }
+}
+
+fn has_phis(func: &Function, block: Block) -> bool {
+    func.blocks[block].insts.first().is_some_and(|inst| func.insts[*inst].opcode == Opcode::Phi)
+}
+
+/// A branch all of whose targets are one block could read what the copies before it overwrite; it need not read.
+fn jump_plainly(func: &mut Function, block: Block, successor: Block) {
+    if let Some(inst) = func.terminator(block)
+        && func.insts[inst].opcode != Opcode::Bra
+    {
+        InstBuilder::new(Opcode::Bra).src(successor).replace(func, inst);
+    }
+}
+
+/// Sends a block's branches to the new blocks.
+fn redirect(func: &mut Function, block: Block, split: &[(Block, Block)]) {
+    let Some(inst) = func.terminator(block).filter(|_| !split.is_empty()) else { return };
+    for operand in func.srcs_mut(inst) {
+        let new = split.iter().find(|(to, _)| *operand == Operand::Block(*to));
+        if let Some((_, between)) = new {
+            *operand = Operand::Block(*between);
+        }
+    }
+}
+
+/// The second step.
+fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges) {
+    // By block number: the parallel copy at its end. A block with copies has one successor, so there is one.
+    let mut copies: Vec<Vec<(Reg, Operand)>> = vec![Vec::new(); func.blocks.len()];
+    for block in cfg.blocks() {
+        let phis = func.blocks[*block].insts.iter().take_while(|i| func.insts[**i].opcode == Opcode::Phi).count();
+        for phi in func.blocks[*block].insts.drain(..phis).collect::<Vec<_>>() {
+            for (dst, src, predecessor) in phi_copies(func, phi) {
+                copies[edges.copies_at(predecessor, *block).index()].push((dst, src));
+            }
+        }
+    }
+    for block in func.layout.clone() {
+        let sequence = sequentialise(&copies[block.index()], |like| {
+            let info = func.regs[like];
+            func.new_reg(info)
+        });
+        let moves: Vec<Inst> = sequence.into_iter().map(|(dst, src)| copy(func, dst, src, 0)).collect();
+        let insts = &mut func.blocks[block].insts;
+        let end = insts.len().saturating_sub(1);
+        insts.splice(end..end, moves);
+    }
+}
+
+/// What a phi copies, and at the end of which predecessor.
+fn phi_copies(func: &Function, phi: Inst) -> impl Iterator<Item = (Reg, Operand, Block)> + '_ {
+    let dst = func.defs(phi).next();
+    func.srcs(phi).chunks_exact(2).filter_map(move |pair| {
+        let copied = pair[0] != Operand::Undef;
+        Some((dst.filter(|_| copied)?, pair[0], pair[1].block()?))
+    })
+}
+
+/// The third step, for one block. No destination is a source of its own instruction in SSA form.
+fn expand_elses(func: &mut Function, block: Block) {
+    let old = &func.blocks[block].insts;
+    if old.iter().all(|inst| func.elses(*inst).is_empty()) {
+        return;
+    }
+    let old = std::mem::take(&mut func.blocks[block].insts);
+    let mut insts = Vec::with_capacity(old.len() + 1);
+    for inst in old {
+        let kept: Vec<(Reg, Operand)> = func.defs(inst).zip(func.elses(inst).iter().copied()).collect();
+        let line = func.insts[inst].line;
+        let copied = kept.into_iter().filter(|(dst, old)| *old != Operand::Undef && *old != Operand::Reg(*dst));
+        insts.extend(copied.map(|(dst, old)| copy(func, dst, old, line)));
+        drop_elses(func, inst);
+        insts.push(inst);
+    }
+    func.blocks[block].insts = insts;
+}
+
+fn drop_elses(func: &mut Function, inst: Inst) {
+    if !func.elses(inst).is_empty() {
+        let data = func.insts[inst];
+        let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
+        let new = func.new_inst(data.opcode, data.fields, data.guard, &dsts, &srcs, &[], data.line);
+        func.replace_inst(inst, new);
+    }
+}
+
+/// A copy into a register of any file and width.
+fn copy(func: &mut Function, dst: Reg, src: Operand, line: u32) -> Inst {
+    let mov = |ty: Type| InstBuilder::new(Opcode::Mov).field(ty).src(src);
+    let inst = match func.regs[dst] {
+        info if info.is_predicate() => mov(Type::Pred),
+        RegInfo { words: 1, .. } => mov(Type::B32),
+        RegInfo { words: 2, .. } => mov(Type::B64),
+        RegInfo { words: 4, .. } => mov(Type::B128),
+        info => InstBuilder::new(Opcode::Pack).field(Type::B32).srcs((0..info.words).map(|word| word_of(src, word))),
+    };
+    inst.dst(dst).line(line).create(func)
+}
+
+/// A word of an operand that is as wide as a register.
+fn word_of(operand: Operand, word: u8) -> Operand {
+    match operand {
+        Operand::Reg(reg) => Operand::Word(reg, word),
+        Operand::Imm(bits) => Operand::Imm(bits.checked_shr(32 * u32::from(word)).unwrap_or(0) & 0xffff_ffff),
+        other => other,
+    }
+}

@@ -1,0 +1,489 @@
+//! The forms compute the same: a small evaluator runs a function before and after.
+
+use std::collections::{HashMap, HashSet};
+
+use super::{construct, destruct};
+use crate::analysis::testing::random_function;
+use crate::analysis::{Cfg, Dominators};
+use crate::ir::{Block, Form, Function, Inst, Operand, Reg, parse_function};
+use crate::ops::Opcode;
+use proptest::prelude::*;
+
+/// A value by words; a predicate has one. `None` is undefined.
+type Value = Vec<Option<u32>>;
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Returned,
+    /// Control depends on an undefined value.
+    Undefined,
+    OutOfSteps,
+}
+
+struct Machine<'a> {
+    func: &'a Function,
+    paths: Paths,
+    regs: HashMap<Reg, Value>,
+    stored: Vec<Option<u32>>,
+}
+
+/// How branches are decided: by their operands, or at random from a seed, whatever the operands say. Neither form changes
+/// where a branch can go, so that random paths must agree too, and they reach much more.
+#[derive(Clone, Copy)]
+enum Paths {
+    ByValue,
+    AtRandom(u32),
+}
+
+/// What the function stores, in order, and how it ends.
+fn run(func: &Function, mut steps: usize, paths: Paths) -> (Vec<Option<u32>>, End) {
+    let mut machine = Machine { func, paths, regs: HashMap::new(), stored: Vec::new() };
+    let (mut from, mut block) = (None, func.entry());
+    loop {
+        machine.enter(from, block);
+        for inst in &func.blocks[block].insts {
+            steps = steps.saturating_sub(1);
+            if steps == 0 {
+                return (machine.stored, End::OutOfSteps);
+            }
+            match machine.step(*inst) {
+                Step::Next => {}
+                Step::Goto(next) => (from, block) = (Some(block), next),
+                Step::End(end) => return (machine.stored, end),
+            }
+        }
+    }
+}
+
+enum Step {
+    Next,
+    Goto(Block),
+    End(End),
+}
+
+impl Machine<'_> {
+    /// Reads all phis of a block, then writes them.
+    fn enter(&mut self, from: Option<Block>, block: Block) {
+        let mut values = Vec::new();
+        for inst in &self.func.blocks[block].insts {
+            if self.func.insts[*inst].opcode == Opcode::Phi {
+                let dst = self.func.defs(*inst).next().unwrap();
+                let pairs = self.func.srcs(*inst).chunks(2);
+                let source = pairs.filter(|pair| pair[1].block() == from).map(|pair| pair[0]).next().unwrap();
+                values.push((dst, self.read(source, self.func.regs[dst].words as usize)));
+            }
+        }
+        self.regs.extend(values);
+    }
+
+    fn read(&self, operand: Operand, words: usize) -> Value {
+        let reg = |reg: Reg| {
+            let undefined = vec![None; self.func.regs[reg].words as usize];
+            self.regs.get(&reg).cloned().unwrap_or(undefined)
+        };
+        match operand {
+            Operand::Reg(r) => reg(r),
+            Operand::Word(r, word) => vec![reg(r)[word as usize]],
+            Operand::Imm(bits) => (0..words).map(|w| Some((bits >> (32 * w)) as u32)).collect(),
+            Operand::Undef => vec![None; words],
+            other => panic!("{other:?} is not evaluated here"),
+        }
+    }
+
+    fn word(&self, operand: Operand) -> Option<u32> {
+        self.read(operand, 1)[0]
+    }
+
+    fn step(&mut self, inst: Inst) -> Step {
+        let func = self.func;
+        let (dsts, srcs) = (func.dsts(inst), func.srcs(inst));
+        if let Some(guard) = func.insts[inst].guard {
+            let Some(value) = self.word(Operand::Reg(guard.reg)) else { return Step::End(End::Undefined) };
+            if (value != 0) == guard.negated {
+                let values: Vec<Value> = func.elses(inst).iter().map(|e| self.read(*e, 2)).collect();
+                assert!(func.form != Form::Ssa || values.len() == dsts.len());
+                self.write(dsts, values);
+                return Step::Next;
+            }
+        }
+        let results = match func.insts[inst].opcode {
+            Opcode::Phi => return Step::Next,
+            Opcode::Mov => vec![self.read(srcs[0], 2)],
+            Opcode::Pack => vec![srcs.iter().map(|s| self.word(*s)).collect()],
+            Opcode::IAdd => {
+                let sum = self.word(srcs[0]).zip(self.word(srcs[1])).map(|(a, b)| a.wrapping_add(b));
+                vec![vec![sum]]
+            }
+            Opcode::IAddCarry => {
+                let parts = self.word(srcs[0]).zip(self.word(srcs[1])).zip(self.word(srcs[2]));
+                let sum = parts.map(|((a, b), c)| u64::from(a) + u64::from(b) + u64::from(c));
+                vec![vec![sum.map(|s| s as u32)], vec![sum.map(|s| (s >> 32) as u32)]]
+            }
+            Opcode::SetP => {
+                let less = self.word(srcs[0]).zip(self.word(srcs[1])).map(|(a, b)| u32::from(a < b));
+                vec![vec![less]]
+            }
+            Opcode::St => {
+                self.stored.push(self.word(srcs[2]));
+                return Step::Next;
+            }
+            Opcode::Ret => return Step::End(End::Returned),
+            Opcode::Bra => return goto(Some(srcs[0])),
+            Opcode::CBra | Opcode::Brx => return self.branch(inst),
+            other => panic!("{other:?} is not evaluated here"),
+        };
+        self.write(dsts, results);
+        Step::Next
+    }
+
+    /// Only a branch with a choice takes a random number: the others can become jumps.
+    fn branch(&mut self, inst: Inst) -> Step {
+        let (selector, targets) = self.func.srcs(inst).split_first().unwrap();
+        if let Paths::AtRandom(seed) = &mut self.paths {
+            let choice = targets.iter().any(|target| *target != targets[0]);
+            let place = if choice { next_random(seed) as usize % targets.len() } else { 0 };
+            return goto(Some(targets[place]));
+        }
+        let value = self.word(*selector);
+        let indexed = self.func.insts[inst].opcode == Opcode::Brx;
+        let place = value.map(|value| if indexed { value as usize } else { usize::from(value == 0) });
+        goto(place.and_then(|place| targets.get(place).copied()))
+    }
+
+    fn write(&mut self, dsts: &[Operand], values: Vec<Value>) {
+        for (dst, mut value) in dsts.iter().zip(values) {
+            let reg = dst.whole_reg().unwrap();
+            value.truncate(self.func.regs[reg].words as usize);
+            self.regs.insert(reg, value);
+        }
+    }
+}
+
+fn goto(target: Option<Operand>) -> Step {
+    target.and_then(Operand::block).map_or(Step::End(End::Undefined), Step::Goto)
+}
+
+/// Checks that `after` does what `before` does, where that is defined.
+fn assert_refines(before: &Function, after: &Function) {
+    assert_refines_on(before, after, Paths::ByValue);
+    (1..6).for_each(|seed| assert_refines_on(before, after, Paths::AtRandom(seed)));
+}
+
+fn assert_refines_on(before: &Function, after: &Function, paths: Paths) {
+    let (expected, end) = run(before, 200, paths);
+    let (found, found_end) = run(after, 4000, paths);
+    let text = || crate::ir::function_to_string(after, None);
+    assert!(found.len() >= expected.len(), "{found:?} stops before {expected:?}\n{}", text());
+    for (old, new) in expected.iter().zip(&found) {
+        assert!(old.is_none() || old == new, "{expected:?} became {found:?}\n{}", text());
+    }
+    if end == End::Returned {
+        assert_eq!((found_end, found.len()), (end, expected.len()), "{}", text());
+    }
+}
+
+/// Checks the properties of SSA form that the forms' names promise.
+fn assert_ssa(func: &Function) {
+    let cfg = Cfg::new(func);
+    let dominators = Dominators::new(&cfg);
+    let mut home: HashMap<Reg, (Block, usize)> = HashMap::new();
+    for block in &func.layout {
+        for (place, inst) in func.blocks[*block].insts.iter().enumerate() {
+            for reg in func.defs(*inst) {
+                assert!(home.insert(reg, (*block, place)).is_none(), "{reg} is defined twice");
+            }
+        }
+    }
+    let reaches = |reg: Reg, block: Block, place: usize| {
+        let (at, order) = home[&reg];
+        if at == block { order < place } else { dominators.dominates(&cfg, at, block) }
+    };
+    for block in &func.layout {
+        for (place, inst) in func.blocks[*block].insts.iter().enumerate() {
+            if func.insts[*inst].opcode == Opcode::Phi {
+                let sources = func.srcs(*inst).chunks(2).map(|pair| (pair[0], pair[1].block().unwrap()));
+                let named: Vec<Block> = sources.clone().map(|(_, from)| from).collect();
+                assert_eq!(named, cfg.predecessors(*block));
+                assert!(sources.clone().all(|(v, from)| v.reg().is_none_or(|reg| reaches(reg, from, usize::MAX))));
+            } else {
+                assert!(func.uses(*inst).all(|reg| reaches(reg, *block, place)));
+            }
+        }
+    }
+}
+
+fn assert_virtual(func: &Function) {
+    assert_eq!(func.form, Form::Virtual);
+    for inst in func.layout.iter().flat_map(|block| &func.blocks[*block].insts) {
+        assert_ne!(func.insts[*inst].opcode, Opcode::Phi);
+        assert!(func.elses(*inst).is_empty());
+    }
+}
+
+/// Both forms of a function, checked and evaluated.
+fn through(text: &str) -> (Function, Function) {
+    let source = parse_function(text).unwrap_or_else(|e| panic!("{e}"));
+    let mut ssa = source.clone();
+    construct(&mut ssa);
+    assert_ssa(&ssa);
+    assert_refines(&source, &ssa);
+    let mut back = ssa.clone();
+    destruct(&mut back);
+    assert_virtual(&back);
+    assert_refines(&ssa, &back);
+    (ssa, back)
+}
+
+fn opcodes(func: &Function, opcode: Opcode) -> usize {
+    let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+    insts.filter(|inst| func.insts[**inst].opcode == opcode).count()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(512))]
+    #[test]
+    fn random_functions_keep_their_behaviour(words in prop::collection::vec(any::<u32>(), 4..400)) {
+        let source = random_function(&words);
+        let mut ssa = source.clone();
+        construct(&mut ssa);
+        assert_ssa(&ssa);
+        assert_refines(&source, &ssa);
+        let mut back = ssa.clone();
+        destruct(&mut back);
+        assert_virtual(&back);
+        assert_refines(&ssa, &back);
+        construct(&mut back);
+        assert_ssa(&back);
+        assert_refines(&source, &back);
+    }
+}
+
+/// Random functions that only stopped at once would test nothing.
+#[test]
+fn random_functions_do_something() {
+    let mut ends = HashSet::new();
+    let mut stores = 0;
+    for seed in 0..2000u32 {
+        let words: Vec<u32> = (0..200).scan(seed, |x, _| Some(next_random(x))).collect();
+        let (stored, end) = run(&random_function(&words), 300, Paths::ByValue);
+        ends.insert(format!("{end:?}"));
+        stores += usize::from(stored.iter().flatten().count() > 1);
+    }
+    assert_eq!(ends.len(), 3);
+    assert!(stores > 100, "{stores} of 2000 store two defined values");
+}
+
+fn next_random(state: &mut u32) -> u32 {
+    *state = state.wrapping_mul(747_796_405).wrapping_add(2_891_336_453);
+    ((*state >> ((*state >> 28) + 4)) ^ *state).wrapping_mul(277_803_737) >> 7
+}
+
+const SWAP: &str = "\
+device @swap {
+bb0:
+  %r1 = mov.b32 1
+  %r2 = mov.b32 2
+  %r3 = mov.b32 0
+  bra bb1
+bb1:
+  %r4 = mov.b32 %r1
+  %r1 = mov.b32 %r2
+  %r2 = mov.b32 %r4
+  st.global.b32 [8], %r1
+  %r3 = iadd.u32 %r3, 1
+  %p5 = setp.lt.u32 %r3, 5
+  cbra %p5, bb1, bb2
+bb2:
+  st.global.b32 [8], %r2
+  ret
+}
+";
+
+/// With the copies inside the loop propagated, the phis of the loop read each other.
+#[test]
+fn swapped_phis_take_a_saved_register() {
+    through(SWAP);
+    let text = SWAP.replace("@swap {", "@swap ssa {").replace(
+        "  %r4 = mov.b32 %r1\n  %r1 = mov.b32 %r2\n  %r2 = mov.b32 %r4\n  st.global.b32 [8], %r1\n  %r3 = iadd.u32 %r3, 1\n  %p5 = setp.lt.u32 %r3, 5\n",
+        "  %r6 = phi [bb0: %r1], [bb1: %r7]\n  %r7 = phi [bb0: %r2], [bb1: %r6]\n  %r8 = phi [bb0: %r3], [bb1: %r9]\n  st.global.b32 [8], %r7\n  %r9 = iadd.u32 %r8, 1\n  %p5 = setp.lt.u32 %r9, 5\n",
+    ).replace("[8], %r2", "[8], %r6");
+    let source = parse_function(&text).unwrap();
+    assert_eq!(
+        run(&source, 300, Paths::ByValue),
+        (vec![Some(2), Some(1), Some(2), Some(1), Some(2), Some(1)], End::Returned)
+    );
+    let mut back = source.clone();
+    destruct(&mut back);
+    assert_virtual(&back);
+    assert_refines(&source, &back);
+    assert_eq!(opcodes(&back, Opcode::Mov) - opcodes(&source, Opcode::Mov), 3 + 4, "three to enter, four to repeat");
+}
+
+#[test]
+fn a_phi_that_lives_after_its_loop_is_not_lost() {
+    let text = "\
+device @lost ssa {
+bb0:
+  %r1 = mov.b32 7
+  bra bb1
+bb1:
+  %r2 = phi [bb0: %r1], [bb1: %r3]
+  %r3 = iadd.u32 %r2, 1
+  %p4 = setp.lt.u32 %r3, 10
+  cbra %p4, bb1, bb2
+bb2:
+  st.global.b32 [8], %r2
+  ret
+}
+";
+    let source = parse_function(text).unwrap();
+    assert_ssa(&source);
+    assert_eq!(run(&source, 100, Paths::ByValue), (vec![Some(9)], End::Returned));
+    let mut back = source.clone();
+    destruct(&mut back);
+    assert_refines(&source, &back);
+    assert_eq!(back.layout.len(), source.layout.len() + 1, "the edge back is critical");
+}
+
+#[test]
+fn edges_of_index_branches_are_split_once() {
+    let text = "\
+device @index {
+bb0:
+  %r1 = mov.b32 2
+  %r2 = mov.b32 5
+  bra bb1
+bb1:
+  brx %r1, bb2, bb1, bb3, bb3
+bb2:
+  st.global.b32 [8], %r2
+  ret
+bb3:
+  %r1 = iadd.u32 %r1, 4294967295
+  %r2 = iadd.u32 %r2, %r1
+  brx %r1, bb2, bb3, bb3
+}
+";
+    let (ssa, back) = through(text);
+    assert_eq!(opcodes(&ssa, Opcode::Phi), 3);
+    // Both branches are critical: bb1 to bb2 and bb3, bb3 to bb2 and itself. What bb1 feeds back to itself is no phi.
+    assert_eq!(back.layout.len(), ssa.layout.len() + 4);
+}
+
+/// The condition of a branch to one block is itself a phi that the copies before it overwrite.
+#[test]
+fn a_branch_to_one_block_reads_nothing() {
+    let text = "\
+device @same ssa {
+bb0:
+  %r1 = mov.b32 0
+  bra bb1
+bb1:
+  %r2 = phi [bb0: %r1], [bb2: %r3]
+  %r3 = iadd.u32 %r2, 1
+  %p4 = setp.lt.u32 %r2, 3
+  cbra %p4, bb2, bb3
+bb2:
+  brx %r1, bb1, bb1
+bb3:
+  st.global.b32 [8], %r2
+  ret
+}
+";
+    let source = parse_function(text).unwrap();
+    let mut back = source.clone();
+    destruct(&mut back);
+    assert_eq!(run(&back, 300, Paths::ByValue), (vec![Some(3)], End::Returned));
+    assert_eq!(opcodes(&back, Opcode::Brx), 0);
+}
+
+#[test]
+fn guarded_definitions_get_what_reached_them() {
+    let text = "\
+device @guarded {
+bb0:
+  %r1 = mov.b32 3
+  %p2 = setp.lt.u32 %r1, 2
+  @%p2 %r1 = mov.b32 9
+  @!%p2 %r1, %p2 = iadd.carry.u32 %r1, 4294967295, %p2
+  st.global.b32 [8], %r1
+  @%p2 %r3 = mov.b32 %r1
+  st.global.b32 [8], %r3
+  @%p4 %r3 = mov.b32 5
+  ret
+}
+";
+    let (ssa, _) = through(text);
+    let printed = crate::ir::function_to_string(&ssa, None);
+    assert!(printed.contains("@%p2 %r5 = mov.b32 9 else %r1"), "{printed}");
+    assert!(printed.contains("else %r5, %p2"), "{printed}");
+    assert!(printed.contains("%r3 = mov.b32 %r6 else undef"), "{printed}");
+    let first = ssa.blocks[ssa.entry()].insts[0];
+    assert!(crate::ir::inst_to_string(&ssa, first, None).ends_with("mov.pred undef"), "{printed}");
+}
+
+#[test]
+fn wide_registers_and_words_are_renamed() {
+    let text = "\
+device @wide {
+bb0:
+  %d1 = pack.b32 1, 2
+  %p2 = setp.lt.u32 %d1.0, %d1.1
+  cbra %p2, bb1, bb2
+bb1:
+  %d1 = pack.b32 %d1.1, %d1.0
+  %t5 = pack.b32 %d1.0, %d1.1, 4
+  bra bb2
+bb2:
+  st.global.b32 [8], %d1.0
+  st.global.b32 [8], %t5.2
+  st.global.b32 [8], %d9.1
+  ret
+}
+";
+    let (ssa, back) = through(text);
+    assert_eq!(opcodes(&ssa, Opcode::Phi), 2);
+    assert_eq!(opcodes(&back, Opcode::Pack), 4, "three words are copied by a pack");
+    assert!(crate::ir::function_to_string(&ssa, None).contains("st.global.b32 [8], undef"));
+}
+
+#[test]
+fn irreducible_loops_and_entries_with_predecessors_work() {
+    let text = "\
+device @irreducible {
+bb0:
+  %r1 = iadd.u32 %r1, 1
+  %r2 = mov.b32 0
+  %p3 = setp.lt.u32 %r2, 1
+  cbra %p3, bb1, bb2
+bb1:
+  %r2 = iadd.u32 %r2, 1
+  st.global.b32 [8], %r2
+  bra bb2
+bb2:
+  %p3 = setp.lt.u32 %r2, 3
+  cbra %p3, bb1, bb3
+bb3:
+  %p3 = setp.lt.u32 %r2, 2
+  cbra %p3, bb0, bb5
+bb5:
+  st.global.b32 [8], %r1
+  ret
+bb4:
+  bra bb0
+}
+";
+    let (ssa, _) = through(text);
+    assert_eq!(ssa.layout.len(), 6, "one block before the entry, none for the unreachable one");
+    assert!(Cfg::new(&ssa).predecessors(ssa.entry()).is_empty());
+}
+
+#[test]
+fn straight_code_keeps_its_numbers() {
+    let text = "device @f {\nbb0:\n  %r7 = mov.b32 1\n  %r9 = iadd.u32 %r7, 2\n  st.global.b32 [8], %r9\n  ret\n}\n";
+    let (ssa, back) = through(text);
+    let source = parse_function(text).unwrap();
+    assert_eq!(back, source);
+    assert_eq!(ssa.regs.len(), source.regs.len());
+    assert_eq!(opcodes(&ssa, Opcode::Phi), 0);
+}

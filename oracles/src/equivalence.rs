@@ -1,0 +1,229 @@
+//! What "the same behaviour" means.
+//!
+//! Observable are the final bytes of global memory (buffers and the module's own variables), how the run ended, and
+//! nothing else. The relation is refinement: where the original leaves a byte undefined, the optimized program may
+//! write anything; where the original traps, deadlocks, runs out of steps or depends on an undefined value, the case
+//! says nothing. Everything else holds bit for bit. Refinement is transitive, so checks of single phases add up.
+
+use std::fmt;
+
+use crate::interp::{Bytes, GlobalState, Outcome, RunResult};
+
+/// What two runs of the same case say about the two programs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Verdict {
+    /// Every byte is the same, undefined ones included.
+    Equal,
+    /// The same, except where the original leaves bytes undefined.
+    Refined,
+    /// The optimized program does something else.
+    Mismatch(Mismatch),
+    /// The original traps or deadlocks, so the case says nothing.
+    OriginalTraps,
+    /// The original depends on an undefined value, so the case says nothing.
+    OriginalUndefined,
+    /// The original does not end within its budget, so the case says nothing.
+    OutOfSteps,
+    /// The optimized program breaks a rule of the IR, or cannot be loaded.
+    InvalidIr(String),
+}
+
+/// How the optimized program differs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Mismatch {
+    /// It ends otherwise, where the original finishes.
+    Outcome(Outcome),
+    /// Global memory that the original has is missing, or has another size.
+    Missing {
+        /// The buffer or variable.
+        name: String,
+    },
+    /// Bytes differ.
+    Bytes {
+        /// The argument that owns the buffer; `None` for a variable of the module.
+        argument: Option<usize>,
+        /// The buffer or variable.
+        name: String,
+        /// The first differing byte.
+        offset: usize,
+        /// What the original leaves there: bytes up to the next multiple of 16.
+        expected: Vec<u8>,
+        /// What the optimized program leaves there.
+        actual: Vec<u8>,
+        /// Whether the optimized program leaves the first byte undefined.
+        undefined: bool,
+        /// How many bytes of the buffer differ.
+        count: usize,
+    },
+}
+
+impl Verdict {
+    /// Whether the optimized program is at fault.
+    pub fn is_finding(&self) -> bool {
+        matches!(self, Verdict::Mismatch(_) | Verdict::InvalidIr(_))
+    }
+
+    /// A short name that stays the same between versions.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Verdict::Equal => "equal",
+            Verdict::Refined => "refined",
+            Verdict::Mismatch(_) => "mismatch",
+            Verdict::OriginalTraps => "original traps",
+            Verdict::OriginalUndefined => "original undefined",
+            Verdict::OutOfSteps => "out of steps",
+            Verdict::InvalidIr(_) => "invalid IR",
+        }
+    }
+}
+
+/// Judges the run of an optimized program by the run of its original, on the same case.
+pub fn compare(original: &RunResult, optimized: &RunResult) -> Verdict {
+    match original.outcome {
+        Outcome::Trapped { .. } | Outcome::Deadlock(_) => return Verdict::OriginalTraps,
+        Outcome::Undefined { .. } => return Verdict::OriginalUndefined,
+        Outcome::OutOfSteps { .. } => return Verdict::OutOfSteps,
+        Outcome::Finished => {}
+    }
+    if optimized.outcome != Outcome::Finished {
+        return Verdict::Mismatch(Mismatch::Outcome(optimized.outcome.clone()));
+    }
+    let mut verdict = Verdict::Equal;
+    for state in &original.memory {
+        let same = |other: &&GlobalState| (state.argument, &state.name) == (other.argument, &other.name);
+        let found = optimized.memory.iter().find(same).filter(|other| other.bytes.len() == state.bytes.len());
+        let Some(other) = found else {
+            return Verdict::Mismatch(Mismatch::Missing { name: state.name.clone() });
+        };
+        match differences(&state.bytes, &other.bytes) {
+            Differences::None => {}
+            Differences::Refined => verdict = Verdict::Refined,
+            Differences::From { offset, count } => return mismatch(state, other, offset, count),
+        }
+    }
+    verdict
+}
+
+enum Differences {
+    None,
+    Refined,
+    From { offset: usize, count: usize },
+}
+
+fn differences(original: &Bytes, optimized: &Bytes) -> Differences {
+    if original == optimized {
+        return Differences::None;
+    }
+    let wrong = |at: &usize| {
+        !original.is_undefined(*at) && (optimized.is_undefined(*at) || original.data()[*at] != optimized.data()[*at])
+    };
+    let mut wrong = (0..original.len()).filter(wrong);
+    match wrong.next() {
+        None => Differences::Refined,
+        Some(offset) => Differences::From { offset, count: 1 + wrong.count() },
+    }
+}
+
+fn mismatch(original: &GlobalState, optimized: &GlobalState, offset: usize, count: usize) -> Verdict {
+    let shown = offset..((offset / 16 + 1) * 16).min(original.bytes.len());
+    Verdict::Mismatch(Mismatch::Bytes {
+        argument: original.argument,
+        name: original.name.clone(),
+        offset,
+        expected: original.bytes.data()[shown.clone()].to_vec(),
+        actual: optimized.bytes.data()[shown].to_vec(),
+        undefined: optimized.bytes.is_undefined(offset),
+        count,
+    })
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+        match self {
+            Mismatch::Outcome(outcome) => {
+                write!(out, "the original finishes, the optimized program does not: {outcome}")
+            }
+            Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
+            Mismatch::Bytes { name, offset, expected, actual, undefined, count, .. } => {
+                let (expected, actual) = (hex(expected), hex(actual));
+                write!(
+                    out,
+                    "`{name}` differs in {count} bytes, first at byte {offset}: expected {expected}, got {actual}"
+                )?;
+                if *undefined { write!(out, " (undefined)") } else { Ok(()) }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Verdict::Mismatch(mismatch) => write!(out, "{mismatch}"),
+            Verdict::InvalidIr(why) => write!(out, "invalid IR: {why}"),
+            _ => out.write_str(self.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
+        let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
+        RunResult { outcome, memory, steps: 0, stats: BTreeMap::new(), trace: Vec::new(), stores: Vec::new() }
+    }
+
+    fn finished(bytes: Bytes) -> RunResult {
+        run(Outcome::Finished, bytes)
+    }
+
+    #[test]
+    fn undefined_bytes_may_become_anything_and_defined_ones_nothing_else() {
+        let mut half = Bytes::undefined(8);
+        half.store(0, 4, 7, false);
+        let full = Bytes::defined(vec![7, 0, 0, 0, 1, 2, 3, 4]);
+        assert_eq!(compare(&finished(half.clone()), &finished(half.clone())), Verdict::Equal);
+        assert_eq!(compare(&finished(half.clone()), &finished(full.clone())), Verdict::Refined);
+        let Verdict::Mismatch(Mismatch::Bytes { offset, count, undefined, .. }) =
+            compare(&finished(full), &finished(half))
+        else {
+            panic!("defined bytes became undefined");
+        };
+        assert_eq!((offset, count, undefined), (4, 4, true));
+    }
+
+    #[test]
+    fn the_first_differing_bytes_are_shown() {
+        let (a, b) = (Bytes::defined(vec![1; 40]), Bytes::defined([vec![1; 20], vec![2; 20]].concat()));
+        let verdict = compare(&finished(a), &finished(b));
+        let text = "`y` differs in 20 bytes, first at byte 20: expected 01 01 01 01 01 01 01 01 01 01 01 01, \
+                    got 02 02 02 02 02 02 02 02 02 02 02 02";
+        assert_eq!(verdict.to_string(), text);
+        assert!(verdict.is_finding());
+    }
+
+    #[test]
+    fn an_original_that_does_not_finish_says_nothing_and_an_optimized_one_is_wrong() {
+        let out = || Outcome::OutOfSteps { budget: 9 };
+        let bytes = || Bytes::defined(vec![0; 4]);
+        assert_eq!(compare(&run(out(), bytes()), &finished(bytes())), Verdict::OutOfSteps);
+        assert_eq!(compare(&run(Outcome::Deadlock(Vec::new()), bytes()), &finished(bytes())), Verdict::OriginalTraps);
+        let verdict = compare(&finished(bytes()), &run(out(), bytes()));
+        assert_eq!(verdict, Verdict::Mismatch(Mismatch::Outcome(out())));
+    }
+
+    #[test]
+    fn a_variable_must_not_vanish() {
+        let bytes = Bytes::defined(vec![0; 4]);
+        let mut without = finished(bytes.clone());
+        without.memory.clear();
+        let verdict = compare(&finished(bytes.clone()), &without);
+        assert_eq!(verdict, Verdict::Mismatch(Mismatch::Missing { name: "y".into() }));
+        assert_eq!(compare(&without, &finished(bytes)), Verdict::Equal);
+    }
+}

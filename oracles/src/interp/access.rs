@@ -1,0 +1,580 @@
+//! Memory accesses of a warp.
+
+use oriole_optimizer::ops::Type;
+
+use super::frame::{Frame, LANES, lanes};
+use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
+use super::outcome::Cause;
+use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
+use super::race::{self, Detector};
+use super::scalar;
+
+/// Why a lane cannot go on.
+#[derive(Debug)]
+pub enum Fault {
+    /// It traps.
+    Trap(usize, Cause),
+    /// It depends on an undefined value.
+    Undefined(usize, &'static str),
+}
+
+/// The local memory of a warp: a stretch for each lane.
+#[derive(Clone, Debug, Default)]
+pub struct LocalMemory {
+    stride: usize,
+    bytes: Bytes,
+}
+
+/// The most local memory that a thread has.
+pub const MAX_LOCAL: usize = 512 * 1024;
+
+impl LocalMemory {
+    /// Makes sure that every lane has so many bytes.
+    pub fn reserve(&mut self, len: usize) {
+        if len <= self.stride {
+            return;
+        }
+        let stride = len.next_power_of_two().max(256);
+        let mut bytes = Bytes::undefined(stride * LANES);
+        for lane in 0..LANES {
+            for at in 0..self.stride {
+                let (value, undefined) = self.bytes.load(lane * self.stride + at, 1);
+                bytes.store(lane * stride + at, 1, value, undefined);
+            }
+        }
+        *self = LocalMemory { stride, bytes };
+    }
+
+    /// Makes a range undefined in the lanes of a mask.
+    pub fn forget(&mut self, mask: u32, start: usize, len: usize) {
+        lanes(mask).for_each(|lane| self.bytes.forget(lane * self.stride + start..lane * self.stride + start + len));
+    }
+
+    /// Copies bytes within each lane's memory.
+    pub fn copy(&mut self, mask: u32, from: usize, to: usize, len: usize) {
+        for lane in lanes(mask) {
+            let start = lane * self.stride;
+            for at in 0..len {
+                let (value, undefined) = self.bytes.load(start + from + at, 1);
+                self.bytes.store(start + to + at, 1, value, undefined);
+            }
+        }
+    }
+}
+
+/// A store that touched a watched byte of global memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// The address and size of the store.
+    pub address: u64,
+    /// How many bytes it wrote.
+    pub bytes: u32,
+    /// The lane that stored.
+    pub lane: usize,
+}
+
+/// Everything that a warp can access.
+pub struct Spaces<'a> {
+    pub global: &'a mut GlobalMemory,
+    pub constants: &'a Bytes,
+    pub params: &'a Bytes,
+    pub shared: &'a mut Bytes,
+    pub local: &'a mut LocalMemory,
+    /// The global region that was accessed last.
+    pub hint: usize,
+    /// Addresses whose stores are recorded, and the records.
+    pub watch: &'a [u64],
+    pub written: Vec<Write>,
+    /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
+    pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// The operation that is executing.
+    pub pc: u32,
+}
+
+#[derive(Clone, Copy)]
+enum Located {
+    Global(usize, usize),
+    Shared(usize),
+    Local(usize),
+    Const(usize),
+    Param(usize),
+}
+
+fn space_name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Generic => "generic",
+        Memory::Global => "global",
+        Memory::Shared => "shared",
+        Memory::Local => "local",
+        Memory::Const => "const",
+        Memory::Param => "param",
+    }
+}
+
+/// The space of a generic address and the address in it.
+pub fn from_generic(address: u64) -> (Memory, u64) {
+    let windows = [
+        (SHARED_WINDOW, Memory::Shared),
+        (LOCAL_WINDOW, Memory::Local),
+        (CONST_WINDOW, Memory::Const),
+        (PARAM_WINDOW, Memory::Param),
+    ];
+    let found = windows.into_iter().find(|(base, _)| address.wrapping_sub(*base) < WINDOW);
+    found.map_or((Memory::Global, address), |(base, memory)| (memory, address - base))
+}
+
+/// The generic address of an address in a space.
+pub fn to_generic(memory: Memory, address: u64) -> u64 {
+    match memory {
+        Memory::Shared => SHARED_WINDOW + (address & (WINDOW - 1)),
+        Memory::Local => LOCAL_WINDOW + (address & (WINDOW - 1)),
+        Memory::Const => CONST_WINDOW + (address & (WINDOW - 1)),
+        Memory::Param => PARAM_WINDOW + (address & (WINDOW - 1)),
+        Memory::Global | Memory::Generic => address,
+    }
+}
+
+#[inline(always)]
+fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
+    let base = match address.base {
+        Place::Word(slot) => u64::from(frame.words[slot as usize][lane]),
+        Place::Pair(slot) => {
+            let (low, high) = (frame.words[slot as usize][lane], frame.words[slot as usize + 1][lane]);
+            u64::from(low) | u64::from(high) << 32
+        }
+        Place::Pred(_) | Place::None if address.frame => u64::from(frame.base),
+        Place::Pred(_) | Place::None => 0,
+    };
+    let sum = base.wrapping_add(address.offset);
+    // 32-bit bases address 32-bit spaces: offsets wrap there.
+    if matches!(address.base, Place::Word(_)) { sum & 0xFFFF_FFFF } else { sum }
+}
+
+#[inline(always)]
+fn address_undefined(frame: &Frame, address: &Address) -> u32 {
+    match address.base {
+        Place::Word(slot) => frame.undefined[slot as usize],
+        Place::Pair(slot) => frame.pair_undefined(slot),
+        Place::Pred(_) | Place::None => 0,
+    }
+}
+
+fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Fault> {
+    match lanes(address_undefined(frame, address) & mask).next() {
+        Some(lane) => Err(Fault::Undefined(lane, "an address")),
+        None => Ok(()),
+    }
+}
+
+impl Spaces<'_> {
+    fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
+        if address & (bytes - 1) != 0 {
+            return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
+        }
+        let (memory, offset) = match memory {
+            Memory::Generic => from_generic(address),
+            other => (other, address),
+        };
+        let within = |len: usize| offset < len as u64 && len as u64 - offset >= bytes;
+        let found = match memory {
+            Memory::Global | Memory::Generic => self.global.find(self.hint, offset, bytes).map(|index| {
+                self.hint = index;
+                Located::Global(index, (offset - self.global.region(index).base) as usize)
+            }),
+            Memory::Shared => within(self.shared.len()).then_some(Located::Shared(offset as usize)),
+            Memory::Local => {
+                within(self.local.stride).then(|| Located::Local(lane * self.local.stride + offset as usize))
+            }
+            Memory::Const => within(self.constants.len()).then_some(Located::Const(offset as usize)),
+            Memory::Param => within(self.params.len()).then_some(Located::Param(offset as usize)),
+        };
+        found.ok_or_else(|| {
+            let near = match memory {
+                Memory::Global => self.global.describe(offset),
+                Memory::Shared => format!("shared memory has {} bytes", self.shared.len()),
+                Memory::Local => format!("the thread has {} bytes", self.local.stride),
+                Memory::Const => format!("constant memory has {} bytes", self.constants.len()),
+                Memory::Param => format!("the parameters have {} bytes", self.params.len()),
+                Memory::Generic => String::new(),
+            };
+            Cause::OutOfBounds { space: space_name(memory), address: offset, bytes: bytes as u32, near }
+        })
+    }
+
+    /// Tells the race detector of an access.
+    fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        let Some((detector, cta, first)) = &mut self.races else { return };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
+        match at {
+            Located::Global(region, at) => {
+                let address = self.global.region(region).base + at as u64;
+                detector.access(Memory::Global, *cta, address, bytes, access);
+            }
+            Located::Shared(at) => detector.access(Memory::Shared, *cta, at as u64, bytes, access),
+            Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
+        }
+    }
+
+    /// A fence by the lanes of a mask.
+    pub fn fence(&mut self, mask: u32) {
+        if let Some((detector, _, first)) = &mut self.races {
+            lanes(mask).for_each(|lane| detector.fence(*first + lane as u64));
+        }
+    }
+
+    #[inline(always)]
+    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+        match at {
+            Located::Global(region, at) => self.global.region(region).bytes.load(at, bytes),
+            Located::Shared(at) => self.shared.load(at, bytes),
+            Located::Local(at) => self.local.bytes.load(at, bytes),
+            Located::Const(at) => self.constants.load(at, bytes),
+            Located::Param(at) => self.params.load(at, bytes),
+        }
+    }
+
+    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
+        match at {
+            Located::Global(region, at) => {
+                let region = self.global.region_mut(region);
+                region.bytes.store(at, bytes, value, undefined);
+                let address = region.base + at as u64;
+                if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
+                    self.written.push(Write { address, bytes: bytes as u32, lane });
+                }
+            }
+            Located::Shared(at) => self.shared.store(at, bytes, value, undefined),
+            Located::Local(at) => self.local.bytes.store(at, bytes, value, undefined),
+            Located::Const(at) => return Err(Cause::ReadOnly { space: "const", address: at as u64 }),
+            Located::Param(at) => return Err(Cause::ReadOnly { space: "param", address: at as u64 }),
+        }
+        Ok(())
+    }
+
+    /// A load of any shape.
+    pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let bytes = u64::from(access.bytes);
+        let whole = bytes * access.regs.len() as u64;
+        for lane in lanes(mask) {
+            let address = address_of(frame, &access.address, lane);
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
+            self.observe(start, whole, lane, false, !access.weak);
+            for (i, slot) in access.regs.iter().enumerate() {
+                let at = start.plus(i * bytes as usize);
+                self.load_element(frame, at, access, *slot, lane);
+            }
+        }
+        Ok(())
+    }
+
+    fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
+        let mut put = |slot: u32, value: u32, undefined: bool| {
+            frame.words[slot as usize][lane] = value;
+            let bits = &mut frame.undefined[slot as usize];
+            *bits = (*bits & !(1 << lane)) | u32::from(undefined) << lane;
+        };
+        match access.bytes {
+            1 | 2 => {
+                let (value, undefined) = self.read(at, access.bytes as usize);
+                let shift = 64 - 8 * u32::from(access.bytes);
+                let signed = (((value << shift) as i64) >> shift) as u32;
+                put(slot, if access.signed { signed } else { value as u32 }, undefined);
+            }
+            _ => {
+                for word in 0..u32::from(access.bytes) / 4 {
+                    let (value, undefined) = self.read(at.plus(4 * word as usize), 4);
+                    put(slot + word, value as u32, undefined);
+                }
+            }
+        }
+    }
+
+    /// A store of any shape.
+    pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let bytes = u64::from(access.bytes);
+        let whole = bytes * access.regs.len() as u64;
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let address = address_of(frame, &access.address, lane);
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, !access.weak);
+            for (i, slot) in access.regs.iter().enumerate() {
+                let at = start.plus(i * bytes as usize);
+                let word = |slot: u32| {
+                    let undefined = frame.undefined[slot as usize] >> lane & 1 == 1;
+                    (u64::from(frame.words[slot as usize][lane]), undefined)
+                };
+                for part in 0..(u32::from(access.bytes) / 4).max(1) {
+                    let (value, undefined) = word(slot + part);
+                    let at = at.plus(4 * part as usize);
+                    self.write(at, bytes.min(4) as usize, value, undefined, lane).map_err(trap)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// An aligned word of shared memory a lane.
+    #[inline(always)]
+    pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
+        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
+            return self.load(frame, access, mask);
+        };
+        gather(frame, self.shared, access.regs[0], &offsets, mask);
+        Ok(())
+    }
+
+    /// An aligned word of global memory a lane.
+    #[inline(always)]
+    pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.load(frame, access, mask);
+        }
+        let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
+        let region = self.global.region(region);
+        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
+            return self.load(frame, access, mask);
+        };
+        gather(frame, &region.bytes, access.regs[0], &offsets, mask);
+        Ok(())
+    }
+
+    /// An aligned word of shared memory a lane.
+    #[inline(always)]
+    pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if self.races.is_some() {
+            return self.store(frame, access, mask);
+        }
+        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
+            return self.store(frame, access, mask);
+        };
+        scatter(frame, self.shared, access.regs[0], &offsets, mask);
+        Ok(())
+    }
+
+    /// An aligned word of global memory a lane.
+    #[inline(always)]
+    pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        if !self.watch.is_empty() || self.races.is_some() {
+            return self.store(frame, access, mask);
+        }
+        let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
+        let region = self.global.region_mut(region);
+        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
+            return self.store(frame, access, mask);
+        };
+        scatter(frame, &mut region.bytes, access.regs[0], &offsets, mask);
+        Ok(())
+    }
+
+    /// The region that the first lane accesses; most often that of all.
+    #[inline(always)]
+    fn global_region(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<usize> {
+        let lane = mask.trailing_zeros() as usize;
+        let region = self.global.find(self.hint, address_of(frame, &access.address, lane), 4)?;
+        self.hint = region;
+        Some(region)
+    }
+
+    /// A read-modify-write, lane after lane.
+    pub fn atomic(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let Some((rmw, ty)) = access.rmw else { return Ok(()) };
+        let (bytes, elements) = (usize::from(access.bytes), access.operands.len());
+        let count = if rmw == Rmw::Cas { 1 } else { elements };
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let address = address_of(frame, &access.address, lane);
+            let whole = (bytes * count) as u64;
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, true);
+            for element in 0..count {
+                let at = start.plus(element * bytes);
+                let result = access.regs.get(element).copied();
+                self.modify(frame, at, access, rmw, ty, element, result, lane).map_err(trap)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn modify(
+        &mut self,
+        frame: &mut Frame,
+        at: Located,
+        access: &Access,
+        rmw: Rmw,
+        ty: Type,
+        element: usize,
+        result: Option<u32>,
+        lane: usize,
+    ) -> Result<(), Cause> {
+        let bytes = usize::from(access.bytes);
+        let (old, old_undefined) = self.read_wide(at, bytes);
+        let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);
+        let (new, new_undefined) = match rmw {
+            Rmw::Cas => {
+                let ((compare, cu), (swap, su)) = (operand(0), operand(1));
+                let unknown = old_undefined || cu;
+                (if old == compare { swap } else { old }, unknown || (old == compare && su))
+            }
+            Rmw::Op(oriole_optimizer::ops::AtomOp::Exch) => operand(element),
+            Rmw::Op(op) => {
+                let (value, undefined) = operand(element);
+                (u128::from(scalar::atomic(op, ty, old as u64, value as u64)), undefined || old_undefined)
+            }
+        };
+        self.write_wide(at, bytes, new, new_undefined, lane)?;
+        if let Some(slot) = result {
+            for word in 0..bytes.div_ceil(4) {
+                let slot = slot as usize + word;
+                frame.words[slot][lane] = (old >> (32 * word)) as u32;
+                let bits = &mut frame.undefined[slot];
+                *bits = (*bits & !(1 << lane)) | u32::from(old_undefined) << lane;
+            }
+        }
+        Ok(())
+    }
+
+    fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
+        if bytes <= 8 {
+            let (value, undefined) = self.read(at, bytes);
+            return (u128::from(value), undefined);
+        }
+        let ((low, lu), (high, hu)) = (self.read(at, 8), self.read(at.plus(8), 8));
+        (u128::from(low) | u128::from(high) << 64, lu || hu)
+    }
+
+    fn write_wide(
+        &mut self,
+        at: Located,
+        bytes: usize,
+        value: u128,
+        undefined: bool,
+        lane: usize,
+    ) -> Result<(), Cause> {
+        self.write(at, bytes.min(8), value as u64, undefined, lane)?;
+        if bytes > 8 {
+            self.write(at.plus(8), 8, (value >> 64) as u64, undefined, lane)?;
+        }
+        Ok(())
+    }
+
+    /// A copy from global to shared memory; bytes past what is read are zero.
+    pub fn copy(&mut self, frame: &Frame, copy: &AsyncCopy, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &copy.to, mask)?;
+        check_defined(frame, &copy.from, mask)?;
+        let bytes = u64::from(copy.bytes);
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let Place::Word(size) = copy.size else { return Ok(()) };
+            if frame.undefined[size as usize] >> lane & 1 == 1 {
+                return Err(Fault::Undefined(lane, "the size of a copy"));
+            }
+            let size = u64::from(frame.words[size as usize][lane]).min(bytes) as usize;
+            let to = self.locate(copy.to.memory, address_of(frame, &copy.to, lane), bytes, lane).map_err(trap)?;
+            let from = address_of(frame, &copy.from, lane);
+            let from =
+                if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
+            self.observe(to, bytes, lane, true, false);
+            if let Some(from) = from {
+                self.observe(from, size as u64, lane, false, false);
+            }
+            for at in 0..bytes as usize {
+                let (value, undefined) = match from {
+                    Some(from) if at < size => self.read(from.plus(at), 1),
+                    _ => (0, false),
+                };
+                self.write(to.plus(at), 1, value, undefined, lane).map_err(trap)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Located {
+    #[inline(always)]
+    fn plus(self, n: usize) -> Located {
+        match self {
+            Located::Global(region, at) => Located::Global(region, at + n),
+            Located::Shared(at) => Located::Shared(at + n),
+            Located::Local(at) => Located::Local(at + n),
+            Located::Const(at) => Located::Const(at + n),
+            Located::Param(at) => Located::Param(at + n),
+        }
+    }
+}
+
+/// The raw bits of a value of so many bytes, and whether any word is undefined.
+fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool) {
+    let mut value = 0;
+    let mut undefined = false;
+    for word in 0..bytes.div_ceil(4) {
+        value |= u128::from(frame.words[slot as usize + word][lane]) << (32 * word);
+        undefined |= frame.undefined[slot as usize + word] >> lane & 1 == 1;
+    }
+    if bytes < 4 {
+        value &= (1 << (8 * bytes)) - 1;
+    }
+    (value, undefined)
+}
+
+/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
+/// not active have offset 0, where at least 4 bytes are.
+#[inline(always)]
+fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
+    if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
+        return None;
+    }
+    let last = (len - 4) as u64;
+    let mut offsets = [0; LANES];
+    let mut bad = 0u64;
+    match address.base {
+        Place::Pair(slot) => {
+            let bases = frame.pair(slot);
+            for lane in 0..LANES {
+                let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
+                let active = u64::from(mask >> lane & 1);
+                bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
+                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
+            }
+        }
+        Place::Word(slot) => {
+            let bases = &frame.words[slot as usize];
+            for lane in 0..LANES {
+                let offset = bases[lane].wrapping_add(address.offset as u32);
+                let active = u64::from(mask >> lane & 1);
+                bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
+                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
+            }
+            // Global memory has no 32-bit addresses.
+            bad |= base;
+        }
+        _ => {
+            let offset = address_of(frame, address, 0).wrapping_sub(base);
+            bad = u64::from(offset > last) | (offset & 3);
+            offsets = [offset as u32; LANES];
+        }
+    }
+    (bad == 0).then_some(offsets)
+}
+
+/// Loads from offsets that [`word_offsets`] gave for memory of this length.
+#[inline(always)]
+fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
+    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
+    let (values, undefined) = unsafe { bytes.gather(offsets) };
+    frame.set(slot, &values, undefined, mask);
+}
+
+#[inline(always)]
+fn scatter(frame: &Frame, bytes: &mut Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
+    let (word, undefined) = (&frame.words[slot as usize], frame.undefined[slot as usize]);
+    for lane in lanes(mask) {
+        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), undefined >> lane & 1 == 1);
+    }
+}

@@ -1,0 +1,125 @@
+//! Frames: the registers of one function activation, for all lanes of a warp.
+
+use super::program::{FuncInfo, Slot};
+
+/// Lanes of a warp.
+pub const LANES: usize = 32;
+
+/// One 32-bit word of each lane.
+pub type Word = [u32; LANES];
+
+/// The registers of an activation. Lanes that diverge inside the function share the frame.
+#[derive(Clone, Debug, Default)]
+pub struct Frame {
+    /// The function.
+    pub func: usize,
+    /// Words by slot, and which lanes' are undefined.
+    pub words: Vec<Word>,
+    pub undefined: Vec<u32>,
+    /// Predicates by slot, a bit a lane, and which are undefined.
+    pub preds: Vec<u32>,
+    pub pred_undefined: Vec<u32>,
+    /// Where the function's variables begin in local memory.
+    pub base: u32,
+    /// The caller's frame, and where it goes on. The outermost frame has itself as caller.
+    pub parent: usize,
+    pub return_to: u32,
+    /// The call that made the frame.
+    pub call: u32,
+    /// How many frames are below it.
+    pub depth: u32,
+    /// Threads groups that are in it or below it.
+    pub users: u32,
+}
+
+impl Frame {
+    /// Makes this the frame of a new activation; memory is used again.
+    pub fn enter(&mut self, index: usize, info: &FuncInfo, bank: &[u8]) {
+        self.func = index;
+        self.words.clear();
+        self.words.resize(info.words as usize, [0; LANES]);
+        self.undefined.clear();
+        self.undefined.resize(info.words as usize, u32::MAX);
+        self.preds.clear();
+        self.preds.resize(info.preds as usize, 0);
+        self.pred_undefined.clear();
+        self.pred_undefined.resize(info.preds as usize, u32::MAX);
+        for (slot, value) in &info.constants {
+            self.words[*slot as usize] = [*value; LANES];
+            self.undefined[*slot as usize] = 0;
+        }
+        for (slot, offset) in &info.bank {
+            if let Some(bytes) = bank.get(*offset as usize..).and_then(|rest| rest.first_chunk()) {
+                self.words[*slot as usize] = [u32::from_le_bytes(*bytes); LANES];
+                self.undefined[*slot as usize] = 0;
+            }
+        }
+        for slot in &info.truths {
+            self.preds[*slot as usize] = u32::MAX;
+            self.pred_undefined[*slot as usize] = 0;
+        }
+        for slot in &info.falsehoods {
+            self.pred_undefined[*slot as usize] = 0;
+        }
+    }
+
+    /// Writes a word in the lanes of a mask.
+    #[inline(always)]
+    pub fn set(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
+        let word = &mut self.words[slot as usize];
+        if mask == u32::MAX {
+            *word = *value;
+            self.undefined[slot as usize] = undefined;
+        } else {
+            for lane in 0..LANES {
+                let chosen = 0u32.wrapping_sub(mask >> lane & 1);
+                word[lane] = (value[lane] & chosen) | (word[lane] & !chosen);
+            }
+            let old = &mut self.undefined[slot as usize];
+            *old = (undefined & mask) | (*old & !mask);
+        }
+    }
+
+    /// Writes a predicate in the lanes of a mask.
+    #[inline(always)]
+    pub fn set_pred(&mut self, slot: Slot, value: u32, undefined: u32, mask: u32) {
+        let pred = &mut self.preds[slot as usize];
+        *pred = (value & mask) | (*pred & !mask);
+        let old = &mut self.pred_undefined[slot as usize];
+        *old = (undefined & mask) | (*old & !mask);
+    }
+
+    /// Two words as 64-bit values.
+    #[inline(always)]
+    pub fn pair(&self, slot: Slot) -> [u64; LANES] {
+        let (low, high) = (&self.words[slot as usize], &self.words[slot as usize + 1]);
+        std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
+    }
+
+    /// Which lanes have an undefined word in a pair.
+    #[inline(always)]
+    pub fn pair_undefined(&self, slot: Slot) -> u32 {
+        self.undefined[slot as usize] | self.undefined[slot as usize + 1]
+    }
+
+    /// Writes 64-bit values in the lanes of a mask.
+    #[inline(always)]
+    pub fn set_pair(&mut self, slot: Slot, value: &[u64; LANES], undefined: u32, mask: u32) {
+        let low: Word = std::array::from_fn(|lane| value[lane] as u32);
+        let high: Word = std::array::from_fn(|lane| (value[lane] >> 32) as u32);
+        self.set(slot, &low, undefined, mask);
+        self.set(slot + 1, &high, undefined, mask);
+    }
+}
+
+/// The lanes of a mask, lowest first.
+#[inline(always)]
+pub fn lanes(mut mask: u32) -> impl Iterator<Item = usize> {
+    std::iter::from_fn(move || {
+        let lane = mask.trailing_zeros();
+        (lane < 32).then(|| {
+            mask &= mask - 1;
+            lane as usize
+        })
+    })
+}

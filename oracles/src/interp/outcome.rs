@@ -1,0 +1,171 @@
+//! How a run ends.
+
+use std::fmt::{self, Display};
+
+/// A thread, by its CTA and its place in it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ThreadId {
+    /// The CTA's index in the grid.
+    pub ctaid: [u32; 3],
+    /// The thread's index in the CTA.
+    pub tid: [u32; 3],
+}
+
+impl Display for ThreadId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ([cx, cy, cz], [x, y, z]) = (self.ctaid, self.tid);
+        write!(out, "thread ({x},{y},{z}) of CTA ({cx},{cy},{cz})")
+    }
+}
+
+/// An instruction of the running program.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Place {
+    /// The function.
+    pub function: String,
+    /// The line of the source text; 0 where unknown.
+    pub line: u32,
+    /// The instruction's text.
+    pub text: String,
+}
+
+impl Display for Place {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "`{}` in `{}`", self.text, self.function)?;
+        if self.line != 0 {
+            write!(out, " (line {})", self.line)?;
+        }
+        Ok(())
+    }
+}
+
+/// What stopped a thread.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Cause {
+    /// A `trap` instruction.
+    Trap,
+    /// An access outside of everything that is mapped.
+    OutOfBounds {
+        /// Its space.
+        space: &'static str,
+        /// The address.
+        address: u64,
+        /// How many bytes.
+        bytes: u32,
+        /// What is near.
+        near: String,
+    },
+    /// An access at an address that is no multiple of its size.
+    Misaligned {
+        /// Its space.
+        space: &'static str,
+        /// The address.
+        address: u64,
+        /// How many bytes.
+        bytes: u32,
+    },
+    /// A write to memory that is read-only.
+    ReadOnly {
+        /// Its space.
+        space: &'static str,
+        /// The address.
+        address: u64,
+    },
+    /// A call of an address that is no function, or of a function without body.
+    BadCall(String),
+    /// A `brx.idx` index without a block.
+    BadIndex(u64),
+    /// The stack has outgrown local memory.
+    StackOverflow,
+    /// A barrier number or thread count that the machine does not have.
+    BadBarrier(String),
+    /// A collective whose executing thread is not a member, or whose members disagree.
+    BadCollective(String),
+}
+
+impl Display for Cause {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Cause::Trap => out.write_str("trap instruction"),
+            Cause::OutOfBounds { space, address, bytes, near } => {
+                write!(out, "{bytes}-byte access out of bounds at {space} address {address:#x}")?;
+                if near.is_empty() { Ok(()) } else { write!(out, " ({near})") }
+            }
+            Cause::Misaligned { space, address, bytes } => {
+                write!(out, "misaligned {bytes}-byte access at {space} address {address:#x}")
+            }
+            Cause::ReadOnly { space, address } => write!(out, "write to read-only {space} address {address:#x}"),
+            Cause::BadCall(what) => write!(out, "bad call: {what}"),
+            Cause::BadIndex(index) => write!(out, "branch index {index} is out of range"),
+            Cause::StackOverflow => out.write_str("stack overflow"),
+            Cause::BadBarrier(what) => write!(out, "bad barrier: {what}"),
+            Cause::BadCollective(what) => write!(out, "bad collective: {what}"),
+        }
+    }
+}
+
+/// A thread that waits, when nothing can go on.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Waiter {
+    /// The first of the waiting threads.
+    pub thread: ThreadId,
+    /// How many lanes of its warp wait with it.
+    pub lanes: u32,
+    /// Where.
+    pub place: Place,
+    /// For what.
+    pub waits_for: String,
+}
+
+/// How a run ended.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Outcome {
+    /// Every thread has ended.
+    Finished,
+    /// A thread trapped.
+    Trapped {
+        /// Why.
+        cause: Cause,
+        /// Who.
+        thread: ThreadId,
+        /// Where.
+        place: Place,
+    },
+    /// The program's meaning came to depend on a value that nothing has defined.
+    Undefined {
+        /// On what.
+        what: &'static str,
+        /// Who.
+        thread: ThreadId,
+        /// Where.
+        place: Place,
+    },
+    /// The step budget ran out.
+    OutOfSteps {
+        /// The budget, in instructions of a warp.
+        budget: u64,
+    },
+    /// Nothing can go on.
+    Deadlock(Vec<Waiter>),
+}
+
+impl Display for Outcome {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Outcome::Finished => out.write_str("finished"),
+            Outcome::Trapped { cause, thread, place } => write!(out, "trapped: {cause}, {thread}, at {place}"),
+            Outcome::Undefined { what, thread, place } => {
+                write!(out, "undefined: {what} depends on a value that nothing has defined, {thread}, at {place}")
+            }
+            Outcome::OutOfSteps { budget } => write!(out, "out of steps after {budget} warp instructions"),
+            Outcome::Deadlock(waiters) => {
+                write!(out, "deadlock:")?;
+                for waiter in waiters.iter().take(8) {
+                    let Waiter { thread, lanes, place, waits_for } = waiter;
+                    write!(out, "\n  {thread} and {} more lanes wait for {waits_for} at {place}", lanes - 1)?;
+                }
+                Ok(())
+            }
+        }
+    }
+}

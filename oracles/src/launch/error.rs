@@ -1,0 +1,259 @@
+//! What can be wrong with a launch, and where: every error carries a [`Problem`] and, where there is a
+//! text to point at, that text with the span of the guilty part. `miette` prints file, line, column and
+//! excerpt from it, and the help says what to do.
+
+use std::fmt;
+use std::ops::Range;
+use std::path::PathBuf;
+
+use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use thiserror::Error;
+
+/// What is wrong, without the place.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The text is not TOML.
+    #[error("not valid TOML: {0}")]
+    Toml(String),
+    /// The launch file itself is larger than [`super::MAX_TEXT_BYTES`].
+    #[error("a launch file may have at most {limit} bytes")]
+    TextTooLarge {
+        /// The limit, in bytes.
+        limit: usize,
+    },
+    /// A key that no launch file has.
+    #[error("unknown key `{key}` in {table}")]
+    UnknownKey {
+        /// The key as written.
+        key: String,
+        /// Which table it stands in.
+        table: &'static str,
+        /// The nearest known key, where one is near.
+        nearest: Option<&'static str>,
+        /// All keys of this table.
+        known: &'static [&'static str],
+    },
+    /// A key that this kind of argument does not take.
+    #[error("`{key}` does not go with `{source_key}`")]
+    KeyNotHere {
+        /// The key as written.
+        key: String,
+        /// The key that decides what kind of argument it is.
+        source_key: &'static str,
+    },
+    /// A key is needed and absent.
+    #[error("{table} needs the key `{key}`")]
+    MissingKey {
+        /// The absent key.
+        key: &'static str,
+        /// The table that needs it.
+        table: &'static str,
+    },
+    /// An argument says nothing about its content.
+    #[error("this argument has no content")]
+    NoContent,
+    /// An argument has two contents, or two expectations.
+    #[error("`{first}` and `{second}` exclude each other")]
+    Exclusive {
+        /// One of them.
+        first: &'static str,
+        /// The other.
+        second: &'static str,
+    },
+    /// A value of the wrong TOML type.
+    #[error("`{key}` must be {wanted}, not {found}")]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// What it takes, with its article.
+        wanted: &'static str,
+        /// What stands there.
+        found: String,
+    },
+    /// A number beyond a limit of CUDA or of this program.
+    #[error("{what} is {value}, but {limit}")]
+    Limit {
+        /// What was measured.
+        what: String,
+        /// The value as written.
+        value: String,
+        /// The limit as a clause: `the limit is 1024`.
+        limit: String,
+    },
+    /// A type name that does not exist.
+    #[error("unknown type `{0}`")]
+    UnknownType(String),
+    /// A value that its type cannot hold, or that is not a number.
+    #[error("`{value}` is not a value of type {ty}")]
+    BadValue {
+        /// The value as written.
+        value: String,
+        /// The type's name.
+        ty: &'static str,
+    },
+    /// Bounds between which no value lies.
+    #[error("no value lies between min {min} and max {max}")]
+    EmptyRange {
+        /// The lower bound.
+        min: String,
+        /// The upper bound.
+        max: String,
+    },
+    /// A text that is not pairs of hexadecimal digits.
+    #[error("not hexadecimal bytes")]
+    BadHex,
+    /// An expectation whose length differs from its buffer's.
+    #[error("the expected content has {expected} bytes, the buffer has {buffer}")]
+    ExpectLength {
+        /// Bytes expected.
+        expected: u64,
+        /// Bytes in the buffer.
+        buffer: u64,
+    },
+    /// A buffer file that cannot be read.
+    #[error("cannot read {}: {reason}", path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The system's message.
+        reason: String,
+    },
+    /// A file that cannot be written.
+    #[error("cannot write {}: {reason}", path.display())]
+    Write {
+        /// The file.
+        path: PathBuf,
+        /// The system's message.
+        reason: String,
+    },
+    /// An alias whose target is not a buffer argument.
+    #[error("argument {0} is not a buffer, so nothing can alias it")]
+    AliasTarget(u64),
+    /// An alias beyond the end of its target.
+    #[error("offset {offset} is beyond the end of argument {arg}, which has {bytes} bytes")]
+    AliasOffset {
+        /// The target argument, from zero.
+        arg: u64,
+        /// The offset as written.
+        offset: u64,
+        /// The size of the target.
+        bytes: u64,
+    },
+    /// A command-line piece of unknown shape.
+    #[error("`{0}` does not describe an argument")]
+    BadPiece(String),
+}
+
+impl Problem {
+    /// What to do about it.
+    fn advice(&self) -> Option<String> {
+        Some(match self {
+            Self::Toml(_) => "write `key = value` lines and one [[arg]] table per parameter".to_owned(),
+            Self::UnknownKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
+            Self::UnknownKey { key, .. } if key == "tolerance" => {
+                "buffers are compared byte for byte; there is no tolerance".to_owned()
+            }
+            Self::UnknownKey { known, .. } => format!("known keys: {}", known.join(", ")),
+            Self::KeyNotHere { source_key, .. } if matches!(*source_key, "alias" | "null") => {
+                "describe the buffer at the argument that owns it".to_owned()
+            }
+            Self::MissingKey { key: "type", .. } => format!("add `type = \"…\"`: {}", type_names()),
+            Self::MissingKey { key, .. } => format!("add `{key} = …`"),
+            Self::NoContent => {
+                "add one of: value (with type), bytes, buffer, hex, data (with type), zeroed, random, alias, null"
+                    .to_owned()
+            }
+            Self::Exclusive { .. } => "keep one of the two".to_owned(),
+            Self::UnknownType(_) => format!("known types: {}", type_names()),
+            Self::BadValue { ty, .. } if ty.contains('f') => {
+                "write a decimal number, inf, nan, or the bit pattern in hexadecimal (0x…)".to_owned()
+            }
+            Self::BadValue { .. } => "write a decimal, 0x…, 0o… or 0b… integer in the type's range".to_owned(),
+            Self::EmptyRange { .. } => "both bounds are inclusive and finite, min not above max".to_owned(),
+            Self::BadHex => "write two hexadecimal digits a byte; spaces and `_` may stand between bytes".to_owned(),
+            Self::ExpectLength { .. } => "an expectation covers the whole buffer".to_owned(),
+            Self::Read { .. } => {
+                "buffer paths are relative to the launch file, on the command line to the working folder".to_owned()
+            }
+            Self::AliasTarget(_) => {
+                "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned()
+            }
+            Self::BadPiece(_) => super::pieces::HELP.to_owned(),
+            _ => return None,
+        })
+    }
+}
+
+fn type_names() -> String {
+    super::ScalarType::ALL.map(super::ScalarType::name).join(" ")
+}
+
+/// A [`Problem`] and its place.
+#[derive(Clone, PartialEq, Eq)]
+pub struct LaunchError(Box<Inner>);
+
+#[derive(Clone, PartialEq, Eq)]
+struct Inner {
+    problem: Problem,
+    place: Option<(NamedSource<String>, SourceSpan)>,
+}
+
+impl LaunchError {
+    /// A problem without a text to point at.
+    pub fn new(problem: Problem) -> Self {
+        Self(Box::new(Inner { problem, place: None }))
+    }
+
+    /// A problem at `span` (bytes) of `text`, which is shown under `name`.
+    pub fn at(problem: Problem, name: &str, text: &str, span: Range<usize>) -> Self {
+        let end = span.end.min(text.len());
+        let start = span.start.min(end);
+        let place = (NamedSource::new(name, text.to_owned()), (start..end).into());
+        Self(Box::new(Inner { problem, place: Some(place) }))
+    }
+
+    /// What is wrong.
+    pub fn problem(&self) -> &Problem {
+        &self.0.problem
+    }
+
+    /// Name of the text, line and column, both from 1; the column counts characters.
+    pub fn location(&self) -> Option<(&str, usize, usize)> {
+        let (source, span) = self.0.place.as_ref()?;
+        let before = source.inner().as_bytes().get(..span.offset())?;
+        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
+        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
+        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        Some((source.name(), line, column))
+    }
+}
+
+impl fmt::Display for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.problem.fmt(f)
+    }
+}
+
+impl fmt::Debug for LaunchError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("LaunchError").field(&self.0.problem).field(&self.location()).finish()
+    }
+}
+
+impl std::error::Error for LaunchError {}
+
+impl Diagnostic for LaunchError {
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.0.problem.advice().map(|text| Box::new(text) as Box<dyn fmt::Display>)
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.0.place.as_ref().map(|(source, _)| source as &dyn SourceCode)
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        let (_, span) = self.0.place.as_ref()?;
+        Some(Box::new(std::iter::once(LabeledSpan::new_primary_with_span(Some("here".to_owned()), *span))))
+    }
+}

@@ -1,0 +1,279 @@
+//! Launch files: TOML text to [`Launch`], in one walk over the spanned tree so that every error has its place.
+//!
+//! The tree of `toml` keeps the text of numbers, so `u64` values beyond `i64` and long decimals arrive exactly.
+//! Cost: linear in the text (at most [`MAX_TEXT_BYTES`]) plus the buffers, whose total is checked before allocation.
+
+use std::ops::Range;
+use std::path::Path;
+
+use toml::de::{DeTable, DeValue};
+
+use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
+use super::stock::{Resolve, Stock, files_in, read_file, same_length};
+use super::{
+    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
+    MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
+};
+
+/// Why a buffer file could not be had.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReadFailure {
+    /// It has this many bytes, which is more than was allowed.
+    TooLarge(u64),
+    /// The system's message.
+    Io(String),
+}
+
+const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "dynamic_shared", "steps", "race_check", "arg"];
+const ARG_KEYS: &[&str] = &[
+    "name",
+    "type",
+    "value",
+    "bytes",
+    "buffer",
+    "hex",
+    "data",
+    "zeroed",
+    "random",
+    "alias",
+    "null",
+    "expect",
+    "expect_hex",
+    "expect_data",
+];
+const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
+const ALIAS_KEYS: &[&str] = &["arg", "offset"];
+/// Exactly one of these stands in an argument and decides its kind.
+const CONTENT_KEYS: [&str; 9] = ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null"];
+
+pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
+    let name = path.display().to_string();
+    let unreadable = |reason| LaunchError::new(Problem::Read { path: path.to_owned(), reason });
+    let bytes = match read_file(path, MAX_TEXT_BYTES as u64) {
+        Ok(bytes) => bytes,
+        Err(ReadFailure::TooLarge(_)) => {
+            return Err(LaunchError::new(Problem::TextTooLarge { limit: MAX_TEXT_BYTES }));
+        }
+        Err(ReadFailure::Io(reason)) => return Err(unreadable(reason)),
+    };
+    let text = String::from_utf8(bytes).map_err(|_| unreadable("not UTF-8 text".to_owned()))?;
+    let folder = path.parent().unwrap_or(Path::new(""));
+    parse(&text, &name, MAX_BUFFER_BYTES, &mut files_in(folder))
+}
+
+pub(super) fn parse(text: &str, name: &str, limit: u64, resolve: Resolve<'_>) -> Result<Launch, LaunchError> {
+    if text.len() > MAX_TEXT_BYTES {
+        return Err(LaunchError::new(Problem::TextTooLarge { limit: MAX_TEXT_BYTES }));
+    }
+    let placed = |(problem, span)| LaunchError::at(problem, name, text, span);
+    let root = DeTable::parse(text)
+        .map_err(|error| placed((Problem::Toml(error.message().to_owned()), error.span().unwrap_or(0..0))))?;
+    let fields = Fields { table: root.get_ref(), span: 0..text.len().min(1), name: "the launch file" };
+    launch(&fields, &mut Stock::new(limit, resolve)).map_err(placed)
+}
+
+fn launch(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Launch> {
+    fields.check_keys(LAUNCH_KEYS)?;
+    let mut launch = Launch::new(None);
+    launch.kernel = fields.text("kernel")?.map(|(text, _)| text.to_owned());
+    launch.grid = dimensions(fields, "grid")?;
+    launch.block = dimensions(fields, "block")?;
+    launch.dynamic_shared = fields.limited("dynamic_shared", u64::from(MAX_DYNAMIC_SHARED))?.unwrap_or(0) as u32;
+    launch.steps = fields.limited("steps", u64::MAX)?;
+    launch.race_check = fields.flag("race_check")?.unwrap_or(false);
+    let mut spans = Vec::new();
+    if let Some(list) = fields.get("arg") {
+        let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
+        for table in tables.iter() {
+            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, stock)?);
+            spans.push(table.span());
+        }
+    }
+    check_parameter_space(&launch, &spans)?;
+    check_aliases(&launch).map_err(|(index, problem)| (problem, spans[index].clone()))?;
+    Ok(launch)
+}
+
+/// An integer, or an array of one to three, within CUDA's limits; absent is an error, as a guess would hide it.
+fn dimensions(fields: &Fields<'_>, key: &'static str) -> Placed<[u32; 3]> {
+    let value = fields.required(key)?;
+    let mut size = [1; 3];
+    match value.get_ref().as_array() {
+        None => size[0] = dimension(key, value)?,
+        Some(list) if (1..=3).contains(&list.len()) => {
+            for (slot, value) in size.iter_mut().zip(list.iter()) {
+                *slot = dimension(key, value)?;
+            }
+        }
+        Some(_) => {
+            return Err(wrong_type(key, "an integer or an array of one to three", value));
+        }
+    }
+    geometry_limit(key, size).map_or(Ok(size), |problem| Err((problem, value.span())))
+}
+
+fn dimension(key: &'static str, value: &Value<'_>) -> Placed<u32> {
+    let number = unsigned(key, value, "an integer or an array of one to three")?;
+    u32::try_from(number).map_err(|_| {
+        let limit = "CUDA's limits are far below".to_owned();
+        (Problem::Limit { what: key.to_owned(), value: number.to_string(), limit }, value.span())
+    })
+}
+
+fn argument(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Arg> {
+    fields.check_keys(ARG_KEYS)?;
+    let content = fields.one_of(&CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
+    fields.check_company(content)?;
+    let name = fields.text("name")?.map(|(text, _)| text.to_owned());
+    let value = match content {
+        "value" => ArgValue::Scalar(scalar("value", fields.required_type()?, fields.required("value")?)?),
+        "bytes" => ArgValue::Bytes(structure(fields)?),
+        "alias" => alias(fields)?,
+        "null" => null(fields)?,
+        _ => ArgValue::Buffer(buffer(fields, content, stock)?),
+    };
+    Ok(Arg { name, value })
+}
+
+fn structure(fields: &Fields<'_>) -> Placed<Vec<u8>> {
+    let bytes = fields.hex("bytes")?;
+    if bytes.is_empty() { Err((Problem::BadHex, fields.required("bytes")?.span())) } else { Ok(bytes) }
+}
+
+fn alias(fields: &Fields<'_>) -> Placed<ArgValue> {
+    let inner = Fields::of(fields.required("alias")?, "alias", "alias")?;
+    inner.check_keys(ALIAS_KEYS)?;
+    inner.required("arg")?;
+    let arg = inner.limited("arg", u64::from(u32::MAX))?.unwrap_or(0) as usize;
+    Ok(ArgValue::Alias { arg, offset: inner.limited("offset", u64::MAX)?.unwrap_or(0) })
+}
+
+fn null(fields: &Fields<'_>) -> Placed<ArgValue> {
+    match fields.flag("null")? {
+        Some(true) => Ok(ArgValue::Null),
+        _ => Err(wrong_type("null", "true", fields.required("null")?)),
+    }
+}
+
+fn buffer(fields: &Fields<'_>, content: &'static str, stock: &mut Stock<'_>) -> Placed<Buffer> {
+    let value = fields.required(content)?;
+    let here = |problem| (problem, value.span());
+    let element = fields.element_type()?;
+    let bytes = match content {
+        "buffer" => stock.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here)?,
+        "hex" => counted(fields.hex(content)?, stock).map_err(here)?,
+        "data" => counted(elements(content, fields.required_type()?, value)?, stock).map_err(here)?,
+        "zeroed" => stock.zeroed(unsigned(content, value, "a number of bytes")?).map_err(here)?,
+        _ => random_content(&Fields::of(value, "random", "random")?, element, stock)?,
+    };
+    let expect = expectation(fields, bytes.len(), stock)?;
+    Ok(Buffer { bytes, element, expect })
+}
+
+fn counted(bytes: Vec<u8>, stock: &mut Stock<'_>) -> Result<Vec<u8>, Problem> {
+    stock.spend(bytes.len() as u64)?;
+    Ok(bytes)
+}
+
+fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, stock: &mut Stock<'_>) -> Placed<Vec<u8>> {
+    fields.check_keys(RANDOM_KEYS)?;
+    fields.required("seed")?;
+    let seed = fields.limited("seed", u64::MAX)?.unwrap_or(0);
+    let size = fields.required("bytes")?;
+    let length = unsigned("bytes", size, "a number of bytes")?;
+    let here = |problem| (problem, size.span());
+    let (min, max) = match (fields.get("min"), fields.get("max")) {
+        (None, None) => return stock.random(seed, length).map_err(here),
+        (Some(min), Some(max)) => (min, max),
+        (bound, _) => {
+            let key = if bound.is_some() { "max" } else { "min" };
+            return Err((Problem::MissingKey { key, table: fields.name }, fields.span.clone()));
+        }
+    };
+    let ty =
+        element.ok_or_else(|| (Problem::MissingKey { key: "type", table: "random with min and max" }, min.span()))?;
+    let (low, high) = (scalar("min", ty, min)?, scalar("max", ty, max)?);
+    if !ordered(low, high) {
+        return Err((Problem::EmptyRange { min: low.to_string(), max: high.to_string() }, max.span()));
+    }
+    let length = stock.spend(length).map_err(here)?;
+    Ok(random::elements(seed, length, low, high))
+}
+
+/// Whether both are finite and the first is not above the second.
+fn ordered(low: Scalar, high: Scalar) -> bool {
+    let ty = low.ty();
+    let (first, last) = (ty.to_f64(low.bits()), ty.to_f64(high.bits()));
+    if ty.is_float() {
+        first.is_finite() && last.is_finite() && first <= last
+    } else {
+        ty.integer(low.bits()) <= ty.integer(high.bits())
+    }
+}
+
+fn expectation(fields: &Fields<'_>, length: usize, stock: &mut Stock<'_>) -> Placed<Option<Vec<u8>>> {
+    let Some(key) = fields.one_of(&EXPECT_KEYS)? else {
+        return Ok(None);
+    };
+    let value = fields.required(key)?;
+    let here = |problem| (problem, value.span());
+    let content = match key {
+        "expect" => {
+            stock.expectation(Path::new(fields.text(key)?.map_or("", |(text, _)| text)), length).map_err(here)?
+        }
+        "expect_hex" => same_length(fields.hex(key)?, length).map_err(here)?,
+        _ => same_length(elements(key, fields.required_type()?, value)?, length).map_err(here)?,
+    };
+    Ok(Some(content))
+}
+
+fn elements(key: &'static str, ty: ScalarType, value: &Value<'_>) -> Placed<Vec<u8>> {
+    let list = value.get_ref().as_array().ok_or_else(|| wrong_type(key, "an array of numbers", value))?;
+    let mut bytes = Vec::with_capacity(list.len() * ty.bytes());
+    for element in list.iter() {
+        bytes.extend(scalar(key, ty, element)?.to_bytes());
+    }
+    Ok(bytes)
+}
+
+/// A number, as TOML number or as string.
+fn scalar(key: &'static str, ty: ScalarType, value: &Value<'_>) -> Placed<Scalar> {
+    let text = match value.get_ref() {
+        DeValue::Integer(number) => number.to_string(),
+        DeValue::Float(number) => number.as_str().to_owned(),
+        DeValue::String(text) => text.to_string(),
+        _ => return Err(wrong_type(key, "a number", value)),
+    };
+    Scalar::parse(ty, &text).map_err(|problem| (problem, value.span()))
+}
+
+/// Invariant: what is passed by value is bounded by the parameter space, so a file cannot make a kernel call huge.
+fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> {
+    let mut total = 0;
+    for (arg, span) in launch.args.iter().zip(spans) {
+        total += arg.value.parameter_bytes();
+        if total > MAX_PARAMETER_BYTES {
+            let limit = format!("CUDA takes at most {MAX_PARAMETER_BYTES} bytes");
+            let what = "the arguments' size".to_owned();
+            return Err((Problem::Limit { what, value: total.to_string(), limit }, span.clone()));
+        }
+    }
+    Ok(())
+}
+
+/// The first alias that does not point into a buffer, with the argument's index.
+pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
+    for (index, arg) in launch.args.iter().enumerate() {
+        let ArgValue::Alias { arg: owner, offset } = arg.value else {
+            continue;
+        };
+        let Some(ArgValue::Buffer(buffer)) = launch.args.get(owner).map(|arg| &arg.value) else {
+            return Err((index, Problem::AliasTarget(owner as u64)));
+        };
+        let bytes = buffer.bytes.len() as u64;
+        if offset > bytes {
+            return Err((index, Problem::AliasOffset { arg: owner as u64, offset, bytes }));
+        }
+    }
+    Ok(())
+}
