@@ -5,3 +5,4 @@ pub mod equivalence;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod targets;
