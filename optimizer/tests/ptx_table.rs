@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Command;
 
-use oriole_optimizer::ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo};
-use oriole_optimizer::ops::{FieldValues, Flags, Opcode, OpRow, ROWS, Shape, Type, Vector};
+use oriole_optimizer::ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
+use oriole_optimizer::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, Type, Vector};
 use oriole_optimizer::ptx;
 
 /// The most combinations of one row that are tried; larger rows are sampled evenly.
@@ -36,6 +36,12 @@ fn combinations(row: &OpRow, legal: bool) -> Vec<FieldValues> {
 fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape, position: usize) -> Operand {
     match shape {
         Shape::Offset => Operand::Imm(16),
+        // ptxas 13.0 crashes on stores to the parameter space through a register.
+        Shape::Base if row.value::<Space>(fields) == Some(Space::Param) && row.opcode == Opcode::St => {
+            let next = func.locals.len();
+            let variable = Variable::new(format!("v{next}"), Space::Param, Type::B32, Some(64));
+            Operand::Local(func.locals.push(Variable { align: 16, ..variable }))
+        }
         Shape::Base => func.new_reg(RegInfo::of(match row.value::<Type>(fields) {
             Some(Type::U32) if row.opcode == Opcode::Cvta => Type::U32,
             _ => Type::U64,

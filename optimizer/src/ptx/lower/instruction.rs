@@ -255,7 +255,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         base: Operand,
     ) -> Option<()> {
         let row = opcode.row();
-        let slot = row.slot(Space::FIELD)?;
+        let Some(slot) = row.slot(Space::FIELD) else { return Some(()) };
         let written = Space::ALL[fields.0[slot] as usize];
         if let Some(space) = space {
             let legal = row.fields[slot].legal >> space.index() & 1 == 1;
