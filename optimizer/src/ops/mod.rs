@@ -7,11 +7,13 @@ pub mod field;
 pub mod fold;
 pub mod special;
 mod table;
+pub mod video;
 
 pub use field::*;
 pub use fold::{Folded, fold};
 pub use special::SpecialReg;
 pub use table::{Opcode, ROWS};
+pub use video::{SimdSelectors, VideoPart, VideoSelectors};
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
