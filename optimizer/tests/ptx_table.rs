@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use oriole_optimizer::ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo};
-use oriole_optimizer::ops::{FieldValues, Flags, Opcode, OpRow, ROWS, Shape, Type, Vector};
+use oriole_optimizer::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Type, Vector};
 use oriole_optimizer::ptx;
 
 /// The most combinations of one row that are tried; larger rows are sampled evenly.
@@ -36,11 +36,12 @@ fn combinations(row: &OpRow, legal: bool) -> Vec<FieldValues> {
 fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape, position: usize) -> Operand {
     match shape {
         Shape::Offset => Operand::Imm(16),
-        Shape::Base => func.new_reg(RegInfo::of(match row.value::<Type>(fields) {
-            Some(Type::U32) if row.opcode == Opcode::Cvta => Type::U32,
-            _ => Type::U64,
-        }))
-        .into(),
+        Shape::Base => func
+            .new_reg(RegInfo::of(match row.value::<Type>(fields) {
+                Some(Type::U32) if row.opcode == Opcode::Cvta => Type::U32,
+                _ => Type::U64,
+            }))
+            .into(),
         Shape::Imm => Operand::Imm(match row.opcode {
             Opcode::Discard | Opcode::ApplyPriority => 128,
             Opcode::CpAsync => 16,
@@ -176,7 +177,8 @@ fn printed_rows_read_back_to_themselves() {
         let original = module.functions.values().next().expect("one function");
         for (block, inst) in placed {
             let data = &original.insts[inst];
-            let hit = found.get(&(block.as_u32() as usize)).is_some_and(|list| list.contains(&(data.opcode, data.fields)));
+            let hit =
+                found.get(&(block.as_u32() as usize)).is_some_and(|list| list.contains(&(data.opcode, data.fields)));
             if !hit {
                 faults.push(format!("{}: read back as something else", describe(&module, inst)));
             }

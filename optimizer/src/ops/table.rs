@@ -255,9 +255,81 @@ const VSET_FIELDS: &[FieldSpec] = &[VTYPES[1], VTYPES[2], req_of(Field::Compare,
 const VX_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt_of(Field::SecondOp, SecondOp::Add.bit())];
 const VXSET_FIELDS: &[FieldSpec] =
     &[VTYPES[1], VTYPES[2], req_of(Field::Compare, ORDERED_CMP), opt_of(Field::SecondOp, SecondOp::Add.bit())];
+const CVT_INT: u64 = bits!(Type: U8 | S8) | I;
+const CVT_FLOAT: u64 = bits!(Type: F16 | Bf16 | F32 | F64);
+const TO_NEAREST_OR_ZERO: u64 = bits!(Rounding: Rn | Rz);
+const UNROUNDED: u64 = Rounding::Default.bit();
+
+/// The rounding that a conversion between these types takes.
+const fn rounds(to: u64, from: u64, rounding: u64) -> Requirement {
+    when_both((Field::Type, to), (Field::SrcType, from), Field::Rounding, rounding)
+}
+
+/// Integers whose values a type does not hold all: those from which `.sat` makes a difference.
+const fn saturates(to: Type, from: u64) -> Requirement {
+    let from = from | CVT_FLOAT;
+    when_both((Field::Saturate, SATURATED), (Field::Type, to.bit()), Field::SrcType, from)
+}
+
+/// What ptxas 13.0 accepts for `sm_90`: 816 combinations. It takes no conversion between bf16 and bytes.
 const CVT_RULES: &[Requirement] = &[
     when(Field::Type, bits!(Type: F16x2), Field::SrcType, NARROW),
     when(Field::SrcType, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: Tf32), Field::SrcType, F32),
+    when(Field::Type, bits!(Type: U8 | S8), Field::SrcType, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Type, bits!(Type: Bf16), Field::SrcType, SCALAR & !bits!(Type: U8 | S8)),
+    // Rounding, by the kinds of both types, then pair by pair between floats.
+    rounds(CVT_INT, CVT_INT, UNROUNDED),
+    rounds(CVT_INT, CVT_FLOAT, TO_INT),
+    rounds(CVT_FLOAT, CVT_INT, EXACT),
+    rounds(bits!(Type: F16 | Bf16), F32 | F64, EXACT),
+    rounds(F32, F64, EXACT),
+    rounds(bits!(Type: F16 | F32 | F64), bits!(Type: Bf16), UNROUNDED | EXACT),
+    rounds(bits!(Type: Bf16), bits!(Type: F16), UNROUNDED | EXACT),
+    rounds(F32 | F64, bits!(Type: F16), UNROUNDED),
+    rounds(F64, F32, UNROUNDED),
+    rounds(bits!(Type: F16), bits!(Type: F16), UNROUNDED | TO_INT),
+    rounds(bits!(Type: Bf16), bits!(Type: Bf16), UNROUNDED | TO_INT),
+    rounds(F32, F32, UNROUNDED | TO_INT),
+    rounds(F64, F64, UNROUNDED | TO_INT),
+    when(Field::Type, bits!(Type: F16x2), Field::Rounding, bits!(Rounding: Rn)),
+    when(Field::Type, bits!(Type: Tf32), Field::Rounding, TO_NEAREST_OR_ZERO | bits!(Rounding: Rna)),
+    // Flushing, for conversions from or to f32.
+    when(Field::Ftz, NOT_FTZ, Field::Type, SCALAR),
+    when_both((Field::Ftz, NOT_FTZ), (Field::SrcType, SCALAR & !F32), Field::Type, F32),
+    when(Field::Ftz, NOT_FTZ, Field::Relu, Relu::No.bit()),
+    when(Field::Ftz, NOT_FTZ, Field::SatFinite, SatFinite::No.bit()),
+    // Saturation.
+    when(Field::Saturate, SATURATED, Field::Type, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Saturate, SATURATED, Field::SrcType, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Saturate, SATURATED, Field::Relu, Relu::No.bit()),
+    when(Field::Saturate, SATURATED, Field::SatFinite, SatFinite::No.bit()),
+    saturates(Type::U8, CVT_INT & !bits!(Type: U8)),
+    saturates(Type::S8, CVT_INT & !bits!(Type: S8)),
+    saturates(Type::U16, CVT_INT & !bits!(Type: U8 | U16)),
+    saturates(Type::S16, CVT_INT & !bits!(Type: U8 | S8 | S16)),
+    saturates(Type::U32, CVT_INT & !bits!(Type: U8 | U16 | U32)),
+    saturates(Type::S32, bits!(Type: U32 | U64 | S64)),
+    saturates(Type::U64, bits!(Type: S8 | S16 | S32 | S64)),
+    saturates(Type::S64, bits!(Type: U64)),
+    // Rectification and clamping, for conversions to narrow floats.
+    when(Field::Relu, RELUED, Field::Type, bits!(Type: F16 | Bf16 | Tf32 | F16x2)),
+    when(Field::Relu, RELUED, Field::SrcType, F32 | NARROW),
+    when(Field::Relu, RELUED, Field::Rounding, TO_NEAREST_OR_ZERO),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Type, bits!(Type: F16 | Bf16 | Tf32)),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::SrcType, F32),
+    when_both(
+        (Field::SatFinite, SatFinite::SatFinite.bit()),
+        (Field::Type, bits!(Type: F16 | Bf16)),
+        Field::Rounding,
+        TO_NEAREST_OR_ZERO,
+    ),
+    when_both(
+        (Field::SatFinite, SatFinite::SatFinite.bit()),
+        (Field::Type, bits!(Type: Tf32)),
+        Field::Rounding,
+        bits!(Rounding: Rna),
+    ),
 ];
 
 macro_rules! ops {
