@@ -1,5 +1,6 @@
 //! What judges the optimizer: a reference interpreter, launch files, and the checks built on them.
 
+pub mod check;
 pub mod equivalence;
 pub mod input;
 pub mod interp;

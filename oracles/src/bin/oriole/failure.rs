@@ -14,6 +14,8 @@ pub enum Status {
     Clean,
     /// Something was found.
     Found,
+    /// Some of the input is bad, which was said already.
+    BadInput,
 }
 
 impl From<Status> for ExitCode {
@@ -21,6 +23,7 @@ impl From<Status> for ExitCode {
         match status {
             Status::Clean => ExitCode::SUCCESS,
             Status::Found => ExitCode::from(1),
+            Status::BadInput => ExitCode::from(2),
         }
     }
 }

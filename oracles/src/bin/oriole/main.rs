@@ -3,13 +3,20 @@
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input. A reader that closes standard output early ends the
 //! command quietly.
 
+mod check;
 mod failure;
+mod listings;
+mod opt;
 mod run;
+mod settings;
+mod shell;
+mod table;
 
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use failure::{Failure, Status};
 
 /// Optimizes GPU kernels, executes them, and proves that the one does not change the other.
 #[derive(Parser)]
@@ -22,14 +29,34 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Args),
+    Check(check::Args),
+    Opt(opt::Args),
+    Phases(listings::PhasesArgs),
+    Knobs(listings::KnobsArgs),
+    Ops(listings::OpsArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+}
+
+impl Command {
+    fn run(&self, out: &mut dyn Write) -> Result<Status, Failure> {
+        match self {
+            Command::Run(args) => run::run(args, out),
+            Command::Check(args) => check::run(args, out),
+            Command::Opt(args) => opt::run(args, out),
+            Command::Phases(args) => listings::phases(args, out),
+            Command::Knobs(args) => listings::knobs(args, out),
+            Command::Ops(args) => listings::ops(args, out),
+            Command::Completions(args) => shell::completions(args, out),
+            Command::Man(args) => shell::man(args, out),
+        }
+    }
 }
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
     let mut out = BufWriter::new(io::stdout());
-    let result = match cli.command {
-        Command::Run(args) => run::run(&args, &mut out),
-    };
+    let result = cli.command.run(&mut out);
     let result = result.and_then(|status| {
         out.flush()?;
         Ok(status)

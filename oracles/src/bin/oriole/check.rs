@@ -1,0 +1,181 @@
+//! `oriole check`: executes kernels before and after every phase, and reports what differs.
+
+mod render;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_oracles::check::report::KernelReport;
+use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::input::{InputError, Language, into_ssa, launches_for, read_kernel};
+use rayon::prelude::*;
+
+use crate::failure::{Failure, Status};
+use crate::settings::{Settings, check_failure, selected};
+
+/// How a report is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Executes kernels before and after every phase and compares
+///
+/// Each kernel runs on the data of its launch files and on random data of the same shape. A phase that changes what a
+/// kernel computes is reported with the guilty rewrite, the first differing bytes, a reproducer and the command that
+/// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Kernels (.ptx, .ori), or folders of kernels with launch files
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// A launch file, instead of those beside each kernel
+    #[arg(long, value_name = "FILE")]
+    launch: Vec<PathBuf>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The seed of the random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    randoms: u32,
+    /// Run this phase alone
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    /// Stop the original after so many warp instructions
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Where reproducers are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    /// Kernels checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Print a table of phases for each kernel
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let files = kernels(&args.paths)?;
+    let options = options(args)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let progress = progress(files.len() as u64);
+    let check = |file: &PathBuf| {
+        progress.set_message(file.display().to_string());
+        let result = check_file(file, args, &options);
+        progress.inc(1);
+        result
+    };
+    let results: Vec<Result<KernelReport, Failure>> = pool.install(|| files.par_iter().map(check).collect());
+    progress.finish_and_clear();
+    let (mut reports, mut bad) = (Vec::new(), 0);
+    for result in results {
+        match result {
+            Ok(report) => reports.push(report),
+            Err(failure) => {
+                bad += 1;
+                failure.report();
+            }
+        }
+    }
+    match args.format {
+        Format::Text => render::text(out, &reports, args.verbose)?,
+        Format::Json => render::json(out, &reports)?,
+    }
+    if bad > 0 {
+        return Ok(Status::BadInput);
+    }
+    Ok(if reports.iter().all(|report| report.clean) { Status::Clean } else { Status::Found })
+}
+
+fn options(args: &Args) -> Result<CheckOptions, Failure> {
+    let mut phases = default_phases();
+    if let Some(token) = &args.phase {
+        let positions = selected(&phases, token)?;
+        phases = positions.into_iter().map(|at| phases[at]).collect();
+    }
+    Ok(CheckOptions {
+        phases,
+        pipeline: args.settings.options(&Module::default())?,
+        randoms: args.randoms,
+        seed: args.seed,
+        steps: args.steps,
+        round_trip: true,
+        out: Some(args.out.clone()),
+        replay: args.settings.replay(),
+    })
+}
+
+/// A bar on standard error, if that is a terminal.
+fn progress(count: u64) -> ProgressBar {
+    let bar = ProgressBar::new(count);
+    match ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn check_file(file: &Path, args: &Args, options: &CheckOptions) -> Result<KernelReport, Failure> {
+    let mut module = read_kernel(file)?;
+    into_ssa(&mut module);
+    let launches = launches_for(file, &args.launch)?;
+    let name = file.display().to_string();
+    // Hand-written text form may use what PTX does not have, and a check of one phase is about that phase.
+    let round_trip = Language::of(file) == Some(Language::Ptx) && args.phase.is_none();
+    let options = CheckOptions { round_trip, ..options.clone() };
+    check_module(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))
+}
+
+/// The kernel files among and below the paths, each folder's in order of their names.
+fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        collect(path, 0, &mut files)?;
+        if files.len() == before {
+            return Err(InputError::NoKernels { path: path.clone() });
+        }
+    }
+    Ok(files)
+}
+
+/// Folders are followed this deep; links could make a ring of them.
+const MAX_DEPTH: usize = 32;
+
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    let unreadable =
+        |error: std::io::Error| InputError::Unreadable { path: folder.to_owned(), reason: error.to_string() };
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        entries.push(entry.map_err(unreadable)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            if depth < MAX_DEPTH {
+                collect(&path, depth + 1, files)?;
+            }
+        } else if Language::of(&path).is_some() {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

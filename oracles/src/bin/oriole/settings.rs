@@ -1,0 +1,92 @@
+//! The options about the pipeline that several subcommands share.
+
+use miette::miette;
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry};
+use oriole_optimizer::pipeline::table::UnknownPhase;
+use oriole_oracles::check::{CheckError, target_of};
+
+use crate::failure::Failure;
+
+/// Which phases run, and how.
+#[derive(clap::Args, Clone)]
+pub struct Settings {
+    /// The optimization level
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: u8,
+    /// Set a knob (see `oriole knobs`)
+    #[arg(long, value_name = "NAME=VALUE")]
+    knob: Vec<String>,
+    /// Leave out phases, by name, number or token (see `oriole phases`)
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    disable_phases: Vec<String>,
+}
+
+impl Settings {
+    /// The options of a pipeline for a module.
+    pub fn options(&self, module: &Module) -> Result<Options, Failure> {
+        let target = target_of(module).map_err(|error| {
+            let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
+            Failure::Input(miette!(help = help, "{error}"))
+        })?;
+        let mut options = Options::new(target);
+        options.opt_level = self.level;
+        options.disabled.clone_from(&self.disable_phases);
+        for setting in &self.knob {
+            let help = "`oriole knobs` lists every knob with what it takes";
+            options
+                .knobs
+                .set(setting)
+                .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
+        }
+        Ok(options)
+    }
+
+    /// What a replay command repeats of these settings.
+    pub fn replay(&self) -> String {
+        let mut text = String::new();
+        if self.level != 3 {
+            text += &format!(" -O{}", self.level);
+        }
+        self.knob.iter().for_each(|setting| text += &format!(" --knob {setting}"));
+        if !self.disable_phases.is_empty() {
+            text += &format!(" --disable-phases {}", self.disable_phases.join(","));
+        }
+        text
+    }
+}
+
+/// The position in a list of phases that a token of the command line names; the last one where it names several.
+pub fn position(phases: &[PhaseEntry], token: &str) -> Result<usize, Failure> {
+    let last = selected(phases, token)?.last().copied();
+    last.ok_or_else(|| unknown_phase(&format!("`{token}` names no phase")))
+}
+
+/// The positions in a list of phases that a token names: a phase, a group of phases, or a part of one.
+pub fn selected(phases: &[PhaseEntry], token: &str) -> Result<Vec<usize>, Failure> {
+    use oriole_optimizer::pipeline::table::{Selection, select};
+    let rows = match select(token).map_err(|error: UnknownPhase| unknown_phase(&error.to_string()))? {
+        Selection::Phases(rows) => rows,
+        Selection::SubPass(row) => match select(row.inside) {
+            Ok(Selection::Phases(rows)) => rows,
+            _ => Vec::new(),
+        },
+    };
+    let named = |entry: &PhaseEntry| rows.iter().any(|row| row.name == entry.name());
+    Ok((0..phases.len()).filter(|at| named(&phases[*at])).collect())
+}
+
+fn unknown_phase(message: &str) -> Failure {
+    Failure::Input(miette!(help = "`oriole phases` lists them all", "{message}"))
+}
+
+/// A check that could not be made, as a failure.
+pub fn check_failure(kernel: &str, error: &CheckError) -> Failure {
+    let help = match error {
+        CheckError::Load { .. } => "arguments and entry of the launch file must fit the kernel's parameters",
+        CheckError::UnknownPhase(_) => "`oriole phases` lists them all",
+        CheckError::Target(_) => "the architecture stands behind `.target` in PTX, behind `target` in .ori",
+        CheckError::Reproducer { .. } => "name another folder with --out",
+    };
+    Failure::Input(miette!(help = help, "{kernel}: {error}"))
+}

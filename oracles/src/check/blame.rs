@@ -1,0 +1,203 @@
+//! From a guilty phase to the guilty rewrite, the store that shows it, and a file that replays it.
+//!
+//! A phase asks before each change, and makes exactly the first `n` when it gets leave for `n`. So a binary search
+//! over `n` finds a change before which all is well and after which it is not.
+
+use std::fs;
+use std::path::Path;
+
+use oriole_optimizer::ir::{FuncId, Module};
+use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PhaseEntry};
+use similar::TextDiff;
+
+use super::cases::Case;
+use super::report::{Finding, Rewrite};
+use super::step::{Step, take, take_noting};
+use super::{CheckError, CheckOptions};
+use crate::equivalence::{Mismatch, Verdict};
+use crate::interp::{Executable, StoreRecord};
+
+/// The search gives up beyond so many changes.
+const MOST_REWRITES: u64 = 1 << 32;
+/// Lines of a difference that are kept.
+const MAX_DIFF_LINES: usize = 60;
+
+/// A phase that did something wrong, and what is needed to find out what.
+pub struct Suspect<'a> {
+    /// The kernel's name.
+    pub kernel: &'a str,
+    /// The phase.
+    pub entry: &'a PhaseEntry,
+    /// The module before it.
+    pub before: &'a Module,
+    /// The module after it; meaningless where it panicked.
+    pub after: &'a Module,
+    /// The case that shows the difference, or any; `None` where no case says anything.
+    pub case: Option<&'a Case>,
+    /// How the phase runs.
+    pub pipeline: &'a Options,
+    /// How the check runs.
+    pub options: &'a CheckOptions,
+}
+
+/// The phase with leave for some changes: what it leaves, and whether that is wrong.
+struct Trial {
+    module: Module,
+    last: Option<LastRewrite>,
+    function: Option<String>,
+    bad: bool,
+}
+
+impl Suspect<'_> {
+    /// What to report of a phase that changed behaviour or left an invalid module.
+    pub fn finding(&self, verdict: Verdict) -> Result<Finding, CheckError> {
+        let rewrite = self.guilty_rewrite()?;
+        let stores = match &verdict {
+            Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => {
+                let watch = (*argument, *offset);
+                (self.last_store(self.before, watch), self.last_store(self.after, watch))
+            }
+            _ => (None, None),
+        };
+        let show = |store: Option<StoreRecord>| store.map(|store| format!("{} by {}", store.place, store.thread));
+        Ok(Finding {
+            function: rewrite.as_ref().and_then(|rewrite| rewrite.function.clone()),
+            rewrite,
+            store_before: show(stores.0),
+            store_after: show(stores.1),
+            ..self.blank(verdict.name(), verdict.to_string())?
+        })
+    }
+
+    /// What to report of a phase that panicked.
+    pub fn panicked(&self, message: &str) -> Result<Finding, CheckError> {
+        let function = self.panicking_function()?;
+        let named = function.as_ref().map_or(String::new(), |name| format!(" on function `{name}`"));
+        let detail = format!("{} panics{named}: {message}", self.entry.name());
+        Ok(Finding { function, rewrite: self.guilty_rewrite()?, ..self.blank("panic", detail)? })
+    }
+
+    fn blank(&self, verdict: &'static str, detail: String) -> Result<Finding, CheckError> {
+        let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, self.case);
+        let reproducer = self.options.out.as_deref().map(write).transpose()?;
+        let file = reproducer.as_deref().unwrap_or(self.kernel);
+        let replay = format!("oriole check {file} --phase {} --randoms 0{}", self.entry.name(), self.options.replay);
+        Ok(Finding {
+            kernel: self.kernel.to_owned(),
+            phase: self.entry.name().to_owned(),
+            verdict,
+            case: self.case.map_or(String::new(), |case| case.name.clone()),
+            detail,
+            function: None,
+            rewrite: None,
+            store_before: None,
+            store_after: None,
+            reproducer,
+            replay,
+        })
+    }
+
+    /// The first change after which the phase is wrong; `None` where it is wrong without any.
+    fn guilty_rewrite(&self) -> Result<Option<Rewrite>, CheckError> {
+        let mut good = self.trial(0)?;
+        if good.bad {
+            return Ok(None);
+        }
+        let (mut low, mut high) = (0, 1);
+        let mut bad = self.trial(high)?;
+        while !bad.bad {
+            if high >= MOST_REWRITES {
+                return Ok(None);
+            }
+            (low, good, high) = (high, bad, high * 2);
+            bad = self.trial(high)?;
+        }
+        while high - low > 1 {
+            let middle = low + (high - low) / 2;
+            let trial = self.trial(middle)?;
+            if trial.bad { (high, bad) = (middle, trial) } else { (low, good) = (middle, trial) }
+        }
+        let last = bad.last.as_ref();
+        Ok(Some(Rewrite {
+            index: high,
+            rule: last.and_then(|last| last.rule).map(str::to_owned),
+            function: last.map(|last| last.function.clone()).or(bad.function),
+            diff: difference(&good.module.to_string(), &bad.module.to_string()),
+        }))
+    }
+
+    /// The phase with leave for `limit` changes, judged on the one case.
+    fn trial(&self, limit: u64) -> Result<Trial, CheckError> {
+        let mut module = self.before.clone();
+        let (step, last) = take_noting(self.entry, &mut module, self.pipeline, Some(limit))?;
+        let (bad, function) = match step {
+            Step::Done(_) | Step::Stopped => (self.misbehaves(&module), None),
+            Step::Invalid { function, .. } => (true, Some(function)),
+            Step::Panicked { .. } => {
+                module.clone_from(self.before);
+                (true, None)
+            }
+        };
+        Ok(Trial { module, last, function, bad })
+    }
+
+    fn misbehaves(&self, module: &Module) -> bool {
+        let Ok(executable) = Executable::new(module) else { return true };
+        match self.case {
+            Some(case) => case.run(&executable).map_or(true, |ran| ran.verdict.is_finding()),
+            None => false,
+        }
+    }
+
+    /// The last store to a byte of a buffer.
+    fn last_store(&self, module: &Module, watch: (usize, usize)) -> Option<StoreRecord> {
+        let executable = Executable::new(module).ok()?;
+        let ran = self.case?.run_watching(&executable, vec![watch]).ok()?;
+        ran.result.stores.last().cloned()
+    }
+
+    /// The function on which the phase panics, found by running it on each alone.
+    fn panicking_function(&self) -> Result<Option<String>, CheckError> {
+        let ids: Vec<FuncId> = self.before.functions.keys().collect();
+        for id in ids {
+            let mut module = self.before.clone();
+            let others = module.functions.iter_mut().filter(|(other, _)| *other != id);
+            others.for_each(|(_, func)| func.layout.clear());
+            if let Step::Panicked { .. } = take(self.entry, &mut module, self.pipeline, None)? {
+                return Ok(Some(self.before.functions[id].name.clone()));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// Writes a module and the launch of a case into a folder, and returns the module's file.
+pub(super) fn write_reproducer(
+    folder: &Path,
+    kernel: &str,
+    what: &str,
+    module: &Module,
+    case: Option<&Case>,
+) -> Result<String, CheckError> {
+    let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
+    let kernel = Path::new(kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
+    let stem = format!("{kernel}-{what}");
+    fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
+    if let Some(case) = case {
+        case.launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;
+    }
+    let path = folder.join(format!("{stem}.ori"));
+    fs::write(&path, module.to_string()).map_err(|error| failed(error.to_string()))?;
+    Ok(path.display().to_string())
+}
+
+/// The lines that differ, as a unified diff.
+fn difference(before: &str, after: &str) -> String {
+    let diff = TextDiff::from_lines(before, after);
+    let text = diff.unified_diff().context_radius(1).to_string();
+    let mut lines: Vec<&str> = text.lines().take(MAX_DIFF_LINES + 1).collect();
+    if lines.len() > MAX_DIFF_LINES {
+        lines[MAX_DIFF_LINES] = "...";
+    }
+    lines.join("\n")
+}

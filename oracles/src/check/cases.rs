@@ -1,0 +1,132 @@
+//! Cases: the launches of a kernel, with their own data and with random data of the same shape.
+
+use oriole_optimizer::ir::Module;
+
+use super::report::{CaseLine, KernelReport};
+use super::{CheckError, CheckOptions, instructions};
+use crate::equivalence::{Verdict, compare};
+use crate::input::NamedLaunch;
+use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
+use crate::launch::Launch;
+
+/// A launch on which the original finishes, and the last good run of it.
+pub struct Case {
+    /// The launch's name, and the seed of its data.
+    pub name: String,
+    /// The launch.
+    pub launch: Launch,
+    /// The run of the module before the phase at hand.
+    pub before: RunResult,
+}
+
+/// The run of a changed module on a case.
+pub struct Ran {
+    /// The run.
+    pub result: RunResult,
+    /// Compared with the run before.
+    pub verdict: Verdict,
+}
+
+impl Case {
+    /// The step budget of a changed module: a good phase does not make a program run four times as long, and a bad one
+    /// that never ends should not take the whole budget.
+    pub fn budget(&self) -> u64 {
+        self.before.steps.saturating_mul(4).saturating_add(1_000_000)
+    }
+
+    /// Runs a changed module on this case.
+    pub fn run(&self, executable: &Executable<'_>) -> Result<Ran, LoadError> {
+        self.run_watching(executable, Vec::new())
+    }
+
+    /// The same, recording the stores to some bytes.
+    pub fn run_watching(&self, executable: &Executable<'_>, watch: Vec<(usize, usize)>) -> Result<Ran, LoadError> {
+        let options = RunOptions { steps: Some(self.budget()), watch, ..RunOptions::default() };
+        let result = executable.run(&self.launch, &options)?;
+        let verdict = compare(&self.before, &result);
+        Ok(Ran { result, verdict })
+    }
+}
+
+/// Runs a changed module on every case.
+pub fn run_all(module: &Module, cases: &[Case]) -> Result<Vec<Ran>, LoadError> {
+    let executable = Executable::new(module)?;
+    cases.iter().map(|case| case.run(&executable)).collect()
+}
+
+/// Runs the original on every launch and its random variants: the cases that say something, and a report with a line
+/// for each.
+pub fn first_runs(
+    name: &str,
+    module: &Module,
+    launches: &[NamedLaunch],
+    options: &CheckOptions,
+) -> Result<(Vec<Case>, KernelReport), CheckError> {
+    let load = |launch: &str| {
+        let launch = launch.to_owned();
+        move |error| CheckError::Load { launch, error }
+    };
+    let executable = Executable::new(module).map_err(load("any launch"))?;
+    let mut report = KernelReport::new(name, instructions(module));
+    let mut cases = Vec::new();
+    for NamedLaunch { name, launch } in launches {
+        let run = |launch: &Launch, steps| {
+            let options = RunOptions { steps, ..RunOptions::default() };
+            executable.run(launch, &options).map_err(load(name))
+        };
+        let own = run(launch, options.steps)?;
+        // Random data may send a loop round far longer than the launch's own.
+        let budget = own.steps.saturating_mul(16).saturating_add(200_000);
+        report.cases.push(line(name.clone(), None, &own, expectation(launch, &own)));
+        keep(&mut cases, name.clone(), launch.clone(), own);
+        for seed in (0..u64::from(options.randoms)).map(|variant| options.seed.wrapping_add(variant)) {
+            let varied = launch.randomized(seed);
+            let result = run(&varied, Some(budget))?;
+            let name = format!("{name} (seed {seed})");
+            report.cases.push(line(name.clone(), Some(seed), &result, None));
+            keep(&mut cases, name, varied, result);
+        }
+    }
+    Ok((cases, report))
+}
+
+/// Keeps a case on which the original finishes.
+fn keep(cases: &mut Vec<Case>, name: String, launch: Launch, before: RunResult) {
+    if before.outcome == Outcome::Finished {
+        cases.push(Case { name, launch, before });
+    }
+}
+
+fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Vec<String>>) -> CaseLine {
+    let outcome = match result.outcome {
+        Outcome::Finished => "finished",
+        // A run compared with itself says which verdict its original leads to.
+        _ => compare(result, result).name(),
+    };
+    let detail = if result.outcome == Outcome::Finished { String::new() } else { result.outcome.to_string() };
+    CaseLine {
+        name,
+        seed,
+        outcome,
+        detail,
+        steps: result.steps,
+        expected: expected.as_ref().map(Vec::is_empty),
+        differences: expected.unwrap_or_default(),
+    }
+}
+
+/// The differences from what the launch expects; `None` where it expects nothing.
+fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
+    let mut expects = false;
+    let mut lines = Vec::new();
+    for (index, buffer) in launch.buffers().filter(|(_, buffer)| buffer.expect.is_some()) {
+        expects = true;
+        match result.buffer(index) {
+            Some(bytes) if result.outcome == Outcome::Finished => {
+                lines.extend(buffer.describe_differences(&launch.arg_name(index), bytes.data(), 3));
+            }
+            _ => lines.push(format!("{}: {}", launch.arg_name(index), result.outcome)),
+        }
+    }
+    expects.then_some(lines)
+}

@@ -1,0 +1,256 @@
+//! The differential check: a kernel is executed before and after every phase, and must behave the same.
+//!
+//! 1. The original runs on every case: each launch as it is, and with random data of the same shape. Cases on which it
+//!    traps, deadlocks, runs out of steps or depends on an undefined value say nothing; they are counted and left out.
+//! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
+//!    compared with the run before it ([`crate::equivalence`]). So the guilty phase is known at once, and the run after
+//!    one phase is the run before the next.
+//! 3. A phase that breaks a rule of the IR, panics or changes behaviour is a [`report::Finding`]: the single guilty rewrite is
+//!    found by bisection ([`blame`]), a reproducer is written, and the check goes on with the module as it was before that
+//!    phase, so that one bug does not hide others.
+//! 4. What the phases made is printed as PTX, read again, and compared with the original.
+//!
+//! Cost: a decode and a run for each case and phase that changes something.
+
+pub mod blame;
+pub mod cases;
+pub mod catch;
+pub mod report;
+mod step;
+pub mod trip;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use oriole_optimizer::ir::{Function, Module};
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, PhaseReport, PipelineError, default_phases, run_phases};
+use oriole_optimizer::pipeline::table::UnknownPhase;
+use oriole_optimizer::target::{Target, TargetError};
+
+use crate::equivalence::Verdict;
+use crate::input::NamedLaunch;
+use crate::interp::LoadError;
+use blame::Suspect;
+use cases::{Case, Ran};
+use report::{KernelReport, PhaseLine};
+use step::{Step, take};
+
+/// How to check.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// The phases, planned ones included.
+    pub phases: Vec<PhaseEntry>,
+    /// How the phases run; the target is that of the module, and verification is always on.
+    pub pipeline: Options,
+    /// Variants with random data for each launch.
+    pub randoms: u32,
+    /// The seed of the first variant.
+    pub seed: u64,
+    /// The step budget of the launches; their own where `None`.
+    pub steps: Option<u64>,
+    /// Whether what the phases made is also printed as PTX and read again.
+    pub round_trip: bool,
+    /// Where reproducers are written; nowhere where `None`.
+    pub out: Option<PathBuf>,
+    /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
+    pub replay: String,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        let target = Target::portable(90).expect("sm_90 has a row");
+        CheckOptions {
+            phases: default_phases(),
+            pipeline: Options::new(target),
+            randoms: 2,
+            seed: 1,
+            steps: None,
+            round_trip: true,
+            out: None,
+            replay: String::new(),
+        }
+    }
+}
+
+/// Why a module cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The original cannot run on a launch.
+    #[error("it cannot run on {launch}: {error}")]
+    Load {
+        /// The launch.
+        launch: String,
+        /// Why not.
+        error: LoadError,
+    },
+    /// It is for a machine that nobody knows.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// An option names no phase.
+    #[error(transparent)]
+    UnknownPhase(#[from] UnknownPhase),
+    /// A reproducer cannot be written.
+    #[error("cannot write the reproducer `{}`: {reason}", path.display())]
+    Reproducer {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The target that a module is for.
+pub fn target_of(module: &Module) -> Result<Target, TargetError> {
+    let name = module.target.split(',').next().unwrap_or_default();
+    name.trim().parse()
+}
+
+/// Checks a module on its launches. `name` is the kernel's, for reports and reproducers.
+pub fn check_module(
+    name: &str,
+    module: &Module,
+    launches: &[NamedLaunch],
+    options: &CheckOptions,
+) -> Result<KernelReport, CheckError> {
+    let mut pipeline = options.pipeline.clone();
+    pipeline.target = target_of(module)?;
+    pipeline.verify = true;
+    pipeline.time = true;
+    validate_tokens(&options.phases, &pipeline)?;
+    let start = Instant::now();
+    let (cases, mut report) = cases::first_runs(name, module, launches, options)?;
+    let mut check = Check { name, options, pipeline, state: module.clone(), cases, report: &mut report };
+    for (position, entry) in options.phases.iter().enumerate() {
+        check.phase(position, entry)?;
+    }
+    let (optimized, cases) = (check.state, check.cases);
+    if options.round_trip {
+        let (line, finding) = trip::round_trip(name, &optimized, &cases, options)?;
+        report.phases.push(line);
+        report.findings.extend(finding);
+    }
+    report.instructions_after = instructions(&optimized);
+    report.conclude();
+    report.microseconds = start.elapsed().as_micros() as u64;
+    Ok(report)
+}
+
+/// Lets the runner refuse tokens that address nothing, once and before anything runs.
+fn validate_tokens(phases: &[PhaseEntry], options: &Options) -> Result<(), CheckError> {
+    match run_phases(phases, &mut Module::default(), options, &mut ()) {
+        Err(PipelineError::UnknownPhase(unknown)) => Err(unknown.into()),
+        _ => Ok(()),
+    }
+}
+
+pub(crate) fn instructions(module: &Module) -> usize {
+    module.functions.values().map(Function::inst_count).sum()
+}
+
+/// A check under way: the module after the last good phase, and the runs of it.
+struct Check<'a> {
+    name: &'a str,
+    options: &'a CheckOptions,
+    pipeline: Options,
+    state: Module,
+    cases: Vec<Case>,
+    report: &'a mut KernelReport,
+}
+
+impl Check<'_> {
+    fn phase(&mut self, position: usize, entry: &PhaseEntry) -> Result<(), CheckError> {
+        let mut after = self.state.clone();
+        let stopped = self.pipeline.stop_after.is_some_and(|last| position > last);
+        let step = if stopped { Step::Stopped } else { take(entry, &mut after, &self.pipeline, None)? };
+        match step {
+            Step::Stopped => {}
+            Step::Done(report) => {
+                let verdict = if report.changed.is_yes() { self.judge(entry, after)? } else { None };
+                self.report.phases.push(line(entry, &report, verdict));
+            }
+            Step::Invalid { function, message } => {
+                let verdict = Verdict::InvalidIr(format!("function `{function}`: {message}"));
+                self.accuse(entry, 0, &after, verdict.clone())?;
+                self.report.phases.push(broken(entry, &self.state, "invalid IR"));
+            }
+            Step::Panicked { message } => {
+                let finding = self.suspect(entry, 0, &after).panicked(&message)?;
+                self.report.findings.push(finding);
+                self.report.phases.push(broken(entry, &self.state, "panic"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Runs a changed module on every case and compares; where it behaves well it becomes the state.
+    fn judge(&mut self, entry: &PhaseEntry, after: Module) -> Result<Option<Verdict>, CheckError> {
+        let ran = match cases::run_all(&after, &self.cases) {
+            Ok(ran) => ran,
+            Err(error) => {
+                let verdict = Verdict::InvalidIr(error.to_string());
+                self.accuse(entry, 0, &after, verdict.clone())?;
+                return Ok(Some(verdict));
+            }
+        };
+        if let Some(guilty) = ran.iter().position(|ran| ran.verdict.is_finding()) {
+            let verdict = ran[guilty].verdict.clone();
+            self.accuse(entry, guilty, &after, verdict.clone())?;
+            return Ok(Some(verdict));
+        }
+        let refined = ran.iter().any(|ran| ran.verdict == Verdict::Refined);
+        for (case, Ran { result, .. }) in self.cases.iter_mut().zip(ran) {
+            case.before = result;
+        }
+        self.state = after;
+        let said = !self.cases.is_empty();
+        Ok(said.then_some(if refined { Verdict::Refined } else { Verdict::Equal }))
+    }
+
+    fn accuse(&mut self, entry: &PhaseEntry, case: usize, after: &Module, verdict: Verdict) -> Result<(), CheckError> {
+        let finding = self.suspect(entry, case, after).finding(verdict)?;
+        self.report.findings.push(finding);
+        Ok(())
+    }
+
+    fn suspect<'s>(&'s self, entry: &'s PhaseEntry, case: usize, after: &'s Module) -> Suspect<'s> {
+        Suspect {
+            kernel: self.name,
+            entry,
+            before: &self.state,
+            after,
+            case: self.cases.get(case),
+            pipeline: &self.pipeline,
+            options: self.options,
+        }
+    }
+}
+
+fn line(entry: &PhaseEntry, report: &PhaseReport, verdict: Option<Verdict>) -> PhaseLine {
+    PhaseLine {
+        name: entry.name(),
+        number: entry.number(),
+        skipped: report.skipped.map(|reason| reason.to_string()),
+        changed: report.changed.is_yes(),
+        instructions_before: report.insts_before,
+        instructions_after: report.insts_after,
+        rewrites: report.rewrites,
+        verdict: verdict.map(|verdict| verdict.name()),
+        microseconds: report.time.unwrap_or(Duration::ZERO).as_micros() as u64,
+    }
+}
+
+/// The line of a phase that did not get as far as a report.
+fn broken(entry: &PhaseEntry, before: &Module, verdict: &'static str) -> PhaseLine {
+    let count = instructions(before);
+    PhaseLine {
+        name: entry.name(),
+        number: entry.number(),
+        skipped: None,
+        changed: true,
+        instructions_before: count,
+        instructions_after: count,
+        rewrites: 0,
+        verdict: Some(verdict),
+        microseconds: 0,
+    }
+}

@@ -1,0 +1,110 @@
+//! The round trip: what the phases made, printed as PTX and read again, must still behave as the original.
+
+use std::time::Instant;
+
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::ptx;
+use oriole_optimizer::verify::verify_module;
+
+use super::CheckError;
+use super::blame::write_reproducer;
+use super::cases::{Case, run_all};
+use super::catch::catch;
+use super::report::{Finding, PhaseLine};
+use super::{CheckOptions, instructions};
+use crate::equivalence::Verdict;
+
+/// The name of the line in reports.
+pub const ROUND_TRIP: &str = "PTX round trip";
+
+/// Prints a module as PTX, reads it, and runs it on the cases: a line, and a finding where something is wrong.
+pub(super) fn round_trip(
+    name: &str,
+    module: &Module,
+    cases: &[Case],
+    options: &CheckOptions,
+) -> Result<(PhaseLine, Option<Finding>), CheckError> {
+    let start = Instant::now();
+    let count = instructions(module);
+    let (verdict, case, after) = match catch(|| again(module)) {
+        Err(panic) => (Verdict::InvalidIr(format!("printing or reading panics: {panic}")), 0, count),
+        Ok(Err(why)) => (Verdict::InvalidIr(why), 0, count),
+        Ok(Ok(read)) => {
+            let (verdict, case) = judge(&read, cases);
+            (verdict, case, instructions(&read))
+        }
+    };
+    let line = PhaseLine {
+        name: ROUND_TRIP,
+        number: None,
+        skipped: None,
+        changed: false,
+        instructions_before: count,
+        instructions_after: after,
+        rewrites: 0,
+        verdict: (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name()),
+        microseconds: start.elapsed().as_micros() as u64,
+    };
+    let finding = verdict.is_finding().then(|| accuse(name, module, cases.get(case), &verdict, options));
+    Ok((line, finding.transpose()?))
+}
+
+/// The module after printing and reading, or why there is none.
+fn again(module: &Module) -> Result<Module, String> {
+    let text = ptx::emit(module).map_err(|error| error.to_string())?;
+    let module = ptx::read(&text).map_err(|faults| match faults.first() {
+        Some(fault) => {
+            let (line, _) = fault.line_column(&text);
+            let excerpt = text.lines().nth(line - 1).unwrap_or_default().trim().to_owned();
+            format!("our own PTX is refused at `{excerpt}`: {fault}")
+        }
+        None => "our own PTX is refused".to_owned(),
+    })?;
+    let violation = |found: Vec<_>| found.first().map_or(String::new(), ToString::to_string);
+    verify_module(&module).map_err(violation)?;
+    Ok(module)
+}
+
+/// The worst verdict, and the case that leads to it.
+fn judge(module: &Module, cases: &[Case]) -> (Verdict, usize) {
+    let ran = match run_all(module, cases) {
+        Ok(ran) => ran,
+        Err(error) => return (Verdict::InvalidIr(error.to_string()), 0),
+    };
+    let mut verdict = Verdict::Equal;
+    for (case, ran) in ran.into_iter().enumerate() {
+        if ran.verdict.is_finding() {
+            return (ran.verdict, case);
+        }
+        if ran.verdict == Verdict::Refined {
+            verdict = Verdict::Refined;
+        }
+    }
+    (verdict, 0)
+}
+
+fn accuse(
+    name: &str,
+    module: &Module,
+    case: Option<&Case>,
+    verdict: &Verdict,
+    options: &CheckOptions,
+) -> Result<Finding, CheckError> {
+    let write = |folder: &std::path::PathBuf| write_reproducer(folder, name, "round-trip", module, case);
+    let reproducer = options.out.as_ref().map(write).transpose()?;
+    let file = reproducer.as_deref().unwrap_or(name);
+    let replay = format!("oriole opt {file} -O0 --emit ptx -o round-trip.ptx && oriole check round-trip.ptx");
+    Ok(Finding {
+        kernel: name.to_owned(),
+        phase: ROUND_TRIP.to_owned(),
+        verdict: verdict.name(),
+        case: case.map_or(String::new(), |case| case.name.clone()),
+        detail: verdict.to_string(),
+        function: None,
+        rewrite: None,
+        store_before: None,
+        store_after: None,
+        reproducer,
+        replay,
+    })
+}
