@@ -63,8 +63,8 @@ pub(super) use by_int;
 macro_rules! by_int_or_packed {
     ($ty:expr, $f:ident) => {{
         let function: Option<Eval> = match $ty {
-            Type::U16x2 => Some((|m, s| Lane::of(both_halves(m, s, $f::<u16>)))),
-            Type::S16x2 => Some((|m, s| Lane::of(both_halves(m, s, $f::<i16>)))),
+            Type::U16x2 => Some(|m, s| Lane::of(both_halves(m, s, $f::<u16>))),
+            Type::S16x2 => Some(|m, s| Lane::of(both_halves(m, s, $f::<i16>))),
             _ => by_int!($ty, $f),
         };
         function
