@@ -330,6 +330,8 @@ mod tests {
         assert_eq!(value(Opcode::IMul24Hi, &["u32"], &[0xff_ffff, 0xff_ffff]), 0xffff_fe00);
         assert_eq!(value(Opcode::IMul24Hi, &["s32"], &[0xff_ffff, 1]), 0xffff_ffff);
         assert_eq!(value(Opcode::IMad24Hi, &["sat", "s32"], &[0x7f_ffff, 0x7f_ffff, MAX32]), MAX32);
+        assert_eq!(value(Opcode::IMad24Hi, &["u32"], &[0x10_0000, 0x10_0000, 5]), 0x0100_0005);
+        assert_eq!(value(Opcode::IMad24Lo, &["s32"], &[0xff_ffff, 3, 5]), 2);
     }
 
     #[test]
