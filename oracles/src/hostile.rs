@@ -144,7 +144,9 @@ fn attempt(seed: &Seed, kernel: &[u8], launch: &[u8]) -> Reached {
         return Reached::Refused;
     }
     if let Ok(text) = ptx::emit(&module) {
-        ptx::read(&text).expect("PTX that was printed can be read");
+        // Text form can say what is well-formed and yet no PTX, such as a copy of 5 bytes; what came from PTX cannot.
+        let again = ptx::read(&text);
+        assert!(again.is_ok() || seed.language == Language::Ori, "printed PTX is refused: {again:?}");
     }
     let after = launch.as_ref().is_some_and(|launch| execute(&module, launch));
     if before && after { Reached::Ran } else { Reached::Optimized }
