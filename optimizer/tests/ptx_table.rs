@@ -36,7 +36,11 @@ fn combinations(row: &OpRow, legal: bool) -> Vec<FieldValues> {
 fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape, position: usize) -> Operand {
     match shape {
         Shape::Offset => Operand::Imm(16),
-        Shape::Base => func.new_reg(RegInfo::words(2)).into(),
+        Shape::Base => func.new_reg(RegInfo::of(match row.value::<Type>(fields) {
+            Some(Type::U32) if row.opcode == Opcode::Cvta => Type::U32,
+            _ => Type::U64,
+        }))
+        .into(),
         Shape::Imm => Operand::Imm(match row.opcode {
             Opcode::Discard | Opcode::ApplyPriority => 128,
             Opcode::CpAsync => 16,
@@ -94,6 +98,8 @@ fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Bl
 /// Rows that one instruction of a kernel can stand for.
 fn is_tried(row: &OpRow) -> bool {
     let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
+    // `setmaxnreg` needs `sm_90a`.
+    let whole = whole || row.opcode == Opcode::SetMaxNReg;
     !whole && !row.opcode.is(Flags::TERMINATOR)
 }
 

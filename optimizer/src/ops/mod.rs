@@ -7,11 +7,13 @@ pub mod field;
 pub mod fold;
 pub mod special;
 mod table;
+pub mod video;
 
 pub use field::*;
 pub use fold::{Folded, fold};
 pub use special::SpecialReg;
 pub use table::{Opcode, ROWS};
+pub use video::{SimdSelectors, VideoPart, VideoSelectors};
 
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -89,13 +91,16 @@ impl FieldSpec {
     }
 }
 
-/// A rule between two fields of a row: if `field` has one of `values`, `then` has one of `allowed`.
+/// A rule between fields of a row: if `field` has one of `values`, and the field of `also` one of its values, then
+/// `then` has one of `allowed`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Requirement {
     /// The field that the rule looks at.
     pub field: Field,
     /// The values (a bit each) that it applies to.
     pub values: u64,
+    /// A second field that must have one of these values for the rule to apply.
+    pub also: Option<(Field, u64)>,
     /// The field that it restricts.
     pub then: Field,
     /// The values (a bit each) that are left.
@@ -178,7 +183,8 @@ impl OpRow {
     pub fn broken_rule(&self, values: &FieldValues) -> Option<&'static Requirement> {
         let value = |field| self.slot(field).map(|slot| 1u64 << values.0[slot]);
         self.requires.iter().find(|rule| {
-            value(rule.field).is_some_and(|v| v & rule.values != 0)
+            let also = rule.also.is_none_or(|(field, values)| value(field).is_some_and(|v| v & values != 0));
+            also && value(rule.field).is_some_and(|v| v & rule.values != 0)
                 && value(rule.then).is_some_and(|v| v & rule.allowed == 0)
         })
     }
@@ -281,7 +287,8 @@ mod tests {
                 }
             }
             for rule in row.requires {
-                assert!(row.slot(rule.field).is_some() && row.slot(rule.then).is_some(), "{} {rule:?}", row.name);
+                let fields = [Some(rule.field), rule.also.map(|also| also.0), Some(rule.then)];
+                assert!(fields.iter().flatten().all(|f| row.slot(*f).is_some()), "{} {rule:?}", row.name);
             }
         }
     }

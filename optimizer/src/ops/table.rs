@@ -87,14 +87,21 @@ const fn ty(legal: u64) -> FieldSpec {
 
 /// The rule that a field with one of `values` leaves only `allowed` for another.
 const fn when(field: Field, values: u64, then: Field, allowed: u64) -> Requirement {
-    Requirement { field, values, then, allowed }
+    Requirement { field, values, also: None, then, allowed }
+}
+
+/// The same where a second field must have one of some values.
+const fn when_both(a: (Field, u64), b: (Field, u64), then: Field, allowed: u64) -> Requirement {
+    Requirement { field: a.0, values: a.1, also: Some(b), then, allowed }
 }
 
 const SAT: FieldSpec = opt(Field::Saturate);
 const FTZ: FieldSpec = opt(Field::Ftz);
 const RELU: FieldSpec = opt(Field::Relu);
 const APPROX: FieldSpec = req_of(Field::Approx, Approx::Approx.bit());
-const VEC: FieldSpec = opt(Field::Vector);
+/// Vectors of accesses: eight elements come with `sm_100`.
+const VEC: FieldSpec = opt_of(Field::Vector, bits!(Vector: V2 | V4));
+const ATOM_VEC: FieldSpec = opt(Field::Vector);
 
 const NOT_FTZ: u64 = Ftz::Ftz.bit();
 const SATURATED: u64 = Saturate::Sat.bit();
@@ -130,6 +137,7 @@ const RECIPROCAL: &[Requirement] = &[
     when(Field::Approx, Approx::Exact.bit(), Field::Rounding, EXACT),
     when(Field::Approx, Approx::Approx.bit(), Field::Rounding, Rounding::Default.bit()),
     when(Field::Rounding, EXACT, Field::Approx, Approx::Exact.bit()),
+    when_both((Field::Approx, Approx::Approx.bit()), (Field::Type, F64), Field::Ftz, Ftz::Ftz.bit()),
 ];
 const SAT_S32: &[Requirement] = &[when(Field::Saturate, SATURATED, Field::Type, Type::S32.bit())];
 const RELU_INT: &[Requirement] = &[when(Field::Relu, RELUED, Field::Type, Type::S32.bit() | Type::S16x2.bit())];
@@ -146,7 +154,9 @@ const SET_RULES: &[Requirement] = &[
     when(Field::SrcType, bits!(Type: U16 | U32 | U64), Field::Compare, ORDERED_CMP | UNSIGNED_CMP),
     when(Field::SrcType, F, Field::Compare, ORDERED_CMP | FLOAT_CMP),
     when(Field::Ftz, NOT_FTZ, Field::SrcType, F32 | HF),
-    when(Field::Type, HF & !bits!(Type: F16x2) | I16, Field::SrcType, bits!(Type: F16 | Bf16)),
+    when(Field::Type, I16, Field::SrcType, bits!(Type: F16 | Bf16)),
+    when(Field::Type, bits!(Type: F16), Field::SrcType, bits!(Type: F16)),
+    when(Field::Type, F32, Field::SrcType, CMP_TYPES & !bits!(Type: F16 | Bf16)),
     when(Field::Type, bits!(Type: Bf16), Field::SrcType, bits!(Type: Bf16)),
     when(Field::Type, bits!(Type: F16x2), Field::SrcType, bits!(Type: F16x2)),
     when(Field::Type, bits!(Type: Bf16x2), Field::SrcType, bits!(Type: Bf16x2)),
@@ -156,68 +166,46 @@ const SET_TYPES: u64 = I32 | F32 | HF | BF | I16;
 const CMP_TYPES: u64 = B | I | F32 | F64 | bits!(Type: F16 | Bf16);
 const CMP: [FieldSpec; 3] = [req(Field::Compare), FTZ, ty(CMP_TYPES)];
 
-/// Memory orders and the scopes that they need.
-const ORDER_RULES: &[Requirement] = &[
-    when(Field::Order, bits!(Order: Weak | Volatile), Field::Scope, Scope::None.bit()),
-    when(Field::Order, bits!(Order: Relaxed | Acquire | Release | AcqRel), Field::Scope, all(Field::Scope) & !1),
-    when(Field::Order, bits!(Order: Mmio), Field::Scope, Scope::Sys.bit()),
-    when(Field::Order, bits!(Order: Mmio), Field::Space, bits!(Space: Generic | Global)),
-    when(
-        Field::Order,
-        all(Field::Order) & !1,
-        Field::Space,
-        bits!(Space: Generic | Global | Shared | Local | Param | Const),
-    ),
-    when(
-        Field::Order,
-        bits!(Order: Relaxed | Acquire | Release),
-        Field::Space,
-        bits!(Space: Generic | Global | Shared),
-    ),
-    when(Field::Order, all(Field::Order) & !1, Field::CacheOp, CacheOp::None.bit()),
+const ORDERED: u64 = all(Field::Order) & !1;
+const WIDE_MEM: u64 = bits!(Type: B64 | U64 | S64 | F64);
+
+/// Memory orders and the scopes that they need, cache hints, vectors: what holds for loads and stores alike.
+macro_rules! access_rules {
+    ($($more:expr),* $(,)?) => {
+        &[
+            when(Field::Order, bits!(Order: Weak | Volatile), Field::Scope, Scope::None.bit()),
+            when(Field::Order, bits!(Order: Relaxed | Acquire | Release), Field::Scope, all(Field::Scope) & !1),
+            when(Field::Order, bits!(Order: Mmio), Field::Scope, Scope::Sys.bit()),
+            when(Field::Order, bits!(Order: Mmio), Field::Space, bits!(Space: Generic | Global)),
+            when(Field::Order, bits!(Order: Mmio), Field::Vector, Vector::V1.bit()),
+            when(
+                Field::Order,
+                bits!(Order: Relaxed | Acquire | Release | Volatile),
+                Field::Space,
+                bits!(Space: Generic | Global | Shared),
+            ),
+            when(Field::Order, ORDERED, Field::CacheOp, CacheOp::None.bit()),
+            when(Field::Order, bits!(Order: Volatile | Mmio), Field::EvictL1, EvictL1::None.bit()),
+            when(Field::EvictL1, all(Field::EvictL1) & !1, Field::Space, bits!(Space: Generic | Global)),
+            when(Field::EvictL1, all(Field::EvictL1) & !1, Field::CacheOp, CacheOp::None.bit()),
+            when(Field::Vector, bits!(Vector: V4), Field::Type, MEM & !WIDE_MEM & !bits!(Type: B128)),
+            when(Field::Vector, bits!(Vector: V2), Field::Type, MEM & !bits!(Type: B128)),
+            $($more),*
+        ]
+    };
+}
+const LOAD_RULES: &[Requirement] = access_rules![
     when(Field::NonCoherent, NonCoherent::Nc.bit(), Field::Space, Space::Global.bit()),
     when(Field::NonCoherent, NonCoherent::Nc.bit(), Field::Order, Order::Weak.bit()),
-    when(Field::EvictL1, all(Field::EvictL1) & !1, Field::Space, bits!(Space: Generic | Global)),
-    when(Field::EvictL1, all(Field::EvictL1) & !1, Field::CacheOp, CacheOp::None.bit()),
-    when(Field::Vector, bits!(Vector: V4), Field::Type, MEM & !bits!(Type: B64 | U64 | S64 | F64 | B128)),
-    when(Field::Vector, bits!(Vector: V2), Field::Type, MEM & !bits!(Type: B128)),
-    when(Field::Vector, bits!(Vector: V8), Field::Type, bits!(Type: B32 | U32 | S32 | F32)),
-    when(Field::Vector, bits!(Vector: V8), Field::Space, bits!(Space: Global)),
-];
-/// Loads can also prefetch.
-const LOAD_RULES: &[Requirement] = &[
-    ORDER_RULES[0],
-    ORDER_RULES[1],
-    ORDER_RULES[2],
-    ORDER_RULES[3],
-    ORDER_RULES[4],
-    ORDER_RULES[5],
-    ORDER_RULES[6],
-    ORDER_RULES[7],
-    ORDER_RULES[8],
-    ORDER_RULES[9],
-    ORDER_RULES[10],
-    ORDER_RULES[11],
-    ORDER_RULES[12],
-    ORDER_RULES[13],
-    ORDER_RULES[14],
+    when(Field::NonCoherent, NonCoherent::Nc.bit(), Field::CacheOp, all(Field::CacheOp) & !CacheOp::Cv.bit()),
     when(Field::PrefetchSize, all(Field::PrefetchSize) & !1, Field::Space, bits!(Space: Generic | Global)),
     when(Field::PrefetchSize, all(Field::PrefetchSize) & !1, Field::CacheOp, CacheOp::None.bit()),
+    when(Field::Order, bits!(Order: Mmio), Field::PrefetchSize, PrefetchSize::None.bit()),
 ];
-const STORE_RULES: &[Requirement] = &[
-    ORDER_RULES[0],
-    ORDER_RULES[1],
-    ORDER_RULES[2],
-    ORDER_RULES[3],
-    ORDER_RULES[4],
-    ORDER_RULES[5],
-    ORDER_RULES[6],
-    ORDER_RULES[9],
-    ORDER_RULES[10],
-    ORDER_RULES[11],
-    ORDER_RULES[12],
-    ORDER_RULES[13],
-    ORDER_RULES[14],
+const STORE_RULES: &[Requirement] = access_rules![];
+const LDU_RULES: &[Requirement] = &[
+    when(Field::Vector, bits!(Vector: V4), Field::Type, MEM & !WIDE_MEM & !bits!(Type: B128)),
+    when(Field::Vector, bits!(Vector: V2), Field::Type, MEM & !bits!(Type: B128)),
 ];
 const ATOM_BITS: u64 = bits!(Type: B32 | B64);
 const ATOM_RULES: &[Requirement] = &[
@@ -236,7 +224,12 @@ const ATOM_RULES: &[Requirement] = &[
     when(Field::Order, bits!(Order: Release | Acquire | AcqRel | Relaxed), Field::Scope, all(Field::Scope) & !1),
     // Vectors of floats are only added; half-precision minima and maxima exist only as vectors.
     when(Field::Type, F32, Field::AtomOp, bits!(AtomOp: Add)),
-    when(Field::AtomOp, bits!(AtomOp: Min | Max), Field::Type, I32 | I64 | HF | BF),
+    when_both(
+        (Field::AtomOp, bits!(AtomOp: Min | Max)),
+        (Field::Type, HF | BF),
+        Field::Vector,
+        bits!(Vector: V2 | V4 | V8),
+    ),
 ];
 const ATOM_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Acquire | Release | AcqRel));
 const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Shared));
@@ -383,17 +376,17 @@ ops! {
 
     // Conversion.
     Cvt "cvt" "cvt" [T] <- [S], PURE, [opt(Field::Rounding), RELU, FTZ, opt(Field::SatFinite), SAT, ty(SCALAR | bits!(Type: Tf32 | F16x2)), req_of(Field::SrcType, SCALAR | NARROW)], *CVT_RULES, "Converts a value.";
-    CvtPack2 "cvt.x2" - [T] <- [S, S], PURE, [req_of(Field::Rounding, bits!(Rounding: Rn | Rz)), RELU, opt(Field::SatFinite), ty(bits!(Type: F16x2 | Bf16x2) | NARROW), req_of(Field::SrcType, F32)], [], "Converts two values into the high and the low half.";
-    CvtNarrow "cvt.narrow" - [T] <- [S], PURE, [req_of(Field::Rounding, bits!(Rounding: Rn)), RELU, opt(Field::SatFinite), ty(NARROW), req_of(Field::SrcType, bits!(SrcType: F16x2))], [], "Converts two packed halves into two 8-bit floats.";
+    CvtPack2 "cvt.x2" - [T] <- [S, S], PURE, [req_of(Field::Rounding, bits!(Rounding: Rn | Rz)), RELU, opt(Field::SatFinite), ty(bits!(Type: F16x2 | Bf16x2) | NARROW), req_of(Field::SrcType, F32)], [when(Field::Type, NARROW, Field::Rounding, bits!(Rounding: Rn)), when(Field::Type, NARROW, Field::SatFinite, SatFinite::SatFinite.bit())], "Converts two values into the high and the low half.";
+    CvtNarrow "cvt.narrow" - [T] <- [S], PURE, [req_of(Field::Rounding, bits!(Rounding: Rn)), RELU, req_of(Field::SatFinite, SatFinite::SatFinite.bit()), ty(NARROW), req_of(Field::SrcType, bits!(SrcType: F16x2))], [], "Converts two packed halves into two 8-bit floats.";
     CvtPackInt "cvt.pack" - [R] <- [R, R, R], PURE, [ty(bits!(Type: U8 | S8 | U16 | S16))], [], "Saturates two s32 values and packs them above the low part of the third operand (`cvt.pack.sat`).";
 
     // Memory.
     Ld "ld" "ld" [V] <- [Base, Offset], LOAD, [opt_of(Field::Order, bits!(Order: Relaxed | Acquire | Volatile | Mmio)), opt(Field::Scope), opt(Field::Space), opt_of(Field::CacheOp, bits!(CacheOp: Ca | Cg | Cs | Lu | Cv)), opt(Field::NonCoherent), opt(Field::EvictL1), opt(Field::PrefetchSize), VEC, ty(MEM)], *LOAD_RULES, "Loads; weak loads can be removed and repeated.";
-    Ldu "ldu" "ldu" [V] <- [Base, Offset], LOAD, [opt_of(Field::Space, Space::Global.bit()), VEC, ty(MEM)], [], "Loads from an address that is the same in all threads of the warp.";
-    St "st" "st" [] <- [Base, Offset, V], STORE, [opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope), opt(Field::Space), opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM)], *STORE_RULES, "Stores.";
-    Atom "atom" "atom" [V] <- [Base, Offset, V], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), VEC, ty(ATOM_TYPES)], *ATOM_RULES, "Reads, modifies and writes in one step; yields the old value.";
+    Ldu "ldu" "ldu" [V] <- [Base, Offset], LOAD, [opt_of(Field::Space, Space::Global.bit()), VEC, ty(MEM)], *LDU_RULES, "Loads from an address that is the same in all threads of the warp.";
+    St "st" "st" [] <- [Base, Offset, V], STORE, [opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope), opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param)), opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM)], *STORE_RULES, "Stores.";
+    Atom "atom" "atom" [V] <- [Base, Offset, V], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "Reads, modifies and writes in one step; yields the old value.";
     AtomCas "atom.cas" "atom.cas" [T] <- [Base, Offset, T, T], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, ty(B | bits!(Type: B128))], *CAS_RULES, "Writes the third operand where memory equals the second; yields the old value.";
-    Red "red" "red" [] <- [Base, Offset, V], ATOMIC, [RED_ORDER, opt(Field::Scope), ATOM_SPACE, req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), VEC, ty(ATOM_TYPES)], *ATOM_RULES, "`atom` without its result.";
+    Red "red" "red" [] <- [Base, Offset, V], ATOMIC, [RED_ORDER, opt(Field::Scope), ATOM_SPACE, req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "`atom` without its result.";
     Prefetch "prefetch" "prefetch" [] <- [Base, Offset], HINT, [opt_of(Field::Space, bits!(Space: Global | Local)), req(Field::PrefetchLevel)], [when(Field::PrefetchLevel, bits!(PrefetchLevel: L2EvictLast | L2EvictNormal), Field::Space, Space::Global.bit())], "Brings a line into a cache.";
     Prefetchu "prefetchu" "prefetchu" [] <- [Base, Offset], HINT, [req_of(Field::PrefetchLevel, PrefetchLevel::L1.bit())], [], "Brings a line into the uniform cache.";
     Discard "discard" "discard" [] <- [Base, Offset, Imm], HINT, [opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2.bit())], [], "Allows a line to be dropped without being written back; here without effect.";

@@ -22,6 +22,9 @@ use crate::ir::{Block, Form, Function, Inst, RegFile};
 use crate::ops::{Flags, Order};
 use crate::pipeline::context::{Changed, PhaseContext};
 
+const RULE: &str = "dead";
+const CYCLE_RULE: &str = "dead-cycles";
+
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut changed = drop_unreachable(func, cx);
@@ -48,12 +51,13 @@ pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     loop {
         let mut round = Changed::No;
         for block in blocks.iter().rev() {
-            round |= sweep_block(func, cx, *block, |func, inst| {
+            round |= sweep_block(func, *block, |func, inst| {
                 let dead = is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
-                if dead {
+                let gone = dead && cx.rewrite(RULE);
+                if gone {
                     func.uses(inst).for_each(|reg| uses[reg.index()] -= 1);
                 }
-                dead
+                gone
             });
         }
         changed |= round;
@@ -63,16 +67,14 @@ pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
 }
 
-/// Whether an instruction may go when nothing reads its results.
+/// Whether an instruction may go when nothing reads its results: it is pure or a weak load. Collectives are neither,
+/// since lanes wait for each other in them.
 pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     let data = &func.insts[inst];
-    let has = |flags| data.is(flags);
-    if has(Flags::EFFECT) || has(Flags::TERMINATOR) || has(Flags::WRITES) || has(Flags::FENCE) {
-        return false;
-    }
-    let weak_load = has(Flags::READS) && matches!(data.field::<Order>(), None | Some(Order::Weak));
+    let loads = data.is(Flags::READS) && !data.is(Flags::EFFECT);
+    let weak_load = loads && matches!(data.field::<Order>(), None | Some(Order::Weak));
     let barrier = func.defs(inst).any(|reg| func.regs[reg].file == RegFile::B);
-    (has(Flags::PURE) || weak_load) && !has(Flags::CONVERGENT) && !barrier && !func.dsts(inst).is_empty()
+    (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
 fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -81,25 +83,31 @@ fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed 
     let mut changed = Changed::No;
     for block in func.layout.clone() {
         walk.start(&liveness, block);
-        changed |= sweep_block(func, cx, block, |func, inst| {
+        changed |= sweep_block(func, block, |func, inst| {
             let dead = is_removable(func, inst) && func.defs(inst).all(|reg| !walk.is_live(reg));
-            if !dead {
+            let gone = dead && cx.rewrite(RULE);
+            if !gone {
                 walk.step(func, inst);
             }
-            dead
+            gone
         });
     }
     changed
 }
 
-/// Removes what no instruction that must stay depends on, however indirectly.
+/// Removes what no instruction that must stay depends on, however indirectly. They may depend on each other in cycles,
+/// so they go together or not at all: one change.
 fn sweep_unmarked(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let marked = mark(func);
-    let mut changed = Changed::No;
-    for block in func.layout.clone() {
-        changed |= sweep_block(func, cx, block, |_, inst| !marked.contains(inst.index()));
+    let is_dead = |inst: &Inst| !marked.contains(inst.index());
+    let any = func.layout.iter().any(|block| func.blocks[*block].insts.iter().any(is_dead));
+    if !any || !cx.rewrite(CYCLE_RULE) {
+        return Changed::No;
     }
-    changed
+    for block in func.layout.clone() {
+        func.blocks[block].insts.retain(|inst| !is_dead(inst));
+    }
+    Changed::Yes
 }
 
 fn mark(func: &Function) -> BitSet {
@@ -120,22 +128,10 @@ fn mark(func: &Function) -> BitSet {
     marked
 }
 
-/// Walks a block backward and removes what is dead, as far as there is leave. `is_dead` is asked about each instruction
-/// once, in that order; it is not told when leave is refused, since none is given after that.
-fn sweep_block(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    block: Block,
-    mut is_dead: impl FnMut(&Function, Inst) -> bool,
-) -> Changed {
+/// Walks a block backward and removes what the function says is to go; it is asked once about each instruction.
+fn sweep_block(func: &mut Function, block: Block, mut goes: impl FnMut(&Function, Inst) -> bool) -> Changed {
     let insts = std::mem::take(&mut func.blocks[block].insts);
-    let mut kept = Vec::with_capacity(insts.len());
-    for inst in insts.iter().rev().copied() {
-        let gone = is_dead(func, inst) && cx.rewrite("dead");
-        if !gone {
-            kept.push(inst);
-        }
-    }
+    let mut kept: Vec<Inst> = insts.iter().rev().copied().filter(|inst| !goes(func, *inst)).collect();
     kept.reverse();
     let changed = Changed::when(kept.len() != insts.len());
     func.blocks[block].insts = kept;

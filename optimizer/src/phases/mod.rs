@@ -6,4 +6,6 @@ mod copy_prop;
 pub mod general_optimize;
 pub mod live_dead;
 pub mod simplify;
+#[cfg(test)]
+mod tests;
 mod values;

@@ -84,20 +84,23 @@ knobs! {
     CopyPropGlobalBudget = UNLIMITED, CopyPropagation;
     /// Propagates copies into other blocks whatever the cost. Off was chosen.
     CopyPropForceGlobal = OFF, CopyPropagation;
-    /// Propagates copies into address operands. On was chosen.
+    /// Propagates copies into address operands, and 64-bit sums with a constant into their offsets. On was chosen.
     CopyPropAddr = ON, CopyPropagation;
     /// Propagates constant-bank references. On was chosen.
     CopyPropConstantBank = ON, CopyPropagation;
     /// Decides by reaching definitions instead of dominance, outside SSA. Off was chosen: the page calls it the
-    /// costlier way.
+    /// costlier way. The bundles need SSA form, so nothing asks it yet.
     CopyPropUseReachingDefs = OFF, CopyPropagation;
-    /// Propagates copies of registers with a fixed assignment. Off was chosen.
+    /// Propagates copies of registers with a fixed assignment. Off was chosen. Nothing asks it before registers are
+    /// physical.
     CopyPropPreAllocReg = OFF, CopyPropagation;
-    /// Keeps copies out of operands that take anything but registers. Off was chosen.
+    /// Propagates registers alone, and only into operands that are values: no constants, no addresses, no guards. Off
+    /// was chosen.
     CopyPropNoWriteNonRR = OFF, CopyPropagation;
-    /// Propagates into values with several definitions that are no registers. Off was chosen.
+    /// Propagates a constant that all sources of a phi share. Off was chosen. A phi with one source needs no leave.
     CopyPropNonRegMultiDef = OFF, CopyPropagation;
-    /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers.
+    /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers. Nothing
+    /// asks it until there are such instructions.
     CopyPropNoMmaCb = ON, CopyPropagation;
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
     LateCopyPropComplPred = ON, CopyPropagation;

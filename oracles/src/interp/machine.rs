@@ -441,6 +441,10 @@ impl Machine<'_> {
             warp.groups[group].state = State::Barrier(id as u32);
         } else {
             warp.groups[group].pc += 1;
+            let first = self.grid_index(cta, index);
+            if let Some(detector) = &mut self.races {
+                detector.arrive(lanes(state.mask).map(|lane| first + lane as u64));
+            }
         }
         self.release(cta, id as usize);
         Ok(())

@@ -102,7 +102,16 @@ impl Detector {
     /// Threads that pass a barrier together.
     pub fn barrier(&mut self, threads: impl Iterator<Item = u64>) {
         let time = self.tick();
-        threads.for_each(|thread| self.clocks.entry(thread).or_default().barrier = time);
+        threads.for_each(|thread| {
+            let clock = self.clocks.entry(thread).or_default();
+            (clock.barrier, clock.acquire) = (time, time);
+        });
+    }
+
+    /// Threads that arrive at a barrier without waiting: what they did before is ordered before what its waiters do.
+    pub fn arrive(&mut self, threads: impl Iterator<Item = u64>) {
+        let time = self.tick();
+        threads.for_each(|thread| self.clocks.entry(thread).or_default().release = time);
     }
 
     /// A fence.

@@ -34,7 +34,7 @@ pub(super) fn fold(op: &Op<'_>) -> Option<u64> {
 }
 
 fn certain(op: &Op<'_>, bits: u64, ty: Type) -> bool {
-    !real(bits, ty).is_nan() && !(op.flushes() && is_subnormal(bits, ty))
+    !(real(bits, ty).is_nan() || op.flushes() && is_subnormal(bits, ty))
 }
 
 /// Arithmetic is the same text in both precisions.

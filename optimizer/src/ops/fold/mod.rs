@@ -145,7 +145,7 @@ impl Op<'_> {
             Opcode::SelP => self.predicate(2)?,
             _ if self.field::<SrcType>() == Some(SrcType::F32) => {
                 let value = f32::from_bits(self.word(2)?);
-                let certain = !value.is_nan() && !(self.flushes() && value.is_subnormal());
+                let certain = !(value.is_nan() || self.flushes() && value.is_subnormal());
                 certain.then_some(value >= 0.0)?
             }
             _ => self.number(2, Type::S32)? >= 0,

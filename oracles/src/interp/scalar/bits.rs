@@ -196,3 +196,126 @@ fn prmt(m: &Modifiers, s: &[u64; 5]) -> Lane {
     };
     Lane::of((0..4).fold(0, |word, lane| word | byte(pick(lane)) << (8 * lane)))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{lane, value};
+    use oriole_optimizer::ops::Opcode;
+
+    #[test]
+    fn logic() {
+        assert_eq!(value(Opcode::Not, &["pred"], &[1]), 0);
+        assert_eq!(value(Opcode::Not, &["b16"], &[0]), 0xffff);
+        assert_eq!(value(Opcode::CNot, &["b16"], &[0x1_0000]), 1);
+        assert_eq!(value(Opcode::CNot, &["b64"], &[1 << 63]), 0);
+        // The tables of a, b and c alone are 0xf0, 0xcc and 0xaa.
+        let (a, b, c) = (0xf0f0_1234, 0xcccc_5678, 0xaaaa_9abc);
+        assert_eq!(value(Opcode::Lop3, &["b32"], &[a, b, c, 0xf0]), a);
+        assert_eq!(value(Opcode::Lop3, &["b32"], &[a, b, c, 0xcc]), b);
+        assert_eq!(value(Opcode::Lop3, &["b32"], &[a, b, c, 0xaa]), c);
+        assert_eq!(value(Opcode::Lop3, &["b32"], &[a, b, c, 0xf0 & 0xcc ^ 0xaa]), a & b ^ c);
+        let result = lane(Opcode::Lop3P, &["and", "b32"], &[1, 1, 0, 0xc0, 0]);
+        assert_eq!((result.value, result.second), (1, 0));
+        assert_eq!(lane(Opcode::Lop3P, &["or", "b32"], &[1, 1, 0, 0xc0, 0]).second, 1);
+    }
+
+    #[test]
+    fn shift_counts_clamp() {
+        assert_eq!(value(Opcode::Shl, &["b32"], &[1, 31]), 0x8000_0000);
+        assert_eq!(value(Opcode::Shl, &["b32"], &[1, 32]), 0);
+        assert_eq!(value(Opcode::Shl, &["b64"], &[1, 0xffff_ffff]), 0);
+        assert_eq!(value(Opcode::Shl, &["b16"], &[1, 16]), 0);
+        assert_eq!(value(Opcode::Shr, &["s32"], &[0x8000_0000, 100]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Shr, &["u64"], &[u64::MAX, 64]), 0);
+        assert_eq!(value(Opcode::Shr, &["s64"], &[u64::MAX, 64]), u64::MAX);
+    }
+
+    #[test]
+    fn funnel_shifts() {
+        let run = |names: [&str; 3], count| value(Opcode::Shf, &names, &[0x89ab_cdef, 0x0123_4567, count]);
+        assert_eq!(run(["l", "clamp", "b32"], 8), 0x2345_6789);
+        assert_eq!(run(["l", "clamp", "b32"], 40), 0x89ab_cdef);
+        assert_eq!(run(["l", "wrap", "b32"], 40), 0x2345_6789);
+        assert_eq!(run(["l", "wrap", "b32"], 32), 0x0123_4567);
+        assert_eq!(run(["r", "clamp", "b32"], 8), 0x6789_abcd);
+        assert_eq!(run(["r", "clamp", "b32"], 32), 0x0123_4567);
+        assert_eq!(run(["r", "wrap", "b32"], 32), 0x89ab_cdef);
+    }
+
+    #[test]
+    fn counts_and_positions() {
+        assert_eq!(value(Opcode::Popc, &["b32"], &[u64::MAX]), 32);
+        assert_eq!(value(Opcode::Clz, &["b32"], &[1]), 31);
+        assert_eq!(value(Opcode::Clz, &["b64"], &[0]), 64);
+        assert_eq!(value(Opcode::Bfind, &["u32"], &[0]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Bfind, &["s32"], &[0xffff_ffff]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Bfind, &["s64"], &[u64::MAX]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Bfind, &["s32"], &[0xffff_fffb]), 2);
+        assert_eq!(value(Opcode::Bfind, &["shiftamt", "u32"], &[0x10]), 27);
+        assert_eq!(value(Opcode::Bfind, &["shiftamt", "u32"], &[0]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Brev, &["b32"], &[1]), 0x8000_0000);
+        assert_eq!(value(Opcode::Brev, &["b64"], &[2]), 1 << 62);
+    }
+
+    /// The examples of the ISA, and the ends.
+    #[test]
+    fn nth_set_bit() {
+        let run = |base: u64, offset: i32| value(Opcode::Fns, &["b32"], &[0xaaaa_aaaa, base, (offset as u32).into()]);
+        assert_eq!([run(3, 1), run(3, -1), run(2, 1), run(2, -1)], [3, 3, 3, 1]);
+        assert_eq!([run(3, 0), run(2, 0)], [3, 0xffff_ffff]);
+        assert_eq!([run(0, 16), run(0, 17), run(31, -16)], [31, 0xffff_ffff, 1]);
+        assert_eq!(run(31, i32::MIN), 0xffff_ffff);
+        assert!(!lane(Opcode::Fns, &["b32"], &[1, 32, 1]).defined);
+    }
+
+    #[test]
+    fn bit_fields() {
+        let bfe = |ty: &str, a, position, length| value(Opcode::Bfe, &[ty], &[a, position, length]);
+        assert_eq!(bfe("u32", 0x1234_5678, 8, 8), 0x56);
+        assert_eq!(bfe("s32", 0x0000_8000, 8, 8), 0xffff_ff80);
+        assert_eq!(bfe("s32", 0x8000_0000, 40, 4), 0xffff_ffff);
+        assert_eq!(bfe("u32", 0x8000_0000, 40, 4), 0);
+        assert_eq!(bfe("s32", 0x8000_0000, 28, 255), 0xffff_fff8);
+        assert_eq!(bfe("s32", 0xffff_ffff, 4, 0), 0);
+        assert_eq!(bfe("u32", 0xffff_ffff, 0x104, 0x104), 0xf);
+        assert_eq!(bfe("u64", u64::MAX, 0, 255), u64::MAX);
+        let bfi = |ty: &str, a, b, position, length| value(Opcode::Bfi, &[ty], &[a, b, position, length]);
+        assert_eq!(bfi("b32", 0xff, 0, 28, 8), 0xf000_0000);
+        assert_eq!(bfi("b32", 0xff, 0x1234_5678, 32, 8), 0x1234_5678);
+        assert_eq!(bfi("b32", 0xff, 0x1234_5678, 4, 0), 0x1234_5678);
+        assert_eq!(bfi("b64", 0xab, u64::MAX, 56, 255), 0xabff_ffff_ffff_ffff);
+    }
+
+    #[test]
+    fn extensions_and_masks() {
+        let szext = |mode: &str, ty: &str, a, n| value(Opcode::Szext, &[mode, ty], &[a, n]);
+        assert_eq!(szext("wrap", "u32", 0xffff_ffff, 0), 0);
+        assert_eq!(szext("clamp", "s32", 0x80, 8), 0xffff_ff80);
+        assert_eq!(szext("clamp", "u32", 0xfff, 8), 0xff);
+        assert_eq!(szext("clamp", "s32", 0x1234_5678, 33), 0x1234_5678);
+        assert_eq!(szext("wrap", "s32", 0x1, 33), 0xffff_ffff);
+        assert_eq!(szext("wrap", "s32", 0x1, 32), 0);
+        let bmsk = |mode: &str, a, b| value(Opcode::Bmsk, &[mode, "b32"], &[a, b]);
+        assert_eq!(bmsk("wrap", 1, 2), 6);
+        assert_eq!(bmsk("clamp", 30, 5), 0xc000_0000);
+        assert_eq!(bmsk("clamp", 4, 32), 0xffff_fff0);
+        assert_eq!(bmsk("clamp", 32, 1), 0);
+        assert_eq!(bmsk("wrap", 36, 33), 0x10);
+    }
+
+    #[test]
+    fn permutations() {
+        let (a, b) = (0x8381_0100, 0x0706_0584);
+        let index = |selector| value(Opcode::Prmt, &["b32"], &[a, b, selector]);
+        assert_eq!(index(0x3210), a);
+        assert_eq!(index(0x7654), b);
+        assert_eq!(index(0xcba8), 0xffff_0000 | 0x0000);
+        let mode = |mode: &str, selector| value(Opcode::Prmt, &["b32", mode], &[0x3322_1100, 0x7766_5544, selector]);
+        assert_eq!([mode("f4e", 1), mode("f4e", 3)], [0x4433_2211, 0x6655_4433]);
+        assert_eq!([mode("b4e", 0), mode("b4e", 3)], [0x5566_7700, 0x0011_2233]);
+        assert_eq!(mode("rc8", 2), 0x2222_2222);
+        assert_eq!([mode("ecl", 1), mode("ecl", 3)], [0x3322_1111, 0x3333_3333]);
+        assert_eq!([mode("ecr", 0), mode("ecr", 2)], [0, 0x2222_1100]);
+        assert_eq!([mode("rc16", 0), mode("rc16", 1)], [0x1100_1100, 0x3322_3322]);
+    }
+}

@@ -173,3 +173,72 @@ fn choose(m: &Modifiers, s: &[u64; 5], first: bool) -> Lane {
 fn slct_f32(m: &Modifiers, s: &[u64; 5]) -> Lane {
     choose(m, s, input::<f32>(m, s[2]) >= 0.0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{lane, value};
+    use oriole_optimizer::ops::Opcode;
+
+    const NAN: u64 = 0x7fc0_0000;
+    const ONE: u64 = 0x3f80_0000;
+
+    #[test]
+    fn unordered_comparisons_hold_for_nan() {
+        let setp = |compare: &str, a, b| value(Opcode::SetP, &[compare, "f32"], &[a, b]);
+        for compare in ["eq", "ne", "lt", "le", "gt", "ge", "num"] {
+            assert_eq!(setp(compare, NAN, ONE), 0, "{compare}");
+        }
+        for compare in ["equ", "neu", "ltu", "leu", "gtu", "geu", "nan"] {
+            assert_eq!(setp(compare, NAN, ONE), 1, "{compare}");
+        }
+        assert_eq!([setp("ltu", ONE, ONE), setp("geu", ONE, ONE)], [0, 1]);
+        assert_eq!([setp("num", ONE, ONE), setp("nan", ONE, ONE)], [1, 0]);
+        assert_eq!(setp("eq", 0, 0x8000_0000), 1);
+        assert_eq!(value(Opcode::SetP, &["eq", "ftz", "f32"], &[1, 0x8000_0001]), 1);
+        assert_eq!(setp("eq", 1, 0x8000_0001), 0);
+    }
+
+    #[test]
+    fn signs_follow_the_type() {
+        assert_eq!(value(Opcode::SetP, &["lt", "s32"], &[0xffff_ffff, 0]), 1);
+        assert_eq!(value(Opcode::SetP, &["lt", "u32"], &[0xffff_ffff, 0]), 0);
+        assert_eq!(value(Opcode::SetP, &["hs", "u16"], &[0x1_0000, 0]), 1);
+        assert_eq!(value(Opcode::SetP, &["lt", "s16"], &[0x8000, 0]), 1);
+    }
+
+    #[test]
+    fn combined_results() {
+        let result = lane(Opcode::SetPBool, &["lt", "and", "s32"], &[1, 2, 1]);
+        assert_eq!((result.value, result.second), (1, 0));
+        let result = lane(Opcode::SetPBool, &["lt", "or", "f32"], &[NAN, ONE, 0]);
+        assert_eq!((result.value, result.second), (0, 1));
+        let result = lane(Opcode::SetPBool, &["eq", "xor", "b32"], &[1, 1, 1]);
+        assert_eq!((result.value, result.second), (0, 1));
+        let result = lane(Opcode::SetPX2, &["lt", "f16x2"], &[0x3c00_3c00, 0x3c00_4000]);
+        assert_eq!((result.value, result.second), (1, 0));
+        let result = lane(Opcode::SetPX2Bool, &["lt", "xor", "f16x2"], &[0x3c00_3c00, 0x3c00_4000, 1]);
+        assert_eq!((result.value, result.second), (0, 1));
+    }
+
+    #[test]
+    fn set_writes_ones() {
+        assert_eq!(value(Opcode::Set, &["lt", "f32", "s32"], &[1, 2]), ONE);
+        assert_eq!(value(Opcode::Set, &["lt", "u32", "s32"], &[1, 2]), 0xffff_ffff);
+        assert_eq!(value(Opcode::Set, &["gt", "u32", "s32"], &[1, 2]), 0);
+        assert_eq!(value(Opcode::Set, &["lt", "f16x2", "f16x2"], &[0x3c00_3c00, 0x3c00_4000]), 0x3c00);
+        assert_eq!(value(Opcode::Set, &["le", "bf16x2", "bf16x2"], &[0, 0]), 0x3f80_3f80);
+        assert_eq!(value(Opcode::Set, &["lt", "u32", "f16x2"], &[0x3c00_3c00, 0x4000_3c00]), 0xffff_0000);
+        assert_eq!(value(Opcode::SetBool, &["lt", "and", "f32", "s32"], &[1, 2, 0]), 0);
+    }
+
+    #[test]
+    fn selection() {
+        assert_eq!(value(Opcode::SelP, &["b32"], &[1, 2, 1]), 1);
+        let slct = |c| value(Opcode::Slct, &["b32", "f32"], &[1, 2, c]);
+        assert_eq!([slct(ONE), slct(0), slct(0x8000_0000)], [1, 1, 1]);
+        assert_eq!([slct(0xbf80_0000), slct(NAN), slct(0x8000_0001)], [2, 2, 2]);
+        assert_eq!(value(Opcode::Slct, &["ftz", "b32", "f32"], &[1, 2, 0x8000_0001]), 1);
+        assert_eq!(value(Opcode::Slct, &["u64", "s32"], &[u64::MAX, 2, 0]), u64::MAX);
+        assert_eq!(value(Opcode::Slct, &["u64", "s32"], &[1, 2, 0xffff_ffff]), 2);
+    }
+}

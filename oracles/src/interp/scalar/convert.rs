@@ -226,3 +226,125 @@ fn pack_integers(m: &Modifiers, s: &[u64; 5]) -> Lane {
     let packed = clamped(s[0]) << width | clamped(s[1]);
     Lane::of(if width == 8 { (s[2] & 0xffff) << 16 | packed } else { packed })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::value;
+    use oriole_optimizer::ops::Opcode;
+
+    fn cvt(names: &[&str], word: u64) -> u64 {
+        value(Opcode::Cvt, names, &[word])
+    }
+
+    fn f32_bits(value: f32) -> u64 {
+        value.to_bits().into()
+    }
+
+    #[test]
+    fn between_integers() {
+        assert_eq!(cvt(&["s8", "s32"], 0x180), 0xffff_ff80);
+        assert_eq!(cvt(&["u8", "s32"], 0x180), 0x80);
+        assert_eq!(cvt(&["s16", "u32"], 0x8000), 0xffff_8000);
+        assert_eq!(cvt(&["s64", "s8"], 0xff), u64::MAX);
+        assert_eq!(cvt(&["u64", "u8"], 0x1ff), 0xff);
+        assert_eq!(cvt(&["sat", "u8", "s32"], 0xffff_ffff), 0);
+        assert_eq!(cvt(&["sat", "s8", "s32"], 200), 0x7f);
+        assert_eq!(cvt(&["sat", "s8", "s32"], (-200i32 as u32).into()), 0xffff_ff80);
+        assert_eq!(cvt(&["sat", "s32", "u64"], u64::MAX), 0x7fff_ffff);
+    }
+
+    #[test]
+    fn floats_to_integers_clamp() {
+        for (mode, down, up) in [("rni", 2, 4), ("rzi", 2, 3), ("rmi", 2, 3), ("rpi", 3, 4)] {
+            assert_eq!(cvt(&[mode, "s32", "f32"], f32_bits(2.5)), down, "{mode}");
+            assert_eq!(cvt(&[mode, "s32", "f32"], f32_bits(3.5)), up, "{mode}");
+        }
+        assert_eq!(cvt(&["rmi", "s32", "f32"], f32_bits(-0.5)), 0xffff_ffff);
+        assert_eq!(cvt(&["rzi", "u32", "f32"], f32_bits(-5.0)), 0);
+        assert_eq!(cvt(&["rzi", "s32", "f32"], f32_bits(1e20)), 0x7fff_ffff);
+        assert_eq!(cvt(&["rzi", "s8", "f32"], f32_bits(-1e20)), 0xffff_ff80);
+        assert_eq!(cvt(&["rzi", "u64", "f32"], f32_bits(f32::INFINITY)), u64::MAX);
+        assert_eq!(cvt(&["rzi", "s32", "f32"], f32_bits(f32::NAN)), 0);
+        assert_eq!(cvt(&["rzi", "s64", "f32"], f32_bits(f32::NAN)), 1 << 63);
+        assert_eq!(cvt(&["rzi", "s32", "f64"], f64::NAN.to_bits()), 1 << 31);
+        assert_eq!(cvt(&["rpi", "u32", "f32"], 1), 1);
+        assert_eq!(cvt(&["rpi", "ftz", "u32", "f32"], 1), 0);
+    }
+
+    #[test]
+    fn integers_to_floats_round() {
+        // 2^24 + 1 lies halfway between two f32.
+        let halfway = (1 << 24) + 1;
+        assert_eq!(cvt(&["rn", "f32", "u32"], halfway), f32_bits(16_777_216.0));
+        assert_eq!(cvt(&["rp", "f32", "u32"], halfway), f32_bits(16_777_218.0));
+        assert_eq!(cvt(&["rz", "f32", "s32"], (-(halfway as i32) as u32).into()), f32_bits(-16_777_216.0));
+        assert_eq!(cvt(&["rm", "f32", "s32"], (-(halfway as i32) as u32).into()), f32_bits(-16_777_218.0));
+        assert_eq!(cvt(&["rn", "f64", "u64"], u64::MAX), 18_446_744_073_709_551_616f64.to_bits());
+        assert_eq!(cvt(&["rz", "f64", "u64"], u64::MAX), 18_446_744_073_709_549_568f64.to_bits());
+        assert_eq!(cvt(&["rn", "f16", "u32"], 65520), 0x7c00);
+        assert_eq!(cvt(&["rz", "f16", "u32"], 65520), 0x7bff);
+        assert_eq!(cvt(&["rn", "f32", "s8"], 0x80), f32_bits(-128.0));
+    }
+
+    #[test]
+    fn between_floats() {
+        assert_eq!(cvt(&["rn", "f16", "f32"], f32_bits(65519.0)), 0x7bff);
+        assert_eq!(cvt(&["rn", "f16", "f32"], f32_bits(65520.0)), 0x7c00);
+        assert_eq!(cvt(&["rn", "f16", "f32"], 0x3300_0000), 0);
+        assert_eq!(cvt(&["rn", "f16", "f32"], 0x3300_0001), 1);
+        assert_eq!(cvt(&["rn", "bf16", "f32"], 0x3f80_8000), 0x3f80);
+        assert_eq!(cvt(&["rn", "bf16", "f32"], 0x3f81_8000), 0x3f82);
+        assert_eq!(cvt(&["rn", "bf16", "f32"], f32_bits(f32::NAN)), 0x7fff);
+        assert_eq!(cvt(&["f32", "f16"], 0x0001), f32_bits(5.960_464_5e-8));
+        assert_eq!(cvt(&["f32", "f16"], 0xfe00), 0x7fff_ffff);
+        assert_eq!(cvt(&["rn", "f32", "f64"], 1e-50f64.to_bits()), 0);
+        assert_eq!(cvt(&["rp", "f32", "f64"], 1e-50f64.to_bits()), 1);
+        assert_eq!(cvt(&["rn", "ftz", "f32", "f64"], 1e-40f64.to_bits()), 0);
+        assert_eq!(cvt(&["f64", "f32"], f32_bits(-0.0)), 1 << 63);
+        assert_eq!(cvt(&["rni", "f32", "f32"], f32_bits(2.5)), f32_bits(2.0));
+        assert_eq!(cvt(&["rpi", "f32", "f32"], f32_bits(-0.5)), f32_bits(-0.0));
+        assert_eq!(cvt(&["sat", "f32", "f32"], f32_bits(f32::NAN)), 0);
+        assert_eq!(cvt(&["sat", "f32", "f32"], f32_bits(-3.0)), 0);
+        assert_eq!(cvt(&["sat", "f32", "f32"], f32_bits(3.0)), f32_bits(1.0));
+        assert_eq!(cvt(&["rn", "relu", "f16", "f32"], f32_bits(-3.0)), 0);
+        assert_eq!(cvt(&["rn", "relu", "f16", "f32"], f32_bits(f32::NAN)), 0x7fff);
+        assert_eq!(cvt(&["rn", "satfinite", "f16", "f32"], f32_bits(f32::NEG_INFINITY)), 0xfbff);
+    }
+
+    #[test]
+    fn tf32_keeps_the_place_of_f32() {
+        assert_eq!(cvt(&["rna", "tf32", "f32"], 0x3f80_1000), 0x3f80_2000);
+        assert_eq!(cvt(&["rn", "tf32", "f32"], 0x3f80_1000), 0x3f80_0000);
+        assert_eq!(cvt(&["rz", "tf32", "f32"], 0x3f80_1fff), 0x3f80_0000);
+        assert_eq!(cvt(&["rna", "tf32", "f32"], f32_bits(f32::NAN)), 0x7fff_ffff);
+    }
+
+    #[test]
+    fn eight_bit_floats() {
+        let pack =
+            |ty: &str, a, b| value(Opcode::CvtPack2, &["rn", "satfinite", ty, "f32"], &[f32_bits(a), f32_bits(b)]);
+        assert_eq!(pack("e4m3x2", 448.0, -1000.0), 0x7efe);
+        assert_eq!(pack("e4m3x2", 1.0, f32::NAN), 0x387f);
+        assert_eq!(pack("e4m3x2", 0.001_953_125, 0.000_976_562_5), 0x0100);
+        assert_eq!(pack("e5m2x2", 57344.0, 1e9), 0x7b7b);
+        assert_eq!(pack("e5m2x2", 1.0, -2.0), 0x3cc0);
+        assert_eq!(value(Opcode::CvtNarrow, &["rn", "satfinite", "e4m3x2", "f16x2"], &[0x3c00_fc00]), 0x38fe);
+        assert_eq!(cvt(&["rn", "f16x2", "e4m3x2"], 0x387e), 0x3c00_5f00);
+        assert_eq!(cvt(&["rn", "f16x2", "e4m3x2"], 0x7f01), 0x7fff_1800);
+        assert_eq!(cvt(&["rn", "f16x2", "e5m2x2"], 0x7cbc), 0x7c00_bc00);
+        assert_eq!(cvt(&["rn", "relu", "f16x2", "e5m2x2"], 0x7cbc), 0x7c00_0000);
+    }
+
+    #[test]
+    fn packed_results() {
+        let operands = [f32_bits(1.0), f32_bits(-2.0)];
+        assert_eq!(value(Opcode::CvtPack2, &["rn", "f16x2", "f32"], &operands), 0x3c00_c000);
+        assert_eq!(value(Opcode::CvtPack2, &["rn", "relu", "bf16x2", "f32"], &operands), 0x3f80_0000);
+        let pack =
+            |ty: &str, a: i32, b: i32, c| value(Opcode::CvtPackInt, &[ty], &[a as u32 as u64, b as u32 as u64, c]);
+        assert_eq!(pack("u8", 300, -5, 0xaaaa_bbcc), 0xbbcc_ff00);
+        assert_eq!(pack("s8", 300, -300, 0xaaaa_bbcc), 0xbbcc_7f80);
+        assert_eq!(pack("s16", -1, 40000, 0xffff_ffff), 0xffff_7fff);
+        assert_eq!(pack("u16", -1, 70000, 0), 0x0000_ffff);
+    }
+}

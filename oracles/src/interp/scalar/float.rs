@@ -27,6 +27,8 @@ pub(super) trait Float: Copy {
     fn word(self) -> u64;
     /// The value, exactly.
     fn to_f64(self) -> f64;
+    /// The nearest value, ties to even.
+    fn nearest(value: f64) -> Self;
     /// Sum, rounded to nearest even.
     fn add(self, other: Self) -> Self;
     /// Product, rounded to nearest even.
@@ -98,6 +100,10 @@ macro_rules! host_float {
                 self.into()
             }
             #[inline]
+            fn nearest(value: f64) -> Self {
+                value as $float
+            }
+            #[inline]
             fn add(self, other: Self) -> Self {
                 self + other
             }
@@ -138,6 +144,8 @@ macro_rules! by_float {
         function
     }};
 }
+
+pub(super) use by_float;
 
 /// The function for an opcode of this file. Approximate functions are not among them.
 pub(super) fn resolve(opcode: Opcode, mods: &Modifiers) -> Option<Eval> {

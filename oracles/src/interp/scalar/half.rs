@@ -26,12 +26,6 @@ pub(super) struct Bf16(u16);
 
 macro_rules! half_float {
     ($half:ident $fraction:literal $format:ident $soft:ident) => {
-        impl $half {
-            fn nearest(value: f64) -> Self {
-                $half(from_f64(&$format, value, Rounding::Rn) as u16)
-            }
-        }
-
         impl Float for $half {
             const BITS: u32 = 16;
             const FRACTION: u32 = $fraction;
@@ -45,6 +39,9 @@ macro_rules! half_float {
             }
             fn to_f64(self) -> f64 {
                 widen(&$format, self.0)
+            }
+            fn nearest(value: f64) -> Self {
+                $half(from_f64(&$format, value, Rounding::Rn) as u16)
             }
             fn add(self, other: Self) -> Self {
                 Self::nearest(self.to_f64() + other.to_f64())

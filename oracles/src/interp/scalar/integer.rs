@@ -290,3 +290,94 @@ fn dp2a(m: &Modifiers, s: &[u64; 5]) -> Lane {
     let sum = (0..2).map(lane).fold(s[2] as u32, |sum, product| sum.wrapping_add(product as u32));
     Lane::of(sum.into())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{lane, value};
+    use oriole_optimizer::ops::Opcode;
+
+    const MIN32: u64 = 0x8000_0000;
+    const MAX32: u64 = 0x7fff_ffff;
+
+    #[test]
+    fn sums_wrap_and_saturate() {
+        assert_eq!(value(Opcode::IAdd, &["s32"], &[MAX32, 1]), MIN32);
+        assert_eq!(value(Opcode::IAdd, &["sat", "s32"], &[MAX32, 1]), MAX32);
+        assert_eq!(value(Opcode::ISub, &["sat", "s32"], &[MIN32, 1]), MIN32);
+        assert_eq!(value(Opcode::IAdd, &["u64"], &[u64::MAX, 2]), 1);
+        assert_eq!(value(Opcode::IAdd, &["u16x2"], &[0x0001_ffff, 0x0001_0001]), 0x0002_0000);
+    }
+
+    #[test]
+    fn products() {
+        assert_eq!(value(Opcode::IMulHi, &["u64"], &[u64::MAX, u64::MAX]), u64::MAX - 1);
+        assert_eq!(value(Opcode::IMulHi, &["s64"], &[u64::MAX, u64::MAX]), 0);
+        assert_eq!(value(Opcode::IMulHi, &["s16"], &[0x8000, 2]), 0xffff);
+        assert_eq!(value(Opcode::IMulLo, &["u64"], &[u64::MAX, u64::MAX]), 1);
+        assert_eq!(value(Opcode::IMulWide, &["s16"], &[0xffff, 2]), 0xffff_fffe);
+        assert_eq!(value(Opcode::IMulWide, &["u16"], &[0xffff, 0xffff]), 0xfffe_0001);
+        assert_eq!(value(Opcode::IMulWide, &["s32"], &[MIN32, 2]), 0xffff_ffff_0000_0000);
+        assert_eq!(value(Opcode::IMadWide, &["s32"], &[0xffff_ffff, 1, 1]), 0);
+        assert_eq!(value(Opcode::IMadHi, &["sat", "s32"], &[MAX32, MAX32, MAX32]), MAX32);
+        assert_eq!(value(Opcode::IMadHi, &["s32"], &[MAX32, MAX32, MAX32]), 0xbfff_fffe);
+    }
+
+    #[test]
+    fn products_of_24_bits() {
+        // 0x800000 is -2^23 as a signed value; the upper byte is not read.
+        assert_eq!(value(Opcode::IMul24Lo, &["s32"], &[0xaa80_0000, 1]), 0xff80_0000);
+        assert_eq!(value(Opcode::IMul24Lo, &["u32"], &[0xaa80_0000, 1]), 0x0080_0000);
+        assert_eq!(value(Opcode::IMul24Hi, &["u32"], &[0xff_ffff, 0xff_ffff]), 0xffff_fe00);
+        assert_eq!(value(Opcode::IMul24Hi, &["s32"], &[0xff_ffff, 1]), 0xffff_ffff);
+        assert_eq!(value(Opcode::IMad24Hi, &["sat", "s32"], &[0x7f_ffff, 0x7f_ffff, MAX32]), MAX32);
+    }
+
+    #[test]
+    fn quotients() {
+        assert_eq!(value(Opcode::IDiv, &["s32"], &[(-7i32 as u32).into(), 2]), (-3i32 as u32).into());
+        assert_eq!(value(Opcode::IRem, &["s32"], &[(-7i32 as u32).into(), 2]), 0xffff_ffff);
+        assert_eq!(value(Opcode::IDiv, &["s32"], &[MIN32, 0xffff_ffff]), MIN32);
+        assert_eq!(value(Opcode::IRem, &["s64"], &[1 << 63, u64::MAX]), 0);
+        for opcode in [Opcode::IDiv, Opcode::IRem] {
+            assert!(!lane(opcode, &["u32"], &[5, 0]).defined);
+            assert!(lane(opcode, &["u32"], &[5, 1]).defined);
+        }
+    }
+
+    #[test]
+    fn differences_and_extremes() {
+        assert_eq!(value(Opcode::ISad, &["s32"], &[MIN32, MAX32, 1]), 0);
+        assert_eq!(value(Opcode::ISad, &["u32"], &[2, 5, 10]), 13);
+        assert_eq!(value(Opcode::IAbs, &["s16"], &[0x8000]), 0x8000);
+        assert_eq!(value(Opcode::INeg, &["s64"], &[1]), u64::MAX);
+        assert_eq!(value(Opcode::IMin, &["relu", "s32"], &[0xffff_ffff, 3]), 0);
+        assert_eq!(value(Opcode::IMax, &["s16x2"], &[0x8000_0001, 0x0001_ffff]), 0x0001_0001);
+        assert_eq!(value(Opcode::IMin, &["relu", "s16x2"], &[0x8000_0005, 0x0001_0003]), 3);
+        assert_eq!(value(Opcode::IMin, &["u16x2"], &[0x8000_0001, 0x0001_ffff]), 0x0001_0001);
+    }
+
+    #[test]
+    fn carries() {
+        let pair = |opcode, ty: &str, operands: &[u64]| {
+            let lane = lane(opcode, &[ty], operands);
+            (lane.value, lane.second)
+        };
+        assert_eq!(pair(Opcode::IAddCarry, "u32", &[0xffff_ffff, 0, 1]), (0, 1));
+        assert_eq!(pair(Opcode::IAddCarry, "s32", &[MAX32, 1, 0]), (MIN32, 0));
+        assert_eq!(pair(Opcode::IAddCarry, "u64", &[u64::MAX, u64::MAX, 1]), (u64::MAX, 1));
+        assert_eq!(pair(Opcode::ISubBorrow, "u32", &[0, 0, 1]), (0xffff_ffff, 1));
+        assert_eq!(pair(Opcode::ISubBorrow, "u32", &[5, 5, 0]), (0, 0));
+        assert_eq!(pair(Opcode::ISubBorrow, "u64", &[5, u64::MAX, 1]), (5, 1));
+        assert_eq!(pair(Opcode::IMadLoCarry, "u32", &[0x10000, 0x10000, 0xffff_ffff, 1]), (0, 1));
+        assert_eq!(pair(Opcode::IMadHiCarry, "u32", &[0x10000, 0x10000, 0xffff_ffff, 0]), (0, 1));
+        assert_eq!(pair(Opcode::IMadHiCarry, "s32", &[0xffff_ffff, 1, 1, 0]), (0, 1));
+    }
+
+    #[test]
+    fn dot_products() {
+        assert_eq!(value(Opcode::Dp4a, &["u32", "u32"], &[0xff02_0304, 0x0101_0101, 1]), 255 + 2 + 3 + 4 + 1);
+        assert_eq!(value(Opcode::Dp4a, &["s32", "u32"], &[0xff00_0000, 0xff00_0000, 0]), (-255i32 as u32).into());
+        assert_eq!(value(Opcode::Dp2a, &["lo", "s32", "s32"], &[0xffff_0002, 0x0405_0203, 0]), 4);
+        assert_eq!(value(Opcode::Dp2a, &["hi", "u32", "u32"], &[0xffff_0002, 0x0405_0203, 0]), 0x3_fffc + 10);
+    }
+}

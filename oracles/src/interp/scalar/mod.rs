@@ -15,6 +15,7 @@
 //!
 //! Nothing here comes from the optimizer but the opcode table: a bug shared by both sides is a bug nobody sees.
 
+mod approx;
 mod atomic;
 mod bits;
 mod compare;
@@ -23,6 +24,7 @@ mod float;
 mod half;
 mod integer;
 mod round;
+mod video;
 
 pub use atomic::{atomic, atomic_shared, reduce};
 
@@ -74,7 +76,9 @@ impl ScalarOp {
             .or_else(|| bits::resolve(opcode, &modifiers))
             .or_else(|| float::resolve(opcode, &modifiers))
             .or_else(|| compare::resolve(opcode, &modifiers))
-            .or_else(|| convert::resolve(opcode, &modifiers))?;
+            .or_else(|| convert::resolve(opcode, &modifiers))
+            .or_else(|| approx::resolve(opcode, &modifiers))
+            .or_else(|| video::resolve(opcode, &modifiers))?;
         Some(ScalarOp { run, modifiers })
     }
 

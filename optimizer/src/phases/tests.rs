@@ -1,0 +1,81 @@
+//! All built phases on random functions: what comes out is valid, and a second run has nothing left to do.
+
+use proptest::prelude::*;
+
+use crate::analysis::testing::random_function;
+use crate::ir::{Form, Function, Module};
+use crate::pipeline::runner::{Options, PhaseEntry, default_phases, run_phases};
+use crate::ssa;
+use crate::target::Target;
+
+fn options() -> Options {
+    Options { verify: true, ..Options::new(Target::portable(90).expect("sm_90 exists")) }
+}
+
+fn module_of(func: Function) -> Module {
+    let mut module = Module::default();
+    module.functions.push(func);
+    module
+}
+
+/// Runs each phase by itself and once more, and says how many changes the first runs made.
+fn each_phase_twice(func: Function) -> u64 {
+    let mut module = module_of(func);
+    let mut made = 0;
+    for entry in default_phases() {
+        let run = |module: &mut Module| run_phases(&[entry], module, &options(), &mut ());
+        let first = run(&mut module).unwrap_or_else(|e| panic!("{e}\n{module}"));
+        let after = module.to_string();
+        let second = run(&mut module).unwrap_or_else(|e| panic!("{e}\n{module}"));
+        made += first.rewrites;
+        let may_go_on = matches!(entry, PhaseEntry::Row(row) if row.doc.contains("a second run may go on"));
+        assert!(second.rewrites == 0 || may_go_on, "{} goes on:\n{after}\nbecomes\n{module}", entry.name());
+    }
+    made
+}
+
+proptest! {
+    #[test]
+    fn phases_keep_random_functions_valid(words in prop::collection::vec(any::<u32>(), 4..200)) {
+        let mut func = random_function(&words);
+        ssa::construct(&mut func);
+        prop_assert_eq!(func.form, Form::Ssa);
+        each_phase_twice(func);
+        each_phase_twice(random_function(&words));
+    }
+
+    /// A limit of `n` gives the state after the first `n` changes: each is valid, and they follow one another.
+    #[test]
+    fn every_prefix_of_the_changes_is_valid(words in prop::collection::vec(any::<u32>(), 4..60)) {
+        let mut func = random_function(&words);
+        ssa::construct(&mut func);
+        let module = module_of(func);
+        let run = |limit| {
+            let mut copy = module.clone();
+            let limited = Options { rewrite_limit: limit, ..options() };
+            let report = run_phases(&default_phases(), &mut copy, &limited, &mut ());
+            report.map(|report| (report.rewrites, copy))
+        };
+        let (all, last) = run(None).unwrap_or_else(|e| panic!("{e}\n{module}"));
+        for limit in 0..=all {
+            let (made, state) = run(Some(limit)).unwrap_or_else(|e| panic!("change {limit}: {e}\n{module}"));
+            prop_assert_eq!(made, limit);
+            prop_assert!(limit < all || state == last);
+        }
+    }
+}
+
+/// The functions above are not all trivial.
+#[test]
+fn random_functions_give_the_phases_work() {
+    let made: u64 = (1..65u32)
+        .map(|seed| {
+            let word =
+                |i: u32| (i.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b)).wrapping_mul(0xc2b2_ae35) >> 5;
+            let mut func = random_function(&(0..200).map(word).collect::<Vec<_>>());
+            ssa::construct(&mut func);
+            each_phase_twice(func)
+        })
+        .sum();
+    assert!(made > 500, "only {made} changes in 64 functions");
+}
