@@ -175,7 +175,15 @@ mod tests {
 
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
-        RunResult { outcome, memory, steps: 0, stats: BTreeMap::new(), trace: Vec::new(), stores: Vec::new() }
+        RunResult {
+            outcome,
+            memory,
+            steps: 0,
+            stats: BTreeMap::new(),
+            trace: Vec::new(),
+            stores: Vec::new(),
+            races: Vec::new(),
+        }
     }
 
     fn finished(bytes: Bytes) -> RunResult {

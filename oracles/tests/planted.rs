@@ -215,7 +215,9 @@ fn copy_propagation_that_ignores_the_guard() {
     let found = finding("GeneralOptimizeEarly", "PlantedCopy", ignores_the_guard);
     let changed = ["-  %r7 = iadd.u32 %r6, 5", "+  %r7 = iadd.u32 %r1, 5"];
     assert_rewrite(&found, "mismatch", 1, "copy", &changed);
-    assert!(found.store_after.expect("the wrong value is stored").contains("thread (4,0,0)"));
+    // Thread 4 stores the same either way.
+    let store = found.store_after.expect("the wrong value is stored");
+    assert!(store.contains("thread (5,0,0)"), "{store}");
 }
 
 #[test]
