@@ -6,3 +6,4 @@ pub mod hostile;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod targets;

@@ -241,6 +241,8 @@ const VIDEO: u64 = I32;
 const VIDEO_SRC: u64 = bits!(SrcType: U32 | S32);
 const VIDEO_2ND: u64 = bits!(SecondType: U32 | S32);
 const VIDEO_RULES: &[Requirement] = &[];
+/// Sums over lanes do not saturate.
+const SIMD_RULES: &[Requirement] = &[when(Field::Saturate, SATURATED, Field::SecondOp, SecondOp::None.bit())];
 const VTYPES: [FieldSpec; 3] = [ty(VIDEO), req_of(Field::SrcType, VIDEO_SRC), req_of(Field::SecondType, VIDEO_2ND)];
 const V_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt(Field::SecondOp)];
 const VSHIFT_FIELDS: &[FieldSpec] = &[
@@ -255,9 +257,72 @@ const VSET_FIELDS: &[FieldSpec] = &[VTYPES[1], VTYPES[2], req_of(Field::Compare,
 const VX_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt_of(Field::SecondOp, SecondOp::Add.bit())];
 const VXSET_FIELDS: &[FieldSpec] =
     &[VTYPES[1], VTYPES[2], req_of(Field::Compare, ORDERED_CMP), opt_of(Field::SecondOp, SecondOp::Add.bit())];
+/// The types of conversions. Masks of `Type` hold for `SrcType` too: the two list their values alike.
+const CVT_INT: u64 = I | bits!(Type: U8 | S8);
+const CVT_HALF: u64 = bits!(Type: F16 | Bf16);
+const CVT_FLOAT: u64 = CVT_HALF | F32 | F64;
+const CVT_FROM: Field = Field::SrcType;
+const CVT_CLAMPED: u64 = CVT_FLOAT & !bits!(Type: Bf16);
+
+/// Saturating from an integer type is legal where the target type lacks some of its values.
+const fn clamp(from: u64, to: u64) -> Requirement {
+    when_both((Field::Saturate, SATURATED), (CVT_FROM, from), Field::Type, to | CVT_CLAMPED)
+}
+
+/// Conversions: rounding is to an integer from floats to integers and within one float type, exact or directed from
+/// integers and to narrower floats, and absent elsewhere.
 const CVT_RULES: &[Requirement] = &[
-    when(Field::Type, bits!(Type: F16x2), Field::SrcType, NARROW),
-    when(Field::SrcType, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: F16x2), CVT_FROM, NARROW),
+    when(CVT_FROM, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: Bf16), CVT_FROM, !bits!(Type: U8 | S8)),
+    when(CVT_FROM, bits!(Type: Bf16), Field::Type, !bits!(Type: U8 | S8)),
+    when(CVT_FROM, NARROW, Field::Rounding, bits!(Rounding: Rn)),
+    when(CVT_FROM, NARROW, Field::Ftz, Ftz::No.bit()),
+    when(CVT_FROM, NARROW, Field::SatFinite, SatFinite::No.bit()),
+    when(CVT_FROM, NARROW, Field::Saturate, Saturate::No.bit()),
+    when(Field::Type, bits!(Type: Tf32), CVT_FROM, F32),
+    when(Field::Type, bits!(Type: Tf32), Field::Rounding, bits!(Rounding: Rna | Rn | Rz)),
+    when(Field::Type, bits!(Type: Tf32), Field::Ftz, Ftz::No.bit()),
+    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_INT), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_FLOAT), Field::Rounding, EXACT),
+    when_both((CVT_FROM, CVT_FLOAT), (Field::Type, CVT_INT), Field::Rounding, TO_INT),
+    when_both((CVT_FROM, F64), (Field::Type, CVT_HALF | F32), Field::Rounding, EXACT),
+    when_both((CVT_FROM, F32), (Field::Type, CVT_HALF), Field::Rounding, EXACT),
+    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, EXACT),
+    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: F16)), Field::Rounding, EXACT),
+    when_both((CVT_FROM, F32), (Field::Type, F64), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, CVT_HALF), (Field::Type, F32 | F64), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, F64), (Field::Type, F64), Field::Rounding, TO_INT | Rounding::Default.bit()),
+    when_both((CVT_FROM, F32), (Field::Type, F32), Field::Rounding, TO_INT | Rounding::Default.bit()),
+    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: F16)), Field::Rounding, TO_INT | 1),
+    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, TO_INT | 1),
+    when_both((Field::Ftz, NOT_FTZ), (Field::Type, !F32), CVT_FROM, F32),
+    when(Field::Relu, RELUED, Field::Type, CVT_HALF | bits!(Type: Tf32 | F16x2)),
+    when(Field::Relu, RELUED, CVT_FROM, F32 | NARROW),
+    when(Field::Relu, RELUED, Field::Rounding, bits!(Rounding: Rn | Rz)),
+    when(Field::Relu, RELUED, Field::Ftz, Ftz::No.bit()),
+    when(Field::Relu, RELUED, Field::Saturate, Saturate::No.bit()),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Type, CVT_HALF | bits!(Type: Tf32)),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), CVT_FROM, F32),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Rounding, bits!(Rounding: Rn | Rz | Rna)),
+    when_both(
+        (Field::SatFinite, SatFinite::SatFinite.bit()),
+        (Field::Type, bits!(Type: Tf32)),
+        Field::Rounding,
+        bits!(Rounding: Rna),
+    ),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Ftz, Ftz::No.bit()),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Saturate, Saturate::No.bit()),
+    when(Field::Saturate, SATURATED, Field::Type, CVT_INT | CVT_CLAMPED),
+    when(Field::Saturate, SATURATED, CVT_FROM, CVT_INT | CVT_CLAMPED),
+    clamp(bits!(Type: U8), bits!(Type: S8)),
+    clamp(bits!(Type: U16), bits!(Type: U8 | S8 | S16)),
+    clamp(bits!(Type: U32), bits!(Type: U8 | S8 | U16 | S16 | S32)),
+    clamp(bits!(Type: U64), CVT_INT & !bits!(Type: U64)),
+    clamp(bits!(Type: S8), bits!(Type: U8 | U16 | U32 | U64)),
+    clamp(bits!(Type: S16), bits!(Type: U8 | S8 | U16 | U32 | U64)),
+    clamp(bits!(Type: S32), CVT_INT & !bits!(Type: S32 | S64)),
+    clamp(bits!(Type: S64), CVT_INT & !bits!(Type: S64)),
 ];
 
 macro_rules! ops {
@@ -438,18 +503,18 @@ ops! {
     VShr "vshr" - [R] <- [R, R, R, Imm], PURE, *VSHIFT_FIELDS, *VIDEO_RULES, "Scalar video right shift.";
     VMad "vmad" - [R] <- [R, R, R, Imm], PURE, [VTYPES[0], VTYPES[1], VTYPES[2], opt(Field::PlusOne), SAT, opt(Field::Scale)], *VIDEO_RULES, "Scalar video multiply and add.";
     VSet "vset" - [R] <- [R, R, R, Imm], PURE, *VSET_FIELDS, *VIDEO_RULES, "Scalar video comparison.";
-    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video addition of two halfwords.";
-    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video subtraction of two halfwords.";
-    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video average of two halfwords.";
-    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video absolute difference of two halfwords.";
-    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video minimum of two halfwords.";
-    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video maximum of two halfwords.";
+    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video addition of two halfwords.";
+    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video subtraction of two halfwords.";
+    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video average of two halfwords.";
+    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video absolute difference of two halfwords.";
+    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video minimum of two halfwords.";
+    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video maximum of two halfwords.";
     VSet2 "vset2" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of two halfwords.";
-    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video addition of four bytes.";
-    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video subtraction of four bytes.";
-    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video average of four bytes.";
-    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video absolute difference of four bytes.";
-    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video minimum of four bytes.";
-    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video maximum of four bytes.";
+    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video addition of four bytes.";
+    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video subtraction of four bytes.";
+    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video average of four bytes.";
+    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video absolute difference of four bytes.";
+    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video minimum of four bytes.";
+    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video maximum of four bytes.";
     VSet4 "vset4" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of four bytes.";
 }

@@ -152,11 +152,12 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// Widens what stands in a 16-bit temporary into the register that the IR has.
-    pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str) {
+    /// Widens what stands in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
+    pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str, signed: bool) {
         if let (Operand::Reg(reg), 16) = (operand, ty.bits()) {
             let name = self.reg(reg);
-            self.guarded(format_args!("cvt.u32.u16 {name}, {written}"));
+            let sign = if ty.is_signed() && signed { 's' } else { 'u' };
+            self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));
         }
     }
 
