@@ -96,7 +96,7 @@ impl FunctionWriter<'_> {
             self.line(format_args!("mov.b128 {parts}, {name}"));
             double
         };
-        let parts = if word % 2 == 0 { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
+        let parts = if word.is_multiple_of(2) { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
         self.line(format_args!("mov.b64 {parts}, {double}"));
         temp
     }
