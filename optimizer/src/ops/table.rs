@@ -217,11 +217,10 @@ const ATOM_RULES: &[Requirement] = &[
     when(Field::Type, HF | BF, Field::NoFtz, NoFtz::NoFtz.bit()),
     when(Field::NoFtz, NoFtz::NoFtz.bit(), Field::Type, HF | BF),
     when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Type, HF | BF | F32),
-    when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Space, Space::Global.bit()),
+    when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Space, bits!(Space: Generic | Global)),
     when(Field::Vector, bits!(Vector: V4), Field::Type, HF | BF | F32),
     when(Field::Vector, bits!(Vector: V8), Field::Type, bits!(Type: F16 | Bf16)),
     when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::AtomOp, bits!(AtomOp: Add | Min | Max)),
-    when(Field::Order, bits!(Order: Release | Acquire | AcqRel | Relaxed), Field::Scope, all(Field::Scope) & !1),
     // Vectors of floats are only added; half-precision minima and maxima exist only as vectors.
     when(Field::Type, F32, Field::AtomOp, bits!(AtomOp: Add)),
     when_both(
@@ -235,8 +234,6 @@ const ATOM_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Acquir
 const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Shared));
 const RED_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Release));
 const ATOM_TYPES: u64 = B3264 | bits!(Type: B128) | I32 | I64 | F32 | F64 | HF | BF;
-const CAS_RULES: &[Requirement] =
-    &[when(Field::Order, bits!(Order: Release | Acquire | AcqRel | Relaxed), Field::Scope, all(Field::Scope) & !1)];
 const VIDEO: u64 = I32;
 const VIDEO_SRC: u64 = bits!(SrcType: U32 | S32);
 const VIDEO_2ND: u64 = bits!(SecondType: U32 | S32);
@@ -450,9 +447,9 @@ ops! {
     Ldu "ldu" "ldu" [V] <- [Base, Offset], LOAD, [opt_of(Field::Space, Space::Global.bit()), VEC, ty(MEM)], *LDU_RULES, "Loads from an address that is the same in all threads of the warp.";
     St "st" "st" [] <- [Base, Offset, V], STORE, [opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope), opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param)), opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM)], *STORE_RULES, "Stores.";
     Atom "atom" "atom" [V] <- [Base, Offset, V], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "Reads, modifies and writes in one step; yields the old value.";
-    AtomCas "atom.cas" "atom.cas" [T] <- [Base, Offset, T, T], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, ty(B | bits!(Type: B128))], *CAS_RULES, "Writes the third operand where memory equals the second; yields the old value.";
+    AtomCas "atom.cas" "atom.cas" [T] <- [Base, Offset, T, T], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, ty(B | bits!(Type: B128))], [], "Writes the third operand where memory equals the second; yields the old value.";
     Red "red" "red" [] <- [Base, Offset, V], ATOMIC, [RED_ORDER, opt(Field::Scope), ATOM_SPACE, req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "`atom` without its result.";
-    Prefetch "prefetch" "prefetch" [] <- [Base, Offset], HINT, [opt_of(Field::Space, bits!(Space: Global | Local)), req(Field::PrefetchLevel)], [when(Field::PrefetchLevel, bits!(PrefetchLevel: L2EvictLast | L2EvictNormal), Field::Space, Space::Global.bit())], "Brings a line into a cache.";
+    Prefetch "prefetch" "prefetch" [] <- [Base, Offset], HINT, [opt_of(Field::Space, bits!(Space: Global | Local)), req(Field::PrefetchLevel)], [when(Field::PrefetchLevel, bits!(PrefetchLevel: L2EvictLast | L2EvictNormal), Field::Space, bits!(Space: Generic | Global))], "Brings a line into a cache.";
     Prefetchu "prefetchu" "prefetchu" [] <- [Base, Offset], HINT, [req_of(Field::PrefetchLevel, PrefetchLevel::L1.bit())], [], "Brings a line into the uniform cache.";
     Discard "discard" "discard" [] <- [Base, Offset, Imm], HINT, [opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2.bit())], [], "Allows a line to be dropped without being written back; here without effect.";
     ApplyPriority "applypriority" "applypriority" [] <- [Base, Offset, Imm], HINT, [opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2EvictNormal.bit())], [], "Changes a line's eviction priority.";
@@ -469,7 +466,7 @@ ops! {
     BarRedPopc "bar.red.popc" - [R] <- [R, R, P], BARRIER, [opt(Field::Aligned)], [], "Barrier that yields how many threads' predicates are true.";
     BarRed "bar.red" - [P] <- [R, R, P], BARRIER, [opt(Field::Aligned), req_of(Field::BoolOp, bits!(BoolOp: And | Or))], [], "Barrier that yields whether all or any predicates are true.";
     BarWarpSync "bar.warp.sync" "bar.warp.sync" [] <- [R], BARRIER, [], [], "Waits for the member lanes of the warp.";
-    Fence "fence" "fence" [] <- [], FENCE, [req(Field::FenceKind), req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys))], [when(Field::FenceKind, bits!(FenceKind: Acquire | Release), Field::Scope, Scope::Cluster.bit())], "Orders memory accesses.";
+    Fence "fence" "fence" [] <- [], FENCE, [req(Field::FenceKind), req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys))], [], "Orders memory accesses.";
     Shfl "shfl.sync" - [R, P] <- [R, R, R, R], COLLECTIVE, [req(Field::ShuffleMode), ty(bits!(Type: B32))], [], "Reads another lane's value, and whether that lane was in range.";
     Vote "vote.sync" "vote.sync" [P] <- [P, R], COLLECTIVE, [req(Field::VoteMode), ty(PRED)], [], "Whether all, any or equal predicates hold over the member lanes.";
     Ballot "vote.sync.ballot" "vote.sync.ballot" [R] <- [P, R], COLLECTIVE, [ty(bits!(Type: B32))], [], "The mask of member lanes whose predicate is true.";

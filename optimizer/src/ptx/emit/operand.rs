@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
-use crate::ir::{Operand, Reg, RegInfo};
+use crate::ir::{Operand, Reg};
 use crate::ops::Type;
 
 impl FunctionWriter<'_> {
@@ -96,7 +96,7 @@ impl FunctionWriter<'_> {
             self.line(format_args!("mov.b128 {parts}, {name}"));
             double
         };
-        let parts = if word % 2 == 0 { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
+        let parts = if word.is_multiple_of(2) { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
         self.line(format_args!("mov.b64 {parts}, {double}"));
         temp
     }
@@ -159,11 +159,6 @@ impl FunctionWriter<'_> {
             let sign = if ty.is_signed() && signed { 's' } else { 'u' };
             self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));
         }
-    }
-
-    /// Whether an operand is a register of so many words.
-    pub(super) fn is_wide(&self, operand: Operand, words: u8) -> bool {
-        self.info(operand) == Some(RegInfo::words(words))
     }
 }
 
