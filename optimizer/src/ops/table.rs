@@ -241,8 +241,8 @@ const VIDEO: u64 = I32;
 const VIDEO_SRC: u64 = bits!(SrcType: U32 | S32);
 const VIDEO_2ND: u64 = bits!(SecondType: U32 | S32);
 const VIDEO_RULES: &[Requirement] = &[];
-/// Sums over lanes do not saturate.
-const SIMD_RULES: &[Requirement] = &[when(Field::Saturate, SATURATED, Field::SecondOp, SecondOp::None.bit())];
+/// Saturated lanes are not added up.
+const VX_RULES: &[Requirement] = &[when(Field::SecondOp, bits!(SecondOp: Add), Field::Saturate, Saturate::No.bit())];
 const VTYPES: [FieldSpec; 3] = [ty(VIDEO), req_of(Field::SrcType, VIDEO_SRC), req_of(Field::SecondType, VIDEO_2ND)];
 const V_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt(Field::SecondOp)];
 const VSHIFT_FIELDS: &[FieldSpec] = &[
@@ -503,18 +503,18 @@ ops! {
     VShr "vshr" - [R] <- [R, R, R, Imm], PURE, *VSHIFT_FIELDS, *VIDEO_RULES, "Scalar video right shift.";
     VMad "vmad" - [R] <- [R, R, R, Imm], PURE, [VTYPES[0], VTYPES[1], VTYPES[2], opt(Field::PlusOne), SAT, opt(Field::Scale)], *VIDEO_RULES, "Scalar video multiply and add.";
     VSet "vset" - [R] <- [R, R, R, Imm], PURE, *VSET_FIELDS, *VIDEO_RULES, "Scalar video comparison.";
-    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video addition of two halfwords.";
-    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video subtraction of two halfwords.";
-    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video average of two halfwords.";
-    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video absolute difference of two halfwords.";
-    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video minimum of two halfwords.";
-    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video maximum of two halfwords.";
+    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video addition of two halfwords.";
+    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video subtraction of two halfwords.";
+    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video average of two halfwords.";
+    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video absolute difference of two halfwords.";
+    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video minimum of two halfwords.";
+    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video maximum of two halfwords.";
     VSet2 "vset2" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of two halfwords.";
-    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video addition of four bytes.";
-    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video subtraction of four bytes.";
-    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video average of four bytes.";
-    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video absolute difference of four bytes.";
-    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video minimum of four bytes.";
-    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *SIMD_RULES, "Video maximum of four bytes.";
+    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video addition of four bytes.";
+    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video subtraction of four bytes.";
+    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video average of four bytes.";
+    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video absolute difference of four bytes.";
+    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video minimum of four bytes.";
+    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video maximum of four bytes.";
     VSet4 "vset4" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of four bytes.";
 }
