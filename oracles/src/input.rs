@@ -38,6 +38,18 @@ impl Language {
     }
 }
 
+/// The fault of a text in `.ori` form, with the text.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{} is not a module in .ori text form", source_code.name())]
+pub struct OriError {
+    /// The file's name and text.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The fault.
+    #[related]
+    pub related: [ParseError; 1],
+}
+
 /// Why a kernel or its launch cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum InputError {
@@ -61,15 +73,9 @@ pub enum InputError {
     #[diagnostic(transparent)]
     Ptx(Box<PtxError>),
     /// The `.ori` text has a fault.
-    #[error("{} is not a module in .ori text form", source_code.name())]
-    Ori {
-        /// The file's name and text.
-        #[source_code]
-        source_code: NamedSource<String>,
-        /// The fault.
-        #[related]
-        related: [ParseError; 1],
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ori(Box<OriError>),
     /// The module breaks rules of the IR.
     #[error("`{}` is not a valid module: {}", path.display(), listed(violations))]
     #[diagnostic(help("`oriole ops NAME` shows what an opcode takes"))]
@@ -108,7 +114,7 @@ pub enum InputError {
         /// The launch.
         launch: String,
         /// Why not.
-        error: LoadError,
+        error: Box<LoadError>,
     },
 }
 
@@ -143,9 +149,9 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
         Language::Ptx => ptx::read(text).map_err(failed)?,
-        Language::Ori => parse_module(text).map_err(|error| InputError::Ori {
-            source_code: NamedSource::new(&name, text.to_owned()),
-            related: [error],
+        Language::Ori => parse_module(text).map_err(|fault| {
+            let source_code = NamedSource::new(&name, text.to_owned());
+            InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
         })?,
     };
     verify_module(&module).map_err(|violations| InputError::Invalid { path: path.to_owned(), violations })?;

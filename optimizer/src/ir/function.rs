@@ -56,8 +56,9 @@ impl RegInfo {
     }
 
     /// The register's text prefix: `r d t q` for one to four words, `p`, `b`; `u` before it for the uniform files.
+    /// Widths that no register has, which the verifier's messages show, get the nearest one's.
     pub fn prefix(self) -> &'static str {
-        let by_width = |names: [&'static str; 4]| names[(self.words as usize - 1).min(3)];
+        let by_width = |names: [&'static str; 4]| names[usize::from(self.words).saturating_sub(1).min(3)];
         match self.file {
             RegFile::R => by_width(["r", "d", "t", "q"]),
             RegFile::UR => by_width(["ur", "ud", "ut", "uq"]),
@@ -425,5 +426,6 @@ mod tests {
             assert_eq!(RegInfo::from_prefix(prefix).map(RegInfo::prefix), Some(prefix));
         }
         assert_eq!(RegInfo::from_prefix("x"), None);
+        assert_eq!([0, 9].map(|words| RegInfo::words(words).prefix()), ["r", "q"]);
     }
 }
