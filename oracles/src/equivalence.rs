@@ -169,13 +169,13 @@ impl fmt::Display for Verdict {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
 
     use super::*;
 
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
-        RunResult { outcome, memory, steps: 0, stats: BTreeMap::new(), trace: Vec::new(), stores: Vec::new() }
+        let (stats, trace, stores, races) = Default::default();
+        RunResult { outcome, memory, steps: 0, stats, trace, stores, races }
     }
 
     fn finished(bytes: Bytes) -> RunResult {

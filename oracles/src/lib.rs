@@ -2,6 +2,8 @@
 
 pub mod check;
 pub mod equivalence;
+pub mod hostile;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod targets;

@@ -45,9 +45,10 @@ enum Token {
     Reg,
     #[regex(r"@!?%[a-z]+[0-9]+")]
     Guard,
-    #[regex(r"@[A-Za-z0-9_$%]+")]
+    // Names are those of PTX, so that every module can be printed as PTX.
+    #[regex(r"@([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)")]
     Symbol,
-    #[regex(r"\$[A-Za-z0-9_$%]+")]
+    #[regex(r"\$([A-Za-z][A-Za-z0-9_$]*|[_$%][A-Za-z0-9_$]+)")]
     Local,
     #[regex(r"0x[0-9a-fA-F]+|[0-9]+")]
     Number,

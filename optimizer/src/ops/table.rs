@@ -217,11 +217,10 @@ const ATOM_RULES: &[Requirement] = &[
     when(Field::Type, HF | BF, Field::NoFtz, NoFtz::NoFtz.bit()),
     when(Field::NoFtz, NoFtz::NoFtz.bit(), Field::Type, HF | BF),
     when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Type, HF | BF | F32),
-    when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Space, Space::Global.bit()),
+    when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::Space, bits!(Space: Generic | Global)),
     when(Field::Vector, bits!(Vector: V4), Field::Type, HF | BF | F32),
     when(Field::Vector, bits!(Vector: V8), Field::Type, bits!(Type: F16 | Bf16)),
     when(Field::Vector, bits!(Vector: V2 | V4 | V8), Field::AtomOp, bits!(AtomOp: Add | Min | Max)),
-    when(Field::Order, bits!(Order: Release | Acquire | AcqRel | Relaxed), Field::Scope, all(Field::Scope) & !1),
     // Vectors of floats are only added; half-precision minima and maxima exist only as vectors.
     when(Field::Type, F32, Field::AtomOp, bits!(AtomOp: Add)),
     when_both(
@@ -235,12 +234,12 @@ const ATOM_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Acquir
 const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Shared));
 const RED_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Release));
 const ATOM_TYPES: u64 = B3264 | bits!(Type: B128) | I32 | I64 | F32 | F64 | HF | BF;
-const CAS_RULES: &[Requirement] =
-    &[when(Field::Order, bits!(Order: Release | Acquire | AcqRel | Relaxed), Field::Scope, all(Field::Scope) & !1)];
 const VIDEO: u64 = I32;
 const VIDEO_SRC: u64 = bits!(SrcType: U32 | S32);
 const VIDEO_2ND: u64 = bits!(SecondType: U32 | S32);
 const VIDEO_RULES: &[Requirement] = &[];
+/// Saturated lanes are not added up.
+const VX_RULES: &[Requirement] = &[when(Field::SecondOp, bits!(SecondOp: Add), Field::Saturate, Saturate::No.bit())];
 const VTYPES: [FieldSpec; 3] = [ty(VIDEO), req_of(Field::SrcType, VIDEO_SRC), req_of(Field::SecondType, VIDEO_2ND)];
 const V_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt(Field::SecondOp)];
 const VSHIFT_FIELDS: &[FieldSpec] = &[
@@ -255,9 +254,72 @@ const VSET_FIELDS: &[FieldSpec] = &[VTYPES[1], VTYPES[2], req_of(Field::Compare,
 const VX_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt_of(Field::SecondOp, SecondOp::Add.bit())];
 const VXSET_FIELDS: &[FieldSpec] =
     &[VTYPES[1], VTYPES[2], req_of(Field::Compare, ORDERED_CMP), opt_of(Field::SecondOp, SecondOp::Add.bit())];
+/// The types of conversions. Masks of `Type` hold for `SrcType` too: the two list their values alike.
+const CVT_INT: u64 = I | bits!(Type: U8 | S8);
+const CVT_HALF: u64 = bits!(Type: F16 | Bf16);
+const CVT_FLOAT: u64 = CVT_HALF | F32 | F64;
+const CVT_FROM: Field = Field::SrcType;
+const CVT_CLAMPED: u64 = CVT_FLOAT & !bits!(Type: Bf16);
+
+/// Saturating from an integer type is legal where the target type lacks some of its values.
+const fn clamp(from: u64, to: u64) -> Requirement {
+    when_both((Field::Saturate, SATURATED), (CVT_FROM, from), Field::Type, to | CVT_CLAMPED)
+}
+
+/// Conversions: rounding is to an integer from floats to integers and within one float type, exact or directed from
+/// integers and to narrower floats, and absent elsewhere.
 const CVT_RULES: &[Requirement] = &[
-    when(Field::Type, bits!(Type: F16x2), Field::SrcType, NARROW),
-    when(Field::SrcType, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: F16x2), CVT_FROM, NARROW),
+    when(CVT_FROM, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: Bf16), CVT_FROM, !bits!(Type: U8 | S8)),
+    when(CVT_FROM, bits!(Type: Bf16), Field::Type, !bits!(Type: U8 | S8)),
+    when(CVT_FROM, NARROW, Field::Rounding, bits!(Rounding: Rn)),
+    when(CVT_FROM, NARROW, Field::Ftz, Ftz::No.bit()),
+    when(CVT_FROM, NARROW, Field::SatFinite, SatFinite::No.bit()),
+    when(CVT_FROM, NARROW, Field::Saturate, Saturate::No.bit()),
+    when(Field::Type, bits!(Type: Tf32), CVT_FROM, F32),
+    when(Field::Type, bits!(Type: Tf32), Field::Rounding, bits!(Rounding: Rna | Rn | Rz)),
+    when(Field::Type, bits!(Type: Tf32), Field::Ftz, Ftz::No.bit()),
+    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_INT), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_FLOAT), Field::Rounding, EXACT),
+    when_both((CVT_FROM, CVT_FLOAT), (Field::Type, CVT_INT), Field::Rounding, TO_INT),
+    when_both((CVT_FROM, F64), (Field::Type, CVT_HALF | F32), Field::Rounding, EXACT),
+    when_both((CVT_FROM, F32), (Field::Type, CVT_HALF), Field::Rounding, EXACT),
+    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, EXACT),
+    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: F16)), Field::Rounding, EXACT),
+    when_both((CVT_FROM, F32), (Field::Type, F64), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, CVT_HALF), (Field::Type, F32 | F64), Field::Rounding, Rounding::Default.bit()),
+    when_both((CVT_FROM, F64), (Field::Type, F64), Field::Rounding, TO_INT | Rounding::Default.bit()),
+    when_both((CVT_FROM, F32), (Field::Type, F32), Field::Rounding, TO_INT | Rounding::Default.bit()),
+    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: F16)), Field::Rounding, TO_INT | 1),
+    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, TO_INT | 1),
+    when_both((Field::Ftz, NOT_FTZ), (Field::Type, !F32), CVT_FROM, F32),
+    when(Field::Relu, RELUED, Field::Type, CVT_HALF | bits!(Type: Tf32 | F16x2)),
+    when(Field::Relu, RELUED, CVT_FROM, F32 | NARROW),
+    when(Field::Relu, RELUED, Field::Rounding, bits!(Rounding: Rn | Rz)),
+    when(Field::Relu, RELUED, Field::Ftz, Ftz::No.bit()),
+    when(Field::Relu, RELUED, Field::Saturate, Saturate::No.bit()),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Type, CVT_HALF | bits!(Type: Tf32)),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), CVT_FROM, F32),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Rounding, bits!(Rounding: Rn | Rz | Rna)),
+    when_both(
+        (Field::SatFinite, SatFinite::SatFinite.bit()),
+        (Field::Type, bits!(Type: Tf32)),
+        Field::Rounding,
+        bits!(Rounding: Rna),
+    ),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Ftz, Ftz::No.bit()),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Saturate, Saturate::No.bit()),
+    when(Field::Saturate, SATURATED, Field::Type, CVT_INT | CVT_CLAMPED),
+    when(Field::Saturate, SATURATED, CVT_FROM, CVT_INT | CVT_CLAMPED),
+    clamp(bits!(Type: U8), bits!(Type: S8)),
+    clamp(bits!(Type: U16), bits!(Type: U8 | S8 | S16)),
+    clamp(bits!(Type: U32), bits!(Type: U8 | S8 | U16 | S16 | S32)),
+    clamp(bits!(Type: U64), CVT_INT & !bits!(Type: U64)),
+    clamp(bits!(Type: S8), bits!(Type: U8 | U16 | U32 | U64)),
+    clamp(bits!(Type: S16), bits!(Type: U8 | S8 | U16 | U32 | U64)),
+    clamp(bits!(Type: S32), CVT_INT & !bits!(Type: S32 | S64)),
+    clamp(bits!(Type: S64), CVT_INT & !bits!(Type: S64)),
 ];
 
 macro_rules! ops {
@@ -385,9 +447,9 @@ ops! {
     Ldu "ldu" "ldu" [V] <- [Base, Offset], LOAD, [opt_of(Field::Space, Space::Global.bit()), VEC, ty(MEM)], *LDU_RULES, "Loads from an address that is the same in all threads of the warp.";
     St "st" "st" [] <- [Base, Offset, V], STORE, [opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope), opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param)), opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM)], *STORE_RULES, "Stores.";
     Atom "atom" "atom" [V] <- [Base, Offset, V], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "Reads, modifies and writes in one step; yields the old value.";
-    AtomCas "atom.cas" "atom.cas" [T] <- [Base, Offset, T, T], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, ty(B | bits!(Type: B128))], *CAS_RULES, "Writes the third operand where memory equals the second; yields the old value.";
+    AtomCas "atom.cas" "atom.cas" [T] <- [Base, Offset, T, T], ATOMIC, [ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, ty(B | bits!(Type: B128))], [], "Writes the third operand where memory equals the second; yields the old value.";
     Red "red" "red" [] <- [Base, Offset, V], ATOMIC, [RED_ORDER, opt(Field::Scope), ATOM_SPACE, req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), ATOM_VEC, ty(ATOM_TYPES)], *ATOM_RULES, "`atom` without its result.";
-    Prefetch "prefetch" "prefetch" [] <- [Base, Offset], HINT, [opt_of(Field::Space, bits!(Space: Global | Local)), req(Field::PrefetchLevel)], [when(Field::PrefetchLevel, bits!(PrefetchLevel: L2EvictLast | L2EvictNormal), Field::Space, Space::Global.bit())], "Brings a line into a cache.";
+    Prefetch "prefetch" "prefetch" [] <- [Base, Offset], HINT, [opt_of(Field::Space, bits!(Space: Global | Local)), req(Field::PrefetchLevel)], [when(Field::PrefetchLevel, bits!(PrefetchLevel: L2EvictLast | L2EvictNormal), Field::Space, bits!(Space: Generic | Global))], "Brings a line into a cache.";
     Prefetchu "prefetchu" "prefetchu" [] <- [Base, Offset], HINT, [req_of(Field::PrefetchLevel, PrefetchLevel::L1.bit())], [], "Brings a line into the uniform cache.";
     Discard "discard" "discard" [] <- [Base, Offset, Imm], HINT, [opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2.bit())], [], "Allows a line to be dropped without being written back; here without effect.";
     ApplyPriority "applypriority" "applypriority" [] <- [Base, Offset, Imm], HINT, [opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2EvictNormal.bit())], [], "Changes a line's eviction priority.";
@@ -404,7 +466,7 @@ ops! {
     BarRedPopc "bar.red.popc" - [R] <- [R, R, P], BARRIER, [opt(Field::Aligned)], [], "Barrier that yields how many threads' predicates are true.";
     BarRed "bar.red" - [P] <- [R, R, P], BARRIER, [opt(Field::Aligned), req_of(Field::BoolOp, bits!(BoolOp: And | Or))], [], "Barrier that yields whether all or any predicates are true.";
     BarWarpSync "bar.warp.sync" "bar.warp.sync" [] <- [R], BARRIER, [], [], "Waits for the member lanes of the warp.";
-    Fence "fence" "fence" [] <- [], FENCE, [req(Field::FenceKind), req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys))], [when(Field::FenceKind, bits!(FenceKind: Acquire | Release), Field::Scope, Scope::Cluster.bit())], "Orders memory accesses.";
+    Fence "fence" "fence" [] <- [], FENCE, [req(Field::FenceKind), req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys))], [], "Orders memory accesses.";
     Shfl "shfl.sync" - [R, P] <- [R, R, R, R], COLLECTIVE, [req(Field::ShuffleMode), ty(bits!(Type: B32))], [], "Reads another lane's value, and whether that lane was in range.";
     Vote "vote.sync" "vote.sync" [P] <- [P, R], COLLECTIVE, [req(Field::VoteMode), ty(PRED)], [], "Whether all, any or equal predicates hold over the member lanes.";
     Ballot "vote.sync.ballot" "vote.sync.ballot" [R] <- [P, R], COLLECTIVE, [ty(bits!(Type: B32))], [], "The mask of member lanes whose predicate is true.";
@@ -438,18 +500,18 @@ ops! {
     VShr "vshr" - [R] <- [R, R, R, Imm], PURE, *VSHIFT_FIELDS, *VIDEO_RULES, "Scalar video right shift.";
     VMad "vmad" - [R] <- [R, R, R, Imm], PURE, [VTYPES[0], VTYPES[1], VTYPES[2], opt(Field::PlusOne), SAT, opt(Field::Scale)], *VIDEO_RULES, "Scalar video multiply and add.";
     VSet "vset" - [R] <- [R, R, R, Imm], PURE, *VSET_FIELDS, *VIDEO_RULES, "Scalar video comparison.";
-    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video addition of two halfwords.";
-    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video subtraction of two halfwords.";
-    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video average of two halfwords.";
-    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video absolute difference of two halfwords.";
-    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video minimum of two halfwords.";
-    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video maximum of two halfwords.";
+    VAdd2 "vadd2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video addition of two halfwords.";
+    VSub2 "vsub2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video subtraction of two halfwords.";
+    VAvrg2 "vavrg2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video average of two halfwords.";
+    VAbsDiff2 "vabsdiff2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video absolute difference of two halfwords.";
+    VMin2 "vmin2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video minimum of two halfwords.";
+    VMax2 "vmax2" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video maximum of two halfwords.";
     VSet2 "vset2" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of two halfwords.";
-    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video addition of four bytes.";
-    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video subtraction of four bytes.";
-    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video average of four bytes.";
-    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video absolute difference of four bytes.";
-    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video minimum of four bytes.";
-    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VIDEO_RULES, "Video maximum of four bytes.";
+    VAdd4 "vadd4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video addition of four bytes.";
+    VSub4 "vsub4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video subtraction of four bytes.";
+    VAvrg4 "vavrg4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video average of four bytes.";
+    VAbsDiff4 "vabsdiff4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video absolute difference of four bytes.";
+    VMin4 "vmin4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video minimum of four bytes.";
+    VMax4 "vmax4" - [R] <- [R, R, R, Imm], PURE, *VX_FIELDS, *VX_RULES, "Video maximum of four bytes.";
     VSet4 "vset4" - [R] <- [R, R, R, Imm], PURE, *VXSET_FIELDS, *VIDEO_RULES, "Video comparison of four bytes.";
 }

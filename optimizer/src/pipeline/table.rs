@@ -258,10 +258,7 @@ impl Facts {
     }
 
     const fn built(self, function: PhaseFn) -> Facts {
-        Facts {
-            status: Status::Built(function),
-            ..self
-        }
+        Facts { status: Status::Built(function), ..self }
     }
 
     const fn row(self, phase: Phase, name: &'static str, doc: &'static str) -> PhaseRow {

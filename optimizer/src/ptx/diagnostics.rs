@@ -96,6 +96,11 @@ impl Diagnostics {
         self.found.len() >= MAX_DIAGNOSTICS
     }
 
+    /// How many faults are kept.
+    pub(super) fn len(&self) -> usize {
+        self.found.len()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.found.is_empty()
     }

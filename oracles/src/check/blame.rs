@@ -129,16 +129,26 @@ impl Suspect<'_> {
     /// The phase with leave for `limit` changes, judged on the one case.
     fn trial(&self, limit: u64) -> Result<Trial, CheckError> {
         let mut module = self.before.clone();
-        let (step, last) = take_noting(self.entry, &mut module, self.pipeline, Some(limit))?;
+        let (step, mut last) = take_noting(self.entry, &mut module, self.pipeline, Some(limit))?;
         let (bad, function) = match step {
             Step::Done(_) | Step::Stopped => (self.misbehaves(&module), None),
-            Step::Invalid { function, .. } => (true, Some(function)),
+            Step::Invalid { function, .. } => {
+                last = self.last_unverified(limit)?;
+                (true, Some(function))
+            }
             Step::Panicked { .. } => {
                 module.clone_from(self.before);
                 (true, None)
             }
         };
         Ok(Trial { module, last, function, bad })
+    }
+
+    /// The last change of a run that ends in an invalid module: without verification, the run reports it.
+    fn last_unverified(&self, limit: u64) -> Result<Option<LastRewrite>, CheckError> {
+        let pipeline = Options { verify: false, ..self.pipeline.clone() };
+        let (_, last) = take_noting(self.entry, &mut self.before.clone(), &pipeline, Some(limit))?;
+        Ok(last)
     }
 
     fn misbehaves(&self, module: &Module) -> bool {

@@ -86,6 +86,8 @@ pub struct Write {
     pub bytes: u32,
     /// The lane that stored.
     pub lane: usize,
+    /// The operation that stored.
+    pub pc: u32,
 }
 
 /// Everything that a warp can access.
@@ -255,7 +257,7 @@ impl Spaces<'_> {
                 region.bytes.store(at, bytes, value, undefined);
                 let address = region.base + at as u64;
                 if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
-                    self.written.push(Write { address, bytes: bytes as u32, lane });
+                    self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
                 }
             }
             Located::Shared(at) => self.shared.store(at, bytes, value, undefined),

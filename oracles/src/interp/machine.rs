@@ -239,7 +239,7 @@ impl Machine<'_> {
         let stop = run(&mut running);
         let (pc, left) = (running.pc, running.budget);
         let written = std::mem::take(&mut running.spaces.written);
-        self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), pc)));
+        self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
         warp.frames[state.frame] = frame;
         warp.groups[group].pc = pc;
         (stop, budget - left)

@@ -99,7 +99,7 @@ fn complement(compare: Compare, float: bool) -> Compare {
 fn not_setp(v: &View<'_>) -> Option<Rewrite> {
     let setp = v.defined_by(0, Opcode::SetP)?;
     let inverse = complement(setp.field::<Compare>()?, setp.ty().is_float());
-    with_fields(Opcode::SetP, set_field(Opcode::SetP, setp.data.fields, inverse), setp.srcs)
+    with_fields(Opcode::SetP, set_field(Opcode::SetP, setp.data.fields, inverse), setp.srcs.to_vec())
 }
 
 /// A truth table that is one operand, or constant.

@@ -17,6 +17,7 @@ mod arithmetic;
 mod control;
 mod logic;
 
+use std::borrow::Cow;
 use std::sync::OnceLock;
 
 use super::analyze_control_flow::remove_incoming;
@@ -25,6 +26,9 @@ use crate::analysis::Cfg;
 use crate::ir::{Block, Function, Guard, Inst, InstBuilder, InstData, Operand};
 use crate::ops::{FieldValue, FieldValues, Flags, Opcode, ROWS, Type};
 use crate::pipeline::context::{Changed, PhaseContext};
+
+/// How many copies are followed to a constant; longer chains wait for copy propagation.
+const COPIES: usize = 4;
 
 /// What an instruction becomes.
 enum Rewrite {
@@ -55,12 +59,37 @@ struct View<'a> {
     definitions: &'a Definitions,
     inst: Inst,
     data: &'a InstData,
-    srcs: &'a [Operand],
+    /// The sources; where the instruction itself is looked at, with known constants in place of their registers.
+    srcs: Cow<'a, [Operand]>,
 }
 
 impl<'a> View<'a> {
     fn new(func: &'a Function, definitions: &'a Definitions, inst: Inst) -> View<'a> {
-        View { func, definitions, inst, data: &func.insts[inst], srcs: func.srcs(inst) }
+        View { func, definitions, inst, data: &func.insts[inst], srcs: Cow::Borrowed(func.srcs(inst)) }
+    }
+
+    /// The same with constants looked up, so that a chain of constants folds in one scan.
+    fn with_constants(mut self) -> View<'a> {
+        for (index, operand) in self.func.srcs(self.inst).iter().enumerate() {
+            let Some(bits) = self.known(*operand) else { continue };
+            let shape = self.data.src_shapes(self.srcs.len()).get(index).copied();
+            if let Some(ty) = shape.and_then(|shape| self.data.shape_type(shape)) {
+                self.srcs.to_mut()[index] = Operand::Imm(bits & ones(ty));
+            }
+        }
+        self
+    }
+
+    /// The constant that a register holds.
+    fn known(&self, mut operand: Operand) -> Option<u64> {
+        for _ in 0..COPIES {
+            let mov = self.definitions.unguarded(self.func, operand, Opcode::Mov)?;
+            operand = *self.func.srcs(mov).first()?;
+            if let Operand::Imm(bits) = operand {
+                return Some(bits);
+            }
+        }
+        None
     }
 
     fn ty(&self) -> Type {
@@ -186,7 +215,7 @@ impl Simplify {
         if matches!(data.opcode, Opcode::Phi) || func.srcs(inst).contains(&Operand::Undef) {
             return None;
         }
-        let view = View::new(func, &self.definitions, inst);
+        let view = View::new(func, &self.definitions, inst).with_constants();
         let (rule, rewrite) = rules_for(data.opcode)
             .iter()
             .find_map(|rule| Some((rule, (rule.apply)(&view).filter(|r| view.takes(r))?)))?;

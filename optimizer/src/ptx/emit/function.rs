@@ -5,7 +5,7 @@ use std::fmt::Write;
 use cranelift_entity::SecondaryMap;
 
 use super::{EmitError, variable};
-use crate::ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, RegInfo, inst_to_string};
+use crate::ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
 use crate::ops::{Flags, Opcode, Type};
 
 /// Temporaries by kind: `%xh` 16 bits, `%xr` 32, `%xd` 64, `%xq` 128, `%xp` predicates.
@@ -212,11 +212,6 @@ impl<'a> FunctionWriter<'a> {
     pub(super) fn prototype_name(&mut self) -> String {
         self.tables += 1;
         format!("$P_{}", self.tables - 1)
-    }
-
-    /// The width and file of the register that holds a type.
-    pub(super) fn info(&self, operand: Operand) -> Option<RegInfo> {
-        self.func.operand_info(operand)
     }
 }
 

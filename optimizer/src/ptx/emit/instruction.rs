@@ -5,12 +5,15 @@ use std::fmt::Write;
 use super::EmitError;
 use super::function::FunctionWriter;
 use crate::ir::{Inst, InstData, Operand};
-use crate::ops::{Opcode, Shape, Type};
+use crate::ops::{Opcode, Shape, SrcType, Type};
 use crate::ptx::spelling::SPELLINGS;
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
-fn takes_words(opcode: Opcode, ty: Type) -> bool {
-    match opcode {
+fn takes_words(data: &InstData, ty: Type) -> bool {
+    let from = data.field::<SrcType>().map(Type::from);
+    match data.opcode {
+        // Conversions with bf16 want registers of the exact size.
+        Opcode::Cvt if data.ty() == Type::Bf16 || from == Some(Type::Bf16) => false,
         Opcode::Ld | Opcode::Ldu | Opcode::St => true,
         Opcode::Cvt | Opcode::CvtPackInt => !ty.is_float(),
         _ => false,
@@ -65,7 +68,7 @@ impl FunctionWriter<'_> {
         let mut targets = Vec::with_capacity(dsts.len());
         for (dst, shape) in dsts.iter().zip(&shapes) {
             let ty = data.shape_type(*shape).unwrap_or(Type::B32);
-            let ty = if takes_words(data.opcode, ty) { widened(ty) } else { ty };
+            let ty = if takes_words(data, ty) { widened(ty) } else { ty };
             targets.push((self.target(*dst, ty)?, ty));
         }
         let names: Vec<_> = targets.iter().map(|(name, _)| name.as_str()).collect();
@@ -79,7 +82,7 @@ impl FunctionWriter<'_> {
         let gap = if operands.is_empty() { "" } else { " " };
         self.guarded(format_args!("{name}{gap}{}", operands.join(", ")));
         for (dst, (written, ty)) in dsts.iter().zip(&targets) {
-            self.write_back(*dst, *ty, written);
+            self.write_back(*dst, *ty, written, data.opcode == Opcode::Cvt);
         }
         Ok(())
     }
@@ -109,10 +112,10 @@ impl FunctionWriter<'_> {
         Ok(out)
     }
 
+    /// A constant of a narrow type stands in a word, where PTX does not check it against the type.
     fn typed_source(&mut self, operand: Operand, data: &InstData, shape: Shape) -> Result<String, EmitError> {
         let ty = data.shape_type(shape).unwrap_or(Type::B32);
-        if takes_words(data.opcode, ty) && ty.bits() < 32 {
-            // A constant would be checked against the narrow type; a word is not.
+        if takes_words(data, ty) && ty.bits() < 32 {
             return self.wide_register(operand, Type::B32);
         }
         self.source(operand, ty)

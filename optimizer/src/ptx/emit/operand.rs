@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
-use crate::ir::{Operand, Reg, RegInfo};
+use crate::ir::{Operand, Reg};
 use crate::ops::Type;
 
 impl FunctionWriter<'_> {
@@ -96,7 +96,7 @@ impl FunctionWriter<'_> {
             self.line(format_args!("mov.b128 {parts}, {name}"));
             double
         };
-        let parts = if word % 2 == 0 { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
+        let parts = if word.is_multiple_of(2) { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
         self.line(format_args!("mov.b64 {parts}, {double}"));
         temp
     }
@@ -152,17 +152,13 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// Widens what stands in a 16-bit temporary into the register that the IR has.
-    pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str) {
+    /// Widens what stands in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
+    pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str, signed: bool) {
         if let (Operand::Reg(reg), 16) = (operand, ty.bits()) {
             let name = self.reg(reg);
-            self.guarded(format_args!("cvt.u32.u16 {name}, {written}"));
+            let sign = if ty.is_signed() && signed { 's' } else { 'u' };
+            self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));
         }
-    }
-
-    /// Whether an operand is a register of so many words.
-    pub(super) fn is_wide(&self, operand: Operand, words: u8) -> bool {
-        self.info(operand) == Some(RegInfo::words(words))
     }
 }
 

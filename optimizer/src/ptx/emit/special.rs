@@ -3,7 +3,9 @@
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
 use crate::ir::{Inst, InstData, Local, Operand};
-use crate::ops::{Aligned, AsyncCache, BoolOp, Compare, FieldValue, Ftz, Opcode, PrefetchSize, Type};
+use crate::ops::video::{SimdSelectors, VideoPart, VideoSelectors};
+use crate::ops::{Aligned, AsyncCache, BoolOp, Compare, FieldValue, Ftz, Opcode, PrefetchSize, SecondOp, Type};
+use crate::ptx::lower::video::{is_video, lanes};
 
 impl FunctionWriter<'_> {
     /// Prints the instruction if it is one of these.
@@ -19,6 +21,7 @@ impl FunctionWriter<'_> {
             Opcode::BarSync | Opcode::BarArrive | Opcode::BarRedPopc | Opcode::BarRed => self.barrier(inst, &data),
             Opcode::CpAsync => self.async_copy(inst, &data),
             Opcode::Call => self.call(inst),
+            opcode if is_video(opcode) => self.video(inst, &data),
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
                 self.half_comparison(inst, &data)
             }
@@ -232,6 +235,29 @@ impl FunctionWriter<'_> {
         self.with_results(inst, data, &name, &texts)
     }
 
+    /// `vadd.u32.u32.u32 d.sel, a.sel, b.sel, c`: the selectors of the last source go back to the operands.
+    fn video(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let srcs = self.func.srcs(inst).to_vec();
+        let [a, b, c, Operand::Imm(packed)] = srcs.as_slice() else {
+            return Err(self.refuse("an operand is missing"));
+        };
+        let Some(name) = self.mnemonic(data) else { return Err(self.refuse("PTX has no such instruction")) };
+        let (to, lanes) = (self.destination(inst)?, lanes(data.opcode));
+        let [dst_part, a_part, b_part] = selector_texts(*packed as u32, lanes);
+        let negate = if lanes == 1 { VideoSelectors::unpack(*packed as u32).negate } else { [false; 3] };
+        let (a, b) = (self.register(*a, Type::B32)?, self.register(*b, Type::B32)?);
+        let sign = |negate: bool| if negate { "-" } else { "" };
+        let mut text = format!("{name} {to}{dst_part}, {}{a}{a_part}, {}{b}{b_part}", sign(negate[0]), sign(negate[1]));
+        let second = data.field::<SecondOp>().is_some_and(|op| op != SecondOp::None);
+        let third = lanes > 1 || second || !dst_part.is_empty() || data.opcode == Opcode::VMad;
+        if third || *c != Operand::Imm(0) {
+            let c = self.register(*c, Type::B32)?;
+            text = format!("{text}, {}{c}", sign(negate[2]));
+        }
+        self.guarded(format_args!("{text}"));
+        Ok(())
+    }
+
     fn set_max_registers(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
         use crate::ops::MaxNReg;
         let count = self.first_source(inst).imm().unwrap_or(0);
@@ -295,4 +321,28 @@ impl FunctionWriter<'_> {
         self.line(format_args!("{name}: .callprototype {results}_ {arguments}"));
         name
     }
+}
+
+/// The selectors of result, first and second source, with their dots; empty where PTX implies them.
+fn selector_texts(packed: u32, lanes: usize) -> [String; 3] {
+    if lanes == 1 {
+        let VideoSelectors { dst, a, b, .. } = VideoSelectors::unpack(packed);
+        return [dst, a, b]
+            .map(|part| if part == VideoPart::Word { String::new() } else { format!(".{}", part.name()) });
+    }
+    let implied = if lanes == 2 { SimdSelectors::HALVES } else { SimdSelectors::BYTES };
+    let selectors = SimdSelectors::unpack(packed);
+    let letter = if lanes == 2 { 'h' } else { 'b' };
+    let text = |digits: &mut dyn Iterator<Item = u8>| -> String {
+        digits.fold(format!(".{letter}"), |text, digit| text + &digit.to_string())
+    };
+    let sources = |sources: [u8; 4], implied: [u8; 4]| match sources[..lanes] == implied[..lanes] {
+        true => String::new(),
+        false => text(&mut sources[..lanes].iter().rev().copied()),
+    };
+    let mask = match selectors.mask == implied.mask {
+        true => String::new(),
+        false => text(&mut (0..lanes as u8).rev().filter(|lane| selectors.mask >> lane & 1 == 1)),
+    };
+    [mask, sources(selectors.a, implied.a), sources(selectors.b, implied.b)]
 }

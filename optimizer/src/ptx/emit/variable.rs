@@ -90,7 +90,7 @@ fn element_type(variable: &Variable) -> Result<Type, EmitError> {
     let fits = variable.relocations.iter().all(|r| u32::from(r.width) == width && r.offset % width == 0);
     let reason = match () {
         () if !fits => "its addresses are not aligned or differ in width",
-        () if variable.size() % u64::from(width) != 0 => "its size is no multiple of an address",
+        () if !variable.size().is_multiple_of(u64::from(width)) => "its size is no multiple of an address",
         () => return Ok(if width == 8 { Type::U64 } else { Type::U32 }),
     };
     Err(EmitError::Variable { variable: variable.name.clone(), reason })

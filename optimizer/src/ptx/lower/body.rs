@@ -261,17 +261,25 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     }
 
     fn instruction(&mut self, inst: &ast::Instruction<'s>) {
+        let faults = self.cx.diagnostics.len();
+        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults {
+            let help = "check its operands against the PTX ISA";
+            self.report(inst.span, format!("`{}` cannot be read", inst.opcode.text), "not understood", help);
+        }
+    }
+
+    /// Lowers an instruction; `None` after a fault.
+    fn lower_instruction(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
         self.guard = None;
         if let Some(guard) = inst.guard {
-            let Some(lowered) = self.lower_guard(&guard, inst) else { return };
-            self.guard = Some(lowered);
+            self.guard = Some(self.lower_guard(&guard, inst)?);
         }
-        if self.lower_by_name(inst).is_some() {
-            return;
-        }
-        if let Some(selected) = self.select(inst) {
-            // A fault in an operand has been reported where it was found.
-            let _ = self.lower_selected(inst, selected);
+        match self.lower_by_name(inst) {
+            Some(result) => result,
+            None => {
+                let selected = self.select(inst)?;
+                self.lower_selected(inst, selected)
+            }
         }
     }
 

@@ -4,6 +4,7 @@
 //! is made for it, stored before the call and loaded after it.
 
 use super::body::{BodyLowering, typed};
+use super::moves::word_type;
 use super::operand::{Named, describe};
 use super::scope::Entry;
 use super::variable::scalar;
@@ -46,7 +47,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         srcs.extend(results.into_iter().chain(arguments).map(Operand::Local));
         self.push_full(Opcode::Call, Opcode::Call.row().default_fields(), self.guard, &[], &srcs);
         for (reg, local, ty) in loads {
-            self.load_parameter(reg, local, ty);
+            self.load_result(reg, local, ty);
         }
         Some(())
     }
@@ -209,6 +210,18 @@ impl<'s> BodyLowering<'_, '_, 's> {
         self.func.locals.push(Variable { name, ..like.clone() })
     }
 
+    /// Loads a result; behind a guarded call the register keeps its value where the call did not happen.
+    fn load_result(&mut self, reg: Reg, local: Local, ty: ScalarType) {
+        if self.guard.is_none() {
+            return self.load_parameter(reg, local, ty);
+        }
+        let info = self.func.regs[reg];
+        let loaded = self.func.new_reg(info);
+        self.load_parameter(loaded, local, ty);
+        let copied = word_type(scalar(ty).unwrap_or(Type::B32));
+        self.push_full(Opcode::Mov, typed(Opcode::Mov, copied), self.guard, &[reg.into()], &[loaded.into()]);
+    }
+
     pub(super) fn load_parameter(&mut self, reg: Reg, local: Local, ty: ScalarType) {
         let ty = scalar(ty).unwrap_or(Type::B32);
         self.access_parameter(Opcode::Ld, ty, &[reg.into()], &[Operand::Local(local), Operand::Imm(0)]);
@@ -219,7 +232,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         self.access_parameter(Opcode::St, ty, &[], &[Operand::Local(local), Operand::Imm(0), value]);
     }
 
-    /// An access in the parameter space, of a type that memory has.
+    /// An access in the parameter space, of a type that memory has; PTX does not let it be guarded.
     fn access_parameter(&mut self, opcode: Opcode, ty: Type, dsts: &[Operand], srcs: &[Operand]) {
         let ty = match ty.bits() {
             1 | 8 => Type::B8,
@@ -228,7 +241,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             64 => Type::B64,
             _ => Type::B128,
         };
-        self.push_full(opcode, in_parameter_space(opcode, ty), self.guard, dsts, srcs);
+        self.push_full(opcode, in_parameter_space(opcode, ty), None, dsts, srcs);
     }
 }
 

@@ -10,12 +10,11 @@ use crate::ops::{FenceKind, FieldValue, Opcode, Scope, Type};
 use crate::ptx::ast::{self, OperandKind};
 
 impl<'s> BodyLowering<'_, '_, 's> {
-    /// Lowers the instructions that are known by their base name alone; `None` for all others.
-    pub(super) fn lower_by_name(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
+    /// Lowers the instructions that are known by their base name alone, which succeeds or not; `None` for all others.
+    pub(super) fn lower_by_name(&mut self, inst: &ast::Instruction<'s>) -> Option<Option<()>> {
         let modifiers = &self.body[inst.modifiers];
         let first = modifiers.first().map_or("", |modifier| modifier.text);
-        // A fault inside has been reported; the instruction is known all the same.
-        let _ = match inst.opcode.text {
+        Some(match inst.opcode.text {
             "mov" => self.lower_mov(inst),
             "bra" => self.lower_branch(inst),
             "brx" => self.lower_indexed_branch(inst),
@@ -27,8 +26,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             "fence" | "membar" if matches!(first, "proxy" | "mbarrier_init") => Some(()),
             "createpolicy" => self.lower_cache_policy(inst),
             _ => return None,
-        };
-        Some(())
+        })
     }
 
     fn lower_membar(&mut self, inst: &ast::Instruction<'s>, level: &str) -> Option<()> {

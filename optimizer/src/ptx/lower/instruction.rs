@@ -7,6 +7,7 @@
 use super::body::{BodyLowering, typed};
 use super::operand::{Destination, describe};
 use super::select::Selected;
+use super::video::is_video;
 use crate::ir::{Operand, RegInfo};
 use crate::ops::{BoolOp, FieldValue, FieldValues, Opcode, Shape, Space, Type, Vector};
 use crate::ptx::ast::{self, OperandKind, Span};
@@ -27,6 +28,9 @@ fn is_loose(opcode: Opcode) -> bool {
 impl<'s> BodyLowering<'_, '_, 's> {
     /// Lowers an instruction by its row. `None` after a fault, which is reported.
     pub(super) fn lower_selected(&mut self, inst: &ast::Instruction<'s>, selected: Selected) -> Option<()> {
+        if is_video(selected.opcode) {
+            return self.lower_video(inst, selected);
+        }
         let mut selected = selected;
         let mut operands = &self.body[inst.operands];
         if selected.cache_policy
@@ -255,7 +259,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         base: Operand,
     ) -> Option<()> {
         let row = opcode.row();
-        let slot = row.slot(Space::FIELD)?;
+        let Some(slot) = row.slot(Space::FIELD) else { return Some(()) };
         let written = Space::ALL[fields.0[slot] as usize];
         if let Some(space) = space {
             let legal = row.fields[slot].legal >> space.index() & 1 == 1;

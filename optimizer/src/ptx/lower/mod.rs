@@ -19,6 +19,7 @@ mod select;
 #[cfg(test)]
 mod tests;
 mod variable;
+pub(super) mod video;
 
 use std::collections::{HashMap, HashSet};
 

@@ -68,7 +68,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
     /// The value of a register, special register or symbol.
     pub(super) fn named_value(&mut self, name: &'s str, place: Place) -> Option<Operand> {
-        let Some(entry) = self.lookup(name, place.span) else { return None };
+        let entry = self.lookup(name, place.span)?;
         match entry {
             Named::Reg(reg, declared) => self.fit_source(reg, declared, name, place),
             Named::Special(special) => self.special_value(special, place),

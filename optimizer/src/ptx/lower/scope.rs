@@ -151,9 +151,8 @@ impl<'s> Labels<'s> {
                 }
                 Statement::ScopeEnd(_) => scope = labels.parents[scope as usize],
                 Statement::Label(name) if used.contains(name.text) => {
-                    if labels.labels.insert((scope, name.text), make()).is_some() {
-                        duplicates.push(*name);
-                    }
+                    let repeated = labels.labels.insert((scope, name.text), make()).is_some();
+                    duplicates.extend(repeated.then_some(*name));
                 }
                 Statement::BranchTargets { name, targets } | Statement::CallTargets { name, targets } => {
                     labels.tables.insert(name.text, *targets);

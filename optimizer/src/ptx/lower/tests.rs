@@ -1,6 +1,6 @@
 //! Lowered text of small kernels, and what is said about faulty ones.
 
-use crate::ptx::{line_column, read};
+use crate::ptx::{line_column, lower, parse, read};
 
 /// A kernel with registers of every kind around `body`.
 fn kernel(body: &str) -> String {
@@ -14,11 +14,16 @@ fn kernel(body: &str) -> String {
 /// Lines before the body.
 const PREAMBLE: usize = 13;
 
+/// The lowered module's text, before SSA construction.
+fn virtual_form(source: &str) -> String {
+    let tree = parse(source).unwrap_or_else(|faults| panic!("{source}: {faults:#?}"));
+    lower(&tree, source).unwrap_or_else(|faults| panic!("{source}: {faults:#?}")).to_string()
+}
+
 /// The instructions of the lowered kernel, without labels, lines and the final `ret`.
 fn lowered(body: &str) -> Vec<String> {
     let source = kernel(body);
-    let module = read(&source).unwrap_or_else(|faults| panic!("{body}: {faults:#?}"));
-    let text = module.to_string();
+    let text = virtual_form(&source);
     let body = text.lines().skip_while(|line| !line.starts_with("bb")).filter(|line| line.starts_with(' '));
     let mut out: Vec<_> = body.map(|line| line.trim().split(" !").next().unwrap_or("").to_owned()).collect();
     assert_eq!(out.pop().as_deref(), Some("ret"));
@@ -49,7 +54,7 @@ fn ordinary_instructions_follow_their_rows() {
 #[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");
-    let text = read(&source).expect("lowers").to_string();
+    let text = virtual_form(&source);
     let body = &text[text.find("bb0").expect("blocks")..];
     let expected = "bb0:\n  bra bb1 !7\nbb1:\n  %p1 = setp.ne.u32 %r0, 0 !15\n  cbra %p1, bb1, bb2 !16\nbb2:\n  \
                     cbra %p1, bb4, bb3 !17\nbb3:\n  exit !17\nbb4:\n  ret !17\n}\n";
@@ -67,4 +72,88 @@ fn faults_name_instruction_place_and_remedy() {
     let (.., message, help) = fault("wgmma.fence.sync.aligned;");
     assert_eq!(message, "`wgmma` is not supported yet: `wgmma.fence.sync.aligned`");
     assert!(help.starts_with("warp-group matrix instructions"), "{help}");
+}
+
+#[test]
+fn moves_pack_and_unpack_words() {
+    assert_eq!(
+        lowered("mov.b64 {%r1, %r2}, %d1;\nmov.b32 {%h1, %h2}, %r1;\nmov.b64 %d2, {%h1, %h2, %h1, 7};"),
+        [
+            "%r1 = mov.b32 %d0.0",
+            "%r2 = mov.b32 %d0.1",
+            "%r3 = mov.b32 %r1",
+            "%r4 = shr.u32 %r1, 16",
+            "%d5 = pack.b16 %r3, %r4, %r3, 7"
+        ]
+    );
+    assert_eq!(
+        lowered("mov.u32 %r1, %tid.x;\nmov.u64 %d1, tile+8;\nmov.b16 %h1, 0x3C00;")[0],
+        "%r0 = s2r.b32 sr.tid.x"
+    );
+}
+
+#[test]
+fn carries_travel_in_one_predicate() {
+    assert_eq!(
+        lowered("add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r4, 0, 0;"),
+        ["%r2, %p3 = iadd.carry.u32 %r0, %r1, 0", "%r4, %p5 = iadd.carry.u32 0, 0, %p3"]
+    );
+}
+
+#[test]
+fn narrow_loads_extend_into_wide_registers() {
+    assert_eq!(
+        lowered("ld.global.s8 %d1, [%d2];\nst.global.u8 [%d2], %d1;"),
+        ["%r2 = ld.global.s8 [%d0]", "%d1 = cvt.s64.s8 %r2", "st.global.u8 [%d0], %d1.0"]
+    );
+}
+
+#[test]
+fn two_results_and_negated_predicates_are_lowered() {
+    assert_eq!(
+        lowered("setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;"),
+        ["%p3 = not.pred %p2", "%p4, %p5 = setp.bool.lt.and.s32 %r0, %r1, %p3"]
+    );
+    assert_eq!(
+        lowered("@%p1 setp.eq.s32 %p1|%p2, %r1, 0;"),
+        ["%p1 = mov.pred %p0", "@%p1 %p0, %p3 = setp.bool.eq.and.s32 %r2, 0, 1"]
+    );
+}
+
+#[test]
+fn variables_give_their_space_to_accesses() {
+    assert_eq!(lowered("ld.u32 %r1, [table+4];"), ["%r0 = ld.global.u32 [@table+4]"]);
+    let (.., message, _) = fault("ld.shared.u32 %r1, [table];");
+    assert_eq!(message, "this variable is in `.global`, the access in another space");
+}
+
+#[test]
+fn widths_and_constants_are_checked() {
+    let (line, column, message, help) = fault("add.s32 %r1, %d2, 1;");
+    assert_eq!((line, column), (1, 14));
+    assert_eq!(message, "`%d2` is a `.b64` register, but the operand is `.s32`");
+    assert_eq!(help, "use a register of 32 bits, or convert it with `cvt`");
+    let (.., message, _) = fault("add.s32 %r1, %r2, 1.5;");
+    assert_eq!(message, "this constant does not fit an operand of type `.s32`");
+    let (.., message, _) = fault("bra nowhere;");
+    assert_eq!(message, "label `nowhere` is not defined");
+    let (.., message, _) = fault("frobnicate.b32 %r1, %r2;");
+    assert_eq!(message, "`frobnicate` is not an instruction: `frobnicate.b32`");
+}
+
+#[test]
+fn all_faults_come_at_once() {
+    let source =
+        kernel("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [table, {%r1}];\nadd.s32 %r1, %r8, 1;\nldmatrix.sync %r1;");
+    let faults = read(&source).expect_err("three faults");
+    assert_eq!(faults.len(), 3);
+}
+
+#[test]
+fn huge_ranges_and_scopes_cost_nothing() {
+    let body =
+        format!(".reg .b32 %big<4000000000>;\nadd.s32 %big3999999999, %r1, 1;\n{}{}", "{".repeat(100), "}".repeat(100));
+    assert_eq!(lowered(&body), ["%r1 = iadd.s32 %r0, 1"]);
+    let (.., message, _) = fault(&format!("{}{}", "{".repeat(220), "}".repeat(220)));
+    assert_eq!(message, "scopes are nested more than 200 deep");
 }

@@ -228,9 +228,7 @@ pub(super) fn immediate_bits(constant: Constant, ty: Type) -> Option<u64> {
         (Constant::Double(bits), Type::F32) => Some(u64::from((f64::from_bits(bits) as f32).to_bits())),
         (Constant::Double(bits), Type::F64) => Some(bits),
         (Constant::Single(bits), _) if ty.bits() >= 32 && !ty.is_float() => Some(u64::from(bits)),
-        (Constant::Double(bits), Type::B32 | Type::U32 | Type::S32) => {
-            Some(u64::from((f64::from_bits(bits) as f32).to_bits()))
-        }
+        (Constant::Double(bits), Type::B32) => Some(u64::from((f64::from_bits(bits) as f32).to_bits())),
         (Constant::Double(bits), _) if ty.bits() >= 64 && !ty.is_float() => Some(bits),
         (Constant::Single(_) | Constant::Double(_), _) => None,
         (Constant::Signed(_) | Constant::Unsigned(_), Type::F32 | Type::F64) => None,

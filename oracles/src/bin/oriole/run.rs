@@ -106,17 +106,19 @@ fn launches(args: &Args) -> Result<Vec<NamedLaunch>, Failure> {
 /// Prints what became of a launch, and says whether it ended and matched.
 fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, time: Duration) -> io::Result<bool> {
     let lines = differences(launch, result);
-    let good = result.outcome == Outcome::Finished && lines.is_empty();
+    let good = result.outcome == Outcome::Finished && lines.is_empty() && result.races.is_empty();
     let expected = launch.buffers().filter(|(_, buffer)| buffer.expect.is_some()).count();
     let head = match (&result.outcome, good) {
         (Outcome::Finished, true) if expected == 0 => "finished".to_owned(),
         (Outcome::Finished, true) => format!("ok, {expected} {} as expected", plural(expected, "buffer")),
+        (Outcome::Finished, false) if lines.is_empty() => "RACES".to_owned(),
         (Outcome::Finished, false) => "MISMATCH".to_owned(),
         (outcome, _) => outcome.to_string(),
     };
     let (threads, steps) = (launch.threads(), result.steps);
     writeln!(out, "{name}: {head} ({threads} threads, {steps} warp instructions, {time:.1?})")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    result.races.iter().try_for_each(|race| writeln!(out, "  {race}"))?;
     if expected == 0 && good {
         launch.buffers().try_for_each(|(index, buffer)| summary(out, launch, index, buffer, result))?;
     }

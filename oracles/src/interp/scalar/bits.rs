@@ -309,7 +309,8 @@ mod tests {
         let index = |selector| value(Opcode::Prmt, &["b32"], &[a, b, selector]);
         assert_eq!(index(0x3210), a);
         assert_eq!(index(0x7654), b);
-        assert_eq!(index(0xcba8), 0xffff_0000 | 0x0000);
+        assert_eq!(index(0xba98), 0xffff_0000);
+        assert_eq!(index(0xfec8), 0x0000_ff00);
         let mode = |mode: &str, selector| value(Opcode::Prmt, &["b32", mode], &[0x3322_1100, 0x7766_5544, selector]);
         assert_eq!([mode("f4e", 1), mode("f4e", 3)], [0x4433_2211, 0x6655_4433]);
         assert_eq!([mode("b4e", 0), mode("b4e", 3)], [0x5566_7700, 0x0011_2233]);

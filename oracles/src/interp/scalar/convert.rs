@@ -1,9 +1,8 @@
 //! Conversions (PTX ISA, `cvt` and `cvt.pack`).
 //!
 //! Every source value is an exact number, an infinity or a NaN ([`Source`]); it is rounded once to the destination.
-//! - To an integer: rounded (toward zero where nothing is written), then clamped to the type's range. NaN becomes zero;
-//!   the ISA leaves it open for f64 sources and 64-bit results, where hardware gives the highest bit alone, and so
-//!   does this.
+//! - To an integer: rounded (toward zero where nothing is written), then clamped to the type's range. NaN becomes zero,
+//!   or the highest bit alone for f64 sources and 64-bit results.
 //! - Between integers: cut to the destination's width; `.sat` clamps to its range instead.
 //! - To a float: rounded; nothing written means nearest even, which only matters where the ISA asks for a mode. With
 //!   an integer rounding, to an integral value first, which the types at hand then hold exactly.

@@ -271,9 +271,8 @@ fn rcp_directed<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
     finish::<F>(m, hard(one.soft().div_r(a.soft(), soft_round(m.rounding)).value))
 }
 
-/// The nearest root, moved by one unit where it lies on the wrong side of the exact one. Which side that is, the
-/// exact square of the candidate tells: it has at most twice the digits, and the sign of `candidate^2 - x` survives
-/// the rounding of a fused operation once `x` is scaled far from the subnormal range. A root is never subnormal.
+/// The nearest root, moved by one unit where it lies on the wrong side of the exact one. Which side that is, the sign
+/// of `nearest^2 - x` tells, which a fused operation gives exactly. A root is never subnormal.
 fn sqrt_directed<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
     let x = input::<F>(m, s[0]);
     let nearest = x.sqrt();

@@ -63,8 +63,8 @@ pub(super) use by_int;
 macro_rules! by_int_or_packed {
     ($ty:expr, $f:ident) => {{
         let function: Option<Eval> = match $ty {
-            Type::U16x2 => Some((|m, s| Lane::of(both_halves(m, s, $f::<u16>)))),
-            Type::S16x2 => Some((|m, s| Lane::of(both_halves(m, s, $f::<i16>)))),
+            Type::U16x2 => Some(|m, s| Lane::of(both_halves(m, s, $f::<u16>))),
+            Type::S16x2 => Some(|m, s| Lane::of(both_halves(m, s, $f::<i16>))),
             _ => by_int!($ty, $f),
         };
         function
@@ -330,6 +330,8 @@ mod tests {
         assert_eq!(value(Opcode::IMul24Hi, &["u32"], &[0xff_ffff, 0xff_ffff]), 0xffff_fe00);
         assert_eq!(value(Opcode::IMul24Hi, &["s32"], &[0xff_ffff, 1]), 0xffff_ffff);
         assert_eq!(value(Opcode::IMad24Hi, &["sat", "s32"], &[0x7f_ffff, 0x7f_ffff, MAX32]), MAX32);
+        assert_eq!(value(Opcode::IMad24Hi, &["u32"], &[0x10_0000, 0x10_0000, 5]), 0x0100_0005);
+        assert_eq!(value(Opcode::IMad24Lo, &["s32"], &[0xff_ffff, 3, 5]), 2);
     }
 
     #[test]

@@ -226,3 +226,11 @@ fn simd_video() {
     let operands = [0x0010_0001, 0x0020_0002, 0xaaaa_bbbb, crossed.pack().into()];
     assert_eq!(value(Opcode::VAdd2, &unsigned, &operands), 0xaaaa_0030);
 }
+
+/// Each of the combinations of modifiers and types was tried on ptxas 13.0 for `sm_90`; these many it accepts.
+#[test]
+fn cvt_has_the_combinations_of_ptxas() {
+    let mut count = 0;
+    for_each_combination(Opcode::Cvt.row(), &mut |_| count += 1);
+    assert_eq!(count, 816);
+}

@@ -1,0 +1,36 @@
+//! The real ptxas, where it is found.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// ptxas: in `CUDA_HOME`, on `PATH`, or in the environment that `ci/cuda-tools` makes.
+pub fn ptxas() -> Option<PathBuf> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../.cuda");
+    let home = std::env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let mut folders: Vec<PathBuf> = home.into_iter().chain(std::env::split_paths(&path)).collect();
+    let pythons = std::fs::read_dir(root.join("lib")).into_iter().flatten().flatten();
+    folders.extend(pythons.map(|python| python.path().join("site-packages/nvidia/cu13/bin")));
+    folders.into_iter().map(|folder| folder.join("ptxas")).find(|tool| tool.is_file())
+}
+
+/// What ptxas says about a text: a message for each faulty line.
+///
+/// # Panics
+/// If ptxas fails without naming a line.
+pub fn complaints(tool: &Path, name: &str, text: &str) -> BTreeMap<usize, String> {
+    let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ptx"));
+    std::fs::write(&file, text).expect("the test folder is writable");
+    let output = Command::new(tool).args(["-arch=sm_90", "-O0", "-o", "/dev/null"]).arg(&file).output();
+    let output = output.expect("ptxas starts");
+    let messages = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    let mut found = BTreeMap::new();
+    for message in messages.lines() {
+        let Some((_, rest)) = message.split_once(", line ") else { continue };
+        let Some((number, what)) = rest.split_once(';') else { continue };
+        found.entry(number.parse().unwrap_or(0)).or_insert_with(|| what.trim().to_owned());
+    }
+    assert!(output.status.success() || !found.is_empty(), "{name}: {} {messages}", output.status);
+    found
+}

@@ -1,0 +1,87 @@
+//! Real kernels through the front end and out again: each lowers to a valid module, survives the text form, and is
+//! printed as PTX that lowers again and that ptxas accepts where that tool is found.
+
+mod common;
+
+use std::path::PathBuf;
+
+use oriole_optimizer::ir::parse_module;
+use oriole_optimizer::ops::Flags;
+use oriole_optimizer::verify::verify_module;
+use oriole_optimizer::{ir, ptx, ssa};
+
+/// Name and text of every kernel of the corpus.
+fn corpus() -> Vec<(String, String)> {
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
+    let mut out = Vec::new();
+    for entry in std::fs::read_dir(folder).expect("the corpus is there").flatten() {
+        let path = entry.path();
+        if path.extension().is_some_and(|extension| extension == "ptx") {
+            let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+            out.push((name, std::fs::read_to_string(&path).expect("a corpus file is text")));
+        }
+    }
+    out.sort();
+    assert!(out.len() >= 24, "the corpus has {} kernels", out.len());
+    out
+}
+
+fn read(name: &str, text: &str) -> ir::Module {
+    ptx::read(text).unwrap_or_else(|faults| {
+        let (line, column) = faults[0].line_column(text);
+        panic!("{name}:{line}:{column}: {}; {}", faults[0], faults[0].help)
+    })
+}
+
+/// How often each opcode with an effect beyond its results occurs.
+fn effects(module: &ir::Module) -> Vec<(String, usize)> {
+    let mut counts = std::collections::BTreeMap::new();
+    for func in module.functions.values() {
+        for inst in func.layout.iter().flat_map(|block| &func.blocks[*block].insts) {
+            let data = &func.insts[*inst];
+            if (data.is(Flags::EFFECT) || data.is(Flags::CONVERGENT)) && !data.is(Flags::TERMINATOR) {
+                *counts.entry(data.opcode.row().name.to_owned()).or_insert(0) += 1;
+            }
+        }
+    }
+    counts.into_iter().collect()
+}
+
+#[test]
+fn corpus_lowers_to_valid_modules() {
+    for (name, text) in corpus() {
+        let tree = ptx::parse(&text).expect("the corpus parses");
+        let mut module = ptx::lower(&tree, &text).unwrap_or_else(|faults| panic!("{name}: {faults:#?}"));
+        verify_module(&module).unwrap_or_else(|faults| panic!("{name}, virtual form: {faults:#?}"));
+        for func in module.functions.values_mut().filter(|func| func.is_definition()) {
+            ssa::construct(func);
+        }
+        verify_module(&module).unwrap_or_else(|faults| panic!("{name}, SSA form: {faults:#?}"));
+        let again = parse_module(&module.to_string()).unwrap_or_else(|fault| panic!("{name}: {fault}"));
+        assert_eq!(module, again, "{name}");
+    }
+}
+
+#[test]
+fn printed_corpus_lowers_again_with_the_same_effects() {
+    for (name, text) in corpus() {
+        let module = read(&name, &text);
+        let printed = ptx::emit(&module).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again = read(&name, &printed);
+        assert_eq!(effects(&module), effects(&again), "{name}");
+        assert_eq!(module.functions.len(), again.functions.len(), "{name}");
+    }
+}
+
+#[test]
+fn ptxas_accepts_the_printed_corpus() {
+    let Some(tool) = common::ptxas() else {
+        println!("skipped: no ptxas");
+        return;
+    };
+    for (name, text) in corpus() {
+        let printed = ptx::emit(&read(&name, &text)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let faults = common::complaints(&tool, &format!("corpus_{name}"), &printed);
+        assert!(faults.is_empty(), "{name}: {faults:#?}");
+    }
+}

@@ -1,0 +1,138 @@
+//! The command line: exit codes, and what the commands print.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const KERNEL: &str = "target sm_90 ptx 9.0
+
+entry @k visible ssa {
+  param $out: u64 param align 8
+bb0:
+  %d0 = ld.param.u64 [$out]
+  %r1 = iadd.u32 3, 4
+  st.global.u32 [%d0], %r1
+  ret
+}
+";
+
+const LAUNCH: &str = "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\nexpect_hex = \"07000000\"\n";
+
+/// A folder with the kernel and the launch.
+fn folder(kernel: &str, launch: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("k.ori"), kernel).expect("the kernel is written");
+    std::fs::write(folder.path().join("k.launch.toml"), launch).expect("the launch is written");
+    folder
+}
+
+fn oriole(args: &[&str], folder: &Path) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_oriole")).args(args).current_dir(folder).output();
+    command.expect("the command starts")
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels")
+}
+
+#[track_caller]
+fn assert_ends(output: &Output, code: i32, stdout: &str, stderr: &str) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    assert!(out.contains(stdout), "no `{stdout}` in\n{out}");
+    assert!(err.contains(stderr), "no `{stderr}` in\n{err}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn run_says_whether_buffers_match() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["run", "k.ori"], good.path()), 0, "ok, 1 buffer as expected", "");
+    let other = folder(KERNEL, &LAUNCH.replace("07", "08"));
+    assert_ends(&oriole(&["run", "k.ori"], other.path()), 1, "expected 8 (0x00000008), got 7 (0x00000007)", "");
+    let out_of_steps = oriole(&["run", "k.ori", "--steps", "2"], good.path());
+    assert_ends(&out_of_steps, 1, "out of steps after 2 warp instructions", "");
+    let pieces = ["run", "k.ori", "--grid", "1", "--block", "2", "--arg", "zeroed:8", "--stats"];
+    assert_ends(&oriole(&pieces, good.path()), 0, "b32: 0x7 0x0", "");
+    assert_ends(&oriole(&["run", "k.ori", "--trace", "0"], good.path()), 0, "`%r1 = iadd.u32 3, 4`", "");
+}
+
+#[test]
+fn bad_input_ends_with_two_and_says_where() {
+    let good = folder(KERNEL, LAUNCH);
+    let small = oriole(&["run", "k.ori", "--grid", "1", "--block", "1", "--arg", "zeroed:2"], good.path());
+    assert_ends(&small, 1, "out of bounds", "");
+    assert_ends(&oriole(&["run", "none.ori"], good.path()), 2, "", "cannot read `none.ori`");
+    assert_ends(&oriole(&["run", "k.launch.toml"], good.path()), 2, "", "is no kernel file");
+    assert_ends(&oriole(&["check", "k.ori", "--phase", "GeneralOptimise"], good.path()), 2, "", "did you mean");
+    assert_ends(&oriole(&["check", "k.ori", "--knob", "NoSuchKnob=1"], good.path()), 2, "", "no knob");
+    let empty = tempfile::tempdir().expect("a temporary folder");
+    assert_ends(&oriole(&["check", "."], empty.path()), 2, "", "no .ptx or .ori file");
+    let misspelt = folder(&KERNEL.replace("iadd", "iaddd"), LAUNCH);
+    assert_ends(&oriole(&["check", "k.ori"], misspelt.path()), 2, "", "k.ori:7:");
+    let launch = folder(KERNEL, &LAUNCH.replace("block", "blok"));
+    assert_ends(&oriole(&["run", "k.ori"], launch.path()), 2, "", "k.launch.toml:2:");
+    let alone = folder(KERNEL, LAUNCH);
+    std::fs::remove_file(alone.path().join("k.launch.toml")).expect("it was there");
+    assert_ends(&oriole(&["check", "k.ori"], alone.path()), 2, "", "has no launch file");
+    let invalid = folder(&KERNEL.replace("st.global.u32 [%d0], %r1", "st.global.u32 [%d0], %r9"), LAUNCH);
+    assert_ends(&oriole(&["opt", "k.ori"], invalid.path()), 2, "", "is not a valid module");
+}
+
+#[test]
+fn check_reports_phases_as_text_and_json() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["check", "k.ori"], good.path()), 0, "1 of 1 kernels clean, 3 cases, 0 findings", "");
+    let output = oriole(&["check", "k.ori", "--format", "json"], good.path());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    assert_eq!(json["clean"], true);
+    assert_eq!(json["kernels"][0]["cases"].as_array().map(Vec::len), Some(3));
+    let changed = |phase: &serde_json::Value| phase["name"] == "GeneralOptimizeEarly" && phase["changed"] == 1;
+    assert!(json["phases"].as_array().is_some_and(|phases| phases.iter().any(changed)), "{json:#}");
+    let other = folder(KERNEL, &LAUNCH.replace("07", "08"));
+    assert_ends(&oriole(&["check", "k.ori"], other.path()), 1, "unexpected", "");
+}
+
+#[test]
+fn opt_prints_what_can_be_read_again() {
+    let good = folder(KERNEL, LAUNCH);
+    let output = oriole(&["opt", "k.ori", "-o", "k2.ptx", "--verify"], good.path());
+    assert_ends(&output, 0, "", "");
+    let launch = good.path().join("k.launch.toml");
+    let launch = launch.to_str().expect("a path of plain letters");
+    assert_ends(&oriole(&["run", "k2.ptx", "--launch", launch], good.path()), 0, "as expected", "");
+    assert_ends(&oriole(&["opt", "k.ori"], good.path()), 0, "st.global.u32 [%d0], 7", "");
+    let stopped = oriole(&["opt", "k.ori", "--stop-after", "AnalyzeControlFlow"], good.path());
+    assert_ends(&stopped, 0, "%r1 = iadd.u32 3, 4", "");
+    let dumped = oriole(&["opt", "k.ori", "--dump-ir", "GeneralOptimizeEarly", "--time"], good.path());
+    assert_ends(&dumped, 0, "", "; after GeneralOptimizeEarly: k");
+}
+
+#[test]
+fn listings_are_complete() {
+    let here = Path::new(".");
+    assert_ends(&oriole(&["phases"], here), 0, "OriPerformLiveDeadFourth", "");
+    assert_ends(&oriole(&["phases", "--format", "json"], here), 0, "\"status\": \"planned\"", "");
+    assert_ends(&oriole(&["knobs"], here), 0, "DisablePhases", "");
+    assert_ends(&oriole(&["ops", "iadd"], here), 0, "commutative", "");
+    assert_ends(&oriole(&["ops", "nonsense"], here), 2, "", "no opcode begins with `nonsense`");
+    assert_ends(&oriole(&["completions", "bash"], here), 0, "oriole", "");
+    assert_ends(&oriole(&["man"], here), 0, "dump\\-ir", "");
+}
+
+/// A reader that closes the pipe after the first bytes must not make the command panic.
+#[test]
+fn a_closed_pipe_ends_the_command_quietly() {
+    let kernel = corpus().join("sha256.ptx");
+    for args in [&["knobs"][..], &["opt", kernel.to_str().expect("a path of plain letters"), "--emit", "ori"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oriole"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the command ends");
+        assert_ends(&output, 0, "", "");
+    }
+}

@@ -1,0 +1,44 @@
+//! Every kernel of the corpus: it runs and leaves what its launches expect, and the check of all phases and of the
+//! PTX round trip is clean.
+
+use std::path::{Path, PathBuf};
+
+use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::input::{launches_for, read_kernel};
+use rayon::prelude::*;
+
+fn corpus() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
+    let entries = std::fs::read_dir(folder).expect("the corpus is there");
+    let paths = entries.map(|entry| entry.expect("the folder can be read").path());
+    let mut kernels: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "ptx")).collect();
+    kernels.sort();
+    kernels
+}
+
+/// What is wrong with a kernel.
+fn faults(kernel: &Path) -> Vec<String> {
+    let name = kernel.file_stem().expect("a file has a name").to_string_lossy().into_owned();
+    let module = match read_kernel(kernel) {
+        Ok(module) => module,
+        Err(error) => return vec![format!("{name}: {:?}", miette::Report::new(error))],
+    };
+    let launches = launches_for(kernel, &[]).expect("a kernel of the corpus has launches");
+    let report = match check_module(&name, &module, &launches, &CheckOptions { randoms: 1, ..CheckOptions::default() })
+    {
+        Ok(report) => report,
+        Err(error) => return vec![format!("{name}: {error}")],
+    };
+    let unexpected = report.cases.iter().filter(|case| case.seed.is_none() && case.expected != Some(true));
+    let findings =
+        report.findings.iter().map(|found| format!("{name}: {} in {}: {}", found.verdict, found.phase, found.detail));
+    unexpected.map(|case| format!("{}: {} {:?}", case.name, case.outcome, case.differences)).chain(findings).collect()
+}
+
+#[test]
+fn every_kernel_does_what_it_should_before_and_after_every_phase() {
+    let kernels = corpus();
+    assert!(kernels.len() >= 24, "{} kernels", kernels.len());
+    let faults: Vec<String> = kernels.par_iter().flat_map_iter(|kernel| faults(kernel)).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
