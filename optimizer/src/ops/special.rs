@@ -45,6 +45,9 @@ special! {
     GlobalTimerLo = "globaltimer_lo" 32 volatile; GlobalTimerHi = "globaltimer_hi" 32 volatile;
     DynamicSmemSize = "dynamic_smem_size" 32 fixed; TotalSmemSize = "total_smem_size" 32 fixed;
     AggrSmemSize = "aggr_smem_size" 32 fixed;
+    ReservedSmemBegin = "reserved_smem_offset_begin" 32 fixed; ReservedSmemEnd = "reserved_smem_offset_end" 32 fixed;
+    ReservedSmemCap = "reserved_smem_offset_cap" 32 fixed;
+    ReservedSmem0 = "reserved_smem_offset_0" 32 fixed; ReservedSmem1 = "reserved_smem_offset_1" 32 fixed;
     IsExplicitCluster = "is_explicit_cluster" 1 fixed;
     ClusterIdX = "clusterid.x" 32 fixed; ClusterIdY = "clusterid.y" 32 fixed; ClusterIdZ = "clusterid.z" 32 fixed;
     NClusterIdX = "nclusterid.x" 32 fixed; NClusterIdY = "nclusterid.y" 32 fixed; NClusterIdZ = "nclusterid.z" 32 fixed;

@@ -50,6 +50,21 @@ impl LocalMemory {
         lanes(mask).for_each(|lane| self.bytes.forget(lane * self.stride + start..lane * self.stride + start + len));
     }
 
+    /// Reads up to 8 bytes of a lane's memory.
+    pub fn read(&self, lane: usize, start: usize, len: usize) -> (u64, bool) {
+        let byte = |at: usize| self.bytes.load(lane * self.stride + start + at, 1);
+        (0..len.min(8)).map(|at| (at, byte(at))).fold((0, false), |(value, undefined), (at, (byte, unknown))| {
+            (value | byte << (8 * at), undefined || unknown)
+        })
+    }
+
+    /// Writes up to 8 bytes of a lane's memory.
+    pub fn write(&mut self, lane: usize, start: usize, len: usize, value: u64) {
+        for at in 0..len.min(8) {
+            self.bytes.store(lane * self.stride + start + at, 1, value >> (8 * at), false);
+        }
+    }
+
     /// Copies bytes within each lane's memory.
     pub fn copy(&mut self, mask: u32, from: usize, to: usize, len: usize) {
         for lane in lanes(mask) {

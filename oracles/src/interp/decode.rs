@@ -528,6 +528,7 @@ impl<'a> Decoder<'a> {
             Place::Pred(slot) => (slot, 0),
             Place::None => return Err("the destination is no register".into()),
         };
+        self.program.reserved_shared |= reg.name().starts_with("reserved_smem");
         let index = SpecialReg::ALL.iter().position(|r| *r == reg).unwrap_or_default();
         Ok(Op { dst, a: class, ..op(Kind::Special) }.x(index as u32))
     }

@@ -366,6 +366,9 @@ fn special(run: &mut Run<'_>, op: &Op, mask: u32) {
     }
 }
 
+/// Bytes of shared memory that the system reserves for itself; they stand behind the program's own here.
+pub const RESERVED_SHARED: u32 = 1024;
+
 /// One CTA a cluster, one multiprocessor, warps numbered by threads.
 fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> u64 {
     use SpecialReg::*;
@@ -396,6 +399,8 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         NSmId | ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctaRank => 1,
         DynamicSmemSize => at.dynamic_shared,
         TotalSmemSize | AggrSmemSize => at.total_shared,
+        ReservedSmemBegin | ReservedSmem0 | ReservedSmem1 => at.total_shared.next_multiple_of(16),
+        ReservedSmemEnd | ReservedSmemCap => at.total_shared.next_multiple_of(16) + RESERVED_SHARED,
         GridId => return 1,
         Clock | GlobalTimerLo => clock as u32,
         ClockHi | GlobalTimerHi => (clock >> 32) as u32,

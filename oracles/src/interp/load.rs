@@ -9,7 +9,7 @@ use oriole_optimizer::ops::Space;
 use super::access::to_generic;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::machine::Machine;
-use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory};
+use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
@@ -299,7 +299,8 @@ impl<'m> Executable<'m> {
             second: side(&conflict.second),
         });
         let races = races.collect();
-        let regions = machine.global.regions().iter().enumerate();
+        // What a kernel allocates, nobody sees when it has ended.
+        let regions = machine.global.regions().iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),
             name: region.name.clone(),

@@ -8,7 +8,7 @@ use oriole_optimizer::ops::BoolOp;
 
 use super::access::{Fault, Spaces, Write};
 use super::collective::{Inputs, compute};
-use super::engine::{Coordinates, Run, Stop, Traced, read_place, run, write_place};
+use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, read_place, run, write_place};
 use super::frame::lanes;
 use super::memory::{Bytes, CODE_WINDOW, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId, Waiter};
@@ -36,9 +36,9 @@ struct BarrierState {
     in_use: bool,
 }
 
-struct Cta {
+pub(super) struct Cta {
     ctaid: [u32; 3],
-    warps: Vec<Warp>,
+    pub(super) warps: Vec<Warp>,
     shared: Bytes,
     barriers: [BarrierState; BARRIERS],
     rounds: u32,
@@ -68,7 +68,7 @@ pub struct Machine<'a> {
     pub writes: Vec<(Write, ThreadId, u32)>,
 }
 
-type Step<T = ()> = Result<T, Box<Outcome>>;
+pub(super) type Step<T = ()> = Result<T, Box<Outcome>>;
 
 impl Machine<'_> {
     /// Runs the grid.
@@ -111,10 +111,22 @@ impl Machine<'_> {
         Cta {
             ctaid,
             warps: (0..threads).step_by(32).map(warp).collect(),
-            shared: Bytes::undefined((self.shared + self.dynamic_shared) as usize),
+            shared: self.shared_memory(),
             barriers: [BarrierState::default(); BARRIERS],
             rounds: 0,
         }
+    }
+
+    /// Shared memory of a new CTA. The part that the system reserves holds zeros.
+    fn shared_memory(&self) -> Bytes {
+        let own = (self.shared + self.dynamic_shared) as usize;
+        if !self.program.reserved_shared {
+            return Bytes::undefined(own);
+        }
+        let start = own.next_multiple_of(16);
+        let mut shared = Bytes::undefined(start + RESERVED_SHARED as usize);
+        (start..shared.len()).for_each(|at| shared.store(at, 1, 0, false));
+        shared
     }
 
     /// Every warp's turn.
@@ -258,7 +270,7 @@ impl Machine<'_> {
         }
     }
 
-    fn fault(&self, cta: &Cta, warp: usize, group: usize, fault: Fault) -> Box<Outcome> {
+    pub(super) fn fault(&self, cta: &Cta, warp: usize, group: usize, fault: Fault) -> Box<Outcome> {
         let place = self.place(cta.warps[warp].groups[group].pc);
         let thread = |lane| self.coordinates(cta, warp).thread(lane);
         Box::new(match fault {
@@ -267,7 +279,7 @@ impl Machine<'_> {
         })
     }
 
-    fn trap(&self, cta: &Cta, warp: usize, group: usize, cause: Cause) -> Box<Outcome> {
+    pub(super) fn trap(&self, cta: &Cta, warp: usize, group: usize, cause: Cause) -> Box<Outcome> {
         let lane = cta.warps[warp].groups[group].mask.trailing_zeros() as usize;
         self.fault(cta, warp, group, Fault::Trap(lane, cause))
     }
@@ -326,7 +338,7 @@ impl Machine<'_> {
         let bad = |what: String| Err(self.trap(cta, index, group, Cause::BadCall(what)));
         let Some(info) = self.program.functions.get(target) else { return bad("no such function".into()) };
         if info.entry.is_none() {
-            return bad(format!("`{}` has no body", info.name));
+            return self.external(cta, index, group, &info.name, call);
         }
         if info.params.len() != call.args.len() || info.results.len() > call.results.len() {
             return bad(format!("`{}` takes {} arguments, not {}", info.name, info.params.len(), call.args.len()));

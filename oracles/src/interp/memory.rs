@@ -20,6 +20,10 @@ pub const WINDOW: u64 = 1 << 40;
 const FIRST_GLOBAL: u64 = 0x1_0000_0000;
 /// Where the module's own variables begin: above all buffers, so that a buffer's address does not depend on them.
 pub const FIRST_VARIABLE: u64 = 0x100_0000_0000;
+/// Where memory that kernels allocate begins: above all buffers and variables.
+pub const HEAP: u64 = 0x6000_0000_0000;
+/// How many bytes may be allocated at a time, as CUDA has it by default.
+const HEAP_LIMIT: u64 = 8 << 20;
 /// Unmapped bytes between regions, at least.
 pub const GAP: u64 = 1 << 16;
 
@@ -142,12 +146,16 @@ pub struct Region {
     pub base: u64,
     /// Its content.
     pub bytes: Bytes,
+    /// Whether it was allocated and is so no longer.
+    pub freed: bool,
 }
 
 /// Global memory.
 #[derive(Clone, Debug, Default)]
 pub struct GlobalMemory {
     regions: Vec<Region>,
+    /// Bytes of the heap that are in use.
+    allocated: u64,
 }
 
 impl GlobalMemory {
@@ -155,14 +163,39 @@ impl GlobalMemory {
     pub fn map(&mut self, name: impl Into<String>, bytes: Bytes) -> u64 {
         let end = self.regions.last().map_or(FIRST_GLOBAL, |r| r.base + r.bytes.len() as u64);
         let base = end.next_multiple_of(GAP) + GAP;
-        self.regions.push(Region { name: name.into(), base, bytes });
+        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
         base
     }
 
     /// Maps a region at an address above all others.
     pub fn map_at(&mut self, base: u64, name: impl Into<String>, bytes: Bytes) {
         debug_assert!(self.regions.last().is_none_or(|r| r.base + r.bytes.len() as u64 <= base));
-        self.regions.push(Region { name: name.into(), base, bytes });
+        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
+    }
+
+    /// Allocates undefined bytes on the heap and returns their address, or 0 where the heap is too small. No address
+    /// is ever used again.
+    pub fn allocate(&mut self, bytes: u64) -> u64 {
+        if bytes > HEAP_LIMIT - self.allocated {
+            return 0;
+        }
+        let end = self.regions.last().map_or(0, |r| r.base + r.bytes.len() as u64);
+        let base = if end < HEAP { HEAP } else { end.next_multiple_of(GAP) + GAP };
+        self.allocated += bytes;
+        self.regions.push(Region { name: "the heap".to_owned(), base, bytes: Bytes::undefined(bytes as usize), freed: false });
+        base
+    }
+
+    /// Unmaps what [`allocate`](Self::allocate) returned; whether the address was one of those.
+    pub fn free(&mut self, address: u64) -> bool {
+        let Ok(index) = self.regions.binary_search_by_key(&address, |region| region.base) else { return false };
+        let region = &mut self.regions[index];
+        if address < HEAP || region.freed {
+            return false;
+        }
+        self.allocated -= region.bytes.len() as u64;
+        (region.bytes, region.freed) = (Bytes::default(), true);
+        true
     }
 
     /// The regions, by address.
@@ -230,6 +263,18 @@ mod tests {
         assert!(bytes.load(64, 8).1);
         bytes.store(65, 1, 9, true);
         assert!(bytes.load(64, 4).1 && !bytes.load(64, 1).1);
+    }
+
+    #[test]
+    fn freed_memory_is_gone_and_counts_no_more() {
+        let mut memory = GlobalMemory::default();
+        let buffer = memory.map("a", Bytes::defined(vec![0; 16]));
+        let first = memory.allocate(HEAP_LIMIT - 8);
+        let second = memory.allocate(8);
+        assert!(memory.find(0, second, 8).is_some() && memory.allocate(1) == 0);
+        assert!(memory.free(first) && !memory.free(first) && !memory.free(buffer));
+        assert_eq!(memory.find(0, first, 1), None);
+        assert!(memory.allocate(100) > second);
     }
 
     #[test]

@@ -9,6 +9,7 @@ mod access;
 mod collective;
 mod decode;
 mod engine;
+mod external;
 mod frame;
 mod load;
 mod machine;

@@ -44,6 +44,8 @@ impl Display for Place {
 pub enum Cause {
     /// A `trap` instruction.
     Trap,
+    /// A failed assertion: what the kernel says of it.
+    Assertion(String),
     /// An access outside of everything that is mapped.
     OutOfBounds {
         /// Its space.
@@ -87,6 +89,7 @@ impl Display for Cause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Trap => out.write_str("trap instruction"),
+            Cause::Assertion(what) => write!(out, "assertion failed: {what}"),
             Cause::OutOfBounds { space, address, bytes, near } => {
                 write!(out, "{bytes}-byte access out of bounds at {space} address {address:#x}")?;
                 if near.is_empty() { Ok(()) } else { write!(out, " ({near})") }

@@ -347,6 +347,8 @@ pub struct Program {
     /// Each operation's opcode; `None` for copies on edges and of `else` values.
     pub opcodes: Vec<Option<Opcode>>,
     pub functions: Vec<FuncInfo>,
+    /// Whether anything asks where the system's own part of shared memory is.
+    pub reserved_shared: bool,
     pub scalars: Vec<ScalarOps>,
     pub packs: Vec<(Vec<Place>, u8)>,
     pub accesses: Vec<Access>,
