@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use miette::NamedSource;
+use miette::{Diagnostic, NamedSource};
 use oriole_optimizer::ir::{Form, Module, ParseError, parse_module};
 use oriole_optimizer::ptx::PtxError;
 use oriole_optimizer::verify::{Violation, verify_module};
@@ -96,7 +96,8 @@ pub enum InputError {
         path: PathBuf,
     },
     /// A folder holds no kernels.
-    #[error("there is no .ptx or .ori file in `{}`", path.display())]
+    #[error("there is no kernel in `{}`", path.display())]
+    #[diagnostic(help("kernels are .ptx files, and .ori files with a launch file beside them"))]
     NoKernels {
         /// The folder.
         path: PathBuf,
@@ -107,7 +108,7 @@ pub enum InputError {
     Launch(#[from] LaunchError),
     /// The kernel cannot run on a launch.
     #[error("`{}` cannot run on {launch}: {error}", path.display())]
-    #[diagnostic(help("entry, arguments and variables must fit the launch: {launch}"))]
+    #[diagnostic(help("{}", load_help(error, launch)))]
     Load {
         /// The kernel file.
         path: PathBuf,
@@ -116,6 +117,14 @@ pub enum InputError {
         /// Why not.
         error: Box<LoadError>,
     },
+}
+
+/// What to do about a kernel that does not fit its launch: what the error itself advises, if anything.
+fn load_help(error: &LoadError, launch: &str) -> String {
+    match error.help() {
+        Some(help) => help.to_string(),
+        None => format!("entry, arguments and variables must fit the launch: {launch}"),
+    }
 }
 
 fn listed(violations: &[Violation]) -> String {
