@@ -473,7 +473,12 @@ impl<'a> Decoder<'a> {
         if self.func.srcs(inst).len() != row.srcs.len() || self.func.dsts(inst).len() != row.dsts.len() {
             return Err("the number of operands is wrong".into());
         }
-        let mut ops = ScalarOps { op: scalar, srcs: [Place::None; 5], dsts: [Place::None; 2] };
+        let mut ops = ScalarOps {
+            op: scalar,
+            srcs: [Place::None; 5],
+            dsts: [Place::None; 2],
+            settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
+        };
         for (i, shape) in row.srcs.iter().enumerate() {
             ops.srcs[i] = self.source(data, inst, i, *shape)?;
         }
@@ -946,4 +951,13 @@ fn fast_conversion(data: &InstData) -> Option<Kind> {
         (Type::F32, Type::S32) => Kind::Un32(Un32::F32FromS32),
         _ => return None,
     })
+}
+
+/// The value of one operand that makes the other one's irrelevant.
+fn settling(op: BoolOp) -> Option<bool> {
+    match op {
+        BoolOp::And => Some(false),
+        BoolOp::Or => Some(true),
+        BoolOp::Xor => None,
+    }
 }
