@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use miette::NamedSource;
+use miette::{Diagnostic, NamedSource};
 use oriole_optimizer::ir::{Form, Module, ParseError, parse_module};
 use oriole_optimizer::ptx::PtxError;
 use oriole_optimizer::verify::{Violation, verify_module};
@@ -38,6 +38,18 @@ impl Language {
     }
 }
 
+/// The fault of a text in `.ori` form, with the text.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{} is not a module in .ori text form", source_code.name())]
+pub struct OriError {
+    /// The file's name and text.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The fault.
+    #[related]
+    pub related: [ParseError; 1],
+}
+
 /// Why a kernel or its launch cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum InputError {
@@ -61,15 +73,9 @@ pub enum InputError {
     #[diagnostic(transparent)]
     Ptx(Box<PtxError>),
     /// The `.ori` text has a fault.
-    #[error("{} is not a module in .ori text form", source_code.name())]
-    Ori {
-        /// The file's name and text.
-        #[source_code]
-        source_code: NamedSource<String>,
-        /// The fault.
-        #[related]
-        related: [ParseError; 1],
-    },
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ori(Box<OriError>),
     /// The module breaks rules of the IR.
     #[error("`{}` is not a valid module: {}", path.display(), listed(violations))]
     #[diagnostic(help("`oriole ops NAME` shows what an opcode takes"))]
@@ -90,7 +96,8 @@ pub enum InputError {
         path: PathBuf,
     },
     /// A folder holds no kernels.
-    #[error("there is no .ptx or .ori file in `{}`", path.display())]
+    #[error("there is no kernel in `{}`", path.display())]
+    #[diagnostic(help("kernels are .ptx files, and .ori files with a launch file beside them"))]
     NoKernels {
         /// The folder.
         path: PathBuf,
@@ -101,15 +108,23 @@ pub enum InputError {
     Launch(#[from] LaunchError),
     /// The kernel cannot run on a launch.
     #[error("`{}` cannot run on {launch}: {error}", path.display())]
-    #[diagnostic(help("entry, arguments and variables must fit the launch: {launch}"))]
+    #[diagnostic(help("{}", load_help(error, launch)))]
     Load {
         /// The kernel file.
         path: PathBuf,
         /// The launch.
         launch: String,
         /// Why not.
-        error: LoadError,
+        error: Box<LoadError>,
     },
+}
+
+/// What to do about a kernel that does not fit its launch: what the error itself advises, if anything.
+fn load_help(error: &LoadError, launch: &str) -> String {
+    match error.help() {
+        Some(help) => help.to_string(),
+        None => format!("entry, arguments and variables must fit the launch: {launch}"),
+    }
 }
 
 fn listed(violations: &[Violation]) -> String {
@@ -143,9 +158,9 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
         Language::Ptx => ptx::read(text).map_err(failed)?,
-        Language::Ori => parse_module(text).map_err(|error| InputError::Ori {
-            source_code: NamedSource::new(&name, text.to_owned()),
-            related: [error],
+        Language::Ori => parse_module(text).map_err(|fault| {
+            let source_code = NamedSource::new(&name, text.to_owned());
+            InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
         })?,
     };
     verify_module(&module).map_err(|violations| InputError::Invalid { path: path.to_owned(), violations })?;

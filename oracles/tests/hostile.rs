@@ -17,7 +17,8 @@ fn mutated_kernels_and_launches_never_panic() {
     assert!(corpus.len() >= 48, "{} seeds", corpus.len());
     let results: Vec<Result<Reached, Box<Panic>>> =
         (first..first + count).into_par_iter().map(|number| corpus.case(number)).collect();
-    let panics: Vec<String> = results.iter().filter_map(|result| result.as_ref().err()).map(show).collect();
+    let panics: Vec<String> =
+        results.iter().filter_map(|result| result.as_ref().err()).map(|panic| show(panic)).collect();
     assert!(panics.is_empty(), "{} cases panic:\n{}", panics.len(), panics[..panics.len().min(20)].join("\n"));
     if count < 1000 {
         return;
@@ -29,7 +30,7 @@ fn mutated_kernels_and_launches_never_panic() {
 }
 
 /// Names a case that panics, and keeps what it read for a look.
-fn show(panic: &Box<Panic>) -> String {
+fn show(panic: &Panic) -> String {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let (kernel, launch) = (format!("case-{}.kernel", panic.number), format!("case-{}.launch.toml", panic.number));
     let kept = std::fs::write(folder.join(&kernel), &panic.kernel)

@@ -1,7 +1,7 @@
 //! Building instructions: opcode, then fields, operands and guard, then a place.
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, RegInfo};
+use super::function::{Function, InstHead, RegInfo};
 use super::operand::{Guard, Operand};
 use crate::ops::{FieldValue, FieldValues, Opcode};
 
@@ -86,7 +86,12 @@ impl InstBuilder {
 
     /// Adds the instruction to the arena without placing it.
     pub fn create(&self, func: &mut Function) -> Inst {
-        func.new_inst(self.opcode, self.fields, self.guard, &self.dsts, &self.srcs, &self.elses, self.line)
+        func.new_inst(
+            InstHead { opcode: self.opcode, fields: self.fields, guard: self.guard, line: self.line },
+            &self.dsts,
+            &self.srcs,
+            &self.elses,
+        )
     }
 
     /// Appends the instruction to a block.

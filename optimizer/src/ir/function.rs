@@ -56,8 +56,9 @@ impl RegInfo {
     }
 
     /// The register's text prefix: `r d t q` for one to four words, `p`, `b`; `u` before it for the uniform files.
+    /// Widths that no register has, which the verifier's messages show, get the nearest one's.
     pub fn prefix(self) -> &'static str {
-        let by_width = |names: [&'static str; 4]| names[(self.words as usize - 1).min(3)];
+        let by_width = |names: [&'static str; 4]| names[usize::from(self.words).saturating_sub(1).min(3)];
         match self.file {
             RegFile::R => by_width(["r", "d", "t", "q"]),
             RegFile::UR => by_width(["ur", "ud", "ut", "uq"]),
@@ -123,6 +124,19 @@ pub struct BlockData {
     pub insts: Vec<Inst>,
 }
 
+/// What an instruction is apart from its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InstHead {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// The fields, by their position in the opcode's row.
+    pub fields: FieldValues,
+    /// The condition.
+    pub guard: Option<Guard>,
+    /// The source line that it comes from; 0 where unknown.
+    pub line: u32,
+}
+
 /// An instruction without its operands, which stand in the function's pool.
 #[derive(Clone, Copy, Debug)]
 pub struct InstData {
@@ -135,12 +149,17 @@ pub struct InstData {
     /// The source line that it comes from; 0 where unknown.
     pub line: u32,
     start: u32,
-    dsts: u16,
-    srcs: u16,
-    elses: u16,
+    dsts: u32,
+    srcs: u32,
+    elses: u32,
 }
 
 impl InstData {
+    /// The instruction without where its operands are.
+    pub fn head(&self) -> InstHead {
+        InstHead { opcode: self.opcode, fields: self.fields, guard: self.guard, line: self.line }
+    }
+
     /// The value of a field, if the opcode has it.
     pub fn field<F: FieldValue>(&self) -> Option<F> {
         self.field_index(F::FIELD).map(|index| F::ALL[index as usize])
@@ -234,30 +253,14 @@ impl Function {
     }
 
     /// Adds an instruction to the arena; the caller places it in a block.
-    pub fn new_inst(
-        &mut self,
-        opcode: Opcode,
-        fields: FieldValues,
-        guard: Option<Guard>,
-        dsts: &[Operand],
-        srcs: &[Operand],
-        elses: &[Operand],
-        line: u32,
-    ) -> Inst {
+    pub fn new_inst(&mut self, head: InstHead, dsts: &[Operand], srcs: &[Operand], elses: &[Operand]) -> Inst {
         let start = self.pool.len() as u32;
         self.pool.extend_from_slice(dsts);
         self.pool.extend_from_slice(srcs);
         self.pool.extend_from_slice(elses);
-        self.insts.push(InstData {
-            opcode,
-            fields,
-            guard,
-            line,
-            start,
-            dsts: dsts.len() as u16,
-            srcs: srcs.len() as u16,
-            elses: elses.len() as u16,
-        })
+        let InstHead { opcode, fields, guard, line } = head;
+        let (dsts, srcs, elses) = (dsts.len() as u32, srcs.len() as u32, elses.len() as u32);
+        self.insts.push(InstData { opcode, fields, guard, line, start, dsts, srcs, elses })
     }
 
     /// Replaces an instruction by another one of the arena, in place; its source line stays.
@@ -270,11 +273,11 @@ impl Function {
     pub fn set_srcs(&mut self, inst: Inst, srcs: &[Operand]) {
         let data = self.insts[inst];
         let (dsts, elses) = (self.dsts(inst).to_vec(), self.elses(inst).to_vec());
-        let new = self.new_inst(data.opcode, data.fields, data.guard, &dsts, srcs, &elses, data.line);
+        let new = self.new_inst(data.head(), &dsts, srcs, &elses);
         self.insts[inst] = self.insts[new];
     }
 
-    fn range(&self, skip: u16, len: u16, inst: Inst) -> std::ops::Range<usize> {
+    fn range(&self, skip: u32, len: u32, inst: Inst) -> std::ops::Range<usize> {
         let start = self.insts[inst].start as usize + skip as usize;
         start..start + len as usize
     }
@@ -415,7 +418,7 @@ mod tests {
     #[test]
     fn sizes_are_as_planned() {
         assert_eq!(size_of::<Operand>(), 16);
-        assert!(size_of::<InstData>() <= 40);
+        assert!(size_of::<InstData>() <= 44);
         assert_eq!(size_of::<RegInfo>(), 2);
     }
 
@@ -425,5 +428,6 @@ mod tests {
             assert_eq!(RegInfo::from_prefix(prefix).map(RegInfo::prefix), Some(prefix));
         }
         assert_eq!(RegInfo::from_prefix("x"), None);
+        assert_eq!([0, 9].map(|words| RegInfo::words(words).prefix()), ["r", "q"]);
     }
 }

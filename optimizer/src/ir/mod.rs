@@ -17,7 +17,7 @@ mod tests;
 
 pub use build::InstBuilder;
 pub use entity::{Block, FuncId, Global, Inst, Local, Reg};
-pub use function::{BlockData, Directive, Form, Function, FunctionKind, InstData, RegFile, RegInfo};
+pub use function::{BlockData, Directive, Form, Function, FunctionKind, InstData, InstHead, RegFile, RegInfo};
 pub use module::{Linkage, Module, Relocation, SymbolRef, Variable};
 pub use operand::{Guard, Operand};
 pub use parse::{ParseError, parse_function, parse_module};

@@ -10,7 +10,7 @@ use logos::{Lexer, Logos};
 use miette::SourceSpan;
 
 use super::entity::{Block, FuncId, Local, Reg};
-use super::function::{BlockData, Directive, Form, Function, FunctionKind, RegFile, RegInfo};
+use super::function::{BlockData, Directive, Form, Function, FunctionKind, InstHead, RegFile, RegInfo};
 use super::module::{Linkage, Module, Relocation, SymbolRef, Variable};
 use super::operand::{Guard, Operand};
 use crate::ops::{FieldValue, FieldValues, Opcode, Shape, Space, SpecialReg, Type};
@@ -524,7 +524,7 @@ impl<'s> Parser<'s> {
         }
         let line = if self.eat(Token::Bang)? { self.small("a line number")? } else { 0 };
         self.end_line()?;
-        let inst = body.func.new_inst(opcode, fields, guard, &dsts, &srcs, &elses, line);
+        let inst = body.func.new_inst(InstHead { opcode, fields, guard, line }, &dsts, &srcs, &elses);
         body.func.blocks[block].insts.push(inst);
         Ok(())
     }
@@ -542,7 +542,7 @@ impl<'s> Parser<'s> {
     /// The opcode with the longest mnemonic that fits, and its fields from what is left.
     fn opcode(&mut self, text: &str) -> Parsed<(Opcode, FieldValues)> {
         let ends = text.match_indices('.').map(|(i, _)| i).chain([text.len()]);
-        let found = ends.filter_map(|end| Some((Opcode::from_name(&text[..end])?, end))).last();
+        let found = ends.filter_map(|end| Some((Opcode::from_name(&text[..end])?, end))).next_back();
         let Some((opcode, end)) = found else {
             let mut failure = error(format!("unknown instruction `{text}`"), self.span.clone());
             failure.help = nearest(text.split('.').next().unwrap_or(text));

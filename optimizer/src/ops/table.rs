@@ -254,72 +254,81 @@ const VSET_FIELDS: &[FieldSpec] = &[VTYPES[1], VTYPES[2], req_of(Field::Compare,
 const VX_FIELDS: &[FieldSpec] = &[VTYPES[0], VTYPES[1], VTYPES[2], SAT, opt_of(Field::SecondOp, SecondOp::Add.bit())];
 const VXSET_FIELDS: &[FieldSpec] =
     &[VTYPES[1], VTYPES[2], req_of(Field::Compare, ORDERED_CMP), opt_of(Field::SecondOp, SecondOp::Add.bit())];
-/// The types of conversions. Masks of `Type` hold for `SrcType` too: the two list their values alike.
-const CVT_INT: u64 = I | bits!(Type: U8 | S8);
-const CVT_HALF: u64 = bits!(Type: F16 | Bf16);
-const CVT_FLOAT: u64 = CVT_HALF | F32 | F64;
-const CVT_FROM: Field = Field::SrcType;
-const CVT_CLAMPED: u64 = CVT_FLOAT & !bits!(Type: Bf16);
+const CVT_INT: u64 = bits!(Type: U8 | S8) | I;
+const CVT_FLOAT: u64 = bits!(Type: F16 | Bf16 | F32 | F64);
+const TO_NEAREST_OR_ZERO: u64 = bits!(Rounding: Rn | Rz);
+const UNROUNDED: u64 = Rounding::Default.bit();
 
-/// Saturating from an integer type is legal where the target type lacks some of its values.
-const fn clamp(from: u64, to: u64) -> Requirement {
-    when_both((Field::Saturate, SATURATED), (CVT_FROM, from), Field::Type, to | CVT_CLAMPED)
+/// The rounding that a conversion between these types takes.
+const fn rounds(to: u64, from: u64, rounding: u64) -> Requirement {
+    when_both((Field::Type, to), (Field::SrcType, from), Field::Rounding, rounding)
 }
 
-/// Conversions: rounding is to an integer from floats to integers and within one float type, exact or directed from
-/// integers and to narrower floats, and absent elsewhere.
+/// Integers whose values a type does not hold all: those from which `.sat` makes a difference.
+const fn saturates(to: Type, from: u64) -> Requirement {
+    let from = from | CVT_FLOAT;
+    when_both((Field::Saturate, SATURATED), (Field::Type, to.bit()), Field::SrcType, from)
+}
+
+/// What ptxas 13.0 accepts for `sm_90`: 816 combinations. It takes no conversion between bf16 and bytes.
 const CVT_RULES: &[Requirement] = &[
-    when(Field::Type, bits!(Type: F16x2), CVT_FROM, NARROW),
-    when(CVT_FROM, NARROW, Field::Type, bits!(Type: F16x2)),
-    when(Field::Type, bits!(Type: Bf16), CVT_FROM, !bits!(Type: U8 | S8)),
-    when(CVT_FROM, bits!(Type: Bf16), Field::Type, !bits!(Type: U8 | S8)),
-    when(CVT_FROM, NARROW, Field::Rounding, bits!(Rounding: Rn)),
-    when(CVT_FROM, NARROW, Field::Ftz, Ftz::No.bit()),
-    when(CVT_FROM, NARROW, Field::SatFinite, SatFinite::No.bit()),
-    when(CVT_FROM, NARROW, Field::Saturate, Saturate::No.bit()),
-    when(Field::Type, bits!(Type: Tf32), CVT_FROM, F32),
-    when(Field::Type, bits!(Type: Tf32), Field::Rounding, bits!(Rounding: Rna | Rn | Rz)),
-    when(Field::Type, bits!(Type: Tf32), Field::Ftz, Ftz::No.bit()),
-    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_INT), Field::Rounding, Rounding::Default.bit()),
-    when_both((CVT_FROM, CVT_INT), (Field::Type, CVT_FLOAT), Field::Rounding, EXACT),
-    when_both((CVT_FROM, CVT_FLOAT), (Field::Type, CVT_INT), Field::Rounding, TO_INT),
-    when_both((CVT_FROM, F64), (Field::Type, CVT_HALF | F32), Field::Rounding, EXACT),
-    when_both((CVT_FROM, F32), (Field::Type, CVT_HALF), Field::Rounding, EXACT),
-    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, EXACT),
-    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: F16)), Field::Rounding, EXACT),
-    when_both((CVT_FROM, F32), (Field::Type, F64), Field::Rounding, Rounding::Default.bit()),
-    when_both((CVT_FROM, CVT_HALF), (Field::Type, F32 | F64), Field::Rounding, Rounding::Default.bit()),
-    when_both((CVT_FROM, F64), (Field::Type, F64), Field::Rounding, TO_INT | Rounding::Default.bit()),
-    when_both((CVT_FROM, F32), (Field::Type, F32), Field::Rounding, TO_INT | Rounding::Default.bit()),
-    when_both((CVT_FROM, bits!(Type: F16)), (Field::Type, bits!(Type: F16)), Field::Rounding, TO_INT | 1),
-    when_both((CVT_FROM, bits!(Type: Bf16)), (Field::Type, bits!(Type: Bf16)), Field::Rounding, TO_INT | 1),
-    when_both((Field::Ftz, NOT_FTZ), (Field::Type, !F32), CVT_FROM, F32),
-    when(Field::Relu, RELUED, Field::Type, CVT_HALF | bits!(Type: Tf32 | F16x2)),
-    when(Field::Relu, RELUED, CVT_FROM, F32 | NARROW),
-    when(Field::Relu, RELUED, Field::Rounding, bits!(Rounding: Rn | Rz)),
-    when(Field::Relu, RELUED, Field::Ftz, Ftz::No.bit()),
-    when(Field::Relu, RELUED, Field::Saturate, Saturate::No.bit()),
-    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Type, CVT_HALF | bits!(Type: Tf32)),
-    when(Field::SatFinite, SatFinite::SatFinite.bit(), CVT_FROM, F32),
-    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Rounding, bits!(Rounding: Rn | Rz | Rna)),
+    when(Field::Type, bits!(Type: F16x2), Field::SrcType, NARROW),
+    when(Field::SrcType, NARROW, Field::Type, bits!(Type: F16x2)),
+    when(Field::Type, bits!(Type: Tf32), Field::SrcType, F32),
+    when(Field::Type, bits!(Type: U8 | S8), Field::SrcType, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Type, bits!(Type: Bf16), Field::SrcType, SCALAR & !bits!(Type: U8 | S8)),
+    // Rounding, by the kinds of both types, then pair by pair between floats.
+    rounds(CVT_INT, CVT_INT, UNROUNDED),
+    rounds(CVT_INT, CVT_FLOAT, TO_INT),
+    rounds(CVT_FLOAT, CVT_INT, EXACT),
+    rounds(bits!(Type: F16 | Bf16), F32 | F64, EXACT),
+    rounds(F32, F64, EXACT),
+    rounds(bits!(Type: F16 | F32 | F64), bits!(Type: Bf16), UNROUNDED | EXACT),
+    rounds(bits!(Type: Bf16), bits!(Type: F16), UNROUNDED | EXACT),
+    rounds(F32 | F64, bits!(Type: F16), UNROUNDED),
+    rounds(F64, F32, UNROUNDED),
+    rounds(bits!(Type: F16), bits!(Type: F16), UNROUNDED | TO_INT),
+    rounds(bits!(Type: Bf16), bits!(Type: Bf16), UNROUNDED | TO_INT),
+    rounds(F32, F32, UNROUNDED | TO_INT),
+    rounds(F64, F64, UNROUNDED | TO_INT),
+    when(Field::Type, bits!(Type: F16x2), Field::Rounding, bits!(Rounding: Rn)),
+    when(Field::Type, bits!(Type: Tf32), Field::Rounding, TO_NEAREST_OR_ZERO | bits!(Rounding: Rna)),
+    // Flushing, for conversions from or to f32.
+    when(Field::Ftz, NOT_FTZ, Field::Type, SCALAR),
+    when_both((Field::Ftz, NOT_FTZ), (Field::SrcType, SCALAR & !F32), Field::Type, F32),
+    when(Field::Ftz, NOT_FTZ, Field::Relu, Relu::No.bit()),
+    when(Field::Ftz, NOT_FTZ, Field::SatFinite, SatFinite::No.bit()),
+    // Saturation.
+    when(Field::Saturate, SATURATED, Field::Type, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Saturate, SATURATED, Field::SrcType, SCALAR & !bits!(Type: Bf16)),
+    when(Field::Saturate, SATURATED, Field::Relu, Relu::No.bit()),
+    when(Field::Saturate, SATURATED, Field::SatFinite, SatFinite::No.bit()),
+    saturates(Type::U8, CVT_INT & !bits!(Type: U8)),
+    saturates(Type::S8, CVT_INT & !bits!(Type: S8)),
+    saturates(Type::U16, CVT_INT & !bits!(Type: U8 | U16)),
+    saturates(Type::S16, CVT_INT & !bits!(Type: U8 | S8 | S16)),
+    saturates(Type::U32, CVT_INT & !bits!(Type: U8 | U16 | U32)),
+    saturates(Type::S32, bits!(Type: U32 | U64 | S64)),
+    saturates(Type::U64, bits!(Type: S8 | S16 | S32 | S64)),
+    saturates(Type::S64, bits!(Type: U64)),
+    // Rectification and clamping, for conversions to narrow floats.
+    when(Field::Relu, RELUED, Field::Type, bits!(Type: F16 | Bf16 | Tf32 | F16x2)),
+    when(Field::Relu, RELUED, Field::SrcType, F32 | NARROW),
+    when(Field::Relu, RELUED, Field::Rounding, TO_NEAREST_OR_ZERO),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Type, bits!(Type: F16 | Bf16 | Tf32)),
+    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::SrcType, F32),
+    when_both(
+        (Field::SatFinite, SatFinite::SatFinite.bit()),
+        (Field::Type, bits!(Type: F16 | Bf16)),
+        Field::Rounding,
+        TO_NEAREST_OR_ZERO,
+    ),
     when_both(
         (Field::SatFinite, SatFinite::SatFinite.bit()),
         (Field::Type, bits!(Type: Tf32)),
         Field::Rounding,
         bits!(Rounding: Rna),
     ),
-    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Ftz, Ftz::No.bit()),
-    when(Field::SatFinite, SatFinite::SatFinite.bit(), Field::Saturate, Saturate::No.bit()),
-    when(Field::Saturate, SATURATED, Field::Type, CVT_INT | CVT_CLAMPED),
-    when(Field::Saturate, SATURATED, CVT_FROM, CVT_INT | CVT_CLAMPED),
-    clamp(bits!(Type: U8), bits!(Type: S8)),
-    clamp(bits!(Type: U16), bits!(Type: U8 | S8 | S16)),
-    clamp(bits!(Type: U32), bits!(Type: U8 | S8 | U16 | S16 | S32)),
-    clamp(bits!(Type: U64), CVT_INT & !bits!(Type: U64)),
-    clamp(bits!(Type: S8), bits!(Type: U8 | U16 | U32 | U64)),
-    clamp(bits!(Type: S16), bits!(Type: U8 | S8 | U16 | U32 | U64)),
-    clamp(bits!(Type: S32), CVT_INT & !bits!(Type: S32 | S64)),
-    clamp(bits!(Type: S64), CVT_INT & !bits!(Type: S64)),
 ];
 
 macro_rules! ops {

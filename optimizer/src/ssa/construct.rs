@@ -227,7 +227,7 @@ impl<'a> Renaming<'a> {
         }
         let elses: Vec<Operand> = dsts.iter().map(|dst| self.value(*dst)).collect();
         let data = self.func.insts[inst];
-        let new = self.func.new_inst(data.opcode, data.fields, data.guard, &dsts, &srcs, &elses, data.line);
+        let new = self.func.new_inst(data.head(), &dsts, &srcs, &elses);
         self.func.replace_inst(inst, new);
     }
 

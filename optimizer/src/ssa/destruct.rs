@@ -149,7 +149,7 @@ fn drop_elses(func: &mut Function, inst: Inst) {
     if !func.elses(inst).is_empty() {
         let data = func.insts[inst];
         let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
-        let new = func.new_inst(data.opcode, data.fields, data.guard, &dsts, &srcs, &[], data.line);
+        let new = func.new_inst(data.head(), &dsts, &srcs, &[]);
         func.replace_inst(inst, new);
     }
 }

@@ -1,6 +1,6 @@
 //! Memory accesses of a warp.
 
-use oriole_optimizer::ops::Type;
+use oriole_optimizer::ops::AtomOp;
 
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
@@ -401,7 +401,7 @@ impl Spaces<'_> {
     /// A read-modify-write, lane after lane.
     pub fn atomic(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
-        let Some((rmw, ty)) = access.rmw else { return Ok(()) };
+        let Some((rmw, _)) = access.rmw else { return Ok(()) };
         let (bytes, elements) = (usize::from(access.bytes), access.operands.len());
         let count = if rmw == Rmw::Cas { 1 } else { elements };
         for lane in lanes(mask) {
@@ -412,8 +412,7 @@ impl Spaces<'_> {
             self.observe(start, whole, lane, true, true);
             for element in 0..count {
                 let at = start.plus(element * bytes);
-                let result = access.regs.get(element).copied();
-                self.modify(frame, at, access, rmw, ty, element, result, lane).map_err(trap)?;
+                self.modify(frame, at, access, element, lane).map_err(trap)?;
             }
         }
         Ok(())
@@ -424,12 +423,10 @@ impl Spaces<'_> {
         frame: &mut Frame,
         at: Located,
         access: &Access,
-        rmw: Rmw,
-        ty: Type,
         element: usize,
-        result: Option<u32>,
         lane: usize,
     ) -> Result<(), Cause> {
+        let Some((rmw, ty)) = access.rmw else { return Ok(()) };
         let bytes = usize::from(access.bytes);
         let (old, old_undefined) = self.read_wide(at, bytes);
         let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);
@@ -439,14 +436,15 @@ impl Spaces<'_> {
                 let unknown = old_undefined || cu;
                 (if old == compare { swap } else { old }, unknown || (old == compare && su))
             }
-            Rmw::Op(oriole_optimizer::ops::AtomOp::Exch) => operand(element),
+            Rmw::Op(AtomOp::Exch) => operand(element),
             Rmw::Op(op) => {
                 let (value, undefined) = operand(element);
-                (u128::from(scalar::atomic(op, ty, old as u64, value as u64)), undefined || old_undefined)
+                let combine = if matches!(at, Located::Shared(_)) { scalar::atomic_shared } else { scalar::atomic };
+                (u128::from(combine(op, ty, old as u64, value as u64)), undefined || old_undefined)
             }
         };
         self.write_wide(at, bytes, new, new_undefined, lane)?;
-        if let Some(slot) = result {
+        if let Some(slot) = access.regs.get(element).copied() {
             for word in 0..bytes.div_ceil(4) {
                 let slot = slot as usize + word;
                 frame.words[slot][lane] = (old >> (32 * word)) as u32;

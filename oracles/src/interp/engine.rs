@@ -333,11 +333,11 @@ fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
         for (i, part) in parts.iter().enumerate() {
             let (value, undefined) = read_place(frame, *part, lane);
             let at = bits as usize * i;
-            for word in at / 32..(at + bits as usize).div_ceil(32).min(8) {
-                let kept = if bits >= 32 { value >> (32 * (word - at / 32)) } else { value & ((1 << bits) - 1) };
-                let shift = if bits >= 32 { 0 } else { at % 32 };
-                out[word].0 |= (kept as u32) << shift;
-                out[word].1 |= undefined;
+            let count = (bits as usize).div_ceil(32);
+            for (word, (whole, unknown)) in out.iter_mut().skip(at / 32).take(count).enumerate() {
+                let kept = if bits >= 32 { value >> (32 * word) } else { value & ((1 << bits) - 1) };
+                *whole |= (kept as u32) << (at % 32);
+                *unknown |= undefined;
             }
         }
         for (word, (value, undefined)) in out.iter().enumerate().take(words) {

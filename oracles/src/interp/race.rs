@@ -131,7 +131,9 @@ impl Detector {
         let (first, second) = (clock(seen.access.thread), clock(access.thread));
         let barrier = first.barrier > seen.time && second.barrier > seen.time;
         let fenced = first.release > seen.time && second.acquire > seen.time;
-        seen.access.thread != access.thread && !(seen.access.strong && access.strong) && !barrier && !fenced
+        let same = seen.access.thread == access.thread;
+        let strong = seen.access.strong && access.strong;
+        !(same || strong || barrier || fenced)
     }
 
     fn report(&mut self, conflict: Conflict) {

@@ -107,13 +107,13 @@ fn check(row: &OpRow, fields: FieldValues) -> bool {
         }
         let before = frame.clone();
         step(&program, &mut frame, mask);
-        for lane in 0..LANES {
+        for (lane, input) in inputs.iter().enumerate() {
             let expected = match mask >> lane & 1 {
-                1 => (scalar.eval(&inputs[lane]).value, false),
+                1 => (scalar.eval(input).value, false),
                 _ => read_place(&before, dst, lane),
             };
             let actual = read_place(&frame, dst, lane);
-            assert_eq!(actual, expected, "{} {fields:?} lane {lane} {:x?}", row.name, inputs[lane]);
+            assert_eq!(actual, expected, "{} {fields:?} lane {lane} {input:x?}", row.name);
         }
         undefined_inputs_show(&program, &before, &srcs, dst, mask, row);
     }

@@ -23,7 +23,7 @@ use std::sync::OnceLock;
 use super::analyze_control_flow::remove_incoming;
 use super::values::{Definitions, fills_register, mov_type};
 use crate::analysis::Cfg;
-use crate::ir::{Block, Function, Guard, Inst, InstBuilder, InstData, Operand};
+use crate::ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand};
 use crate::ops::{FieldValue, FieldValues, Flags, Opcode, ROWS, Type};
 use crate::pipeline::context::{Changed, PhaseContext};
 
@@ -237,14 +237,14 @@ impl Simplify {
             Rewrite::Inst(opcode, fields, srcs) => {
                 let data = func.insts[inst];
                 let (dsts, elses) = (func.dsts(inst).to_vec(), func.elses(inst).to_vec());
-                let new = func.new_inst(opcode, fields, data.guard, &dsts, &srcs, &elses, data.line);
+                let new = func.new_inst(InstHead { opcode, fields, ..data.head() }, &dsts, &srcs, &elses);
                 func.replace_inst(inst, new);
             }
             Rewrite::Guard(guard) => {
                 let data = func.insts[inst];
                 let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
                 let elses = if guard.is_some() { func.elses(inst).to_vec() } else { Vec::new() };
-                let new = func.new_inst(data.opcode, data.fields, guard, &dsts, &srcs, &elses, data.line);
+                let new = func.new_inst(InstHead { guard, ..data.head() }, &dsts, &srcs, &elses);
                 func.replace_inst(inst, new);
             }
             Rewrite::Goto(target) => {
@@ -274,7 +274,7 @@ impl Simplify {
             let ty = func.operand_info(*dst).and_then(mov_type).expect("checked before the rule was taken");
             let old: &[Operand] = elses.get(index..=index).unwrap_or(&[]);
             let fields = default_fields(Opcode::Mov, ty);
-            let mov = func.new_inst(Opcode::Mov, fields, guard, &[*dst], &[*value], old, line);
+            let mov = func.new_inst(InstHead { opcode: Opcode::Mov, fields, guard, line }, &[*dst], &[*value], old);
             if index == 0 {
                 func.replace_inst(inst, mov);
             } else {

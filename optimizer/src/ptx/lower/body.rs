@@ -10,7 +10,7 @@ use super::Context;
 use super::operand::Place;
 use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
 use super::select::{Selected, select};
-use crate::ir::{self, Block, Function, Guard, Local, Operand, Reg, RegInfo};
+use crate::ir::{self, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
 use crate::ops::{FieldValue, FieldValues, Flags, Opcode, Space, Type};
 use crate::ptx::ast::{self, ScalarType, Span, Statement};
 
@@ -242,7 +242,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         srcs: &[Operand],
     ) {
         let block = self.block();
-        let inst = self.func.new_inst(opcode, fields, guard, dsts, srcs, &[], self.line);
+        let inst = self.func.new_inst(InstHead { opcode, fields, guard, line: self.line }, dsts, srcs, &[]);
         self.func.blocks[block].insts.push(inst);
         if opcode.is(Flags::TERMINATOR) {
             self.current = None;

@@ -12,6 +12,7 @@ use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::check::report::KernelReport;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::input::{InputError, Language, into_ssa, launches_for, read_kernel};
+use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
@@ -33,7 +34,7 @@ pub enum Format {
 /// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Kernels (.ptx, .ori), or folders of kernels with launch files
+    /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
     #[arg(required = true)]
     paths: Vec<PathBuf>,
     /// A launch file, instead of those beside each kernel
@@ -157,6 +158,15 @@ fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
     Ok(files)
 }
 
+/// Whether a file in a folder is meant to be checked: texts of the IR serve other purposes too, such as goldens.
+fn is_kernel(path: &Path) -> bool {
+    match Language::of(path) {
+        Some(Language::Ptx) => true,
+        Some(Language::Ori) => !launch_files_for(path).is_empty(),
+        None => false,
+    }
+}
+
 /// Folders are followed this deep; links could make a ring of them.
 const MAX_DEPTH: usize = 32;
 
@@ -173,7 +183,7 @@ fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), 
             if depth < MAX_DEPTH {
                 collect(&path, depth + 1, files)?;
             }
-        } else if Language::of(&path).is_some() {
+        } else if is_kernel(&path) {
             files.push(path);
         }
     }

@@ -152,11 +152,11 @@ pub fn ops(args: &OpsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     };
     let named: Vec<&OpRow> = match Opcode::from_name(name) {
         Some(opcode) => vec![opcode.row()],
-        None => ROWS.iter().filter(|row| row.name.starts_with(name.as_str())).collect(),
+        None => ROWS.iter().filter(|row| row.name.contains(name.as_str()) || row.ptx == Some(name)).collect(),
     };
     if named.is_empty() {
         let help = "`oriole ops` lists them all";
-        return Err(Failure::Input(miette!(help = help, "no opcode begins with `{name}`")));
+        return Err(Failure::Input(miette!(help = help, "no opcode is named like `{name}`")));
     }
     named.iter().try_for_each(|row| explain(out, row))?;
     Ok(Status::Clean)
@@ -195,10 +195,18 @@ fn explain(out: &mut dyn Write, row: &OpRow) -> io::Result<()> {
     for rule in row.requires {
         let names = |field: oriole_optimizer::ops::Field, mask: u64| -> String {
             let values = (0..field.value_names().len() as u8).filter(|value| mask >> value & 1 == 1);
-            values.map(|value| field.value_name(value)).collect::<Vec<_>>().join(" ")
+            let shown = |value| match field.value_name(value) {
+                "" => "(nothing)",
+                name => name,
+            };
+            values.map(shown).collect::<Vec<_>>().join(" ")
         };
         let (if_values, then_values) = (names(rule.field, rule.values), names(rule.then, rule.allowed));
-        writeln!(out, "  rule      {:?} {if_values} needs {:?} {then_values}", rule.field, rule.then)?;
+        write!(out, "  rule      {:?} {if_values}", rule.field)?;
+        if let Some((field, values)) = rule.also {
+            write!(out, " with {field:?} {}", names(field, values))?;
+        }
+        writeln!(out, " needs {:?} {then_values}", rule.then)?;
     }
     Ok(())
 }

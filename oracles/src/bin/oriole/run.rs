@@ -70,7 +70,10 @@ fn thread(text: &str) -> Result<ThreadId, String> {
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let module = read_kernel(&args.file)?;
     let launches = launches(args)?;
-    let cannot = |launch: &str, error| InputError::Load { path: args.file.clone(), launch: launch.to_owned(), error };
+    let cannot = |launch: &str, error| {
+        let (path, launch) = (args.file.clone(), launch.to_owned());
+        InputError::Load { path, launch, error: Box::new(error) }
+    };
     let executable = Executable::new(&module).map_err(|error| cannot("any launch", error))?;
     let options = RunOptions {
         steps: args.steps,
