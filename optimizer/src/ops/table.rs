@@ -386,7 +386,7 @@ ops! {
     IMin "imin" "min" [T] <- [T, T], COMM, [RELU, ty(I | IX2)], *RELU_INT, "The smaller value.";
     IMax "imax" "max" [T] <- [T, T], COMM, [RELU, ty(I | IX2)], *RELU_INT, "The larger value.";
     IAddCarry "iadd.carry" - [T, P] <- [T, T, P], COMM, [ty(I32 | I64)], [], "Addition with carry in and out (`add.cc`, `addc`).";
-    ISubBorrow "isub.borrow" - [T, P] <- [T, T, P], PURE, [ty(I32 | I64)], [], "Subtraction with borrow in and out (`sub.cc`, `subc`).";
+    ISubCarry "isub.carry" - [T, P] <- [T, T, P], PURE, [ty(I32 | I64)], [], "`a + !b + carry`: subtraction that takes one off where the carry in is clear; the carry out is clear where it borrows (`sub.cc`, `subc`).";
     IMadLoCarry "imad.lo.carry" - [T, P] <- [T, T, T, P], COMM, [ty(I32 | I64)], [], "`mad.lo` with carry in and out of its addition.";
     IMadHiCarry "imad.hi.carry" - [T, P] <- [T, T, T, P], COMM, [ty(I32 | I64)], [], "`mad.hi` with carry in and out of its addition.";
     Popc "popc" "popc" [R] <- [T], PURE, [ty(B3264)], [], "Number of set bits.";

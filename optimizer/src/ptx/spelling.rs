@@ -27,9 +27,9 @@ spellings! {
     "add" ["cc"] IAddCarry;
     "addc" ["cc"] IAddCarry;
     "addc" [] IAddCarry;
-    "sub" ["cc"] ISubBorrow;
-    "subc" ["cc"] ISubBorrow;
-    "subc" [] ISubBorrow;
+    "sub" ["cc"] ISubCarry;
+    "subc" ["cc"] ISubCarry;
+    "subc" [] ISubCarry;
     "mad" ["lo" "cc"] IMadLoCarry;
     "madc" ["lo" "cc"] IMadLoCarry;
     "madc" ["lo"] IMadLoCarry;

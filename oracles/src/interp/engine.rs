@@ -317,6 +317,8 @@ fn scalar(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
             undefined |= unknown;
         }
         let result = ops.op.eval(&srcs);
+        let settled = |value| read_place(frame, ops.srcs[2], lane) == (u64::from(value), false);
+        undefined &= !ops.settles.is_some_and(settled);
         undefined |= !result.defined;
         write_place(frame, ops.dsts[0], lane, result.value, undefined);
         write_place(frame, ops.dsts[1], lane, result.second, undefined);

@@ -210,6 +210,8 @@ pub struct ScalarOps {
     pub op: ScalarOp,
     pub srcs: [Place; 5],
     pub dsts: [Place; 2],
+    /// The value of the third source, a predicate, that settles every result by itself.
+    pub settles: Option<bool>,
 }
 
 /// The memory that an access goes to.

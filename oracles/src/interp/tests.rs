@@ -187,3 +187,16 @@ fn races_are_seen_and_barriers_end_them() {
     let store = atomic.replace("red.global.add.u32 [%d1], 3", "st.global.b32 [%d1], 3");
     assert_eq!(run_with(&store, &launch(2, 1, &["zeroed:4"]), &options).races.len(), 1);
 }
+
+#[test]
+fn a_defined_operand_can_settle_what_an_undefined_one_leaves_open() {
+    let text = per_thread(
+        "  %p4 = setp.eq.u32 %r8, 0\n  %p5 = setp.lt.u32 %r1, 0\n  %p6 = and.pred %p4, %p5\n  %p7 = not.pred %p5\n  \
+         %p10 = or.pred %p7, %p4\n  %p11, %p12 = setp.bool.eq.and.u32 %r8, 1, %p5\n  %p13 = or.pred %p6, %p11\n  \
+         cbra %p13, bb2, bb1\nbb1:\n  %r9 = selp.b32 7, 8, %p10\n  bra bb3\nbb2:\n  %r9 = mov.b32 1\n  bra bb3\nbb3:",
+    )
+    .replace("bb3:\n\n", "bb3:\n");
+    assert_eq!(words(&run(&text, 1, 2, &["zeroed:8"])), [7, 7]);
+    let open = per_thread("  %p4 = setp.eq.u32 %r8, 0\n  %p5 = setp.ge.u32 %r1, 0\n  %p6 = and.pred %p4, %p5\n  cbra %p6, bb1, bb1\nbb1:\n  %r9 = mov.b32 1");
+    assert!(matches!(run(&open, 1, 1, &["zeroed:4"]).outcome, Outcome::Undefined { .. }));
+}

@@ -272,8 +272,9 @@ pub fn pred(f: &mut Frame, op: &Op, mask: u32, kind: PredOp) {
     let (a, b) = (f.preds[op.a as usize], f.preds.get(op.b as usize).copied().unwrap_or(0));
     let (ua, ub) = (f.pred_undefined[op.a as usize], f.pred_undefined.get(op.b as usize).copied().unwrap_or(0));
     let (value, undefined) = match kind {
-        PredOp::And => (a & b, ua | ub),
-        PredOp::Or => (a | b, ua | ub),
+        // One defined operand can settle the result.
+        PredOp::And => (a & b, (ua | ub) & (ua | a) & (ub | b)),
+        PredOp::Or => (a | b, (ua | ub) & (ua | !a) & (ub | !b)),
         PredOp::Xor => (a ^ b, ua | ub),
         PredOp::Not => (!a, ua),
         PredOp::Mov => (a, ua),

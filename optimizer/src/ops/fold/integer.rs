@@ -12,7 +12,7 @@ pub(super) fn fold(op: &Op<'_>) -> Option<Vec<u64>> {
         return halves(op, ty).map(|result| vec![result]);
     }
     match op.opcode {
-        Opcode::IAddCarry | Opcode::ISubBorrow | Opcode::IMadLoCarry | Opcode::IMadHiCarry => carry(op, ty),
+        Opcode::IAddCarry | Opcode::ISubCarry | Opcode::IMadLoCarry | Opcode::IMadHiCarry => carry(op, ty),
         Opcode::IMulWide => Some(vec![wide(product(op, ty)?, ty)]),
         Opcode::IMadWide => Some(vec![wide(product(op, ty)?.wrapping_add(i128::from(op.src(2)?)), ty)]),
         _ => result(op, ty).map(|value| vec![finish(op, value, ty)]),
@@ -84,19 +84,20 @@ fn finish(op: &Op<'_>, value: i128, ty: Type) -> u64 {
     mask(value as u64, ty)
 }
 
-/// Additions and subtractions with a carry in and out; all operands count as unsigned.
+/// Additions and subtractions with a carry in and out; all operands count as unsigned, and a subtraction adds the
+/// complement.
 fn carry(op: &Op<'_>, ty: Type) -> Option<Vec<u64>> {
     let src = |index| op.src(index).map(|bits| i128::from(mask(bits, ty)));
     let total = match op.opcode {
         Opcode::IAddCarry => src(0)? + src(1)? + i128::from(op.predicate(2)?),
-        Opcode::ISubBorrow => src(0)? - src(1)? - i128::from(op.predicate(2)?),
+        Opcode::ISubCarry => src(0)? + i128::from(mask(!op.src(1)?, ty)) + i128::from(op.predicate(2)?),
         Opcode::IMadLoCarry => i128::from(mask(product(op, ty)? as u64, ty)) + src(2)? + i128::from(op.predicate(3)?),
         _ => {
             let high = mask((product(op, ty)? >> ty.bits()) as u64, ty);
             i128::from(high) + src(2)? + i128::from(op.predicate(3)?)
         }
     };
-    let out = total < 0 || total >> ty.bits() != 0;
+    let out = total >> ty.bits() != 0;
     Some(vec![mask(total as u64, ty), out.into()])
 }
 

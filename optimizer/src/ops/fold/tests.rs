@@ -70,8 +70,8 @@ fn carries() {
         ("iadd.carry.u32 0xffffffff, 0, 1", &[0, 1]),
         ("iadd.carry.u32 0xfffffffe, 0, 1", &[0xffff_ffff, 0]),
         ("iadd.carry.u64 0xffffffffffffffff, 0xffffffffffffffff, 1", &[u64::MAX, 1]),
-        ("isub.borrow.u32 0, 0, 1", &[0xffff_ffff, 1]),
-        ("isub.borrow.u32 5, 4, 1", &[0, 0]),
+        ("isub.carry.u32 0, 0, 0", &[0xffff_ffff, 0]),
+        ("isub.carry.u32 5, 4, 0", &[0, 1]),
         ("imad.lo.carry.u32 0xffffffff, 0xffffffff, 0xffffffff, 0", &[0, 1]),
         ("imad.hi.carry.u32 0xffffffff, 0xffffffff, 1, 1", &[0, 1]),
     ]);

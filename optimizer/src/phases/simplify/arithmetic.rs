@@ -26,7 +26,7 @@ pub(super) static RULES: &[Rule] = &[
     Rule { name: "abs-abs", opcodes: &[Opcode::IAbs, Opcode::FAbs], apply: abs_abs },
     Rule { name: "minmax-same", opcodes: &[Opcode::IMin, Opcode::IMax], apply: minmax_same },
     Rule { name: "minmax-bound", opcodes: &[Opcode::IMin, Opcode::IMax], apply: minmax_bound },
-    Rule { name: "carry-nothing", opcodes: &[Opcode::IAddCarry, Opcode::ISubBorrow], apply: carry_nothing },
+    Rule { name: "carry-nothing", opcodes: &[Opcode::IAddCarry, Opcode::ISubCarry], apply: carry_nothing },
     Rule { name: "cvt-same", opcodes: &[Opcode::Cvt], apply: cvt_same },
     Rule { name: "cvt-truncate", opcodes: &[Opcode::Cvt], apply: cvt_truncate },
     Rule { name: "fneg-fneg", opcodes: &[Opcode::FNeg], apply: fneg_fneg },
@@ -223,8 +223,10 @@ fn minmax_bound(v: &View<'_>) -> Option<Rewrite> {
 }
 
 fn carry_nothing(v: &View<'_>) -> Option<Rewrite> {
-    let nothing = v.constant(1)? == 0 && v.src(2)?.imm()? & 1 == 0;
-    nothing.then(|| Some(Rewrite::Values(vec![v.src(0)?, Operand::Imm(0)])))?
+    // A subtraction takes nothing off where its carry is set, and then leaves it set.
+    let idle = u64::from(v.data.opcode == Opcode::ISubCarry);
+    let nothing = v.constant(1)? == 0 && v.src(2)?.imm()? & 1 == idle;
+    nothing.then(|| Some(Rewrite::Values(vec![v.src(0)?, Operand::Imm(idle)])))?
 }
 
 fn source_type(v: &View<'_>) -> Option<Type> {

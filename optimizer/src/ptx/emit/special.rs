@@ -15,7 +15,7 @@ impl FunctionWriter<'_> {
             Opcode::Mov => self.mov(inst, &data),
             Opcode::S2r | Opcode::Cs2r => self.read_special(inst, &data),
             Opcode::Pack => self.pack(inst, &data),
-            Opcode::IAddCarry | Opcode::IMadLoCarry | Opcode::IMadHiCarry | Opcode::ISubBorrow => {
+            Opcode::IAddCarry | Opcode::IMadLoCarry | Opcode::IMadHiCarry | Opcode::ISubCarry => {
                 self.carry(inst, &data)
             }
             Opcode::BarSync | Opcode::BarArrive | Opcode::BarRedPopc | Opcode::BarRed => self.barrier(inst, &data),
@@ -135,32 +135,29 @@ impl FunctionWriter<'_> {
             return Err(self.refuse("an operand is missing"));
         };
         let (to, out, ty) = (self.reg(*to), self.reg(*out), data.ty());
-        let subtract = data.opcode == Opcode::ISubBorrow;
+        let subtract = data.opcode == Opcode::ISubCarry;
         let mut texts = Vec::new();
         for operand in operands {
             texts.push(self.source(*operand, ty)?);
         }
-        let has_carry = !matches!(carry, Operand::Imm(0) | Operand::Undef);
+        let idle = u64::from(subtract);
+        let has_carry = !matches!(carry, Operand::Undef) && *carry != Operand::Imm(idle);
         if has_carry {
             let flag = self.source(*carry, Type::Pred)?;
             let (bit, sum) = (self.temp(Temp::Word), self.temp(Temp::Word));
             self.line(format_args!("selp.u32 {bit}, 1, 0, {flag}"));
-            if subtract {
-                self.line(format_args!("sub.cc.u32 {sum}, 0, {bit}"));
-            } else {
-                self.line(format_args!("add.cc.u32 {sum}, {bit}, 0xffffffff"));
-            }
+            self.line(format_args!("add.cc.u32 {sum}, {bit}, 0xffffffff"));
         }
         let c = if has_carry { "c" } else { "" };
         let base = match data.opcode {
-            Opcode::ISubBorrow => format!("sub{c}"),
+            Opcode::ISubCarry => format!("sub{c}"),
             Opcode::IMadLoCarry => format!("mad{c}.lo"),
             Opcode::IMadHiCarry => format!("mad{c}.hi"),
             _ => format!("add{c}"),
         };
         self.guarded(format_args!("{base}.cc.{} {to}, {}", ty.name(), texts.join(", ")));
         let bit = self.temp(Temp::Word);
-        self.guarded(format_args!("{}.u32 {bit}, 0, 0", if subtract { "subc" } else { "addc" }));
+        self.guarded(format_args!("addc.u32 {bit}, 0, 0"));
         self.guarded(format_args!("setp.ne.u32 {out}, {bit}, 0"));
         Ok(())
     }

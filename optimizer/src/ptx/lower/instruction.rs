@@ -128,8 +128,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let mut out: Vec<_> = sources.iter().copied().map(Argument::Written).collect();
         let implied = |bits: u64| Argument::Implied(Operand::Imm(bits));
         match selected.opcode {
-            Opcode::IAddCarry | Opcode::ISubBorrow | Opcode::IMadLoCarry | Opcode::IMadHiCarry => {
-                let carry = if selected.carry_in { Operand::Reg(self.carry()) } else { Operand::Imm(0) };
+            Opcode::IAddCarry | Opcode::ISubCarry | Opcode::IMadLoCarry | Opcode::IMadHiCarry => {
+                // The flag is the machine's carry, also after a subtraction: set where nothing is borrowed.
+                let idle = u64::from(selected.opcode == Opcode::ISubCarry);
+                let carry = if selected.carry_in { Operand::Reg(self.carry()) } else { Operand::Imm(idle) };
                 out.push(Argument::Implied(carry));
             }
             Opcode::SetPBool if pair && sources.len() == 2 => out.push(implied(1)),

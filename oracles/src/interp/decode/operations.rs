@@ -83,7 +83,12 @@ impl Decoder<'_> {
         if self.func.srcs(inst).len() != row.srcs.len() || self.func.dsts(inst).len() != row.dsts.len() {
             return Err("the number of operands is wrong".into());
         }
-        let mut ops = ScalarOps { op: scalar, srcs: [Place::None; 5], dsts: [Place::None; 2] };
+        let mut ops = ScalarOps {
+            op: scalar,
+            srcs: [Place::None; 5],
+            dsts: [Place::None; 2],
+            settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
+        };
         for (i, shape) in row.srcs.iter().enumerate() {
             ops.srcs[i] = self.source(data, inst, i, *shape)?;
         }
@@ -236,5 +241,14 @@ impl Decoder<'_> {
         }
         self.program.collectives.push(collective);
         Ok(op(Kind::Collective).x(self.program.collectives.len() as u32 - 1))
+    }
+}
+
+/// The value of one operand that makes the other one's irrelevant.
+fn settling(op: BoolOp) -> Option<bool> {
+    match op {
+        BoolOp::And => Some(false),
+        BoolOp::Or => Some(true),
+        BoolOp::Xor => None,
     }
 }

@@ -97,7 +97,7 @@ pub(super) fn resolve(opcode: Opcode, mods: &Modifiers) -> Option<Eval> {
         Opcode::IMin => by_int_or_packed!(ty, min),
         Opcode::IMax => by_int_or_packed!(ty, max),
         Opcode::IAddCarry => by_int!(ty, add_carry),
-        Opcode::ISubBorrow => by_int!(ty, sub_borrow),
+        Opcode::ISubCarry => by_int!(ty, sub_carry),
         Opcode::IMadLoCarry => by_int!(ty, mad_lo_carry),
         Opcode::IMadHiCarry => by_int!(ty, mad_hi_carry),
         Opcode::Dp4a => Some(dp4a),
@@ -256,10 +256,9 @@ fn add_carry<I: Int>(_: &Modifiers, s: &[u64; 5]) -> Lane {
     carry_sum(I::of(s[0]), I::of(s[1]), s[2])
 }
 
-fn sub_borrow<I: Int>(_: &Modifiers, s: &[u64; 5]) -> Lane {
-    let (a, b) = (i128::from(I::of(s[0]).word()), i128::from(I::of(s[1]).word()));
-    let difference = a - b - i128::from(s[2] & 1);
-    Lane::pair(I::wrap(difference).word(), difference < 0)
+/// The flag is the machine's carry, which is set where nothing is borrowed: `a + !b + carry`.
+fn sub_carry<I: Int>(_: &Modifiers, s: &[u64; 5]) -> Lane {
+    carry_sum(I::of(s[0]), I::wrap(!I::of(s[1]).wide()), s[2])
 }
 
 fn mad_lo_carry<I: Int>(_: &Modifiers, s: &[u64; 5]) -> Lane {
@@ -367,9 +366,9 @@ mod tests {
         assert_eq!(pair(Opcode::IAddCarry, "u32", &[0xffff_ffff, 0, 1]), (0, 1));
         assert_eq!(pair(Opcode::IAddCarry, "s32", &[MAX32, 1, 0]), (MIN32, 0));
         assert_eq!(pair(Opcode::IAddCarry, "u64", &[u64::MAX, u64::MAX, 1]), (u64::MAX, 1));
-        assert_eq!(pair(Opcode::ISubBorrow, "u32", &[0, 0, 1]), (0xffff_ffff, 1));
-        assert_eq!(pair(Opcode::ISubBorrow, "u32", &[5, 5, 0]), (0, 0));
-        assert_eq!(pair(Opcode::ISubBorrow, "u64", &[5, u64::MAX, 1]), (5, 1));
+        assert_eq!(pair(Opcode::ISubCarry, "u32", &[0, 0, 0]), (0xffff_ffff, 0));
+        assert_eq!(pair(Opcode::ISubCarry, "u32", &[5, 5, 1]), (0, 1));
+        assert_eq!(pair(Opcode::ISubCarry, "u64", &[5, u64::MAX, 0]), (5, 0));
         assert_eq!(pair(Opcode::IMadLoCarry, "u32", &[0x10000, 0x10000, 0xffff_ffff, 1]), (0, 1));
         assert_eq!(pair(Opcode::IMadHiCarry, "u32", &[0x10000, 0x10000, 0xffff_ffff, 0]), (0, 1));
         assert_eq!(pair(Opcode::IMadHiCarry, "s32", &[0xffff_ffff, 1, 1, 0]), (0, 1));
