@@ -15,6 +15,7 @@ use oriole_optimizer::ops::{
 };
 
 use super::memory::CODE_WINDOW;
+use super::partial::Flow;
 use super::program::*;
 use super::scalar::ScalarOp;
 
@@ -478,6 +479,7 @@ impl<'a> Decoder<'a> {
             srcs: [Place::None; 5],
             dsts: [Place::None; 2],
             settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
+            flow: Flow::of(data),
         };
         for (i, shape) in row.srcs.iter().enumerate() {
             ops.srcs[i] = self.source(data, inst, i, *shape)?;
