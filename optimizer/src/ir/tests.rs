@@ -84,3 +84,9 @@ fn errors_say_where_and_what() {
         assert_eq!(&text[start..start + len], place, "{message}");
     }
 }
+
+#[test]
+fn names_that_look_like_guards_are_names_where_names_stand() {
+    let module = round_trip("device @%p1 {\n}\nentry @k {\nbb0:\n  call @%p1() -> ()\n  ret\n}\n");
+    assert!(module.function_named("%p1").is_some());
+}
