@@ -1,5 +1,7 @@
 //! Memory accesses of a warp.
 
+use std::collections::HashMap;
+
 use oriole_optimizer::ops::AtomOp;
 
 use super::frame::{Frame, LANES, lanes};
@@ -23,6 +25,8 @@ pub enum Fault {
 pub struct LocalMemory {
     stride: usize,
     bytes: Bytes,
+    /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
+    partial: HashMap<(usize, usize), u8>,
 }
 
 /// The most local memory that a thread has.
@@ -42,12 +46,15 @@ impl LocalMemory {
                 bytes.store(lane * stride + at, 1, value, undefined);
             }
         }
-        *self = LocalMemory { stride, bytes };
+        (self.stride, self.bytes) = (stride, bytes);
     }
 
     /// Makes a range undefined in the lanes of a mask.
     pub fn forget(&mut self, mask: u32, start: usize, len: usize) {
         lanes(mask).for_each(|lane| self.bytes.forget(lane * self.stride + start..lane * self.stride + start + len));
+        if !self.partial.is_empty() {
+            self.partial.retain(|(lane, at), _| mask >> lane & 1 == 0 || !(start..start + len).contains(at));
+        }
     }
 
     /// Reads up to 8 bytes of a lane's memory.
@@ -72,7 +79,23 @@ impl LocalMemory {
             for at in 0..len {
                 let (value, undefined) = self.bytes.load(start + from + at, 1);
                 self.bytes.store(start + to + at, 1, value, undefined);
+                if undefined && !self.partial.is_empty() {
+                    self.set_bits(lane, to + at, self.bits(lane, from + at));
+                }
             }
+        }
+    }
+
+    /// The undefined bits of a lane's byte, if it is not defined.
+    fn bits(&self, lane: usize, at: usize) -> u8 {
+        self.partial.get(&(lane, at)).copied().unwrap_or(u8::MAX)
+    }
+
+    fn set_bits(&mut self, lane: usize, at: usize, bits: u8) {
+        if bits == u8::MAX {
+            self.partial.remove(&(lane, at));
+        } else {
+            self.partial.insert((lane, at), bits);
         }
     }
 }
@@ -286,25 +309,52 @@ impl Spaces<'_> {
     }
 
     fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
-        let mut put = |slot: u32, value: u32, undefined: bool| {
-            frame.words[slot as usize][lane] = value;
-            let bits = &mut frame.undefined[slot as usize];
-            *bits = (*bits & !(1 << lane)) | u32::from(undefined) << lane;
-        };
         match access.bytes {
             1 | 2 => {
                 let (value, undefined) = self.read(at, access.bytes as usize);
                 let shift = 64 - 8 * u32::from(access.bytes);
                 let signed = (((value << shift) as i64) >> shift) as u32;
-                put(slot, if access.signed { signed } else { value as u32 }, undefined);
+                let bits = if undefined { self.narrow_bits(at, access) } else { 0 };
+                frame.put(slot, lane, if access.signed { signed } else { value as u32 }, bits);
             }
             _ => {
                 for word in 0..u32::from(access.bytes) / 4 {
                     let (value, undefined) = self.read(at.plus(4 * word as usize), 4);
-                    put(slot + word, value as u32, undefined);
+                    let bits = if undefined { self.unknown_bits(at.plus(4 * word as usize), 4) } else { 0 };
+                    frame.put(slot + word, lane, value as u32, bits);
                 }
             }
         }
+    }
+
+    /// The undefined bits of up to 4 bytes.
+    fn unknown_bits(&self, at: Located, bytes: usize) -> u32 {
+        let byte = |i: usize| match (self.read(at.plus(i), 1).1, at.plus(i)) {
+            (false, _) => 0,
+            (true, Located::Local(at)) => u32::from(self.local.bits(at / self.local.stride, at % self.local.stride)),
+            (true, _) => 0xFF,
+        };
+        (0..bytes).map(|i| byte(i) << (8 * i)).sum()
+    }
+
+    /// The undefined bits of a word that 1 or 2 bytes are extended to.
+    fn narrow_bits(&self, at: Located, access: &Access) -> u32 {
+        let width = 8 * u32::from(access.bytes);
+        let bits = self.unknown_bits(at, access.bytes.into());
+        let signed = access.signed && bits >> (width - 1) & 1 == 1;
+        if signed { bits | u32::MAX << width } else { bits }
+    }
+
+    /// Writes up to 4 bytes of a word, of which some bits are undefined.
+    #[cold]
+    fn write_partly(&mut self, at: Located, bytes: usize, value: u64, unknown: u32, lane: usize) -> Result<(), Cause> {
+        (0..bytes).try_for_each(|i| {
+            let bits = (unknown >> (8 * i)) as u8;
+            if let Located::Local(at) = at.plus(i) {
+                self.local.set_bits(at / self.local.stride, at % self.local.stride, bits);
+            }
+            self.write(at.plus(i), 1, value >> (8 * i) & 0xFF, bits != 0, lane)
+        })
     }
 
     /// A store of any shape.
@@ -319,14 +369,14 @@ impl Spaces<'_> {
             self.observe(start, whole, lane, true, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
-                let word = |slot: u32| {
-                    let undefined = frame.undefined[slot as usize] >> lane & 1 == 1;
-                    (u64::from(frame.words[slot as usize][lane]), undefined)
-                };
                 for part in 0..(u32::from(access.bytes) / 4).max(1) {
-                    let (value, undefined) = word(slot + part);
-                    let at = at.plus(4 * part as usize);
-                    self.write(at, bytes.min(4) as usize, value, undefined, lane).map_err(trap)?;
+                    let (value, unknown) = (frame.words[(slot + part) as usize][lane], frame.bits(slot + part, lane));
+                    let (at, bytes) = (at.plus(4 * part as usize), bytes.min(4) as usize);
+                    let stored = match unknown {
+                        0 => self.write(at, bytes, value.into(), false, lane),
+                        _ => self.write_partly(at, bytes, value.into(), unknown, lane),
+                    };
+                    stored.map_err(trap)?;
                 }
             }
         }
@@ -342,7 +392,9 @@ impl Spaces<'_> {
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
             return self.load(frame, access, mask);
         };
-        gather(frame, self.shared, access.regs[0], &offsets, mask);
+        if !gather(frame, self.shared, access.regs[0], &offsets, mask) {
+            return self.load(frame, access, mask);
+        }
         Ok(())
     }
 
@@ -357,14 +409,16 @@ impl Spaces<'_> {
         let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
             return self.load(frame, access, mask);
         };
-        gather(frame, &region.bytes, access.regs[0], &offsets, mask);
+        if !gather(frame, &region.bytes, access.regs[0], &offsets, mask) {
+            return self.load(frame, access, mask);
+        }
         Ok(())
     }
 
     /// An aligned word of shared memory a lane.
     #[inline(always)]
     pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
+        if self.races.is_some() || frame.undefined[access.regs[0] as usize] & mask != 0 {
             return self.store(frame, access, mask);
         }
         let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
@@ -377,7 +431,8 @@ impl Spaces<'_> {
     /// An aligned word of global memory a lane.
     #[inline(always)]
     pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if !self.watch.is_empty() || self.races.is_some() {
+        let partly = frame.undefined[access.regs[0] as usize] & mask != 0;
+        if !self.watch.is_empty() || self.races.is_some() || partly {
             return self.store(frame, access, mask);
         }
         let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
@@ -446,10 +501,8 @@ impl Spaces<'_> {
         self.write_wide(at, bytes, new, new_undefined, lane)?;
         if let Some(slot) = access.regs.get(element).copied() {
             for word in 0..bytes.div_ceil(4) {
-                let slot = slot as usize + word;
-                frame.words[slot][lane] = (old >> (32 * word)) as u32;
-                let bits = &mut frame.undefined[slot];
-                *bits = (*bits & !(1 << lane)) | u32::from(old_undefined) << lane;
+                let bits = if old_undefined { u32::MAX } else { 0 };
+                frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
             }
         }
         Ok(())
@@ -578,18 +631,22 @@ fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u
     (bad == 0).then_some(offsets)
 }
 
-/// Loads from offsets that [`word_offsets`] gave for memory of this length.
+/// Loads from offsets that [`word_offsets`] gave for memory of this length; not where anything there is undefined.
 #[inline(always)]
-fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
+fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) -> bool {
     // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
     let (values, undefined) = unsafe { bytes.gather(offsets) };
-    frame.set(slot, &values, undefined, mask);
+    if undefined & mask != 0 {
+        return false;
+    }
+    frame.set(slot, &values, 0, mask);
+    true
 }
 
 #[inline(always)]
 fn scatter(frame: &Frame, bytes: &mut Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let (word, undefined) = (&frame.words[slot as usize], frame.undefined[slot as usize]);
+    let word = &frame.words[slot as usize];
     for lane in lanes(mask) {
-        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), undefined >> lane & 1 == 1);
+        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), false);
     }
 }

@@ -5,6 +5,7 @@ use oriole_optimizer::ops::{Space, SpecialReg};
 use super::access::{Fault, Spaces, from_generic, to_generic};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::outcome::ThreadId;
+use super::partial::Flow;
 use super::program::{ALWAYS, Kind, Memory, Op, Place, Program, ScalarOps};
 use super::vector;
 
@@ -165,14 +166,11 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     run.spaces.pc = run.pc;
     match op.kind {
         Kind::Mov32 => {
-            let value = frame.words[op.a as usize];
-            frame.set(op.dst, &value, frame.undefined[op.a as usize], mask);
+            vector::copy(frame, op.dst, op.a, mask);
         }
         Kind::Mov64 => {
-            for word in 0..2 {
-                let value = frame.words[(op.a + word) as usize];
-                frame.set(op.dst + word, &value, frame.undefined[(op.a + word) as usize], mask);
-            }
+            vector::copy(frame, op.dst, op.a, mask);
+            vector::copy(frame, op.dst + 1, op.a + 1, mask);
         }
         Kind::Un32(kind) => vector::un32(frame, op, mask, kind),
         Kind::Bin32(kind) => vector::bin32(frame, op, mask, kind),
@@ -292,8 +290,7 @@ pub fn write_place(frame: &mut Frame, place: Place, lane: usize, value: u64, und
     let set = |bits: &mut u32, on: bool| *bits = if on { *bits | bit } else { *bits & !bit };
     match place {
         Place::Word(slot) => {
-            frame.words[slot as usize][lane] = value as u32;
-            set(&mut frame.undefined[slot as usize], undefined);
+            frame.put(slot, lane, value as u32, if undefined { u32::MAX } else { 0 });
         }
         Place::Pair(slot) => {
             write_place(frame, Place::Word(slot), lane, value, undefined);
@@ -320,28 +317,61 @@ fn scalar(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
         let settled = |value| read_place(frame, ops.srcs[2], lane) == (u64::from(value), false);
         undefined &= !ops.settles.is_some_and(settled);
         undefined |= !result.defined;
+        if undefined && result.defined && ops.flow != Flow::Mixes {
+            let unknown = ops.srcs.map(|place| unknown_bits(frame, place, lane));
+            let unknown = ops.flow.spread(srcs, unknown, &|srcs| ops.op.eval(&srcs).value);
+            write_partly(frame, ops.dsts[0], lane, result.value, unknown);
+            continue;
+        }
         write_place(frame, ops.dsts[0], lane, result.value, undefined);
         write_place(frame, ops.dsts[1], lane, result.second, undefined);
     }
 }
 
-/// Concatenates parts; a word is undefined where any part in it is.
+/// The undefined bits in a place.
+fn unknown_bits(frame: &Frame, place: Place, lane: usize) -> u64 {
+    let bits = |slot| u64::from(frame.bits(slot, lane));
+    match place {
+        Place::Word(slot) => bits(slot),
+        Place::Pair(slot) => bits(slot) | bits(slot + 1) << 32,
+        Place::Pred(slot) => u64::from(frame.pred_undefined[slot as usize] >> lane & 1),
+        Place::None => 0,
+    }
+}
+
+/// Writes a value of which only some bits are undefined.
+#[cold]
+fn write_partly(frame: &mut Frame, place: Place, lane: usize, value: u64, unknown: u64) {
+    match place {
+        Place::Word(slot) => frame.put(slot, lane, value as u32, unknown as u32),
+        Place::Pair(slot) => {
+            frame.put(slot, lane, value as u32, unknown as u32);
+            frame.put(slot + 1, lane, (value >> 32) as u32, (unknown >> 32) as u32);
+        }
+        Place::Pred(_) | Place::None => write_place(frame, place, lane, value, unknown & 1 == 1),
+    }
+}
+
+/// Concatenates parts.
 fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
     let words = (bits as usize * parts.len()).div_ceil(32);
     for lane in lanes(mask) {
-        let mut out = [(0u32, false); 8];
+        let mut out = [(0u32, 0u32); 8];
         for (i, part) in parts.iter().enumerate() {
-            let (value, undefined) = read_place(frame, *part, lane);
+            let (value, unknown) = (read_place(frame, *part, lane).0, unknown_bits(frame, *part, lane));
             let at = bits as usize * i;
             let count = (bits as usize).div_ceil(32);
-            for (word, (whole, unknown)) in out.iter_mut().skip(at / 32).take(count).enumerate() {
-                let kept = if bits >= 32 { value >> (32 * word) } else { value & ((1 << bits) - 1) };
-                *whole |= (kept as u32) << (at % 32);
-                *unknown |= undefined;
+            let keep = |bits_of: u64, word: usize| match bits {
+                32.. => bits_of >> (32 * word),
+                _ => bits_of & ((1 << bits) - 1),
+            };
+            for (word, (whole, open)) in out.iter_mut().skip(at / 32).take(count).enumerate() {
+                *whole |= (keep(value, word) as u32) << (at % 32);
+                *open |= (keep(unknown, word) as u32) << (at % 32);
             }
         }
-        for (word, (value, undefined)) in out.iter().enumerate().take(words) {
-            write_place(frame, Place::Word(dst + word as u32), lane, u64::from(*value), *undefined);
+        for (word, (value, unknown)) in out.iter().enumerate().take(words) {
+            frame.put(dst + word as u32, lane, *value, *unknown);
         }
     }
 }

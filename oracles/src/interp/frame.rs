@@ -1,5 +1,7 @@
 //! Frames: the registers of one function activation, for all lanes of a warp.
 
+use std::collections::HashMap;
+
 use super::program::{FuncInfo, Slot};
 
 /// Lanes of a warp.
@@ -16,6 +18,8 @@ pub struct Frame {
     /// Words by slot, and which lanes' are undefined.
     pub words: Vec<Word>,
     pub undefined: Vec<u32>,
+    /// Undefined bits of the undefined words of which not all are, by slot and lane.
+    partial: HashMap<(Slot, u8), u32>,
     /// Predicates by slot, a bit a lane, and which are undefined.
     pub preds: Vec<u32>,
     pub pred_undefined: Vec<u32>,
@@ -40,6 +44,7 @@ impl Frame {
         self.words.resize(info.words as usize, [0; LANES]);
         self.undefined.clear();
         self.undefined.resize(info.words as usize, u32::MAX);
+        self.partial.clear();
         self.preds.clear();
         self.preds.resize(info.preds as usize, 0);
         self.pred_undefined.clear();
@@ -63,9 +68,42 @@ impl Frame {
         }
     }
 
-    /// Writes a word in the lanes of a mask.
+    /// The undefined bits of a lane's word.
+    pub fn bits(&self, slot: Slot, lane: usize) -> u32 {
+        match self.undefined[slot as usize] >> lane & 1 {
+            0 => 0,
+            _ => self.partial.get(&(slot, lane as u8)).copied().unwrap_or(u32::MAX),
+        }
+    }
+
+    /// Writes a lane's word, of which some bits may be undefined.
+    pub fn put(&mut self, slot: Slot, lane: usize, value: u32, undefined: u32) {
+        self.words[slot as usize][lane] = value;
+        let flags = &mut self.undefined[slot as usize];
+        *flags = (*flags & !(1 << lane)) | u32::from(undefined != 0) << lane;
+        match undefined {
+            0 => {}
+            u32::MAX if self.partial.is_empty() => {}
+            u32::MAX => _ = self.partial.remove(&(slot, lane as u8)),
+            _ => _ = self.partial.insert((slot, lane as u8), undefined),
+        }
+    }
+
+    /// The words of some lanes are about to be undefined as a whole.
+    #[cold]
+    #[inline(never)]
+    fn forget_bits(&mut self, slot: Slot, mask: u32) {
+        if !self.partial.is_empty() {
+            lanes(mask).for_each(|lane| _ = self.partial.remove(&(slot, lane as u8)));
+        }
+    }
+
+    /// Writes a word in the lanes of a mask; undefined words are so as a whole.
     #[inline(always)]
     pub fn set(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
+        if undefined & mask != 0 {
+            self.forget_bits(slot, undefined & mask);
+        }
         let word = &mut self.words[slot as usize];
         if mask == u32::MAX {
             *word = *value;

@@ -15,6 +15,7 @@ mod load;
 mod machine;
 mod memory;
 mod outcome;
+mod partial;
 mod program;
 mod race;
 pub mod scalar;

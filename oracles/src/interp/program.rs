@@ -7,6 +7,7 @@
 use oriole_optimizer::ir::{FuncId, Inst};
 use oriole_optimizer::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, VoteMode};
 
+use super::partial::Flow;
 use super::scalar::ScalarOp;
 
 /// The index of a word or a predicate in a frame.
@@ -212,6 +213,8 @@ pub struct ScalarOps {
     pub dsts: [Place; 2],
     /// The value of the third source, a predicate, that settles every result by itself.
     pub settles: Option<bool>,
+    /// How it spreads undefined bits.
+    pub flow: Flow,
 }
 
 /// The memory that an access goes to.

@@ -197,6 +197,25 @@ fn a_defined_operand_can_settle_what_an_undefined_one_leaves_open() {
     )
     .replace("bb3:\n\n", "bb3:\n");
     assert_eq!(words(&run(&text, 1, 2, &["zeroed:8"])), [7, 7]);
-    let open = per_thread("  %p4 = setp.eq.u32 %r8, 0\n  %p5 = setp.ge.u32 %r1, 0\n  %p6 = and.pred %p4, %p5\n  cbra %p6, bb1, bb1\nbb1:\n  %r9 = mov.b32 1");
+    let open = per_thread(
+        "  %p4 = setp.eq.u32 %r8, 0\n  %p5 = setp.ge.u32 %r1, 0\n  %p6 = and.pred %p4, %p5\n  cbra %p6, bb1, bb1\nbb1:\n  %r9 = mov.b32 1",
+    );
     assert!(matches!(run(&open, 1, 1, &["zeroed:4"]).outcome, Outcome::Undefined { .. }));
+}
+
+#[test]
+fn bits_that_were_written_beside_undefined_ones_are_defined() {
+    // %r8 is never written; its low byte stays open, the field above it holds the thread's index.
+    let text = per_thread(
+        "  %r4 = and.b32 %r8, 0xff\n  %r5 = shl.b32 %r1, 8\n  %r6 = or.b32 %r4, %r5\n  %d7 = cvt.u64.u32 %r6\n  %r9 = shr.u32 %r6, 8",
+    );
+    assert_eq!(words(&run(&text, 1, 3, &["zeroed:12"])), [0, 1, 2]);
+    let open = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = or.b32 %r4, 0xff00");
+    let result = run(&open, 1, 1, &["zeroed:4"]);
+    let bytes = result.buffer(0).expect("the first argument is a buffer");
+    let undefined: Vec<bool> = (0..4).map(|at| bytes.is_undefined(at)).collect();
+    assert_eq!(undefined, [true, false, false, false]);
+    let mixed = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = iadd.u32 %r4, 1");
+    let result = run(&mixed, 1, 1, &["zeroed:4"]);
+    assert!(result.buffer(0).is_some_and(|bytes| bytes.is_undefined(3)));
 }

@@ -4,9 +4,14 @@
 //! that of [`super::scalar`]; tests compare the two.
 
 use super::frame::{Frame, LANES, Word};
-use super::program::{Bin32, Bin64, Compared, Op, PredOp, Test, Tri32, Un32, Wide};
+use super::partial::{Flow, write_pairs, write_words};
+use super::program::{Bin32, Bin64, Compared, Op, PredOp, Slot, Test, Tri32, Un32, Wide};
 
 const NAN32: u32 = 0x7FFF_FFFF;
+/// Bits go from place to place.
+const ROUTES: Flow = Flow::Routes(0);
+/// The same, as far as the second operand says.
+const COUNTED: Flow = Flow::Routes(2);
 const NAN64: u64 = 0x7FF8_0000_0000_0000;
 
 #[inline(always)]
@@ -20,44 +25,56 @@ fn f64_bits(value: f64) -> u64 {
 }
 
 #[inline(always)]
-fn map1(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u32) -> u32) {
+fn map1(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32) -> u32) {
     let a = &f.words[op.a as usize];
     let out: Word = std::array::from_fn(|lane| g(a[lane]));
     let undefined = f.undefined[op.a as usize];
-    f.set(op.dst, &out, undefined, mask);
+    if undefined & mask != 0 {
+        return write_words(f, op.dst, [op.a], mask, flow, &|[a]| g(a));
+    }
+    f.set(op.dst, &out, 0, mask);
 }
 
 #[inline(always)]
-fn map2(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u32, u32) -> u32) {
+fn map2(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32, u32) -> u32) {
     let (a, b) = (&f.words[op.a as usize], &f.words[op.b as usize]);
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = g(a[lane], b[lane]);
     }
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
-    f.set(op.dst, &out, undefined, mask);
+    if undefined & mask != 0 {
+        return write_words(f, op.dst, [op.a, op.b], mask, flow, &|[a, b]| g(a, b));
+    }
+    f.set(op.dst, &out, 0, mask);
 }
 
 #[inline(always)]
-fn map3(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u32, u32, u32) -> u32) {
+fn map3(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32, u32, u32) -> u32) {
     let (a, b, c) = (&f.words[op.a as usize], &f.words[op.b as usize], &f.words[op.c as usize]);
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = g(a[lane], b[lane], c[lane]);
     }
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize] | f.undefined[op.c as usize];
-    f.set(op.dst, &out, undefined, mask);
+    if undefined & mask != 0 {
+        return write_words(f, op.dst, [op.a, op.b, op.c], mask, flow, &|[a, b, c]| g(a, b, c));
+    }
+    f.set(op.dst, &out, 0, mask);
 }
 
 #[inline(always)]
-fn long2(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u64, u64) -> u64) {
+fn long2(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u64, u64) -> u64) {
     let (a, b) = (f.pair(op.a), f.pair(op.b));
     let mut out = [0; LANES];
     for lane in 0..LANES {
         out[lane] = g(a[lane], b[lane]);
     }
     let undefined = f.pair_undefined(op.a) | f.pair_undefined(op.b);
-    f.set_pair(op.dst, &out, undefined, mask);
+    if undefined & mask != 0 {
+        return write_pairs(f, op.dst, [op.a, op.b], false, mask, flow, &|[a, b]| g(a, b));
+    }
+    f.set_pair(op.dst, &out, 0, mask);
 }
 
 #[inline(always)]
@@ -68,25 +85,38 @@ fn shift64(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u64, u32) -> u64) {
         out[lane] = g(a[lane], b[lane]);
     }
     let undefined = f.pair_undefined(op.a) | f.undefined[op.b as usize];
-    f.set_pair(op.dst, &out, undefined, mask);
+    if undefined & mask != 0 {
+        return write_pairs(f, op.dst, [op.a, op.b], true, mask, COUNTED, &|[a, n]| g(a, n as u32));
+    }
+    f.set_pair(op.dst, &out, 0, mask);
+}
+
+/// A copy of a word.
+#[inline(always)]
+pub fn copy(f: &mut Frame, dst: Slot, src: Slot, mask: u32) {
+    let (value, undefined) = (f.words[src as usize], f.undefined[src as usize]);
+    if undefined & mask != 0 {
+        return write_words(f, dst, [src], mask, ROUTES, &|[a]| a);
+    }
+    f.set(dst, &value, 0, mask);
 }
 
 /// One word in.
 #[inline(always)]
 pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
     match kind {
-        Un32::Not => map1(f, op, mask, |a| !a),
-        Un32::Neg => map1(f, op, mask, u32::wrapping_neg),
-        Un32::Abs => map1(f, op, mask, |a| (a as i32).wrapping_abs() as u32),
-        Un32::FNeg => map1(f, op, mask, |a| a ^ 0x8000_0000),
-        Un32::FAbs => map1(f, op, mask, |a| a & 0x7FFF_FFFF),
-        Un32::Popc => map1(f, op, mask, u32::count_ones),
-        Un32::F32FromU32 => map1(f, op, mask, |a| (a as f32).to_bits()),
-        Un32::F32FromS32 => map1(f, op, mask, |a| (a as i32 as f32).to_bits()),
-        Un32::SextByte => map1(f, op, mask, |a| a as i8 as u32),
-        Un32::SextHalf => map1(f, op, mask, |a| a as i16 as u32),
-        Un32::ZextByte => map1(f, op, mask, |a| a & 0xFF),
-        Un32::ZextHalf => map1(f, op, mask, |a| a & 0xFFFF),
+        Un32::Not => map1(f, op, mask, ROUTES, |a| !a),
+        Un32::Neg => map1(f, op, mask, Flow::Mixes, u32::wrapping_neg),
+        Un32::Abs => map1(f, op, mask, Flow::Mixes, |a| (a as i32).wrapping_abs() as u32),
+        Un32::FNeg => map1(f, op, mask, Flow::Mixes, |a| a ^ 0x8000_0000),
+        Un32::FAbs => map1(f, op, mask, Flow::Mixes, |a| a & 0x7FFF_FFFF),
+        Un32::Popc => map1(f, op, mask, Flow::Mixes, u32::count_ones),
+        Un32::F32FromU32 => map1(f, op, mask, Flow::Mixes, |a| (a as f32).to_bits()),
+        Un32::F32FromS32 => map1(f, op, mask, Flow::Mixes, |a| (a as i32 as f32).to_bits()),
+        Un32::SextByte => map1(f, op, mask, ROUTES, |a| a as i8 as u32),
+        Un32::SextHalf => map1(f, op, mask, ROUTES, |a| a as i16 as u32),
+        Un32::ZextByte => map1(f, op, mask, ROUTES, |a| a & 0xFF),
+        Un32::ZextHalf => map1(f, op, mask, ROUTES, |a| a & 0xFFFF),
     }
 }
 
@@ -94,24 +124,26 @@ pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
 #[inline(always)]
 pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
     match kind {
-        Bin32::Add => map2(f, op, mask, u32::wrapping_add),
-        Bin32::Sub => map2(f, op, mask, u32::wrapping_sub),
-        Bin32::Mul => map2(f, op, mask, u32::wrapping_mul),
-        Bin32::MulHiU => map2(f, op, mask, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
-        Bin32::MulHiS => map2(f, op, mask, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32),
-        Bin32::And => map2(f, op, mask, |a, b| a & b),
-        Bin32::Or => map2(f, op, mask, |a, b| a | b),
-        Bin32::Xor => map2(f, op, mask, |a, b| a ^ b),
-        Bin32::MinU => map2(f, op, mask, u32::min),
-        Bin32::MaxU => map2(f, op, mask, u32::max),
-        Bin32::MinS => map2(f, op, mask, |a, b| (a as i32).min(b as i32) as u32),
-        Bin32::MaxS => map2(f, op, mask, |a, b| (a as i32).max(b as i32) as u32),
-        Bin32::Shl => map2(f, op, mask, |a, b| if b < 32 { a << (b & 31) } else { 0 }),
-        Bin32::ShrU => map2(f, op, mask, |a, b| if b < 32 { a >> (b & 31) } else { 0 }),
-        Bin32::ShrS => map2(f, op, mask, |a, b| ((a as i32) >> b.min(31)) as u32),
-        Bin32::FAdd => map2(f, op, mask, |a, b| f32_bits(f32::from_bits(a) + f32::from_bits(b))),
-        Bin32::FSub => map2(f, op, mask, |a, b| f32_bits(f32::from_bits(a) - f32::from_bits(b))),
-        Bin32::FMul => map2(f, op, mask, |a, b| f32_bits(f32::from_bits(a) * f32::from_bits(b))),
+        Bin32::Add => map2(f, op, mask, Flow::Mixes, u32::wrapping_add),
+        Bin32::Sub => map2(f, op, mask, Flow::Mixes, u32::wrapping_sub),
+        Bin32::Mul => map2(f, op, mask, Flow::Mixes, u32::wrapping_mul),
+        Bin32::MulHiU => map2(f, op, mask, Flow::Mixes, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Bin32::MulHiS => {
+            map2(f, op, mask, Flow::Mixes, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32)
+        }
+        Bin32::And => map2(f, op, mask, ROUTES, |a, b| a & b),
+        Bin32::Or => map2(f, op, mask, ROUTES, |a, b| a | b),
+        Bin32::Xor => map2(f, op, mask, Flow::Joins, |a, b| a ^ b),
+        Bin32::MinU => map2(f, op, mask, Flow::Mixes, u32::min),
+        Bin32::MaxU => map2(f, op, mask, Flow::Mixes, u32::max),
+        Bin32::MinS => map2(f, op, mask, Flow::Mixes, |a, b| (a as i32).min(b as i32) as u32),
+        Bin32::MaxS => map2(f, op, mask, Flow::Mixes, |a, b| (a as i32).max(b as i32) as u32),
+        Bin32::Shl => map2(f, op, mask, COUNTED, |a, b| if b < 32 { a << (b & 31) } else { 0 }),
+        Bin32::ShrU => map2(f, op, mask, COUNTED, |a, b| if b < 32 { a >> (b & 31) } else { 0 }),
+        Bin32::ShrS => map2(f, op, mask, COUNTED, |a, b| ((a as i32) >> b.min(31)) as u32),
+        Bin32::FAdd => map2(f, op, mask, Flow::Mixes, |a, b| f32_bits(f32::from_bits(a) + f32::from_bits(b))),
+        Bin32::FSub => map2(f, op, mask, Flow::Mixes, |a, b| f32_bits(f32::from_bits(a) - f32::from_bits(b))),
+        Bin32::FMul => map2(f, op, mask, Flow::Mixes, |a, b| f32_bits(f32::from_bits(a) * f32::from_bits(b))),
     }
 }
 
@@ -119,18 +151,18 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
 #[inline(always)]
 pub fn tri32(f: &mut Frame, op: &Op, mask: u32, kind: Tri32) {
     match kind {
-        Tri32::Mad => map3(f, op, mask, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
-        Tri32::Fma => {
-            map3(f, op, mask, |a, b, c| f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c))))
-        }
-        Tri32::FunnelLeftWrap => {
-            map3(f, op, mask, |low, high, n| (((u64::from(high) << 32 | u64::from(low)) << (n & 31)) >> 32) as u32)
-        }
-        Tri32::FunnelRightWrap => {
-            map3(f, op, mask, |low, high, n| ((u64::from(high) << 32 | u64::from(low)) >> (n & 31)) as u32)
-        }
-        Tri32::Lop3(table) => map3(f, op, mask, |a, b, c| lop3(table, a, b, c)),
-        Tri32::BfeU32 => map3(f, op, mask, |a, pos, len| {
+        Tri32::Mad => map3(f, op, mask, Flow::Mixes, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        Tri32::Fma => map3(f, op, mask, Flow::Mixes, |a, b, c| {
+            f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
+        }),
+        Tri32::FunnelLeftWrap => map3(f, op, mask, Flow::Routes(4), |low, high, n| {
+            (((u64::from(high) << 32 | u64::from(low)) << (n & 31)) >> 32) as u32
+        }),
+        Tri32::FunnelRightWrap => map3(f, op, mask, Flow::Routes(4), |low, high, n| {
+            ((u64::from(high) << 32 | u64::from(low)) >> (n & 31)) as u32
+        }),
+        Tri32::Lop3(table) => map3(f, op, mask, Flow::Mixes, |a, b, c| lop3(table, a, b, c)),
+        Tri32::BfeU32 => map3(f, op, mask, Flow::Routes(6), |a, pos, len| {
             let (pos, len) = (pos & 0xFF, len & 0xFF);
             let shifted = if pos < 32 { a >> (pos & 31) } else { 0 };
             if len >= 32 { shifted } else { shifted & ((1 << (len & 31)) - 1) }
@@ -156,18 +188,18 @@ fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
 #[inline(always)]
 pub fn bin64(f: &mut Frame, op: &Op, mask: u32, kind: Bin64) {
     match kind {
-        Bin64::Add => long2(f, op, mask, u64::wrapping_add),
-        Bin64::Sub => long2(f, op, mask, u64::wrapping_sub),
-        Bin64::Mul => long2(f, op, mask, u64::wrapping_mul),
-        Bin64::And => long2(f, op, mask, |a, b| a & b),
-        Bin64::Or => long2(f, op, mask, |a, b| a | b),
-        Bin64::Xor => long2(f, op, mask, |a, b| a ^ b),
+        Bin64::Add => long2(f, op, mask, Flow::Mixes, u64::wrapping_add),
+        Bin64::Sub => long2(f, op, mask, Flow::Mixes, u64::wrapping_sub),
+        Bin64::Mul => long2(f, op, mask, Flow::Mixes, u64::wrapping_mul),
+        Bin64::And => long2(f, op, mask, ROUTES, |a, b| a & b),
+        Bin64::Or => long2(f, op, mask, ROUTES, |a, b| a | b),
+        Bin64::Xor => long2(f, op, mask, Flow::Joins, |a, b| a ^ b),
         Bin64::Shl => shift64(f, op, mask, |a, n| if n < 64 { a << (n & 63) } else { 0 }),
         Bin64::ShrU => shift64(f, op, mask, |a, n| if n < 64 { a >> (n & 63) } else { 0 }),
         Bin64::ShrS => shift64(f, op, mask, |a, n| ((a as i64) >> n.min(63)) as u64),
-        Bin64::FAdd => long2(f, op, mask, |a, b| f64_bits(f64::from_bits(a) + f64::from_bits(b))),
-        Bin64::FSub => long2(f, op, mask, |a, b| f64_bits(f64::from_bits(a) - f64::from_bits(b))),
-        Bin64::FMul => long2(f, op, mask, |a, b| f64_bits(f64::from_bits(a) * f64::from_bits(b))),
+        Bin64::FAdd => long2(f, op, mask, Flow::Mixes, |a, b| f64_bits(f64::from_bits(a) + f64::from_bits(b))),
+        Bin64::FSub => long2(f, op, mask, Flow::Mixes, |a, b| f64_bits(f64::from_bits(a) - f64::from_bits(b))),
+        Bin64::FMul => long2(f, op, mask, Flow::Mixes, |a, b| f64_bits(f64::from_bits(a) * f64::from_bits(b))),
     }
 }
 
@@ -199,6 +231,10 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
 pub fn extend(f: &mut Frame, op: &Op, mask: u32, signed: bool) {
     let a = f.words[op.a as usize];
     let undefined = f.undefined[op.a as usize];
+    if undefined & mask != 0 && !signed {
+        copy(f, op.dst, op.a, mask);
+        return f.set(op.dst + 1, &[0; LANES], 0, mask);
+    }
     let high: Word = std::array::from_fn(|lane| if signed { ((a[lane] as i32) >> 31) as u32 } else { 0 });
     f.set(op.dst, &a, undefined, mask);
     f.set(op.dst + 1, &high, undefined, mask);

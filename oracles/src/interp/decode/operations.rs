@@ -5,6 +5,7 @@ use oriole_optimizer::ops::{BoolOp, Flags, Opcode, ReduxOp, Shape, ShuffleMode, 
 
 use super::lanes::lane_form;
 use super::{Decoded, Decoder, Slots, Width, op};
+use crate::interp::partial::Flow;
 use crate::interp::program::{
     ALWAYS, Barrier, BarrierReduce, Call, Collective, CollectiveOp, Kind, Op, Place, PredOp, ScalarOps,
 };
@@ -88,6 +89,7 @@ impl Decoder<'_> {
             srcs: [Place::None; 5],
             dsts: [Place::None; 2],
             settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
+            flow: Flow::of(data),
         };
         for (i, shape) in row.srcs.iter().enumerate() {
             ops.srcs[i] = self.source(data, inst, i, *shape)?;
