@@ -68,6 +68,11 @@ impl Frame {
         }
     }
 
+    /// Whether any word may be undefined in part.
+    pub fn has_partial_words(&self) -> bool {
+        !self.partial.is_empty()
+    }
+
     /// The undefined bits of a lane's word.
     pub fn bits(&self, slot: Slot, lane: usize) -> u32 {
         match self.undefined[slot as usize] >> lane & 1 {

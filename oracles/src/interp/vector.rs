@@ -29,10 +29,10 @@ fn map1(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32) -> u32) {
     let a = &f.words[op.a as usize];
     let out: Word = std::array::from_fn(|lane| g(a[lane]));
     let undefined = f.undefined[op.a as usize];
-    if undefined & mask != 0 {
+    if undefined & mask != 0 && flow != Flow::Mixes {
         return write_words(f, op.dst, [op.a], mask, flow, &|[a]| g(a));
     }
-    f.set(op.dst, &out, 0, mask);
+    f.set(op.dst, &out, undefined, mask);
 }
 
 #[inline(always)]
@@ -43,10 +43,10 @@ fn map2(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32, u32) -> u
         out[lane] = g(a[lane], b[lane]);
     }
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
-    if undefined & mask != 0 {
+    if undefined & mask != 0 && flow != Flow::Mixes {
         return write_words(f, op.dst, [op.a, op.b], mask, flow, &|[a, b]| g(a, b));
     }
-    f.set(op.dst, &out, 0, mask);
+    f.set(op.dst, &out, undefined, mask);
 }
 
 #[inline(always)]
@@ -57,10 +57,10 @@ fn map3(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u32, u32, u32)
         out[lane] = g(a[lane], b[lane], c[lane]);
     }
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize] | f.undefined[op.c as usize];
-    if undefined & mask != 0 {
+    if undefined & mask != 0 && flow != Flow::Mixes {
         return write_words(f, op.dst, [op.a, op.b, op.c], mask, flow, &|[a, b, c]| g(a, b, c));
     }
-    f.set(op.dst, &out, 0, mask);
+    f.set(op.dst, &out, undefined, mask);
 }
 
 #[inline(always)]
@@ -71,10 +71,10 @@ fn long2(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u64, u64) -> 
         out[lane] = g(a[lane], b[lane]);
     }
     let undefined = f.pair_undefined(op.a) | f.pair_undefined(op.b);
-    if undefined & mask != 0 {
+    if undefined & mask != 0 && flow != Flow::Mixes {
         return write_pairs(f, op.dst, [op.a, op.b], false, mask, flow, &|[a, b]| g(a, b));
     }
-    f.set_pair(op.dst, &out, 0, mask);
+    f.set_pair(op.dst, &out, undefined, mask);
 }
 
 #[inline(always)]
@@ -88,17 +88,17 @@ fn shift64(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u64, u32) -> u64) {
     if undefined & mask != 0 {
         return write_pairs(f, op.dst, [op.a, op.b], true, mask, COUNTED, &|[a, n]| g(a, n as u32));
     }
-    f.set_pair(op.dst, &out, 0, mask);
+    f.set_pair(op.dst, &out, undefined, mask);
 }
 
 /// A copy of a word.
 #[inline(always)]
 pub fn copy(f: &mut Frame, dst: Slot, src: Slot, mask: u32) {
     let (value, undefined) = (f.words[src as usize], f.undefined[src as usize]);
-    if undefined & mask != 0 {
+    if undefined & mask != 0 && f.has_partial_words() {
         return write_words(f, dst, [src], mask, ROUTES, &|[a]| a);
     }
-    f.set(dst, &value, 0, mask);
+    f.set(dst, &value, undefined, mask);
 }
 
 /// One word in.
