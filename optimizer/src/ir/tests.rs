@@ -74,6 +74,8 @@ fn errors_say_where_and_what() {
         ("entry @f {\nbb0:\n  %r1 = mov.b32 %d1\n}\n", "register 1 has had another file or width before", "%d1"),
         ("entry @f {\nbb0:\n  frob\n}\n", "unknown instruction `frob`", "frob"),
         ("entry @f {\nbb0:\n  %r99999999 = mov.b32 1\n}\n", "numbers end at 1048575", "%r99999999"),
+        ("target sm_90 ptx é\n", "unexpected `é`", "é"),
+        ("target sm_90 ptx 999.0\n", "`999.0` is not a PTX version such as `9.0`", "999.0"),
         ("global @g: u32\n", "expected a state space before the end of the line", "\n"),
         ("entry @f {\nbb0:\n  call @g() -> ()\n}\n", "nothing is named `@g`", "@g"),
     ];

@@ -8,13 +8,7 @@ impl Parser<'_> {
     pub(super) fn target(&mut self, module: &mut Module) -> Parsed<()> {
         module.target = self.expect(Token::Word, "the target, such as `sm_90`")?.to_string();
         if self.eat_word("ptx")? {
-            // The version reads as two numbers with a dot between, which the lexer does not join.
-            let start = self.span.end;
-            while !matches!(self.peek_raw(), None | Some(b'\n')) {
-                self.lexer.bump(1);
-            }
-            let text = self.source[start..self.lexer.span().end].trim();
-            self.span = start..self.lexer.span().end;
+            let text = self.expect(Token::Version, "a PTX version such as `9.0`")?;
             let version = text.split_once('.').and_then(|(a, b)| Some((a.parse().ok()?, b.parse().ok()?)));
             let Some(version) = version else {
                 return self.fail(format!("`{text}` is not a PTX version such as `9.0`"));
@@ -22,10 +16,6 @@ impl Parser<'_> {
             module.ptx_version = version;
         }
         self.end_line()
-    }
-
-    pub(super) fn peek_raw(&self) -> Option<u8> {
-        self.lexer.remainder().bytes().next()
     }
 
     pub(super) fn variable(&mut self, name: &str, symbols: &Symbols) -> Parsed<Variable> {

@@ -58,6 +58,8 @@ enum Token {
     Local,
     #[regex(r"0x[0-9a-fA-F]+|[0-9]+")]
     Number,
+    #[regex(r"[0-9]+\.[0-9]+")]
+    Version,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*((\.|::)[A-Za-z0-9_]+)*")]
     Word,
     #[token("=")]
