@@ -149,26 +149,26 @@ impl Printer<'_> {
         Ok(())
     }
 
-    /// Sources by their shapes: a base and its offset read `[base+offset]`.
+    /// Sources by their shapes: a base and the immediate after it read `[base+offset]`.
     fn sources(&self, out: &mut impl Write, shapes: &[Shape], srcs: &[Operand]) -> fmt::Result {
-        for (i, operand) in srcs.iter().enumerate() {
-            let shape = |i: usize| shapes.get(i).copied();
-            let address = shape(i + 1) == Some(Shape::Offset);
-            if shape(i) == Some(Shape::Offset) {
-                match operand {
-                    Operand::Imm(0) => {}
-                    Operand::Imm(offset) => write!(out, "{:+}", *offset as i64)?,
-                    other => {
-                        out.write_char('+')?;
-                        self.operand(out, *other)?;
-                    }
-                }
-                out.write_char(']')?;
-                continue;
-            }
+        let mut i = 0;
+        while i < srcs.len() {
             out.write_str(if i > 0 { ", " } else { "" })?;
-            out.write_str(if address { "[" } else { "" })?;
-            self.operand(out, *operand)?;
+            match (shapes.get(i + 1), srcs.get(i + 1)) {
+                (Some(Shape::Offset), Some(Operand::Imm(offset))) => {
+                    out.write_char('[')?;
+                    self.operand(out, srcs[i])?;
+                    if *offset != 0 {
+                        write!(out, "{:+}", *offset as i64)?;
+                    }
+                    out.write_char(']')?;
+                    i += 2;
+                }
+                _ => {
+                    self.operand(out, srcs[i])?;
+                    i += 1;
+                }
+            }
         }
         Ok(())
     }

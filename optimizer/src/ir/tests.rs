@@ -90,3 +90,8 @@ fn names_that_look_like_guards_are_names_where_names_stand() {
     let module = round_trip("device @%p1 {\n}\nentry @k {\nbb0:\n  call @%p1() -> ()\n  ret\n}\n");
     assert!(module.function_named("%p1").is_some());
 }
+
+#[test]
+fn operands_out_of_place_round_trip_too() {
+    round_trip("entry @k {\nbb0:\n  %r1 = ld.global.u32 %r2, %r3, %p4\n  %r5 = iadd.u32 [%r1+4]\n  %r6 = ld.global.u32 %d7, 8\n  ret\n}\n");
+}

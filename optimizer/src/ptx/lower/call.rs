@@ -27,6 +27,9 @@ struct Signature {
     parameters: Vec<Variable>,
 }
 
+/// A register that is loaded from a result's variable after the call.
+type Load = (Reg, Local, ScalarType);
+
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_call(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
         let parts = self.call_parts(inst)?;
@@ -179,9 +182,25 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
     }
 
+    /// The variable, if it is a parameter as large as the function's own.
+    fn fitting(&mut self, operand: &ast::Operand<'s>, local: Local, wanted: &Variable) -> Option<Local> {
+        let variable = &self.func.locals[local];
+        let (size, wanted) = (variable.size(), wanted.size());
+        let (message, help) = match variable.space {
+            Space::Param if size == wanted => return Some(local),
+            Space::Param => {
+                let message = format!("this variable has {size} bytes, the function's parameter {wanted}");
+                (message, format!("declare it with {wanted} bytes"))
+            }
+            _ => ("a call passes variables in `.param` alone".into(), "copy the value to a `.param` variable".into()),
+        };
+        self.report(operand.span, message, "does not fit", help);
+        None
+    }
+
     fn argument(&mut self, operand: &ast::Operand<'s>, wanted: &Variable) -> Option<Local> {
         if let Some(local) = self.parameter_variable(operand) {
-            return Some(local);
+            return self.fitting(operand, local, wanted);
         }
         let value = self.value(operand, wanted.ty, false)?;
         let local = self.new_parameter("argument", wanted);
@@ -190,14 +209,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The variable of a result, and the register that it is loaded into after the call.
-    #[allow(clippy::type_complexity)]
-    fn result(
-        &mut self,
-        operand: &ast::Operand<'s>,
-        given: &Variable,
-    ) -> Option<(Local, Option<(Reg, Local, ScalarType)>)> {
+    fn result(&mut self, operand: &ast::Operand<'s>, given: &Variable) -> Option<(Local, Option<Load>)> {
         if let Some(local) = self.parameter_variable(operand) {
-            return Some((local, None));
+            return Some((self.fitting(operand, local, given)?, None));
         }
         let destination = self.destination(operand, given.ty, false)?;
         let local = self.new_parameter("result", given);

@@ -157,3 +157,13 @@ fn huge_ranges_and_scopes_cost_nothing() {
     let (.., message, _) = fault(&format!("{}{}", "{".repeat(220), "}".repeat(220)));
     assert_eq!(message, "scopes are nested more than 200 deep");
 }
+
+#[test]
+fn calls_pass_variables_as_large_as_the_parameters() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.param .b32 r) f(.param .b32 x) { ret; }\n\
+        .entry k() {\n.param .b64 a;\n.param .b32 b;\ncall (b), f, (a);\n}\n";
+    let faults = crate::ptx::read(text).expect_err("the argument is too large");
+    assert_eq!(faults[0].message, "this variable has 8 bytes, the function's parameter 4");
+    assert_eq!(faults[0].line_column(text).0, 8);
+    assert!(crate::ptx::read(&text.replace(".b64 a", ".b32 a")).is_ok());
+}
