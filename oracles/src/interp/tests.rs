@@ -219,3 +219,40 @@ fn bits_that_were_written_beside_undefined_ones_are_defined() {
     let result = run(&mixed, 1, 1, &["zeroed:4"]);
     assert!(result.buffer(0).is_some_and(|bytes| bytes.is_undefined(3)));
 }
+
+/// A kernel of one parameter that calls what the system provides.
+fn with_system_functions(body: &str) -> Module {
+    let text = format!(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 1 .b8 text[4] = {{110, 62, 48, 0}};\n\
+         .extern .func (.param .b64 p) malloc (.param .b64 size);\n.extern .func free (.param .b64 p);\n\
+         .extern .func __assertfail (.param .b64 a, .param .b64 b, .param .b32 c, .param .b64 d, .param .b64 e);\n\
+         .visible .entry k (.param .u64 out)\n{{\n.reg .b32 %r<4>;\n.reg .b64 %rd<6>;\nld.param.u64 %rd1, [out];\n{body}\nret;\n}}\n"
+    );
+    oriole_optimizer::ptx::read(&text).expect("it is PTX")
+}
+
+fn run_module(module: &Module) -> RunResult {
+    let launch = launch(1, 1, &["zeroed:4"]);
+    Executable::new(module).expect("it decodes").run(&launch, &RunOptions::default()).expect("the launch fits")
+}
+
+#[test]
+fn kernels_allocate_and_free_memory() {
+    let take = "call (%rd2), malloc, (8);\nmov.u32 %r1, 7;\nst.u32 [%rd2], %r1;\nld.u32 %r2, [%rd2];\n";
+    let give = "call free, (%rd2);\nst.global.u32 [%rd1], %r2;\n";
+    let result = run_module(&with_system_functions(&format!("{take}{give}")));
+    assert_eq!(words(&result), [7]);
+    assert_eq!(result.memory.len(), 2, "the heap is not observable");
+    let twice = run_module(&with_system_functions(&format!("{take}{give}{give}")));
+    assert!(matches!(twice.outcome, Outcome::Trapped { cause: Cause::BadCall(_), .. }));
+    let late = run_module(&with_system_functions(&format!("{take}{give}st.u32 [%rd2], %r1;")));
+    assert!(matches!(late.outcome, Outcome::Trapped { cause: Cause::OutOfBounds { .. }, .. }));
+}
+
+#[test]
+fn a_failed_assertion_says_what_failed() {
+    let body = "mov.u64 %rd2, text;\ncvta.global.u64 %rd3, %rd2;\ncall __assertfail, (%rd3, %rd3, 12, %rd3, 1);";
+    let result = run_module(&with_system_functions(body));
+    let Outcome::Trapped { cause: Cause::Assertion(what), .. } = result.outcome else { panic!("{}", result.outcome) };
+    assert_eq!(what, "`n>0` in n>0, n>0:12");
+}
