@@ -50,7 +50,7 @@ impl Builder<'_, '_> {
     pub(super) fn call(&mut self) {
         let callees = self.callees.clone();
         let callee = self.entropy.choose(&callees);
-        let mut parameter = |builder: &mut Self, ty| {
+        let parameter = |builder: &mut Self, ty| {
             let name = format!("call{}", builder.func.locals.len());
             builder.func.locals.push(Variable::new(name, Space::Param, ty, None))
         };

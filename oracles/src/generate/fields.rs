@@ -1,55 +1,67 @@
 //! Field values of an instruction: any that the row allows, found without rejection.
 
-use oriole_optimizer::ops::{Field, FieldValues, OpRow};
+use oriole_optimizer::ops::{Field, FieldSpec, FieldValues, OpRow};
 
 use super::entropy::Entropy;
 
 /// Legal field values of a row, where `fixed` says what some of the fields are.
 ///
-/// Each field in turn takes the first value, in a circle from a chosen start, with which no rule is broken; where none is
-/// left the field before takes its next one. `None` where `fixed` leaves nothing legal.
+/// Fields that must be written come first. Each in turn takes the first value, around a circle from a chosen start, with
+/// which no rule is broken; where none is left the field before takes its next one. `None` where `fixed` leaves nothing
+/// legal.
 pub(super) fn fields(
     row: &'static OpRow,
     entropy: &mut Entropy<'_>,
     default_percent: u32,
     fixed: &[(Field, u8)],
 ) -> Option<FieldValues> {
-    let candidates: Vec<Vec<u8>> = row
+    let mut candidates: Vec<(usize, Vec<u8>)> = row
         .fields
         .iter()
-        .map(|spec| {
-            if let Some((_, value)) = fixed.iter().find(|(field, _)| *field == spec.field) {
-                return spec.values().filter(|legal| legal == value).collect();
-            }
-            let mut values: Vec<u8> = spec.values().collect();
-            let start = match spec.default {
-                Some(default) if !entropy.percent(100 - default_percent.min(100)) => {
-                    values.iter().position(|value| *value == default).unwrap_or(0)
-                }
-                _ => entropy.below(values.len()),
-            };
-            values.rotate_left(start);
-            values
+        .map(|spec| match fixed.iter().find(|(field, _)| *field == spec.field) {
+            Some((_, value)) => spec.values().filter(|legal| legal == value).collect(),
+            None => around(spec, entropy, default_percent),
         })
+        .enumerate()
         .collect();
+    candidates.sort_by_key(|(slot, _)| row.fields[*slot].default.is_some());
     let mut values = FieldValues::default();
     search(row, &candidates, 0, &mut values).then_some(values)
 }
 
-fn search(row: &'static OpRow, candidates: &[Vec<u8>], slot: usize, values: &mut FieldValues) -> bool {
-    let Some(choices) = candidates.get(slot) else { return true };
+/// A field's legal values in the order in which they are tried.
+fn around(spec: &FieldSpec, entropy: &mut Entropy<'_>, default_percent: u32) -> Vec<u8> {
+    let mut values: Vec<u8> = spec.values().collect();
+    let count = values.len();
+    if spec.default.is_some() && entropy.percent(default_percent) {
+        // The default is the first value.
+        return values;
+    }
+    // Both directions, so that a value behind one that is rarely legal is not chosen twice as often.
+    let start = entropy.below(2 * count);
+    values.rotate_left(start % count);
+    if start >= count {
+        values[1..].reverse();
+    }
+    values
+}
+
+/// Gives the fields from `at` on values; those before have theirs.
+fn search(row: &'static OpRow, candidates: &[(usize, Vec<u8>)], at: usize, values: &mut FieldValues) -> bool {
+    let Some((slot, choices)) = candidates.get(at) else { return true };
+    let known = candidates[..=at].iter().fold(0, |known: u32, (slot, _)| known | 1 << slot);
     choices.iter().any(|value| {
-        values.0[slot] = *value;
-        keeps_rules(row, slot, values) && search(row, candidates, slot + 1, values)
+        values.0[*slot] = *value;
+        keeps_rules(row, known, values) && search(row, candidates, at + 1, values)
     })
 }
 
-/// Whether no rule is broken that looks at `slot`, and otherwise only at fields before it.
-fn keeps_rules(row: &OpRow, slot: usize, values: &FieldValues) -> bool {
+/// Whether no rule is broken, as far as the known fields tell.
+fn keeps_rules(row: &OpRow, known: u32, values: &FieldValues) -> bool {
     row.requires.iter().all(|rule| {
         let bit = |field: Field| {
-            let at = row.slot(field)?;
-            (at <= slot).then(|| 1u64 << values.0[at])
+            let slot = row.slot(field)?;
+            (known >> slot & 1 == 1).then(|| 1u64 << values.0[slot])
         };
         let applies = rule.also.is_none_or(|(field, mask)| bit(field).is_some_and(|bit| bit & mask != 0))
             && bit(rule.field).is_some_and(|bit| bit & rule.values != 0);

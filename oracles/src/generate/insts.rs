@@ -96,10 +96,7 @@ impl Builder<'_, '_> {
         let row = opcode.row();
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
-        if matches!(opcode, Opcode::IDiv | Opcode::IRem) {
-            let ty = row.value::<Type>(&fields).unwrap_or(Type::B32);
-            sources[1] = self.divisor(ty, sources[1]);
-        }
+        self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
         let guard = self.guard();
         let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources.iter().copied()).guard(guard);
         let mut taken = Vec::new();
@@ -169,7 +166,9 @@ impl Builder<'_, '_> {
             let Some(mut sources) = self.sources(row, &fields) else { continue };
             let [shape] = row.dsts else { continue };
             let at = self.entropy.below(sources.len());
-            if matches!(sources[at], Operand::Imm(_)) || result_info(row, &fields, row.srcs[at.min(row.srcs.len() - 1)], 1) != RegInfo::words(1) {
+            if matches!(sources[at], Operand::Imm(_))
+                || result_info(row, &fields, row.srcs[at.min(row.srcs.len() - 1)], 1) != RegInfo::words(1)
+            {
                 continue;
             }
             sources[at] = value;

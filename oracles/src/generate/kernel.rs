@@ -3,7 +3,9 @@
 //! Parameters, in order: the results, one slot a thread; bytes that are only read; one region of global memory a thread; the
 //! cells; a word and a double; a structure by value.
 
-use oriole_optimizer::ir::{Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable};
+use oriole_optimizer::ir::{
+    Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
+};
 use oriole_optimizer::ops::{Compare, CvtaDirection, Opcode, Space, SpecialReg, Type};
 
 use super::builder::Builder;
@@ -165,7 +167,7 @@ impl Builder<'_, '_> {
 
     /// Defines the variables and the checksums from a word and a double.
     pub(super) fn variables_from(&mut self, word: Reg, double: Reg) {
-        let mut add = |builder: &mut Self, inst: InstBuilder, info| {
+        let add = |builder: &mut Self, inst: InstBuilder, info| {
             let reg = builder.func.new_reg(info);
             builder.push(&inst.dst(reg));
             builder.variables.push(reg);
@@ -175,7 +177,8 @@ impl Builder<'_, '_> {
             add(self, inst, RegInfo::words(1));
         }
         for at in 0..DOUBLES as u64 {
-            let inst = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(Operand::Imm(at * 0x0100_0005)).src(double);
+            let inst =
+                Self::typed(Opcode::IMadWide, Type::U32).src(word).src(Operand::Imm(at * 0x0100_0005)).src(double);
             add(self, inst, RegInfo::words(2));
         }
         for _ in 0..QUADS {
@@ -219,7 +222,8 @@ impl Builder<'_, '_> {
         for reg in values {
             let words = self.info(reg).words;
             let ty = [Type::B32, Type::B64, Type::B128][usize::from(words) / 2];
-            let store = Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(Operand::Imm(offset)).src(reg);
+            let store =
+                Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(Operand::Imm(offset)).src(reg);
             self.push(&store);
             offset += 4 * u64::from(words);
         }

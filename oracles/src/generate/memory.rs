@@ -6,7 +6,7 @@
 
 use oriole_optimizer::ir::{InstBuilder, Operand, Reg, RegInfo};
 use oriole_optimizer::ops::{
-    AtomOp, CvtaDirection, FieldValue, FieldValues, Flags, NonCoherent, OpRow, Opcode, Shape, Space, Type, Vector,
+    AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Shape, Space, Type, Vector,
 };
 
 use super::builder::{Builder, fixed};
@@ -186,7 +186,11 @@ impl Builder<'_, '_> {
         let address = self.hidden(inst, RegInfo::of(ty));
         if ty == Type::U64 {
             let space = if to_generic { Space::Generic } else { space };
-            let Some(load) = self.fields(Opcode::Ld, &[fixed(space), fixed(Vector::V1), fixed(Type::U32), fixed(NonCoherent::No)]) else { return };
+            let Some(load) =
+                self.fields(Opcode::Ld, &[fixed(space), fixed(Vector::V1), fixed(Type::U32), fixed(NonCoherent::No)])
+            else {
+                return;
+            };
             let to = self.destination(RegInfo::words(1), false);
             self.push(&InstBuilder::new(Opcode::Ld).fields(load).src(address).src(Operand::Imm(0)).dst(to));
         }
@@ -205,9 +209,7 @@ impl Builder<'_, '_> {
 
     /// A copy from global to shared memory, and what waits for it.
     fn copy_async(&mut self) {
-        let find = |space, writable: bool| {
-            move |region: &Region| region.space == space && region.writable == writable
-        };
+        let find = |space, writable: bool| move |region: &Region| region.space == space && region.writable == writable;
         let from = self.regions.iter().copied().find(find(Space::Global, false));
         let to = self.regions.iter().copied().find(find(Space::Shared, true));
         let (Some(from), Some(to)) = (from, to) else { return };
@@ -234,7 +236,9 @@ impl Builder<'_, '_> {
         let (op, ty) = CELLS[at];
         let opcode = self.entropy.choose(&[Opcode::Red, Opcode::Atom]);
         let space = self.entropy.choose(&[Space::Global, Space::Generic]);
-        let Some(fields) = self.fields(opcode, &[fixed(op), fixed(ty), fixed(space), fixed(Vector::V1)]) else { return };
+        let Some(fields) = self.fields(opcode, &[fixed(op), fixed(ty), fixed(space), fixed(Vector::V1)]) else {
+            return;
+        };
         let value = self.value(ty);
         let guard = self.guard();
         let offset = Operand::Imm(8 * at as u64);

@@ -42,7 +42,8 @@ impl Builder<'_, '_> {
 
     /// The first warp goes on at once, the others wait for it.
     fn arrive_or_wait(&mut self) {
-        let tid = self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
+        let tid =
+            self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
         let first = self.compare(Compare::Lt, tid.into(), 32);
         let [arrive, wait, join] = [(); 3].map(|()| self.func.new_block());
         let number = Operand::Imm(self.entropy.between(1, 15).into());
@@ -52,7 +53,9 @@ impl Builder<'_, '_> {
         // A block of one warp has nobody to wait for it.
         let count = if lone { Operand::Imm(64) } else { threads };
         let aligned = [fixed(Aligned::No)];
-        if let (Some(arriving), Some(waiting)) = (self.fields(Opcode::BarArrive, &aligned), self.fields(Opcode::BarSync, &aligned)) {
+        if let (Some(arriving), Some(waiting)) =
+            (self.fields(Opcode::BarArrive, &aligned), self.fields(Opcode::BarSync, &aligned))
+        {
             self.push(&InstBuilder::new(Opcode::BarArrive).fields(arriving).src(number).src(count));
             self.jump(join, wait);
             self.push(&InstBuilder::new(Opcode::BarSync).fields(waiting).src(number).src(count));

@@ -1,27 +1,81 @@
 //! Operands: constants at the corners of their types, registers, words of wider registers.
 
-use oriole_optimizer::ir::{InstBuilder, Operand, RegInfo};
-use oriole_optimizer::ops::{FieldValues, Flags, OpRow, Opcode, SecondOp, Shape, SimdSelectors, Type, VideoPart, VideoSelectors};
+use oriole_optimizer::ir::{Operand, RegInfo};
 use oriole_optimizer::ops::{Field, PlusOne};
+use oriole_optimizer::ops::{
+    FieldValues, Flags, OpRow, Opcode, SecondOp, Shape, SimdSelectors, Type, VideoPart, VideoSelectors,
+};
 
 use super::builder::Builder;
 use super::entropy::Entropy;
 
 /// Bits of integers around which operations change what they do.
 const INTEGERS: &[u64] = &[
-    0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 24, 31, 32, 33, 63, 64, 127, 128, 255, 256, 0x7FFF, 0x8000, 0xFFFF, 0x1_0000,
-    0x7FFF_FFFF, 0x8000_0000, 0xFFFF_FFFE, 0xFFFF_FFFF, 0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, 0x8000_0000_0000_0000,
-    u64::MAX - 1, u64::MAX, 0x5555_5555_5555_5555, 0x0123_4567_89AB_CDEF,
+    0,
+    1,
+    2,
+    3,
+    4,
+    5,
+    7,
+    8,
+    15,
+    16,
+    24,
+    31,
+    32,
+    33,
+    63,
+    64,
+    127,
+    128,
+    255,
+    256,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x1_0000,
+    0x7FFF_FFFF,
+    0x8000_0000,
+    0xFFFF_FFFE,
+    0xFFFF_FFFF,
+    0x1_0000_0000,
+    0x7FFF_FFFF_FFFF_FFFF,
+    0x8000_0000_0000_0000,
+    u64::MAX - 1,
+    u64::MAX,
+    0x5555_5555_5555_5555,
+    0x0123_4567_89AB_CDEF,
 ];
 
 /// Zeros, ones, small and huge values, infinities, NaN, subnormals, with a sign bit each.
 const F64S: &[u64] = &[
-    0, 0x3FF0_0000_0000_0000, 0x3FE0_0000_0000_0000, 0x4000_0000_0000_0000, 0x4008_0000_0000_0000, 0x7FF0_0000_0000_0000,
-    0x7FF8_0000_0000_0000, 1, 0x0010_0000_0000_0000, 0x7FEF_FFFF_FFFF_FFFF, 0x41EF_FFFF_FFE0_0000, 0x3FF0_0000_0000_0001,
+    0,
+    0x3FF0_0000_0000_0000,
+    0x3FE0_0000_0000_0000,
+    0x4000_0000_0000_0000,
+    0x4008_0000_0000_0000,
+    0x7FF0_0000_0000_0000,
+    0x7FF8_0000_0000_0000,
+    1,
+    0x0010_0000_0000_0000,
+    0x7FEF_FFFF_FFFF_FFFF,
+    0x41EF_FFFF_FFE0_0000,
+    0x3FF0_0000_0000_0001,
 ];
 const F32S: &[u64] = &[
-    0, 0x3F80_0000, 0x3F00_0000, 0x4000_0000, 0x4040_0000, 0x7F80_0000, 0x7FC0_0000, 1, 0x0080_0000, 0x7F7F_FFFF,
-    0x4F80_0000, 0x3F80_0001,
+    0,
+    0x3F80_0000,
+    0x3F00_0000,
+    0x4000_0000,
+    0x4040_0000,
+    0x7F80_0000,
+    0x7FC0_0000,
+    1,
+    0x0080_0000,
+    0x7F7F_FFFF,
+    0x4F80_0000,
+    0x3F80_0001,
 ];
 const F16S: &[u64] = &[0, 0x3C00, 0x3800, 0x4000, 0x4200, 0x7C00, 0x7E00, 1, 0x0400, 0x7BFF, 0x6400, 0x3C01];
 const BF16S: &[u64] = &[0, 0x3F80, 0x3F00, 0x4000, 0x4040, 0x7F80, 0x7FC0, 1, 0x0080, 0x7F7F, 0x4F80, 0x3F81];
@@ -95,7 +149,11 @@ impl Builder<'_, '_> {
     fn selector(&mut self, row: &OpRow, fields: &FieldValues) -> u64 {
         let video = row.srcs.len() == 4 && row.slot(Field::SrcType).is_some();
         if !video {
-            return if row.flags.has(Flags::PURE) { self.entropy.below(256) as u64 } else { self.entropy.below(4) as u64 };
+            return if row.flags.has(Flags::PURE) {
+                self.entropy.below(256) as u64
+            } else {
+                self.entropy.below(4) as u64
+            };
         }
         let lanes = row.name.as_bytes().last().map_or(0, |digit| digit.wrapping_sub(b'0'));
         if lanes == 2 || lanes == 4 {
@@ -120,14 +178,20 @@ impl Builder<'_, '_> {
         u64::from(VideoSelectors { dst, a, b, negate }.pack())
     }
 
-    /// A divisor that is not zero: its lowest bit is set.
-    pub(super) fn divisor(&mut self, ty: Type, value: Operand) -> Operand {
+    /// Changes the operand of which some values leave the result open: a divisor gets its lowest bit set, and `fns`
+    /// starts at one of 32 bits.
+    pub(super) fn specify(&mut self, opcode: Opcode, ty: Type, sources: &mut [Operand]) {
+        let (change, with) = match opcode {
+            Opcode::IDiv | Opcode::IRem => (Opcode::Or, 1),
+            Opcode::Fns => (Opcode::And, 31),
+            _ => return,
+        };
         let bits = match ty.bits() {
             16 => Type::B16,
             64 => Type::B64,
             _ => Type::B32,
         };
-        let inst: InstBuilder = Self::typed(Opcode::Or, bits).src(value).src(Operand::Imm(1));
-        Operand::Reg(self.hidden(inst, RegInfo::of(ty)))
+        let inst = Self::typed(change, bits).src(sources[1]).src(Operand::Imm(with));
+        sources[1] = Operand::Reg(self.hidden(inst, RegInfo::of(ty)));
     }
 }

@@ -182,7 +182,12 @@ impl GlobalMemory {
         let end = self.regions.last().map_or(0, |r| r.base + r.bytes.len() as u64);
         let base = if end < HEAP { HEAP } else { end.next_multiple_of(GAP) + GAP };
         self.allocated += bytes;
-        self.regions.push(Region { name: "the heap".to_owned(), base, bytes: Bytes::undefined(bytes as usize), freed: false });
+        self.regions.push(Region {
+            name: "the heap".to_owned(),
+            base,
+            bytes: Bytes::undefined(bytes as usize),
+            freed: false,
+        });
         base
     }
 
