@@ -2,6 +2,7 @@
 
 pub mod check;
 pub mod equivalence;
+pub mod generate;
 pub mod hostile;
 pub mod input;
 pub mod interp;

@@ -1,0 +1,76 @@
+//! Device functions and their calls.
+//!
+//! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
+//! flow and the instructions of a kernel, without memory of its own and without anything that threads do together.
+
+use oriole_optimizer::ir::{Function, FunctionKind, InstBuilder, Local, Operand, RegInfo, Variable};
+use oriole_optimizer::ops::{Opcode, Space, Type};
+
+use super::builder::Builder;
+use super::config::Config;
+use super::entropy::Entropy;
+
+/// The types of a function's parameters.
+const PARAMETERS: [Type; 2] = [Type::B32, Type::B64];
+
+/// A device function.
+pub(super) fn device(name: &str, entropy: &mut Entropy<'_>, config: &Config) -> Function {
+    let mut func = Function::new(name, FunctionKind::Device);
+    let result = func.locals.push(Variable::new("result", Space::Param, Type::B32, None));
+    func.returns.push(result);
+    for (at, ty) in PARAMETERS.into_iter().enumerate() {
+        let local = func.locals.push(Variable::new(format!("p{at}"), Space::Param, ty, None));
+        func.params.push(local);
+    }
+    let mut builder = Builder::new(func, entropy, config);
+    builder.flow.uniform = false;
+    builder.budget = 1000;
+    let params = builder.func.params.clone();
+    let read: Vec<_> = params.iter().zip(PARAMETERS).map(|(local, ty)| builder.read_param(*local, ty)).collect();
+    builder.variables_from(read[0], read[1]);
+    builder.budget = builder.entropy.between(1, config.function_instructions);
+    builder.body();
+    builder.settle();
+    let word = builder.combine();
+    let store = Builder::typed(Opcode::St, Type::B32).field(Space::Param);
+    builder.push(&store.src(Operand::Local(result)).src(Operand::Imm(0)).src(word));
+    let block = builder.block;
+    builder.end(&InstBuilder::new(Opcode::Ret), block);
+    builder.func
+}
+
+impl Builder<'_, '_> {
+    /// The value of a scalar parameter.
+    pub(super) fn read_param(&mut self, local: Local, ty: Type) -> oriole_optimizer::ir::Reg {
+        let load = Self::typed(Opcode::Ld, ty).field(Space::Param);
+        self.hidden(load.src(Operand::Local(local)).src(Operand::Imm(0)), RegInfo::of(ty))
+    }
+
+    /// A call of one of the functions, by name or by address.
+    pub(super) fn call(&mut self) {
+        let callees = self.callees.clone();
+        let callee = self.entropy.choose(&callees);
+        let parameter = |builder: &mut Self, ty| {
+            let name = format!("call{}", builder.func.locals.len());
+            builder.func.locals.push(Variable::new(name, Space::Param, ty, None))
+        };
+        let result = parameter(self, Type::B32);
+        let mut operands = vec![Operand::Imm(1), Operand::Local(result)];
+        for ty in PARAMETERS {
+            let local = parameter(self, ty);
+            let value = self.value(ty);
+            let store = Self::typed(Opcode::St, ty).field(Space::Param);
+            self.push(&store.src(Operand::Local(local)).src(Operand::Imm(0)).src(value));
+            operands.push(Operand::Local(local));
+        }
+        let target = Operand::Func(callee);
+        let target = if self.entropy.percent(20) {
+            Operand::Reg(self.hidden(Self::typed(Opcode::Mov, Type::B64).src(target), RegInfo::words(2)))
+        } else {
+            target
+        };
+        self.push(&InstBuilder::new(Opcode::Call).src(target).srcs(operands));
+        let value = self.read_param(result, Type::B32);
+        self.offer(value);
+    }
+}

@@ -1,0 +1,104 @@
+//! Field values of an instruction: any that the row allows, found without rejection.
+
+use oriole_optimizer::ops::{Field, FieldSpec, FieldValues, OpRow};
+
+use super::entropy::Entropy;
+
+/// Legal field values of a row, where `fixed` says what some of the fields are.
+///
+/// Fields that must be written come first. Each in turn takes the first value, around a circle from a chosen start, with
+/// which no rule is broken; where none is left the field before takes its next one. `None` where `fixed` leaves nothing
+/// legal.
+pub(super) fn fields(
+    row: &'static OpRow,
+    entropy: &mut Entropy<'_>,
+    default_percent: u32,
+    fixed: &[(Field, u8)],
+) -> Option<FieldValues> {
+    let mut candidates: Vec<(usize, Vec<u8>)> = row
+        .fields
+        .iter()
+        .map(|spec| match fixed.iter().find(|(field, _)| *field == spec.field) {
+            Some((_, value)) => spec.values().filter(|legal| legal == value).collect(),
+            None => around(spec, entropy, default_percent),
+        })
+        .enumerate()
+        .collect();
+    candidates.sort_by_key(|(slot, _)| row.fields[*slot].default.is_some());
+    let mut values = FieldValues::default();
+    search(row, &candidates, 0, &mut values).then_some(values)
+}
+
+/// A field's legal values in the order in which they are tried.
+fn around(spec: &FieldSpec, entropy: &mut Entropy<'_>, default_percent: u32) -> Vec<u8> {
+    let mut values: Vec<u8> = spec.values().collect();
+    let count = values.len();
+    if spec.default.is_some() && entropy.percent(default_percent) {
+        // The default is the first value.
+        return values;
+    }
+    // Both directions, so that a value behind one that is rarely legal is not chosen twice as often.
+    let start = entropy.below(2 * count);
+    values.rotate_left(start % count);
+    if start >= count {
+        values[1..].reverse();
+    }
+    values
+}
+
+/// Gives the fields from `at` on values; those before have theirs.
+fn search(row: &'static OpRow, candidates: &[(usize, Vec<u8>)], at: usize, values: &mut FieldValues) -> bool {
+    let Some((slot, choices)) = candidates.get(at) else { return true };
+    let known = candidates[..=at].iter().fold(0, |known: u32, (slot, _)| known | 1 << slot);
+    choices.iter().any(|value| {
+        values.0[*slot] = *value;
+        keeps_rules(row, known, values) && search(row, candidates, at + 1, values)
+    })
+}
+
+/// Whether no rule is broken, as far as the known fields tell.
+fn keeps_rules(row: &OpRow, known: u32, values: &FieldValues) -> bool {
+    row.requires.iter().all(|rule| {
+        let bit = |field: Field| {
+            let slot = row.slot(field)?;
+            (known >> slot & 1 == 1).then(|| 1u64 << values.0[slot])
+        };
+        let applies = rule.also.is_none_or(|(field, mask)| bit(field).is_some_and(|bit| bit & mask != 0))
+            && bit(rule.field).is_some_and(|bit| bit & rule.values != 0);
+        !applies || bit(rule.then).is_none_or(|bit| bit & rule.allowed != 0)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_optimizer::ops::ROWS;
+
+    use super::*;
+
+    #[test]
+    fn every_legal_value_of_every_field_comes_up() {
+        let mut entropy = Entropy::from_seed(1);
+        for row in ROWS {
+            let mut seen = [0u64; oriole_optimizer::ops::MAX_FIELDS];
+            for _ in 0..3000 {
+                let values = fields(row, &mut entropy, 30, &[]).expect("every row has legal values");
+                assert!(row.broken_rule(&values).is_none(), "{}", row.name);
+                (0..row.fields.len()).for_each(|slot| seen[slot] |= 1 << values.0[slot]);
+            }
+            for (slot, spec) in row.fields.iter().enumerate() {
+                assert_eq!(seen[slot], spec.legal, "{} {}", row.name, spec.field.name());
+            }
+        }
+    }
+
+    #[test]
+    fn fixed_fields_stay_and_the_impossible_is_none() {
+        use oriole_optimizer::ops::{FieldValue, Opcode, Saturate, Type};
+        let mut entropy = Entropy::from_seed(2);
+        let row = Opcode::IAdd.row();
+        let sat = (Field::Saturate, Saturate::Sat.index());
+        let values = fields(row, &mut entropy, 0, &[sat]).expect("s32 saturates");
+        assert_eq!(row.value::<Type>(&values), Some(Type::S32));
+        assert_eq!(fields(row, &mut entropy, 0, &[sat, (Field::Type, Type::U64.index())]), None);
+    }
+}

@@ -1,0 +1,195 @@
+//! Straight code: instructions of every family, chosen by row.
+
+use std::sync::LazyLock;
+
+use oriole_optimizer::ir::{InstBuilder, Operand, RegInfo};
+use oriole_optimizer::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
+
+use super::builder::{Builder, fixed};
+
+/// How instructions of an opcode are made. Follows from the row alone, so a new row is generated the day it lands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Results from operands.
+    Plain,
+    /// Reads a special register.
+    Special,
+    /// Has an address.
+    Memory,
+    /// Waits for threads of the block.
+    Barrier,
+    /// Lanes of a warp together.
+    Collective,
+    /// Nothing but an effect.
+    Effect,
+    /// Flow of control; made by the shapes of flow, not in straight code.
+    Control,
+}
+
+impl Family {
+    /// The family of a row.
+    pub fn of(row: &OpRow) -> Family {
+        let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));
+        if row.flags.has(Flags::TERMINATOR) || takes(&[Shape::Incoming, Shape::Callee]) || row.opcode == Opcode::Trap {
+            Family::Control
+        } else if takes(&[Shape::Special]) {
+            Family::Special
+        } else if takes(&[Shape::Base]) {
+            Family::Memory
+        } else if row.flags.has(Flags::CONVERGENT.or(Flags::FENCE)) {
+            Family::Barrier
+        } else if row.flags.has(Flags::CONVERGENT) {
+            Family::Collective
+        } else if row.flags.has(Flags::PURE) {
+            Family::Plain
+        } else {
+            Family::Effect
+        }
+    }
+
+    /// The opcodes of the family.
+    pub fn opcodes(self) -> &'static [Opcode] {
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 7]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 7] = Default::default();
+            ROWS.iter().for_each(|row| families[Family::of(row) as usize].push(row.opcode));
+            families
+        });
+        &BY_FAMILY[self as usize]
+    }
+}
+
+impl Builder<'_, '_> {
+    /// A stretch of straight code.
+    pub(super) fn stretch(&mut self) {
+        let [low, high] = self.config.stretch;
+        for _ in 0..self.entropy.between(low, high) {
+            if !self.is_done() {
+                self.instruction();
+            }
+        }
+    }
+
+    fn instruction(&mut self) {
+        let weights = &self.config.family;
+        let weights = [
+            weights.plain,
+            weights.special,
+            if self.regions.is_empty() { 0 } else { weights.memory },
+            if self.cells.is_some() { weights.contended } else { 0 },
+            if self.flow.uniform { weights.collective } else { 0 },
+            weights.effect,
+            weights.undefined,
+        ];
+        match self.entropy.weighted(&weights) {
+            0 => self.plain(),
+            1 => self.special(),
+            2 => self.access(),
+            3 => self.contended(),
+            4 => self.collective(Operand::Imm(0xFFFF_FFFF), false),
+            5 => self.effect(),
+            _ => self.undefined(),
+        }
+    }
+
+    fn plain(&mut self) {
+        let opcode = self.entropy.choose(Family::Plain.opcodes());
+        let row = opcode.row();
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(mut sources) = self.sources(row, &fields) else { return };
+        self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        let guard = self.guard();
+        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources.iter().copied()).guard(guard);
+        let mut taken = Vec::new();
+        for shape in row.dsts {
+            let info = result_info(row, &fields, *shape, sources.len());
+            let mut reg = self.destination(info, guard.is_some());
+            if taken.contains(&reg) {
+                // Two results cannot go to one variable.
+                reg = self.func.new_reg(info);
+                self.define(reg);
+            }
+            taken.push(reg);
+            inst = inst.dst(reg);
+        }
+        self.push(&inst);
+    }
+
+    /// Gives a register some value and offers it.
+    pub(super) fn define(&mut self, reg: oriole_optimizer::ir::Reg) {
+        let info = self.info(reg);
+        let ty = match info.words {
+            _ if info.is_predicate() => Type::Pred,
+            1 => Type::B32,
+            2 => Type::B64,
+            _ => Type::B128,
+        };
+        self.push(&Self::typed(Opcode::Mov, ty).src(Operand::Imm(0)).dst(reg));
+        self.offer(reg);
+    }
+
+    /// Registers that do not change are values like others; what a clock shows is never used.
+    fn special(&mut self) {
+        let reg = self.entropy.choose(SpecialReg::ALL);
+        let opcode = if reg.is_volatile() { Opcode::Cs2r } else { Opcode::S2r };
+        let ty = match reg.bits() {
+            1 => Type::Pred,
+            64 => Type::B64,
+            _ => Type::B32,
+        };
+        let inst = Self::typed(opcode, ty).src(Operand::Special(reg));
+        if reg.is_volatile() {
+            self.hidden(inst, RegInfo::of(ty));
+        } else {
+            let to = self.destination(RegInfo::of(ty), false);
+            self.push(&inst.dst(to));
+        }
+    }
+
+    fn effect(&mut self) {
+        let opcode = self.entropy.choose(Family::Effect.opcodes());
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(mut sources) = self.sources(opcode.row(), &fields) else { return };
+        if opcode == Opcode::SetMaxNReg {
+            // A multiple of 8 from 24 to 256.
+            sources = vec![Operand::Imm(8 * u64::from(self.entropy.between(3, 32)))];
+        }
+        self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
+    }
+
+    /// A chain of operations on an undefined value whose result nothing uses.
+    fn undefined(&mut self) {
+        let mut value = Operand::Undef;
+        for _ in 0..self.entropy.between(1, 2) {
+            let opcode = self.entropy.choose(Family::Plain.opcodes());
+            let row = opcode.row();
+            let Some(fields) = self.fields(opcode, &[fixed(Type::B32)]) else { continue };
+            let Some(mut sources) = self.sources(row, &fields) else { continue };
+            let [shape] = row.dsts else { continue };
+            let at = self.entropy.below(sources.len());
+            if matches!(sources[at], Operand::Imm(_))
+                || result_info(row, &fields, row.srcs[at.min(row.srcs.len() - 1)], 1) != RegInfo::words(1)
+            {
+                continue;
+            }
+            sources[at] = value;
+            let count = sources.len();
+            let inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
+            let info = result_info(row, &fields, *shape, count);
+            let reg = self.hidden(inst, info);
+            if info == RegInfo::words(1) {
+                value = Operand::Reg(reg);
+            }
+        }
+    }
+}
+
+/// The register of a result.
+fn result_info(row: &OpRow, fields: &FieldValues, shape: Shape, sources: usize) -> RegInfo {
+    match shape {
+        Shape::Packed => {
+            let bits = row.value::<Type>(fields).map_or(32, Type::bits) as usize * sources;
+            RegInfo::words(bits.div_ceil(32) as u8)
+        }
+        shape => row.shape_type(fields, shape).map_or(RegInfo::words(1), RegInfo::of),
+    }
+}

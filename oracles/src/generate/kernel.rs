@@ -1,0 +1,268 @@
+//! A kernel's frame: parameters, memory, variables in front; stores of all results behind; the launch that fits.
+//!
+//! Parameters, in order: the results, one slot a thread; bytes that are only read; one region of global memory a thread; the
+//! cells; a word and a double; a structure by value.
+
+use oriole_optimizer::ir::{
+    Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
+};
+use oriole_optimizer::ops::{Compare, CvtaDirection, Opcode, Space, SpecialReg, Type};
+
+use super::builder::Builder;
+use super::config::Config;
+use super::entropy::Entropy;
+use super::memory::{CELLS, REGION, Region};
+use super::values::constant;
+use crate::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
+
+/// Variables of each file and width; few, so that values meet in phis.
+const WORDS: usize = 4;
+const DOUBLES: usize = 3;
+const QUADS: usize = 1;
+const PREDICATES: usize = 3;
+
+/// Bytes of a thread's results: the variables and the checksums.
+const RESULTS: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+
+/// The grid and block of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub blocks: u32,
+    pub threads: u32,
+}
+
+/// The module's variables that a kernel uses.
+struct Variables {
+    shared: Global,
+    constants: Global,
+    table: Global,
+}
+
+/// Adds a kernel to a module.
+pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
+    let blocks = entropy.between(1, config.blocks);
+    let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)];
+    let geometry = Geometry { blocks, threads: 32 * warps };
+    let variables = variables(module, entropy, geometry);
+    let mut func = Function::new("kernel", FunctionKind::Entry);
+    func.linkage = Linkage::Visible;
+    let types = [Type::U64, Type::U64, Type::U64, Type::U64, Type::B32, Type::B64];
+    for (at, ty) in types.into_iter().enumerate() {
+        let local = func.locals.push(Variable::new(format!("a{at}"), Space::Param, ty, None));
+        func.params.push(local);
+    }
+    let structure = Variable { align: 16, ..Variable::new("a6", Space::Param, Type::B8, Some(REGION.into())) };
+    let structure = func.locals.push(structure);
+    func.params.push(structure);
+    let mut builder = Builder::new(func, entropy, config);
+    builder.threads = geometry.threads;
+    builder.callees = module.functions.keys().collect();
+    builder.budget = 1000;
+    builder.prologue(structure, &variables);
+    let [low, high] = config.instructions;
+    builder.budget = builder.entropy.between(low, high);
+    builder.body();
+    builder.settle();
+    builder.store_results();
+    let block = builder.block;
+    builder.end(&InstBuilder::new(Opcode::Ret), block);
+    module.functions.push(builder.func);
+    geometry
+}
+
+fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry) -> Variables {
+    let mut add = |name: &str, space, count: u32, filled: bool| {
+        let mut variable = Variable { align: 256, ..Variable::new(name, space, Type::B8, Some(count.into())) };
+        if filled {
+            variable.init = bytes(entropy, count as usize);
+        }
+        module.globals.push(variable)
+    };
+    Variables {
+        // Regions of threads are found by exclusive or, so their base is aligned to all of them together.
+        shared: add("shared_memory", Space::Shared, REGION * geometry.threads, false),
+        constants: add("constants", Space::Const, REGION, true),
+        table: add("table", Space::Global, REGION, true),
+    }
+}
+
+impl Builder<'_, '_> {
+    fn prologue(&mut self, structure: Local, variables: &Variables) {
+        let (word, double) = (RegInfo::words(1), RegInfo::words(2));
+        let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
+        let tid = self.hidden(read(SpecialReg::TidX), word);
+        let cta = self.hidden(read(SpecialReg::CtaidX), word);
+        let number = Self::typed(Opcode::IMadLo, Type::U32).src(cta).src(Operand::Imm(self.threads.into())).src(tid);
+        let number = self.hidden(number, word);
+        let params = self.func.params.clone();
+        let mut addresses = Vec::new();
+        for (local, stride) in params[..4].iter().zip([RESULTS, 0, REGION, 0]) {
+            let base = self.read_param(*local, Type::B64);
+            let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(Operand::Imm(stride.into())).src(base);
+            addresses.push(if stride == 0 { base } else { self.hidden(at, double) });
+        }
+        let plain = self.read_param(params[4], Type::B32);
+        let wide = self.read_param(params[5], Type::B64);
+        self.uniforms = vec![plain, cta];
+        self.cells = Some(addresses[3]);
+        self.results = Some(addresses[0]);
+        self.regions(&addresses, structure, variables, tid);
+        let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
+        let seed = self.hidden(seed, word);
+        self.variables_from(seed, wide);
+        for at in [0, 1] {
+            let (info, ty) = if at == 0 { (word, Type::B32) } else { (double, Type::B64) };
+            let to = self.variables.iter().copied().find(|reg| self.info(*reg) == info);
+            let load = Self::typed(Opcode::Ld, ty).field(Space::Global).src(addresses[2]).src(Operand::Imm(8 * at));
+            if let Some(to) = to {
+                self.push(&load.dst(to));
+            }
+        }
+    }
+
+    fn regions(&mut self, addresses: &[Reg], structure: Local, variables: &Variables, tid: Reg) {
+        let double = RegInfo::words(2);
+        let region = |space, base, generic, writable, constant| Region { space, base, generic, writable, constant };
+        let (input, scratch) = (addresses[1], addresses[2]);
+        self.regions.push(region(Space::Global, input.into(), Some(input), false, true));
+        self.regions.push(region(Space::Global, scratch.into(), Some(scratch), true, false));
+        let table = Operand::Global(variables.table);
+        let generic = self.generic(Space::Global, table);
+        self.regions.push(region(Space::Global, table, Some(generic), false, true));
+        let constants = Operand::Global(variables.constants);
+        let generic = self.generic(Space::Const, constants);
+        self.regions.push(region(Space::Const, constants, Some(generic), false, true));
+        self.regions.push(region(Space::Param, Operand::Local(structure), None, false, true));
+        if self.entropy.percent(60) {
+            let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
+            let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);
+            let own = Operand::Reg(self.hidden(own, double));
+            let generic = self.generic(Space::Shared, own);
+            self.clear(Space::Shared, own);
+            self.regions.push(region(Space::Shared, own, Some(generic), true, false));
+        }
+        if self.entropy.percent(40) {
+            let array = Variable { align: 16, ..Variable::new("array", Space::Local, Type::B8, Some(REGION.into())) };
+            let array = Operand::Local(self.func.locals.push(array));
+            let generic = self.generic(Space::Local, array);
+            self.clear(Space::Local, array);
+            self.regions.push(region(Space::Local, array, Some(generic), true, false));
+        }
+    }
+
+    fn generic(&mut self, space: Space, address: Operand) -> Reg {
+        let convert = Self::typed(Opcode::Cvta, Type::U64).field(CvtaDirection::ToGeneric).field(space).src(address);
+        self.hidden(convert, RegInfo::words(2))
+    }
+
+    /// Defines a region's bytes.
+    fn clear(&mut self, space: Space, base: Operand) {
+        for at in (0..REGION).step_by(16) {
+            let mut store = Self::typed(Opcode::St, Type::B64).field(space).field(oriole_optimizer::ops::Vector::V2);
+            store = store.src(base).src(Operand::Imm(at.into()));
+            let values = [0; 2].map(|_: u8| Operand::Imm(constant(self.entropy, Type::B64)));
+            self.push(&store.srcs(values));
+        }
+    }
+
+    /// Defines the variables and the checksums from a word and a double.
+    pub(super) fn variables_from(&mut self, word: Reg, double: Reg) {
+        let add = |builder: &mut Self, inst: InstBuilder, info| {
+            let reg = builder.func.new_reg(info);
+            builder.push(&inst.dst(reg));
+            builder.variables.push(reg);
+        };
+        for at in 0..WORDS as u64 {
+            let inst = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(Operand::Imm(2 * at * at * 977 + 1));
+            add(self, inst, RegInfo::words(1));
+        }
+        for at in 0..DOUBLES as u64 {
+            let inst =
+                Self::typed(Opcode::IMadWide, Type::U32).src(word).src(Operand::Imm(at * 0x0100_0005)).src(double);
+            add(self, inst, RegInfo::words(2));
+        }
+        for _ in 0..QUADS {
+            add(self, Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]), RegInfo::words(4));
+        }
+        for at in 0..PREDICATES {
+            let low = Self::typed(Opcode::And, Type::B32).src(self.variables[at]).src(Operand::Imm(1 << at));
+            let low = self.hidden(low, RegInfo::words(1));
+            let inst = Self::typed(Opcode::SetP, Type::U32).field(Compare::Ne).src(low).src(Operand::Imm(0));
+            add(self, inst, RegInfo::PRED);
+        }
+        let [sum, wide_sum] = self.sums;
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)).dst(sum));
+        self.push(&Self::typed(Opcode::Mov, Type::B64).src(Operand::Imm(0)).dst(wide_sum));
+    }
+
+    /// All variables and checksums in one word.
+    pub(super) fn combine(&mut self) -> Reg {
+        for reg in self.variables.clone() {
+            self.fold(reg);
+        }
+        let [sum, wide] = self.sums;
+        for at in [0, 1] {
+            self.mix(sum, Type::U32, Operand::Word(wide, at));
+        }
+        sum
+    }
+
+    /// Every thread stores its variables and checksums to its slot of the results.
+    pub(super) fn store_results(&mut self) {
+        let Some(results) = self.results else { return };
+        let mut offset = 0;
+        let [sum, wide_sum] = self.sums;
+        let (predicates, mut values): (Vec<Reg>, Vec<Reg>) =
+            self.variables.iter().copied().chain([wide_sum]).partition(|reg| self.info(*reg).is_predicate());
+        for predicate in predicates {
+            self.fold(predicate);
+        }
+        values.push(sum);
+        values.sort_by_key(|reg| std::cmp::Reverse(self.info(*reg).words));
+        for reg in values {
+            let words = self.info(reg).words;
+            let ty = [Type::B32, Type::B64, Type::B128][usize::from(words) / 2];
+            let store =
+                Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(Operand::Imm(offset)).src(reg);
+            self.push(&store);
+            offset += 4 * u64::from(words);
+        }
+    }
+}
+
+/// Bytes of corner values of all kinds.
+fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
+    let mut out = Vec::with_capacity(length + 8);
+    while out.len() < length {
+        let ty = entropy.choose(&[Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2]);
+        let bits = constant(entropy, ty).to_le_bytes();
+        out.extend_from_slice(&bits[..ty.bits() as usize / 8]);
+    }
+    out.truncate(length);
+    out
+}
+
+/// A launch that fits the kernel.
+pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
+    let mut launch = Launch::new(Some("kernel".to_owned()));
+    launch.grid = [geometry.blocks, 1, 1];
+    launch.block = [geometry.threads, 1, 1];
+    launch.steps = Some(STEPS);
+    let threads = (geometry.blocks * geometry.threads) as usize;
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
+    let values = [
+        buffer(vec![0; RESULTS as usize * threads]),
+        buffer(bytes(entropy, REGION as usize)),
+        buffer(bytes(entropy, REGION as usize * threads)),
+        buffer(bytes(entropy, 8 * CELLS.len())),
+        scalar(ScalarType::B32, constant(entropy, Type::B32)),
+        scalar(ScalarType::B64, constant(entropy, Type::F64)),
+        ArgValue::Bytes(bytes(entropy, REGION as usize)),
+    ];
+    launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
+    launch
+}
+
+/// Warp instructions that a kernel may execute: far more than any does, so that running out of them is a bug.
+const STEPS: u64 = 200_000;

@@ -1,0 +1,70 @@
+//! The kernel generator: whole modules with launches, valid by construction.
+//!
+//! [`from_seed`] and [`from_bytes`] go through the same code ([`generate`]); what is made depends on them and on the
+//! [`Config`] alone. A kernel
+//!
+//! - ends: loops count, unstructured regions have fuel;
+//! - depends on nothing undefined: every value that is stored, branched on or used as an address is defined;
+//! - has no data race: a thread writes memory of its own, shared cells by one operation whose order does not matter, and
+//!   shared memory across barriers;
+//! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
+//!
+//! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then operands
+//! that fit ([`values`], [`memory`]). Flow ([`cfg`]) is structured, unstructured and irreducible.
+
+mod builder;
+mod call;
+mod cfg;
+pub mod config;
+pub mod entropy;
+mod fields;
+pub mod insts;
+mod kernel;
+mod memory;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod values;
+
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::ssa;
+
+use crate::input::NamedLaunch;
+pub use config::Config;
+pub use entropy::Entropy;
+
+/// A module and the launches of its kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Generated {
+    /// The module, in SSA form.
+    pub module: Module,
+    /// The launches.
+    pub launches: Vec<NamedLaunch>,
+}
+
+/// The kernel of a seed.
+pub fn from_seed(seed: u64, config: &Config) -> Generated {
+    generate(&mut Entropy::from_seed(seed), config)
+}
+
+/// The kernel that these bytes spell.
+pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
+    generate(&mut Entropy::from_bytes(bytes), config)
+}
+
+/// A kernel of the choices of `entropy`.
+pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let mut module = Module::default();
+    for at in 0..entropy.between(0, config.functions) {
+        let function = call::device(&format!("device{at}"), entropy, config);
+        module.functions.push(function);
+    }
+    let geometry = kernel::kernel(&mut module, entropy, config);
+    for function in module.functions.values_mut() {
+        ssa::construct(function);
+    }
+    let launches = (0..config.launches.max(1))
+        .map(|at| NamedLaunch { name: format!("generated {at}"), launch: kernel::launch(entropy, geometry) })
+        .collect();
+    Generated { module, launches }
+}
