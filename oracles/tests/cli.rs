@@ -115,7 +115,7 @@ fn listings_are_complete() {
     assert_ends(&oriole(&["phases", "--format", "json"], here), 0, "\"status\": \"planned\"", "");
     assert_ends(&oriole(&["knobs"], here), 0, "DisablePhases", "");
     assert_ends(&oriole(&["ops", "iadd"], here), 0, "commutative", "");
-    assert_ends(&oriole(&["ops", "nonsense"], here), 2, "", "no opcode begins with `nonsense`");
+    assert_ends(&oriole(&["ops", "nonsense"], here), 2, "", "no opcode is named like `nonsense`");
     assert_ends(&oriole(&["completions", "bash"], here), 0, "oriole", "");
     assert_ends(&oriole(&["man"], here), 0, "dump\\-ir", "");
 }

@@ -1,17 +1,18 @@
-//! Every kernel of the corpus: it runs and leaves what its launches expect, and the check of all phases and of the
+//! Every kernel of the corpus, and every kernel that has shown a bug: it runs and leaves what its launches expect, and the check of all phases and of the
 //! PTX round trip is clean.
 
 use std::path::{Path, PathBuf};
 
 use oriole_oracles::check::{CheckOptions, check_module};
-use oriole_oracles::input::{launches_for, read_kernel};
+use oriole_oracles::input::{Language, launches_for, read_kernel};
 use rayon::prelude::*;
 
-fn corpus() -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
+/// The kernels in a folder of the corpus, in order.
+fn kernels(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus").join(folder);
     let entries = std::fs::read_dir(folder).expect("the corpus is there");
     let paths = entries.map(|entry| entry.expect("the folder can be read").path());
-    let mut kernels: Vec<PathBuf> = paths.filter(|path| path.extension().is_some_and(|e| e == "ptx")).collect();
+    let mut kernels: Vec<PathBuf> = paths.filter(|path| Language::of(path).is_some()).collect();
     kernels.sort();
     kernels
 }
@@ -37,8 +38,9 @@ fn faults(kernel: &Path) -> Vec<String> {
 
 #[test]
 fn every_kernel_does_what_it_should_before_and_after_every_phase() {
-    let kernels = corpus();
+    let mut kernels = self::kernels("kernels");
     assert!(kernels.len() >= 24, "{} kernels", kernels.len());
+    kernels.extend(self::kernels("regress"));
     let faults: Vec<String> = kernels.par_iter().flat_map_iter(|kernel| faults(kernel)).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
 }
