@@ -1,5 +1,6 @@
 //! What judges the optimizer: a reference interpreter, launch files, and the checks built on them.
 
+pub mod campaign;
 pub mod check;
 pub mod equivalence;
 pub mod generate;

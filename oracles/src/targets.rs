@@ -9,6 +9,7 @@ use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 
 use crate::check::{CheckOptions, check_module};
+use crate::generate::{self, Config, Generated};
 use crate::input::NamedLaunch;
 use crate::interp::{Executable, RunOptions};
 use crate::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType, random};
@@ -66,8 +67,22 @@ pub fn phase_check(data: &[u8]) -> bool {
         return false;
     }
     let launches: Vec<NamedLaunch> = entries(&module).filter_map(|func| launch_for(func, 1)).collect();
+    check(&module, &launches)
+}
+
+/// A generated kernel, made of these bytes: no phase changes what it does.
+pub fn generated_check(data: &[u8]) -> bool {
+    let Generated { module, launches } = generate::from_bytes(data, &Config::default());
+    if let Err(violations) = verify_module(&module) {
+        panic!("the generator made a module that does not verify: {}\n{module}", violations[0]);
+    }
+    check(&module, &launches)
+}
+
+/// Whether there was anything to check; a finding is a panic.
+fn check(module: &Module, launches: &[NamedLaunch]) -> bool {
     let options = CheckOptions { steps: Some(STEPS), randoms: 0, ..CheckOptions::default() };
-    match check_module("fuzzed", &module, &launches, &options) {
+    match check_module("fuzzed", module, launches, &options) {
         Ok(report) => {
             let findings = report.findings.iter().map(|finding| format!("{finding:#?}")).collect::<Vec<_>>();
             assert!(findings.is_empty(), "{}\n{module}", findings.join("\n"));
@@ -161,5 +176,17 @@ mod tests {
     #[test]
     fn phase_check_target_is_not_idle() {
         smoke(&as_ori(), phase_check);
+    }
+
+    #[test]
+    fn generated_check_target_is_not_idle() {
+        let start = Instant::now();
+        let mut cases = 0;
+        while start.elapsed() < Duration::from_secs(1) {
+            let length = 16 << (cases % 8);
+            assert!(generated_check(&random::bytes(cases, length)), "every input is a kernel");
+            cases += 1;
+        }
+        assert!(cases > 20, "{cases} cases in a second");
     }
 }

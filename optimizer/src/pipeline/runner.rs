@@ -99,6 +99,8 @@ pub struct Options {
     pub dump: Vec<String>,
     /// Verify the input, and each function after a phase that changed it.
     pub verify: bool,
+    /// The input is known to be valid, as the output of a verified phase is; only changes are verified.
+    pub trusted: bool,
     /// The position in the phase list after which nothing runs.
     pub stop_after: Option<usize>,
     /// How many changes all phases together may make.
@@ -117,6 +119,7 @@ impl Options {
             disabled: Vec::new(),
             dump: Vec::new(),
             verify: false,
+            trusted: false,
             stop_after: None,
             rewrite_limit: None,
             time: false,
@@ -262,7 +265,7 @@ pub fn run_phases(
     observer: &mut dyn Observer,
 ) -> Result<Report, PipelineError> {
     let choice = Choice::new(phases, options)?;
-    if options.verify {
+    if options.verify && !options.trusted {
         verify_input(module)?;
     }
     let mut run = Run { options, choice, budget: RewriteBudget::new(options.rewrite_limit), report: Report::default() };
@@ -272,6 +275,12 @@ pub fn run_phases(
     }
     run.report.rewrites = run.budget.made();
     Ok(run.report)
+}
+
+/// Why phases of a list do not run, whatever the module is; `None` for those that do.
+pub fn skips(phases: &[PhaseEntry], options: &Options) -> Result<Vec<Option<SkipReason>>, UnknownPhase> {
+    let choice = Choice::new(phases, options)?;
+    Ok(phases.iter().enumerate().map(|(position, entry)| choice.skip(entry, position, options)).collect())
 }
 
 fn verify_input(module: &Module) -> Result<(), PipelineError> {

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::{Function, Module};
-use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, PhaseReport, PipelineError, default_phases, run_phases};
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, PhaseReport, SkipReason, default_phases, skips};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::target::{Target, TargetError};
 
@@ -116,12 +116,14 @@ pub fn check_module(
     pipeline.target = target_of(module)?;
     pipeline.verify = true;
     pipeline.time = true;
-    validate_tokens(&options.phases, &pipeline)?;
+    // The whole list knows its own phases by name, so tokens that address nothing are refused here, once.
+    let every_phase = Options { stop_after: None, ..pipeline.clone() };
+    let skips = skips(&options.phases, &every_phase)?;
     let start = Instant::now();
     let (cases, mut report) = cases::first_runs(name, module, launches, options)?;
     let mut check = Check { name, options, pipeline, state: module.clone(), cases, report: &mut report };
     for (position, entry) in options.phases.iter().enumerate() {
-        check.phase(position, entry)?;
+        check.phase(position, entry, skips[position])?;
     }
     let (optimized, cases) = (check.state, check.cases);
     if options.round_trip {
@@ -133,14 +135,6 @@ pub fn check_module(
     report.conclude();
     report.microseconds = start.elapsed().as_micros() as u64;
     Ok(report)
-}
-
-/// Lets the runner refuse tokens that address nothing, once and before anything runs.
-fn validate_tokens(phases: &[PhaseEntry], options: &Options) -> Result<(), CheckError> {
-    match run_phases(phases, &mut Module::default(), options, &mut ()) {
-        Err(PipelineError::UnknownPhase(unknown)) => Err(unknown.into()),
-        _ => Ok(()),
-    }
 }
 
 pub(crate) fn instructions(module: &Module) -> usize {
@@ -158,13 +152,20 @@ struct Check<'a> {
 }
 
 impl Check<'_> {
-    fn phase(&mut self, position: usize, entry: &PhaseEntry) -> Result<(), CheckError> {
+    fn phase(&mut self, position: usize, entry: &PhaseEntry, skip: Option<SkipReason>) -> Result<(), CheckError> {
+        if self.pipeline.stop_after.is_some_and(|last| position > last) {
+            return Ok(());
+        }
+        if let Some(reason) = skip {
+            self.report.phases.push(skipped(entry, &self.state, reason));
+            return Ok(());
+        }
         let mut after = self.state.clone();
-        let stopped = self.pipeline.stop_after.is_some_and(|last| position > last);
-        let step = if stopped { Step::Stopped } else { take(entry, &mut after, &self.pipeline, None)? };
-        match step {
+        match take(entry, &mut after, &self.pipeline, None)? {
             Step::Stopped => {}
             Step::Done(report) => {
+                // What a phase has taken and what the verifier has seen since is what the next one takes.
+                self.pipeline.trusted = report.skipped.is_none() || self.pipeline.trusted;
                 let verdict = if report.changed.is_yes() { self.judge(entry, after)? } else { None };
                 self.report.phases.push(line(entry, &report, verdict));
             }
@@ -237,6 +238,11 @@ fn line(entry: &PhaseEntry, report: &PhaseReport, verdict: Option<Verdict>) -> P
         verdict: verdict.map(|verdict| verdict.name()),
         microseconds: report.time.unwrap_or(Duration::ZERO).as_micros() as u64,
     }
+}
+
+/// The line of a phase that does not run.
+fn skipped(entry: &PhaseEntry, state: &Module, reason: SkipReason) -> PhaseLine {
+    PhaseLine { skipped: Some(reason.to_string()), changed: false, verdict: None, ..broken(entry, state, "skipped") }
 }
 
 /// The line of a phase that did not get as far as a report.

@@ -116,8 +116,8 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [24, 110],
-            stretch: [1, 6],
+            instructions: [10, 60],
+            stretch: [1, 5],
             depth: 3,
             trips: 3,
             nested_trips: 9,
@@ -127,7 +127,7 @@ impl Default for Config {
             blocks: 2,
             warps: 2,
             launches: 1,
-            functions: 2,
+            functions: 1,
             function_instructions: 8,
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),

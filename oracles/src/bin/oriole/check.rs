@@ -142,7 +142,7 @@ fn check_file(file: &Path, args: &Args, options: &CheckOptions) -> Result<Kernel
 }
 
 /// The kernel files among and below the paths, each folder's in order of their names.
-fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+pub fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
     let mut files = Vec::new();
     for path in paths {
         if !path.is_dir() {

@@ -5,6 +5,7 @@
 
 mod check;
 mod failure;
+mod fuzz;
 mod listings;
 mod opt;
 mod run;
@@ -30,6 +31,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Check(check::Args),
+    Fuzz(fuzz::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -43,6 +45,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, out),
+            Command::Fuzz(args) => fuzz::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),

@@ -1,0 +1,227 @@
+//! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use miette::miette;
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::ops::ROWS;
+use oriole_oracles::campaign::{self, Options, Tally};
+use oriole_oracles::check::report::Finding;
+use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::generate::Config;
+use oriole_oracles::input::{into_ssa, launches_for, read_kernel};
+use rayon::prelude::*;
+
+use crate::check::kernels;
+use crate::failure::{Failure, Status};
+use crate::settings::{Settings, check_failure};
+
+/// Generates kernels and checks every phase on each
+///
+/// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute. Case
+/// N of a seed is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
+/// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+    /// Stop after so many cases, over all shards
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// The seed of the cases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Check this case alone, and write it out
+    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
+    case: Option<u64>,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    randoms: u32,
+    /// Cases checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Take every N-th case, from the K-th on, counted from 0
+    #[arg(long, value_name = "K/N", value_parser = shard, default_value = "0/1")]
+    shard: (u64, u64),
+    /// Weights and ranges of the generator, as TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where reproducers are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    /// The corpus, of which `regress` and `kernels` are checked first; left out where there is none
+    #[arg(long, value_name = "FOLDER", default_value = "corpus")]
+    corpus: PathBuf,
+    #[command(flatten)]
+    settings: Settings,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let options = options(args)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    if let Some(number) = args.case {
+        return one(args, &options, number, out);
+    }
+    let (kernels, mut findings) = pool.install(|| replay(args, &options.check))?;
+    writeln!(out, "{kernels} kernels of the corpus, {} findings", findings.len())?;
+    out.flush()?;
+    let bar = spinner();
+    let start = Instant::now();
+    let show = |tally: &Tally| bar.set_message(line(tally, start.elapsed()));
+    let tally = pool.install(|| campaign::run(&options, show));
+    bar.finish_and_clear();
+    let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
+    findings.append(&mut tally.findings);
+    report(out, args, &tally, &findings, start.elapsed())?;
+    Ok(if findings.is_empty() { Status::Clean } else { Status::Found })
+}
+
+fn options(args: &Args) -> Result<Options, Failure> {
+    let check = CheckOptions {
+        pipeline: args.settings.options(&Module::default())?,
+        randoms: args.randoms,
+        out: Some(args.out.clone()),
+        replay: args.settings.replay(),
+        ..CheckOptions::default()
+    };
+    let unlimited = args.time.is_none() && args.cases.is_none();
+    Ok(Options {
+        seed: args.seed,
+        cases: args.cases,
+        time: args.time.or(unlimited.then_some(Duration::from_secs(60))),
+        shard: args.shard,
+        config: config(args)?,
+        check,
+    })
+}
+
+fn config(args: &Args) -> Result<Config, Failure> {
+    let Some(path) = &args.config else { return Ok(Config::default()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input(miette!("cannot read `{}`: {error}", path.display())))?;
+    toml::from_str(&text).map_err(|error| {
+        let help = "every key stands in the documentation of `generate::config`, and may be absent";
+        Failure::Input(miette!(help = help, "{}: {error}", path.display()))
+    })
+}
+
+/// Checks the kernels of the corpus: how many there were, and what was found.
+fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Failure> {
+    let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
+    let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    let files = kernels(&there)?;
+    let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
+        let mut module = read_kernel(file)?;
+        into_ssa(&mut module);
+        let name = file.display().to_string();
+        let report = check_module(&name, &module, &launches_for(file, &[])?, check);
+        Ok(report.map_err(|error| check_failure(&name, &error))?.findings)
+    };
+    let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
+    Ok((files.len(), findings.concat()))
+}
+
+/// Writes a case out and checks it.
+fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
+    let name = campaign::case_name(args.seed, number);
+    let generated = campaign::case(args.seed, number, &options.config);
+    std::fs::create_dir_all(&args.out)?;
+    let path = args.out.join(format!("{name}.ori"));
+    std::fs::write(&path, generated.module.to_string())?;
+    for named in &generated.launches {
+        named.launch.save(&args.out, &name).map_err(Failure::input)?;
+    }
+    writeln!(out, "{}", path.display())?;
+    let report = check_module(&name, &generated.module, &generated.launches, &options.check);
+    let report = report.map_err(|error| check_failure(&name, &error))?;
+    for case in report.cases.iter().filter(|case| case.outcome != "finished") {
+        writeln!(out, "{}: {}", case.name, case.detail)?;
+    }
+    report.findings.iter().try_for_each(|finding| show_finding(out, finding))?;
+    Ok(if report.findings.is_empty() { Status::Clean } else { Status::Found })
+}
+
+fn line(tally: &Tally, time: Duration) -> String {
+    let rows = ROWS.len() - tally.missing_rows().len();
+    format!(
+        "{} cases, {:.0} a second, {:.2} % valid, {rows} of {} opcodes, {} phases changed something, {} findings",
+        tally.cases,
+        tally.cases as f64 / time.as_secs_f64().max(0.001),
+        tally.valid_percent(),
+        ROWS.len(),
+        tally.phases.len(),
+        tally.findings.len()
+    )
+}
+
+fn report(
+    out: &mut dyn Write,
+    args: &Args,
+    tally: &Tally,
+    findings: &[Finding],
+    time: Duration,
+) -> Result<(), Failure> {
+    findings.iter().try_for_each(|finding| show_finding(out, finding))?;
+    for (number, why) in &tally.silent {
+        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}", args.seed)?;
+    }
+    for (phase, count) in &tally.phases {
+        writeln!(out, "{phase}: changed {count} kernels")?;
+    }
+    let missing = tally.missing_rows();
+    if !missing.is_empty() {
+        writeln!(out, "never generated: {}", missing.join(", "))?;
+    }
+    let mean = tally.instructions.checked_div(tally.cases).unwrap_or(0);
+    writeln!(out, "{}, {mean} instructions a kernel, {:.1} s", line(tally, time), time.as_secs_f64())?;
+    Ok(())
+}
+
+fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+    let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
+    writeln!(out, "{verdict} in {phase}: {kernel}, {case}\n  {detail}")?;
+    if let Some(rewrite) = &finding.rewrite {
+        let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
+        writeln!(out, "  rewrite {} ({rule})", rewrite.index)?;
+        rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
+    writeln!(out, "  {replay}")?;
+    Ok(())
+}
+
+/// A spinner on standard error, if that is a terminal.
+fn spinner() -> ProgressBar {
+    let bar = ProgressBar::new_spinner();
+    let bar = match ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    };
+    bar.enable_steady_tick(Duration::from_millis(200));
+    bar
+}
+
+fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "" | "s" => 1,
+        "m" => 60,
+        "h" => 3600,
+        unit => return Err(format!("`{unit}` is none of s, m, h")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
+}
+
+fn shard(text: &str) -> Result<(u64, u64), String> {
+    let parts = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
+    match parts {
+        Some((shard, of)) if shard < of => Ok((shard, of)),
+        _ => Err("a shard from 0 and their number, as 0/4".to_owned()),
+    }
+}

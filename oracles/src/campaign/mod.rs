@@ -1,0 +1,244 @@
+//! A campaign: generated kernels, one after the other, each checked phase by phase.
+//!
+//! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one counter,
+//! and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and then, so
+//! workers hardly wait for each other. Findings come from [`crate::check`], with reproducer and replay command.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::verify::verify_module;
+
+use crate::check::report::{Finding, KernelReport};
+use crate::check::{CheckError, CheckOptions, check_module};
+use crate::generate::{Config, Generated, from_seed};
+use crate::launch::random::SplitMix64;
+
+/// Cases after which a worker merges its tally.
+const MERGE: u64 = 32;
+/// Findings after which a campaign stops: what comes after these is more of the same.
+const MOST_FINDINGS: usize = 100;
+/// Cases without meaning that are kept to look at.
+const MOST_SILENT: usize = 20;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed of all cases.
+    pub seed: u64,
+    /// Cases over all shards; unlimited where `None`.
+    pub cases: Option<u64>,
+    /// How long; unlimited where `None`.
+    pub time: Option<Duration>,
+    /// This shard, from 0, and how many there are.
+    pub shard: (u64, u64),
+    /// What is generated.
+    pub config: Config,
+    /// How it is checked.
+    pub check: CheckOptions,
+}
+
+/// What a campaign has seen.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Cases that were checked.
+    pub cases: u64,
+    /// Cases in which the verifier is content and every launch finishes.
+    pub valid: u64,
+    /// Instructions of all kernels before optimization.
+    pub instructions: u64,
+    /// How many kernels hold an opcode, by its place in the table.
+    pub rows: Vec<u64>,
+    /// In how many kernels a phase changed something.
+    pub phases: BTreeMap<&'static str, u64>,
+    /// What is wrong with phases.
+    pub findings: Vec<Finding>,
+    /// Cases that say nothing, by number, and why.
+    pub silent: BTreeMap<u64, String>,
+}
+
+impl Tally {
+    /// Opcodes that no kernel held.
+    pub fn missing_rows(&self) -> Vec<&'static str> {
+        let count = |at: usize| self.rows.get(at).copied().unwrap_or(0);
+        ROWS.iter().enumerate().filter(|(at, _)| count(*at) == 0).map(|(_, row)| row.name).collect()
+    }
+
+    /// Valid cases in a hundred; 100 where there are none.
+    pub fn valid_percent(&self) -> f64 {
+        if self.cases == 0 { 100.0 } else { 100.0 * self.valid as f64 / self.cases as f64 }
+    }
+
+    fn add(&mut self, other: Tally) {
+        self.cases += other.cases;
+        self.valid += other.valid;
+        self.instructions += other.instructions;
+        self.rows.resize(ROWS.len(), 0);
+        self.rows.iter_mut().zip(&other.rows).for_each(|(all, more)| *all += more);
+        other.phases.into_iter().for_each(|(phase, count)| *self.phases.entry(phase).or_default() += count);
+        self.findings.extend(other.findings);
+        self.silent.extend(other.silent);
+        while self.silent.len() > MOST_SILENT {
+            self.silent.pop_last();
+        }
+    }
+
+    fn count_rows(&mut self, module: &Module) {
+        let mut seen = vec![false; ROWS.len()];
+        for func in module.functions.values() {
+            let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+            insts.for_each(|inst| seen[func.insts[*inst].opcode as usize] = true);
+        }
+        self.rows.resize(ROWS.len(), 0);
+        self.rows.iter_mut().zip(seen).for_each(|(count, seen)| *count += u64::from(seen));
+    }
+
+    fn count(&mut self, number: u64, report: KernelReport) {
+        self.instructions += report.instructions_before as u64;
+        match report.cases.iter().find(|case| case.outcome != "finished") {
+            None => self.valid += 1,
+            Some(case) => {
+                self.silent.insert(number, format!("{}: {}", case.name, case.detail));
+            }
+        }
+        for phase in report.phases.iter().filter(|phase| phase.changed) {
+            *self.phases.entry(phase.name).or_default() += 1;
+        }
+        self.findings.extend(report.findings);
+    }
+}
+
+/// The kernel of a case.
+pub fn case(seed: u64, number: u64, config: &Config) -> Generated {
+    let hash = SplitMix64::new(number).next_u64();
+    from_seed(SplitMix64::new(seed ^ hash).next_u64(), config)
+}
+
+/// The name of a case, for files and messages.
+pub fn case_name(seed: u64, number: u64) -> String {
+    format!("seed{seed}-case{number}")
+}
+
+/// Runs a campaign on as many threads as the current pool has. `progress` sees the tally whenever it grows.
+///
+/// # Errors
+///
+/// A reproducer that cannot be written, or options that name no phase.
+pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally, CheckError> {
+    let campaign = Campaign {
+        options,
+        start: Instant::now(),
+        next: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        tally: Mutex::new(Tally::default()),
+    };
+    let results = rayon::broadcast(|_| campaign.work(&progress));
+    results.into_iter().collect::<Result<(), _>>()?;
+    let mut tally = campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
+    tally.rows.resize(ROWS.len(), 0);
+    Ok(tally)
+}
+
+struct Campaign<'a> {
+    options: &'a Options,
+    start: Instant,
+    next: AtomicU64,
+    stop: AtomicBool,
+    tally: Mutex<Tally>,
+}
+
+impl Campaign<'_> {
+    fn work(&self, progress: &(impl Fn(&Tally) + Sync)) -> Result<(), CheckError> {
+        let mut local = Tally::default();
+        while let Some(number) = self.draw() {
+            if let Err(error) = self.check(number, &mut local) {
+                self.stop.store(true, Ordering::Relaxed);
+                return Err(error);
+            }
+            if local.cases >= MERGE {
+                self.merge(&mut local, progress);
+            }
+        }
+        self.merge(&mut local, progress);
+        Ok(())
+    }
+
+    /// The next case of this shard, while there is one and time is left.
+    fn draw(&self) -> Option<u64> {
+        let late = self.options.time.is_some_and(|time| self.start.elapsed() >= time);
+        if late || self.stop.load(Ordering::Relaxed) {
+            return None;
+        }
+        let (shard, shards) = self.options.shard;
+        let drawn = self.next.fetch_add(1, Ordering::Relaxed);
+        let number = drawn.checked_mul(shards.max(1))?.checked_add(shard)?;
+        self.options.cases.is_none_or(|cases| number < cases).then_some(number)
+    }
+
+    fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
+        let Options { seed, config, check, .. } = self.options;
+        let Generated { module, launches } = case(*seed, number, config);
+        tally.cases += 1;
+        if let Err(violations) = verify_module(&module) {
+            tally.silent.insert(number, violations[0].to_string());
+            return Ok(());
+        }
+        tally.count_rows(&module);
+        match check_module(&case_name(*seed, number), &module, &launches, check) {
+            Ok(report) => tally.count(number, report),
+            Err(error @ CheckError::Load { .. }) => {
+                tally.silent.insert(number, error.to_string());
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(())
+    }
+
+    fn merge(&self, local: &mut Tally, progress: &impl Fn(&Tally)) {
+        let mut tally: MutexGuard<'_, Tally> = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        tally.add(std::mem::take(local));
+        if tally.findings.len() >= MOST_FINDINGS {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        progress(&tally);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(cases: u64, shard: (u64, u64)) -> Tally {
+        let check = CheckOptions { randoms: 0, ..CheckOptions::default() };
+        let options = Options { seed: 1, cases: Some(cases), time: None, shard, config: Config::default(), check };
+        run(&options, |_| ()).expect("nothing is written")
+    }
+
+    #[test]
+    fn shards_together_are_the_whole() {
+        let whole = tally(40, (0, 1));
+        let mut parts = tally(40, (0, 3));
+        [1, 2].map(|shard| parts.add(tally(40, (shard, 3))));
+        assert_eq!(whole.cases, 40);
+        assert_eq!((whole.cases, whole.valid, whole.instructions), (parts.cases, parts.valid, parts.instructions));
+        assert_eq!((whole.rows, whole.phases), (parts.rows, parts.phases));
+    }
+
+    #[test]
+    fn a_phase_alone_has_work_in_most_kernels() {
+        use oriole_optimizer::pipeline::runner::PhaseEntry;
+        let mut check = CheckOptions { randoms: 0, ..CheckOptions::default() };
+        let names = |entry: &&PhaseEntry| entry.name() == "GeneralOptimizeEarly";
+        let entry = check.phases.iter().find(names).copied().expect("the phase exists");
+        check.phases = vec![entry];
+        let time = Some(Duration::from_secs(60));
+        let options = Options { seed: 1, cases: Some(20), time, shard: (0, 1), config: Config::default(), check };
+        let tally = run(&options, |_| ()).expect("nothing is written");
+        assert!(tally.phases.get("GeneralOptimizeEarly").is_some_and(|changed| *changed >= 15), "{:?}", tally.phases);
+        assert_eq!(tally.valid, 20);
+    }
+}
