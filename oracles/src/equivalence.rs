@@ -2,8 +2,8 @@
 //!
 //! Observable are the final bytes of global memory (buffers and the module's own variables), how the run ended, and
 //! nothing else. The relation is refinement: where the original leaves a byte undefined, the optimized program may
-//! write anything; where the original traps, deadlocks, runs out of steps or depends on an undefined value, the case
-//! says nothing. Everything else holds bit for bit. Refinement is transitive, so checks of single phases add up.
+//! write anything; where the original traps, deadlocks, runs out of steps, races (as far as that was looked for) or
+//! depends on an undefined value, the case says nothing. Everything else holds bit for bit. Refinement is transitive, so checks of single phases add up.
 
 use std::fmt;
 
@@ -22,6 +22,8 @@ pub enum Verdict {
     OriginalTraps,
     /// The original depends on an undefined value, so the case says nothing.
     OriginalUndefined,
+    /// Threads of the original race, so the case says nothing. Only where races were looked for.
+    OriginalRaces,
     /// The original does not end within its budget, so the case says nothing.
     OutOfSteps,
     /// The optimized program breaks a rule of the IR, or cannot be loaded.
@@ -71,6 +73,7 @@ impl Verdict {
             Verdict::Mismatch(_) => "mismatch",
             Verdict::OriginalTraps => "original traps",
             Verdict::OriginalUndefined => "original undefined",
+            Verdict::OriginalRaces => "original races",
             Verdict::OutOfSteps => "out of steps",
             Verdict::InvalidIr(_) => "invalid IR",
         }
@@ -83,6 +86,7 @@ pub fn compare(original: &RunResult, optimized: &RunResult) -> Verdict {
         Outcome::Trapped { .. } | Outcome::Deadlock(_) => return Verdict::OriginalTraps,
         Outcome::Undefined { .. } => return Verdict::OriginalUndefined,
         Outcome::OutOfSteps { .. } => return Verdict::OutOfSteps,
+        Outcome::Finished if !original.races.is_empty() => return Verdict::OriginalRaces,
         Outcome::Finished => {}
     }
     if optimized.outcome != Outcome::Finished {
@@ -169,8 +173,8 @@ impl fmt::Display for Verdict {
 
 #[cfg(test)]
 mod tests {
-
     use super::*;
+    use crate::interp::{Place, Race, ThreadId};
 
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
@@ -215,6 +219,16 @@ mod tests {
         assert_eq!(compare(&run(Outcome::Deadlock(Vec::new()), bytes()), &finished(bytes())), Verdict::OriginalTraps);
         let verdict = compare(&finished(bytes()), &run(out(), bytes()));
         assert_eq!(verdict, Verdict::Mismatch(Mismatch::Outcome(out())));
+    }
+
+    #[test]
+    fn a_race_of_the_original_says_nothing() {
+        let place = Place { function: "k".into(), line: 1, text: "st".into() };
+        let thread = |x| ThreadId { ctaid: [0; 3], tid: [x, 0, 0] };
+        let (first, second) = ((thread(0), place.clone(), true), (thread(1), place, true));
+        let mut racy = finished(Bytes::defined(vec![0; 4]));
+        racy.races.push(Race { space: "global", address: 0, first, second });
+        assert_eq!(compare(&racy, &finished(Bytes::defined(vec![1; 4]))), Verdict::OriginalRaces);
     }
 
     #[test]

@@ -71,7 +71,7 @@ pub fn first_runs(
     let mut cases = Vec::new();
     for NamedLaunch { name, launch } in launches {
         let run = |launch: &Launch, steps| {
-            let options = RunOptions { steps, ..RunOptions::default() };
+            let options = RunOptions { steps, races: options.races, ..RunOptions::default() };
             executable.run(launch, &options).map_err(load(name))
         };
         let own = run(launch, options.steps)?;
@@ -90,20 +90,24 @@ pub fn first_runs(
     Ok((cases, report))
 }
 
-/// Keeps a case on which the original finishes.
+/// Keeps a case on which the original finishes without a race.
 fn keep(cases: &mut Vec<Case>, name: String, launch: Launch, before: RunResult) {
-    if before.outcome == Outcome::Finished {
+    if before.outcome == Outcome::Finished && before.races.is_empty() {
         cases.push(Case { name, launch, before });
     }
 }
 
 fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Vec<String>>) -> CaseLine {
     let outcome = match result.outcome {
-        Outcome::Finished => "finished",
+        Outcome::Finished if result.races.is_empty() => "finished",
         // A run compared with itself says which verdict its original leads to.
         _ => compare(result, result).name(),
     };
-    let detail = if result.outcome == Outcome::Finished { String::new() } else { result.outcome.to_string() };
+    let detail = match (&result.outcome, result.races.first()) {
+        (Outcome::Finished, None) => String::new(),
+        (Outcome::Finished, Some(race)) => race.to_string(),
+        (outcome, _) => outcome.to_string(),
+    };
     CaseLine {
         name,
         seed,

@@ -1,7 +1,7 @@
 //! The differential check: a kernel is executed before and after every phase, and must behave the same.
 //!
 //! 1. The original runs on every case: each launch as it is, and with random data of the same shape. Cases on which it
-//!    traps, deadlocks, runs out of steps or depends on an undefined value say nothing; they are counted and left out.
+//!    traps, deadlocks, runs out of steps, races or depends on an undefined value say nothing; they are counted and left out.
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
 //!    compared with the run before it ([`crate::equivalence`]). So the guilty phase is known at once, and the run after
 //!    one phase is the run before the next.
@@ -48,6 +48,8 @@ pub struct CheckOptions {
     pub seed: u64,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
+    /// Look for data races in the original; a case that has one says nothing.
+    pub races: bool,
     /// Whether what the phases made is also printed as PTX and read again.
     pub round_trip: bool,
     /// Where reproducers are written; nowhere where `None`.
@@ -65,6 +67,7 @@ impl Default for CheckOptions {
             randoms: 2,
             seed: 1,
             steps: None,
+            races: false,
             round_trip: true,
             out: None,
             replay: String::new(),

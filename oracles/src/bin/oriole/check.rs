@@ -55,6 +55,9 @@ pub struct Args {
     /// Stop the original after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
+    /// Look for data races in the original; a case that has one says nothing
+    #[arg(long)]
+    races: bool,
     /// Where reproducers are written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
@@ -115,6 +118,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         randoms: args.randoms,
         seed: args.seed,
         steps: args.steps,
+        races: args.races,
         round_trip: true,
         out: Some(args.out.clone()),
         replay: args.settings.replay(),
