@@ -94,6 +94,19 @@ fn check_reports_phases_as_text_and_json() {
 }
 
 #[test]
+fn fuzz_checks_generated_kernels_and_replays_one() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let output = oriole(&["fuzz", "--cases", "20", "--jobs", "1"], here.path());
+    assert_ends(&output, 0, "20 cases", "");
+    assert_ends(&output, 0, "100.00 % valid", "");
+    assert_ends(&oriole(&["fuzz", "--case", "7", "--out", "found"], here.path()), 0, "seed1-case7.ori", "");
+    assert_ends(&oriole(&["check", "found/seed1-case7.ori"], here.path()), 0, "0 findings", "");
+    std::fs::write(here.path().join("c.toml"), "tripes = 2").expect("the folder is writable");
+    assert_ends(&oriole(&["fuzz", "--config", "c.toml"], here.path()), 2, "", "unknown field `tripes`");
+    assert_ends(&oriole(&["fuzz", "--shard", "4/4"], here.path()), 2, "", "a shard from 0");
+}
+
+#[test]
 fn opt_prints_what_can_be_read_again() {
     let good = folder(KERNEL, LAUNCH);
     let output = oriole(&["opt", "k.ori", "-o", "k2.ptx", "--verify"], good.path());

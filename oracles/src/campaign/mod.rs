@@ -210,6 +210,12 @@ impl Campaign<'_> {
 
 #[cfg(test)]
 mod tests {
+    use oriole_optimizer::ir::{Function, Inst, InstBuilder};
+    use oriole_optimizer::ops::{Opcode, Type};
+    use oriole_optimizer::pipeline::context::{Changed, PhaseContext};
+    use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
+    use oriole_optimizer::pipeline::table::{Needs, Preserves};
+
     use super::*;
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {
@@ -222,23 +228,37 @@ mod tests {
     fn shards_together_are_the_whole() {
         let whole = tally(40, (0, 1));
         let mut parts = tally(40, (0, 3));
-        [1, 2].map(|shard| parts.add(tally(40, (shard, 3))));
+        (1..3).for_each(|shard| parts.add(tally(40, (shard, 3))));
         assert_eq!(whole.cases, 40);
         assert_eq!((whole.cases, whole.valid, whole.instructions), (parts.cases, parts.valid, parts.instructions));
         assert_eq!((whole.rows, whole.phases), (parts.rows, parts.phases));
     }
 
+    /// Makes the first addition of a function a subtraction.
+    fn wrong(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+        let insts: Vec<Inst> = func.layout.iter().flat_map(|block| func.blocks[*block].insts.clone()).collect();
+        let plain = |inst: &&Inst| {
+            let data = &func.insts[**inst];
+            data.opcode == Opcode::IAdd && data.field::<Type>() == Some(Type::U32) && data.guard.is_none()
+        };
+        let Some(inst) = insts.iter().find(plain).copied().filter(|_| cx.rewrite("add to subtract")) else {
+            return Changed::No;
+        };
+        let (dst, srcs) = (func.defs(inst).next().expect("a sum"), func.srcs(inst).to_vec());
+        InstBuilder::new(Opcode::ISub).field(Type::U32).dst(dst).srcs(srcs).replace(func, inst);
+        Changed::Yes
+    }
+
     #[test]
-    fn a_phase_alone_has_work_in_most_kernels() {
-        use oriole_optimizer::pipeline::runner::PhaseEntry;
-        let mut check = CheckOptions { randoms: 0, ..CheckOptions::default() };
-        let names = |entry: &&PhaseEntry| entry.name() == "GeneralOptimizeEarly";
-        let entry = check.phases.iter().find(names).copied().expect("the phase exists");
-        check.phases = vec![entry];
-        let time = Some(Duration::from_secs(60));
-        let options = Options { seed: 1, cases: Some(20), time, shard: (0, 1), config: Config::default(), check };
+    fn a_planted_bug_is_found_and_blamed() {
+        let phase = CustomPhase { name: "Wrong", needs: Needs::Ssa, preserves: Preserves::Nothing, function: wrong };
+        let phases = vec![PhaseEntry::Custom(phase)];
+        let check = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
+        let options = Options { seed: 1, cases: Some(60), time: None, shard: (0, 1), config: Config::default(), check };
         let tally = run(&options, |_| ()).expect("nothing is written");
-        assert!(tally.phases.get("GeneralOptimizeEarly").is_some_and(|changed| *changed >= 15), "{:?}", tally.phases);
-        assert_eq!(tally.valid, 20);
+        let finding = tally.findings.first().expect("a subtraction differs from an addition");
+        assert_eq!((finding.phase.as_str(), finding.verdict), ("Wrong", "mismatch"));
+        let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
+        assert_eq!(rule, Some("add to subtract"));
     }
 }
