@@ -67,7 +67,7 @@ fn bad_input_ends_with_two_and_says_where() {
     assert_ends(&oriole(&["check", "k.ori", "--phase", "GeneralOptimise"], good.path()), 2, "", "did you mean");
     assert_ends(&oriole(&["check", "k.ori", "--knob", "NoSuchKnob=1"], good.path()), 2, "", "no knob");
     let empty = tempfile::tempdir().expect("a temporary folder");
-    assert_ends(&oriole(&["check", "."], empty.path()), 2, "", "no .ptx or .ori file");
+    assert_ends(&oriole(&["check", "."], empty.path()), 2, "", "there is no kernel");
     let misspelt = folder(&KERNEL.replace("iadd", "iaddd"), LAUNCH);
     assert_ends(&oriole(&["check", "k.ori"], misspelt.path()), 2, "", "k.ori:7:");
     let launch = folder(KERNEL, &LAUNCH.replace("block", "blok"));
