@@ -5,13 +5,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
 use oriole_optimizer::ir::{FuncId, Module};
 use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PhaseEntry};
 use similar::TextDiff;
 
 use super::cases::Case;
-use super::report::{Finding, Rewrite};
+use super::report::{Evidence, Finding, Rewrite};
 use super::step::{Step, take, take_noting};
 use super::{CheckError, CheckOptions};
 use crate::equivalence::{Mismatch, Verdict};
@@ -94,6 +95,10 @@ impl Suspect<'_> {
             store_after: None,
             reproducer,
             replay,
+            evidence: Arc::new(Evidence {
+                module: self.before.clone(),
+                launch: self.case.map(|case| case.launch.clone()),
+            }),
         })
     }
 

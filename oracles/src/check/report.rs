@@ -3,7 +3,12 @@
 //! These structures are the JSON output of `oriole check --format json`. Fields are added, never renamed or removed;
 //! verdicts are the names of [`crate::equivalence::Verdict::name`], and `panic`.
 
+use std::sync::Arc;
+
+use oriole_optimizer::ir::Module;
 use serde::Serialize;
+
+use crate::launch::Launch;
 
 /// One kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -93,6 +98,18 @@ pub struct Finding {
     pub reproducer: Option<String>,
     /// The command that shows the finding again.
     pub replay: String,
+    /// What shows it, to bisect and reduce; not part of the output.
+    #[serde(skip)]
+    pub evidence: Arc<Evidence>,
+}
+
+/// A program on which one phase goes wrong.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Evidence {
+    /// The module before the phase.
+    pub module: Module,
+    /// The launch that shows the difference; `None` where it takes none.
+    pub launch: Option<Launch>,
 }
 
 /// A single change.

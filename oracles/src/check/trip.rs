@@ -1,5 +1,6 @@
 //! The round trip: what the phases made, printed as PTX and read again, must still behave as the original.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use oriole_optimizer::ir::Module;
@@ -10,7 +11,7 @@ use super::CheckError;
 use super::blame::write_reproducer;
 use super::cases::{Case, run_all};
 use super::catch::catch;
-use super::report::{Finding, PhaseLine};
+use super::report::{Evidence, Finding, PhaseLine};
 use super::{CheckOptions, instructions};
 use crate::equivalence::Verdict;
 
@@ -106,5 +107,6 @@ fn accuse(
         store_after: None,
         reproducer,
         replay,
+        evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
     })
 }
