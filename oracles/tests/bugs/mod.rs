@@ -214,26 +214,27 @@ fn store_dropped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     })
 }
 
-/// Takes a load for the same as the one before it in its block, whatever was stored between.
+/// Takes a load for the same as an earlier one of its block from the same base, whatever their offsets are.
 fn load_forwarded(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut changed = Changed::No;
     for block in func.layout.clone() {
-        let mut last: Option<Inst> = None;
+        let mut before: Vec<Inst> = Vec::new();
         for inst in func.blocks[block].insts.clone() {
             if !is(func, inst, Opcode::Ld) || func.insts[inst].guard.is_some() || func.dsts(inst).len() != 1 {
                 continue;
             }
-            let same = last.is_some_and(|last| {
-                func.srcs(last)[0] == func.srcs(inst)[0] && func.insts[last].ty() == func.insts[inst].ty()
-            });
-            if let Some(last) = last.filter(|_| same && cx.rewrite("planted")) {
-                let (from, to) = (func.dsts(last)[0], func.dsts(inst)[0]);
+            let info = |func: &Function, inst: Inst| func.defs(inst).next().map(|reg| func.regs[reg]);
+            let same = |other: &&Inst| {
+                func.srcs(**other)[0] == func.srcs(inst)[0] && info(func, **other) == info(func, inst)
+            };
+            if let Some(earlier) = before.iter().find(same).filter(|_| cx.rewrite("planted")) {
+                let (from, to) = (func.dsts(*earlier)[0], func.dsts(inst)[0]);
                 for user in insts(func) {
                     func.inputs_mut(user).iter_mut().filter(|op| **op == to).for_each(|op| *op = from);
                 }
                 changed = Changed::Yes;
             }
-            last = Some(inst);
+            before.push(inst);
         }
     }
     changed
