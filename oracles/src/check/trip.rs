@@ -31,10 +31,9 @@ pub(super) fn round_trip(
         let skipped = Some("PTX has no constant banks".to_owned());
         return Ok((PhaseLine { skipped, ..line(count, count, None, start) }, None));
     }
-    let (verdict, case, after) = match catch(|| again(module)) {
-        Err(panic) => (Verdict::InvalidIr(format!("printing or reading panics: {panic}")), 0, count),
-        Ok(Err(why)) => (Verdict::InvalidIr(why), 0, count),
-        Ok(Ok(read)) => {
+    let (verdict, case, after) = match again(module) {
+        Err(why) => (Verdict::InvalidIr(why), 0, count),
+        Ok(read) => {
             let (verdict, case) = judge(&read, cases);
             (verdict, case, instructions(&read))
         }
@@ -67,8 +66,13 @@ fn reads_banks(module: &Module) -> bool {
     })
 }
 
-/// The module after printing and reading, or why there is none.
-fn again(module: &Module) -> Result<Module, String> {
+/// The module after printing and reading, or why there is none; a panic is a reason too.
+pub(crate) fn again(module: &Module) -> Result<Module, String> {
+    let read = catch(|| print_and_read(module));
+    read.unwrap_or_else(|panic| Err(format!("printing or reading panics: {panic}")))
+}
+
+fn print_and_read(module: &Module) -> Result<Module, String> {
     let text = ptx::emit(module).map_err(|error| error.to_string())?;
     let module = ptx::read(&text).map_err(|faults| match faults.first() {
         Some(fault) => {
