@@ -56,7 +56,7 @@ fn each_edit_keeps_the_module_valid() {
             let mut module = from_seed(seed, &config).module;
             module.functions.values_mut().for_each(ssa::destruct);
             let before = module.clone();
-            let id = module.functions.keys().last().expect("a kernel");
+            let id = module.functions.keys().next_back().expect("a kernel");
             let mut entropy = Entropy::from_seed(seed);
             if apply(*edit, &mut module.functions[id], &before, &mut entropy, &config.mutants) {
                 applied += 1;
