@@ -3,6 +3,7 @@
 pub mod campaign;
 pub mod check;
 pub mod equivalence;
+pub mod facts;
 pub mod generate;
 pub mod hostile;
 pub mod input;
