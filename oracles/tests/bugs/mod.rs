@@ -162,16 +162,27 @@ fn select_swapped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     each(func, cx, fits, |func, inst| func.srcs_mut(inst).swap(0, 1))
 }
 
-/// Takes the first source of a phi for all of them. Where that source does not reach, the verifier says so, which is
-/// another finding.
+/// Forgets the side of a one-sided branch: the phi behind it takes the value from before the branch either way.
 fn phi_of_one_source(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let fits = |func: &Function, inst: Inst| {
-        let srcs = func.srcs(inst);
-        is(func, inst, Opcode::Phi) && srcs.len() == 4 && srcs[0] != srcs[2] && srcs[0].reg() != func.defs(inst).next()
+    let side_of = |func: &Function, side: Option<Block>, head: Option<Block>| {
+        let leads = |block: &&Block| func.successors(**block).any(|next| Some(next) == side);
+        let preds: Vec<Block> = func.layout.iter().filter(leads).copied().collect();
+        side != head && Some(&preds[..]) == head.as_ref().map(std::slice::from_ref)
     };
+    let sides = |func: &Function, inst: Inst| {
+        let srcs = func.srcs(inst);
+        if !is(func, inst, Opcode::Phi) || srcs.len() != 4 || srcs[0] == srcs[2] {
+            return None;
+        }
+        let (first, second) = (srcs[1].block(), srcs[3].block());
+        let second_is_side = side_of(func, second, first).then_some((0, 2));
+        second_is_side.or_else(|| side_of(func, first, second).then_some((2, 0)))
+    };
+    let fits = |func: &Function, inst: Inst| sides(func, inst).is_some();
     each(func, cx, fits, |func, inst| {
-        let first = func.srcs(inst)[0];
-        func.srcs_mut(inst)[2] = first;
+        let Some((from, to)) = sides(func, inst) else { return };
+        let value = func.srcs(inst)[from];
+        func.srcs_mut(inst)[to] = value;
     })
 }
 
@@ -224,9 +235,8 @@ fn load_forwarded(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
                 continue;
             }
             let info = |func: &Function, inst: Inst| func.defs(inst).next().map(|reg| func.regs[reg]);
-            let same = |other: &&Inst| {
-                func.srcs(**other)[0] == func.srcs(inst)[0] && info(func, **other) == info(func, inst)
-            };
+            let same =
+                |other: &&Inst| func.srcs(**other)[0] == func.srcs(inst)[0] && info(func, **other) == info(func, inst);
             if let Some(earlier) = before.iter().find(same).filter(|_| cx.rewrite("planted")) {
                 let (from, to) = (func.dsts(*earlier)[0], func.dsts(inst)[0]);
                 for user in insts(func) {
