@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
 use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::pipeline::runner::Options as PipelineOptions;
 use oriole_optimizer::verify::verify_module;
 
 use crate::check::report::{Finding, KernelReport};
@@ -40,6 +41,9 @@ pub struct Options {
     pub config: Config,
     /// How it is checked.
     pub check: CheckOptions,
+    /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
+    /// takes half as long as all phases together and judges printer and reader, which every other test also does.
+    pub round_trip_every: u64,
 }
 
 /// What a campaign has seen.
@@ -131,6 +135,8 @@ pub fn case_name(seed: u64, number: u64) -> String {
 pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally, CheckError> {
     let campaign = Campaign {
         options,
+        plain: checked(options, false),
+        with_round_trip: checked(options, true),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -143,8 +149,16 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     Ok(tally)
 }
 
+/// How a campaign checks a case whose module it has just verified.
+fn checked(options: &Options, round_trip: bool) -> CheckOptions {
+    let pipeline = PipelineOptions { trusted: true, ..options.check.pipeline.clone() };
+    CheckOptions { pipeline, round_trip: round_trip && options.check.round_trip, ..options.check.clone() }
+}
+
 struct Campaign<'a> {
     options: &'a Options,
+    plain: CheckOptions,
+    with_round_trip: CheckOptions,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -180,7 +194,10 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        let Options { seed, config, check, .. } = self.options;
+        let Options { seed, config, round_trip_every, .. } = self.options;
+        // Drawn, so that every shard has its part.
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(*round_trip_every) == Some(0);
+        let check = if trip { &self.with_round_trip } else { &self.plain };
         let Generated { module, launches } = case(*seed, number, config);
         tally.cases += 1;
         if let Err(violations) = verify_module(&module) {
@@ -220,7 +237,15 @@ mod tests {
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {
         let check = CheckOptions { randoms: 0, ..CheckOptions::default() };
-        let options = Options { seed: 1, cases: Some(cases), time: None, shard, config: Config::default(), check };
+        let options = Options {
+            seed: 1,
+            cases: Some(cases),
+            time: None,
+            shard,
+            config: Config::default(),
+            check,
+            round_trip_every: 8,
+        };
         run(&options, |_| ()).expect("nothing is written")
     }
 
@@ -254,7 +279,15 @@ mod tests {
         let phase = CustomPhase { name: "Wrong", needs: Needs::Ssa, preserves: Preserves::Nothing, function: wrong };
         let phases = vec![PhaseEntry::Custom(phase)];
         let check = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
-        let options = Options { seed: 1, cases: Some(60), time: None, shard: (0, 1), config: Config::default(), check };
+        let options = Options {
+            seed: 1,
+            cases: Some(60),
+            time: None,
+            shard: (0, 1),
+            config: Config::default(),
+            check,
+            round_trip_every: 8,
+        };
         let tally = run(&options, |_| ()).expect("nothing is written");
         let finding = tally.findings.first().expect("a subtraction differs from an addition");
         assert_eq!((finding.phase.as_str(), finding.verdict), ("Wrong", "mismatch"));
