@@ -13,6 +13,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::Options as PipelineOptions;
 use oriole_optimizer::verify::verify_module;
 
 use crate::campaign::coverage::Coverage;
@@ -49,6 +50,9 @@ pub struct Options {
     pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
+    /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
+    /// takes half as long as all phases together and judges printer and reader, which every other test also does.
+    pub round_trip_every: u64,
 }
 
 impl Options {
@@ -162,6 +166,8 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     let campaign = Campaign {
         options,
         cases: options.by_number(),
+        plain: checked(options, false),
+        with_round_trip: checked(options, true),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -172,9 +178,17 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     Ok(campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
+/// How a campaign checks a case whose module it has just verified.
+fn checked(options: &Options, round_trip: bool) -> CheckOptions {
+    let pipeline = PipelineOptions { trusted: true, ..options.check.pipeline.clone() };
+    CheckOptions { pipeline, round_trip: round_trip && options.check.round_trip, ..options.check.clone() }
+}
+
 struct Campaign<'a> {
     options: &'a Options,
     cases: Cases,
+    plain: CheckOptions,
+    with_round_trip: CheckOptions,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -210,7 +224,11 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        let Options { seed, check, .. } = self.options;
+        // Drawn, so that every shard has its part.
+        let every = self.options.round_trip_every;
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
+        let check = if trip { &self.with_round_trip } else { &self.plain };
+        let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();
@@ -252,7 +270,7 @@ mod tests {
     fn options(cases: u64, check: CheckOptions) -> Options {
         let (config, corpus) = (Config::default(), Arc::default());
         let (cases, shard) = (Some(cases), (0, 1));
-        Options { seed: 1, cases, time: None, shard, config, targets: Vec::new(), corpus, check }
+        Options { seed: 1, cases, time: None, shard, config, targets: Vec::new(), corpus, check, round_trip_every: 8 }
     }
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {

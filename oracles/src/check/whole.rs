@@ -48,7 +48,7 @@ pub fn bisect(
     let mut pipeline = Options { verify: true, rewrite_limit: None, ..options.pipeline.clone() };
     pipeline.target = target_of(module)?;
     let (cases, _) = first_runs(name, module, launches, options)?;
-    let mut run = |limit| whole(module, &cases, options, Options { rewrite_limit: limit, ..pipeline.clone() });
+    let run = |limit| whole(module, &cases, options, Options { rewrite_limit: limit, ..pipeline.clone() });
     let all = run(None)?;
     let Some(detail) = all.wrong else { return Ok(None) };
     let mut good = run(Some(0))?;

@@ -174,7 +174,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [10, 60],
+            instructions: [5, 24],
             stretch: [1, 5],
             depth: 3,
             trips: 3,

@@ -50,6 +50,9 @@ pub struct Args {
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
+    /// Print one generated case in so many as PTX and read it again; 0 for none, 1 for all
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    round_trip_every: u64,
     /// Cases checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
@@ -111,6 +114,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         config,
         targets: args.target.clone(),
         check,
+        round_trip_every: args.round_trip_every,
     })
 }
 
@@ -219,7 +223,8 @@ fn report(
     Ok(())
 }
 
-fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+/// Prints a finding for people.
+pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
     writeln!(out, "{verdict} in {phase}: {kernel}, {case}\n  {detail}")?;
     if let Some(rewrite) = &finding.rewrite {
@@ -242,7 +247,8 @@ fn spinner() -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// Reads a time: a number of seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1,
