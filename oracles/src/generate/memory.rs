@@ -10,7 +10,6 @@ use oriole_optimizer::ops::{
 };
 
 use super::builder::{Builder, fixed};
-use super::insts::Family;
 
 /// Bytes of a thread's region in each space, and of the regions that all threads read. A power of two, and no less than
 /// the largest access.
@@ -47,8 +46,7 @@ pub(super) const CELLS: [(AtomOp, Type); 12] = [
 
 impl Builder<'_, '_> {
     /// An instruction with an address.
-    pub(super) fn access(&mut self) {
-        let opcode = self.entropy.choose(Family::Memory.opcodes());
+    pub(super) fn access(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::Cvta => self.convert_address(),
             Opcode::IsSpaceP => self.query_space(),

@@ -21,6 +21,8 @@ mod fields;
 pub mod insts;
 mod kernel;
 mod memory;
+pub mod mutate;
+pub mod single;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -63,8 +65,6 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     for function in module.functions.values_mut() {
         ssa::construct(function);
     }
-    let launches = (0..config.launches.max(1))
-        .map(|at| NamedLaunch { name: format!("generated {at}"), launch: kernel::launch(entropy, geometry) })
-        .collect();
+    let launches = kernel::launches(entropy, config, geometry);
     Generated { module, launches }
 }

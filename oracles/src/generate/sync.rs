@@ -8,12 +8,11 @@ use super::insts::Family;
 use super::memory::{REGION, Region};
 
 /// All lanes of a warp.
-const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
+pub(super) const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
 
 impl Builder<'_, '_> {
     /// A barrier, in uniform flow.
-    pub(super) fn barrier(&mut self) {
-        let opcode = self.entropy.choose(Family::Barrier.opcodes());
+    pub(super) fn barrier(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::BarArrive => self.arrive_or_wait(),
             Opcode::BarWarpSync => self.push(&InstBuilder::new(opcode).src(ALL_LANES)),
@@ -93,8 +92,7 @@ impl Builder<'_, '_> {
 
     /// A warp collective of the lanes of `members`, all of which come here. Where some lanes are missing, a shuffle
     /// reads the lowest member.
-    pub(super) fn collective(&mut self, members: Operand, partial: bool) {
-        let opcode = self.entropy.choose(Family::Collective.opcodes());
+    pub(super) fn collective(&mut self, opcode: Opcode, members: Operand, partial: bool) {
         let row = opcode.row();
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
@@ -136,7 +134,8 @@ impl Builder<'_, '_> {
                 if self.entropy.percent(20) {
                     self.push(&InstBuilder::new(Opcode::BarWarpSync).src(mask));
                 }
-                self.collective(mask.into(), true);
+                let opcode = self.entropy.choose(Family::Collective.opcodes());
+                self.collective(opcode, mask.into(), true);
             }
             self.stretch();
             self.jump(join, next);

@@ -101,6 +101,15 @@ pub(super) fn constant(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
     bits & mask
 }
 
+/// What stands in a source.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Place {
+    /// An immediate that is part of the operation: a truth table, selectors.
+    Immediate(u64),
+    /// A value of a type.
+    Value(Type),
+}
+
 impl Builder<'_, '_> {
     /// A value of a type.
     pub(super) fn value(&mut self, ty: Type) -> Operand {
@@ -125,24 +134,31 @@ impl Builder<'_, '_> {
 
     /// Sources by the row's shapes; `None` where a shape is no value.
     pub(super) fn sources(&mut self, row: &'static OpRow, fields: &FieldValues) -> Option<Vec<Operand>> {
-        let mut sources = Vec::with_capacity(row.srcs.len());
+        let places = self.places(row, fields)?;
+        let operand = |place| match place {
+            Place::Immediate(bits) => Operand::Imm(bits),
+            Place::Value(ty) => self.value(ty),
+        };
+        Some(places.into_iter().map(operand).collect())
+    }
+
+    /// What stands in each source of a row, lists written out; `None` where a shape is no value.
+    pub(super) fn places(&mut self, row: &'static OpRow, fields: &FieldValues) -> Option<Vec<Place>> {
+        let mut places = Vec::with_capacity(row.srcs.len());
         for shape in row.srcs {
             match shape {
-                Shape::Imm => sources.push(Operand::Imm(self.selector(row, fields))),
+                Shape::Imm => places.push(Place::Immediate(self.selector(row, fields))),
                 Shape::Parts => {
                     let ty = row.shape_type(fields, *shape)?;
                     // PTX packs 32, 64 or 128 bits.
                     let totals: Vec<u32> = [32, 64, 128].into_iter().filter(|bits| bits / ty.bits() >= 2).collect();
                     let count = self.entropy.choose(&totals) / ty.bits();
-                    (0..count).for_each(|_| sources.push(self.value(ty)));
+                    places.extend((0..count).map(|_| Place::Value(ty)));
                 }
-                shape => {
-                    let ty = row.shape_type(fields, *shape)?;
-                    sources.push(self.value(ty));
-                }
+                shape => places.push(Place::Value(row.shape_type(fields, *shape)?)),
             }
         }
-        Some(sources)
+        Some(places)
     }
 
     /// An immediate that the row takes: a truth table, selectors of a video instruction, a small number.

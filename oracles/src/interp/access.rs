@@ -29,6 +29,9 @@ pub struct LocalMemory {
     partial: HashMap<(usize, usize), u8>,
 }
 
+/// The words of the widest access that is done for all lanes together: a vector of eight.
+const MOST_WORDS: usize = 8;
+
 /// The most local memory that a thread has.
 pub const MAX_LOCAL: usize = 512 * 1024;
 
@@ -307,6 +310,9 @@ impl Spaces<'_> {
     /// A load of any shape.
     pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
+        if self.races.is_none() && self.load_together(frame, access, mask).is_some() {
+            return Ok(());
+        }
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
         for lane in lanes(mask) {
@@ -315,27 +321,85 @@ impl Spaces<'_> {
             self.observe(start, whole, lane, false, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
-                if !self.load_words(frame, at, access, *slot, lane) {
-                    self.load_element(frame, at, access, *slot, lane);
-                }
+                self.load_element(frame, at, access, *slot, lane);
             }
         }
         Ok(())
     }
 
-    /// Loads an element of whole words of which all are defined; whether it was one.
-    #[inline(always)]
-    fn load_words(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) -> bool {
-        let (memory, at) = self.memory(at);
-        let words = u32::from(access.bytes) / 4;
-        for word in 0..words {
-            let (value, undefined) = memory.load(at + 4 * word as usize, 4);
-            if undefined {
-                return false;
+    /// Where the lanes of a mask access so many bytes each, if that is in one memory: the first lane's place there, and
+    /// every lane's offset. `None` also where a lane's access is a fault.
+    fn together(&mut self, frame: &Frame, access: &Access, mask: u32, whole: u64) -> Option<(Located, [usize; LANES])> {
+        let (address, first) = (&access.address, mask.trailing_zeros() as usize);
+        let start = self.locate(address.memory, address_of(frame, address, first), whole, first).ok()?;
+        let (window, len, stride) = match start {
+            Located::Global(region, _) => (0, self.global.region(region).bytes.len(), 0),
+            Located::Shared(_) => (SHARED_WINDOW, self.shared.len(), 0),
+            Located::Local(_) => (LOCAL_WINDOW, self.local.stride, self.local.stride),
+            Located::Const(_) => (CONST_WINDOW, self.constants.len(), 0),
+            Located::Param(_) => (PARAM_WINDOW, self.params.len(), 0),
+        };
+        let base = match start {
+            Located::Global(region, _) => self.global.region(region).base,
+            _ if address.memory == Memory::Generic => window,
+            _ => 0,
+        };
+        let mut offsets = [0; LANES];
+        for lane in lanes(mask) {
+            let offset = address_of(frame, address, lane).wrapping_sub(base);
+            let inside = offset < len as u64 && len as u64 - offset >= whole;
+            if !inside || offset & (whole - 1) != 0 {
+                return None;
             }
-            frame.put(slot + word, lane, value as u32, 0);
+            offsets[lane] = offset as usize + lane * stride;
         }
-        words > 0
+        Some((start, offsets))
+    }
+
+    /// Loads whole words of which all are defined, from one memory; `None`, and nothing done, where it is not so.
+    fn load_together(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Option<()> {
+        let words = usize::from(access.bytes) / 4;
+        let total = words * access.regs.len();
+        if !(1..=MOST_WORDS).contains(&total) {
+            return None;
+        }
+        let (start, offsets) = self.together(frame, access, mask, 4 * total as u64)?;
+        let (memory, _) = self.memory(start);
+        let (mut values, mut unknown) = ([[0; LANES]; MOST_WORDS], false);
+        for lane in lanes(mask) {
+            for (word, values) in values[..total].iter_mut().enumerate() {
+                let (value, undefined) = memory.load(offsets[lane] + 4 * word, 4);
+                values[lane] = value as u32;
+                unknown |= undefined;
+            }
+        }
+        if unknown {
+            return None;
+        }
+        for (slot, values) in access.regs.iter().zip(values.chunks_exact(words)) {
+            (*slot..).zip(values).for_each(|(slot, values)| frame.set(slot, values, 0, mask));
+        }
+        Some(())
+    }
+
+    /// Stores words of which all are defined to one memory; `None`, and nothing done, where it is not so.
+    fn store_together(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<()> {
+        let (bytes, words) = (usize::from(access.bytes), (u32::from(access.bytes) / 4).max(1));
+        let unknown = |slot: &u32| (0..words).any(|word| frame.undefined[(slot + word) as usize] & mask != 0);
+        if access.regs.iter().any(unknown) {
+            return None;
+        }
+        let (start, offsets) = self.together(frame, access, mask, (bytes * access.regs.len()) as u64)?;
+        let (memory, _) = self.memory_mut(start).ok()?;
+        for lane in lanes(mask) {
+            for (i, slot) in access.regs.iter().enumerate() {
+                for word in 0..words {
+                    let value = frame.words[(slot + word) as usize][lane];
+                    memory.store(offsets[lane] + i * bytes + 4 * word as usize, bytes.min(4), value.into(), false);
+                }
+            }
+        }
+        Some(())
     }
 
     fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
@@ -390,19 +454,17 @@ impl Spaces<'_> {
     /// A store of any shape.
     pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
+        let observed = self.races.is_some() || !self.watch.is_empty();
+        if !observed && self.store_together(frame, access, mask).is_some() {
+            return Ok(());
+        }
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
-        let plain = self.watch.is_empty() && access.all_defined(frame, mask);
         for lane in lanes(mask) {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, !access.weak);
-            if plain {
-                let (memory, at) = self.memory_mut(start).map_err(trap)?;
-                store_words(frame, access, memory, at, lane);
-                continue;
-            }
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 for part in 0..(u32::from(access.bytes) / 4).max(1) {
@@ -597,27 +659,6 @@ impl Spaces<'_> {
             }
         }
         Ok(())
-    }
-}
-
-impl Access {
-    /// Whether every word that a store writes is defined in all lanes of a mask.
-    fn all_defined(&self, frame: &Frame, mask: u32) -> bool {
-        let words = (u32::from(self.bytes) / 4).max(1);
-        let unknown = |slot: &u32| (0..words).any(|word| frame.undefined[(slot + word) as usize] & mask != 0);
-        !self.regs.iter().any(unknown)
-    }
-}
-
-/// Stores a lane's values, all defined, to the place that has been found for them.
-#[inline(always)]
-fn store_words(frame: &Frame, access: &Access, memory: &mut Bytes, at: usize, lane: usize) {
-    let (bytes, words) = (usize::from(access.bytes), (u32::from(access.bytes) / 4).max(1));
-    for (i, slot) in access.regs.iter().enumerate() {
-        for word in 0..words {
-            let value = frame.words[(slot + word) as usize][lane];
-            memory.store(at + i * bytes + 4 * word as usize, bytes.min(4), value.into(), false);
-        }
     }
 }
 

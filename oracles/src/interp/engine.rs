@@ -414,6 +414,9 @@ fn write_partly(frame: &mut Frame, place: Place, lane: usize, value: u64, unknow
 
 /// Concatenates parts.
 fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
+    if bits >= 32 && !frame.has_partial_words() {
+        return pack_words(frame, dst, parts, mask);
+    }
     let words = (bits as usize * parts.len()).div_ceil(32);
     for lane in lanes(mask) {
         let mut out = [(0u32, 0u32); 8];
@@ -433,6 +436,23 @@ fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
         for (word, (value, unknown)) in out.iter().enumerate().take(words) {
             frame.put(dst + word as u32, lane, *value, *unknown);
         }
+    }
+}
+
+/// Concatenates parts that are whole words; all are read before any is written.
+fn pack_words(frame: &mut Frame, dst: u32, parts: &[Place], mask: u32) {
+    let words = parts.iter().flat_map(|part| match *part {
+        Place::Word(slot) => slot..slot + 1,
+        Place::Pair(slot) => slot..slot + 2,
+        Place::Pred(_) | Place::None => 0..0,
+    });
+    let (mut values, mut count) = ([([0; LANES], 0); 8], 0);
+    for (value, slot) in values.iter_mut().zip(words) {
+        *value = (frame.words[slot as usize], frame.undefined[slot as usize]);
+        count += 1;
+    }
+    for (slot, (value, undefined)) in (dst..).zip(&values[..count]) {
+        frame.set(slot, value, *undefined, mask);
     }
 }
 
