@@ -23,14 +23,11 @@ pub enum Fault {
 /// The local memory of a warp: a stretch for each lane.
 #[derive(Clone, Debug, Default)]
 pub struct LocalMemory {
-    stride: usize,
+    pub(super) stride: usize,
     bytes: Bytes,
     /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
     partial: HashMap<(usize, usize), u8>,
 }
-
-/// The words of the widest access that is done for all lanes together: a vector of eight.
-const MOST_WORDS: usize = 8;
 
 /// The most local memory that a thread has.
 pub const MAX_LOCAL: usize = 512 * 1024;
@@ -135,7 +132,7 @@ pub struct Spaces<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Located {
+pub(super) enum Located {
     Global(usize, usize),
     Shared(usize),
     Local(usize),
@@ -178,7 +175,7 @@ pub fn to_generic(memory: Memory, address: u64) -> u64 {
 }
 
 #[inline(always)]
-fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
+pub(super) fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
     let base = match address.base {
         Place::Word(slot) => u64::from(frame.words[slot as usize][lane]),
         Place::Pair(slot) => {
@@ -194,7 +191,7 @@ fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
 }
 
 #[inline(always)]
-fn address_undefined(frame: &Frame, address: &Address) -> u32 {
+pub(super) fn address_undefined(frame: &Frame, address: &Address) -> u32 {
     match address.base {
         Place::Word(slot) => frame.undefined[slot as usize],
         Place::Pair(slot) => frame.pair_undefined(slot),
@@ -210,7 +207,7 @@ fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Faul
 }
 
 impl Spaces<'_> {
-    fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
+    pub(super) fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
         if address & (bytes - 1) != 0 {
             return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
         }
@@ -267,7 +264,7 @@ impl Spaces<'_> {
 
     /// The memory that a place lies in, and where there.
     #[inline(always)]
-    fn memory(&self, at: Located) -> (&Bytes, usize) {
+    pub(super) fn memory(&self, at: Located) -> (&Bytes, usize) {
         match at {
             Located::Global(region, at) => (&self.global.region(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
@@ -279,7 +276,7 @@ impl Spaces<'_> {
 
     /// The same, to change; whoever changes global memory tells [`Self::written`] of bytes that are watched.
     #[inline(always)]
-    fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
+    pub(super) fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
         Ok(match at {
             Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
@@ -307,12 +304,9 @@ impl Spaces<'_> {
         Ok(())
     }
 
-    /// A load of any shape.
+    /// A load of any shape, lane after lane; [`super::words`] does what it can for all lanes together.
     pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
-        if self.races.is_none() && self.load_together(frame, access, mask).is_some() {
-            return Ok(());
-        }
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
         for lane in lanes(mask) {
@@ -325,81 +319,6 @@ impl Spaces<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Where the lanes of a mask access so many bytes each, if that is in one memory: the first lane's place there, and
-    /// every lane's offset. `None` also where a lane's access is a fault.
-    fn together(&mut self, frame: &Frame, access: &Access, mask: u32, whole: u64) -> Option<(Located, [usize; LANES])> {
-        let (address, first) = (&access.address, mask.trailing_zeros() as usize);
-        let start = self.locate(address.memory, address_of(frame, address, first), whole, first).ok()?;
-        let (window, len, stride) = match start {
-            Located::Global(region, _) => (0, self.global.region(region).bytes.len(), 0),
-            Located::Shared(_) => (SHARED_WINDOW, self.shared.len(), 0),
-            Located::Local(_) => (LOCAL_WINDOW, self.local.stride, self.local.stride),
-            Located::Const(_) => (CONST_WINDOW, self.constants.len(), 0),
-            Located::Param(_) => (PARAM_WINDOW, self.params.len(), 0),
-        };
-        let base = match start {
-            Located::Global(region, _) => self.global.region(region).base,
-            _ if address.memory == Memory::Generic => window,
-            _ => 0,
-        };
-        let mut offsets = [0; LANES];
-        for lane in lanes(mask) {
-            let offset = address_of(frame, address, lane).wrapping_sub(base);
-            let inside = offset < len as u64 && len as u64 - offset >= whole;
-            if !inside || offset & (whole - 1) != 0 {
-                return None;
-            }
-            offsets[lane] = offset as usize + lane * stride;
-        }
-        Some((start, offsets))
-    }
-
-    /// Loads whole words of which all are defined, from one memory; `None`, and nothing done, where it is not so.
-    fn load_together(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Option<()> {
-        let words = usize::from(access.bytes) / 4;
-        let total = words * access.regs.len();
-        if !(1..=MOST_WORDS).contains(&total) {
-            return None;
-        }
-        let (start, offsets) = self.together(frame, access, mask, 4 * total as u64)?;
-        let (memory, _) = self.memory(start);
-        let (mut values, mut unknown) = ([[0; LANES]; MOST_WORDS], false);
-        for lane in lanes(mask) {
-            for (word, values) in values[..total].iter_mut().enumerate() {
-                let (value, undefined) = memory.load(offsets[lane] + 4 * word, 4);
-                values[lane] = value as u32;
-                unknown |= undefined;
-            }
-        }
-        if unknown {
-            return None;
-        }
-        for (slot, values) in access.regs.iter().zip(values.chunks_exact(words)) {
-            (*slot..).zip(values).for_each(|(slot, values)| frame.set(slot, values, 0, mask));
-        }
-        Some(())
-    }
-
-    /// Stores words of which all are defined to one memory; `None`, and nothing done, where it is not so.
-    fn store_together(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<()> {
-        let (bytes, words) = (usize::from(access.bytes), (u32::from(access.bytes) / 4).max(1));
-        let unknown = |slot: &u32| (0..words).any(|word| frame.undefined[(slot + word) as usize] & mask != 0);
-        if access.regs.iter().any(unknown) {
-            return None;
-        }
-        let (start, offsets) = self.together(frame, access, mask, (bytes * access.regs.len()) as u64)?;
-        let (memory, _) = self.memory_mut(start).ok()?;
-        for lane in lanes(mask) {
-            for (i, slot) in access.regs.iter().enumerate() {
-                for word in 0..words {
-                    let value = frame.words[(slot + word) as usize][lane];
-                    memory.store(offsets[lane] + i * bytes + 4 * word as usize, bytes.min(4), value.into(), false);
-                }
-            }
-        }
-        Some(())
     }
 
     fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
@@ -451,13 +370,9 @@ impl Spaces<'_> {
         })
     }
 
-    /// A store of any shape.
+    /// A store of any shape, lane after lane.
     pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
-        let observed = self.races.is_some() || !self.watch.is_empty();
-        if !observed && self.store_together(frame, access, mask).is_some() {
-            return Ok(());
-        }
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
         for lane in lanes(mask) {
@@ -479,76 +394,6 @@ impl Spaces<'_> {
             }
         }
         Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, self.shared, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
-        let region = self.global.region(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, &region.bytes, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() || frame.undefined[access.regs[0] as usize] & mask != 0 {
-            return self.store(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, self.shared, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        let partly = frame.undefined[access.regs[0] as usize] & mask != 0;
-        if !self.watch.is_empty() || self.races.is_some() || partly {
-            return self.store(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
-        let region = self.global.region_mut(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, &mut region.bytes, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// The region that the first lane accesses; most often that of all.
-    #[inline(always)]
-    fn global_region(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<usize> {
-        let lane = mask.trailing_zeros() as usize;
-        let region = self.global.find(self.hint, address_of(frame, &access.address, lane), 4)?;
-        self.hint = region;
-        Some(region)
     }
 
     /// A read-modify-write, lane after lane.
@@ -687,64 +532,4 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
         value &= (1 << (8 * bytes)) - 1;
     }
     (value, undefined)
-}
-
-/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
-/// not active have offset 0, where at least 4 bytes are.
-#[inline(always)]
-fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
-    if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
-        return None;
-    }
-    let last = (len - 4) as u64;
-    let mut offsets = [0; LANES];
-    let mut bad = 0u64;
-    match address.base {
-        Place::Pair(slot) => {
-            let bases = frame.pair(slot);
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
-            }
-        }
-        Place::Word(slot) => {
-            let bases = &frame.words[slot as usize];
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset as u32);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
-            }
-            // Global memory has no 32-bit addresses.
-            bad |= base;
-        }
-        _ => {
-            let offset = address_of(frame, address, 0).wrapping_sub(base);
-            bad = u64::from(offset > last) | (offset & 3);
-            offsets = [offset as u32; LANES];
-        }
-    }
-    (bad == 0).then_some(offsets)
-}
-
-/// Loads from offsets that [`word_offsets`] gave for memory of this length; not where anything there is undefined.
-#[inline(always)]
-fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) -> bool {
-    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
-    let (values, undefined) = unsafe { bytes.gather(offsets) };
-    if undefined & mask != 0 {
-        return false;
-    }
-    frame.set(slot, &values, 0, mask);
-    true
-}
-
-#[inline(always)]
-fn scatter(frame: &Frame, bytes: &mut Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let word = &frame.words[slot as usize];
-    for lane in lanes(mask) {
-        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), false);
-    }
 }

@@ -183,10 +183,10 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Pred(kind) => vector::pred(frame, op, mask, kind),
         Kind::Sext64 => vector::extend(frame, op, mask, true),
         Kind::Zext64 => vector::extend(frame, op, mask, false),
-        Kind::LoadShared32 => result = run.spaces.load_shared32(frame, &program.accesses[op.x as usize], mask),
-        Kind::LoadGlobal32 => result = run.spaces.load_global32(frame, &program.accesses[op.x as usize], mask),
-        Kind::StoreShared32 => result = run.spaces.store_shared32(frame, &program.accesses[op.x as usize], mask),
-        Kind::StoreGlobal32 => result = run.spaces.store_global32(frame, &program.accesses[op.x as usize], mask),
+        Kind::LoadShared => result = run.spaces.load_shared(frame, &program.accesses[op.x as usize], mask),
+        Kind::LoadGlobal => result = run.spaces.load_global(frame, &program.accesses[op.x as usize], mask),
+        Kind::StoreShared => result = run.spaces.store_shared(frame, &program.accesses[op.x as usize], mask),
+        Kind::StoreGlobal => result = run.spaces.store_global(frame, &program.accesses[op.x as usize], mask),
         Kind::Jump => {
             run.pc = op.x;
             return None;
@@ -227,8 +227,8 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let mut result = Ok(());
     match op.kind {
         Kind::Scalar => scalar(frame, &program.scalars[op.x as usize], mask),
-        Kind::Load => result = run.spaces.load(frame, &program.accesses[op.x as usize], mask),
-        Kind::Store => result = run.spaces.store(frame, &program.accesses[op.x as usize], mask),
+        Kind::Load => result = run.spaces.load_any(frame, &program.accesses[op.x as usize], mask),
+        Kind::Store => result = run.spaces.store_any(frame, &program.accesses[op.x as usize], mask),
         Kind::Atomic => result = run.spaces.atomic(frame, &program.accesses[op.x as usize], mask),
         Kind::AsyncCopy => result = run.spaces.copy(frame, &program.copies[op.x as usize], mask),
         Kind::Pack => {
@@ -566,7 +566,7 @@ fn note(run: &mut Run<'_>, op: &Op, pc: u32, mask: u32) {
             Place::Pred(slot) => (pred(slot), 0),
             Place::None => (0, 0),
         },
-        Kind::Load | Kind::LoadGlobal32 | Kind::LoadShared32 | Kind::Atomic => {
+        Kind::Load | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic => {
             let slot = run.program.accesses[op.x as usize].regs.first().copied().unwrap_or(0);
             (word(slot), word(slot + 1))
         }
