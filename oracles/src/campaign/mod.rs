@@ -224,10 +224,11 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        let Options { seed, round_trip_every, .. } = self.options;
         // Drawn, so that every shard has its part.
-        let trip = SplitMix64::new(!number).next_u64().checked_rem(*round_trip_every) == Some(0);
+        let every = self.options.round_trip_every;
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
         let check = if trip { &self.with_round_trip } else { &self.plain };
+        let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();

@@ -16,7 +16,7 @@ pub mod blame;
 pub mod cases;
 pub mod catch;
 pub mod report;
-mod step;
+pub(crate) mod step;
 pub mod trip;
 
 use std::path::PathBuf;
@@ -92,6 +92,12 @@ pub enum CheckError {
     /// An option names no phase.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),
+    /// A finding is about a phase that the check does not run.
+    #[error("phase {phase} is not among those that run")]
+    NotAmong {
+        /// The phase.
+        phase: String,
+    },
     /// A reproducer cannot be written.
     #[error("cannot write the reproducer `{}`: {reason}", path.display())]
     Reproducer {

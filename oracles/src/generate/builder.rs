@@ -51,6 +51,8 @@ pub(super) struct Builder<'a, 'b> {
     pub threads: u32,
     /// Variables that hold the same value in all threads of the block.
     pub uniforms: Vec<Reg>,
+    /// Whether operands may be words of the constant bank.
+    pub bank: bool,
     /// A field's value that instructions of an opcode get wherever it is legal.
     pub pin: Option<(Opcode, Field, u8)>,
     /// The checksum, 32 bits and 64.
@@ -77,6 +79,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             callees: Vec::new(),
             threads: 32,
             uniforms: Vec::new(),
+            bank: false,
             pin: None,
             sums,
             variables: Vec::new(),

@@ -28,6 +28,9 @@ pub struct Config {
     pub blocks: u32,
     /// Warps of a block at most; two show what crosses warps.
     pub warps: u32,
+    /// Percentage of kernels that stay in virtual form, where registers have many definitions. Phases that need SSA form
+    /// leave them alone, so there are few; raise it to test those that run before.
+    pub virtual_form: u32,
     /// Launches of a kernel. Two, so that a path which one launch's data leave alone is taken on the other's; a rate of
     /// checks counts kernels, so more launches make each check better and fewer.
     pub launches: u32,
@@ -37,7 +40,7 @@ pub struct Config {
     pub repeats: u32,
     /// Weights of where the operands of these instances come from.
     pub mixture: MixtureWeights,
-    /// Device functions at most.
+    /// Device functions at most; a later one may call those before it.
     pub functions: u32,
     /// Instructions of a device function at most.
     pub function_instructions: u32,
@@ -158,6 +161,11 @@ pub struct OperandPercent {
     pub dynamic: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
+    /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
+    /// that the round trip through PTX says nothing about them.
+    pub bank_kernel: u32,
+    /// A word of the constant bank, in such a kernel.
+    pub bank: u32,
     /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
     /// fields have would take hours to come up.
     pub rare_field: u32,
@@ -176,11 +184,12 @@ impl Default for Config {
             targets: 4,
             blocks: 2,
             warps: 2,
+            virtual_form: 1,
             launches: 2,
             level: TableLevel::Virtual,
-            repeats: 16,
+            repeats: 24,
             mixture: MixtureWeights::default(),
-            functions: 1,
+            functions: 2,
             function_instructions: 8,
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
@@ -321,6 +330,8 @@ impl Default for OperandPercent {
             guard: 12,
             dynamic: 40,
             default_field: 40,
+            bank_kernel: 5,
+            bank: 10,
             rare_field: 15,
         }
     }

@@ -9,7 +9,8 @@ use oriole_optimizer::ir::{
 use oriole_optimizer::ops::{Compare, CvtaDirection, Field, Opcode, Space, SpecialReg, Type};
 
 use super::Generated;
-use super::builder::Builder;
+use super::builder::{Builder, fixed};
+use super::call;
 use super::config::Config;
 use super::entropy::Entropy;
 use super::memory::{CELLS, REGION, Region};
@@ -26,6 +27,10 @@ const PREDICATES: usize = 3;
 
 /// Bytes of a thread's results: the variables and the checksums.
 const RESULTS: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+
+/// Bytes of the parameters that a kernel may read from the constant bank, word by word: the numbers and the structure,
+/// not the addresses.
+pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76];
 
 /// The grid and block of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -55,13 +60,22 @@ pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Co
 pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let mut module = Module::default();
     let (opcode, field) = pin;
+    // Nothing but a call reads parameter memory that a thread writes.
+    let calls = opcode == Opcode::St && field == Some(fixed(Space::Param));
+    if calls {
+        let callee = call::device("device", Vec::new(), entropy, config);
+        module.functions.push(callee);
+    }
     let geometry = frame(&mut module, entropy, config, true, |builder| {
         builder.pin = field.map(|(field, value)| (opcode, field, value));
-        let before = builder.func.inst_count();
         for _ in 0..attempts {
             builder.budget = attempts;
-            builder.instruction_of(opcode);
-            if builder.func.inst_count() > before && has(&builder.func, opcode, field) {
+            if calls {
+                builder.call();
+            } else {
+                builder.instruction_of(opcode);
+            }
+            if has(&builder.func, opcode, field) {
                 break;
             }
         }
@@ -106,6 +120,7 @@ fn frame(
     builder.callees = module.functions.keys().collect();
     builder.budget = 1000;
     builder.prologue(structure, &variables, whole);
+    builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
     body(&mut builder);
     builder.settle();
     builder.store_results();
@@ -177,7 +192,9 @@ impl Builder<'_, '_> {
         let constants = Operand::Global(variables.constants);
         let generic = self.generic(Space::Const, constants);
         self.regions.push(region(Space::Const, constants, Some(generic), false, true));
-        self.regions.push(region(Space::Param, Operand::Local(structure), None, false, true));
+        let generic =
+            (whole || self.entropy.percent(20)).then(|| self.generic(Space::Param, Operand::Local(structure)));
+        self.regions.push(region(Space::Param, Operand::Local(structure), generic, false, true));
         if whole || self.entropy.percent(60) {
             let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
             let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);

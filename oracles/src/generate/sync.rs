@@ -41,6 +41,9 @@ impl Builder<'_, '_> {
 
     /// The first warp goes on at once, the others wait for it.
     fn arrive_or_wait(&mut self) {
+        if self.pin.is_some_and(|(opcode, ..)| opcode == Opcode::BarArrive) {
+            return self.arrive_alone();
+        }
         let tid =
             self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
         let first = self.compare(Compare::Lt, tid.into(), 32);
@@ -63,6 +66,13 @@ impl Builder<'_, '_> {
         }
         self.jump(join, join);
         self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0)));
+    }
+
+    /// All threads arrive, and nobody waits: only where it is the kernel's one barrier, since it stays half full.
+    fn arrive_alone(&mut self) {
+        let Some(fields) = self.fields(Opcode::BarArrive, &[]) else { return };
+        let count = Operand::Imm(u64::from(self.threads) + 32);
+        self.push(&InstBuilder::new(Opcode::BarArrive).fields(fields).src(Operand::Imm(1)).src(count));
     }
 
     /// Each thread writes its region of shared memory, and after a barrier reads another one's.

@@ -28,6 +28,8 @@ mod warp;
 mod words;
 
 pub use decode::DecodeError;
-pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use load::{
+    Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
+};
 pub use memory::Bytes;
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
