@@ -5,6 +5,7 @@ pub mod check;
 pub mod equivalence;
 pub mod generate;
 pub mod hostile;
+pub mod inject;
 pub mod input;
 pub mod interp;
 pub mod launch;

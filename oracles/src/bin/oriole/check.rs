@@ -16,7 +16,7 @@ use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure, selected};
+use crate::settings::{Planting, Settings, check_failure, selected};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -69,6 +69,8 @@ pub struct Args {
     verbose: bool,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
@@ -112,6 +114,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         let positions = selected(&phases, token)?;
         phases = positions.into_iter().map(|at| phases[at]).collect();
     }
+    args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
         pipeline: args.settings.options(&Module::default())?,
@@ -121,7 +124,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         races: args.races,
         round_trip: true,
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
     })
 }
 

@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
 use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::campaign::{self, Options, Tally};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
@@ -17,7 +18,7 @@ use rayon::prelude::*;
 
 use crate::check::kernels;
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure};
+use crate::settings::{Planting, Settings, check_failure};
 
 /// Generates kernels and checks every phase on each
 ///
@@ -58,6 +59,8 @@ pub struct Args {
     corpus: PathBuf,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
@@ -83,11 +86,14 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
+    let mut phases = default_phases();
+    args.planting.plant(&mut phases);
     let check = CheckOptions {
+        phases,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
     let unlimited = args.time.is_none() && args.cases.is_none();
