@@ -3,10 +3,13 @@
 pub mod campaign;
 pub mod check;
 pub mod equivalence;
+pub mod facts;
 pub mod generate;
 pub mod hostile;
 pub mod inject;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod reduce;
+pub mod selftest;
 pub mod targets;

@@ -282,6 +282,18 @@ impl Function {
         start..start + len as usize
     }
 
+    /// Where the instruction's operands lie in the pool, which has [`Function::operand_count`] places. No two instructions of
+    /// a block share theirs: a change of the one would change the other.
+    pub fn operand_places(&self, inst: Inst) -> std::ops::Range<usize> {
+        let data = &self.insts[inst];
+        self.range(0, data.dsts + data.srcs + data.elses, inst)
+    }
+
+    /// The places of all operands, those of instructions that are no longer in use included.
+    pub fn operand_count(&self) -> usize {
+        self.pool.len()
+    }
+
     /// The destinations.
     pub fn dsts(&self, inst: Inst) -> &[Operand] {
         &self.pool[self.range(0, self.insts[inst].dsts, inst)]

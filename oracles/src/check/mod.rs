@@ -2,6 +2,7 @@
 //!
 //! 1. The original runs on every case: each launch as it is, and with random data of the same shape. Cases on which it
 //!    traps, deadlocks, runs out of steps, races or depends on an undefined value say nothing; they are counted and left out.
+//!    What comes in virtual form is then brought into SSA form, and compared like after a phase ([`construct`]).
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
 //!    compared with the run before it ([`crate::equivalence`]). So the guilty phase is known at once, and the run after
 //!    one phase is the run before the next.
@@ -15,8 +16,9 @@
 pub mod blame;
 pub mod cases;
 pub mod catch;
+mod construct;
 pub mod report;
-mod step;
+pub(crate) mod step;
 pub mod trip;
 
 use std::path::PathBuf;
@@ -92,6 +94,12 @@ pub enum CheckError {
     /// An option names no phase.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),
+    /// A finding is about a phase that the check does not run.
+    #[error("phase {phase} is not among those that run")]
+    NotAmong {
+        /// The phase.
+        phase: String,
+    },
     /// A reproducer cannot be written.
     #[error("cannot write the reproducer `{}`: {reason}", path.display())]
     Reproducer {
@@ -125,6 +133,7 @@ pub fn check_module(
     let start = Instant::now();
     let (cases, mut report) = cases::first_runs(name, module, launches, options)?;
     let mut check = Check { name, options, pipeline, state: module.clone(), cases, report: &mut report };
+    check.construct_ssa()?;
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry, skips[position])?;
     }

@@ -5,6 +5,7 @@ use super::*;
 use crate::campaign::case;
 use crate::check::{CheckOptions, check_module};
 use crate::generate::Config;
+use crate::input::into_ssa;
 
 #[test]
 fn names_are_unique_and_specifications_round_trip() {
@@ -28,6 +29,7 @@ fn every_kind_changes_modules() {
         let (mut made, mut valid) = (0, 0);
         for number in 0..400 {
             let mut module = case(11, number, &Config::default()).module;
+            into_ssa(&mut module);
             let Some((id, place, change)) = spec.choose(&module) else { continue };
             let before = module.clone();
             change.apply(&mut module.functions[id], place);

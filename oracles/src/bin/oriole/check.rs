@@ -11,7 +11,7 @@ use oriole_optimizer::ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::check::report::KernelReport;
 use oriole_oracles::check::{CheckOptions, check_module};
-use oriole_oracles::input::{InputError, Language, into_ssa, launches_for, read_kernel};
+use oriole_oracles::input::{InputError, Language, launches_for, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
@@ -138,8 +138,7 @@ fn progress(count: u64) -> ProgressBar {
 }
 
 fn check_file(file: &Path, args: &Args, options: &CheckOptions) -> Result<KernelReport, Failure> {
-    let mut module = read_kernel(file)?;
-    into_ssa(&mut module);
+    let module = read_kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
     // Hand-written text form may use what PTX does not have, and a check of one phase is about that phase.

@@ -2,18 +2,21 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::ops::ROWS;
 use oriole_optimizer::pipeline::runner::default_phases;
-use oriole_oracles::campaign::{self, Options, Tally};
+use oriole_oracles::campaign::target::Target;
+use oriole_oracles::campaign::{self, Options, Tally, TargetTally};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::generate::Config;
-use oriole_oracles::input::{into_ssa, launches_for, read_kernel};
+use oriole_oracles::generate::mutate::Corpus;
+use oriole_oracles::input::{launches_for, read_kernel};
 use rayon::prelude::*;
 
 use crate::check::kernels;
@@ -39,6 +42,12 @@ pub struct Args {
     /// Check this case alone, and write it out
     #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
     case: Option<u64>,
+    /// The kinds of cases, several with commas between them; all by default
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets())]
+    target: Vec<Target>,
+    /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
+    #[arg(long)]
+    require_coverage: bool,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
@@ -82,7 +91,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
     findings.append(&mut tally.findings);
     report(out, args, &tally, &findings, start.elapsed())?;
-    Ok(if findings.is_empty() { Status::Clean } else { Status::Found })
+    let covered = !args.require_coverage || tally.coverage.is_complete();
+    Ok(if findings.is_empty() && covered { Status::Clean } else { Status::Found })
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
@@ -96,15 +106,32 @@ fn options(args: &Args) -> Result<Options, Failure> {
         replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
+    let config = config(args)?;
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,
         cases: args.cases,
         time: args.time.or(unlimited.then_some(Duration::from_secs(60))),
         shard: args.shard,
-        config: config(args)?,
+        corpus: Arc::new(corpus(args, &config)),
+        config,
+        targets: args.target.clone(),
         check,
+        vary: true,
     })
+}
+
+/// The kernels that mutants are made of, where mutants are wanted.
+fn corpus(args: &Args, config: &Config) -> Corpus {
+    let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
+    let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
+    Corpus::load(&folders, &config.mutants)
+}
+
+/// The names of targets, with what they are.
+fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
+    let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
 }
 
 fn config(args: &Args) -> Result<Config, Failure> {
@@ -123,11 +150,15 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
     let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
-        let mut module = read_kernel(file)?;
-        into_ssa(&mut module);
+        let module = read_kernel(file)?;
         let name = file.display().to_string();
-        let report = check_module(&name, &module, &launches_for(file, &[])?, check);
-        Ok(report.map_err(|error| check_failure(&name, &error))?.findings)
+        let launches = launches_for(file, &[])?;
+        let mut report =
+            check_module(&name, &module, &launches, check).map_err(|error| check_failure(&name, &error))?;
+        // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
+        let unexpected = report.unexpected(&module, &launches);
+        report.findings.extend(unexpected);
+        Ok(report.findings)
     };
     let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
     Ok((files.len(), findings.concat()))
@@ -136,15 +167,17 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
 /// Writes a case out and checks it.
 fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
     let name = campaign::case_name(args.seed, number);
-    let generated = campaign::case(args.seed, number, &options.config);
+    let generated = options.by_number().case(number).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
-    std::fs::write(&path, generated.module.to_string())?;
+    std::fs::write(&path, options.module_of(number, generated.module.clone()).to_string())?;
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
     writeln!(out, "{}", path.display())?;
-    let report = check_module(&name, &generated.module, &generated.launches, &options.check);
+    let check = options.check_of(number);
+    let module = options.module_of(number, generated.module);
+    let report = check_module(&name, &module, &generated.launches, &check);
     let report = report.map_err(|error| check_failure(&name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
         writeln!(out, "{}: {}", case.name, case.detail)?;
@@ -154,13 +187,16 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
 }
 
 fn line(tally: &Tally, time: Duration) -> String {
-    let rows = ROWS.len() - tally.missing_rows().len();
+    let coverage = tally.coverage.summary();
+    let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
     format!(
-        "{} cases, {:.0} a second, {:.2} % valid, {rows} of {} opcodes, {} phases changed something, {} findings",
+        "{} cases, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
+         {} phases changed something, {} findings",
         tally.cases,
         tally.cases as f64 / time.as_secs_f64().max(0.001),
         tally.valid_percent(),
-        ROWS.len(),
+        coverage.rows,
+        coverage.all_rows,
         tally.phases.len(),
         tally.findings.len()
     )
@@ -177,12 +213,19 @@ fn report(
     for (number, why) in &tally.silent {
         writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}", args.seed)?;
     }
+    for (target, TargetTally { cases, valid, dropped }) in &tally.targets {
+        writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
+    }
     for (phase, count) in &tally.phases {
         writeln!(out, "{phase}: changed {count} kernels")?;
     }
-    let missing = tally.missing_rows();
-    if !missing.is_empty() {
-        writeln!(out, "never generated: {}", missing.join(", "))?;
+    let coverage = tally.coverage.summary();
+    for (what, names) in
+        [("never generated", coverage.missing_rows.join(", ")), ("never executed", coverage.holes.join(", "))]
+    {
+        if !names.is_empty() {
+            writeln!(out, "{what}: {names}")?;
+        }
     }
     let mean = tally.instructions.checked_div(tally.cases).unwrap_or(0);
     writeln!(out, "{}, {mean} instructions a kernel, {:.1} s", line(tally, time), time.as_secs_f64())?;

@@ -9,6 +9,7 @@ mod fuzz;
 mod listings;
 mod opt;
 mod run;
+mod selftest;
 mod settings;
 mod shell;
 mod table;
@@ -32,6 +33,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Fuzz(fuzz::Args),
+    Selftest(selftest::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -46,6 +48,7 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, out),
+            Command::Selftest(args) => selftest::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
