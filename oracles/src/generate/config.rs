@@ -184,7 +184,7 @@ impl Default for Config {
             targets: 4,
             blocks: 2,
             warps: 2,
-            virtual_form: 1,
+            virtual_form: 20,
             launches: 2,
             level: TableLevel::Virtual,
             repeats: 24,
