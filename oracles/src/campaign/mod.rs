@@ -6,6 +6,7 @@
 
 pub mod coverage;
 pub mod target;
+mod vary;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::Options as PipelineOptions;
 use oriole_optimizer::verify::verify_module;
 
 use crate::campaign::coverage::Coverage;
@@ -53,6 +53,8 @@ pub struct Options {
     /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
     /// takes half as long as all phases together and judges printer and reader, which every other test also does.
     pub round_trip_every: u64,
+    /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
+    pub vary: bool,
 }
 
 impl Options {
@@ -166,8 +168,6 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     let campaign = Campaign {
         options,
         cases: options.by_number(),
-        plain: checked(options, false),
-        with_round_trip: checked(options, true),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -178,17 +178,9 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     Ok(campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// How a campaign checks a case whose module it has just verified.
-fn checked(options: &Options, round_trip: bool) -> CheckOptions {
-    let pipeline = PipelineOptions { trusted: true, ..options.check.pipeline.clone() };
-    CheckOptions { pipeline, round_trip: round_trip && options.check.round_trip, ..options.check.clone() }
-}
-
 struct Campaign<'a> {
     options: &'a Options,
     cases: Cases,
-    plain: CheckOptions,
-    with_round_trip: CheckOptions,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -224,12 +216,9 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        // Drawn, so that every shard has its part.
-        let every = self.options.round_trip_every;
-        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
-        let check = if trip { &self.with_round_trip } else { &self.plain };
         let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let module = self.options.module_of(number, module);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();
         (own.cases, own.dropped) = (own.cases + 1, own.dropped + u64::from(dropped));
@@ -237,7 +226,9 @@ impl Campaign<'_> {
             tally.silent.insert(number, violations[0].to_string());
             return Ok(());
         }
-        match check_module(&case_name(*seed, number), &module, &launches, check) {
+        let mut check = self.options.check_of(number);
+        check.pipeline.trusted = true;
+        match check_module(&case_name(*seed, number), &module, &launches, &check) {
             Ok(report) => tally.count(number, target, &module, report),
             Err(error @ CheckError::Load { .. }) => {
                 tally.silent.insert(number, error.to_string());
@@ -270,7 +261,18 @@ mod tests {
     fn options(cases: u64, check: CheckOptions) -> Options {
         let (config, corpus) = (Config::default(), Arc::default());
         let (cases, shard) = (Some(cases), (0, 1));
-        Options { seed: 1, cases, time: None, shard, config, targets: Vec::new(), corpus, check, round_trip_every: 8 }
+        Options {
+            seed: 1,
+            cases,
+            time: None,
+            shard,
+            config,
+            targets: Vec::new(),
+            corpus,
+            check,
+            round_trip_every: 8,
+            vary: true,
+        }
     }
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {

@@ -225,7 +225,7 @@ pub(super) fn write_reproducer(
 }
 
 /// The lines that differ, as a unified diff.
-pub(super) fn difference(before: &str, after: &str) -> String {
+pub(crate) fn difference(before: &str, after: &str) -> String {
     let diff = TextDiff::from_lines(before, after);
     let text = diff.unified_diff().context_radius(1).to_string();
     let mut lines: Vec<&str> = text.lines().take(MAX_DIFF_LINES + 1).collect();

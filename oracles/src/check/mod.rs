@@ -2,6 +2,7 @@
 //!
 //! 1. The original runs on every case: each launch as it is, and with random data of the same shape. Cases on which it
 //!    traps, deadlocks, runs out of steps, races or depends on an undefined value say nothing; they are counted and left out.
+//!    What comes in virtual form is then brought into SSA form, and compared like after a phase ([`construct`]).
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
 //!    compared with the run before it ([`crate::equivalence`]). So the guilty phase is known at once, and the run after
 //!    one phase is the run before the next.
@@ -15,6 +16,7 @@
 pub mod blame;
 pub mod cases;
 pub mod catch;
+mod construct;
 pub mod report;
 pub(crate) mod step;
 pub mod trip;
@@ -142,6 +144,7 @@ pub fn check_module(
         cases,
         report: &mut report,
     };
+    check.construct_ssa()?;
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry, skips[position])?;
     }

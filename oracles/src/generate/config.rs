@@ -174,7 +174,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [5, 24],
+            instructions: [4, 20],
             stretch: [1, 5],
             depth: 3,
             trips: 3,
@@ -184,7 +184,7 @@ impl Default for Config {
             targets: 4,
             blocks: 2,
             warps: 2,
-            virtual_form: 1,
+            virtual_form: 20,
             launches: 2,
             level: TableLevel::Virtual,
             repeats: 24,

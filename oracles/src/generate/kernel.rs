@@ -316,7 +316,7 @@ pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geo
 }
 
 /// A launch that fits the kernel.
-fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
+pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     let mut launch = Launch::new(Some("kernel".to_owned()));
     launch.grid = [geometry.blocks, 1, 1];
     launch.block = [geometry.threads, 1, 1];

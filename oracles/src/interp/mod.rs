@@ -25,6 +25,7 @@ mod tests;
 mod twin;
 mod vector;
 mod warp;
+mod words;
 
 pub use decode::DecodeError;
 pub use load::{

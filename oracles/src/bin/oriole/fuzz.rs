@@ -9,18 +9,19 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{self, Options, Tally, TargetTally};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
-use oriole_oracles::input::{into_ssa, launches_for, read_kernel};
+use oriole_oracles::input::{launches_for, read_kernel};
 use rayon::prelude::*;
 
 use crate::check::kernels;
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure};
+use crate::settings::{Planting, Settings, check_failure};
 
 /// Generates kernels and checks every phase on each
 ///
@@ -70,6 +71,8 @@ pub struct Args {
     corpus: PathBuf,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
@@ -96,11 +99,14 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
+    let mut phases = default_phases();
+    args.planting.plant(&mut phases);
     let check = CheckOptions {
+        phases,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
     let config = config(args)?;
@@ -115,6 +121,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         targets: args.target.clone(),
         check,
         round_trip_every: args.round_trip_every,
+        vary: true,
     })
 }
 
@@ -147,11 +154,15 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
     let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
-        let mut module = read_kernel(file)?;
-        into_ssa(&mut module);
+        let module = read_kernel(file)?;
         let name = file.display().to_string();
-        let report = check_module(&name, &module, &launches_for(file, &[])?, check);
-        Ok(report.map_err(|error| check_failure(&name, &error))?.findings)
+        let launches = launches_for(file, &[])?;
+        let mut report =
+            check_module(&name, &module, &launches, check).map_err(|error| check_failure(&name, &error))?;
+        // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
+        let unexpected = report.unexpected(&module, &launches);
+        report.findings.extend(unexpected);
+        Ok(report.findings)
     };
     let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
     Ok((files.len(), findings.concat()))
@@ -163,12 +174,14 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let generated = options.by_number().case(number).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
-    std::fs::write(&path, generated.module.to_string())?;
+    std::fs::write(&path, options.module_of(number, generated.module.clone()).to_string())?;
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
     writeln!(out, "{}", path.display())?;
-    let report = check_module(&name, &generated.module, &generated.launches, &options.check);
+    let check = options.check_of(number);
+    let module = options.module_of(number, generated.module);
+    let report = check_module(&name, &module, &generated.launches, &check);
     let report = report.map_err(|error| check_failure(&name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
         writeln!(out, "{}: {}", case.name, case.detail)?;

@@ -11,6 +11,7 @@ mod listings;
 mod opt;
 mod reduce;
 mod run;
+mod selftest;
 mod settings;
 mod shell;
 mod table;
@@ -36,6 +37,7 @@ enum Command {
     Fuzz(fuzz::Args),
     Bisect(bisect::Args),
     Reduce(reduce::Args),
+    Selftest(selftest::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -52,6 +54,7 @@ impl Command {
             Command::Fuzz(args) => fuzz::run(args, out),
             Command::Bisect(args) => bisect::run(args, out),
             Command::Reduce(args) => reduce::run(args, out),
+            Command::Selftest(args) => selftest::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
