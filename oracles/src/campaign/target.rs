@@ -12,7 +12,7 @@ use crate::generate::mutate::{Corpus, Mutant};
 use crate::generate::{Config, Entropy, Generated, from_seed, single};
 
 macro_rules! targets {
-    ($($target:ident $name:literal $share:literal $finishes:literal $doc:literal;)*) => {
+    ($($target:ident $name:literal $share:literal $own:literal $doc:literal;)*) => {
         /// A kind of cases.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Target { $(#[doc = $doc] $target,)* }
@@ -36,10 +36,10 @@ macro_rules! targets {
                 match self { $(Target::$target => $share,)* }
             }
 
-            /// Whether its kernels are made to finish; a case of another target that does not says nothing, and nothing of
-            /// the generator.
-            pub fn finishes(self) -> bool {
-                match self { $(Target::$target => $finishes,)* }
+            /// Whether its kernels are of our own making: they finish, and PTX can say what they do. Cases of other targets
+            /// may say nothing, and are not printed as PTX: it has rules about addresses that the verifier does not.
+            pub fn is_own(self) -> bool {
+                match self { $(Target::$target => $own,)* }
             }
         }
     };
