@@ -6,8 +6,8 @@ use oriole_optimizer::verify::verify_module;
 
 use super::canary;
 use super::input::{assert_same, execute, kernel_of_bytes, launches_for, module_of_text, text};
+use crate::check::trip;
 use crate::generate::Generated;
-use crate::check::trip::reads_banks;
 use crate::input::NamedLaunch;
 
 /// PTX text: reading gives a module that verifies, or diagnostics; never a panic. What verifies runs without one.
@@ -47,12 +47,12 @@ pub fn ptx_round_trip(data: &[u8]) -> bool {
     through_ptx(&module, &launches, false)
 }
 
-/// A generated kernel: both round trips, and everything that is generated can be written as PTX, but for operands in
-/// constant banks.
+/// A generated kernel: both round trips, and everything that is generated can be written as PTX.
 pub fn generated_text(data: &[u8]) -> bool {
     let (_, Generated { module, launches }) = kernel_of_bytes(data, 0);
     through_ori(&module);
-    through_ptx(&module, &launches, !reads_banks(&module))
+    let expressible = !trip::reads_banks(&module);
+    through_ptx(&module, &launches, expressible)
 }
 
 /// Printing and parsing gives the same module.
