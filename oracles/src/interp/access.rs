@@ -11,6 +11,9 @@ use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
 
+/// Elements of a vector access at most.
+const MOST_ELEMENTS: usize = 8;
+
 /// Why a lane cannot go on.
 #[derive(Debug)]
 pub enum Fault {
@@ -408,23 +411,32 @@ impl Spaces<'_> {
             let whole = (bytes * count) as u64;
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, true);
-            for element in 0..count {
+            // A register may be an operand and a result, so results are written once all operands are read.
+            let mut old = [(0, false); MOST_ELEMENTS];
+            for (element, old) in old.iter_mut().enumerate().take(count) {
                 let at = start.plus(element * bytes);
-                self.modify(frame, at, access, element, lane).map_err(trap)?;
+                *old = self.modify(frame, at, access, element, lane).map_err(trap)?;
+            }
+            for (slot, (old, undefined)) in access.regs.iter().zip(&old[..count.min(MOST_ELEMENTS)]) {
+                let bits = if *undefined { u32::MAX } else { 0 };
+                for word in 0..bytes.div_ceil(4) {
+                    frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
+                }
             }
         }
         Ok(())
     }
 
+    /// Changes one element; what was there before, and whether that was undefined.
     fn modify(
         &mut self,
-        frame: &mut Frame,
+        frame: &Frame,
         at: Located,
         access: &Access,
         element: usize,
         lane: usize,
-    ) -> Result<(), Cause> {
-        let Some((rmw, ty)) = access.rmw else { return Ok(()) };
+    ) -> Result<(u128, bool), Cause> {
+        let Some((rmw, ty)) = access.rmw else { return Ok((0, true)) };
         let bytes = usize::from(access.bytes);
         let (old, old_undefined) = self.read_wide(at, bytes);
         let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);
@@ -442,13 +454,7 @@ impl Spaces<'_> {
             }
         };
         self.write_wide(at, bytes, new, new_undefined, lane)?;
-        if let Some(slot) = access.regs.get(element).copied() {
-            for word in 0..bytes.div_ceil(4) {
-                let bits = if old_undefined { u32::MAX } else { 0 };
-                frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
-            }
-        }
-        Ok(())
+        Ok((old, old_undefined))
     }
 
     fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
