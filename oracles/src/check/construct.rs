@@ -42,7 +42,10 @@ impl Check<'_> {
             microseconds: start.elapsed().as_micros() as u64,
         });
         match wrong {
-            None => self.state = after,
+            None => {
+                self.instructions = instructions(&after);
+                self.state = after;
+            }
             Some((case, verdict)) => {
                 let finding = self.accuse_construction(case, &verdict)?;
                 self.report.findings.push(finding);
