@@ -28,7 +28,7 @@ pub(super) fn round_trip(
     let start = Instant::now();
     let count = instructions(module);
     if reads_banks(module) {
-        let skipped = Some("PTX has no constant banks".to_owned());
+        let skipped = Some("PTX has no constant banks");
         return Ok((PhaseLine { skipped, ..line(count, count, None, start) }, None));
     }
     let (verdict, case, after) = match again(module) {

@@ -301,11 +301,11 @@ impl<'m> Executable<'m> {
         });
         let races = races.collect();
         // What a kernel allocates, nobody sees when it has ended.
-        let regions = machine.global.regions().iter().filter(|region| region.base < HEAP).enumerate();
+        let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),
-            name: region.name.clone(),
-            bytes: region.bytes.clone(),
+            name: region.name,
+            bytes: region.bytes,
         });
         RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, trace, stores, races }
     }
