@@ -35,14 +35,17 @@ impl Check<'_> {
             number: None,
             skipped: None,
             changed: true,
-            instructions_before: instructions(&self.state),
+            instructions_before: self.instructions,
             instructions_after: instructions(&after),
             rewrites: 0,
             verdict: (!self.cases.is_empty() || wrong.is_some()).then_some(verdict.name()),
             microseconds: start.elapsed().as_micros() as u64,
         });
         match wrong {
-            None => self.state = after,
+            None => {
+                self.instructions = instructions(&after);
+                self.state = after;
+            }
             Some((case, verdict)) => {
                 let finding = self.accuse_construction(case, &verdict)?;
                 self.report.findings.push(finding);
