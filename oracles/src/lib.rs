@@ -8,4 +8,5 @@ pub mod hostile;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod smt;
 pub mod targets;
