@@ -13,6 +13,8 @@ pub mod cache;
 pub mod eval;
 pub mod meaning;
 pub mod query;
+#[cfg(test)]
+mod rewrites;
 pub mod search;
 pub mod solver;
 pub mod term;

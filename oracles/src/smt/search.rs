@@ -12,7 +12,7 @@ use super::query::{Inputs, Query};
 use super::term::{Terms, ones};
 use crate::launch::random::SplitMix64;
 
-/// Inputs that are computed at once. Measured on 2026-11-21: see `LANES` in the tests for the numbers.
+/// Inputs that are computed at once.
 const LANES: usize = 1024;
 
 /// Blocks that are searched before results are looked at: work for all processors.
@@ -48,116 +48,168 @@ pub enum Domain {
 /// Tries all inputs; `None` if the variables that the goal depends on have more than `max_bits` bits together (at most
 /// 40).
 pub fn exhaustive(terms: &Terms, query: &Query, max_bits: u32) -> Option<Searched> {
-    let variables: Vec<(usize, u32)> =
-        query.variables(terms).iter().map(|number| (*number, terms.variables()[*number].width)).collect();
+    let variables = free_variables(terms, query);
     let bits: u32 = variables.iter().map(|(_, width)| width).sum();
     if bits > max_bits.min(40) {
         return None;
     }
-    let total = 1u64 << bits;
     // The last variable counts fastest, so that the first counterexample has the first variables small.
+    let mut above = bits;
+    let places: Vec<(u32, u64)> = variables
+        .iter()
+        .map(|(_, width)| {
+            above -= width;
+            (above, ones(*width) as u64)
+        })
+        .collect();
     let value = |index: u64, position: usize| {
-        let below: u32 = variables[position + 1..].iter().map(|(_, width)| width).sum();
-        u128::from(index >> below) & ones(variables[position].1)
+        let (below, mask) = places[position];
+        u128::from(index >> below & mask)
     };
-    let fill = Fill { variables: &variables, value: &value };
-    Some(search(terms, query, total, &fill))
+    let search = Search { variables: &variables, program: program(terms, query), value: &value };
+    let found = search.run(1 << bits);
+    let counterexample = found.first.map(|index| search.inputs(terms, index));
+    Some(Searched { tried: found.tried, relevant: found.relevant, counterexample })
 }
 
-/// Tries boundary values and biased samples, about `count` inputs in all. `domains` are by variable; variables without
-/// one are free.
+/// Tries boundary values and biased samples, `count` inputs in all. `domains` are by variable; variables without one
+/// are free.
+///
+/// Three quarters are the cross product of boundary values, as far as it fits, and mixtures. The rest starts from
+/// inputs that met the premise and changes one variable of them, so that premises that relate variables are met.
 pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, seed: u64) -> Searched {
-    let variables: Vec<(usize, u32)> =
-        query.variables(terms).iter().map(|number| (*number, terms.variables()[*number].width)).collect();
+    let variables = free_variables(terms, query);
+    let count = if variables.is_empty() { 1 } else { count.max(1) };
     let pools: Vec<Pool> = variables
         .iter()
         .map(|(number, width)| Pool::new(terms, query, *width, domains.get(*number).unwrap_or(&Domain::Any)))
         .collect();
-    let product = pools.iter().try_fold(1u64, |all, pool| all.checked_mul(pool.values.len() as u64));
-    let crossed = product.filter(|product| *product <= count.max(1)).unwrap_or(0);
-    let value = |index: u64, position: usize| {
-        if index < crossed {
-            let below: u64 = pools[position + 1..].iter().map(|pool| pool.values.len() as u64).product();
-            let values = &pools[position].values;
-            values[(index / below % values.len() as u64) as usize]
-        } else {
-            pools[position].sample(seed, index, position)
-        }
+    let sizes: Vec<u64> = pools.iter().map(|pool| pool.values.len() as u64).collect();
+    let crossed = sizes.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|all| *all <= count);
+    let crossed = crossed.unwrap_or(0);
+    let strides: Vec<u64> =
+        (0..sizes.len()).map(|at| sizes[at + 1..].iter().fold(1u64, |a, b| a.wrapping_mul(*b))).collect();
+    let value = |index: u64, position: usize| match index < crossed {
+        true => pools[position].values[(index / strides[position] % sizes[position]) as usize],
+        false => pools[position].sample(seed, index, position),
     };
-    let total = if variables.is_empty() { 1 } else { count.max(1) };
-    search(terms, query, total, &Fill { variables: &variables, value: &value })
-}
-
-/// How inputs follow from their index: the variables by their numbers and widths, and the value of each.
-struct Fill<'f, F> {
-    variables: &'f [(usize, u32)],
-    value: &'f F,
-}
-
-fn search<F: Fn(u64, usize) -> u128 + Sync>(terms: &Terms, query: &Query, total: u64, fill: &Fill<F>) -> Searched {
-    let program = Program::new(terms, &[query.goal, query.premise]);
-    let found = match program.widest() {
-        0..=32 => batches::<u32, F>(&program, total, fill),
-        33..=64 => batches::<u64, F>(&program, total, fill),
-        _ => batches::<u128, F>(&program, total, fill),
-    };
-    let counterexample = found.first.map(|index| {
-        let mut inputs = vec![0; terms.variables().len()];
-        for (position, (number, _)) in fill.variables.iter().enumerate() {
-            inputs[*number] = (fill.value)(index, position);
-        }
-        inputs
-    });
-    Searched { tried: found.tried, relevant: found.relevant, counterexample }
-}
-
-/// What a part of the search found: counts, and the index of the first counterexample.
-#[derive(Clone, Copy, Default)]
-struct Found {
-    tried: u64,
-    relevant: u64,
-    first: Option<u64>,
-}
-
-fn batches<W: Word, F: Fn(u64, usize) -> u128 + Sync>(program: &Program, total: u64, fill: &Fill<F>) -> Found {
-    let blocks = total.div_ceil(LANES as u64);
-    let mut all = Found::default();
-    let mut start = 0;
-    while start < blocks && all.first.is_none() {
-        let end = blocks.min(start + BATCH);
-        let fresh = || Machine::<W>::new(program, LANES);
-        let run = |machine: &mut Machine<W>, number: u64| block(machine, number * LANES as u64, total, fill);
-        let parts: Vec<Found> = (start..end).into_par_iter().map_init(fresh, run).collect();
-        for part in parts {
-            all.tried += part.tried;
-            all.relevant += part.relevant;
-            all.first = all.first.or(part.first);
-        }
-        start = end;
+    let mixed = Search { variables: &variables, program: program(terms, query), value: &value };
+    let first = mixed.run(count - if count > 4 { count / 4 } else { 0 });
+    let rest = count - first.tried;
+    let mut all = Searched { tried: first.tried, relevant: first.relevant, counterexample: None };
+    all.counterexample = first.first.map(|index| mixed.inputs(terms, index));
+    if all.counterexample.is_some() || rest == 0 || first.examples.is_empty() {
+        return all;
     }
+    let examples = &first.examples;
+    let near = |index: u64, position: usize| {
+        let changed = index / examples.len() as u64 % variables.len() as u64;
+        match changed == position as u64 {
+            true => pools[position].sample(!seed, index, position),
+            false => value(examples[(index % examples.len() as u64) as usize], position),
+        }
+    };
+    let near = Search { variables: &variables, program: mixed.program.clone(), value: &near };
+    let second = near.run(rest);
+    all.tried += second.tried;
+    all.relevant += second.relevant;
+    all.counterexample = second.first.map(|index| near.inputs(terms, index));
     all
 }
 
-/// One block of lanes. Lanes beyond the last input compute it again and are not counted.
-fn block<W: Word, F: Fn(u64, usize) -> u128>(
-    machine: &mut Machine<W>,
-    start: u64,
-    total: u64,
-    fill: &Fill<F>,
-) -> Found {
-    for (position, (number, _)) in fill.variables.iter().enumerate() {
-        if let Some(lanes) = machine.input(*number) {
-            for (offset, lane) in lanes.iter_mut().enumerate() {
-                *lane = W::of((fill.value)((start + offset as u64).min(total - 1), position));
-            }
+/// The numbers and widths of the variables that a goal depends on.
+fn free_variables(terms: &Terms, query: &Query) -> Vec<(usize, u32)> {
+    query.variables(terms).iter().map(|number| (*number, terms.variables()[*number].width)).collect()
+}
+
+fn program(terms: &Terms, query: &Query) -> Program {
+    Program::new(terms, &[query.goal, query.premise])
+}
+
+/// Inputs that follow from an index, and what judges them.
+struct Search<'f, F> {
+    /// The variables by their numbers and widths.
+    variables: &'f [(usize, u32)],
+    program: Program,
+    /// The value, for an index, of the variable at a position of the list.
+    value: &'f F,
+}
+
+/// What a part of a search found.
+#[derive(Clone, Default)]
+struct Found {
+    tried: u64,
+    relevant: u64,
+    /// The index of the first counterexample.
+    first: Option<u64>,
+    /// The first index of some blocks that met the premise.
+    examples: Vec<u64>,
+}
+
+/// How many inputs that met the premise are kept.
+const EXAMPLES: usize = 64;
+
+impl<F: Fn(u64, usize) -> u128 + Sync> Search<'_, F> {
+    fn inputs(&self, terms: &Terms, index: u64) -> Inputs {
+        let mut inputs = vec![0; terms.variables().len()];
+        for (position, (number, _)) in self.variables.iter().enumerate() {
+            inputs[*number] = (self.value)(index, position);
+        }
+        inputs
+    }
+
+    /// Tries the inputs of all indices below `total`, up to the first counterexample.
+    fn run(&self, total: u64) -> Found {
+        match self.program.widest() {
+            0..=32 => self.batches::<u32>(total),
+            33..=64 => self.batches::<u64>(total),
+            _ => self.batches::<u128>(total),
         }
     }
-    machine.run();
-    let count = (total - start).min(LANES as u64) as usize;
-    let (goal, premise) = (&machine.root(0)[..count], &machine.root(1)[..count]);
-    let relevant = premise.iter().filter(|lane| **lane != W::ZERO).count() as u64;
-    let first = goal.iter().position(|lane| *lane != W::ZERO).map(|offset| start + offset as u64);
-    Found { tried: count as u64, relevant, first }
+
+    fn batches<W: Word>(&self, total: u64) -> Found {
+        let blocks = total.div_ceil(LANES as u64);
+        let mut all = Found::default();
+        let mut start = 0;
+        while start < blocks && all.first.is_none() {
+            let end = blocks.min(start + BATCH);
+            let fresh = || Machine::<W>::new(&self.program, LANES);
+            let parts: Vec<Found> = (start..end)
+                .into_par_iter()
+                .map_init(fresh, |machine, block| self.block(machine, block * LANES as u64, total))
+                .collect();
+            for part in parts {
+                all.tried += part.tried;
+                all.relevant += part.relevant;
+                all.first = all.first.or(part.first);
+                let room = EXAMPLES - all.examples.len();
+                all.examples.extend(part.examples.into_iter().take(room));
+            }
+            start = end;
+        }
+        all
+    }
+
+    /// One block of lanes. Lanes beyond the last input compute it again and are not counted.
+    fn block<W: Word>(&self, machine: &mut Machine<W>, start: u64, total: u64) -> Found {
+        for (position, (number, _)) in self.variables.iter().enumerate() {
+            if let Some(lanes) = machine.input(*number) {
+                for (offset, lane) in lanes.iter_mut().enumerate() {
+                    *lane = W::of((self.value)((start + offset as u64).min(total - 1), position));
+                }
+            }
+        }
+        machine.run();
+        let count = (total - start).min(LANES as u64) as usize;
+        let first = |root: usize| machine.root(root)[..count].iter().position(|lane| *lane != W::ZERO);
+        let at = |offset: usize| start + offset as u64;
+        Found {
+            tried: count as u64,
+            relevant: machine.root(1)[..count].iter().filter(|lane| **lane != W::ZERO).count() as u64,
+            first: first(0).map(at),
+            examples: first(1).map(at).into_iter().collect(),
+        }
+    }
 }
 
 /// The values that one variable's samples are made of.
@@ -281,6 +333,24 @@ mod tests {
         let free = sampled(&t, &query, &[], 10_000, 7);
         assert!(free.counterexample.is_some());
         assert_eq!(free, sampled(&t, &query, &[], 10_000, 7));
+    }
+
+    /// A premise that relates variables: few mixtures meet it, and the neighbours of those that do tell the rest.
+    #[test]
+    fn related_variables_are_kept_related() {
+        let mut t = Terms::new();
+        let [x, y, z] = ["x", "y", "z"].map(|name| t.variable(name, 32));
+        let (sum, odd) = (t.add(x, y), t.constant(0x0123_4567, 32));
+        let related = t.eq(sum, odd);
+        let product = t.mul(z, z);
+        let query = equivalence(&mut t, &side(product), &side(z), &[related]);
+        let found = sampled(&t, &query, &[], 100_000, 3);
+        assert!(found.counterexample.is_some_and(|inputs| query.holds(&t, &inputs)));
+        let other = t.sub(odd, x);
+        let (other, same) = (t.add(other, z), t.add(y, z));
+        let query = equivalence(&mut t, &side(other), &side(same), &[related]);
+        let found = sampled(&t, &query, &[], 100_000, 3);
+        assert!(found.counterexample.is_none() && found.relevant > 5_000, "{found:?}");
     }
 
     #[test]

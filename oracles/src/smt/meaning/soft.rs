@@ -154,8 +154,15 @@ fn or_nan(t: &mut Terms, format: &Format, invalid: Term, value: Term) -> Term {
     t.ite(invalid, nan, value)
 }
 
+/// The operands of a commutative operation in one order: IEEE 754 sums and products do not depend on it, NaN having one
+/// pattern here, and no solver finds that by itself.
+fn ordered(a: Term, b: Term) -> (Term, Term) {
+    (a.min(b), a.max(b))
+}
+
 /// A sum of two values.
 pub(super) fn add(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+    let (a, b) = ordered(a, b);
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let sum = sum(t, format, rounding, x, y);
     let (inf_a, inf_b) = (format.is_infinite(t, a), format.is_infinite(t, b));
@@ -226,6 +233,7 @@ fn special_product(t: &mut Terms, format: &Format, a: Term, b: Term) -> (Term, T
 
 /// A product of two values.
 pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+    let (a, b) = ordered(a, b);
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let exact = product(t, format, x, y);
     let finite = round(t, format, rounding, exact);
@@ -237,6 +245,7 @@ pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Te
 
 /// A product of two values plus a third, rounded once.
 pub(super) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c]: [Term; 3]) -> Term {
+    let (a, b) = ordered(a, b);
     let (x, y, z) = (unpack(t, format, a), unpack(t, format, b), unpack(t, format, c));
     let exact = product(t, format, x, y);
     let finite = sum(t, format, rounding, exact, z);
