@@ -1,0 +1,3 @@
+//! Rewrite rules as data: a language, a matcher and a rewriter.
+
+pub mod language;
