@@ -152,9 +152,24 @@ impl RuleSet {
 
     /// The best rule that applies to an instruction, whose sources are [`Subject::sources`].
     pub fn find(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
+        self.first_of(self.program.candidates(subject, inst, srcs).iter().copied(), subject, inst, srcs)
+    }
+
+    /// The same without the decision tree: its slow twin, for tests.
+    pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
+        self.first_of(0..self.program.variants.len() as u32, subject, inst, srcs)
+    }
+
+    fn first_of(
+        &self,
+        candidates: impl Iterator<Item = u32>,
+        subject: Subject<'_>,
+        inst: Inst,
+        srcs: &[Operand],
+    ) -> Option<Match> {
         let mut bindings = Bindings::default();
-        for candidate in self.program.candidates(subject, inst, srcs) {
-            let variant = &self.program.variants[*candidate as usize];
+        for candidate in candidates {
+            let variant = &self.program.variants[candidate as usize];
             let instance = &self.rules[variant.rule].instances[variant.instance];
             let mut matching = Matching::new(subject, instance, bindings);
             if matching.run(&variant.pattern, inst, srcs)

@@ -30,8 +30,7 @@ impl<'a> Subject<'a> {
         for (index, operand) in func.srcs(inst).iter().enumerate() {
             let Some(bits) = self.through_copies(*operand) else { continue };
             let data = &func.insts[inst];
-            // Lists of operands stand last in a row.
-            let shape = data.opcode.row().srcs.get(index).or(data.opcode.row().srcs.last()).copied();
+            let shape = data.src_shape(srcs.len(), index);
             if let Some(ty) = shape.and_then(|shape| data.shape_type(shape)) {
                 srcs.to_mut()[index] = Operand::Imm(bits & ones(ty.bits()));
             }

@@ -262,31 +262,44 @@ impl Spaces<'_> {
         }
     }
 
+    /// The memory that a place lies in, and where there.
     #[inline(always)]
-    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+    fn memory(&self, at: Located) -> (&Bytes, usize) {
         match at {
-            Located::Global(region, at) => self.global.region(region).bytes.load(at, bytes),
-            Located::Shared(at) => self.shared.load(at, bytes),
-            Located::Local(at) => self.local.bytes.load(at, bytes),
-            Located::Const(at) => self.constants.load(at, bytes),
-            Located::Param(at) => self.params.load(at, bytes),
+            Located::Global(region, at) => (&self.global.region(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&self.local.bytes, at),
+            Located::Const(at) => (self.constants, at),
+            Located::Param(at) => (self.params, at),
         }
     }
 
-    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
-        match at {
-            Located::Global(region, at) => {
-                let region = self.global.region_mut(region);
-                region.bytes.store(at, bytes, value, undefined);
-                let address = region.base + at as u64;
-                if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
-                    self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
-                }
-            }
-            Located::Shared(at) => self.shared.store(at, bytes, value, undefined),
-            Located::Local(at) => self.local.bytes.store(at, bytes, value, undefined),
+    /// The same, to change; whoever changes global memory tells [`Self::written`] of bytes that are watched.
+    #[inline(always)]
+    fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
+        Ok(match at {
+            Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&mut self.local.bytes, at),
             Located::Const(at) => return Err(Cause::ReadOnly { space: "const", address: at as u64 }),
             Located::Param(at) => return Err(Cause::ReadOnly { space: "param", address: at as u64 }),
+        })
+    }
+
+    #[inline(always)]
+    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+        let (memory, at) = self.memory(at);
+        memory.load(at, bytes)
+    }
+
+    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
+        let (memory, offset) = self.memory_mut(at)?;
+        memory.store(offset, bytes, value, undefined);
+        if let Located::Global(region, at) = at {
+            let address = self.global.region(region).base + at as u64;
+            if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
+                self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
+            }
         }
         Ok(())
     }
@@ -302,10 +315,27 @@ impl Spaces<'_> {
             self.observe(start, whole, lane, false, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
-                self.load_element(frame, at, access, *slot, lane);
+                if !self.load_words(frame, at, access, *slot, lane) {
+                    self.load_element(frame, at, access, *slot, lane);
+                }
             }
         }
         Ok(())
+    }
+
+    /// Loads an element of whole words of which all are defined; whether it was one.
+    #[inline(always)]
+    fn load_words(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) -> bool {
+        let (memory, at) = self.memory(at);
+        let words = u32::from(access.bytes) / 4;
+        for word in 0..words {
+            let (value, undefined) = memory.load(at + 4 * word as usize, 4);
+            if undefined {
+                return false;
+            }
+            frame.put(slot + word, lane, value as u32, 0);
+        }
+        words > 0
     }
 
     fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
@@ -362,11 +392,17 @@ impl Spaces<'_> {
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
+        let plain = self.watch.is_empty() && access.all_defined(frame, mask);
         for lane in lanes(mask) {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, !access.weak);
+            if plain {
+                let (memory, at) = self.memory_mut(start).map_err(trap)?;
+                store_words(frame, access, memory, at, lane);
+                continue;
+            }
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 for part in 0..(u32::from(access.bytes) / 4).max(1) {
@@ -561,6 +597,27 @@ impl Spaces<'_> {
             }
         }
         Ok(())
+    }
+}
+
+impl Access {
+    /// Whether every word that a store writes is defined in all lanes of a mask.
+    fn all_defined(&self, frame: &Frame, mask: u32) -> bool {
+        let words = (u32::from(self.bytes) / 4).max(1);
+        let unknown = |slot: &u32| (0..words).any(|word| frame.undefined[(slot + word) as usize] & mask != 0);
+        !self.regs.iter().any(unknown)
+    }
+}
+
+/// Stores a lane's values, all defined, to the place that has been found for them.
+#[inline(always)]
+fn store_words(frame: &Frame, access: &Access, memory: &mut Bytes, at: usize, lane: usize) {
+    let (bytes, words) = (usize::from(access.bytes), (u32::from(access.bytes) / 4).max(1));
+    for (i, slot) in access.regs.iter().enumerate() {
+        for word in 0..words {
+            let value = frame.words[(slot + word) as usize][lane];
+            memory.store(at + i * bytes + 4 * word as usize, bytes.min(4), value.into(), false);
+        }
     }
 }
 

@@ -305,6 +305,66 @@ pub fn write_place(frame: &mut Frame, place: Place, lane: usize, value: u64, und
 }
 
 fn scalar(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
+    let unknown = ops.srcs.iter().fold(0, |lanes, place| lanes | unknown_lanes(frame, *place)) & mask;
+    if unknown != 0 {
+        scalar_of_unknown(frame, ops, unknown);
+    }
+    let mask = mask & !unknown;
+    let mut srcs = [[0; 5]; LANES];
+    for (index, place) in ops.srcs.iter().enumerate() {
+        match *place {
+            Place::Word(slot) => {
+                let word = &frame.words[slot as usize];
+                lanes(mask).for_each(|lane| srcs[lane][index] = u64::from(word[lane]));
+            }
+            Place::Pair(slot) => {
+                let (low, high) = (&frame.words[slot as usize], &frame.words[slot as usize + 1]);
+                lanes(mask).for_each(|lane| srcs[lane][index] = u64::from(low[lane]) | u64::from(high[lane]) << 32);
+            }
+            Place::Pred(slot) => {
+                let bits = frame.preds[slot as usize];
+                lanes(mask).for_each(|lane| srcs[lane][index] = u64::from(bits >> lane & 1));
+            }
+            Place::None => {}
+        }
+    }
+    let (mut first, mut second, mut undefined) = ([0; LANES], [0; LANES], 0);
+    for lane in lanes(mask) {
+        let result = ops.op.eval(&srcs[lane]);
+        (first[lane], second[lane]) = (result.value, result.second);
+        undefined |= u32::from(!result.defined) << lane;
+    }
+    write_lanes(frame, ops.dsts[0], &first, undefined, mask);
+    write_lanes(frame, ops.dsts[1], &second, undefined, mask);
+}
+
+/// The lanes in which any bit of a place is undefined.
+fn unknown_lanes(frame: &Frame, place: Place) -> u32 {
+    match place {
+        Place::Word(slot) => frame.undefined[slot as usize],
+        Place::Pair(slot) => frame.pair_undefined(slot),
+        Place::Pred(slot) => frame.pred_undefined[slot as usize],
+        Place::None => 0,
+    }
+}
+
+/// Writes raw bits to a place in the lanes of a mask.
+fn write_lanes(frame: &mut Frame, place: Place, values: &[u64; LANES], undefined: u32, mask: u32) {
+    match place {
+        Place::Word(slot) => frame.set(slot, &values.map(|value| value as u32), undefined, mask),
+        Place::Pair(slot) => frame.set_pair(slot, values, undefined, mask),
+        Place::Pred(slot) => {
+            let bits = lanes(mask).fold(0, |bits, lane| bits | (values[lane] as u32 & 1) << lane);
+            frame.set_pred(slot, bits, undefined, mask);
+        }
+        Place::None => {}
+    }
+}
+
+/// The same where an operand is undefined in each of these lanes, at least in part.
+#[cold]
+#[inline(never)]
+fn scalar_of_unknown(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
     for lane in lanes(mask) {
         let mut undefined = false;
         let mut srcs = [0; 5];

@@ -92,7 +92,12 @@ impl Bytes {
     /// Writes 1, 2, 4 or 8 bytes at a multiple of their number.
     #[inline(always)]
     pub fn store(&mut self, at: usize, bytes: usize, value: u64, undefined: bool) {
-        self.data[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        match bytes {
+            1 => self.data[at] = value as u8,
+            2 => self.data[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+            4 => self.data[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
+            _ => self.data[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+        }
         let bits = mask(bytes) << (at % 64);
         let word = &mut self.undefined[at / 64];
         *word = if undefined { *word | bits } else { *word & !bits };
@@ -206,6 +211,11 @@ impl GlobalMemory {
     /// The regions, by address.
     pub fn regions(&self) -> &[Region] {
         &self.regions
+    }
+
+    /// The regions, by address, for who takes the memory apart.
+    pub fn into_regions(self) -> Vec<Region> {
+        self.regions
     }
 
     /// The index of the region that an access lies in, trying `hint` first.

@@ -27,6 +27,8 @@ mod vector;
 mod warp;
 
 pub use decode::DecodeError;
-pub use load::{Executable, GlobalState, LoadError, Race, RunOptions, RunResult, StoreRecord, TraceEvent};
+pub use load::{
+    Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
+};
 pub use memory::Bytes;
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

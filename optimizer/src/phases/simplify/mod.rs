@@ -97,15 +97,15 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
 }
 
 /// Simplifies every reachable instruction.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg, definitions: Definitions) -> Changed {
     let mut pass = Simplify {
         rules: cx.rules(),
-        definitions: Definitions::new(func),
+        definitions,
         uses: Uses::new(func),
         left: BUDGET.saturating_mul(func.inst_count()),
         changed: Changed::No,
     };
-    for block in Cfg::new(func).rpo().to_vec() {
+    for block in cfg.rpo().iter().copied() {
         let mut at = 0;
         while let Some(inst) = func.blocks[block].insts.get(at).copied() {
             match pass.step(func, cx, inst) {
