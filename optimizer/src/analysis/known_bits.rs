@@ -217,3 +217,106 @@ fn with_type(data: &InstData) -> crate::ops::FieldValues {
     }
     fields
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ir::parse_function;
+    use crate::ops::fold;
+
+    /// Operations of `%r2` and `%r3`, of which some bits are known, or of `%d4` and `%d5`.
+    const OPERATIONS: &[&str] = &[
+        "%r9 = and.b32 %r2, %r3",
+        "%r9 = or.b32 %r2, %r3",
+        "%r9 = xor.b32 %r2, %r3",
+        "%r9 = not.b32 %r2",
+        "%r9 = not.b16 %r2",
+        "%r9 = shl.b32 %r2, 5",
+        "%r9 = shl.b16 %r2, 5",
+        "%r9 = shl.b32 %r2, %r3",
+        "%r9 = shr.u32 %r2, 7",
+        "%r9 = shr.s32 %r2, 7",
+        "%r9 = shr.u16 %r2, 3",
+        "%r9 = shr.u32 %r2, %r3",
+        "%r9 = selp.b32 %r2, %r3, 1",
+        "%r9 = iadd.u32 %r2, %r3",
+        "%r9 = iadd.s16 %r2, %r3",
+        "%r9 = imul.lo.u32 %r2, %r3",
+        "%d9 = imul.wide.u32 %r2, %r3",
+        "%r9 = imul.wide.u16 %r2, %r3",
+        "%r9 = popc.b32 %r2",
+        "%r9 = clz.b32 %r2",
+        "%r9 = cnot.b32 %r2",
+        "%r9 = bfe.u32 %r2, 3, 9",
+        "%d9 = cvt.u64.u32 %r2",
+        "%d9 = cvt.s64.s32 %r2",
+        "%d9 = cvt.u64.s32 %r2",
+        "%r9 = cvt.u16.s32 %r2",
+        "%r9 = cvt.s16.s32 %r2",
+        "%r9 = cvt.u32.s16 %r2",
+        "%r9 = cvt.u8.u32 %r2",
+        "%d9 = and.b64 %d4, %d5",
+        "%d9 = iadd.u64 %d4, %d5",
+        "%d9 = shl.b64 %d4, 40",
+        "%d9 = shr.u64 %d4, 40",
+        "%r9 = cvt.u32.u64 %d4",
+    ];
+
+    fn random(state: &mut u64) -> u64 {
+        *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        *state ^ *state >> 29
+    }
+
+    /// What is known holds for the values that the operation folds to, and something is known at times.
+    #[test]
+    fn known_bits_hold_for_what_operations_yield() {
+        let mut state = 1;
+        for text in OPERATIONS {
+            let mut informed = false;
+            for _ in 0..200 {
+                let (keep, set) =
+                    (random(&mut state) & random(&mut state), random(&mut state) & random(&mut state) >> 40);
+                let (keep32, set32) = (keep as u32 >> (keep >> 60), set as u32);
+                let body = format!(
+                    "  %r2 = and.b32 %r0, {keep32}\n  %r3 = or.b32 %r1, {set32}\n  %d4 = and.b64 %d6, {keep}\n  \
+                     %d5 = or.b64 %d7, {set}\n  {text}"
+                );
+                let func =
+                    parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n"));
+                let func = func.expect("the operation is valid");
+                let inst = func.blocks[func.entry()].insts[4];
+                let known = known_bits(&func, &Definitions::new(&func), func.dsts(inst)[0]);
+                informed |= known.zeros.count_ones() > 32 || known.ones != 0;
+                let (a, b) = (random(&mut state), random(&mut state));
+                let wide = [a & keep, b | set];
+                let narrow = [u64::from(a as u32 & keep32), u64::from(b as u32 | set32)];
+                let values = func.srcs(inst).iter().map(|src| match src {
+                    Operand::Reg(reg) => match reg.as_u32() {
+                        index @ 2..=3 => narrow[index as usize - 2],
+                        index => wide[index as usize - 4],
+                    },
+                    operand => operand.imm().unwrap_or(0),
+                });
+                let values: Vec<u64> = values.collect();
+                let data = &func.insts[inst];
+                let value = fold(data.opcode, &data.fields, &values).expect("the operation folds").results[0];
+                assert_eq!(value & known.zeros, 0, "{text} of {values:x?} is {value:#x}, not {known:x?}");
+                assert_eq!(value & known.ones, known.ones, "{text} of {values:x?} is {value:#x}, not {known:x?}");
+            }
+            let tells = !matches!(*text, "%r9 = cvt.s16.s32 %r2" | "%r9 = shr.s32 %r2, 7");
+            assert!(informed || !tells, "nothing is ever known of {text}");
+        }
+    }
+
+    #[test]
+    fn guarded_definitions_and_phis_tell_nothing() {
+        let text = "target sm_90 ptx 9.0\ndevice @f ssa {\nbb0:\n  @%p1 %r2 = mov.b32 1 else %r3\n  bra bb1\nbb1:\n  \
+                    %r4 = phi [bb0: 1], [bb1: %r4]\n  cbra %p1, bb1, bb2\nbb2:\n  ret\n}\n";
+        let func = parse_function(text).expect("the function is valid");
+        let definitions = Definitions::new(&func);
+        for block in &func.layout[..2] {
+            let dst = func.dsts(func.blocks[*block].insts[0])[0];
+            assert_eq!(known_bits(&func, &definitions, dst), KnownBits::below(32));
+        }
+    }
+}

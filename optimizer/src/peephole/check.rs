@@ -1,8 +1,8 @@
 //! Faults of rules beyond what they say: results that are not cheaper, rules that undo or shadow others.
 
 use super::cost::{Measure, falls, of_pattern, of_result};
-use super::eval::evaluate;
-use super::instance::{Condition, Instance, Operation, Pattern, Rule, Source, Value};
+use super::eval::{evaluate, related};
+use super::instance::{Condition, Const, ConstKind, Function, Instance, Operation, Pattern, Rule, Source, Value};
 use super::language::Fault;
 use super::program::orders;
 
@@ -70,37 +70,65 @@ fn covers(general: &Instance, special: &Instance) -> bool {
         if !pattern_covers(pattern, special.pattern(), true, &mut bound) {
             return false;
         }
-        // Conditions are compared as they stand, after renaming.
-        let renamed = |condition: &Condition| rename_condition(condition, &bound);
-        general
-            .conditions
-            .iter()
-            .all(|condition| renamed(condition).is_some_and(|condition| special.conditions.contains(&condition)))
-            && plan_is_certain(general)
+        // Conditions are compared as they stand, after renaming; those about numbers alone are decided.
+        let certain = |condition: &Condition| {
+            let renamed = rename_condition(condition, &bound);
+            renamed.is_some_and(|condition| special.conditions.contains(&condition) || is_true(&condition))
+        };
+        general.conditions.iter().all(certain) && plan_is_certain(general, &bound)
     })
 }
 
+/// Whether a condition about numbers holds.
+fn is_true(condition: &Condition) -> bool {
+    let known = |expr| evaluate(expr, &());
+    match condition {
+        Condition::PowerOfTwo(expr) => known(expr).is_some_and(u64::is_power_of_two),
+        Condition::Mask(expr) => known(expr).is_some_and(|bits| bits != 0 && bits & bits.wrapping_add(1) == 0),
+        Condition::Compare { relation, signed, left, right } => {
+            let both = known(left).zip(known(right));
+            both.is_some_and(|(a, b)| related(*relation, *signed, a, b, left.bits))
+        }
+        _ => false,
+    }
+}
+
 /// Whether a match always leads to a rewrite: nothing in the result is unknown at times.
-fn plan_is_certain(instance: &Instance) -> bool {
-    fn certain(value: &Value) -> bool {
-        match value {
+fn plan_is_certain(instance: &Instance, bound: &[Option<Source>]) -> bool {
+    let mut values: Vec<&Value> = instance.lets.iter().chain(&instance.results).collect();
+    while let Some(value) = values.pop() {
+        let certain = match value {
             Value::Word(..) => false,
             Value::Capture(_) | Value::Let(_) => true,
-            Value::Constant(constant) => evaluate(constant, &()).is_some() || is_simple(constant),
-            Value::Op(operation) => operation.rest.is_none() && operation.srcs.iter().all(certain),
+            Value::Constant(constant) => {
+                let number = rename_const(constant, bound).and_then(|constant| evaluate(&constant, &()));
+                number.is_some() || is_certain(constant, instance)
+            }
+            Value::Op(operation) => {
+                values.extend(&operation.srcs);
+                operation.rest.is_none()
+            }
+        };
+        if !certain {
+            return false;
         }
     }
-    fn is_simple(constant: &super::instance::Const) -> bool {
-        use super::instance::ConstKind::*;
-        use super::language::ast::BinaryOp::{Div, DivSigned, Rem, RemSigned};
-        match &constant.kind {
-            Number(_) | Capture(_) => true,
-            Unary(_, of) => is_simple(of),
-            Binary(Div | DivSigned | Rem | RemSigned, ..) | Function(..) | Fold(_) => false,
-            Binary(_, left, right) => is_simple(left) && is_simple(right),
+    true
+}
+
+/// Whether a constant has a value wherever the conditions hold.
+fn is_certain(constant: &Const, instance: &Instance) -> bool {
+    use super::language::ast::BinaryOp::{Div, DivSigned, Rem, RemSigned};
+    match &constant.kind {
+        ConstKind::Number(_) | ConstKind::Capture(_) => true,
+        ConstKind::Unary(_, of) => is_certain(of, instance),
+        ConstKind::Binary(Div | DivSigned | Rem | RemSigned, ..) | ConstKind::Fold(_) => false,
+        ConstKind::Binary(_, left, right) => is_certain(left, instance) && is_certain(right, instance),
+        ConstKind::Function(Function::Log2, arguments) => {
+            instance.conditions.contains(&Condition::PowerOfTwo(arguments[0].clone()))
         }
+        ConstKind::Function(_, arguments) => arguments.iter().all(|argument| is_certain(argument, instance)),
     }
-    instance.lets.iter().chain(&instance.results).all(certain)
 }
 
 fn pattern_covers(general: &Pattern, special: &Pattern, root: bool, bound: &mut [Option<Source>]) -> bool {
@@ -160,19 +188,23 @@ fn rename_condition(condition: &Condition, bound: &[Option<Source>]) -> Option<C
     })
 }
 
-fn rename_const(expr: &super::instance::Const, bound: &[Option<Source>]) -> Option<super::instance::Const> {
-    use super::instance::{Const, ConstKind};
+fn rename_const(expr: &Const, bound: &[Option<Source>]) -> Option<Const> {
     let kind = match &expr.kind {
         ConstKind::Number(value) => ConstKind::Number(*value),
         ConstKind::Capture(index) => match bound.get(*index)? {
             Some(Source::Constant(other)) => ConstKind::Capture(*other),
+            Some(Source::Equals(number)) => ConstKind::Number(evaluate(number, &())?),
             _ => return None,
         },
         ConstKind::Unary(op, of) => ConstKind::Unary(*op, Box::new(rename_const(of, bound)?)),
         ConstKind::Binary(op, left, right) => {
             ConstKind::Binary(*op, Box::new(rename_const(left, bound)?), Box::new(rename_const(right, bound)?))
         }
-        _ => return None,
+        ConstKind::Function(function, arguments) => {
+            let arguments: Option<Vec<Const>> = arguments.iter().map(|of| rename_const(of, bound)).collect();
+            ConstKind::Function(*function, arguments?)
+        }
+        ConstKind::Fold(_) => return None,
     };
     Some(Const { bits: expr.bits, kind })
 }
