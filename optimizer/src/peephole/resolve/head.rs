@@ -101,7 +101,7 @@ fn mnemonic(parts: &[Part<'_>], head: &Head) -> Resolved<(Opcode, usize)> {
         let near: Vec<&str> =
             ROWS.iter().map(|row| row.name).filter(|name| name.starts_with(&prefix)).take(8).collect();
         let help = match near.is_empty() {
-            true => "`oriole opcodes` and `ops/table.rs` list the opcodes".to_owned(),
+            true => "`oriole ops` lists the opcodes".to_owned(),
             false => format!("opcodes that begin alike: {}", near.join(", ")),
         };
         fault(head.span, format!("unknown opcode `{first}`"), "here", help)
