@@ -12,7 +12,7 @@ use super::context::{Changed, PhaseContext, PhaseFn, RewriteBudget, Statistics, 
 use super::knobs::{Knob, Knobs};
 use super::table::{self, Needs, PHASES, PhaseRow, Preserves, Selection, Status, UnknownPhase};
 use crate::analysis::Cfg;
-use crate::ir::{Form, Function, Module, function_to_string};
+use crate::ir::{Form, FuncId, Function, Module, function_to_string};
 use crate::target::Target;
 use crate::verify::{Violation, verify_function};
 
@@ -29,36 +29,66 @@ pub struct CustomPhase {
     pub function: PhaseFn,
 }
 
+/// Changes a module after a phase, with leave for the change, and says in which function.
+pub type Afterwards = fn(&mut Module, &mut PhaseContext<'_>, Planted) -> Option<FuncId>;
+
+/// What an [`Afterwards`] is told: which of its changes to make, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Planted {
+    /// Which change, by a number of its own.
+    pub kind: usize,
+    /// Chooses the place.
+    pub seed: u64,
+}
+
+/// A phase of the table that does its work, and then something else: how a test plants a fault in a phase.
+#[derive(Clone, Copy, Debug)]
+pub struct FaultyPhase {
+    /// The phase, whose name and place this one has.
+    pub row: &'static PhaseRow,
+    /// What comes afterwards.
+    pub afterwards: Afterwards,
+    /// Which, and where.
+    pub planted: Planted,
+}
+
 /// One element of a phase list.
 #[derive(Clone, Copy, Debug)]
 pub enum PhaseEntry {
     /// A phase of the table.
     Row(&'static PhaseRow),
+    /// One of the table with a fault.
+    Faulty(FaultyPhase),
     /// Another one.
     Custom(CustomPhase),
 }
 
 impl PhaseEntry {
+    /// The phase's row, where it has one.
+    pub fn row(&self) -> Option<&'static PhaseRow> {
+        match self {
+            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => Some(row),
+            PhaseEntry::Custom(_) => None,
+        }
+    }
+
     /// The phase's name.
     pub fn name(&self) -> &'static str {
         match self {
-            PhaseEntry::Row(row) => row.name,
+            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.name,
             PhaseEntry::Custom(phase) => phase.name,
         }
     }
 
     /// The inventory number, where there is one.
     pub fn number(&self) -> Option<u16> {
-        match self {
-            PhaseEntry::Row(row) => row.number,
-            PhaseEntry::Custom(_) => None,
-        }
+        self.row().and_then(|row| row.number)
     }
 
     /// What the phase accepts.
     pub fn needs(&self) -> Needs {
         match self {
-            PhaseEntry::Row(row) => row.needs,
+            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.needs,
             PhaseEntry::Custom(phase) => phase.needs,
         }
     }
@@ -66,14 +96,14 @@ impl PhaseEntry {
     /// What stays true when it changes something.
     pub fn preserves(&self) -> Preserves {
         match self {
-            PhaseEntry::Row(row) => row.preserves,
+            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.preserves,
             PhaseEntry::Custom(phase) => phase.preserves,
         }
     }
 
     fn answers_to(&self, token: &str) -> bool {
         match self {
-            PhaseEntry::Row(row) => row.answers_to(token),
+            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.answers_to(token),
             PhaseEntry::Custom(phase) => phase.name.eq_ignore_ascii_case(token),
         }
     }
@@ -357,7 +387,7 @@ impl Choice {
         if options.stop_after.is_some_and(|last| position > last) {
             return Some(SkipReason::Stopped);
         }
-        if let PhaseEntry::Row(row) = entry {
+        if let Some(row) = entry.row() {
             if matches!(row.status, Status::Planned) {
                 return Some(SkipReason::Planned);
             }
@@ -424,6 +454,9 @@ impl Run<'_> {
         self.dump(entry, "before", module, observer);
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
         self.functions(entry, module, &mut report)?;
+        if let PhaseEntry::Faulty(faulty) = entry {
+            self.afterwards(faulty, module, &mut report)?;
+        }
         report.time = start.map(|start| start.elapsed());
         report.rewrites = self.budget.made() - made;
         report.insts_after = module.functions.values().map(Function::inst_count).sum();
@@ -446,16 +479,41 @@ impl Run<'_> {
             }
             let changed = self.function(entry, &mut module.functions[id], &sub_passes, &mut report.statistics);
             report.changed |= changed;
-            if changed.is_yes() && self.options.verify {
-                let func = &module.functions[id];
-                verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
-                    phase: entry.name(),
-                    function: func.name.clone(),
-                    violations,
-                })?;
+            if changed.is_yes() {
+                self.verify(entry.name(), module, id)?;
             }
         }
         Ok(())
+    }
+
+    fn verify(&self, phase: &'static str, module: &Module, id: FuncId) -> Result<(), PipelineError> {
+        if !self.options.verify {
+            return Ok(());
+        }
+        let func = &module.functions[id];
+        verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
+            phase,
+            function: func.name.clone(),
+            violations,
+        })
+    }
+
+    /// What a faulty phase does when its work is done.
+    fn afterwards(
+        &mut self,
+        faulty: &FaultyPhase,
+        module: &mut Module,
+        report: &mut PhaseReport,
+    ) -> Result<(), PipelineError> {
+        let (sub_passes, options) = (SubPasses::default(), self.options);
+        let (budget, statistics) = (&mut self.budget, &mut report.statistics);
+        let mut cx =
+            PhaseContext::new(&options.knobs, options.target, options.opt_level, &sub_passes, budget, statistics);
+        let Some(id) = (faulty.afterwards)(module, &mut cx, faulty.planted) else { return Ok(()) };
+        report.changed = Changed::Yes;
+        let (rule, function) = (self.budget.last_rule(), module.functions[id].name.clone());
+        self.report.last_rewrite = Some(LastRewrite { phase: faulty.row.name, function, rule });
+        self.verify(faulty.row.name, module, id)
     }
 
     fn function(
@@ -494,8 +552,10 @@ impl Run<'_> {
 fn function_of(entry: &PhaseEntry) -> Option<PhaseFn> {
     match entry {
         PhaseEntry::Custom(phase) => Some(phase.function),
-        PhaseEntry::Row(PhaseRow { status: Status::Built(function), .. }) => Some(*function),
-        PhaseEntry::Row(_) => None,
+        PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => match row.status {
+            Status::Built(function) => Some(function),
+            Status::Planned => None,
+        },
     }
 }
 
@@ -514,7 +574,7 @@ struct Claim(Option<(Function, Cfg)>);
 
 impl Claim {
     fn new(entry: &PhaseEntry, func: &Function) -> Claim {
-        let checked = cfg!(debug_assertions) && matches!(entry, PhaseEntry::Row(_));
+        let checked = cfg!(debug_assertions) && entry.row().is_some();
         Claim(checked.then(|| (func.clone(), Cfg::new(func))))
     }
 

@@ -6,6 +6,7 @@
 
 pub mod coverage;
 pub mod target;
+mod vary;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -13,7 +14,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::Options as PipelineOptions;
 use oriole_optimizer::verify::verify_module;
 
 use crate::campaign::coverage::Coverage;
@@ -50,6 +50,8 @@ pub struct Options {
     pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
+    /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
+    pub vary: bool,
     /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
     /// takes half as long as all phases together and judges printer and reader, which every other test also does.
     pub round_trip_every: u64,
@@ -97,7 +99,7 @@ pub struct TargetTally {
 impl Tally {
     /// Valid cases in a hundred of those that are made to finish; 100 where there are none.
     pub fn valid_percent(&self) -> f64 {
-        let made = self.targets.iter().filter(|(target, _)| target.finishes());
+        let made = self.targets.iter().filter(|(target, _)| target.is_own());
         let (cases, valid) = made.fold((0, 0), |sum, (_, tally)| (sum.0 + tally.cases, sum.1 + tally.valid));
         if cases == 0 { 100.0 } else { 100.0 * valid as f64 / cases as f64 }
     }
@@ -129,7 +131,7 @@ impl Tally {
                 self.targets.entry(target).or_default().valid += 1;
                 self.coverage.count(module);
             }
-            Some(case) if target.finishes() => {
+            Some(case) if target.is_own() => {
                 self.silent.insert(number, format!("{}: {}", case.name, case.detail));
             }
             Some(_) => {}
@@ -166,8 +168,7 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     let campaign = Campaign {
         options,
         cases: options.by_number(),
-        plain: checked(options, false),
-        with_round_trip: checked(options, true),
+        checks: options.checks(),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -178,17 +179,11 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     Ok(campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
 }
 
-/// How a campaign checks a case whose module it has just verified.
-fn checked(options: &Options, round_trip: bool) -> CheckOptions {
-    let pipeline = PipelineOptions { trusted: true, ..options.check.pipeline.clone() };
-    CheckOptions { pipeline, round_trip: round_trip && options.check.round_trip, ..options.check.clone() }
-}
-
 struct Campaign<'a> {
     options: &'a Options,
     cases: Cases,
-    plain: CheckOptions,
-    with_round_trip: CheckOptions,
+    /// By variation, without and with the round trip.
+    checks: Vec<[CheckOptions; 2]>,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -227,9 +222,11 @@ impl Campaign<'_> {
         // Drawn, so that every shard has its part.
         let every = self.options.round_trip_every;
         let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
-        let check = if trip { &self.with_round_trip } else { &self.plain };
         let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let trip = trip && target.is_own();
+        let check = &self.checks[self.options.variation_of(number)][usize::from(trip)];
+        let module = self.options.module_of(number, module);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();
         (own.cases, own.dropped) = (own.cases + 1, own.dropped + u64::from(dropped));
@@ -270,7 +267,8 @@ mod tests {
     fn options(cases: u64, check: CheckOptions) -> Options {
         let (config, corpus) = (Config::default(), Arc::default());
         let (cases, shard) = (Some(cases), (0, 1));
-        Options { seed: 1, cases, time: None, shard, config, targets: Vec::new(), corpus, check, round_trip_every: 8 }
+        let targets = Vec::new();
+        Options { seed: 1, cases, time: None, shard, config, targets, corpus, check, vary: true, round_trip_every: 8 }
     }
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {

@@ -2,6 +2,7 @@
 //!
 //! 1. The original runs on every case: each launch as it is, and with random data of the same shape. Cases on which it
 //!    traps, deadlocks, runs out of steps, races or depends on an undefined value say nothing; they are counted and left out.
+//!    What comes in virtual form is then brought into SSA form, and compared like after a phase ([`construct`]).
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
 //!    compared with the run before it ([`crate::equivalence`]). So the guilty phase is known at once, and the run after
 //!    one phase is the run before the next.
@@ -15,9 +16,11 @@
 pub mod blame;
 pub mod cases;
 pub mod catch;
+pub mod construct;
 pub mod report;
 pub(crate) mod step;
 pub mod trip;
+pub mod whole;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -141,6 +144,7 @@ pub fn check_module(
         cases,
         report: &mut report,
     };
+    check.construct_ssa()?;
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry, skips[position])?;
     }
@@ -185,7 +189,7 @@ impl Check<'_> {
         }
         let mut after = std::mem::take(&mut self.spare);
         after.clone_from(&self.state);
-        match take(entry, &mut after, &self.pipeline, None)? {
+        match take(entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit)? {
             Step::Stopped => self.spare = after,
             Step::Done(report) => {
                 // What a phase has taken and what the verifier has seen since is what the next one takes.

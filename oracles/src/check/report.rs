@@ -8,7 +8,11 @@ use std::sync::Arc;
 use oriole_optimizer::ir::Module;
 use serde::Serialize;
 
+use crate::input::NamedLaunch;
 use crate::launch::Launch;
+
+/// What is to blame where a kernel does not do what its launch expects before any phase has run.
+pub const FRONT_END: &str = "PTX front end";
 
 /// One kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -137,6 +141,27 @@ impl KernelReport {
             instructions_after: instructions,
             microseconds: 0,
         }
+    }
+
+    /// A finding for the first launch whose buffers do not hold what it expects: nothing but the front end, or the
+    /// interpreter, has touched the original.
+    pub fn unexpected(&self, module: &Module, launches: &[NamedLaunch]) -> Option<Finding> {
+        let case = self.cases.iter().find(|case| case.expected == Some(false))?;
+        let launch = launches.iter().find(|launch| launch.name == case.name).map(|named| named.launch.clone());
+        Some(Finding {
+            kernel: self.kernel.clone(),
+            phase: FRONT_END.to_owned(),
+            verdict: "unexpected",
+            case: case.name.clone(),
+            detail: format!("the launch expects something else: {}", case.differences.join("; ")),
+            function: None,
+            rewrite: None,
+            store_before: None,
+            store_after: None,
+            reproducer: None,
+            replay: format!("oriole run {} --launch {}", self.kernel, case.name),
+            evidence: Arc::new(Evidence { module: module.clone(), launch }),
+        })
     }
 
     pub(super) fn conclude(&mut self) {

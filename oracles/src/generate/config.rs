@@ -159,6 +159,8 @@ pub struct OperandPercent {
     pub guard: u32,
     /// An address that depends on data.
     pub dynamic: u32,
+    /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
+    pub reload: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
     /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
@@ -174,7 +176,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [5, 24],
+            instructions: [4, 20],
             stretch: [1, 5],
             depth: 3,
             trips: 3,
@@ -184,10 +186,10 @@ impl Default for Config {
             targets: 4,
             blocks: 2,
             warps: 2,
-            virtual_form: 1,
+            virtual_form: 20,
             launches: 2,
             level: TableLevel::Virtual,
-            repeats: 24,
+            repeats: 40,
             mixture: MixtureWeights::default(),
             functions: 2,
             function_instructions: 8,
@@ -329,6 +331,7 @@ impl Default for OperandPercent {
             variable: 25,
             guard: 12,
             dynamic: 40,
+            reload: 2,
             default_field: 40,
             bank_kernel: 5,
             bank: 10,

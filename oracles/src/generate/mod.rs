@@ -33,6 +33,7 @@ use oriole_optimizer::ir::Module;
 use oriole_optimizer::ssa;
 
 use crate::input::NamedLaunch;
+use crate::launch::Launch;
 pub use config::Config;
 pub use entropy::Entropy;
 
@@ -56,6 +57,12 @@ pub fn from_seed(seed: u64, config: &Config) -> Generated {
 /// The kernel that these bytes spell.
 pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
     generate(&mut Entropy::from_bytes(bytes), config)
+}
+
+/// Another launch of a generated kernel: the same grid and block, other data.
+pub fn another_launch(like: &Launch, seed: u64) -> Launch {
+    let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
+    kernel::launch(&mut Entropy::from_seed(seed), geometry)
 }
 
 /// A kernel of the choices of `entropy`.

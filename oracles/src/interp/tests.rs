@@ -56,6 +56,23 @@ fn lanes_compute_and_store() {
 }
 
 #[test]
+fn vectors_of_atomics_read_their_operands_before_they_write_results() {
+    let text = "entry @k {
+  param $out: u64 param align 8
+bb0:
+  %d2 = ld.param.u64 [$out]
+  %r5 = mov.b32 0x3f800000
+  %r6 = mov.b32 0x40000000
+  %r6, %r5 = atom.global.add.v2.f32 [%d2], %r5, %r6
+  st.global.v2.b32 [%d2+8], %r6, %r5
+  ret
+}
+";
+    let out = words(&run(text, 1, 1, &["zeroed:16"]));
+    assert_eq!(out, [0x3f80_0000, 0x4000_0000, 0, 0]);
+}
+
+#[test]
 fn divergent_lanes_meet_again() {
     let text = per_thread(
         "  %r4 = and.b32 %r1, 1\n  %p5 = setp.eq.u32 %r4, 0\n  cbra %p5, bb1, bb2\nbb1:\n  %r9 = mov.b32 10\n  bra bb3\nbb2:\n  \

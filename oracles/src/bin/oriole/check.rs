@@ -11,12 +11,12 @@ use oriole_optimizer::ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::check::report::KernelReport;
 use oriole_oracles::check::{CheckOptions, check_module};
-use oriole_oracles::input::{InputError, Language, into_ssa, launches_for, read_kernel};
+use oriole_oracles::input::{InputError, Language, launches_for, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure, selected};
+use crate::settings::{Planting, Settings, check_failure, selected};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -52,6 +52,9 @@ pub struct Args {
     /// Run this phase alone
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
+    /// Let each phase make at most so many changes, as bisection does
+    #[arg(long, value_name = "N")]
+    rewrite_limit: Option<u64>,
     /// Stop the original after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -69,6 +72,8 @@ pub struct Args {
     verbose: bool,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
@@ -112,16 +117,19 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         let positions = selected(&phases, token)?;
         phases = positions.into_iter().map(|at| phases[at]).collect();
     }
+    let mut pipeline = args.settings.options(&Module::default())?;
+    pipeline.rewrite_limit = args.rewrite_limit;
+    args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
-        pipeline: args.settings.options(&Module::default())?,
+        pipeline,
         randoms: args.randoms,
         seed: args.seed,
         steps: args.steps,
         races: args.races,
         round_trip: true,
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
     })
 }
 
@@ -135,8 +143,7 @@ fn progress(count: u64) -> ProgressBar {
 }
 
 fn check_file(file: &Path, args: &Args, options: &CheckOptions) -> Result<KernelReport, Failure> {
-    let mut module = read_kernel(file)?;
-    into_ssa(&mut module);
+    let module = read_kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
     // Hand-written text form may use what PTX does not have, and a check of one phase is about that phase.

@@ -1,7 +1,7 @@
 //! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,23 +9,24 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{self, Options, Tally, TargetTally};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
-use oriole_oracles::input::{into_ssa, launches_for, read_kernel};
+use oriole_oracles::input::{launches_for, read_kernel};
 use rayon::prelude::*;
 
 use crate::check::kernels;
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure};
+use crate::settings::{Planting, Settings, check_failure};
 
 /// Generates kernels and checks every phase on each
 ///
 /// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute. Case
-/// N of a seed is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
+/// N of a seed and a --target is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
 /// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
@@ -47,6 +48,9 @@ pub struct Args {
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
+    /// Write which opcodes and field values were generated and executed, as JSON
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
@@ -70,6 +74,8 @@ pub struct Args {
     corpus: PathBuf,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
@@ -91,19 +97,26 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
     findings.append(&mut tally.findings);
     report(out, args, &tally, &findings, start.elapsed())?;
+    if let Some(path) = &args.coverage {
+        let text = serde_json::to_string_pretty(&tally.coverage.summary()).map_err(std::io::Error::other)?;
+        std::fs::write(path, text + "\n")?;
+    }
     let covered = !args.require_coverage || tally.coverage.is_complete();
     Ok(if findings.is_empty() && covered { Status::Clean } else { Status::Found })
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
+    let mut phases = default_phases();
+    args.planting.plant(&mut phases);
     let check = CheckOptions {
+        phases,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
-    let config = config(args)?;
+    let config = config(args.config.as_deref())?;
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,
@@ -115,6 +128,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         targets: args.target.clone(),
         check,
         round_trip_every: args.round_trip_every,
+        vary: true,
     })
 }
 
@@ -125,14 +139,21 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
     Corpus::load(&folders, &config.mutants)
 }
 
+/// The targets as arguments, where they were chosen: what a case is depends on them.
+fn chosen(args: &Args) -> String {
+    let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
+    if names.is_empty() { String::new() } else { format!(" --target {}", names.join(",")) }
+}
+
 /// The names of targets, with what they are.
 fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
     let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
 }
 
-fn config(args: &Args) -> Result<Config, Failure> {
-    let Some(path) = &args.config else { return Ok(Config::default()) };
+/// The configuration of the generator in a file, or the default.
+pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
+    let Some(path) = path else { return Ok(Config::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Input(miette!("cannot read `{}`: {error}", path.display())))?;
     toml::from_str(&text).map_err(|error| {
@@ -147,11 +168,15 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
     let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
-        let mut module = read_kernel(file)?;
-        into_ssa(&mut module);
+        let module = read_kernel(file)?;
         let name = file.display().to_string();
-        let report = check_module(&name, &module, &launches_for(file, &[])?, check);
-        Ok(report.map_err(|error| check_failure(&name, &error))?.findings)
+        let launches = launches_for(file, &[])?;
+        let mut report =
+            check_module(&name, &module, &launches, check).map_err(|error| check_failure(&name, &error))?;
+        // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
+        let unexpected = report.unexpected(&module, &launches);
+        report.findings.extend(unexpected);
+        Ok(report.findings)
     };
     let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
     Ok((files.len(), findings.concat()))
@@ -163,12 +188,14 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let generated = options.by_number().case(number).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
-    std::fs::write(&path, generated.module.to_string())?;
+    std::fs::write(&path, options.module_of(number, generated.module.clone()).to_string())?;
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
     writeln!(out, "{}", path.display())?;
-    let report = check_module(&name, &generated.module, &generated.launches, &options.check);
+    let check = options.check_of(number);
+    let module = options.module_of(number, generated.module);
+    let report = check_module(&name, &module, &generated.launches, &check);
     let report = report.map_err(|error| check_failure(&name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
         writeln!(out, "{}: {}", case.name, case.detail)?;
@@ -202,7 +229,7 @@ fn report(
 ) -> Result<(), Failure> {
     findings.iter().try_for_each(|finding| show_finding(out, finding))?;
     for (number, why) in &tally.silent {
-        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}", args.seed)?;
+        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}{}", args.seed, chosen(args))?;
     }
     for (target, TargetTally { cases, valid, dropped }) in &tally.targets {
         writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
@@ -223,7 +250,8 @@ fn report(
     Ok(())
 }
 
-fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+/// Prints a finding for people.
+pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
     writeln!(out, "{verdict} in {phase}: {kernel}, {case}\n  {detail}")?;
     if let Some(rewrite) = &finding.rewrite {
@@ -246,7 +274,8 @@ fn spinner() -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// Reads a time: a number of seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1,

@@ -5,6 +5,7 @@ use oriole_optimizer::ir::Module;
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_oracles::check::{CheckError, target_of};
+use oriole_oracles::inject::FaultSpec;
 
 use crate::failure::Failure;
 
@@ -53,6 +54,26 @@ impl Settings {
             text += &format!(" --disable-phases {}", self.disable_phases.join(","));
         }
         text
+    }
+}
+
+/// Faults to plant, to see the harness find them.
+#[derive(clap::Args, Clone)]
+pub struct Planting {
+    /// Plant a fault after a phase, to see it found: one of the kinds of `oriole selftest --list`, and a seed for its place
+    #[arg(long, value_name = "KIND@PHASE[:SEED]")]
+    fault: Vec<FaultSpec>,
+}
+
+impl Planting {
+    /// Puts phases with faults in the place of those without.
+    pub fn plant(&self, phases: &mut [PhaseEntry]) {
+        self.fault.iter().for_each(|fault| fault.plant(phases));
+    }
+
+    /// What a replay command repeats of this.
+    pub fn replay(&self) -> String {
+        self.fault.iter().map(|fault| format!(" --fault {fault}")).collect()
     }
 }
 
