@@ -1,6 +1,8 @@
+//! No phase changes what a generated kernel does.
 //! Glue: the body is [`oriole_oracles::targets::generated_check`].
+//! Seeds: corpus/bytes
 #![no_main]
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
-    oriole_oracles::targets::generated_check(data);
+    oriole_fuzz::run(oriole_oracles::targets::generated_check, data);
 });

@@ -3,10 +3,12 @@
 pub mod campaign;
 pub mod check;
 pub mod equivalence;
+pub mod facts;
 pub mod generate;
 pub mod hostile;
 pub mod input;
 pub mod interp;
 pub mod launch;
+pub mod reduce;
 pub mod smt;
 pub mod targets;

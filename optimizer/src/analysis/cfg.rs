@@ -45,8 +45,15 @@ impl Cfg {
         }
         let successors = successors(func, &position);
         let predecessors = reversed(&blocks, &successors, &position);
-        let mut cfg =
-            Cfg { rpo_number: vec![NONE; blocks.len()], rpo: Vec::new(), blocks, position, successors, predecessors };
+        let count = blocks.len();
+        let mut cfg = Cfg {
+            rpo_number: vec![NONE; count],
+            rpo: Vec::with_capacity(count),
+            blocks,
+            position,
+            successors,
+            predecessors,
+        };
         cfg.number();
         cfg
     }
@@ -91,7 +98,8 @@ impl Cfg {
     fn number(&mut self) {
         let Some(entry) = self.blocks.first() else { return };
         let mut seen = vec![false; self.blocks.len()];
-        let mut stack = vec![(*entry, 0)];
+        let mut stack = Vec::with_capacity(self.blocks.len());
+        stack.push((*entry, 0));
         seen[0] = true;
         while let Some((block, edge)) = stack.last_mut() {
             match self.successors(*block).get(*edge) {
@@ -116,7 +124,9 @@ impl Cfg {
 }
 
 fn successors(func: &Function, position: &[u32]) -> Edges {
-    let mut edges = Edges { start: vec![0], to: Vec::new() };
+    let count = func.layout.len();
+    let mut edges = Edges { start: Vec::with_capacity(count + 1), to: Vec::with_capacity(2 * count) };
+    edges.start.push(0);
     // The last block that had an edge to the block with this number: finds repeats without sorting.
     let mut last_from = vec![NONE; func.blocks.len()];
     for (index, block) in func.layout.iter().enumerate() {

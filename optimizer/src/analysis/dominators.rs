@@ -95,8 +95,13 @@ struct Tree {
 
 fn depth_first(cfg: &Cfg) -> Tree {
     let count = cfg.rpo().len();
-    let mut tree = Tree { block: vec![NONE], parent: vec![0], number: vec![0; count] };
-    let mut stack: Vec<(u32, usize)> = Vec::new();
+    let with_room = |first| {
+        let mut list = Vec::with_capacity(count + 1);
+        list.push(first);
+        list
+    };
+    let mut tree = Tree { block: with_room(NONE), parent: with_room(0), number: vec![0; count] };
+    let mut stack: Vec<(u32, usize)> = Vec::with_capacity(count);
     let enter = |tree: &mut Tree, stack: &mut Vec<(u32, usize)>, block: usize, parent: u32| {
         if tree.number[block] == 0 {
             tree.number[block] = tree.block.len() as u32;

@@ -2,7 +2,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use cranelift_entity::PrimaryMap;
+use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::entity::{Block, Inst, Local, Reg};
 use super::module::{Linkage, Variable};
@@ -118,10 +118,20 @@ pub struct Directive {
 }
 
 /// A block's instructions, in order; the last one is its only terminator.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub struct BlockData {
     /// The instructions.
     pub insts: Vec<Inst>,
+}
+
+impl Clone for BlockData {
+    fn clone(&self) -> BlockData {
+        BlockData { insts: self.insts.clone() }
+    }
+
+    fn clone_from(&mut self, other: &BlockData) {
+        self.insts.clone_from(&other.insts);
+    }
 }
 
 /// What an instruction is apart from its operands.
@@ -183,7 +193,7 @@ impl InstData {
 
 /// A function: blocks over registers and variables. Equality and hash are those of the text form: numbers of
 /// registers and blocks count, unused arena entries do not.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Function {
     /// Its name, unique in the module.
     pub name: String,
@@ -280,6 +290,18 @@ impl Function {
     fn range(&self, skip: u32, len: u32, inst: Inst) -> std::ops::Range<usize> {
         let start = self.insts[inst].start as usize + skip as usize;
         start..start + len as usize
+    }
+
+    /// Where the instruction's operands lie in the pool, which has [`Function::operand_count`] places. No two instructions of
+    /// a block share theirs: a change of the one would change the other.
+    pub fn operand_places(&self, inst: Inst) -> std::ops::Range<usize> {
+        let data = &self.insts[inst];
+        self.range(0, data.dsts + data.srcs + data.elses, inst)
+    }
+
+    /// The places of all operands, those of instructions that are no longer in use included.
+    pub fn operand_count(&self) -> usize {
+        self.pool.len()
     }
 
     /// The destinations.
@@ -382,6 +404,51 @@ impl Function {
     fn layout_insts(&self) -> impl Iterator<Item = Inst> + '_ {
         self.layout.iter().flat_map(|block| self.blocks[*block].insts.iter().copied())
     }
+}
+
+/// The harness copies a function before every phase, over the copy before: `clone_from` takes no new memory then.
+impl Clone for Function {
+    fn clone(&self) -> Function {
+        let mut copy = Function::new(String::new(), self.kind);
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Function) {
+        let Function {
+            name,
+            kind,
+            linkage,
+            form,
+            params,
+            returns,
+            directives,
+            locals,
+            regs,
+            blocks,
+            layout,
+            insts,
+            pool,
+        } = other;
+        (self.kind, self.linkage, self.form) = (*kind, *linkage, *form);
+        self.name.clone_from(name);
+        self.params.clone_from(params);
+        self.returns.clone_from(returns);
+        self.directives.clone_from(directives);
+        copy_map(&mut self.locals, locals);
+        copy_map(&mut self.regs, regs);
+        copy_map(&mut self.blocks, blocks);
+        self.layout.clone_from(layout);
+        copy_map(&mut self.insts, insts);
+        self.pool.clone_from(pool);
+    }
+}
+
+/// Makes a map a copy of another one, in the memory that it has.
+pub(super) fn copy_map<K: EntityRef, V: Clone>(to: &mut PrimaryMap<K, V>, from: &PrimaryMap<K, V>) {
+    let mut values = Vec::from(std::mem::take(to));
+    from.as_values_slice().clone_into(&mut values);
+    *to = values.into();
 }
 
 impl PartialEq for Function {

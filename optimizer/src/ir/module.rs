@@ -5,11 +5,11 @@ use std::collections::HashMap;
 use cranelift_entity::PrimaryMap;
 
 use super::entity::{FuncId, Global};
-use super::function::Function;
+use super::function::{Function, copy_map};
 use crate::ops::{Space, Type};
 
 /// A translation unit.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Module {
     /// The target architecture, as PTX names it: `sm_90`.
     pub target: String,
@@ -19,6 +19,23 @@ pub struct Module {
     pub globals: PrimaryMap<Global, Variable>,
     /// Functions, declared or defined.
     pub functions: PrimaryMap<FuncId, Function>,
+}
+
+impl Clone for Module {
+    fn clone(&self) -> Module {
+        let mut copy = Module::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// As [`Function::clone_from`].
+    fn clone_from(&mut self, other: &Module) {
+        let Module { target, ptx_version, globals, functions } = other;
+        self.target.clone_from(target);
+        self.ptx_version = *ptx_version;
+        copy_map(&mut self.globals, globals);
+        copy_map(&mut self.functions, functions);
+    }
 }
 
 impl Default for Module {
@@ -82,7 +99,7 @@ impl Linkage {
 }
 
 /// A variable: memory in some state space.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Variable {
     /// Its name, unique in its module or function.
     pub name: String,
@@ -100,6 +117,22 @@ pub struct Variable {
     pub init: Vec<u8>,
     /// Addresses stored into the initial bytes.
     pub relocations: Vec<Relocation>,
+}
+
+impl Clone for Variable {
+    fn clone(&self) -> Variable {
+        let Variable { name, init, relocations, .. } = self;
+        let (name, init, relocations) = (name.clone(), init.clone(), relocations.clone());
+        Variable { name, init, relocations, ..*self }
+    }
+
+    fn clone_from(&mut self, other: &Variable) {
+        let Variable { name, linkage, space, align, ty, count, init, relocations } = other;
+        (self.linkage, self.space, self.align, self.ty, self.count) = (*linkage, *space, *align, *ty, *count);
+        self.name.clone_from(name);
+        self.init.clone_from(init);
+        self.relocations.clone_from(relocations);
+    }
 }
 
 impl Variable {

@@ -28,14 +28,28 @@ impl InstData {
     pub fn src_shapes(&self, n: usize) -> Vec<Shape> {
         let mut shapes = Vec::with_capacity(n);
         for shape in self.opcode.row().srcs {
-            let times = match shape {
-                Shape::V => self.vector_len(),
-                Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts => n.saturating_sub(shapes.len()),
-                _ => 1,
-            };
-            shapes.extend(std::iter::repeat_n(*shape, times));
+            shapes.extend(std::iter::repeat_n(*shape, self.times(*shape, n, shapes.len())));
         }
         shapes
+    }
+
+    /// The shape of the source at an index among the first `n`.
+    pub fn src_shape(&self, n: usize, index: usize) -> Option<Shape> {
+        let mut end = 0;
+        let mut covers = |shape: &&Shape| {
+            end += self.times(**shape, n, end);
+            index < end
+        };
+        self.opcode.row().srcs.iter().find(|shape| covers(shape)).copied()
+    }
+
+    /// How many of `n` sources a shape stands for, where the shapes before it stand for `before` of them.
+    fn times(&self, shape: Shape, n: usize, before: usize) -> usize {
+        match shape {
+            Shape::V => self.vector_len(),
+            Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts => n.saturating_sub(before),
+            _ => 1,
+        }
     }
 
     /// The shapes of the destinations.

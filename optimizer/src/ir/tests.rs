@@ -1,6 +1,7 @@
 //! Round trips of the text form.
 
-use super::{Module, function_to_string, parse_module};
+use super::{Function, FunctionKind, InstHead, Module, function_to_string, parse_module};
+use crate::ops::ROWS;
 
 fn round_trip(text: &str) -> Module {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]));
@@ -98,4 +99,34 @@ fn operands_out_of_place_round_trip_too() {
     round_trip(
         "entry @k {\nbb0:\n  %r1 = ld.global.u32 %r2, %r3, %p4\n  %r5 = iadd.u32 [%r1+4]\n  %r6 = ld.global.u32 %d7, 8\n  ret\n}\n",
     );
+}
+
+/// Whatever the memory held before: more or fewer blocks, instructions, variables, functions.
+#[test]
+fn a_copy_over_another_module_is_the_module() {
+    let small =
+        parse_module("target sm_80 ptx 8.1\nentry @k {\n  local $x: u32 local align 4\nbb0:\n  ret\n}\n").unwrap();
+    let modules = [Module::default(), small, round_trip(SAXPY)];
+    for from in &modules {
+        for over in &modules {
+            let mut copy = over.clone();
+            copy.clone_from(from);
+            assert_eq!(format!("{copy:?}"), format!("{from:?}"));
+        }
+        assert_eq!(format!("{:?}", from.clone()), format!("{from:?}"));
+    }
+}
+
+#[test]
+fn the_shape_of_one_source_is_that_of_the_list() {
+    let mut func = Function::new("f", FunctionKind::Device);
+    for row in ROWS {
+        let head = InstHead { opcode: row.opcode, fields: row.default_fields(), guard: None, line: 0 };
+        let inst = func.new_inst(head, &[], &[], &[]);
+        let data = func.insts[inst];
+        for n in 0..7 {
+            let one_by_one: Vec<_> = (0..).map_while(|index| data.src_shape(n, index)).collect();
+            assert_eq!(one_by_one, data.src_shapes(n), "{} with {n} sources", row.name);
+        }
+    }
 }

@@ -176,7 +176,8 @@ pub struct OpRow {
 impl OpRow {
     /// The position of a field in an instruction's field values.
     pub fn slot(&self, field: Field) -> Option<usize> {
-        self.fields.iter().position(|spec| spec.field == field)
+        let slot = SLOTS[self.opcode as usize][field as usize];
+        (slot != NO_SLOT).then_some(usize::from(slot))
     }
 
     /// The first rule that these field values break.
@@ -222,6 +223,28 @@ impl OpRow {
         }
         values
     }
+}
+
+/// In [`SLOTS`]: the row does not have the field.
+const NO_SLOT: u8 = u8::MAX;
+
+/// By opcode and field: the field's position in the row. Whoever reads an instruction asks for fields, so the search is done
+/// once, when this is compiled.
+static SLOTS: [[u8; Field::ALL.len()]; ROWS.len()] = slots();
+
+const fn slots() -> [[u8; Field::ALL.len()]; ROWS.len()] {
+    let mut slots = [[NO_SLOT; Field::ALL.len()]; ROWS.len()];
+    let mut row = 0;
+    while row < ROWS.len() {
+        let fields = ROWS[row].fields;
+        let mut slot = 0;
+        while slot < fields.len() {
+            slots[row][fields[slot].field as usize] = slot as u8;
+            slot += 1;
+        }
+        row += 1;
+    }
+    slots
 }
 
 /// The most fields that any row has.
@@ -278,7 +301,8 @@ mod tests {
             assert_eq!(row.opcode as usize, index);
             assert!(row.fields.len() <= MAX_FIELDS, "{}", row.name);
             assert!(!row.doc.is_empty(), "{} has no doc line", row.name);
-            for spec in row.fields {
+            for (slot, spec) in row.fields.iter().enumerate() {
+                assert_eq!(row.slot(spec.field), Some(slot), "{} names a field once", row.name);
                 let all = spec.field.value_names().len();
                 assert!(spec.legal != 0 && (all == 64 || spec.legal >> all == 0), "{} {:?}", row.name, spec.field);
                 if let Some(default) = spec.default {
@@ -286,6 +310,8 @@ mod tests {
                     assert_eq!(spec.field.value_name(default), "", "{} {:?}", row.name, spec.field);
                 }
             }
+            let absent = Field::ALL.iter().filter(|field| row.slot(**field).is_none()).count();
+            assert_eq!(absent + row.fields.len(), Field::ALL.len(), "{}", row.name);
             for rule in row.requires {
                 let fields = [Some(rule.field), rule.also.map(|also| also.0), Some(rule.then)];
                 assert!(fields.iter().flatten().all(|f| row.slot(*f).is_some()), "{} {rule:?}", row.name);

@@ -13,13 +13,13 @@ use crate::pipeline::context::{Changed, PhaseContext};
 
 /// The phase.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    drop_unreachable(func, cx)
+    let cfg = Cfg::new(func);
+    drop_unreachable(func, cx, &cfg)
 }
 
 /// Removes the blocks that control cannot reach, with the phi sources that come from them: all together, since they
 /// may branch to each other.
-pub(super) fn drop_unreachable(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let cfg = Cfg::new(func);
+pub(super) fn drop_unreachable(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg) -> Changed {
     let unreachable = func.layout.len() - cfg.rpo().len();
     if unreachable == 0 || !cx.rewrite("unreachable-blocks") {
         return Changed::No;

@@ -32,15 +32,23 @@ const LONGEST_CHAIN: usize = 1 << 12;
 const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 
 /// Propagates; `late` says whether the bundle is one of the last.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
-    let definitions = Definitions::new(func);
-    let order = Cfg::new(func).rpo().to_vec();
+pub(super) fn run(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    cfg: &Cfg,
+    definitions: &Definitions,
+    late: bool,
+) -> Changed {
     let mut pass = CopyProp { definitions, knobs: Settings::new(cx, late), block: func.entry(), changed: Changed::No };
-    let budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
-    let insts = order.iter().flat_map(|b| func.blocks[*b].insts.iter().map(|i| (*b, *i))).take(budget);
-    for (block, inst) in insts.collect::<Vec<_>>() {
+    let mut budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
+    for block in cfg.rpo().iter().copied() {
         pass.block = block;
-        pass.inst(func, cx, inst);
+        let count = func.blocks[block].insts.len().min(budget);
+        budget -= count;
+        for at in 0..count {
+            let inst = func.blocks[block].insts[at];
+            pass.inst(func, cx, inst);
+        }
     }
     pass.changed
 }
@@ -89,15 +97,15 @@ enum Position {
 /// The guard under which an operand is read, if any.
 type Under = Option<Guard>;
 
-struct CopyProp {
-    definitions: Definitions,
+struct CopyProp<'a> {
+    definitions: &'a Definitions,
     knobs: Settings,
     /// The block of the operand at hand.
     block: Block,
     changed: Changed,
 }
 
-impl CopyProp {
+impl CopyProp<'_> {
     fn inst(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
         self.guard(func, cx, inst);
         let guard = func.insts[inst].guard;
@@ -324,7 +332,7 @@ fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
     if index >= srcs.len() {
         return destination(index - srcs.len());
     }
-    match *data.src_shapes(srcs.len()).get(index)? {
+    match data.src_shape(srcs.len(), index)? {
         Shape::Base => {
             let offset = data.opcode.row().srcs.get(index + 1) == Some(&Shape::Offset);
             Some(Position::Base { offset: if offset { srcs.get(index + 1)?.imm() } else { None } })

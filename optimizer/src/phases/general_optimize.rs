@@ -11,7 +11,9 @@
 //!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
+use super::values::Definitions;
 use super::{copy_prop, live_dead, simplify};
+use crate::analysis::Cfg;
 use crate::ir::Function;
 use crate::pipeline::context::{Changed, PhaseContext};
 use crate::pipeline::knobs::Knob;
@@ -77,11 +79,13 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
 
 fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
     let mut changed = Changed::No;
+    // Copy propagation changes operands alone, so what it looked up serves simplification too.
+    let (cfg, definitions) = (Cfg::new(func), Definitions::new(func));
     if cx.allows("OriCopyProp") {
-        changed |= copy_prop::run(func, cx, late);
+        changed |= copy_prop::run(func, cx, &cfg, &definitions, late);
     }
     if cx.allows("Simplify") {
-        changed |= simplify::run(func, cx);
+        changed |= simplify::run(func, cx, &cfg, definitions);
     }
     if cx.allows("LocalDeadCode") {
         changed |= live_dead::simple(func, cx);

@@ -27,9 +27,13 @@ const CYCLE_RULE: &str = "dead-cycles";
 
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let mut changed = drop_unreachable(func, cx);
+    let mut cfg = Cfg::new(func);
+    let mut changed = drop_unreachable(func, cx, &cfg);
+    if changed.is_yes() {
+        cfg = Cfg::new(func);
+    }
     loop {
-        let round = sweep_by_liveness(func, cx);
+        let round = sweep_by_liveness(func, cx, &cfg);
         changed |= round;
         if func.form == Form::Ssa {
             return changed | sweep_unmarked(func, cx);
@@ -77,8 +81,8 @@ pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
-fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let liveness = Liveness::solve(func, &Cfg::new(func));
+fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg) -> Changed {
+    let liveness = Liveness::solve(func, cfg);
     let mut walk = LiveWalk::new(func);
     let mut changed = Changed::No;
     for block in func.layout.clone() {
@@ -130,10 +134,16 @@ fn mark(func: &Function) -> BitSet {
 
 /// Walks a block backward and removes what the function says is to go; it is asked once about each instruction.
 fn sweep_block(func: &mut Function, block: Block, mut goes: impl FnMut(&Function, Inst) -> bool) -> Changed {
-    let insts = std::mem::take(&mut func.blocks[block].insts);
-    let mut kept: Vec<Inst> = insts.iter().rev().copied().filter(|inst| !goes(func, *inst)).collect();
-    kept.reverse();
-    let changed = Changed::when(kept.len() != insts.len());
-    func.blocks[block].insts = kept;
-    changed
+    let mut insts = std::mem::take(&mut func.blocks[block].insts);
+    // What stays gathers at the end.
+    let mut first = insts.len();
+    for at in (0..insts.len()).rev() {
+        if !goes(func, insts[at]) {
+            first -= 1;
+            insts[first] = insts[at];
+        }
+    }
+    insts.drain(..first);
+    func.blocks[block].insts = insts;
+    Changed::when(first > 0)
 }

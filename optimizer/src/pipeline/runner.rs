@@ -161,9 +161,10 @@ pub enum SkipReason {
     Stopped,
 }
 
-impl std::fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(match self {
+impl SkipReason {
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
             SkipReason::Planned => "planned",
             SkipReason::Disabled => "disabled",
             SkipReason::NotNamed => "not named",
@@ -171,7 +172,13 @@ impl std::fmt::Display for SkipReason {
             SkipReason::NoOpByDefault => "no-op by default",
             SkipReason::Form => "form",
             SkipReason::Stopped => "stopped before it",
-        })
+        }
+    }
+}
+
+impl std::fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
     }
 }
 

@@ -45,6 +45,7 @@ impl Checker<'_> {
 
     fn instructions(&mut self) {
         let mut placed = vec![false; self.func.insts.len()];
+        let mut owned = vec![false; self.func.operand_count()];
         for block in &self.func.layout {
             self.block = Some(*block);
             for inst in &self.func.blocks[*block].insts {
@@ -55,6 +56,10 @@ impl Checker<'_> {
                 let again = std::mem::replace(seen, true);
                 self.inst = Some(*inst);
                 self.expect(!again, Rule::InstOnce, || format!("`{inst}` stands in two places"));
+                let places = self.func.operand_places(*inst);
+                // Operands are added together, so instructions share all of them or none.
+                let shared = !places.is_empty() && std::mem::replace(&mut owned[places.start], true);
+                self.expect(!shared || again, Rule::InstOnce, || format!("`{inst}` shares its operands with another"));
                 let guard = self.func.insts[*inst].guard.map(|guard| Operand::Reg(guard.reg));
                 for operand in self.func.dsts(*inst).iter().chain(self.func.inputs(*inst)).copied().chain(guard) {
                     self.expect(self.exists(operand), Rule::Entity, || format!("{operand:?} does not exist"));

@@ -45,7 +45,7 @@ rules! {
     RegisterWidth,
     /// A block stands in the layout once.
     LayoutOnce,
-    /// An instruction stands in one place.
+    /// An instruction stands in one place, and shares its operands with no other.
     InstOnce,
     /// A block ends in a terminator and has no other.
     Terminator,
@@ -93,9 +93,10 @@ rules! {
     SingleDefinition,
     /// In SSA form a definition dominates its uses.
     Dominance,
-    /// Parameters and results are different variables of the function in the parameter space; an entry has no results.
+    /// Parameters and results are different variables of the function in the parameter space, in the order in which they
+    /// stand there, as the text form lists them; an entry has no results.
     Signature,
-    /// Variables of a function, and symbols of a module, have different names.
+    /// Names are identifiers of PTX; variables of a function, and symbols of a module, have different ones.
     Names,
     /// Variables have a state space.
     VariableSpace,

@@ -200,6 +200,11 @@ const EDITS: &[(Rule, Edit)] = &[
         let first = inst(f, 0);
         f.blocks[f.layout[1]].insts.insert(0, first);
     }),
+    (Rule::InstOnce, |f| {
+        let first = inst(f, 1);
+        let copy = f.insts.push(f.insts[first]);
+        f.blocks[f.layout[1]].insts.insert(0, copy);
+    }),
     (Rule::FieldValue, |f| set_field(f, 0, 63)),
     (Rule::FieldValue, |f| set_field(f, 0, 255)),
     (Rule::FieldValue, |f| set_field(f, 0, crate::ops::Type::F32 as u8)),
@@ -208,6 +213,13 @@ const EDITS: &[(Rule, Edit)] = &[
     (Rule::BranchTarget, |f| f.layout.truncate(1)),
     (Rule::Signature, |f| f.returns.push(f.params[0])),
     (Rule::Names, |f| f.locals.values_mut().for_each(|local| local.name = "same".into())),
+    (Rule::Names, |f| f.locals[crate::ir::Local::from_u32(1)].name = "a b".into()),
+    (Rule::Names, |f| f.name = "".into()),
+    (Rule::Names, |f| f.name = "$".into()),
+    (Rule::Signature, |f| {
+        f.locals[crate::ir::Local::from_u32(1)].space = Space::Param;
+        f.params.insert(0, crate::ir::Local::from_u32(1));
+    }),
     (Rule::VariableSpace, |f| f.locals[crate::ir::Local::from_u32(1)].space = Space::Generic),
     (Rule::Alignment, |f| f.locals[crate::ir::Local::from_u32(1)].align = 12),
     (Rule::Alignment, |f| f.locals[crate::ir::Local::from_u32(1)].align = 0),

@@ -34,8 +34,23 @@ pub(super) fn module_violations(module: &Module) -> Vec<Violation> {
     found
 }
 
+/// Whether both text forms can say the name: an identifier of the PTX ISA, section 4.4.
+fn is_identifier(name: &str) -> bool {
+    let mut rest = name.bytes();
+    let first = rest.next().unwrap_or(b'0');
+    let follows = rest.clone().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$'));
+    follows && (first.is_ascii_alphabetic() || matches!(first, b'_' | b'$' | b'%') && rest.len() > 0)
+}
+
+fn not_a_name(name: &str) -> String {
+    format!("`{}` is no name that PTX has", name.escape_debug())
+}
+
 fn check_variable(var: &Variable, exists: impl Fn(SymbolRef) -> bool, report: &mut impl FnMut(Rule, String)) {
     let name = &var.name;
+    if !is_identifier(name) {
+        report(Rule::Names, not_a_name(name));
+    }
     if var.space == Space::Generic {
         report(Rule::VariableSpace, format!("`{name}` has no state space"));
     }
@@ -60,6 +75,7 @@ impl Checker<'_> {
     /// The function's variables, parameters and results.
     pub(super) fn signature(&mut self) {
         let func = self.func;
+        self.expect(is_identifier(&func.name), Rule::Names, || not_a_name(&func.name));
         let mut names = HashSet::new();
         for variable in func.locals.values() {
             let new = names.insert(variable.name.as_str());
@@ -78,6 +94,10 @@ impl Checker<'_> {
                 format!("`${}` is listed twice or not in the parameter space", variable.name)
             });
         }
+        let in_order = func.params.is_sorted() && func.returns.is_sorted();
+        self.expect(in_order, Rule::Signature, || {
+            "parameters and results stand in another order than the variables".into()
+        });
         let results = func.kind == FunctionKind::Entry && !func.returns.is_empty();
         self.expect(!results, Rule::Signature, || "an entry has results".into());
     }

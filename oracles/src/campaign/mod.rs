@@ -4,17 +4,23 @@
 //! and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and then, so
 //! workers hardly wait for each other. Findings come from [`crate::check`], with reproducer and replay command.
 
+pub mod coverage;
+pub mod target;
+
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::pipeline::runner::Options as PipelineOptions;
 use oriole_optimizer::verify::verify_module;
 
+use crate::campaign::coverage::Coverage;
+use crate::campaign::target::{Case, Cases, Target};
 use crate::check::report::{Finding, KernelReport};
 use crate::check::{CheckError, CheckOptions, check_module};
+use crate::generate::mutate::Corpus;
 use crate::generate::{Config, Generated, from_seed};
 use crate::launch::random::SplitMix64;
 
@@ -38,8 +44,22 @@ pub struct Options {
     pub shard: (u64, u64),
     /// What is generated.
     pub config: Config,
+    /// The kinds of cases; all where empty.
+    pub targets: Vec<Target>,
+    /// The kernels of which mutants are made.
+    pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
+    /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
+    /// takes half as long as all phases together and judges printer and reader, which every other test also does.
+    pub round_trip_every: u64,
+}
+
+impl Options {
+    /// The cases by number.
+    pub fn by_number(&self) -> Cases {
+        Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone())
+    }
 }
 
 /// What a campaign has seen.
@@ -49,10 +69,12 @@ pub struct Tally {
     pub cases: u64,
     /// Cases in which the verifier is content and every launch finishes.
     pub valid: u64,
+    /// The same by target.
+    pub targets: BTreeMap<Target, TargetTally>,
     /// Instructions of all kernels before optimization.
     pub instructions: u64,
-    /// How many kernels hold an opcode, by its place in the table.
-    pub rows: Vec<u64>,
+    /// Rows of the opcode table and values of their fields that finished kernels hold.
+    pub coverage: Coverage,
     /// In how many kernels a phase changed something.
     pub phases: BTreeMap<&'static str, u64>,
     /// What is wrong with phases.
@@ -61,24 +83,36 @@ pub struct Tally {
     pub silent: BTreeMap<u64, String>,
 }
 
-impl Tally {
-    /// Opcodes that no kernel held.
-    pub fn missing_rows(&self) -> Vec<&'static str> {
-        let count = |at: usize| self.rows.get(at).copied().unwrap_or(0);
-        ROWS.iter().enumerate().filter(|(at, _)| count(*at) == 0).map(|(_, row)| row.name).collect()
-    }
+/// What has come of the cases of a target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct TargetTally {
+    /// Cases that were checked.
+    pub cases: u64,
+    /// Cases whose launches all finish.
+    pub valid: u64,
+    /// What was made and dropped before it became a case.
+    pub dropped: u64,
+}
 
-    /// Valid cases in a hundred; 100 where there are none.
+impl Tally {
+    /// Valid cases in a hundred of those that are made to finish; 100 where there are none.
     pub fn valid_percent(&self) -> f64 {
-        if self.cases == 0 { 100.0 } else { 100.0 * self.valid as f64 / self.cases as f64 }
+        let made = self.targets.iter().filter(|(target, _)| target.finishes());
+        let (cases, valid) = made.fold((0, 0), |sum, (_, tally)| (sum.0 + tally.cases, sum.1 + tally.valid));
+        if cases == 0 { 100.0 } else { 100.0 * valid as f64 / cases as f64 }
     }
 
     fn add(&mut self, other: Tally) {
         self.cases += other.cases;
         self.valid += other.valid;
         self.instructions += other.instructions;
-        self.rows.resize(ROWS.len(), 0);
-        self.rows.iter_mut().zip(&other.rows).for_each(|(all, more)| *all += more);
+        self.coverage.add(&other.coverage);
+        for (target, more) in other.targets {
+            let all = self.targets.entry(target).or_default();
+            all.cases += more.cases;
+            all.valid += more.valid;
+            all.dropped += more.dropped;
+        }
         other.phases.into_iter().for_each(|(phase, count)| *self.phases.entry(phase).or_default() += count);
         self.findings.extend(other.findings);
         self.silent.extend(other.silent);
@@ -87,23 +121,18 @@ impl Tally {
         }
     }
 
-    fn count_rows(&mut self, module: &Module) {
-        let mut seen = vec![false; ROWS.len()];
-        for func in module.functions.values() {
-            let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
-            insts.for_each(|inst| seen[func.insts[*inst].opcode as usize] = true);
-        }
-        self.rows.resize(ROWS.len(), 0);
-        self.rows.iter_mut().zip(seen).for_each(|(count, seen)| *count += u64::from(seen));
-    }
-
-    fn count(&mut self, number: u64, report: KernelReport) {
+    fn count(&mut self, number: u64, target: Target, module: &Module, report: KernelReport) {
         self.instructions += report.instructions_before as u64;
         match report.cases.iter().find(|case| case.outcome != "finished") {
-            None => self.valid += 1,
-            Some(case) => {
+            None => {
+                self.valid += 1;
+                self.targets.entry(target).or_default().valid += 1;
+                self.coverage.count(module);
+            }
+            Some(case) if target.finishes() => {
                 self.silent.insert(number, format!("{}: {}", case.name, case.detail));
             }
+            Some(_) => {}
         }
         for phase in report.phases.iter().filter(|phase| phase.changed) {
             *self.phases.entry(phase.name).or_default() += 1;
@@ -112,10 +141,15 @@ impl Tally {
     }
 }
 
-/// The kernel of a case.
+/// The kernel of a case of whole kernels.
 pub fn case(seed: u64, number: u64, config: &Config) -> Generated {
+    from_seed(case_seed(seed, number), config)
+}
+
+/// The seed of everything about a case.
+fn case_seed(seed: u64, number: u64) -> u64 {
     let hash = SplitMix64::new(number).next_u64();
-    from_seed(SplitMix64::new(seed ^ hash).next_u64(), config)
+    SplitMix64::new(seed ^ hash).next_u64()
 }
 
 /// The name of a case, for files and messages.
@@ -131,6 +165,9 @@ pub fn case_name(seed: u64, number: u64) -> String {
 pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally, CheckError> {
     let campaign = Campaign {
         options,
+        cases: options.by_number(),
+        plain: checked(options, false),
+        with_round_trip: checked(options, true),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -138,13 +175,20 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     };
     let results = rayon::broadcast(|_| campaign.work(&progress));
     results.into_iter().collect::<Result<(), _>>()?;
-    let mut tally = campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner);
-    tally.rows.resize(ROWS.len(), 0);
-    Ok(tally)
+    Ok(campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+}
+
+/// How a campaign checks a case whose module it has just verified.
+fn checked(options: &Options, round_trip: bool) -> CheckOptions {
+    let pipeline = PipelineOptions { trusted: true, ..options.check.pipeline.clone() };
+    CheckOptions { pipeline, round_trip: round_trip && options.check.round_trip, ..options.check.clone() }
 }
 
 struct Campaign<'a> {
     options: &'a Options,
+    cases: Cases,
+    plain: CheckOptions,
+    with_round_trip: CheckOptions,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -180,16 +224,21 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        let Options { seed, config, check, .. } = self.options;
-        let Generated { module, launches } = case(*seed, number, config);
+        // Drawn, so that every shard has its part.
+        let every = self.options.round_trip_every;
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
+        let check = if trip { &self.with_round_trip } else { &self.plain };
+        let seed = &self.options.seed;
+        let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
         tally.cases += 1;
+        let own = tally.targets.entry(target).or_default();
+        (own.cases, own.dropped) = (own.cases + 1, own.dropped + u64::from(dropped));
         if let Err(violations) = verify_module(&module) {
             tally.silent.insert(number, violations[0].to_string());
             return Ok(());
         }
-        tally.count_rows(&module);
         match check_module(&case_name(*seed, number), &module, &launches, check) {
-            Ok(report) => tally.count(number, report),
+            Ok(report) => tally.count(number, target, &module, report),
             Err(error @ CheckError::Load { .. }) => {
                 tally.silent.insert(number, error.to_string());
             }
@@ -218,9 +267,15 @@ mod tests {
 
     use super::*;
 
+    fn options(cases: u64, check: CheckOptions) -> Options {
+        let (config, corpus) = (Config::default(), Arc::default());
+        let (cases, shard) = (Some(cases), (0, 1));
+        Options { seed: 1, cases, time: None, shard, config, targets: Vec::new(), corpus, check, round_trip_every: 8 }
+    }
+
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {
         let check = CheckOptions { randoms: 0, ..CheckOptions::default() };
-        let options = Options { seed: 1, cases: Some(cases), time: None, shard, config: Config::default(), check };
+        let options = Options { shard, ..options(cases, check) };
         run(&options, |_| ()).expect("nothing is written")
     }
 
@@ -231,7 +286,7 @@ mod tests {
         (1..3).for_each(|shard| parts.add(tally(40, (shard, 3))));
         assert_eq!(whole.cases, 40);
         assert_eq!((whole.cases, whole.valid, whole.instructions), (parts.cases, parts.valid, parts.instructions));
-        assert_eq!((whole.rows, whole.phases), (parts.rows, parts.phases));
+        assert_eq!((whole.coverage, whole.phases), (parts.coverage, parts.phases));
     }
 
     /// Makes the first addition of a function a subtraction.
@@ -254,8 +309,7 @@ mod tests {
         let phase = CustomPhase { name: "Wrong", needs: Needs::Ssa, preserves: Preserves::Nothing, function: wrong };
         let phases = vec![PhaseEntry::Custom(phase)];
         let check = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
-        let options = Options { seed: 1, cases: Some(60), time: None, shard: (0, 1), config: Config::default(), check };
-        let tally = run(&options, |_| ()).expect("nothing is written");
+        let tally = run(&options(60, check), |_| ()).expect("nothing is written");
         let finding = tally.findings.first().expect("a subtraction differs from an addition");
         assert_eq!((finding.phase.as_str(), finding.verdict), ("Wrong", "mismatch"));
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());

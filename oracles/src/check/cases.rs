@@ -68,6 +68,7 @@ pub fn first_runs(
     };
     let executable = Executable::new(module).map_err(load("any launch"))?;
     let mut report = KernelReport::new(name, instructions(module));
+    report.phases.reserve(options.phases.len() + 1);
     let mut cases = Vec::new();
     for NamedLaunch { name, launch } in launches {
         let run = |launch: &Launch, steps| {

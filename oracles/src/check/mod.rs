@@ -16,8 +16,9 @@ pub mod blame;
 pub mod cases;
 pub mod catch;
 pub mod report;
-mod step;
+pub(crate) mod step;
 pub mod trip;
+pub mod whole;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -92,6 +93,12 @@ pub enum CheckError {
     /// An option names no phase.
     #[error(transparent)]
     UnknownPhase(#[from] UnknownPhase),
+    /// A finding is about a phase that the check does not run.
+    #[error("phase {phase} is not among those that run")]
+    NotAmong {
+        /// The phase.
+        phase: String,
+    },
     /// A reproducer cannot be written.
     #[error("cannot write the reproducer `{}`: {reason}", path.display())]
     Reproducer {
@@ -124,7 +131,17 @@ pub fn check_module(
     let skips = skips(&options.phases, &every_phase)?;
     let start = Instant::now();
     let (cases, mut report) = cases::first_runs(name, module, launches, options)?;
-    let mut check = Check { name, options, pipeline, state: module.clone(), cases, report: &mut report };
+    let instructions_before = instructions(module);
+    let mut check = Check {
+        name,
+        options,
+        pipeline,
+        state: module.clone(),
+        spare: Module::default(),
+        instructions: instructions_before,
+        cases,
+        report: &mut report,
+    };
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry, skips[position])?;
     }
@@ -150,6 +167,10 @@ struct Check<'a> {
     options: &'a CheckOptions,
     pipeline: Options,
     state: Module,
+    /// A module that nobody needs any longer, to copy the state over.
+    spare: Module,
+    /// How many instructions `state` has.
+    instructions: usize,
     cases: Vec<Case>,
     report: &'a mut KernelReport,
 }
@@ -160,52 +181,56 @@ impl Check<'_> {
             return Ok(());
         }
         if let Some(reason) = skip {
-            self.report.phases.push(skipped(entry, &self.state, reason));
+            self.report.phases.push(skipped(entry, self.instructions, reason));
             return Ok(());
         }
-        let mut after = self.state.clone();
-        match take(entry, &mut after, &self.pipeline, None)? {
-            Step::Stopped => {}
+        let mut after = std::mem::take(&mut self.spare);
+        after.clone_from(&self.state);
+        match take(entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit)? {
+            Step::Stopped => self.spare = after,
             Step::Done(report) => {
                 // What a phase has taken and what the verifier has seen since is what the next one takes.
                 self.pipeline.trusted = report.skipped.is_none() || self.pipeline.trusted;
-                let verdict = if report.changed.is_yes() { self.judge(entry, after)? } else { None };
+                let verdict = if report.changed.is_yes() { self.judge(entry, &mut after)? } else { None };
+                self.spare = after;
                 self.report.phases.push(line(entry, &report, verdict));
             }
             Step::Invalid { function, message } => {
                 let verdict = Verdict::InvalidIr(format!("function `{function}`: {message}"));
                 self.accuse(entry, 0, &after, verdict.clone())?;
-                self.report.phases.push(broken(entry, &self.state, "invalid IR"));
+                self.report.phases.push(broken(entry, self.instructions, "invalid IR"));
             }
             Step::Panicked { message } => {
                 let finding = self.suspect(entry, 0, &after).panicked(&message)?;
                 self.report.findings.push(finding);
-                self.report.phases.push(broken(entry, &self.state, "panic"));
+                self.report.phases.push(broken(entry, self.instructions, "panic"));
             }
         }
         Ok(())
     }
 
-    /// Runs a changed module on every case and compares; where it behaves well it becomes the state.
-    fn judge(&mut self, entry: &PhaseEntry, after: Module) -> Result<Option<Verdict>, CheckError> {
-        let ran = match cases::run_all(&after, &self.cases) {
+    /// Runs a changed module on every case and compares; where it behaves well it becomes the state, and the state before
+    /// stands in its place.
+    fn judge(&mut self, entry: &PhaseEntry, after: &mut Module) -> Result<Option<Verdict>, CheckError> {
+        let ran = match cases::run_all(after, &self.cases) {
             Ok(ran) => ran,
             Err(error) => {
                 let verdict = Verdict::InvalidIr(error.to_string());
-                self.accuse(entry, 0, &after, verdict.clone())?;
+                self.accuse(entry, 0, after, verdict.clone())?;
                 return Ok(Some(verdict));
             }
         };
         if let Some(guilty) = ran.iter().position(|ran| ran.verdict.is_finding()) {
             let verdict = ran[guilty].verdict.clone();
-            self.accuse(entry, guilty, &after, verdict.clone())?;
+            self.accuse(entry, guilty, after, verdict.clone())?;
             return Ok(Some(verdict));
         }
         let refined = ran.iter().any(|ran| ran.verdict == Verdict::Refined);
         for (case, Ran { result, .. }) in self.cases.iter_mut().zip(ran) {
             case.before = result;
         }
-        self.state = after;
+        self.instructions = instructions(after);
+        std::mem::swap(&mut self.state, after);
         let said = !self.cases.is_empty();
         Ok(said.then_some(if refined { Verdict::Refined } else { Verdict::Equal }))
     }
@@ -233,7 +258,7 @@ fn line(entry: &PhaseEntry, report: &PhaseReport, verdict: Option<Verdict>) -> P
     PhaseLine {
         name: entry.name(),
         number: entry.number(),
-        skipped: report.skipped.map(|reason| reason.to_string()),
+        skipped: report.skipped.map(SkipReason::name),
         changed: report.changed.is_yes(),
         instructions_before: report.insts_before,
         instructions_after: report.insts_after,
@@ -244,20 +269,19 @@ fn line(entry: &PhaseEntry, report: &PhaseReport, verdict: Option<Verdict>) -> P
 }
 
 /// The line of a phase that does not run.
-fn skipped(entry: &PhaseEntry, state: &Module, reason: SkipReason) -> PhaseLine {
-    PhaseLine { skipped: Some(reason.to_string()), changed: false, verdict: None, ..broken(entry, state, "skipped") }
+fn skipped(entry: &PhaseEntry, instructions: usize, reason: SkipReason) -> PhaseLine {
+    PhaseLine { skipped: Some(reason.name()), changed: false, verdict: None, ..broken(entry, instructions, "skipped") }
 }
 
 /// The line of a phase that did not get as far as a report.
-fn broken(entry: &PhaseEntry, before: &Module, verdict: &'static str) -> PhaseLine {
-    let count = instructions(before);
+fn broken(entry: &PhaseEntry, instructions: usize, verdict: &'static str) -> PhaseLine {
     PhaseLine {
         name: entry.name(),
         number: entry.number(),
         skipped: None,
         changed: true,
-        instructions_before: count,
-        instructions_after: count,
+        instructions_before: instructions,
+        instructions_after: instructions,
         rewrites: 0,
         verdict: Some(verdict),
         microseconds: 0,

@@ -58,7 +58,7 @@ pub struct PhaseLine {
     /// Its inventory number.
     pub number: Option<u16>,
     /// Why it did not run.
-    pub skipped: Option<String>,
+    pub skipped: Option<&'static str>,
     /// Whether it changed something.
     pub changed: bool,
     /// Instructions before it.

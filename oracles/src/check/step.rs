@@ -8,7 +8,7 @@ use oriole_optimizer::verify::Violation;
 use super::catch::catch;
 
 /// What became of a phase.
-pub(super) enum Step {
+pub(crate) enum Step {
     /// It stands behind the last phase that may run.
     Stopped,
     /// It ran, or was skipped as the report says.
@@ -28,7 +28,7 @@ pub(super) enum Step {
 }
 
 /// Runs one phase, with leave for at most `limit` rewrites.
-pub(super) fn take(
+pub(crate) fn take(
     entry: &PhaseEntry,
     module: &mut Module,
     options: &Options,
@@ -38,7 +38,7 @@ pub(super) fn take(
 }
 
 /// The same, and the last rewrite that was made.
-pub(super) fn take_noting(
+pub(crate) fn take_noting(
     entry: &PhaseEntry,
     module: &mut Module,
     options: &Options,

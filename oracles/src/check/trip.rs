@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use oriole_optimizer::ir::Module;
+use oriole_optimizer::ir::{Module, Operand};
 use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 
@@ -27,31 +27,52 @@ pub(super) fn round_trip(
 ) -> Result<(PhaseLine, Option<Finding>), CheckError> {
     let start = Instant::now();
     let count = instructions(module);
-    let (verdict, case, after) = match catch(|| again(module)) {
-        Err(panic) => (Verdict::InvalidIr(format!("printing or reading panics: {panic}")), 0, count),
-        Ok(Err(why)) => (Verdict::InvalidIr(why), 0, count),
-        Ok(Ok(read)) => {
+    if reads_banks(module) {
+        let skipped = Some("PTX has no constant banks");
+        return Ok((PhaseLine { skipped, ..line(count, count, None, start) }, None));
+    }
+    let (verdict, case, after) = match again(module) {
+        Err(why) => (Verdict::InvalidIr(why), 0, count),
+        Ok(read) => {
             let (verdict, case) = judge(&read, cases);
             (verdict, case, instructions(&read))
         }
     };
-    let line = PhaseLine {
-        name: ROUND_TRIP,
-        number: None,
-        skipped: None,
-        changed: false,
-        instructions_before: count,
-        instructions_after: after,
-        rewrites: 0,
-        verdict: (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name()),
-        microseconds: start.elapsed().as_micros() as u64,
-    };
+    let said = (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name());
+    let line = line(count, after, said, start);
     let finding = verdict.is_finding().then(|| accuse(name, module, cases.get(case), &verdict, options));
     Ok((line, finding.transpose()?))
 }
 
-/// The module after printing and reading, or why there is none.
-fn again(module: &Module) -> Result<Module, String> {
+fn line(before: usize, after: usize, verdict: Option<&'static str>, start: Instant) -> PhaseLine {
+    PhaseLine {
+        name: ROUND_TRIP,
+        number: None,
+        skipped: None,
+        changed: false,
+        instructions_before: before,
+        instructions_after: after,
+        rewrites: 0,
+        verdict,
+        microseconds: start.elapsed().as_micros() as u64,
+    }
+}
+
+/// Whether an operand is a word of a constant bank, which PTX cannot spell.
+pub(crate) fn reads_banks(module: &Module) -> bool {
+    module.functions.values().any(|func| {
+        let mut insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+        insts.any(|inst| func.inputs(*inst).iter().any(|operand| matches!(operand, Operand::Const { .. })))
+    })
+}
+
+/// The module after printing and reading, or why there is none; a panic is a reason too.
+pub(crate) fn again(module: &Module) -> Result<Module, String> {
+    let read = catch(|| print_and_read(module));
+    read.unwrap_or_else(|panic| Err(format!("printing or reading panics: {panic}")))
+}
+
+fn print_and_read(module: &Module) -> Result<Module, String> {
     let text = ptx::emit(module).map_err(|error| error.to_string())?;
     let module = ptx::read(&text).map_err(|faults| match faults.first() {
         Some(fault) => {

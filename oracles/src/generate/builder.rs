@@ -51,6 +51,10 @@ pub(super) struct Builder<'a, 'b> {
     pub threads: u32,
     /// Variables that hold the same value in all threads of the block.
     pub uniforms: Vec<Reg>,
+    /// Whether operands may be words of the constant bank.
+    pub bank: bool,
+    /// A field's value that instructions of an opcode get wherever it is legal.
+    pub pin: Option<(Opcode, Field, u8)>,
     /// The checksum, 32 bits and 64.
     pub sums: [Reg; 2],
     pub variables: Vec<Reg>,
@@ -75,6 +79,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             callees: Vec::new(),
             threads: 32,
             uniforms: Vec::new(),
+            bank: false,
+            pin: None,
             sums,
             variables: Vec::new(),
             temporaries: Vec::new(),
@@ -110,7 +116,14 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// Fields of an opcode of which some are fixed; see [`fields`].
     pub(super) fn fields(&mut self, opcode: Opcode, fixed: &[(Field, u8)]) -> Option<FieldValues> {
-        fields(opcode.row(), self.entropy, self.config.operand.default_field, fixed)
+        let percent = &self.config.operand;
+        match self.pin {
+            Some((pinned, field, value)) if pinned == opcode && fixed.iter().all(|(other, _)| *other != field) => {
+                let fixed: Vec<(Field, u8)> = fixed.iter().copied().chain([(field, value)]).collect();
+                fields(opcode.row(), self.entropy, percent, &fixed)
+            }
+            _ => fields(opcode.row(), self.entropy, percent, fixed),
+        }
     }
 
     /// Offers a register of this block to later instructions.

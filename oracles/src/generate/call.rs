@@ -3,7 +3,7 @@
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
 //! flow and the instructions of a kernel, without memory of its own and without anything that threads do together.
 
-use oriole_optimizer::ir::{Function, FunctionKind, InstBuilder, Local, Operand, RegInfo, Variable};
+use oriole_optimizer::ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Operand, RegInfo, Variable};
 use oriole_optimizer::ops::{Opcode, Space, Type};
 
 use super::builder::Builder;
@@ -13,8 +13,8 @@ use super::entropy::Entropy;
 /// The types of a function's parameters.
 const PARAMETERS: [Type; 2] = [Type::B32, Type::B64];
 
-/// A device function.
-pub(super) fn device(name: &str, entropy: &mut Entropy<'_>, config: &Config) -> Function {
+/// A device function, which may call others.
+pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>, config: &Config) -> Function {
     let mut func = Function::new(name, FunctionKind::Device);
     let result = func.locals.push(Variable::new("result", Space::Param, Type::B32, None));
     func.returns.push(result);
@@ -24,6 +24,7 @@ pub(super) fn device(name: &str, entropy: &mut Entropy<'_>, config: &Config) -> 
     }
     let mut builder = Builder::new(func, entropy, config);
     builder.flow.uniform = false;
+    builder.callees = callees;
     builder.budget = 1000;
     let params = builder.func.params.clone();
     let read: Vec<_> = params.iter().zip(PARAMETERS).map(|(local, ty)| builder.read_param(*local, ty)).collect();

@@ -7,6 +7,7 @@ use oriole_optimizer::ir::{Block, InstBuilder, Operand, Reg, RegInfo};
 use oriole_optimizer::ops::{Compare, Opcode, Type};
 
 use super::builder::Builder;
+use super::insts::Family;
 
 impl Builder<'_, '_> {
     /// Shapes one after the other, until the budget is spent.
@@ -58,7 +59,7 @@ impl Builder<'_, '_> {
             6 => self.leave(),
             7 => self.never(),
             8 => self.exchange(),
-            9 => self.barrier(),
+            9 => self.one_of(Family::Barrier),
             10 => self.partial(),
             _ => self.call(),
         }

@@ -1,5 +1,6 @@
 //! Every range and weight of the generator, with its reason.
 
+use oriole_optimizer::ops::{Level, OpRow};
 use serde::{Deserialize, Serialize};
 
 /// What the generator makes. Read from TOML; what a file does not name keeps its default.
@@ -27,9 +28,19 @@ pub struct Config {
     pub blocks: u32,
     /// Warps of a block at most; two show what crosses warps.
     pub warps: u32,
-    /// Launches of a kernel.
+    /// Percentage of kernels that stay in virtual form, where registers have many definitions. Phases that need SSA form
+    /// leave them alone, so there are few; raise it to test those that run before.
+    pub virtual_form: u32,
+    /// Launches of a kernel. Two, so that a path which one launch's data leave alone is taken on the other's; a rate of
+    /// checks counts kernels, so more launches make each check better and fewer.
     pub launches: u32,
-    /// Device functions at most.
+    /// The level of the opcode table whose rows are generated.
+    pub level: TableLevel,
+    /// Instances of an operation in a kernel that is about it alone. Each costs little beside the kernel itself.
+    pub repeats: u32,
+    /// Weights of where the operands of these instances come from.
+    pub mixture: MixtureWeights,
+    /// Device functions at most; a later one may call those before it.
     pub functions: u32,
     /// Instructions of a device function at most.
     pub function_instructions: u32,
@@ -39,6 +50,45 @@ pub struct Config {
     pub family: FamilyWeights,
     /// Percentages of what an operand or destination is.
     pub operand: OperandPercent,
+    /// How kernels of the corpus are changed.
+    pub mutants: MutantConfig,
+}
+
+/// A level of the opcode table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableLevel {
+    /// Typed operations, as PTX has them.
+    Virtual,
+    /// Operations of the machine. There are none in the table so far; rows are picked up as they come.
+    Machine,
+}
+
+impl TableLevel {
+    /// Whether a row belongs to the level.
+    pub fn has(self, row: &OpRow) -> bool {
+        let own = match self {
+            TableLevel::Virtual => Level::Virtual,
+            TableLevel::Machine => Level::Machine,
+        };
+        row.level == own || row.level == Level::Any
+    }
+}
+
+/// Weights of where the operands come from in a kernel about one operation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureWeights {
+    /// Constants alone: what is folded. A wrong fold shows on a few pairs of values only, so most are of this kind.
+    pub constants: u32,
+    /// One register, the others constants: identities and strength reduction.
+    pub one_register: u32,
+    /// One constant, the others registers.
+    pub one_constant: u32,
+    /// Registers alone: what no phase should touch, and printing.
+    pub registers: u32,
+    /// The same register wherever it fits: `x - x` and the like.
+    pub same: u32,
 }
 
 /// Weights of the shapes that flow can take.
@@ -111,12 +161,20 @@ pub struct OperandPercent {
     pub dynamic: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
+    /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
+    /// that the round trip through PTX says nothing about them.
+    pub bank_kernel: u32,
+    /// A word of the constant bank, in such a kernel.
+    pub bank: u32,
+    /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
+    /// fields have would take hours to come up.
+    pub rare_field: u32,
 }
 
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [10, 60],
+            instructions: [4, 20],
             stretch: [1, 5],
             depth: 3,
             trips: 3,
@@ -126,13 +184,113 @@ impl Default for Config {
             targets: 4,
             blocks: 2,
             warps: 2,
-            launches: 1,
-            functions: 1,
+            virtual_form: 1,
+            launches: 2,
+            level: TableLevel::Virtual,
+            repeats: 24,
+            mixture: MixtureWeights::default(),
+            functions: 2,
             function_instructions: 8,
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
             operand: OperandPercent::default(),
+            mutants: MutantConfig::default(),
         }
+    }
+}
+
+/// How kernels of the corpus are changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MutantConfig {
+    /// Changes of a mutant at most. Few, since each may be the one that makes it trap.
+    pub changes: u32,
+    /// Attempts at a mutant that verifies.
+    pub attempts: u32,
+    /// Instructions that a change moves or repeats at most.
+    pub region: u32,
+    /// Trips of a loop that is put around instructions at most.
+    pub trips: u32,
+    /// Blocks of the grid at most, in each direction; what a phase breaks shows in few.
+    pub blocks: u32,
+    /// Warp instructions that a kernel may take to be changed at all: some ten times those of a generated one, so that
+    /// mutants do not take most of the time.
+    pub steps: u64,
+    /// Bytes of all buffers of a launch at most; they are compared after every phase.
+    pub bytes: usize,
+    /// Weight of changing a constant: where folding and identities begin.
+    pub constant: u32,
+    /// Weight of reading another register.
+    pub operand: u32,
+    /// Weight of another value for a field.
+    pub field: u32,
+    /// Weight of another operation on the same operands.
+    pub opcode: u32,
+    /// Weight of another order; it mostly shows what depends on it.
+    pub swap: u32,
+    /// Weight of repeating an instruction: what commoning looks for.
+    pub duplicate: u32,
+    /// Weight of deleting one. Rare, since it leaves values undefined.
+    pub delete: u32,
+    /// Weight of guarding one.
+    pub guard: u32,
+    /// Weight of instructions from elsewhere.
+    pub splice: u32,
+    /// Weight of a loop around instructions.
+    pub repeat: u32,
+    /// Weight of a branch that nothing takes.
+    pub never: u32,
+}
+
+impl MutantConfig {
+    /// The weights in the order of [`super::mutate::Edit::ALL`].
+    pub fn weights(&self) -> [u32; 11] {
+        let MutantConfig {
+            constant,
+            operand,
+            field,
+            opcode,
+            swap,
+            duplicate,
+            delete,
+            guard,
+            splice,
+            repeat,
+            never,
+            ..
+        } = *self;
+        [constant, operand, field, opcode, swap, duplicate, delete, guard, splice, repeat, never]
+    }
+}
+
+impl Default for MutantConfig {
+    fn default() -> MutantConfig {
+        MutantConfig {
+            changes: 3,
+            attempts: 8,
+            region: 6,
+            trips: 3,
+            blocks: 2,
+            steps: 20_000,
+            bytes: 1 << 16,
+            constant: 20,
+            operand: 12,
+            field: 12,
+            opcode: 12,
+            swap: 8,
+            duplicate: 8,
+            delete: 3,
+            guard: 8,
+            splice: 10,
+            repeat: 5,
+            never: 5,
+        }
+    }
+}
+
+impl Default for MixtureWeights {
+    fn default() -> MixtureWeights {
+        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1 }
     }
 }
 
@@ -172,6 +330,9 @@ impl Default for OperandPercent {
             guard: 12,
             dynamic: 40,
             default_field: 40,
+            bank_kernel: 5,
+            bank: 10,
+            rare_field: 15,
         }
     }
 }

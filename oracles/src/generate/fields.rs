@@ -2,19 +2,45 @@
 
 use oriole_optimizer::ops::{Field, FieldSpec, FieldValues, OpRow};
 
+use super::config::OperandPercent;
 use super::entropy::Entropy;
 
 /// Legal field values of a row, where `fixed` says what some of the fields are.
 ///
-/// Fields that must be written come first. Each in turn takes the first value, around a circle from a chosen start, with
-/// which no rule is broken; where none is left the field before takes its next one. `None` where `fixed` leaves nothing
-/// legal.
+/// Now and then one field first gets one of its values, all values alike: so rare ones come up however few combinations
+/// have them. Of the other fields those that must be written come first. Each in turn takes the first value, around a
+/// circle from a chosen start, with which no rule is broken; where none is left the field before takes its next one.
+/// `None` where `fixed` leaves nothing legal.
 pub(super) fn fields(
+    row: &'static OpRow,
+    entropy: &mut Entropy<'_>,
+    percent: &OperandPercent,
+    fixed: &[(Field, u8)],
+) -> Option<FieldValues> {
+    let rare = entropy.percent(percent.rare_field).then(|| any_value(row, entropy)).flatten();
+    if let Some(rare) = rare.filter(|(field, _)| fixed.iter().all(|(other, _)| other != field)) {
+        let fixed: Vec<(Field, u8)> = fixed.iter().copied().chain([rare]).collect();
+        if let Some(values) = find(row, entropy, percent.default_field, &fixed) {
+            return Some(values);
+        }
+    }
+    find(row, entropy, percent.default_field, fixed)
+}
+
+/// A field of a row and one of its legal values.
+fn any_value(row: &OpRow, entropy: &mut Entropy<'_>) -> Option<(Field, u8)> {
+    let spec = row.fields.get(entropy.below(row.fields.len()))?;
+    let at = entropy.below(spec.legal.count_ones() as usize);
+    spec.values().nth(at).map(|value| (spec.field, value))
+}
+
+fn find(
     row: &'static OpRow,
     entropy: &mut Entropy<'_>,
     default_percent: u32,
     fixed: &[(Field, u8)],
 ) -> Option<FieldValues> {
+    let is_fixed = |slot: usize| fixed.iter().any(|(field, _)| *field == row.fields[slot].field);
     let mut candidates: Vec<(usize, Vec<u8>)> = row
         .fields
         .iter()
@@ -24,7 +50,7 @@ pub(super) fn fields(
         })
         .enumerate()
         .collect();
-    candidates.sort_by_key(|(slot, _)| row.fields[*slot].default.is_some());
+    candidates.sort_by_key(|(slot, _)| (!is_fixed(*slot), row.fields[*slot].default.is_some()));
     let mut values = FieldValues::default();
     search(row, &candidates, 0, &mut values).then_some(values)
 }
@@ -75,13 +101,17 @@ mod tests {
 
     use super::*;
 
+    fn percent(default_field: u32) -> OperandPercent {
+        OperandPercent { default_field, ..OperandPercent::default() }
+    }
+
     #[test]
     fn every_legal_value_of_every_field_comes_up() {
         let mut entropy = Entropy::from_seed(1);
         for row in ROWS {
             let mut seen = [0u64; oriole_optimizer::ops::MAX_FIELDS];
             for _ in 0..3000 {
-                let values = fields(row, &mut entropy, 30, &[]).expect("every row has legal values");
+                let values = fields(row, &mut entropy, &percent(30), &[]).expect("every row has legal values");
                 assert!(row.broken_rule(&values).is_none(), "{}", row.name);
                 (0..row.fields.len()).for_each(|slot| seen[slot] |= 1 << values.0[slot]);
             }
@@ -97,8 +127,8 @@ mod tests {
         let mut entropy = Entropy::from_seed(2);
         let row = Opcode::IAdd.row();
         let sat = (Field::Saturate, Saturate::Sat.index());
-        let values = fields(row, &mut entropy, 0, &[sat]).expect("s32 saturates");
+        let values = fields(row, &mut entropy, &percent(0), &[sat]).expect("s32 saturates");
         assert_eq!(row.value::<Type>(&values), Some(Type::S32));
-        assert_eq!(fields(row, &mut entropy, 0, &[sat, (Field::Type, Type::U64.index())]), None);
+        assert_eq!(fields(row, &mut entropy, &percent(0), &[sat, (Field::Type, Type::U64.index())]), None);
     }
 }

@@ -6,6 +6,8 @@ use oriole_optimizer::ir::{InstBuilder, Operand, RegInfo};
 use oriole_optimizer::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
 
 use super::builder::{Builder, fixed};
+use super::config::TableLevel;
+use super::sync::ALL_LANES;
 
 /// How instructions of an opcode are made. Follows from the row alone, so a new row is generated the day it lands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,11 +49,13 @@ impl Family {
         }
     }
 
-    /// The opcodes of the family.
+    /// The opcodes of the family that whole kernels are made of: those of the virtual level.
     pub fn opcodes(self) -> &'static [Opcode] {
         static BY_FAMILY: LazyLock<[Vec<Opcode>; 7]> = LazyLock::new(|| {
             let mut families: [Vec<Opcode>; 7] = Default::default();
-            ROWS.iter().for_each(|row| families[Family::of(row) as usize].push(row.opcode));
+            ROWS.iter()
+                .filter(|row| TableLevel::Virtual.has(row))
+                .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
             families
         });
         &BY_FAMILY[self as usize]
@@ -81,18 +85,37 @@ impl Builder<'_, '_> {
             weights.undefined,
         ];
         match self.entropy.weighted(&weights) {
-            0 => self.plain(),
-            1 => self.special(),
-            2 => self.access(),
+            0 => self.one_of(Family::Plain),
+            1 => self.one_of(Family::Special),
+            2 => self.one_of(Family::Memory),
             3 => self.contended(),
-            4 => self.collective(Operand::Imm(0xFFFF_FFFF), false),
-            5 => self.effect(),
+            4 => self.one_of(Family::Collective),
+            5 => self.one_of(Family::Effect),
             _ => self.undefined(),
         }
     }
 
-    fn plain(&mut self) {
-        let opcode = self.entropy.choose(Family::Plain.opcodes());
+    /// An instruction of a family.
+    pub(super) fn one_of(&mut self, family: Family) {
+        let opcode = self.entropy.choose(family.opcodes());
+        self.instruction_of(opcode);
+    }
+
+    /// An instruction of an opcode that is no control flow, and what it needs; none where the code at hand has no place
+    /// for it.
+    pub(super) fn instruction_of(&mut self, opcode: Opcode) {
+        match Family::of(opcode.row()) {
+            Family::Plain => self.plain(opcode),
+            Family::Special => self.special(opcode),
+            Family::Memory => self.access(opcode),
+            Family::Barrier => self.barrier(opcode),
+            Family::Collective => self.collective(opcode, ALL_LANES, false),
+            Family::Effect => self.effect(opcode),
+            Family::Control => {}
+        }
+    }
+
+    fn plain(&mut self, opcode: Opcode) {
         let row = opcode.row();
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
@@ -128,14 +151,15 @@ impl Builder<'_, '_> {
     }
 
     /// Registers that do not change are values like others; what a clock shows is never used.
-    fn special(&mut self) {
-        let reg = self.entropy.choose(SpecialReg::ALL);
-        let opcode = if reg.is_volatile() { Opcode::Cs2r } else { Opcode::S2r };
-        let ty = match reg.bits() {
-            1 => Type::Pred,
-            64 => Type::B64,
-            _ => Type::B32,
-        };
+    fn special(&mut self, opcode: Opcode) {
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let ty = opcode.row().value::<Type>(&fields).unwrap_or(Type::B32);
+        let fits = |reg: &SpecialReg| reg.is_volatile() == (opcode == Opcode::Cs2r) && reg.bits() == ty.bits();
+        let fitting: Vec<SpecialReg> = SpecialReg::ALL.iter().copied().filter(fits).collect();
+        if fitting.is_empty() {
+            return;
+        }
+        let reg = self.entropy.choose(&fitting);
         let inst = Self::typed(opcode, ty).src(Operand::Special(reg));
         if reg.is_volatile() {
             self.hidden(inst, RegInfo::of(ty));
@@ -145,8 +169,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn effect(&mut self) {
-        let opcode = self.entropy.choose(Family::Effect.opcodes());
+    fn effect(&mut self, opcode: Opcode) {
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(opcode.row(), &fields) else { return };
         if opcode == Opcode::SetMaxNReg {
@@ -184,7 +207,7 @@ impl Builder<'_, '_> {
 }
 
 /// The register of a result.
-fn result_info(row: &OpRow, fields: &FieldValues, shape: Shape, sources: usize) -> RegInfo {
+pub(super) fn result_info(row: &OpRow, fields: &FieldValues, shape: Shape, sources: usize) -> RegInfo {
     match shape {
         Shape::Packed => {
             let bits = row.value::<Type>(fields).map_or(32, Type::bits) as usize * sources;

@@ -6,13 +6,17 @@
 use oriole_optimizer::ir::{
     Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
 };
-use oriole_optimizer::ops::{Compare, CvtaDirection, Opcode, Space, SpecialReg, Type};
+use oriole_optimizer::ops::{Compare, CvtaDirection, Field, Opcode, Space, SpecialReg, Type};
 
-use super::builder::Builder;
+use super::Generated;
+use super::builder::{Builder, fixed};
+use super::call;
 use super::config::Config;
 use super::entropy::Entropy;
 use super::memory::{CELLS, REGION, Region};
+use super::single::Pin;
 use super::values::constant;
+use crate::input::NamedLaunch;
 use crate::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
 
 /// Variables of each file and width; few, so that values meet in phis.
@@ -23,6 +27,10 @@ const PREDICATES: usize = 3;
 
 /// Bytes of a thread's results: the variables and the checksums.
 const RESULTS: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+
+/// Bytes of the parameters that a kernel may read from the constant bank, word by word: the numbers and the structure,
+/// not the addresses.
+pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76];
 
 /// The grid and block of a kernel.
 #[derive(Clone, Copy, Debug)]
@@ -40,6 +48,59 @@ struct Variables {
 
 /// Adds a kernel to a module.
 pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
+    frame(module, entropy, config, false, |builder| {
+        let [low, high] = builder.config.instructions;
+        builder.budget = builder.entropy.between(low, high);
+        builder.body();
+    })
+}
+
+/// A kernel of one instruction with what it needs, tried so many times until it has a place. Results that it does not
+/// have to hide are stored as those of any other instruction.
+pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let mut module = Module::default();
+    let (opcode, field) = pin;
+    // Nothing but a call reads parameter memory that a thread writes.
+    let calls = opcode == Opcode::St && field == Some(fixed(Space::Param));
+    if calls {
+        let callee = call::device("device", Vec::new(), entropy, config);
+        module.functions.push(callee);
+    }
+    let geometry = frame(&mut module, entropy, config, true, |builder| {
+        builder.pin = field.map(|(field, value)| (opcode, field, value));
+        for _ in 0..attempts {
+            builder.budget = attempts;
+            if calls {
+                builder.call();
+            } else {
+                builder.instruction_of(opcode);
+            }
+            if has(&builder.func, opcode, field) {
+                break;
+            }
+        }
+    });
+    module.functions.values_mut().for_each(oriole_optimizer::ssa::construct);
+    Generated { launches: launches(entropy, config, geometry), module }
+}
+
+/// Whether the function's first block holds the pinned instruction, unguarded.
+fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
+    func.blocks[func.entry()].insts.iter().any(|inst| {
+        let data = &func.insts[*inst];
+        let value = field.is_none_or(|(field, value)| data.field_index(field) == Some(value));
+        data.opcode == opcode && data.guard.is_none() && value
+    })
+}
+
+/// Adds a kernel with a body to a module; `whole` gives it memory of every space.
+fn frame(
+    module: &mut Module,
+    entropy: &mut Entropy<'_>,
+    config: &Config,
+    whole: bool,
+    body: impl FnOnce(&mut Builder<'_, '_>),
+) -> Geometry {
     let blocks = entropy.between(1, config.blocks);
     let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)];
     let geometry = Geometry { blocks, threads: 32 * warps };
@@ -58,10 +119,9 @@ pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Co
     builder.threads = geometry.threads;
     builder.callees = module.functions.keys().collect();
     builder.budget = 1000;
-    builder.prologue(structure, &variables);
-    let [low, high] = config.instructions;
-    builder.budget = builder.entropy.between(low, high);
-    builder.body();
+    builder.prologue(structure, &variables, whole);
+    builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
+    body(&mut builder);
     builder.settle();
     builder.store_results();
     let block = builder.block;
@@ -87,7 +147,7 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
 }
 
 impl Builder<'_, '_> {
-    fn prologue(&mut self, structure: Local, variables: &Variables) {
+    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) {
         let (word, double) = (RegInfo::words(1), RegInfo::words(2));
         let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
         let tid = self.hidden(read(SpecialReg::TidX), word);
@@ -106,7 +166,7 @@ impl Builder<'_, '_> {
         self.uniforms = vec![plain, cta];
         self.cells = Some(addresses[3]);
         self.results = Some(addresses[0]);
-        self.regions(&addresses, structure, variables, tid);
+        self.regions(&addresses, structure, variables, tid, whole);
         let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
         let seed = self.hidden(seed, word);
         self.variables_from(seed, wide);
@@ -120,7 +180,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn regions(&mut self, addresses: &[Reg], structure: Local, variables: &Variables, tid: Reg) {
+    fn regions(&mut self, addresses: &[Reg], structure: Local, variables: &Variables, tid: Reg, whole: bool) {
         let double = RegInfo::words(2);
         let region = |space, base, generic, writable, constant| Region { space, base, generic, writable, constant };
         let (input, scratch) = (addresses[1], addresses[2]);
@@ -132,8 +192,10 @@ impl Builder<'_, '_> {
         let constants = Operand::Global(variables.constants);
         let generic = self.generic(Space::Const, constants);
         self.regions.push(region(Space::Const, constants, Some(generic), false, true));
-        self.regions.push(region(Space::Param, Operand::Local(structure), None, false, true));
-        if self.entropy.percent(60) {
+        let generic =
+            (whole || self.entropy.percent(20)).then(|| self.generic(Space::Param, Operand::Local(structure)));
+        self.regions.push(region(Space::Param, Operand::Local(structure), generic, false, true));
+        if whole || self.entropy.percent(60) {
             let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
             let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);
             let own = Operand::Reg(self.hidden(own, double));
@@ -141,7 +203,7 @@ impl Builder<'_, '_> {
             self.clear(Space::Shared, own);
             self.regions.push(region(Space::Shared, own, Some(generic), true, false));
         }
-        if self.entropy.percent(40) {
+        if whole || self.entropy.percent(40) {
             let array = Variable { align: 16, ..Variable::new("array", Space::Local, Type::B8, Some(REGION.into())) };
             let array = Operand::Local(self.func.locals.push(array));
             let generic = self.generic(Space::Local, array);
@@ -242,8 +304,19 @@ fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
     out
 }
 
+/// The launches of a kernel: other data each, and other grids where that changes what the kernel sees.
+pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geometry) -> Vec<NamedLaunch> {
+    let one = |at| {
+        // The block's size is part of the code (barriers, neighbours); the grid's is not.
+        let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
+        let launch = launch(entropy, Geometry { blocks, ..geometry });
+        NamedLaunch { name: format!("generated {at}"), launch }
+    };
+    (0..config.launches.max(1)).map(one).collect()
+}
+
 /// A launch that fits the kernel.
-pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
+fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     let mut launch = Launch::new(Some("kernel".to_owned()));
     launch.grid = [geometry.blocks, 1, 1];
     launch.block = [geometry.threads, 1, 1];
@@ -265,4 +338,4 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
 }
 
 /// Warp instructions that a kernel may execute: far more than any does, so that running out of them is a bug.
-const STEPS: u64 = 200_000;
+pub(super) const STEPS: u64 = 200_000;

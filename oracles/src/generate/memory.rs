@@ -10,7 +10,6 @@ use oriole_optimizer::ops::{
 };
 
 use super::builder::{Builder, fixed};
-use super::insts::Family;
 
 /// Bytes of a thread's region in each space, and of the regions that all threads read. A power of two, and no less than
 /// the largest access.
@@ -47,8 +46,7 @@ pub(super) const CELLS: [(AtomOp, Type); 12] = [
 
 impl Builder<'_, '_> {
     /// An instruction with an address.
-    pub(super) fn access(&mut self) {
-        let opcode = self.entropy.choose(Family::Memory.opcodes());
+    pub(super) fn access(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::Cvta => self.convert_address(),
             Opcode::IsSpaceP => self.query_space(),
@@ -173,14 +171,13 @@ impl Builder<'_, '_> {
         let ty = row.value::<Type>(&fields).unwrap_or(Type::U64);
         let to_generic = row.value::<CvtaDirection>(&fields) == Some(CvtaDirection::ToGeneric);
         let fits = |region: &Region| region.space == space && region.generic.is_some();
-        let Some(region) = self.regions.iter().copied().find(fits) else { return };
-        let Some(generic) = region.generic else { return };
-        let from = if to_generic { region.base } else { Operand::Reg(generic) };
-        let from = match (from, ty) {
+        let region = self.regions.iter().copied().find(fits);
+        let from = match (region.and_then(|region| Some((region.base, region.generic?))), ty) {
             // Half of an address is nothing that an access could use.
             (_, Type::U32) => Operand::Reg(self.register(RegInfo::words(1))),
-            (Operand::Reg(reg), _) if self.info(reg).words == 1 => return,
-            (from, _) => from,
+            (Some((base, _)), _) if to_generic => base,
+            (Some((_, generic)), _) => Operand::Reg(generic),
+            (None, _) => return,
         };
         let inst = InstBuilder::new(Opcode::Cvta).fields(fields).src(from);
         let address = self.hidden(inst, RegInfo::of(ty));

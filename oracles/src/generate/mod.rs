@@ -10,7 +10,8 @@
 //! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
 //!
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then operands
-//! that fit ([`values`], [`memory`]). Flow ([`cfg`]) is structured, unstructured and irreducible.
+//! that fit ([`values`], [`memory`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to
+//! kernels that somebody has written; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is structured, unstructured and irreducible.
 
 mod builder;
 mod call;
@@ -21,6 +22,8 @@ mod fields;
 pub mod insts;
 mod kernel;
 mod memory;
+pub mod mutate;
+pub mod single;
 mod sync;
 #[cfg(test)]
 mod tests;
@@ -33,10 +36,13 @@ use crate::input::NamedLaunch;
 pub use config::Config;
 pub use entropy::Entropy;
 
+#[cfg(any(test, feature = "proptest"))]
+pub mod strategy;
+
 /// A module and the launches of its kernel.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Generated {
-    /// The module, in SSA form.
+    /// The module; in SSA form unless the configuration wants others.
     pub module: Module,
     /// The launches.
     pub launches: Vec<NamedLaunch>,
@@ -55,16 +61,17 @@ pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
 /// A kernel of the choices of `entropy`.
 pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let mut module = Module::default();
-    for at in 0..entropy.between(0, config.functions) {
-        let function = call::device(&format!("device{at}"), entropy, config);
+    // More functions are rarer: half of the kernels have none.
+    let functions = entropy.between(0, config.functions).min(entropy.between(0, config.functions));
+    for at in 0..functions {
+        let callees = module.functions.keys().collect();
+        let function = call::device(&format!("device{at}"), callees, entropy, config);
         module.functions.push(function);
     }
     let geometry = kernel::kernel(&mut module, entropy, config);
-    for function in module.functions.values_mut() {
-        ssa::construct(function);
+    if !entropy.percent(config.virtual_form) {
+        module.functions.values_mut().for_each(ssa::construct);
     }
-    let launches = (0..config.launches.max(1))
-        .map(|at| NamedLaunch { name: format!("generated {at}"), launch: kernel::launch(entropy, geometry) })
-        .collect();
+    let launches = kernel::launches(entropy, config, geometry);
     Generated { module, launches }
 }

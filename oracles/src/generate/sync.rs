@@ -8,12 +8,11 @@ use super::insts::Family;
 use super::memory::{REGION, Region};
 
 /// All lanes of a warp.
-const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
+pub(super) const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
 
 impl Builder<'_, '_> {
     /// A barrier, in uniform flow.
-    pub(super) fn barrier(&mut self) {
-        let opcode = self.entropy.choose(Family::Barrier.opcodes());
+    pub(super) fn barrier(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::BarArrive => self.arrive_or_wait(),
             Opcode::BarWarpSync => self.push(&InstBuilder::new(opcode).src(ALL_LANES)),
@@ -42,6 +41,9 @@ impl Builder<'_, '_> {
 
     /// The first warp goes on at once, the others wait for it.
     fn arrive_or_wait(&mut self) {
+        if self.pin.is_some_and(|(opcode, ..)| opcode == Opcode::BarArrive) {
+            return self.arrive_alone();
+        }
         let tid =
             self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
         let first = self.compare(Compare::Lt, tid.into(), 32);
@@ -64,6 +66,13 @@ impl Builder<'_, '_> {
         }
         self.jump(join, join);
         self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0)));
+    }
+
+    /// All threads arrive, and nobody waits: only where it is the kernel's one barrier, since it stays half full.
+    fn arrive_alone(&mut self) {
+        let Some(fields) = self.fields(Opcode::BarArrive, &[]) else { return };
+        let count = Operand::Imm(u64::from(self.threads) + 32);
+        self.push(&InstBuilder::new(Opcode::BarArrive).fields(fields).src(Operand::Imm(1)).src(count));
     }
 
     /// Each thread writes its region of shared memory, and after a barrier reads another one's.
@@ -93,8 +102,7 @@ impl Builder<'_, '_> {
 
     /// A warp collective of the lanes of `members`, all of which come here. Where some lanes are missing, a shuffle
     /// reads the lowest member.
-    pub(super) fn collective(&mut self, members: Operand, partial: bool) {
-        let opcode = self.entropy.choose(Family::Collective.opcodes());
+    pub(super) fn collective(&mut self, opcode: Opcode, members: Operand, partial: bool) {
         let row = opcode.row();
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
@@ -136,7 +144,8 @@ impl Builder<'_, '_> {
                 if self.entropy.percent(20) {
                     self.push(&InstBuilder::new(Opcode::BarWarpSync).src(mask));
                 }
-                self.collective(mask.into(), true);
+                let opcode = self.entropy.choose(Family::Collective.opcodes());
+                self.collective(opcode, mask.into(), true);
             }
             self.stretch();
             self.jump(join, next);

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use oriole_optimizer::ir::Function;
+use oriole_optimizer::ir::{Form, Function};
 use oriole_optimizer::ops::ROWS;
 use oriole_optimizer::verify::verify_module;
 
+use super::config::TableLevel;
+use super::insts::Family;
 use super::*;
+use crate::campaign::coverage::Coverage;
 use crate::interp::{Executable, Outcome, RunOptions};
 
 /// How a generated kernel ends; the outcome's name, or what is wrong with it.
@@ -69,6 +72,57 @@ fn a_seed_stands_for_one_kernel_and_any_bytes_for_some() {
         assert_eq!(outcome(&generated, true), "finished", "from {length} bytes:\n{}", generated.module);
         assert_eq!(generated, from_bytes(&bytes, &config));
     }
+}
+
+/// One lap of the pins executes every legal value of every field, and every row but those of control flow.
+#[test]
+fn every_operation_stands_alone_and_finishes() {
+    let config = Config::default();
+    let pins = single::pins(config.level);
+    let mut coverage = Coverage::default();
+    for (index, (opcode, _)) in pins.iter().enumerate() {
+        let generated = single::instruction(index as u64, &mut Entropy::from_seed(index as u64), &config);
+        assert_eq!(outcome(&generated, false), "finished", "{opcode:?}:\n{}", generated.module);
+        coverage.count(&generated.module);
+    }
+    let control = |name: &&str| ROWS.iter().any(|row| row.name == *name && Family::of(row) == Family::Control);
+    let missing: Vec<&str> = coverage.missing_rows().into_iter().filter(|name| !control(name)).collect();
+    assert!(missing.is_empty() && coverage.holes().is_empty(), "{missing:?} {:?}", coverage.holes());
+}
+
+#[test]
+fn rows_of_the_machine_level_wait_for_the_table() {
+    let machine =
+        |row: &&oriole_optimizer::ops::OpRow| TableLevel::Machine.has(row) && Family::of(row) != Family::Control;
+    assert_eq!(single::pins(TableLevel::Machine).is_empty(), ROWS.iter().filter(machine).count() == 0);
+    let config = Config { level: TableLevel::Machine, ..Config::default() };
+    assert_eq!(outcome(&single::instruction(3, &mut Entropy::from_seed(3), &config), false), "finished");
+}
+
+#[test]
+fn kernels_in_virtual_form_and_with_constant_banks_finish() {
+    let mut config = Config { virtual_form: 100, ..Config::default() };
+    config.operand.bank_kernel = 100;
+    let mut banks = 0;
+    for seed in 0..200 {
+        let generated = from_seed(seed, &config);
+        assert!(generated.module.functions.values().all(|func| func.form == Form::Virtual));
+        banks += u32::from(generated.module.to_string().contains("c[0][0x"));
+        assert_eq!(outcome(&generated, false), "finished", "seed {seed}");
+    }
+    assert!(banks > 100, "{banks}");
+}
+
+#[test]
+fn launches_of_a_kernel_differ() {
+    let config = Config::default();
+    let differ = |seed: &u64| {
+        let launches = from_seed(*seed, &config).launches;
+        launches.len() == 2 && launches[0].launch.args != launches[1].launch.args
+    };
+    assert!((0..50).all(|seed| differ(&seed)));
+    let grids = |seed: u64| from_seed(seed, &config).launches.into_iter().map(|named| named.launch.grid);
+    assert!((0..50).any(|seed| grids(seed).collect::<Vec<_>>().windows(2).any(|pair| pair[0] != pair[1])));
 }
 
 /// Phis come from SSA construction where blocks meet; no other row is an exception.

@@ -23,7 +23,7 @@ pub enum Fault {
 /// The local memory of a warp: a stretch for each lane.
 #[derive(Clone, Debug, Default)]
 pub struct LocalMemory {
-    stride: usize,
+    pub(super) stride: usize,
     bytes: Bytes,
     /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
     partial: HashMap<(usize, usize), u8>,
@@ -132,7 +132,7 @@ pub struct Spaces<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Located {
+pub(super) enum Located {
     Global(usize, usize),
     Shared(usize),
     Local(usize),
@@ -175,7 +175,7 @@ pub fn to_generic(memory: Memory, address: u64) -> u64 {
 }
 
 #[inline(always)]
-fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
+pub(super) fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
     let base = match address.base {
         Place::Word(slot) => u64::from(frame.words[slot as usize][lane]),
         Place::Pair(slot) => {
@@ -191,7 +191,7 @@ fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
 }
 
 #[inline(always)]
-fn address_undefined(frame: &Frame, address: &Address) -> u32 {
+pub(super) fn address_undefined(frame: &Frame, address: &Address) -> u32 {
     match address.base {
         Place::Word(slot) => frame.undefined[slot as usize],
         Place::Pair(slot) => frame.pair_undefined(slot),
@@ -207,7 +207,7 @@ fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Faul
 }
 
 impl Spaces<'_> {
-    fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
+    pub(super) fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
         if address & (bytes - 1) != 0 {
             return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
         }
@@ -262,36 +262,49 @@ impl Spaces<'_> {
         }
     }
 
+    /// The memory that a place lies in, and where there.
     #[inline(always)]
-    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+    pub(super) fn memory(&self, at: Located) -> (&Bytes, usize) {
         match at {
-            Located::Global(region, at) => self.global.region(region).bytes.load(at, bytes),
-            Located::Shared(at) => self.shared.load(at, bytes),
-            Located::Local(at) => self.local.bytes.load(at, bytes),
-            Located::Const(at) => self.constants.load(at, bytes),
-            Located::Param(at) => self.params.load(at, bytes),
+            Located::Global(region, at) => (&self.global.region(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&self.local.bytes, at),
+            Located::Const(at) => (self.constants, at),
+            Located::Param(at) => (self.params, at),
         }
     }
 
-    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
-        match at {
-            Located::Global(region, at) => {
-                let region = self.global.region_mut(region);
-                region.bytes.store(at, bytes, value, undefined);
-                let address = region.base + at as u64;
-                if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
-                    self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
-                }
-            }
-            Located::Shared(at) => self.shared.store(at, bytes, value, undefined),
-            Located::Local(at) => self.local.bytes.store(at, bytes, value, undefined),
+    /// The same, to change; whoever changes global memory tells [`Self::written`] of bytes that are watched.
+    #[inline(always)]
+    pub(super) fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
+        Ok(match at {
+            Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&mut self.local.bytes, at),
             Located::Const(at) => return Err(Cause::ReadOnly { space: "const", address: at as u64 }),
             Located::Param(at) => return Err(Cause::ReadOnly { space: "param", address: at as u64 }),
+        })
+    }
+
+    #[inline(always)]
+    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+        let (memory, at) = self.memory(at);
+        memory.load(at, bytes)
+    }
+
+    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
+        let (memory, offset) = self.memory_mut(at)?;
+        memory.store(offset, bytes, value, undefined);
+        if let Located::Global(region, at) = at {
+            let address = self.global.region(region).base + at as u64;
+            if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
+                self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
+            }
         }
         Ok(())
     }
 
-    /// A load of any shape.
+    /// A load of any shape, lane after lane; [`super::words`] does what it can for all lanes together.
     pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
@@ -357,7 +370,7 @@ impl Spaces<'_> {
         })
     }
 
-    /// A store of any shape.
+    /// A store of any shape, lane after lane.
     pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
@@ -381,76 +394,6 @@ impl Spaces<'_> {
             }
         }
         Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, self.shared, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
-        let region = self.global.region(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, &region.bytes, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() || frame.undefined[access.regs[0] as usize] & mask != 0 {
-            return self.store(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, self.shared, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        let partly = frame.undefined[access.regs[0] as usize] & mask != 0;
-        if !self.watch.is_empty() || self.races.is_some() || partly {
-            return self.store(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
-        let region = self.global.region_mut(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, &mut region.bytes, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// The region that the first lane accesses; most often that of all.
-    #[inline(always)]
-    fn global_region(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<usize> {
-        let lane = mask.trailing_zeros() as usize;
-        let region = self.global.find(self.hint, address_of(frame, &access.address, lane), 4)?;
-        self.hint = region;
-        Some(region)
     }
 
     /// A read-modify-write, lane after lane.
@@ -589,64 +532,4 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
         value &= (1 << (8 * bytes)) - 1;
     }
     (value, undefined)
-}
-
-/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
-/// not active have offset 0, where at least 4 bytes are.
-#[inline(always)]
-fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
-    if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
-        return None;
-    }
-    let last = (len - 4) as u64;
-    let mut offsets = [0; LANES];
-    let mut bad = 0u64;
-    match address.base {
-        Place::Pair(slot) => {
-            let bases = frame.pair(slot);
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
-            }
-        }
-        Place::Word(slot) => {
-            let bases = &frame.words[slot as usize];
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset as u32);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
-            }
-            // Global memory has no 32-bit addresses.
-            bad |= base;
-        }
-        _ => {
-            let offset = address_of(frame, address, 0).wrapping_sub(base);
-            bad = u64::from(offset > last) | (offset & 3);
-            offsets = [offset as u32; LANES];
-        }
-    }
-    (bad == 0).then_some(offsets)
-}
-
-/// Loads from offsets that [`word_offsets`] gave for memory of this length; not where anything there is undefined.
-#[inline(always)]
-fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) -> bool {
-    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
-    let (values, undefined) = unsafe { bytes.gather(offsets) };
-    if undefined & mask != 0 {
-        return false;
-    }
-    frame.set(slot, &values, 0, mask);
-    true
-}
-
-#[inline(always)]
-fn scatter(frame: &Frame, bytes: &mut Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let word = &frame.words[slot as usize];
-    for lane in lanes(mask) {
-        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), false);
-    }
 }

@@ -15,6 +15,8 @@ use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use crate::launch::{ArgValue, Launch};
 
+/// Where a kernel's parameters begin in constant bank 0, in bytes.
+pub const PARAMETER_BANK: u32 = 0x210;
 /// The step budget of a launch that names none, in instructions of a warp.
 const DEFAULT_STEPS: u64 = 1 << 28;
 /// The largest variable that is laid out.
@@ -238,8 +240,7 @@ impl<'m> Executable<'m> {
             Some(global.regions()[index].base + *offset as u64)
         });
         let watch = watch.collect();
-        let base = 0x210;
-        let mut bank = vec![0; base];
+        let mut bank = vec![0; PARAMETER_BANK as usize];
         bank.extend_from_slice(params.data());
         let mut machine = Machine {
             module: self.module,
@@ -300,11 +301,11 @@ impl<'m> Executable<'m> {
         });
         let races = races.collect();
         // What a kernel allocates, nobody sees when it has ended.
-        let regions = machine.global.regions().iter().filter(|region| region.base < HEAP).enumerate();
+        let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),
-            name: region.name.clone(),
-            bytes: region.bytes.clone(),
+            name: region.name,
+            bytes: region.bytes,
         });
         RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, trace, stores, races }
     }

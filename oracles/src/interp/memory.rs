@@ -27,6 +27,11 @@ const HEAP_LIMIT: u64 = 8 << 20;
 /// Unmapped bytes between regions, at least.
 pub const GAP: u64 = 1 << 16;
 
+/// Whether a number may be the address of something: global memory and the windows lie there.
+pub fn may_be_address(value: u64) -> bool {
+    (FIRST_GLOBAL..CODE_WINDOW + WINDOW).contains(&value)
+}
+
 /// A stretch of memory with a bit per byte that nothing has defined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bytes {
@@ -92,7 +97,12 @@ impl Bytes {
     /// Writes 1, 2, 4 or 8 bytes at a multiple of their number.
     #[inline(always)]
     pub fn store(&mut self, at: usize, bytes: usize, value: u64, undefined: bool) {
-        self.data[at..at + bytes].copy_from_slice(&value.to_le_bytes()[..bytes]);
+        match bytes {
+            1 => self.data[at] = value as u8,
+            2 => self.data[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+            4 => self.data[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
+            _ => self.data[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+        }
         let bits = mask(bytes) << (at % 64);
         let word = &mut self.undefined[at / 64];
         *word = if undefined { *word | bits } else { *word & !bits };
@@ -206,6 +216,11 @@ impl GlobalMemory {
     /// The regions, by address.
     pub fn regions(&self) -> &[Region] {
         &self.regions
+    }
+
+    /// The regions, by address, for who takes the memory apart.
+    pub fn into_regions(self) -> Vec<Region> {
+        self.regions
     }
 
     /// The index of the region that an access lies in, trying `hint` first.

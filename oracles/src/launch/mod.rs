@@ -72,7 +72,7 @@ pub const MAX_DYNAMIC_SHARED: u32 = 227 * 1024;
 pub const MAX_PARAMETER_BYTES: usize = 32_764;
 
 /// One launch of one kernel, with all its data.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Launch {
     /// The entry's name; `None` is the only entry of the module.
     pub kernel: Option<String>,
@@ -91,7 +91,7 @@ pub struct Launch {
 }
 
 /// One argument.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Arg {
     /// A name for messages.
     pub name: Option<String>,
@@ -100,7 +100,7 @@ pub struct Arg {
 }
 
 /// What an argument passes to the kernel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ArgValue {
     /// A number.
     Scalar(Scalar),
@@ -131,7 +131,7 @@ impl ArgValue {
 }
 
 /// A device buffer.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Buffer {
     /// The content before the launch.
     pub bytes: Vec<u8>,

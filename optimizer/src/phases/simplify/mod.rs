@@ -72,7 +72,7 @@ impl<'a> View<'a> {
     fn with_constants(mut self) -> View<'a> {
         for (index, operand) in self.func.srcs(self.inst).iter().enumerate() {
             let Some(bits) = self.known(*operand) else { continue };
-            let shape = self.data.src_shapes(self.srcs.len()).get(index).copied();
+            let shape = self.data.src_shape(self.srcs.len(), index);
             if let Some(ty) = shape.and_then(|shape| self.data.shape_type(shape)) {
                 self.srcs.to_mut()[index] = Operand::Imm(bits & ones(ty));
             }
@@ -189,9 +189,9 @@ fn rules_for(opcode: Opcode) -> &'static [&'static Rule] {
 }
 
 /// Simplifies every reachable instruction.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let mut pass = Simplify { definitions: Definitions::new(func), changed: Changed::No };
-    for block in Cfg::new(func).rpo().to_vec() {
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg, definitions: Definitions) -> Changed {
+    let mut pass = Simplify { definitions, changed: Changed::No };
+    for block in cfg.rpo().iter().copied() {
         let mut at = 0;
         while let Some(inst) = func.blocks[block].insts.get(at).copied() {
             match pass.step(func, cx, inst) {

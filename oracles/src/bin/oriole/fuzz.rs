@@ -2,16 +2,19 @@
 
 use std::io::Write;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::ops::ROWS;
-use oriole_oracles::campaign::{self, Options, Tally};
+use oriole_oracles::campaign::target::Target;
+use oriole_oracles::campaign::{self, Options, Tally, TargetTally};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::generate::Config;
+use oriole_oracles::generate::mutate::Corpus;
 use oriole_oracles::input::{into_ssa, launches_for, read_kernel};
 use rayon::prelude::*;
 
@@ -38,9 +41,18 @@ pub struct Args {
     /// Check this case alone, and write it out
     #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
     case: Option<u64>,
+    /// The kinds of cases, several with commas between them; all by default
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets())]
+    target: Vec<Target>,
+    /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
+    #[arg(long)]
+    require_coverage: bool,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
+    /// Print one generated case in so many as PTX and read it again; 0 for none, 1 for all
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    round_trip_every: u64,
     /// Cases checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
@@ -79,7 +91,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
     findings.append(&mut tally.findings);
     report(out, args, &tally, &findings, start.elapsed())?;
-    Ok(if findings.is_empty() { Status::Clean } else { Status::Found })
+    let covered = !args.require_coverage || tally.coverage.is_complete();
+    Ok(if findings.is_empty() && covered { Status::Clean } else { Status::Found })
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
@@ -90,15 +103,32 @@ fn options(args: &Args) -> Result<Options, Failure> {
         replay: args.settings.replay(),
         ..CheckOptions::default()
     };
+    let config = config(args)?;
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,
         cases: args.cases,
         time: args.time.or(unlimited.then_some(Duration::from_secs(60))),
         shard: args.shard,
-        config: config(args)?,
+        corpus: Arc::new(corpus(args, &config)),
+        config,
+        targets: args.target.clone(),
         check,
+        round_trip_every: args.round_trip_every,
     })
+}
+
+/// The kernels that mutants are made of, where mutants are wanted.
+fn corpus(args: &Args, config: &Config) -> Corpus {
+    let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
+    let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
+    Corpus::load(&folders, &config.mutants)
+}
+
+/// The names of targets, with what they are.
+fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
+    let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
 }
 
 fn config(args: &Args) -> Result<Config, Failure> {
@@ -130,7 +160,7 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
 /// Writes a case out and checks it.
 fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
     let name = campaign::case_name(args.seed, number);
-    let generated = campaign::case(args.seed, number, &options.config);
+    let generated = options.by_number().case(number).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
     std::fs::write(&path, generated.module.to_string())?;
@@ -148,13 +178,16 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
 }
 
 fn line(tally: &Tally, time: Duration) -> String {
-    let rows = ROWS.len() - tally.missing_rows().len();
+    let coverage = tally.coverage.summary();
+    let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
     format!(
-        "{} cases, {:.0} a second, {:.2} % valid, {rows} of {} opcodes, {} phases changed something, {} findings",
+        "{} cases, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
+         {} phases changed something, {} findings",
         tally.cases,
         tally.cases as f64 / time.as_secs_f64().max(0.001),
         tally.valid_percent(),
-        ROWS.len(),
+        coverage.rows,
+        coverage.all_rows,
         tally.phases.len(),
         tally.findings.len()
     )
@@ -171,19 +204,27 @@ fn report(
     for (number, why) in &tally.silent {
         writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}", args.seed)?;
     }
+    for (target, TargetTally { cases, valid, dropped }) in &tally.targets {
+        writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
+    }
     for (phase, count) in &tally.phases {
         writeln!(out, "{phase}: changed {count} kernels")?;
     }
-    let missing = tally.missing_rows();
-    if !missing.is_empty() {
-        writeln!(out, "never generated: {}", missing.join(", "))?;
+    let coverage = tally.coverage.summary();
+    for (what, names) in
+        [("never generated", coverage.missing_rows.join(", ")), ("never executed", coverage.holes.join(", "))]
+    {
+        if !names.is_empty() {
+            writeln!(out, "{what}: {names}")?;
+        }
     }
     let mean = tally.instructions.checked_div(tally.cases).unwrap_or(0);
     writeln!(out, "{}, {mean} instructions a kernel, {:.1} s", line(tally, time), time.as_secs_f64())?;
     Ok(())
 }
 
-fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+/// Prints a finding for people.
+pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
     writeln!(out, "{verdict} in {phase}: {kernel}, {case}\n  {detail}")?;
     if let Some(rewrite) = &finding.rewrite {
@@ -206,7 +247,8 @@ fn spinner() -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// Reads a time: a number of seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1,

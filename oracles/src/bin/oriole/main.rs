@@ -3,11 +3,13 @@
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input. A reader that closes standard output early ends the
 //! command quietly.
 
+mod bisect;
 mod check;
 mod failure;
 mod fuzz;
 mod listings;
 mod opt;
+mod reduce;
 mod run;
 mod settings;
 mod shell;
@@ -32,6 +34,8 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Fuzz(fuzz::Args),
+    Bisect(bisect::Args),
+    Reduce(reduce::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -46,6 +50,8 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, out),
+            Command::Bisect(args) => bisect::run(args, out),
+            Command::Reduce(args) => reduce::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),

@@ -84,7 +84,7 @@ fn unknown_phase(message: &str) -> Failure {
 pub fn check_failure(kernel: &str, error: &CheckError) -> Failure {
     let help = match error {
         CheckError::Load { .. } => "arguments and entry of the launch file must fit the kernel's parameters",
-        CheckError::UnknownPhase(_) => "`oriole phases` lists them all",
+        CheckError::UnknownPhase(_) | CheckError::NotAmong { .. } => "`oriole phases` lists them all",
         CheckError::Target(_) => "the architecture stands behind `.target` in PTX, behind `target` in .ori",
         CheckError::Reproducer { .. } => "name another folder with --out",
     };

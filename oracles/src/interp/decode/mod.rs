@@ -97,8 +97,8 @@ impl<'a> Decoder<'a> {
             program,
             info,
             offsets,
-            slots: SecondaryMap::new(),
-            constants: HashMap::new(),
+            slots: SecondaryMap::with_capacity(func.regs.len()),
+            constants: HashMap::with_capacity(func.regs.len() / 4),
             pred_constants: HashMap::new(),
             undef: None,
             blocks: SecondaryMap::new(),
@@ -125,6 +125,11 @@ impl<'a> Decoder<'a> {
             return Ok(());
         }
         self.info.entry = Some(self.program.ops.len() as u32);
+        // Copies on edges come on top of the instructions.
+        let operations = func.inst_count() * 3 / 2;
+        self.program.ops.reserve(operations);
+        self.program.insts.reserve(operations);
+        self.program.opcodes.reserve(operations);
         let predecessors = self.phi_predecessors()?;
         for block in &func.layout {
             self.stubs(*block, &predecessors[*block])?;

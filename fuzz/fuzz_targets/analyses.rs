@@ -1,0 +1,8 @@
+//! Dominators and liveness of random graphs equal their definitions by paths.
+//! Glue: the body is [`oriole_oracles::targets::analyses`].
+//! Seeds: corpus/bytes
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    oriole_fuzz::run(oriole_oracles::targets::analyses, data);
+});

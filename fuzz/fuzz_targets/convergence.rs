@@ -1,0 +1,8 @@
+//! Phases and the pipeline reach fixed points, and analyses equal their definitions after each phase.
+//! Glue: the body is [`oriole_oracles::targets::convergence`].
+//! Seeds: corpus/bytes
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    oriole_fuzz::run(oriole_oracles::targets::convergence, data);
+});

@@ -1,0 +1,8 @@
+//! What is packed into bits is unpacked to the same.
+//! Glue: the body is [`oriole_oracles::targets::encoding`].
+//! Seeds: corpus/bytes
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    oriole_fuzz::run(oriole_oracles::targets::encoding, data);
+});

@@ -1,0 +1,8 @@
+//! Launch files, configurations and settings are read as they were written.
+//! Glue: the body is [`oriole_oracles::targets::files`].
+//! Seeds: corpus/bytes
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    oriole_fuzz::run(oriole_oracles::targets::files, data);
+});

@@ -1,0 +1,8 @@
+//! The whole pipeline, under any settings, does not change what a generated kernel does.
+//! Glue: the body is [`oriole_oracles::targets::pipeline_check`].
+//! Seeds: corpus/bytes
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+    oriole_fuzz::run(oriole_oracles::targets::pipeline_check, data);
+});

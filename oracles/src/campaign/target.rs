@@ -1,0 +1,187 @@
+//! What a campaign generates: the targets, and which case number belongs to which of them.
+//!
+//! [`Cases`] is the one source of cases: case `n` of a seed, a configuration, a choice of targets and a corpus is always
+//! the same. Targets are dealt out by number, each as often as its share says, so that every shard and every worker
+//! gets its part of each. With one target alone, all numbers are its own.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use crate::generate::mutate::{Corpus, Mutant};
+use crate::generate::{Config, Entropy, Generated, from_seed, single};
+
+macro_rules! targets {
+    ($($target:ident $name:literal $share:literal $finishes:literal $doc:literal;)*) => {
+        /// A kind of cases.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum Target { $(#[doc = $doc] $target,)* }
+
+        impl Target {
+            /// Every target, the most frequent first.
+            pub const ALL: &'static [Target] = &[$(Target::$target),*];
+
+            /// The name that `--target` takes.
+            pub fn name(self) -> &'static str {
+                match self { $(Target::$target => $name,)* }
+            }
+
+            /// What its cases are, in a line.
+            pub fn doc(self) -> &'static str {
+                match self { $(Target::$target => $doc,)* }
+            }
+
+            /// Its cases among those of all targets together.
+            pub fn share(self) -> u64 {
+                match self { $(Target::$target => $share,)* }
+            }
+
+            /// Whether its kernels are made to finish; a case of another target that does not says nothing, and nothing of
+            /// the generator.
+            pub fn finishes(self) -> bool {
+                match self { $(Target::$target => $finishes,)* }
+            }
+        }
+    };
+}
+
+targets! {
+    Kernels "kernels" 10 true "Whole kernels with flow, memory, calls and collectives.";
+    Instructions "instructions" 5 true "One operation with every legal value of its fields, on corner operands.";
+    Mutants "mutants" 1 false "Kernels of the corpus with small changes; none where there is no corpus.";
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+/// There is no target of this name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{name}` is no target; there are {}", names())]
+pub struct UnknownTarget {
+    /// The name.
+    pub name: String,
+}
+
+fn names() -> String {
+    Target::ALL.iter().map(|target| target.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Target {
+    type Err = UnknownTarget;
+
+    fn from_str(name: &str) -> Result<Target, UnknownTarget> {
+        let found = Target::ALL.iter().copied().find(|target| target.name() == name);
+        found.ok_or_else(|| UnknownTarget { name: name.to_owned() })
+    }
+}
+
+/// A case before it is checked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// The target that it belongs to.
+    pub target: Target,
+    /// The module and its launches.
+    pub generated: Generated,
+    /// What was made before it and dropped, as it does not verify; mutants alone are.
+    pub dropped: u32,
+}
+
+/// All cases of a campaign, by number.
+#[derive(Clone, Debug)]
+pub struct Cases {
+    /// The seed of all cases.
+    pub seed: u64,
+    /// What is generated.
+    pub config: Config,
+    targets: Vec<Target>,
+    corpus: Arc<Corpus>,
+}
+
+impl Cases {
+    /// The cases of these targets; of all where none is named. Without a corpus to change there are no mutants; where
+    /// nothing is left, there are kernels.
+    pub fn new(seed: u64, config: Config, targets: &[Target], corpus: Arc<Corpus>) -> Cases {
+        let wanted = |target: &Target| targets.is_empty() || targets.contains(target);
+        let possible = |target: &Target| *target != Target::Mutants || !corpus.is_empty();
+        let mut targets: Vec<Target> = Target::ALL.iter().copied().filter(wanted).filter(possible).collect();
+        if targets.is_empty() {
+            targets.push(Target::Kernels);
+        }
+        Cases { seed, config, targets, corpus }
+    }
+
+    /// The target of a case, and how many cases of that target stand before it.
+    pub fn target(&self, number: u64) -> (Target, u64) {
+        let round: u64 = self.targets.iter().map(|target| target.share()).sum();
+        let mut at = number % round;
+        for target in &self.targets {
+            match at.checked_sub(target.share()) {
+                Some(rest) => at = rest,
+                None => return (*target, number / round * target.share() + at),
+            }
+        }
+        unreachable!("the shares make up the round")
+    }
+
+    /// A case.
+    pub fn case(&self, number: u64) -> Case {
+        let (target, index) = self.target(number);
+        let seed = super::case_seed(self.seed, number);
+        let entropy = &mut Entropy::from_seed(seed);
+        let kept = |generated| Case { target, generated, dropped: 0 };
+        match target {
+            Target::Kernels => kept(from_seed(seed, &self.config)),
+            Target::Instructions => kept(single::instruction(index, entropy, &self.config)),
+            Target::Mutants => match self.corpus.mutant(entropy, &self.config) {
+                Some(Mutant { generated, dropped, .. }) => Case { target, generated, dropped },
+                // The attempts are spent; the case is a kernel, so that its number still stands for one.
+                None => {
+                    let dropped = self.config.mutants.attempts;
+                    Case { target: Target::Kernels, generated: from_seed(seed, &self.config), dropped }
+                }
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_target_gets_its_share_and_counts_its_cases() {
+        let config = Config::default();
+        let corpus = Arc::new(Corpus::of(vec![from_seed(1, &config)]));
+        let cases = Cases::new(1, config, &[], corpus.clone());
+        let round: u64 = Target::ALL.iter().map(|target| target.share()).sum();
+        for wanted in Target::ALL {
+            let own: Vec<u64> = (0..2 * round)
+                .map(|number| cases.target(number))
+                .filter(|(target, _)| target == wanted)
+                .map(|(_, index)| index)
+                .collect();
+            assert_eq!(own, (0..2 * wanted.share()).collect::<Vec<_>>(), "{wanted}");
+            let alone = Cases::new(1, Config::default(), &[*wanted], corpus.clone());
+            assert_eq!((alone.target(77), alone.case(77).target), ((*wanted, 77), *wanted));
+        }
+    }
+
+    #[test]
+    fn without_a_corpus_there_are_no_mutants() {
+        let cases = |targets: &[Target]| Cases::new(1, Config::default(), targets, Arc::default());
+        assert!((0..100).all(|number| cases(&[]).target(number).0 != Target::Mutants));
+        assert_eq!(cases(&[Target::Mutants]).case(3).target, Target::Kernels);
+    }
+
+    #[test]
+    fn names_are_read_and_unknown_ones_refused() {
+        for target in Target::ALL {
+            assert_eq!(target.name().parse(), Ok(*target));
+        }
+        let error = "kernel".parse::<Target>().expect_err("no such target");
+        assert!(error.to_string().contains("kernels"), "{error}");
+    }
+}

@@ -1,0 +1,133 @@
+//! Fixed points: what phases leave needs no more of the same, and the analyses agree with their definitions on every state.
+//!
+//! For a generated kernel, in SSA form or taken out of it:
+//!
+//! 1. Graph, dominators and liveness equal their definitions ([`crate::facts`]) before the first phase and after each that
+//!    changed something; the live sets also satisfy their equations.
+//! 2. A phase that runs again over its own output changes nothing, unless its row says that it may go on, or a cap ended it.
+//! 3. The bundles end: within their cap of rounds, and without one after at most one round more than they made changes.
+//! 4. The whole pipeline over its own output reaches a fixed point within [`MOST_RUNS`].
+
+use oriole_optimizer::ir::{Form, Module};
+use oriole_optimizer::pipeline::knobs::{Knob, Knobs};
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, PhaseReport, run_phases};
+use oriole_optimizer::ssa;
+use oriole_optimizer::target::Target;
+
+use super::canary;
+use super::input::kernel_of_bytes;
+use crate::facts;
+use crate::generate::Entropy;
+
+/// Bytes in front of an input that choose the settings.
+const HEAD: usize = 8;
+/// Runs of the whole pipeline, the first included, after which nothing may change.
+pub const MOST_RUNS: usize = 4;
+
+/// A generated kernel: every phase settles, and so does the pipeline.
+pub fn convergence(data: &[u8]) -> bool {
+    let (head, generated) = kernel_of_bytes(data, HEAD);
+    let mut entropy = Entropy::from_bytes(head);
+    let mut module = generated.module;
+    let mut knobs = Knobs::new();
+    if entropy.percent(30) {
+        set(&mut knobs, Knob::GeneralOptimizeIterations, entropy.below(4));
+    }
+    if entropy.percent(20) {
+        module.functions.values_mut().for_each(ssa::destruct);
+    }
+    settles(&module, &knobs);
+    true
+}
+
+/// Checks a module of any form, with the knobs that cap the bundles.
+///
+/// # Panics
+///
+/// If something does not settle, or an analysis is wrong.
+pub fn settles(module: &Module, knobs: &Knobs) {
+    let target = crate::check::target_of(module).unwrap_or_else(|_| Target::portable(90).expect("sm_90 has a row"));
+    let options = Options { knobs: knobs.clone(), verify: true, trusted: true, ..Options::new(target) };
+    agree(module, "before the first phase");
+    let phases = canary::phases_that_go_on();
+    let mut state = module.clone();
+    for entry in &phases {
+        phase_settles(entry, &mut state, &options);
+    }
+    pipeline_settles(&phases, state, &options);
+}
+
+fn set(knobs: &mut Knobs, knob: Knob, value: usize) {
+    let setting = format!("{knob}={value}");
+    knobs.set(&setting).unwrap_or_else(|error| panic!("`{setting}` is a legal setting, but: {error}"));
+}
+
+/// The analyses of every function equal their definitions.
+fn agree(module: &Module, when: &str) {
+    for func in module.functions.values().filter(|func| func.is_definition()) {
+        if let Err(wrong) = facts::compare(func, func) {
+            panic!("{when}: {wrong}\n{module}");
+        }
+    }
+}
+
+/// Runs a list of phases; the module is as it was where none of them runs.
+fn run(phases: &[PhaseEntry], module: &mut Module, options: &Options) -> Vec<PhaseReport> {
+    let before = module.clone();
+    match run_phases(phases, module, options, &mut ()) {
+        Ok(report) => report.phases,
+        Err(error) => panic!("{error}\n{before}"),
+    }
+}
+
+fn phase_settles(entry: &PhaseEntry, state: &mut Module, options: &Options) {
+    let name = entry.name();
+    let before = state.clone();
+    let Some(first) = run(std::slice::from_ref(entry), state, options).pop() else { return };
+    if !first.changed.is_yes() {
+        assert_eq!(before, *state, "{name} says that it changed nothing");
+        return;
+    }
+    agree(state, &format!("after {name}"));
+    let capped = rounds_end(&first, state, options);
+    let mut again = state.clone();
+    let Some(second) = run(std::slice::from_ref(entry), &mut again, options).pop() else { return };
+    let goes_on = second.changed.is_yes() || second.rewrites > 0 || again != *state;
+    assert!(!goes_on || capped || may_go_on(entry), "{name} goes on over its own output:\n{state}\nbecomes\n{again}");
+}
+
+/// Whether the phase's row says that a second run may find more to do.
+fn may_go_on(entry: &PhaseEntry) -> bool {
+    matches!(entry, PhaseEntry::Row(row) if row.doc.contains("a second run may go on"))
+}
+
+/// Checks the number of rounds of a bundle, and says whether its cap may have ended it.
+fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
+    let Some(rounds) = report.statistics.get("rounds").copied() else { return false };
+    let functions =
+        state.functions.values().filter(|func| func.form == Form::Ssa && func.is_definition()).count() as u64;
+    let most = report.rewrites + functions;
+    assert!(rounds <= most, "{}: {rounds} rounds for {} changes\n{state}", report.name, report.rewrites);
+    let counted = matches!(report.number, Some(13 | 29));
+    match options.knobs.limit(Knob::GeneralOptimizeIterations).filter(|_| counted) {
+        Some(cap) => {
+            let all = u64::from(cap) * functions;
+            assert!(rounds <= all, "{}: {rounds} rounds, where {cap} a function are allowed\n{state}", report.name);
+            rounds >= u64::from(cap)
+        }
+        None => false,
+    }
+}
+
+/// The pipeline over its own output changes nothing any more, after some runs.
+fn pipeline_settles(phases: &[PhaseEntry], mut state: Module, options: &Options) {
+    let mut busy = Vec::new();
+    for _ in 1..MOST_RUNS {
+        let reports = run(phases, &mut state, options);
+        busy = reports.iter().filter(|report| report.changed.is_yes()).map(|report| report.name).collect();
+        if busy.is_empty() {
+            return;
+        }
+    }
+    panic!("after {MOST_RUNS} runs of the pipeline these still change something: {}\n{state}", busy.join(", "));
+}
