@@ -50,11 +50,11 @@ pub struct Options {
     pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
+    /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
+    pub vary: bool,
     /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
     /// takes half as long as all phases together and judges printer and reader, which every other test also does.
     pub round_trip_every: u64,
-    /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
-    pub vary: bool,
 }
 
 impl Options {
@@ -168,6 +168,7 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
     let campaign = Campaign {
         options,
         cases: options.by_number(),
+        checks: options.checks(),
         start: Instant::now(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
@@ -181,6 +182,8 @@ pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally,
 struct Campaign<'a> {
     options: &'a Options,
     cases: Cases,
+    /// By variation, without and with the round trip.
+    checks: Vec<[CheckOptions; 2]>,
     start: Instant,
     next: AtomicU64,
     stop: AtomicBool,
@@ -216,8 +219,13 @@ impl Campaign<'_> {
     }
 
     fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
+        // Drawn, so that every shard has its part.
+        let every = self.options.round_trip_every;
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
         let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let trip = trip && target.is_own();
+        let check = &self.checks[self.options.variation_of(number)][usize::from(trip)];
         let module = self.options.module_of(number, module);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();
@@ -226,10 +234,7 @@ impl Campaign<'_> {
             tally.silent.insert(number, violations[0].to_string());
             return Ok(());
         }
-        let mut check = self.options.check_of(number);
-        check.pipeline.trusted = true;
-        check.round_trip &= target.is_own();
-        match check_module(&case_name(*seed, number), &module, &launches, &check) {
+        match check_module(&case_name(*seed, number), &module, &launches, check) {
             Ok(report) => tally.count(number, target, &module, report),
             Err(error @ CheckError::Load { .. }) => {
                 tally.silent.insert(number, error.to_string());
@@ -262,18 +267,8 @@ mod tests {
     fn options(cases: u64, check: CheckOptions) -> Options {
         let (config, corpus) = (Config::default(), Arc::default());
         let (cases, shard) = (Some(cases), (0, 1));
-        Options {
-            seed: 1,
-            cases,
-            time: None,
-            shard,
-            config,
-            targets: Vec::new(),
-            corpus,
-            check,
-            round_trip_every: 8,
-            vary: true,
-        }
+        let targets = Vec::new();
+        Options { seed: 1, cases, time: None, shard, config, targets, corpus, check, vary: true, round_trip_every: 8 }
     }
 
     fn tally(cases: u64, shard: (u64, u64)) -> Tally {

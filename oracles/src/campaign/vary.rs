@@ -7,7 +7,6 @@ use oriole_optimizer::ir::Module;
 
 use super::Options;
 use crate::check::CheckOptions;
-use crate::launch::random::SplitMix64;
 
 /// A condition: what a phase does differently under it.
 struct Variation {
@@ -40,19 +39,28 @@ const VARIATIONS: &[Variation] = &[
 ];
 
 impl Options {
-    fn variation(&self, number: u64) -> &'static Variation {
-        if self.vary { &VARIATIONS[(number % VARIATIONS.len() as u64) as usize] } else { &PLAIN }
+    /// The number of a case's variation.
+    pub(super) fn variation_of(&self, number: u64) -> usize {
+        if self.vary { (number % VARIATIONS.len() as u64) as usize } else { 0 }
+    }
+
+    /// How the cases of each variation are checked, without and with the round trip.
+    pub(super) fn checks(&self) -> Vec<[CheckOptions; 2]> {
+        // A campaign has just verified the module.
+        let with = |mut check: CheckOptions, round_trip| {
+            check.pipeline.trusted = true;
+            CheckOptions { round_trip, ..check }
+        };
+        let both = |number| [false, true].map(|trip| with(self.check_of(number), self.check.round_trip && trip));
+        (0..VARIATIONS.len() as u64).map(both).collect()
     }
 
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
         let mut check = self.check.clone();
-        // Drawn, so that every shard has its part.
-        let drawn = SplitMix64::new(!number).next_u64().checked_rem(self.round_trip_every);
-        check.round_trip &= drawn == Some(0);
         // What the caller has set comes last, and so stays.
         let own: Vec<String> = check.pipeline.knobs.settings().collect();
-        let settings = self.variation(number).knobs;
+        let settings = VARIATIONS[self.variation_of(number)].knobs;
         check.replay = settings.iter().map(|setting| format!(" --knob {setting}")).collect::<String>() + &check.replay;
         for setting in settings.iter().map(|setting| (*setting).to_owned()).chain(own) {
             // Every row is tested to be legal, and the caller's settings were taken before.
@@ -63,7 +71,7 @@ impl Options {
 
     /// The module of a case, for the machine that it runs for.
     pub fn module_of(&self, number: u64, mut module: Module) -> Module {
-        if let Some(target) = self.variation(number).target {
+        if let Some(target) = VARIATIONS[self.variation_of(number)].target {
             module.target = target.to_owned();
         }
         module

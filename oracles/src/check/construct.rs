@@ -35,7 +35,7 @@ impl Check<'_> {
             number: None,
             skipped: None,
             changed: true,
-            instructions_before: instructions(&self.state),
+            instructions_before: self.instructions,
             instructions_after: instructions(&after),
             rewrites: 0,
             verdict: (!self.cases.is_empty() || wrong.is_some()).then_some(verdict.name()),

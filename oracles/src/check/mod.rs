@@ -16,7 +16,7 @@
 pub mod blame;
 pub mod cases;
 pub mod catch;
-mod construct;
+pub mod construct;
 pub mod report;
 pub(crate) mod step;
 pub mod trip;

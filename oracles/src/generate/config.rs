@@ -159,6 +159,8 @@ pub struct OperandPercent {
     pub guard: u32,
     /// An address that depends on data.
     pub dynamic: u32,
+    /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
+    pub reload: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
     /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
@@ -329,6 +331,7 @@ impl Default for OperandPercent {
             variable: 25,
             guard: 12,
             dynamic: 40,
+            reload: 2,
             default_field: 40,
             bank_kernel: 5,
             bank: 10,

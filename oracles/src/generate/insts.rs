@@ -74,6 +74,9 @@ impl Builder<'_, '_> {
     }
 
     fn instruction(&mut self) {
+        if self.entropy.percent(self.config.operand.reload) {
+            return self.reload();
+        }
         let weights = &self.config.family;
         let weights = [
             weights.plain,

@@ -325,7 +325,8 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
     let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
     let values = [
-        buffer(vec![0; RESULTS as usize * threads]),
+        // Not zero, which kernels store too often for a lost store to show.
+        buffer((0..RESULTS as usize * threads).map(|at| (at % 251) as u8 | 1).collect()),
         buffer(bytes(entropy, REGION as usize)),
         buffer(bytes(entropy, REGION as usize * threads)),
         buffer(bytes(entropy, 8 * CELLS.len())),

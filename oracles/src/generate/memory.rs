@@ -55,6 +55,23 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// A word stored, loaded, stored and loaded again, so that the order of accesses shows.
+    pub(super) fn reload(&mut self) {
+        let writable: Vec<Region> = self.regions.iter().copied().filter(|region| region.writable).collect();
+        if writable.is_empty() {
+            return;
+        }
+        let region = self.entropy.choose(&writable);
+        let (base, offset) = self.address(region, 4);
+        for _ in 0..2 {
+            let value = Operand::Reg(self.register(RegInfo::words(1)));
+            let access = |opcode| Self::typed(opcode, Type::B32).field(region.space).src(base).src(offset);
+            self.push(&access(Opcode::St).src(value));
+            let to = self.destination(RegInfo::words(1), false);
+            self.push(&access(Opcode::Ld).dst(to));
+        }
+    }
+
     fn access_with(&mut self, opcode: Opcode) {
         let row = opcode.row();
         let Some(fields) = self.fields(opcode, &[]) else { return };

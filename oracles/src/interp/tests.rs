@@ -42,6 +42,14 @@ fn computed(body: &str, threads: u32) -> Vec<u32> {
 }
 
 #[test]
+fn variables_beyond_all_memory_are_refused() {
+    let text = "entry @k {\n  local $x: u64[18446744073709551615] local align 8\n  local $y: b8[7] local align 1\nbb0:\n  ret\n}\n";
+    let module = parse_module(text).expect("the text is a module");
+    let error = Executable::new(&module).err().expect("no memory holds it");
+    assert!(error.to_string().contains("`$x` has 18446744073709551615 bytes"), "{error}");
+}
+
+#[test]
 fn lanes_compute_and_store() {
     let out = computed("  %r4 = imul.lo.u32 %r1, 3\n  %r9 = iadd.u32 %r4, 7", 70);
     assert_eq!(out, (0..70).map(|i| 3 * i + 7).collect::<Vec<_>>());

@@ -7,11 +7,12 @@
 
 use std::collections::HashMap;
 
-use oriole_optimizer::ir::{Block, Function, Inst, Reg};
-use oriole_optimizer::ops::Flags;
+use oriole_optimizer::ir::{Block, Function, Inst, Operand, Reg};
+use oriole_optimizer::ops::{Flags, Opcode};
 
 use super::Trial;
 use crate::generate::another_launch;
+use crate::inject::Place;
 use crate::interp::{Executable, Outcome, RunOptions};
 use crate::launch::Launch;
 
@@ -27,14 +28,15 @@ pub enum Argument {
 
 /// Looks for an argument, with so many other sets of data.
 pub fn argument(trial: &Trial, data_sets: u64) -> Argument {
-    if let Some((id, place, _)) = trial.fault.choose(&trial.before) {
-        let func = &trial.before.functions[id];
-        if !reachable(func).contains(&place.block) {
-            return Argument::Certain("unreachable");
-        }
-        if !observed(func).contains(&place.inst) {
-            return Argument::Certain("dead");
-        }
+    let (func, place) = (&trial.before.functions[trial.function], trial.place);
+    if !reachable(func).contains(&place.block) {
+        return Argument::Certain("unreachable");
+    }
+    if !observed(func).contains(&place.inst) {
+        return Argument::Certain("dead");
+    }
+    if one_way(func, place) {
+        return Argument::Certain("both ways are the same");
     }
     if races(trial) {
         return Argument::Refuted("threads race that did not before".to_owned());
@@ -62,6 +64,34 @@ fn races(trial: &Trial) -> bool {
         let finished = run(&before).filter(|ran| ran.outcome == Outcome::Finished && ran.races.is_empty());
         finished.is_some() && run(&after).is_some_and(|ran| !ran.races.is_empty())
     })
+}
+
+/// Whether all targets of a branch lead to one block through blocks that do nothing, with the same values for its phis.
+fn one_way(func: &Function, place: Place) -> bool {
+    if !func.insts[place.inst].is(Flags::TERMINATOR) {
+        return false;
+    }
+    let mut ends = func.successors(place.block).map(|target| end_of(func, place.block, target));
+    let Some(first) = ends.next() else { return false };
+    ends.all(|end| end == first)
+}
+
+/// The first block that does something, and what its phis get on the way there.
+fn end_of(func: &Function, mut from: Block, mut block: Block) -> (Block, Vec<Operand>) {
+    for _ in 0..func.layout.len() {
+        let &[only] = func.blocks[block].insts.as_slice() else { break };
+        if func.insts[only].opcode != Opcode::Bra {
+            break;
+        }
+        let Some(next) = func.successors(block).next() else { break };
+        (from, block) = (block, next);
+    }
+    let phis = func.blocks[block].insts.iter().filter(|inst| func.insts[**inst].opcode == Opcode::Phi);
+    let value = |phi: &Inst| {
+        let mut pairs = func.srcs(*phi).chunks_exact(2);
+        pairs.find(|pair| pair[1] == Operand::Block(from)).map_or(Operand::Undef, |pair| pair[0])
+    };
+    (block, phis.map(value).collect())
 }
 
 fn reachable(func: &Function) -> Vec<Block> {

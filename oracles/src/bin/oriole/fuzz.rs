@@ -1,7 +1,7 @@
 //! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
 
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -116,7 +116,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
-    let config = config(args)?;
+    let config = config(args.config.as_deref())?;
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,
@@ -151,8 +151,9 @@ fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
 }
 
-fn config(args: &Args) -> Result<Config, Failure> {
-    let Some(path) = &args.config else { return Ok(Config::default()) };
+/// The configuration of the generator in a file, or the default.
+pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
+    let Some(path) = path else { return Ok(Config::default()) };
     let text = std::fs::read_to_string(path)
         .map_err(|error| Failure::Input(miette!("cannot read `{}`: {error}", path.display())))?;
     toml::from_str(&text).map_err(|error| {

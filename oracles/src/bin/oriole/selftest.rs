@@ -1,16 +1,17 @@
 //! `oriole selftest`: plants faults in phases and reports how many the harness finds.
 
 use std::io::Write;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use miette::miette;
 use oriole_optimizer::pipeline::table::PhaseRow;
-use oriole_oracles::generate::Config;
 use oriole_oracles::inject::{KINDS, Kind, built, kind};
 use oriole_oracles::selftest::{self, KindReport, Options, percent};
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::fuzz::config;
 use crate::table::Table;
 
 /// Plants faults in phases, and reports how many are found
@@ -35,6 +36,9 @@ pub struct Args {
     /// Other sets of data that decide whether a fault that shows nothing is neutral
     #[arg(long, value_name = "N", default_value_t = 64)]
     data_sets: u64,
+    /// Weights and ranges of the generator, as TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
     /// Kinds tried at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
@@ -62,7 +66,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         kinds: args.kind.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
         cases: args.cases,
         seed: args.seed,
-        config: Config::default(),
+        config: config(args.config.as_deref())?,
+        enough: None,
         data_sets: args.data_sets,
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
@@ -135,5 +140,7 @@ fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(),
         sum(|report| report.escaped),
         share(reports)
     )?;
+    let (faults, found) = selftest::by_opcode(reports);
+    writeln!(out, "{faults} faults by kind and opcode, {found} caught in some case")?;
     Ok(())
 }
