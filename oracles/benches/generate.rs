@@ -8,14 +8,14 @@
 use std::fmt::Display;
 use std::time::Duration;
 
-use oriole_optimizer::ir::{Function, Module};
+use oriole_optimizer::ir::{Form, Function, Module};
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases, run_phases, skips};
 use oriole_optimizer::verify::verify_module;
 use oriole_oracles::campaign::case;
 use oriole_oracles::check::{CheckOptions, check_module, target_of};
 use oriole_oracles::equivalence::{Verdict, compare};
 use oriole_oracles::generate::{Config, Generated};
-use oriole_oracles::input::NamedLaunch;
+use oriole_oracles::input::{NamedLaunch, into_ssa};
 use oriole_oracles::interp::{Executable, RunOptions, RunResult};
 
 /// Kernels, where the command line does not say: enough that sizes even out.
@@ -136,18 +136,31 @@ impl Parts {
         let skips = skips(phases, &options).expect("no phase is named");
         let mut before = self.run(&module, &launches);
         let mut state = module;
+        if state.functions.values().any(|func| func.form != Form::Ssa) {
+            let construct = || {
+                into_ssa(&mut state);
+                verify_module(&state)
+            };
+            timed(&mut self.phases, construct).expect("SSA construction leaves valid functions");
+            before = self.judge("SSA construction", &state, &launches, &before);
+        }
         for (entry, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
             let step = || run_phases(std::slice::from_ref(entry), &mut state, &options, &mut ());
             let report = timed(&mut self.phases, step).expect("phases leave valid functions");
             if report.phases[0].changed.is_yes() {
-                let after = self.run(&state, &launches);
-                for (before, after) in before.iter().zip(&after) {
-                    let verdict = timed(&mut self.compare, || compare(before, after));
-                    assert!(matches!(verdict, Verdict::Equal | Verdict::Refined), "{}: {verdict}", entry.name());
-                }
-                before = after;
+                before = self.judge(entry.name(), &state, &launches, &before);
             }
         }
+    }
+
+    /// Runs a changed module, and compares.
+    fn judge(&mut self, step: &str, module: &Module, launches: &[NamedLaunch], before: &[RunResult]) -> Vec<RunResult> {
+        let after = self.run(module, launches);
+        for (before, after) in before.iter().zip(&after) {
+            let verdict = timed(&mut self.compare, || compare(before, after));
+            assert!(matches!(verdict, Verdict::Equal | Verdict::Refined), "{step}: {verdict}");
+        }
+        after
     }
 
     fn run(&mut self, module: &Module, launches: &[NamedLaunch]) -> Vec<RunResult> {
