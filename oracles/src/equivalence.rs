@@ -56,7 +56,22 @@ pub enum Mismatch {
         undefined: bool,
         /// How many bytes of the buffer differ.
         count: usize,
+        /// How far the difference reaches.
+        extent: Extent,
     },
+}
+
+/// How far a difference reaches, in words of four bytes from the start of the buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Extent {
+    /// A single word.
+    OneWord,
+    /// Several, all at the same place modulo 32: one lane of every warp, where each thread has a word.
+    OneLane,
+    /// Other ones.
+    SomeWords,
+    /// All, of two or more.
+    EveryWord,
 }
 
 impl Verdict {
@@ -102,7 +117,7 @@ pub fn compare(original: &RunResult, optimized: &RunResult) -> Verdict {
         match differences(&state.bytes, &other.bytes) {
             Differences::None => {}
             Differences::Refined => verdict = Verdict::Refined,
-            Differences::From { offset, count } => return mismatch(state, other, offset, count),
+            Differences::From { offset, count, extent } => return mismatch(state, other, (offset, count, extent)),
         }
     }
     verdict
@@ -111,7 +126,7 @@ pub fn compare(original: &RunResult, optimized: &RunResult) -> Verdict {
 enum Differences {
     None,
     Refined,
-    From { offset: usize, count: usize },
+    From { offset: usize, count: usize, extent: Extent },
 }
 
 fn differences(original: &Bytes, optimized: &Bytes) -> Differences {
@@ -121,14 +136,27 @@ fn differences(original: &Bytes, optimized: &Bytes) -> Differences {
     let wrong = |at: &usize| {
         !original.is_undefined(*at) && (optimized.is_undefined(*at) || original.data()[*at] != optimized.data()[*at])
     };
-    let mut wrong = (0..original.len()).filter(wrong);
-    match wrong.next() {
+    let wrong: Vec<usize> = (0..original.len()).filter(wrong).collect();
+    match wrong.first() {
         None => Differences::Refined,
-        Some(offset) => Differences::From { offset, count: 1 + wrong.count() },
+        Some(&offset) => Differences::From { offset, count: wrong.len(), extent: extent(&wrong, original.len()) },
     }
 }
 
-fn mismatch(original: &GlobalState, optimized: &GlobalState, offset: usize, count: usize) -> Verdict {
+/// How far differences at these offsets reach in a buffer of some length.
+fn extent(wrong: &[usize], length: usize) -> Extent {
+    let mut words: Vec<usize> = wrong.iter().map(|offset| offset / 4).collect();
+    words.dedup();
+    match words[..] {
+        [_] => Extent::OneWord,
+        _ if words.len() == length.div_ceil(4) => Extent::EveryWord,
+        [first, ..] if words.iter().all(|word| word % 32 == first % 32) => Extent::OneLane,
+        _ => Extent::SomeWords,
+    }
+}
+
+fn mismatch(original: &GlobalState, optimized: &GlobalState, difference: (usize, usize, Extent)) -> Verdict {
+    let (offset, count, extent) = difference;
     let shown = offset..((offset / 16 + 1) * 16).min(original.bytes.len());
     Verdict::Mismatch(Mismatch::Bytes {
         argument: original.argument,
@@ -138,6 +166,7 @@ fn mismatch(original: &GlobalState, optimized: &GlobalState, offset: usize, coun
         actual: optimized.bytes.data()[shown].to_vec(),
         undefined: optimized.bytes.is_undefined(offset),
         count,
+        extent,
     })
 }
 

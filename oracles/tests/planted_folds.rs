@@ -1,17 +1,15 @@
 //! Wrong constant folds, planted one at a time: for each a phase that folds as the optimizer does, and wrongly for a few
 //! operands of one operation. The campaign's `instructions` must find each, soon.
 
-use std::sync::Arc;
-
 use oriole_optimizer::ir::{Function, Inst, InstBuilder, Operand};
 use oriole_optimizer::ops::{Opcode, Type, fold};
 use oriole_optimizer::pipeline::context::{Changed, PhaseContext, PhaseFn};
 use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
 use oriole_optimizer::pipeline::table::{Needs, Preserves};
+use oriole_oracles::campaign::store::Store;
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{Options, run};
 use oriole_oracles::check::CheckOptions;
-use oriole_oracles::generate::Config;
 
 /// Cases within which a fold must be found: some ten seconds of one processor.
 const CASES: u64 = 20_000;
@@ -73,19 +71,14 @@ fn cases_to_find(function: PhaseFn) -> Option<u64> {
     let phases = vec![PhaseEntry::Custom(phase)];
     let check = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
     let options = |cases| Options {
-        round_trip_every: 8,
-        vary: false,
-        seed: 1,
-        cases: Some(cases),
-        time: None,
-        shard: (0, 1),
-        config: Config::default(),
         targets: vec![Target::Instructions],
-        corpus: Arc::default(),
         check: check.clone(),
+        vary: false,
+        ..Options::new(1, cases)
     };
+    let store = || Store::in_memory().expect("memory");
     // Doubling ends soon after the first finding, whatever a campaign does once it has one.
-    let found = |cases: &u64| !run(&options(*cases), |_| ()).expect("nothing is written").findings.is_empty();
+    let found = |cases: &u64| !run(&options(*cases), store(), |_| ()).expect("the store is in memory").hits.is_empty();
     std::iter::successors(Some(1250), |cases| Some(cases * 2)).take_while(|cases| *cases <= CASES).find(found)
 }
 

@@ -4,7 +4,9 @@
 //! entry block of a kernel, without a guard: such an instruction runs whatever the data. What stands elsewhere is
 //! *generated*, and may lie on a path that nothing takes. Cost: a few bit operations an instruction.
 
-use serde::Serialize;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use oriole_optimizer::ir::{Function, FunctionKind, Inst, Module};
 use oriole_optimizer::ops::{FieldValues, MAX_FIELDS, OpRow, Opcode, ROWS};
@@ -116,6 +118,38 @@ impl Coverage {
             missing_rows,
             holes,
         }
+    }
+}
+
+/// A row as it is kept: kernels, then the bits of each field that were generated and executed.
+type Kept = (u64, Vec<u64>, Vec<u64>);
+
+/// Rows are kept by name, since one that is added moves the others.
+impl Serialize for Coverage {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let kept = |row: &OpRow| -> Kept {
+            let at = row.opcode as usize;
+            let bits = |seen: &Seen| seen[..row.fields.len()].to_vec();
+            (self.kernels[at], bits(&self.generated[at]), bits(&self.executed[at]))
+        };
+        let rows = ROWS.iter().map(|row| (row.name, kept(row)));
+        serializer.collect_map(rows.filter(|(_, kept)| kept.0 > 0))
+    }
+}
+
+impl<'de> Deserialize<'de> for Coverage {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Coverage, D::Error> {
+        let rows = BTreeMap::<String, Kept>::deserialize(deserializer)?;
+        let mut coverage = Coverage::default();
+        for row in ROWS {
+            let Some((kernels, generated, executed)) = rows.get(row.name) else { continue };
+            let at = row.opcode as usize;
+            coverage.kernels[at] = *kernels;
+            for (to, from) in [(&mut coverage.generated[at], generated), (&mut coverage.executed[at], executed)] {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = *from);
+            }
+        }
+        Ok(coverage)
     }
 }
 

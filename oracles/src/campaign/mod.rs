@@ -2,34 +2,50 @@
 //!
 //! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one counter,
 //! and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and then, so
-//! workers hardly wait for each other. Findings come from [`crate::check`], with reproducer and replay command.
+//! workers hardly wait for each other.
+//!
+//! Findings come from [`crate::check`], bisected; [`record`] says which of them are one. The first of each goes into the
+//! findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on. Cases that are done
+//! and what they showed are committed together, about once a second; a campaign that was killed goes on from there.
 
+pub mod canary;
 pub mod coverage;
+pub mod export;
+mod ledger;
+pub mod ranges;
+pub mod record;
+pub mod sarif;
+pub mod store;
+pub mod tally;
 pub mod target;
 mod vary;
 
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use oriole_optimizer::ir::Module;
 use oriole_optimizer::verify::verify_module;
 
-use crate::campaign::coverage::Coverage;
-use crate::campaign::target::{Case, Cases, Target};
-use crate::check::report::{Finding, KernelReport};
+use crate::check::catch::catch;
+use crate::check::familiar::Familiar;
+use crate::check::report::Finding;
 use crate::check::{CheckError, CheckOptions, check_module};
 use crate::generate::mutate::Corpus;
 use crate::generate::{Config, Generated, from_seed};
 use crate::launch::random::SplitMix64;
+use crate::reduce;
+use ledger::{Ledger, Local};
+use ranges::Ranges;
+use record::{CaseId, Fnv, Key, Record, Reduction, files};
+use store::{Progress, Store, StoreError};
+use target::{Case, Cases, Target};
+
+pub use tally::{Tally, TargetTally};
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
-/// Findings after which a campaign stops: what comes after these is more of the same.
-const MOST_FINDINGS: usize = 100;
-/// Cases without meaning that are kept to look at.
-const MOST_SILENT: usize = 20;
+/// Cases whose text stands for the generator in a campaign's identity.
+const SAMPLE: u64 = 16;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -55,91 +71,108 @@ pub struct Options {
     /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
     /// takes half as long as all phases together and judges printer and reader, which every other test also does.
     pub round_trip_every: u64,
+    /// What a command that makes a case again says beside seed and number: ` --target mutants --config F`.
+    pub arguments: String,
+    /// How findings are reduced; not at all where `None`.
+    pub reduce: Option<reduce::Options>,
+    /// Go on where the store says that this campaign stopped.
+    pub resume: bool,
+    /// Stop at the first finding.
+    pub first_finding: bool,
+    /// Set by somebody else to end the campaign in order.
+    pub stop: Arc<AtomicBool>,
 }
 
 impl Options {
+    /// So many cases of whole kernels from a seed, everything else at its default.
+    pub fn new(seed: u64, cases: u64) -> Options {
+        Options {
+            seed,
+            cases: Some(cases),
+            time: None,
+            shard: (0, 1),
+            config: Config::default(),
+            targets: vec![Target::Kernels],
+            corpus: Arc::default(),
+            check: CheckOptions { randoms: 0, ..CheckOptions::default() },
+            vary: true,
+            round_trip_every: 8,
+            arguments: String::new(),
+            reduce: None,
+            resume: false,
+            first_finding: false,
+            stop: Arc::default(),
+        }
+    }
+
     /// The cases by number.
     pub fn by_number(&self) -> Cases {
         Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone())
     }
-}
 
-/// What a campaign has seen.
-#[derive(Clone, Debug, Default)]
-pub struct Tally {
-    /// Cases that were checked.
-    pub cases: u64,
-    /// Cases in which the verifier is content and every launch finishes.
-    pub valid: u64,
-    /// The same by target.
-    pub targets: BTreeMap<Target, TargetTally>,
-    /// Instructions of all kernels before optimization.
-    pub instructions: u64,
-    /// Rows of the opcode table and values of their fields that finished kernels hold.
-    pub coverage: Coverage,
-    /// In how many kernels a phase changed something.
-    pub phases: BTreeMap<&'static str, u64>,
-    /// What is wrong with phases.
-    pub findings: Vec<Finding>,
-    /// Cases that say nothing, by number, and why.
-    pub silent: BTreeMap<u64, String>,
-}
-
-/// What has come of the cases of a target.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct TargetTally {
-    /// Cases that were checked.
-    pub cases: u64,
-    /// Cases whose launches all finish.
-    pub valid: u64,
-    /// What was made and dropped before it became a case.
-    pub dropped: u64,
-}
-
-impl Tally {
-    /// Valid cases in a hundred of those that are made to finish; 100 where there are none.
-    pub fn valid_percent(&self) -> f64 {
-        let made = self.targets.iter().filter(|(target, _)| target.is_own());
-        let (cases, valid) = made.fold((0, 0), |sum, (_, tally)| (sum.0 + tally.cases, sum.1 + tally.valid));
-        if cases == 0 { 100.0 } else { 100.0 * valid as f64 / cases as f64 }
+    /// What tells this campaign from others: seed and shard for people, and a hash of all that decides what a case is and
+    /// what comes of it: configuration, targets, phases and their options, and what the generator makes of the first cases.
+    pub fn identity(&self) -> String {
+        let mut hash = Fnv::default();
+        hash.text(&format!("{:?} {:?}", self.config, self.targets));
+        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, .. } = &self.check;
+        phases.iter().for_each(|entry| hash.text(entry.name()));
+        let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
+        hash.text(&format!(
+            "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
+            self.round_trip_every, self.vary
+        ));
+        let cases = self.by_number();
+        (0..SAMPLE).for_each(|number| hash.text(&cases.case(number).generated.module.to_string()));
+        let (shard, shards) = self.shard;
+        format!("seed {} shard {shard}/{shards} {}", self.seed, hash.hex())
     }
+}
 
-    fn add(&mut self, other: Tally) {
-        self.cases += other.cases;
-        self.valid += other.valid;
-        self.instructions += other.instructions;
-        self.coverage.add(&other.coverage);
-        for (target, more) in other.targets {
-            let all = self.targets.entry(target).or_default();
-            all.cases += more.cases;
-            all.valid += more.valid;
-            all.dropped += more.dropped;
-        }
-        other.phases.into_iter().for_each(|(phase, count)| *self.phases.entry(phase).or_default() += count);
-        self.findings.extend(other.findings);
-        self.silent.extend(other.silent);
-        while self.silent.len() > MOST_SILENT {
-            self.silent.pop_last();
-        }
-    }
+/// Why a campaign stopped before its end.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum CampaignError {
+    /// A kernel cannot be checked.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The findings store failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+}
 
-    fn count(&mut self, number: u64, target: Target, module: &Module, report: KernelReport) {
-        self.instructions += report.instructions_before as u64;
-        match report.cases.iter().find(|case| case.outcome != "finished") {
-            None => {
-                self.valid += 1;
-                self.targets.entry(target).or_default().valid += 1;
-                self.coverage.count(module);
-            }
-            Some(case) if target.is_own() => {
-                self.silent.insert(number, format!("{}: {}", case.name, case.detail));
-            }
-            Some(_) => {}
-        }
-        for phase in report.phases.iter().filter(|phase| phase.changed) {
-            *self.phases.entry(phase.name).or_default() += 1;
-        }
-        self.findings.extend(report.findings);
+/// What a campaign looks like while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance<'a> {
+    /// What it has seen, runs before an interruption included.
+    pub tally: &'a Tally,
+    /// Cases of this run.
+    pub cases: u64,
+    /// Findings that it has met.
+    pub findings: usize,
+    /// How often.
+    pub hits: u64,
+}
+
+/// How a campaign ended.
+#[derive(Debug)]
+pub struct Summary {
+    /// How far it is, runs before an interruption included.
+    pub progress: Progress,
+    /// Cases that were done before this run.
+    pub resumed: u64,
+    /// Cases of this run whose launches all finish.
+    pub valid: u64,
+    /// Identifiers of the findings that it has met, and how often.
+    pub hits: Vec<(String, store::Hits)>,
+    /// The store.
+    pub store: Store,
+}
+
+impl Summary {
+    /// Cases of this run.
+    pub fn cases(&self) -> u64 {
+        self.progress.tally.cases - self.resumed
     }
 }
 
@@ -159,158 +192,241 @@ pub fn case_name(seed: u64, number: u64) -> String {
     format!("seed{seed}-case{number}")
 }
 
-/// Runs a campaign on as many threads as the current pool has. `progress` sees the tally whenever it grows.
+/// Runs a campaign on as many threads as the current pool has. `progress` sees it whenever something is merged.
 ///
 /// # Errors
 ///
-/// A reproducer that cannot be written, or options that name no phase.
-pub fn run(options: &Options, progress: impl Fn(&Tally) + Sync) -> Result<Tally, CheckError> {
+/// A store that fails, or options that name no phase.
+pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>) + Sync) -> Result<Summary, CampaignError> {
+    let familiar = Arc::<Familiar>::default();
+    let ledger = Ledger::open(store, options, familiar.clone())?;
+    let (resumed, valid) = (ledger.progress().tally.cases, ledger.progress().tally.valid);
     let campaign = Campaign {
         options,
+        checks: checks(options, &familiar),
         cases: options.by_number(),
-        checks: options.checks(),
         start: Instant::now(),
+        done: ledger.progress().done.clone(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
-        tally: Mutex::new(Tally::default()),
+        resumed,
+        ledger: Mutex::new(ledger),
     };
     let results = rayon::broadcast(|_| campaign.work(&progress));
-    results.into_iter().collect::<Result<(), _>>()?;
-    Ok(campaign.tally.into_inner().unwrap_or_else(PoisonError::into_inner))
+    let results: Result<(), CampaignError> = results.into_iter().collect();
+    let mut ledger = campaign.ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
+    // What was done before an error is kept too.
+    ledger.commit()?;
+    results?;
+    let (progress, hits, store) = ledger.close();
+    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, store })
+}
+
+/// How a campaign checks its cases: nothing is written, and what is familiar is not bisected.
+fn checks(options: &Options, familiar: &Arc<Familiar>) -> Vec<[CheckOptions; 2]> {
+    let check = CheckOptions { out: None, familiar: Some(familiar.clone()), ..options.check.clone() };
+    Options { check, ..options.clone() }.checks()
 }
 
 struct Campaign<'a> {
     options: &'a Options,
-    cases: Cases,
     /// By variation, without and with the round trip.
     checks: Vec<[CheckOptions; 2]>,
+    cases: Cases,
     start: Instant,
+    /// Places in the order of cases that are done since before this run.
+    done: Ranges,
     next: AtomicU64,
     stop: AtomicBool,
-    tally: Mutex<Tally>,
+    resumed: u64,
+    ledger: Mutex<Ledger>,
 }
 
 impl Campaign<'_> {
-    fn work(&self, progress: &(impl Fn(&Tally) + Sync)) -> Result<(), CheckError> {
-        let mut local = Tally::default();
-        while let Some(number) = self.draw() {
-            if let Err(error) = self.check(number, &mut local) {
-                self.stop.store(true, Ordering::Relaxed);
-                return Err(error);
-            }
-            if local.cases >= MERGE {
-                self.merge(&mut local, progress);
-            }
-        }
-        self.merge(&mut local, progress);
-        Ok(())
-    }
-
-    /// The next case of this shard, while there is one and time is left.
-    fn draw(&self) -> Option<u64> {
-        let late = self.options.time.is_some_and(|time| self.start.elapsed() >= time);
-        if late || self.stop.load(Ordering::Relaxed) {
-            return None;
-        }
-        let (shard, shards) = self.options.shard;
-        let drawn = self.next.fetch_add(1, Ordering::Relaxed);
-        let number = drawn.checked_mul(shards.max(1))?.checked_add(shard)?;
-        self.options.cases.is_none_or(|cases| number < cases).then_some(number)
-    }
-
-    fn check(&self, number: u64, tally: &mut Tally) -> Result<(), CheckError> {
-        // Drawn, so that every shard has its part.
-        let every = self.options.round_trip_every;
-        let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
-        let seed = &self.options.seed;
-        let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
-        let trip = trip && target.is_own();
-        let check = &self.checks[self.options.variation_of(number)][usize::from(trip)];
-        let module = self.options.module_of(number, module);
-        tally.cases += 1;
-        let own = tally.targets.entry(target).or_default();
-        (own.cases, own.dropped) = (own.cases + 1, own.dropped + u64::from(dropped));
-        if let Err(violations) = verify_module(&module) {
-            tally.silent.insert(number, violations[0].to_string());
-            return Ok(());
-        }
-        match check_module(&case_name(*seed, number), &module, &launches, check) {
-            Ok(report) => tally.count(number, target, &module, report),
-            Err(error @ CheckError::Load { .. }) => {
-                tally.silent.insert(number, error.to_string());
-            }
-            Err(error) => return Err(error),
-        }
-        Ok(())
-    }
-
-    fn merge(&self, local: &mut Tally, progress: &impl Fn(&Tally)) {
-        let mut tally: MutexGuard<'_, Tally> = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        tally.add(std::mem::take(local));
-        if tally.findings.len() >= MOST_FINDINGS {
+    fn work(&self, progress: &(impl Fn(Glance<'_>) + Sync)) -> Result<(), CampaignError> {
+        let result = self.work_until_stopped(progress);
+        if result.is_err() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        progress(&tally);
+        result
     }
+
+    fn work_until_stopped(&self, progress: &impl Fn(Glance<'_>)) -> Result<(), CampaignError> {
+        let mut local = Local::default();
+        while let Some(place) = self.draw() {
+            let number = self.number(place).unwrap_or(u64::MAX);
+            self.one(number, &mut local)?;
+            local.done.push(place);
+            if local.tally.cases >= MERGE || !local.findings.is_empty() {
+                self.merge(&mut local, progress)?;
+            }
+        }
+        self.merge(&mut local, progress)?;
+        self.reduce_pending()
+    }
+
+    /// The number of the case at a place in this shard's order.
+    fn number(&self, place: u64) -> Option<u64> {
+        let (shard, shards) = self.options.shard;
+        place.checked_mul(shards.max(1))?.checked_add(shard)
+    }
+
+    fn is_over(&self) -> bool {
+        let late = self.options.time.is_some_and(|time| self.start.elapsed() >= time);
+        late || self.stop.load(Ordering::Relaxed) || self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// The next place of this shard that is not done, while there is one and time is left.
+    fn draw(&self) -> Option<u64> {
+        while !self.is_over() {
+            let place = self.next.fetch_add(1, Ordering::Relaxed);
+            let number = self.number(place)?;
+            if self.options.cases.is_some_and(|cases| number >= cases) {
+                return None;
+            }
+            if !self.done.contains(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// How a case is checked. Round trips are drawn, so that every shard has its part.
+    fn check_of(&self, number: u64, target: Target) -> &CheckOptions {
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(self.options.round_trip_every) == Some(0);
+        &self.checks[self.options.variation_of(number)][usize::from(trip && target.is_own())]
+    }
+
+    /// Makes and checks a case.
+    fn one(&self, number: u64, local: &mut Local) -> Result<(), CampaignError> {
+        let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let module = self.options.module_of(number, module);
+        local.tally.begin(target, dropped);
+        if let Err(violations) = verify_module(&module) {
+            local.tally.silent.insert(number, violations[0].to_string());
+            return Ok(());
+        }
+        let name = case_name(self.options.seed, number);
+        // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
+        match catch(|| check_module(&name, &module, &launches, self.check_of(number, target))) {
+            Err(panic) => {
+                local.tally.silent.insert(number, format!("the check itself panics: {panic}"));
+            }
+            Ok(Ok(report)) => {
+                local.tally.count(number, target, &module, &report);
+                local.findings.extend(report.findings.into_iter().map(|finding| (number, finding)));
+            }
+            Ok(Err(error @ CheckError::Load { .. })) => {
+                local.tally.silent.insert(number, error.to_string());
+            }
+            Ok(Err(error)) => return Err(error.into()),
+        }
+        Ok(())
+    }
+
+    /// Hands over what a worker has, and reduces what is new in it.
+    fn merge(&self, local: &mut Local, progress: &impl Fn(Glance<'_>)) -> Result<(), CampaignError> {
+        let fresh = {
+            let mut ledger = self.lock();
+            let fresh = ledger.add(std::mem::take(local), |number| self.case_id(number))?;
+            let (findings, hits) = ledger.met();
+            let tally = &ledger.progress().tally;
+            progress(Glance { tally, cases: tally.cases - self.resumed, findings, hits });
+            fresh
+        };
+        if self.options.first_finding && !fresh.is_empty() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding))
+    }
+
+    fn case_id(&self, number: u64) -> CaseId {
+        let (seed, target) = (self.options.seed, self.cases.target(number).0);
+        let command = format!("oriole fuzz --seed {seed} --case {number}{}", self.options.arguments);
+        CaseId { seed, number, target, command }
+    }
+
+    /// Reduces a finding that is new, outside of the lock, and saves the result.
+    fn reduce(&self, number: u64, finding: &Finding) -> Result<(), CampaignError> {
+        let Some(options) = &self.options.reduce else { return Ok(()) };
+        let (reduction, files) = reduction(finding, &self.options.check_of(number), options);
+        let id = Key::of(finding).id();
+        Ok(self.lock().reduced(&id, reduction, &files)?)
+    }
+
+    /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
+    fn reduce_pending(&self) -> Result<(), CampaignError> {
+        if self.options.reduce.is_none() {
+            return Ok(());
+        }
+        while let Some((id, number)) = self.lock().next_pending() {
+            if self.options.stop.load(Ordering::Relaxed) {
+                break;
+            }
+            let Case { target, generated: Generated { module, launches }, .. } = self.cases.case(number);
+            let module = self.options.module_of(number, module);
+            let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
+            let name = case_name(self.options.seed, number);
+            let Ok(Ok(report)) = catch(|| check_module(&name, &module, &launches, &check)) else { continue };
+            let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
+            found.map_or(Ok(()), |finding| self.reduce(number, finding))?;
+        }
+        Ok(())
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Ledger> {
+        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Reduces a finding: what became of it, and the files of what is left.
+pub fn reduction(finding: &Finding, check: &CheckOptions, options: &reduce::Options) -> (Reduction, Vec<record::File>) {
+    let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
+    match catch(|| reduce::finding(finding, check, options)) {
+        Err(panic) => failed(&format!("the reducer panics: {panic}")),
+        Ok(Err(error)) => failed(&error.to_string()),
+        Ok(Ok(reduced)) if !reduced.interesting => failed("the phase alone does not go wrong in the same way"),
+        Ok(Ok(reduced)) => {
+            let (from, to) = (reduced.before.instructions, reduced.after.instructions);
+            (Reduction::Done { from, to }, files(&reduced.evidence, "reduced"))
+        }
+    }
+}
+
+/// Saves findings on kernels that are files, in place of those of an earlier replay, and reduces what is new.
+///
+/// # Errors
+///
+/// A store that fails.
+pub fn save_replayed(
+    store: &mut Store,
+    cases: u64,
+    findings: &[Finding],
+    options: &Options,
+) -> Result<Vec<String>, CampaignError> {
+    const CAMPAIGN: &str = "corpus";
+    let mut batch = store::Batch::default();
+    for finding in findings {
+        let record = Record::new(finding, None);
+        let id = record.key.id();
+        match batch.hits.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, hits)) => hits.bisected += 1,
+            None => batch.hits.push((id.clone(), store::Hits { bisected: 1, recognised: 0 })),
+        }
+        batch.findings.push((id, record, files(&finding.evidence, "original")));
+    }
+    store.restart(CAMPAIGN)?;
+    let tally = Tally { cases, valid: cases, ..Tally::default() };
+    store.commit(CAMPAIGN, &Progress { tally, ..Progress::default() }, &batch)?;
+    for stored in store.findings()? {
+        let Some(at) = batch.findings.iter().position(|(id, ..)| *id == stored.id) else { continue };
+        if let (Some(limits), Reduction::Pending) = (&options.reduce, &stored.record.reduction) {
+            let (reduction, files) = reduction(&findings[at], &options.check, limits);
+            store.update(&stored.id, &Record { reduction, ..stored.record }, &files)?;
+        }
+    }
+    Ok(batch.hits.into_iter().map(|(id, _)| id).collect())
 }
 
 #[cfg(test)]
-mod tests {
-    use oriole_optimizer::ir::{Function, Inst, InstBuilder};
-    use oriole_optimizer::ops::{Opcode, Type};
-    use oriole_optimizer::pipeline::context::{Changed, PhaseContext};
-    use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
-    use oriole_optimizer::pipeline::table::{Needs, Preserves};
-
-    use super::*;
-
-    fn options(cases: u64, check: CheckOptions) -> Options {
-        let (config, corpus) = (Config::default(), Arc::default());
-        let (cases, shard) = (Some(cases), (0, 1));
-        let targets = Vec::new();
-        Options { seed: 1, cases, time: None, shard, config, targets, corpus, check, vary: true, round_trip_every: 8 }
-    }
-
-    fn tally(cases: u64, shard: (u64, u64)) -> Tally {
-        let check = CheckOptions { randoms: 0, ..CheckOptions::default() };
-        let options = Options { shard, ..options(cases, check) };
-        run(&options, |_| ()).expect("nothing is written")
-    }
-
-    #[test]
-    fn shards_together_are_the_whole() {
-        let whole = tally(40, (0, 1));
-        let mut parts = tally(40, (0, 3));
-        (1..3).for_each(|shard| parts.add(tally(40, (shard, 3))));
-        assert_eq!(whole.cases, 40);
-        assert_eq!((whole.cases, whole.valid, whole.instructions), (parts.cases, parts.valid, parts.instructions));
-        assert_eq!((whole.coverage, whole.phases), (parts.coverage, parts.phases));
-    }
-
-    /// Makes the first addition of a function a subtraction.
-    fn wrong(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-        let insts: Vec<Inst> = func.layout.iter().flat_map(|block| func.blocks[*block].insts.clone()).collect();
-        let plain = |inst: &&Inst| {
-            let data = &func.insts[**inst];
-            data.opcode == Opcode::IAdd && data.field::<Type>() == Some(Type::U32) && data.guard.is_none()
-        };
-        let Some(inst) = insts.iter().find(plain).copied().filter(|_| cx.rewrite("add to subtract")) else {
-            return Changed::No;
-        };
-        let (dst, srcs) = (func.defs(inst).next().expect("a sum"), func.srcs(inst).to_vec());
-        InstBuilder::new(Opcode::ISub).field(Type::U32).dst(dst).srcs(srcs).replace(func, inst);
-        Changed::Yes
-    }
-
-    #[test]
-    fn a_planted_bug_is_found_and_blamed() {
-        let phase = CustomPhase { name: "Wrong", needs: Needs::Ssa, preserves: Preserves::Nothing, function: wrong };
-        let phases = vec![PhaseEntry::Custom(phase)];
-        let check = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
-        let tally = run(&options(60, check), |_| ()).expect("nothing is written");
-        let finding = tally.findings.first().expect("a subtraction differs from an addition");
-        assert_eq!((finding.phase.as_str(), finding.verdict), ("Wrong", "mismatch"));
-        let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
-        assert_eq!(rule, Some("add to subtract"));
-    }
-}
+mod tests;

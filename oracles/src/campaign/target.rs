@@ -14,7 +14,8 @@ use crate::generate::{Config, Entropy, Generated, from_seed, single};
 macro_rules! targets {
     ($($target:ident $name:literal $share:literal $own:literal $doc:literal;)*) => {
         /// A kind of cases.
-        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, serde::Serialize, serde::Deserialize)]
+        #[serde(rename_all = "kebab-case")]
         pub enum Target { $(#[doc = $doc] $target,)* }
 
         impl Target {

@@ -14,7 +14,7 @@ use similar::TextDiff;
 use super::cases::Case;
 use super::report::{Evidence, Finding, Rewrite};
 use super::step::{Step, take, take_noting};
-use super::{CheckError, CheckOptions};
+use super::{CheckError, CheckOptions, shape};
 use crate::equivalence::{Mismatch, Verdict};
 use crate::interp::{Executable, StoreRecord};
 
@@ -59,6 +59,10 @@ struct Turn {
 impl Suspect<'_> {
     /// What to report of a phase that changed behaviour or left an invalid module.
     pub fn finding(&self, verdict: Verdict) -> Result<Finding, CheckError> {
+        let shape = shape::of(&verdict);
+        if self.is_familiar(verdict.name(), &shape) {
+            return Ok(Finding { bisected: false, ..self.blank(verdict.name(), verdict.to_string(), shape, None)? });
+        }
         let rewrite = self.guilty_rewrite()?;
         let stores = match &verdict {
             Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => {
@@ -73,21 +77,40 @@ impl Suspect<'_> {
             rewrite,
             store_before: show(stores.0),
             store_after: show(stores.1),
-            ..self.blank(verdict.name(), verdict.to_string())?
+            ..self.blank(verdict.name(), verdict.to_string(), shape, self.options.out.as_deref())?
         })
     }
 
     /// What to report of a phase that panicked.
     pub fn panicked(&self, message: &str) -> Result<Finding, CheckError> {
+        let shape = shape::of_message(message);
+        if self.is_familiar("panic", &shape) {
+            let detail = format!("{} panics: {message}", self.entry.name());
+            return Ok(Finding { bisected: false, ..self.blank("panic", detail, shape, None)? });
+        }
         let function = self.panicking_function()?;
         let named = function.as_ref().map_or(String::new(), |name| format!(" on function `{name}`"));
         let detail = format!("{} panics{named}: {message}", self.entry.name());
-        Ok(Finding { function, rewrite: self.guilty_rewrite()?, ..self.blank("panic", detail)? })
+        let blank = self.blank("panic", detail, shape, self.options.out.as_deref())?;
+        Ok(Finding { function, rewrite: self.guilty_rewrite()?, ..blank })
     }
 
-    fn blank(&self, verdict: &'static str, detail: String) -> Result<Finding, CheckError> {
+    /// Whether the phase has gone wrong in this way so often that the guilty rewrite is known.
+    fn is_familiar(&self, verdict: &'static str, shape: &str) -> bool {
+        let way = || (self.entry.name().to_owned(), verdict.to_owned(), shape.to_owned());
+        self.options.familiar.as_ref().is_some_and(|familiar| familiar.recognises(&way()))
+    }
+
+    /// A finding without guilty rewrite; its reproducer is written into `out`.
+    fn blank(
+        &self,
+        verdict: &'static str,
+        detail: String,
+        shape: String,
+        out: Option<&Path>,
+    ) -> Result<Finding, CheckError> {
         let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, self.case);
-        let reproducer = self.options.out.as_deref().map(write).transpose()?;
+        let reproducer = out.map(write).transpose()?;
         let file = reproducer.as_deref().unwrap_or(self.kernel);
         let replay = format!("oriole check {file} --phase {} --randoms 0{}", self.entry.name(), self.options.replay);
         Ok(Finding {
@@ -96,6 +119,8 @@ impl Suspect<'_> {
             verdict,
             case: self.case.map_or(String::new(), |case| case.name.clone()),
             detail,
+            shape,
+            bisected: true,
             function: None,
             rewrite: None,
             store_before: None,

@@ -10,7 +10,7 @@ use super::blame::write_reproducer;
 use super::cases::run_all;
 use super::catch::catch;
 use super::report::{Evidence, Finding, PhaseLine};
-use super::{Check, CheckError, instructions};
+use super::{Check, CheckError, instructions, shape};
 use crate::equivalence::Verdict;
 use crate::input::into_ssa;
 
@@ -83,6 +83,8 @@ impl Check<'_> {
             verdict: verdict.name(),
             case: case.map_or(String::new(), |case| case.name.clone()),
             detail: verdict.to_string(),
+            shape: shape::of(verdict),
+            bisected: true,
             function: None,
             rewrite: None,
             store_before: None,

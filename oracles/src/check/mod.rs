@@ -17,12 +17,15 @@ pub mod blame;
 pub mod cases;
 pub mod catch;
 pub mod construct;
+pub mod familiar;
 pub mod report;
+pub mod shape;
 pub(crate) mod step;
 pub mod trip;
 pub mod whole;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::{Function, Module};
@@ -35,6 +38,7 @@ use crate::input::NamedLaunch;
 use crate::interp::LoadError;
 use blame::Suspect;
 use cases::{Case, Ran};
+use familiar::Familiar;
 use report::{KernelReport, PhaseLine};
 use step::{Step, take};
 
@@ -57,6 +61,8 @@ pub struct CheckOptions {
     pub round_trip: bool,
     /// Where reproducers are written; nowhere where `None`.
     pub out: Option<PathBuf>,
+    /// What needs no bisection any more; everything is bisected where `None`.
+    pub familiar: Option<Arc<Familiar>>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
 }
@@ -73,6 +79,7 @@ impl Default for CheckOptions {
             races: false,
             round_trip: true,
             out: None,
+            familiar: None,
             replay: String::new(),
         }
     }

@@ -90,6 +90,10 @@ pub struct Finding {
     pub case: String,
     /// What differs: the first bytes with expected and actual content, the broken rule, the panic's message.
     pub detail: String,
+    /// What differs, in words that stay the same from kernel to kernel ([`super::shape`]).
+    pub shape: String,
+    /// Whether the guilty change was looked for; not where the shape is familiar.
+    pub bisected: bool,
     /// The function, where it is known.
     pub function: Option<String>,
     /// The single change that is to blame, where the phase asks before each.
@@ -154,6 +158,8 @@ impl KernelReport {
             verdict: "unexpected",
             case: case.name.clone(),
             detail: format!("the launch expects something else: {}", case.differences.join("; ")),
+            shape: "not what the launch expects".to_owned(),
+            bisected: true,
             function: None,
             rewrite: None,
             store_before: None,

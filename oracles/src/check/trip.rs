@@ -12,7 +12,7 @@ use super::blame::write_reproducer;
 use super::cases::{Case, run_all};
 use super::catch::catch;
 use super::report::{Evidence, Finding, PhaseLine};
-use super::{CheckOptions, instructions};
+use super::{CheckOptions, instructions, shape};
 use crate::equivalence::Verdict;
 
 /// The name of the line in reports.
@@ -122,6 +122,8 @@ fn accuse(
         verdict: verdict.name(),
         case: case.map_or(String::new(), |case| case.name.clone()),
         detail: verdict.to_string(),
+        shape: shape::of(verdict),
+        bisected: true,
         function: None,
         rewrite: None,
         store_before: None,

@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use indicatif::{ProgressBar, ProgressStyle};
 use oriole_optimizer::ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_oracles::campaign::canary;
 use oriole_oracles::check::report::KernelReport;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::input::{InputError, Language, launches_for, read_kernel};
@@ -67,6 +68,9 @@ pub struct Args {
     /// Kernels checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
+    /// Add a phase with a known fault, `Canary`, as `oriole fuzz --plant` does
+    #[arg(long)]
+    plant: bool,
     /// Print a table of phases for each kernel
     #[arg(short, long)]
     verbose: bool,
@@ -113,6 +117,9 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 
 fn options(args: &Args) -> Result<CheckOptions, Failure> {
     let mut phases = default_phases();
+    if args.plant {
+        canary::plant(&mut phases);
+    }
     if let Some(token) = &args.phase {
         let positions = selected(&phases, token)?;
         phases = positions.into_iter().map(|at| phases[at]).collect();
@@ -129,7 +136,8 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         races: args.races,
         round_trip: true,
         out: Some(args.out.clone()),
-        replay: args.settings.replay() + &args.planting.replay(),
+        familiar: None,
+        replay: args.settings.replay() + &args.planting.replay() + if args.plant { " --plant" } else { "" },
     })
 }
 

@@ -16,6 +16,8 @@ pub enum Status {
     Found,
     /// Some of the input is bad, which was said already.
     BadInput,
+    /// Too little was done to say that all is well.
+    TooLittle,
 }
 
 impl From<Status> for ExitCode {
@@ -24,6 +26,7 @@ impl From<Status> for ExitCode {
             Status::Clean => ExitCode::SUCCESS,
             Status::Found => ExitCode::from(1),
             Status::BadInput => ExitCode::from(2),
+            Status::TooLittle => ExitCode::from(3),
         }
     }
 }

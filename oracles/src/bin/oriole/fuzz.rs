@@ -1,33 +1,48 @@
 //! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
 
+mod report;
+
+use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use indicatif::{ProgressBar, ProgressStyle};
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pipeline::runner::{PhaseEntry, default_phases};
+use oriole_oracles::campaign::canary::{self, Sighting};
+use oriole_oracles::campaign::export::export;
+use oriole_oracles::campaign::store::{Store, Stored};
 use oriole_oracles::campaign::target::Target;
-use oriole_oracles::campaign::{self, Options, Tally, TargetTally};
+use oriole_oracles::campaign::{self, CampaignError, Options, Summary};
 use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
 use oriole_oracles::input::{launches_for, read_kernel};
+use oriole_oracles::reduce;
 use rayon::prelude::*;
 
-use crate::check::kernels;
+use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure};
+use crate::settings::{Planting, Settings, check_failure, selected};
+use report::{Context, Live, Report};
+
+/// The store's file in the folder of findings.
+pub const STORE: &str = "findings.db";
+/// How long the reduction of one finding may take; most end within two seconds.
+const REDUCTION: Duration = Duration::from_secs(20);
 
 /// Generates kernels and checks every phase on each
 ///
 /// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute. Case
-/// N of a seed and a --target is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
-/// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
+/// N of a seed and a --target is the same kernel whatever --jobs and --shard say. Findings are bisected, reduced and kept in the store
+/// `findings.db` of the --out folder (see `oriole findings`), one for each bug as far as that can be told. A campaign
+/// that was interrupted, or killed, goes on with --resume. Exit code 0 when all is well, 1 on a finding, 2 on bad
+/// input, 3 where the campaign did too little (--floor, --canary).
 #[derive(clap::Args)]
 pub struct Args {
     /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
@@ -51,6 +66,24 @@ pub struct Args {
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
+    /// Run these phases alone, named as in `check --phase`; without the PTX round trip
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    phases: Vec<String>,
+    /// Go on where the store says that this campaign (same seed, shard and options) stopped
+    #[arg(long, conflicts_with = "case")]
+    resume: bool,
+    /// Exit with 3 where this run executes fewer cases to their end
+    #[arg(long, value_name = "N")]
+    floor: Option<u64>,
+    /// First plant a known fault, and exit with 3 unless it is found and blamed within 60 seconds
+    #[arg(long, conflicts_with = "case")]
+    canary: bool,
+    /// Add a phase with a known fault, `Canary`, to see what findings look like
+    #[arg(long)]
+    plant: bool,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
@@ -66,7 +99,7 @@ pub struct Args {
     /// Weights and ranges of the generator, as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
-    /// Where reproducers are written
+    /// Where the store and the reproducers are written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
     /// The corpus, of which `regress` and `kernels` are checked first; left out where there is none
@@ -86,34 +119,131 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if let Some(number) = args.case {
         return one(args, &options, number, out);
     }
-    let (kernels, mut findings) = pool.install(|| replay(args, &options.check))?;
-    writeln!(out, "{kernels} kernels of the corpus, {} findings", findings.len())?;
-    out.flush()?;
-    let bar = spinner();
-    let start = Instant::now();
-    let show = |tally: &Tally| bar.set_message(line(tally, start.elapsed()));
-    let tally = pool.install(|| campaign::run(&options, show));
-    bar.finish_and_clear();
-    let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
-    findings.append(&mut tally.findings);
-    report(out, args, &tally, &findings, start.elapsed())?;
+    let mut store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
+    stop_on_signal(&options)?;
+    if args.canary && !pool.install(|| canary_is_found(&options))? {
+        return Ok(Status::TooLittle);
+    }
+    let (kernels, mut met) = pool.install(|| replay(args, &options, &mut store))?;
+    writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
+    if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
+        writeln!(std::io::stderr(), "nothing to resume: no such campaign (seed, shard, options) in the store")?;
+    }
+    let live = Live::new();
+    let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
+    let time = live.finish();
+    let summary = summary.map_err(campaign_failure)?;
+    met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
+    let findings = exported(&summary, &met, &args.out)?;
+    let context = Context {
+        seed: args.seed,
+        shard: args.shard,
+        floor: args.floor,
+        time,
+        corpus_kernels: kernels,
+        interrupted: options.stop.load(Ordering::Relaxed),
+        arguments: options.arguments.clone(),
+        findings,
+    };
+    let report = Report::new(&summary, context);
+    match args.format {
+        Format::Text => report.text(out)?,
+        Format::Json => report.json(out)?,
+    }
     if let Some(path) = &args.coverage {
-        let text = serde_json::to_string_pretty(&tally.coverage.summary()).map_err(std::io::Error::other)?;
+        let coverage = summary.progress.tally.coverage.summary();
+        let text = serde_json::to_string_pretty(&coverage).map_err(std::io::Error::other)?;
         std::fs::write(path, text + "\n")?;
     }
-    let covered = !args.require_coverage || tally.coverage.is_complete();
-    Ok(if findings.is_empty() && covered { Status::Clean } else { Status::Found })
+    conclude(args, &summary, met.is_empty())
+}
+
+/// How the command ends: a finding comes before a floor that was missed.
+fn conclude(args: &Args, summary: &Summary, clean: bool) -> Result<Status, Failure> {
+    let short = args.floor.filter(|floor| summary.valid < *floor);
+    if let Some(floor) = short {
+        let executed = summary.valid;
+        let what = "the campaign does not do its work";
+        writeln!(std::io::stderr(), "{executed} cases were executed, at least {floor} are demanded: {what}")?;
+    }
+    let covered = !args.require_coverage || summary.progress.tally.coverage.is_complete();
+    Ok(match (clean && covered, short) {
+        (false, _) => Status::Found,
+        (true, Some(_)) => Status::TooLittle,
+        (true, None) => Status::Clean,
+    })
+}
+
+/// Plants a fault and looks whether a campaign like this one finds it.
+fn canary_is_found(options: &Options) -> Result<bool, Failure> {
+    let sighting = canary::watch(options).map_err(campaign_failure)?;
+    let mut err = std::io::stderr();
+    let limit = canary::LIMIT.as_secs();
+    match &sighting {
+        Sighting::Found { cases, time } => {
+            let seconds = time.as_secs_f64();
+            writeln!(err, "canary: a planted fault was found and blamed after {cases} cases, {seconds:.1} s")?;
+        }
+        Sighting::Missed { cases } => {
+            writeln!(
+                err,
+                "canary: a planted fault was not found in {cases} cases and {limit} s; this campaign is blind"
+            )?;
+        }
+        Sighting::Misblamed { blamed } => {
+            writeln!(
+                err,
+                "canary: a fault planted as {}/mismatch/{} was blamed on {blamed}",
+                canary::NAME,
+                canary::RULE
+            )?;
+        }
+    }
+    Ok(matches!(sighting, Sighting::Found { .. }))
+}
+
+/// The first signal ends the campaign in order, the second at once.
+fn stop_on_signal(options: &Options) -> Result<(), Failure> {
+    let stop = options.stop.clone();
+    let handler = move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|error| Failure::Output(std::io::Error::other(error)))
+}
+
+/// The findings of the store that were met, written out beside it.
+fn exported(summary: &Summary, met: &[String], folder: &Path) -> Result<Vec<Stored>, Failure> {
+    let mut findings = summary.store.findings().map_err(Failure::input)?;
+    findings.retain(|stored| met.contains(&stored.id));
+    for stored in &findings {
+        export(&summary.store, stored, folder).map_err(Failure::input)?;
+    }
+    Ok(findings)
+}
+
+fn campaign_failure(error: CampaignError) -> Failure {
+    match error {
+        CampaignError::Check(error) => check_failure("the campaign", &error),
+        CampaignError::Store(error) => Failure::input(error),
+    }
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
     let mut phases = default_phases();
     args.planting.plant(&mut phases);
+    if args.plant {
+        canary::plant(&mut phases);
+    }
+    let mut replay = args.settings.replay() + &args.planting.replay();
+    replay += if args.plant { " --plant" } else { "" };
     let check = CheckOptions {
-        phases,
+        phases: chosen(phases, &args.phases)?,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
-        out: Some(args.out.clone()),
-        replay: args.settings.replay() + &args.planting.replay(),
+        round_trip: args.phases.is_empty(),
+        replay,
         ..CheckOptions::default()
     };
     let config = config(args.config.as_deref())?;
@@ -126,10 +256,43 @@ fn options(args: &Args) -> Result<Options, Failure> {
         corpus: Arc::new(corpus(args, &config)),
         config,
         targets: args.target.clone(),
-        check,
         round_trip_every: args.round_trip_every,
         vary: true,
+        reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
+        resume: args.resume,
+        first_finding: false,
+        stop: Arc::default(),
+        arguments: arguments(args, &check.replay),
+        check,
     })
+}
+
+/// The phases that some tokens name, in order; all where there is none.
+fn chosen(phases: Vec<PhaseEntry>, tokens: &[String]) -> Result<Vec<PhaseEntry>, Failure> {
+    if tokens.is_empty() {
+        return Ok(phases);
+    }
+    let mut positions = BTreeSet::new();
+    for token in tokens {
+        positions.extend(selected(&phases, token)?);
+    }
+    Ok(positions.into_iter().map(|at| phases[at]).collect())
+}
+
+/// What a command says that makes one of the cases again, beside seed and number.
+fn arguments(args: &Args, replay: &str) -> String {
+    let mut text = String::new();
+    if !args.target.is_empty() {
+        let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
+        text += &format!(" --target {}", names.join(","));
+    }
+    if !args.phases.is_empty() {
+        text += &format!(" --phases {}", args.phases.join(","));
+    }
+    if let Some(config) = &args.config {
+        text += &format!(" --config {}", config.display());
+    }
+    text + replay
 }
 
 /// The kernels that mutants are made of, where mutants are wanted.
@@ -137,12 +300,6 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
     let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
     let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
     Corpus::load(&folders, &config.mutants)
-}
-
-/// The targets as arguments, where they were chosen: what a case is depends on them.
-fn chosen(args: &Args) -> String {
-    let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
-    if names.is_empty() { String::new() } else { format!(" --target {}", names.join(",")) }
 }
 
 /// The names of targets, with what they are.
@@ -162,8 +319,8 @@ pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
     })
 }
 
-/// Checks the kernels of the corpus: how many there were, and what was found.
-fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Failure> {
+/// Checks the kernels of the corpus and saves what is found: how many kernels there are, and the findings.
+fn replay(args: &Args, options: &Options, store: &mut Store) -> Result<(usize, Vec<String>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
     let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     let files = kernels(&there)?;
@@ -171,15 +328,16 @@ fn replay(args: &Args, check: &CheckOptions) -> Result<(usize, Vec<Finding>), Fa
         let module = read_kernel(file)?;
         let name = file.display().to_string();
         let launches = launches_for(file, &[])?;
-        let mut report =
-            check_module(&name, &module, &launches, check).map_err(|error| check_failure(&name, &error))?;
+        let report = check_module(&name, &module, &launches, &options.check);
+        let mut report = report.map_err(|error| check_failure(&name, &error))?;
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
         let unexpected = report.unexpected(&module, &launches);
         report.findings.extend(unexpected);
         Ok(report.findings)
     };
     let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
-    Ok((files.len(), findings.concat()))
+    let met = campaign::save_replayed(store, files.len() as u64, &findings.concat(), options);
+    Ok((files.len(), met.map_err(campaign_failure)?))
 }
 
 /// Writes a case out and checks it.
@@ -188,13 +346,13 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let generated = options.by_number().case(number).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
-    std::fs::write(&path, options.module_of(number, generated.module.clone()).to_string())?;
+    let module = options.module_of(number, generated.module);
+    std::fs::write(&path, module.to_string())?;
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;
     }
     writeln!(out, "{}", path.display())?;
-    let check = options.check_of(number);
-    let module = options.module_of(number, generated.module);
+    let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
     let report = check_module(&name, &module, &generated.launches, &check);
     let report = report.map_err(|error| check_failure(&name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
@@ -202,52 +360,6 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     }
     report.findings.iter().try_for_each(|finding| show_finding(out, finding))?;
     Ok(if report.findings.is_empty() { Status::Clean } else { Status::Found })
-}
-
-fn line(tally: &Tally, time: Duration) -> String {
-    let coverage = tally.coverage.summary();
-    let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
-    format!(
-        "{} cases, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
-         {} phases changed something, {} findings",
-        tally.cases,
-        tally.cases as f64 / time.as_secs_f64().max(0.001),
-        tally.valid_percent(),
-        coverage.rows,
-        coverage.all_rows,
-        tally.phases.len(),
-        tally.findings.len()
-    )
-}
-
-fn report(
-    out: &mut dyn Write,
-    args: &Args,
-    tally: &Tally,
-    findings: &[Finding],
-    time: Duration,
-) -> Result<(), Failure> {
-    findings.iter().try_for_each(|finding| show_finding(out, finding))?;
-    for (number, why) in &tally.silent {
-        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}{}", args.seed, chosen(args))?;
-    }
-    for (target, TargetTally { cases, valid, dropped }) in &tally.targets {
-        writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
-    }
-    for (phase, count) in &tally.phases {
-        writeln!(out, "{phase}: changed {count} kernels")?;
-    }
-    let coverage = tally.coverage.summary();
-    for (what, names) in
-        [("never generated", coverage.missing_rows.join(", ")), ("never executed", coverage.holes.join(", "))]
-    {
-        if !names.is_empty() {
-            writeln!(out, "{what}: {names}")?;
-        }
-    }
-    let mean = tally.instructions.checked_div(tally.cases).unwrap_or(0);
-    writeln!(out, "{}, {mean} instructions a kernel, {:.1} s", line(tally, time), time.as_secs_f64())?;
-    Ok(())
 }
 
 /// Prints a finding for people.
@@ -261,17 +373,6 @@ pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failur
     }
     writeln!(out, "  {replay}")?;
     Ok(())
-}
-
-/// A spinner on standard error, if that is a terminal.
-fn spinner() -> ProgressBar {
-    let bar = ProgressBar::new_spinner();
-    let bar = match ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
-    };
-    bar.enable_steady_tick(Duration::from_millis(200));
-    bar
 }
 
 /// Reads a time: a number of seconds, minutes or hours.

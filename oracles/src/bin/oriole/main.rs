@@ -1,11 +1,12 @@
 //! The `oriole` command: one file for each subcommand, and what they share.
 //!
-//! Exit codes: 0 all is well, 1 something was found, 2 bad input. A reader that closes standard output early ends the
+//! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little. A reader that closes standard output early ends the
 //! command quietly.
 
 mod bisect;
 mod check;
 mod failure;
+mod findings;
 mod fuzz;
 mod listings;
 mod opt;
@@ -35,6 +36,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Fuzz(fuzz::Args),
+    Findings(findings::Args),
     Bisect(bisect::Args),
     Reduce(reduce::Args),
     Selftest(selftest::Args),
@@ -52,6 +54,7 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, out),
+            Command::Findings(args) => findings::run(args, out),
             Command::Bisect(args) => bisect::run(args, out),
             Command::Reduce(args) => reduce::run(args, out),
             Command::Selftest(args) => selftest::run(args, out),

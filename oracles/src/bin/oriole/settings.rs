@@ -86,6 +86,12 @@ pub fn position(phases: &[PhaseEntry], token: &str) -> Result<usize, Failure> {
 /// The positions in a list of phases that a token names: a phase, a group of phases, or a part of one.
 pub fn selected(phases: &[PhaseEntry], token: &str) -> Result<Vec<usize>, Failure> {
     use oriole_optimizer::pipeline::table::{Selection, select};
+    let planted =
+        |at: &usize| matches!(phases[*at], PhaseEntry::Custom(phase) if phase.name.eq_ignore_ascii_case(token));
+    let planted: Vec<usize> = (0..phases.len()).filter(planted).collect();
+    if !planted.is_empty() {
+        return Ok(planted);
+    }
     let rows = match select(token).map_err(|error: UnknownPhase| unknown_phase(&error.to_string()))? {
         Selection::Phases(rows) => rows,
         Selection::SubPass(row) => match select(row.inside) {

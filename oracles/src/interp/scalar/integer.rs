@@ -335,7 +335,7 @@ mod tests {
 
     #[test]
     fn quotients() {
-        assert_eq!(value(Opcode::IDiv, &["s32"], &[(-7i32 as u32).into(), 2]), (-3i32 as u32).into());
+        assert_eq!(value(Opcode::IDiv, &["s32"], &[(-7i32 as u32).into(), 2]), u64::from(-3i32 as u32));
         assert_eq!(value(Opcode::IRem, &["s32"], &[(-7i32 as u32).into(), 2]), 0xffff_ffff);
         assert_eq!(value(Opcode::IDiv, &["s32"], &[MIN32, 0xffff_ffff]), MIN32);
         assert_eq!(value(Opcode::IRem, &["s64"], &[1 << 63, u64::MAX]), 0);
@@ -377,7 +377,7 @@ mod tests {
     #[test]
     fn dot_products() {
         assert_eq!(value(Opcode::Dp4a, &["u32", "u32"], &[0xff02_0304, 0x0101_0101, 1]), 255 + 2 + 3 + 4 + 1);
-        assert_eq!(value(Opcode::Dp4a, &["s32", "u32"], &[0xff00_0000, 0xff00_0000, 0]), (-255i32 as u32).into());
+        assert_eq!(value(Opcode::Dp4a, &["s32", "u32"], &[0xff00_0000, 0xff00_0000, 0]), u64::from(-255i32 as u32));
         assert_eq!(value(Opcode::Dp2a, &["lo", "s32", "s32"], &[0xffff_0002, 0x0405_0203, 0]), 4);
         assert_eq!(value(Opcode::Dp2a, &["hi", "u32", "u32"], &[0xffff_0002, 0x0405_0203, 0]), 0x3_fffc + 10);
     }

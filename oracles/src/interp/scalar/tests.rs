@@ -202,7 +202,7 @@ fn video_multiply_add() {
     let none = [false; 3];
     assert_eq!(run(&["u32", "u32", "u32"], [3, 4, 5], none), 17);
     assert_eq!(run(&["u32", "u32", "u32", "po"], [3, 4, 5], none), 18);
-    assert_eq!(run(&["s32", "u32", "u32"], [3, 4, 5], [true, false, false]), (-7i32 as u32).into());
+    assert_eq!(run(&["s32", "u32", "u32"], [3, 4, 5], [true, false, false]), u64::from(-7i32 as u32));
     assert_eq!(run(&["s32", "u32", "u32"], [3, 4, 5], [true, true, false]), 17);
     assert_eq!(run(&["s32", "u32", "u32"], [3, 4, 5], [false, false, true]), 7);
     assert_eq!(run(&["u32", "u32", "u32", "shr7"], [128, 4, 5], none), 4);

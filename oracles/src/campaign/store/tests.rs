@@ -1,0 +1,102 @@
+//! Stores: merging, and files that are none.
+
+use super::*;
+use crate::campaign::record::{Key, Reduction};
+use crate::campaign::store::merge::Merged;
+
+fn record(shape: &str, reduction: Reduction) -> Record {
+    let text = |text: &str| text.to_owned();
+    let key = Key { phase: text("P"), verdict: text("mismatch"), rule: text("r"), shape: text(shape) };
+    Record {
+        key,
+        kernel: text("k"),
+        first: None,
+        time: 0,
+        launch: String::new(),
+        detail: String::new(),
+        function: None,
+        rewrite: None,
+        diff: String::new(),
+        store_before: None,
+        store_after: None,
+        replay: text("oriole check {file}"),
+        reduction,
+    }
+}
+
+/// A store in which a campaign of some cases has met findings of these shapes so often.
+fn store(campaign: &str, cases: u64, met: &[(&str, u64)]) -> Store {
+    let mut store = Store::in_memory().expect("memory");
+    let mut batch = Batch::default();
+    for (shape, count) in met {
+        let record = record(shape, Reduction::Pending);
+        let id = record.key.id();
+        batch.hits.push((id.clone(), Hits { bisected: *count, recognised: 1 }));
+        batch.findings.push((id, record, vec![("original.ori".to_owned(), shape.as_bytes().to_vec())]));
+    }
+    let tally = Tally { cases, ..Tally::default() };
+    store.commit(campaign, &Progress { tally, ..Progress::default() }, &batch).expect("memory");
+    store
+}
+
+fn counts(store: &Store) -> Vec<(String, u64)> {
+    let findings = store.findings().expect("memory");
+    findings.into_iter().map(|stored| (stored.record.key.shape, stored.hits.total())).collect()
+}
+
+#[test]
+fn merging_folds_findings_and_adds_counts_once() {
+    let mut all = store("shard 0/2", 10, &[("a", 1), ("b", 9)]);
+    let other = store("shard 1/2", 10, &[("a", 20), ("c", 4)]);
+    assert_eq!(all.merge(&other).ok(), Some(Merged { findings: 1, campaigns: 1 }));
+    let merged = [("a", 23), ("b", 10), ("c", 5)].map(|(shape, count)| (shape.to_owned(), count));
+    assert_eq!(counts(&all), merged);
+    assert_eq!(all.merge(&other).ok(), Some(Merged::default()), "a second time changes nothing");
+    assert_eq!(counts(&all), merged);
+    let further = store("shard 1/2", 30, &[("a", 40)]);
+    assert_eq!(all.merge(&further).ok(), Some(Merged { findings: 0, campaigns: 1 }));
+    assert_eq!(counts(&all)[0], ("a".to_owned(), 43));
+}
+
+#[test]
+fn a_reduced_finding_replaces_one_that_is_not() {
+    let (mut ours, mut theirs) = (store("x", 1, &[("a", 1)]), store("y", 1, &[("a", 1)]));
+    let done = record("a", Reduction::Done { from: 9, to: 3 });
+    let id = done.key.id();
+    theirs.update(&id, &done, &[("reduced.ori".to_owned(), b"small".to_vec())]).expect("memory");
+    ours.merge(&theirs).expect("memory");
+    assert_eq!(ours.finding(&id[..6]).map(|stored| stored.record).ok(), Some(done.clone()));
+    assert_eq!(ours.files(&id).map(|files| files.len()).ok(), Some(2));
+    ours.merge(&store("z", 1, &[("a", 1)])).expect("memory");
+    assert_eq!(ours.finding(&id).map(|stored| stored.record).ok(), Some(done));
+    assert!(matches!(ours.finding("zz"), Err(StoreError::NoFinding { .. })));
+}
+
+#[test]
+fn what_is_no_whole_store_is_refused_and_left_alone() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    drop(Store::open_or_create(&path).expect("the folder is writable"));
+    assert!(Store::open(&path).is_ok());
+    let whole = std::fs::read(&path).expect("it was made");
+    let refused = |bytes: &[u8]| {
+        std::fs::write(&path, bytes).expect("the folder is writable");
+        let error = Store::open_or_create(&path).expect_err("this is no store");
+        assert_eq!(std::fs::read(&path).ok().as_deref(), Some(bytes), "{error}");
+        error
+    };
+    assert!(matches!(refused(b""), StoreError::Foreign { .. }));
+    assert!(matches!(refused(b"# Notes\n"), StoreError::Foreign { .. }));
+    let mut other = whole.clone();
+    other[68] = 0;
+    assert!(matches!(refused(&other), StoreError::Foreign { .. }));
+    let mut later = whole.clone();
+    later[63] = 9;
+    assert!(matches!(refused(&later), StoreError::Version { found: 9, .. }));
+    assert!(matches!(refused(&whole[..whole.len() / 2]), StoreError::Damaged { .. }));
+    let mut torn = whole.clone();
+    torn[4096..8192].fill(0x5a);
+    assert!(matches!(refused(&torn), StoreError::Damaged { .. }));
+    assert!(matches!(Store::open(folder.path()), Err(StoreError::File { .. })));
+    assert!(matches!(Store::open(&folder.path().join("none.db")), Err(StoreError::Missing { .. })));
+}

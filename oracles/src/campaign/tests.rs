@@ -1,0 +1,95 @@
+//! Campaigns: shards, the planted fault, and interruption.
+
+use super::*;
+
+fn finish(options: &Options) -> Summary {
+    run(options, Store::in_memory().expect("memory"), |_| ()).expect("the store is in memory")
+}
+
+fn planted(cases: u64) -> Options {
+    let mut options = Options::new(1, cases);
+    canary::plant(&mut options.check.phases);
+    options
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let tally = |shard| finish(&Options { shard, targets: Vec::new(), ..Options::new(1, 40) }).progress.tally;
+    let whole = tally((0, 1));
+    let mut parts = tally((0, 3));
+    (1..3).for_each(|shard| parts.add(tally((shard, 3))));
+    assert_eq!(whole.cases, 40);
+    assert_eq!(whole, parts);
+}
+
+#[test]
+fn the_canary_is_found_and_blamed() {
+    let sighting = canary::watch(&Options::new(1, 1)).expect("the store is in memory");
+    assert!(matches!(sighting, canary::Sighting::Found { .. }), "{sighting:?}");
+    // A campaign that runs no phase but those which the knob names does not see the fault, and says so.
+    let mut blind = Options::new(1, 1);
+    blind.check.pipeline.disabled.push(canary::NAME.to_owned());
+    blind.stop = Arc::new(AtomicBool::new(true));
+    let missed = canary::watch(&blind).expect("the store is in memory");
+    assert_eq!(missed, canary::Sighting::Missed { cases: 0 });
+}
+
+#[test]
+fn one_bug_on_many_kernels_is_few_findings_and_all_hits() {
+    let summary = finish(&planted(200));
+    let hits: Vec<_> = summary.hits.iter().map(|(_, hits)| *hits).collect();
+    let total: u64 = hits.iter().map(|hits| hits.total()).sum();
+    let recognised: u64 = hits.iter().map(|hits| hits.recognised).sum();
+    assert!(total > 40, "the fault shows in many kernels: {hits:?}");
+    assert!(hits.len() < 10, "{hits:?}");
+    assert!(recognised > total / 2, "most are recognised without bisection: {hits:?}");
+    let stored = summary.store.findings().expect("the store is in memory");
+    assert_eq!(stored.iter().map(|stored| stored.hits.total()).sum::<u64>(), total);
+    assert!(stored.iter().all(|stored| stored.record.key.rule == canary::RULE));
+}
+
+#[test]
+fn an_interrupted_campaign_goes_on_without_gaps() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    let open = || Store::open_or_create(&path).expect("the folder is writable");
+    let whole = finish(&planted(120));
+    let ids = |summary: &Summary| summary.hits.iter().map(|(id, hits)| (id.clone(), hits.total())).collect::<Vec<_>>();
+    let mut options = Options { resume: true, ..planted(50) };
+    let first = run(&options, open(), |_| ()).expect("the store is new");
+    assert_eq!((first.resumed, first.cases()), (0, 50));
+    drop(first);
+    options.cases = Some(120);
+    let second = run(&options, open(), |_| ()).expect("the store is whole");
+    assert_eq!((second.resumed, second.cases()), (50, 70));
+    assert_eq!(second.progress.tally, whole.progress.tally);
+    assert_eq!(ids(&second), ids(&whole));
+    drop(second);
+    let again = run(&Options { resume: false, ..options }, open(), |_| ()).expect("the store is whole");
+    assert_eq!((again.resumed, ids(&again)), (0, ids(&whole)));
+}
+
+#[test]
+fn other_options_make_another_campaign() {
+    let options = Options::new(1, 10);
+    let mut others = vec![Options::new(2, 10), Options { shard: (0, 2), ..options.clone() }, planted(10)];
+    others.push(Options { config: Config { trips: 2, ..Config::default() }, ..options.clone() });
+    others.push(Options { targets: vec![Target::Instructions], ..options.clone() });
+    assert_eq!(options.identity(), Options { cases: Some(11), ..options.clone() }.identity());
+    assert!(others.iter().all(|other| other.identity() != options.identity()));
+}
+
+#[test]
+fn a_finding_is_reduced_and_replays() {
+    let reduce = Some(reduce::Options { time: Duration::from_secs(5), ..reduce::Options::default() });
+    let summary = finish(&Options { reduce, first_finding: true, ..planted(60) });
+    let stored = summary.store.findings().expect("the store is in memory");
+    let stored = stored.first().expect("the fault shows");
+    let Reduction::Done { from, to } = stored.record.reduction else { panic!("{:?}", stored.record.reduction) };
+    assert!(to < from && to <= 20, "{to} of {from} instructions are left");
+    let files = summary.store.files(&stored.id).expect("the store is in memory");
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["original.launch.toml", "original.ori", "reduced.launch.toml", "reduced.ori"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}

@@ -1,0 +1,115 @@
+//! The shape of what is wrong: a short description that is the same for one bug on many kernels.
+//!
+//! - An outcome other than finishing: its class and cause, `traps: out of bounds`, `out of steps`, `deadlock`.
+//! - Bytes: what the first wrong one is (`wrong`, `undefined`), and how far the difference reaches in words of four
+//!   bytes: `one word`, `one lane` (several, all at the same place modulo 32), `every word`, or `some words`.
+//! - Invalid IR and panics: the message, with every number as `#`, so that `%r12` and `%r7` are one bug. The place of a panic
+//!   is kept: it says most about what is wrong.
+//!
+//! Findings of one phase, verdict, rule and shape are taken for one bug.
+
+use crate::equivalence::{Extent, Mismatch, Verdict};
+use crate::interp::{Cause, Outcome};
+
+/// Bytes of a message that are kept.
+const MOST_BYTES: usize = 160;
+
+/// The shape of a verdict that is a finding; empty for others.
+pub fn of(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::InvalidIr(why) => of_message(why),
+        Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
+        Verdict::Mismatch(Mismatch::Missing { .. }) => "memory is missing".to_owned(),
+        Verdict::Mismatch(Mismatch::Bytes { undefined, extent, .. }) => {
+            format!("{}, {}", if *undefined { "undefined" } else { "wrong" }, name(*extent))
+        }
+        _ => String::new(),
+    }
+}
+
+fn name(extent: Extent) -> &'static str {
+    match extent {
+        Extent::OneWord => "one word",
+        Extent::OneLane => "one lane",
+        Extent::SomeWords => "some words",
+        Extent::EveryWord => "every word",
+    }
+}
+
+fn of_outcome(outcome: &Outcome) -> &'static str {
+    match outcome {
+        Outcome::Finished => "finishes",
+        Outcome::Undefined { .. } => "depends on an undefined value",
+        Outcome::OutOfSteps { .. } => "out of steps",
+        Outcome::Deadlock(_) => "deadlock",
+        Outcome::Trapped { cause, .. } => match cause {
+            Cause::Trap => "traps: trap instruction",
+            Cause::Assertion(_) => "traps: assertion",
+            Cause::OutOfBounds { .. } => "traps: out of bounds",
+            Cause::Misaligned { .. } => "traps: misaligned",
+            Cause::ReadOnly { .. } => "traps: read-only",
+            Cause::BadCall(_) => "traps: bad call",
+            Cause::BadIndex(_) => "traps: bad branch index",
+            Cause::StackOverflow => "traps: stack overflow",
+            Cause::BadBarrier(_) => "traps: bad barrier",
+            Cause::BadCollective(_) => "traps: bad collective",
+        },
+    }
+}
+
+/// The shape of a message: names of functions left out, numbers as `#`.
+pub fn of_message(message: &str) -> String {
+    let (message, place) = match message.rsplit_once(" (at ") {
+        Some((message, place)) => (message, format!(" (at {place}")),
+        None => (message, String::new()),
+    };
+    // `function `k`: rule; and 3 more`: neither the name nor the number says which bug it is.
+    let message = match message.strip_prefix("function `").and_then(|rest| rest.split_once("`: ")) {
+        Some((_, rest)) => rest,
+        None => message,
+    };
+    let message = match message.rsplit_once("; and ") {
+        Some((head, tail)) if tail.ends_with(" more") => head,
+        _ => message,
+    };
+    let mut shape = String::new();
+    for c in message.lines().next().unwrap_or_default().chars() {
+        match c {
+            '0'..='9' if shape.ends_with('#') => {}
+            '0'..='9' => shape.push('#'),
+            _ => shape.push(c),
+        }
+        if shape.len() >= MOST_BYTES {
+            break;
+        }
+    }
+    shape + &place
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_names_of_functions_do_not_count() {
+        let one = "function `k`: in bb3, %r12 is not defined on every path; and 3 more";
+        let other = "function `device0`: in bb14, %r7 is not defined on every path";
+        assert_eq!(of_message(one), "in bb#, %r# is not defined on every path");
+        assert_eq!(of_message(one), of_message(other));
+    }
+
+    #[test]
+    fn the_place_of_a_panic_counts() {
+        let panic = |index: u32, line: u32| format!("index {index} of 3 (at optimizer/src/x2.rs:{line})");
+        assert_eq!(of_message(&panic(3, 70)), "index # of # (at optimizer/src/x2.rs:70)");
+        assert_eq!(of_message(&panic(3, 70)), of_message(&panic(4, 70)));
+        assert_ne!(of_message(&panic(3, 70)), of_message(&panic(3, 71)));
+    }
+
+    #[test]
+    fn outcomes_are_told_apart_by_cause_and_not_by_place() {
+        let steps = |budget| of(&Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { budget })));
+        assert_eq!((steps(1), steps(2)), ("out of steps".to_owned(), "out of steps".to_owned()));
+        assert_eq!(of(&Verdict::Equal), "");
+    }
+}
