@@ -1,5 +1,5 @@
 //! Generated kernels a second of processor time, in one thread: made, and made and fully checked (every phase verified, and
-//! executed before and after on the launch). `cargo bench -p oriole-oracles --bench generate [-- KERNELS] [CONFIG.toml]`.
+//! executed before and after on every launch). `cargo bench -p oriole-oracles --bench generate [-- KERNELS] [CONFIG.toml]`.
 //!
 //! What counts is the thread's own processor time, so that a busy machine does not distort it. Sizes are those of the
 //! kernels before the first phase. The parts come from a run that takes the same steps one by one; the round trip
@@ -15,6 +15,7 @@ use oriole_oracles::campaign::case;
 use oriole_oracles::check::{CheckOptions, check_module, target_of};
 use oriole_oracles::equivalence::{Verdict, compare};
 use oriole_oracles::generate::{Config, Generated};
+use oriole_oracles::input::NamedLaunch;
 use oriole_oracles::interp::{Executable, RunOptions, RunResult};
 
 /// Kernels, where the command line does not say: enough that sizes even out.
@@ -77,7 +78,7 @@ fn sizes(kernels: u64, config: &Config) {
         let functions = generated.module.functions.values();
         instructions.push(functions.clone().map(Function::inst_count).sum());
         blocks.push(functions.map(|func| func.layout.len()).sum());
-        threads.push(generated.launches[0].launch.threads() as usize);
+        threads.extend(generated.launches.iter().map(|named| named.launch.threads() as usize));
     }
     println!("{kernels} kernels     min   10 %  median   90 %    max");
     for (name, mut sizes) in [("instructions", instructions), ("blocks", blocks), ("threads", threads)] {
@@ -133,25 +134,28 @@ impl Parts {
         let mut options = Options::new(target_of(&module).expect("the target is known"));
         (options.verify, options.trusted) = (true, true);
         let skips = skips(phases, &options).expect("no phase is named");
-        let launch = &launches[0].launch;
-        let mut before = self.run(&module, launch);
+        let mut before = self.run(&module, &launches);
         let mut state = module;
         for (entry, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
             let step = || run_phases(std::slice::from_ref(entry), &mut state, &options, &mut ());
             let report = timed(&mut self.phases, step).expect("phases leave valid functions");
             if report.phases[0].changed.is_yes() {
-                let after = self.run(&state, launch);
-                let verdict = timed(&mut self.compare, || compare(&before, &after));
-                assert!(matches!(verdict, Verdict::Equal | Verdict::Refined), "{}: {verdict}", entry.name());
+                let after = self.run(&state, &launches);
+                for (before, after) in before.iter().zip(&after) {
+                    let verdict = timed(&mut self.compare, || compare(before, after));
+                    assert!(matches!(verdict, Verdict::Equal | Verdict::Refined), "{}: {verdict}", entry.name());
+                }
                 before = after;
             }
         }
     }
 
-    fn run(&mut self, module: &Module, launch: &oriole_oracles::launch::Launch) -> RunResult {
-        self.runs += 1;
+    fn run(&mut self, module: &Module, launches: &[NamedLaunch]) -> Vec<RunResult> {
+        self.runs += launches.len() as u64;
         let executable = timed(&mut self.decode, || Executable::new(module)).unwrap_or_else(|error| fail(&error));
-        timed(&mut self.execute, || executable.run(launch, &RunOptions::default())).unwrap_or_else(|error| fail(&error))
+        let run = |named: &NamedLaunch| executable.run(&named.launch, &RunOptions::default());
+        let all = || launches.iter().map(run).collect::<Result<Vec<_>, _>>();
+        timed(&mut self.execute, all).unwrap_or_else(|error| fail(&error))
     }
 }
 

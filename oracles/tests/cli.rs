@@ -107,6 +107,44 @@ fn fuzz_checks_generated_kernels_and_replays_one() {
 }
 
 #[test]
+fn reduce_by_a_command_writes_what_is_left() {
+    let good = folder(KERNEL, LAUNCH);
+    let output = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "--jobs", "1"], good.path());
+    assert_ends(&output, 0, "2 instructions of 4, 1 blocks of 1", "");
+    assert_ends(&output, 0, "nothing more can go", "");
+    let text = std::fs::read_to_string(good.path().join("k-reduced.ori")).expect("it is written");
+    assert!(text.contains("iadd.u16 0, 0") && !text.contains("st.global"), "{text}");
+    let again = oriole(&["reduce", "k-reduced.ori", "--exec", "grep -q iadd", "-o", "twice.ori"], good.path());
+    assert_ends(&again, 0, "2 instructions of 2", "");
+    let twice = std::fs::read_to_string(good.path().join("twice.ori")).expect("it is written");
+    assert_eq!(twice, text);
+    assert!(good.path().join("twice.launch.toml").exists());
+    let output = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "--emit", "ptx"], good.path());
+    assert_ends(&output, 0, "k-reduced.ptx shows the same", "");
+    let ptx = ["reduce", "k-reduced.ptx", "--exec", "grep -q add.u16", "-o", "three.ori"];
+    assert_ends(&oriole(&ptx, good.path()), 0, "three.ptx shows the same", "");
+}
+
+#[test]
+fn reduce_refuses_what_is_not_interesting() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["reduce", "k.ori"], good.path()), 2, "", "is not interesting: a check finds nothing");
+    let other = oriole(&["reduce", "k.ori", "--exec", "grep -q imul"], good.path());
+    assert_ends(&other, 2, "", "is not interesting: the predicate does not hold");
+    let quick = oriole(&["reduce", "k.ori", "--predicate", "hang", "--limit", "20s"], good.path());
+    assert_ends(&quick, 2, "", "is not interesting: the predicate does not hold");
+    assert_ends(&oriole(&["reduce", "k.ori", "--phase", "NoSuchPhase"], good.path()), 2, "", "NoSuchPhase");
+}
+
+#[test]
+fn bisect_says_that_nothing_is_wrong() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["bisect", "k.ori"], good.path()), 0, "nothing is wrong: 3 cases, 0 of which", "");
+    assert_ends(&oriole(&["bisect", "none.ori"], good.path()), 2, "", "cannot read `none.ori`");
+    assert_ends(&oriole(&["check", "k.ori", "--rewrite-limit", "0"], good.path()), 0, "0 findings", "");
+}
+
+#[test]
 fn opt_prints_what_can_be_read_again() {
     let good = folder(KERNEL, LAUNCH);
     let output = oriole(&["opt", "k.ori", "-o", "k2.ptx", "--verify"], good.path());

@@ -19,7 +19,7 @@ use crate::equivalence::{Mismatch, Verdict};
 use crate::interp::{Executable, StoreRecord};
 
 /// The search gives up beyond so many changes.
-const MOST_REWRITES: u64 = 1 << 32;
+pub(super) const MOST_REWRITES: u64 = 1 << 32;
 /// Lines of a difference that are kept.
 const MAX_DIFF_LINES: usize = 60;
 
@@ -47,6 +47,13 @@ struct Trial {
     last: Option<LastRewrite>,
     function: Option<String>,
     bad: bool,
+}
+
+/// The change that makes a phase wrong, by its number, and the runs without and with it.
+struct Turn {
+    index: u64,
+    good: Trial,
+    bad: Trial,
 }
 
 impl Suspect<'_> {
@@ -104,6 +111,23 @@ impl Suspect<'_> {
 
     /// The first change after which the phase is wrong; `None` where it is wrong without any.
     fn guilty_rewrite(&self) -> Result<Option<Rewrite>, CheckError> {
+        let Some(Turn { index, good, bad }) = self.turn()? else { return Ok(None) };
+        let last = bad.last.as_ref();
+        Ok(Some(Rewrite {
+            index,
+            rule: last.and_then(|last| last.rule).map(str::to_owned),
+            function: last.map(|last| last.function.clone()).or(bad.function),
+            diff: difference(&good.module.to_string(), &bad.module.to_string()),
+        }))
+    }
+
+    /// The rule that made this change, where there is one and it has a name.
+    pub(crate) fn guilty_rule(&self) -> Result<Option<&'static str>, CheckError> {
+        Ok(self.turn()?.and_then(|turn| turn.bad.last).and_then(|last| last.rule))
+    }
+
+    /// Where the phase turns from right to wrong, as it gets leave for more changes.
+    fn turn(&self) -> Result<Option<Turn>, CheckError> {
         let mut good = self.trial(0)?;
         if good.bad {
             return Ok(None);
@@ -122,13 +146,7 @@ impl Suspect<'_> {
             let trial = self.trial(middle)?;
             if trial.bad { (high, bad) = (middle, trial) } else { (low, good) = (middle, trial) }
         }
-        let last = bad.last.as_ref();
-        Ok(Some(Rewrite {
-            index: high,
-            rule: last.and_then(|last| last.rule).map(str::to_owned),
-            function: last.map(|last| last.function.clone()).or(bad.function),
-            diff: difference(&good.module.to_string(), &bad.module.to_string()),
-        }))
+        Ok(Some(Turn { index: high, good, bad }))
     }
 
     /// The phase with leave for `limit` changes, judged on the one case.

@@ -20,6 +20,7 @@ pub mod construct;
 pub mod report;
 pub(crate) mod step;
 pub mod trip;
+pub mod whole;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -188,7 +189,7 @@ impl Check<'_> {
         }
         let mut after = std::mem::take(&mut self.spare);
         after.clone_from(&self.state);
-        match take(entry, &mut after, &self.pipeline, None)? {
+        match take(entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit)? {
             Step::Stopped => self.spare = after,
             Step::Done(report) => {
                 // What a phase has taken and what the verifier has seen since is what the next one takes.

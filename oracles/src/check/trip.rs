@@ -59,7 +59,7 @@ fn line(before: usize, after: usize, verdict: Option<&'static str>, start: Insta
 }
 
 /// Whether an operand is a word of a constant bank, which PTX cannot spell.
-fn reads_banks(module: &Module) -> bool {
+pub(crate) fn reads_banks(module: &Module) -> bool {
     module.functions.values().any(|func| {
         let mut insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
         insts.any(|inst| func.inputs(*inst).iter().any(|operand| matches!(operand, Operand::Const { .. })))

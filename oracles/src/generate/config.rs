@@ -176,7 +176,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [5, 24],
+            instructions: [4, 20],
             stretch: [1, 5],
             depth: 3,
             trips: 3,

@@ -26,7 +26,7 @@ pub enum Fault {
 /// The local memory of a warp: a stretch for each lane.
 #[derive(Clone, Debug, Default)]
 pub struct LocalMemory {
-    stride: usize,
+    pub(super) stride: usize,
     bytes: Bytes,
     /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
     partial: HashMap<(usize, usize), u8>,
@@ -135,7 +135,7 @@ pub struct Spaces<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Located {
+pub(super) enum Located {
     Global(usize, usize),
     Shared(usize),
     Local(usize),
@@ -178,7 +178,7 @@ pub fn to_generic(memory: Memory, address: u64) -> u64 {
 }
 
 #[inline(always)]
-fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
+pub(super) fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
     let base = match address.base {
         Place::Word(slot) => u64::from(frame.words[slot as usize][lane]),
         Place::Pair(slot) => {
@@ -194,7 +194,7 @@ fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
 }
 
 #[inline(always)]
-fn address_undefined(frame: &Frame, address: &Address) -> u32 {
+pub(super) fn address_undefined(frame: &Frame, address: &Address) -> u32 {
     match address.base {
         Place::Word(slot) => frame.undefined[slot as usize],
         Place::Pair(slot) => frame.pair_undefined(slot),
@@ -210,7 +210,7 @@ fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Faul
 }
 
 impl Spaces<'_> {
-    fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
+    pub(super) fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
         if address & (bytes - 1) != 0 {
             return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
         }
@@ -267,7 +267,7 @@ impl Spaces<'_> {
 
     /// The memory that a place lies in, and where there.
     #[inline(always)]
-    fn memory(&self, at: Located) -> (&Bytes, usize) {
+    pub(super) fn memory(&self, at: Located) -> (&Bytes, usize) {
         match at {
             Located::Global(region, at) => (&self.global.region(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
@@ -279,7 +279,7 @@ impl Spaces<'_> {
 
     /// The same, to change; whoever changes global memory tells [`Self::written`] of bytes that are watched.
     #[inline(always)]
-    fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
+    pub(super) fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
         Ok(match at {
             Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
@@ -307,7 +307,7 @@ impl Spaces<'_> {
         Ok(())
     }
 
-    /// A load of any shape.
+    /// A load of any shape, lane after lane; [`super::words`] does what it can for all lanes together.
     pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
@@ -318,27 +318,10 @@ impl Spaces<'_> {
             self.observe(start, whole, lane, false, !access.weak);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
-                if !self.load_words(frame, at, access, *slot, lane) {
-                    self.load_element(frame, at, access, *slot, lane);
-                }
+                self.load_element(frame, at, access, *slot, lane);
             }
         }
         Ok(())
-    }
-
-    /// Loads an element of whole words of which all are defined; whether it was one.
-    #[inline(always)]
-    fn load_words(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) -> bool {
-        let (memory, at) = self.memory(at);
-        let words = u32::from(access.bytes) / 4;
-        for word in 0..words {
-            let (value, undefined) = memory.load(at + 4 * word as usize, 4);
-            if undefined {
-                return false;
-            }
-            frame.put(slot + word, lane, value as u32, 0);
-        }
-        words > 0
     }
 
     fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
@@ -390,22 +373,16 @@ impl Spaces<'_> {
         })
     }
 
-    /// A store of any shape.
+    /// A store of any shape, lane after lane.
     pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
-        let plain = self.watch.is_empty() && access.all_defined(frame, mask);
         for lane in lanes(mask) {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, !access.weak);
-            if plain {
-                let (memory, at) = self.memory_mut(start).map_err(trap)?;
-                store_words(frame, access, memory, at, lane);
-                continue;
-            }
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 for part in 0..(u32::from(access.bytes) / 4).max(1) {
@@ -420,76 +397,6 @@ impl Spaces<'_> {
             }
         }
         Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn load_shared32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, self.shared, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn load_global32(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() {
-            return self.load(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.load(frame, access, mask) };
-        let region = self.global.region(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.load(frame, access, mask);
-        };
-        if !gather(frame, &region.bytes, access.regs[0], &offsets, mask) {
-            return self.load(frame, access, mask);
-        }
-        Ok(())
-    }
-
-    /// An aligned word of shared memory a lane.
-    #[inline(always)]
-    pub fn store_shared32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        if self.races.is_some() || frame.undefined[access.regs[0] as usize] & mask != 0 {
-            return self.store(frame, access, mask);
-        }
-        let Some(offsets) = word_offsets(frame, &access.address, mask, self.shared.len(), 0) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, self.shared, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// An aligned word of global memory a lane.
-    #[inline(always)]
-    pub fn store_global32(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        let partly = frame.undefined[access.regs[0] as usize] & mask != 0;
-        if !self.watch.is_empty() || self.races.is_some() || partly {
-            return self.store(frame, access, mask);
-        }
-        let Some(region) = self.global_region(frame, access, mask) else { return self.store(frame, access, mask) };
-        let region = self.global.region_mut(region);
-        let Some(offsets) = word_offsets(frame, &access.address, mask, region.bytes.len(), region.base) else {
-            return self.store(frame, access, mask);
-        };
-        scatter(frame, &mut region.bytes, access.regs[0], &offsets, mask);
-        Ok(())
-    }
-
-    /// The region that the first lane accesses; most often that of all.
-    #[inline(always)]
-    fn global_region(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<usize> {
-        let lane = mask.trailing_zeros() as usize;
-        let region = self.global.find(self.hint, address_of(frame, &access.address, lane), 4)?;
-        self.hint = region;
-        Some(region)
     }
 
     /// A read-modify-write, lane after lane.
@@ -606,27 +513,6 @@ impl Spaces<'_> {
     }
 }
 
-impl Access {
-    /// Whether every word that a store writes is defined in all lanes of a mask.
-    fn all_defined(&self, frame: &Frame, mask: u32) -> bool {
-        let words = (u32::from(self.bytes) / 4).max(1);
-        let unknown = |slot: &u32| (0..words).any(|word| frame.undefined[(slot + word) as usize] & mask != 0);
-        !self.regs.iter().any(unknown)
-    }
-}
-
-/// Stores a lane's values, all defined, to the place that has been found for them.
-#[inline(always)]
-fn store_words(frame: &Frame, access: &Access, memory: &mut Bytes, at: usize, lane: usize) {
-    let (bytes, words) = (usize::from(access.bytes), (u32::from(access.bytes) / 4).max(1));
-    for (i, slot) in access.regs.iter().enumerate() {
-        for word in 0..words {
-            let value = frame.words[(slot + word) as usize][lane];
-            memory.store(at + i * bytes + 4 * word as usize, bytes.min(4), value.into(), false);
-        }
-    }
-}
-
 impl Located {
     #[inline(always)]
     fn plus(self, n: usize) -> Located {
@@ -652,64 +538,4 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
         value &= (1 << (8 * bytes)) - 1;
     }
     (value, undefined)
-}
-
-/// Offsets of aligned words within `len` bytes at `base`, or `None` if any active lane's is not there. Lanes that are
-/// not active have offset 0, where at least 4 bytes are.
-#[inline(always)]
-fn word_offsets(frame: &Frame, address: &Address, mask: u32, len: usize, base: u64) -> Option<[u32; LANES]> {
-    if address_undefined(frame, address) & mask != 0 || len < 4 || len > u32::MAX as usize {
-        return None;
-    }
-    let last = (len - 4) as u64;
-    let mut offsets = [0; LANES];
-    let mut bad = 0u64;
-    match address.base {
-        Place::Pair(slot) => {
-            let bases = frame.pair(slot);
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset).wrapping_sub(base);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(offset > last) | (offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset as u32 & 0u32.wrapping_sub(active as u32);
-            }
-        }
-        Place::Word(slot) => {
-            let bases = &frame.words[slot as usize];
-            for lane in 0..LANES {
-                let offset = bases[lane].wrapping_add(address.offset as u32);
-                let active = u64::from(mask >> lane & 1);
-                bad |= (u64::from(u64::from(offset) > last) | u64::from(offset & 3)) & 0u64.wrapping_sub(active);
-                offsets[lane] = offset & 0u32.wrapping_sub(active as u32);
-            }
-            // Global memory has no 32-bit addresses.
-            bad |= base;
-        }
-        _ => {
-            let offset = address_of(frame, address, 0).wrapping_sub(base);
-            bad = u64::from(offset > last) | (offset & 3);
-            offsets = [offset as u32; LANES];
-        }
-    }
-    (bad == 0).then_some(offsets)
-}
-
-/// Loads from offsets that [`word_offsets`] gave for memory of this length; not where anything there is undefined.
-#[inline(always)]
-fn gather(frame: &mut Frame, bytes: &Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) -> bool {
-    // SAFETY: `word_offsets` has checked the active lanes' offsets and given the others offset 0 of at least 4 bytes.
-    let (values, undefined) = unsafe { bytes.gather(offsets) };
-    if undefined & mask != 0 {
-        return false;
-    }
-    frame.set(slot, &values, 0, mask);
-    true
-}
-
-#[inline(always)]
-fn scatter(frame: &Frame, bytes: &mut Bytes, slot: u32, offsets: &[u32; LANES], mask: u32) {
-    let word = &frame.words[slot as usize];
-    for lane in lanes(mask) {
-        bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), false);
-    }
 }

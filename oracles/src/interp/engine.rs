@@ -183,10 +183,10 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Pred(kind) => vector::pred(frame, op, mask, kind),
         Kind::Sext64 => vector::extend(frame, op, mask, true),
         Kind::Zext64 => vector::extend(frame, op, mask, false),
-        Kind::LoadShared32 => result = run.spaces.load_shared32(frame, &program.accesses[op.x as usize], mask),
-        Kind::LoadGlobal32 => result = run.spaces.load_global32(frame, &program.accesses[op.x as usize], mask),
-        Kind::StoreShared32 => result = run.spaces.store_shared32(frame, &program.accesses[op.x as usize], mask),
-        Kind::StoreGlobal32 => result = run.spaces.store_global32(frame, &program.accesses[op.x as usize], mask),
+        Kind::LoadShared => result = run.spaces.load_shared(frame, &program.accesses[op.x as usize], mask),
+        Kind::LoadGlobal => result = run.spaces.load_global(frame, &program.accesses[op.x as usize], mask),
+        Kind::StoreShared => result = run.spaces.store_shared(frame, &program.accesses[op.x as usize], mask),
+        Kind::StoreGlobal => result = run.spaces.store_global(frame, &program.accesses[op.x as usize], mask),
         Kind::Jump => {
             run.pc = op.x;
             return None;
@@ -227,8 +227,8 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let mut result = Ok(());
     match op.kind {
         Kind::Scalar => scalar(frame, &program.scalars[op.x as usize], mask),
-        Kind::Load => result = run.spaces.load(frame, &program.accesses[op.x as usize], mask),
-        Kind::Store => result = run.spaces.store(frame, &program.accesses[op.x as usize], mask),
+        Kind::Load => result = run.spaces.load_any(frame, &program.accesses[op.x as usize], mask),
+        Kind::Store => result = run.spaces.store_any(frame, &program.accesses[op.x as usize], mask),
         Kind::Atomic => result = run.spaces.atomic(frame, &program.accesses[op.x as usize], mask),
         Kind::AsyncCopy => result = run.spaces.copy(frame, &program.copies[op.x as usize], mask),
         Kind::Pack => {
@@ -414,6 +414,9 @@ fn write_partly(frame: &mut Frame, place: Place, lane: usize, value: u64, unknow
 
 /// Concatenates parts.
 fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
+    if bits >= 32 && !frame.has_partial_words() {
+        return pack_words(frame, dst, parts, mask);
+    }
     let words = (bits as usize * parts.len()).div_ceil(32);
     for lane in lanes(mask) {
         let mut out = [(0u32, 0u32); 8];
@@ -433,6 +436,23 @@ fn pack(frame: &mut Frame, dst: u32, parts: &[Place], bits: u32, mask: u32) {
         for (word, (value, unknown)) in out.iter().enumerate().take(words) {
             frame.put(dst + word as u32, lane, *value, *unknown);
         }
+    }
+}
+
+/// Concatenates parts that are whole words; all are read before any is written.
+fn pack_words(frame: &mut Frame, dst: u32, parts: &[Place], mask: u32) {
+    let words = parts.iter().flat_map(|part| match *part {
+        Place::Word(slot) => slot..slot + 1,
+        Place::Pair(slot) => slot..slot + 2,
+        Place::Pred(_) | Place::None => 0..0,
+    });
+    let (mut values, mut count) = ([([0; LANES], 0); 8], 0);
+    for (value, slot) in values.iter_mut().zip(words) {
+        *value = (frame.words[slot as usize], frame.undefined[slot as usize]);
+        count += 1;
+    }
+    for (slot, (value, undefined)) in (dst..).zip(&values[..count]) {
+        frame.set(slot, value, *undefined, mask);
     }
 }
 
@@ -546,7 +566,7 @@ fn note(run: &mut Run<'_>, op: &Op, pc: u32, mask: u32) {
             Place::Pred(slot) => (pred(slot), 0),
             Place::None => (0, 0),
         },
-        Kind::Load | Kind::LoadGlobal32 | Kind::LoadShared32 | Kind::Atomic => {
+        Kind::Load | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic => {
             let slot = run.program.accesses[op.x as usize].regs.first().copied().unwrap_or(0);
             (word(slot), word(slot + 1))
         }

@@ -27,6 +27,11 @@ const HEAP_LIMIT: u64 = 8 << 20;
 /// Unmapped bytes between regions, at least.
 pub const GAP: u64 = 1 << 16;
 
+/// Whether a number may be the address of something: global memory and the windows lie there.
+pub fn may_be_address(value: u64) -> bool {
+    (FIRST_GLOBAL..CODE_WINDOW + WINDOW).contains(&value)
+}
+
 /// A stretch of memory with a bit per byte that nothing has defined.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Bytes {

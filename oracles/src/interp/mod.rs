@@ -25,10 +25,11 @@ mod tests;
 mod twin;
 mod vector;
 mod warp;
+mod words;
 
 pub use decode::DecodeError;
 pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
-pub use memory::Bytes;
+pub use memory::{Bytes, may_be_address};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

@@ -9,6 +9,7 @@ use oriole_optimizer::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, 
 
 use super::partial::Flow;
 use super::scalar::ScalarOp;
+use super::words::Words;
 
 /// The index of a word or a predicate in a frame.
 pub type Slot = u32;
@@ -154,11 +155,11 @@ pub enum Kind {
     Store,
     Atomic,
     AsyncCopy,
-    /// One aligned word a lane, in one space.
-    LoadShared32,
-    LoadGlobal32,
-    StoreShared32,
-    StoreGlobal32,
+    /// Whole words in one space.
+    LoadShared,
+    LoadGlobal,
+    StoreShared,
+    StoreGlobal,
     IsSpace,
     ToGeneric,
     FromGeneric,
@@ -255,6 +256,8 @@ pub struct Access {
     pub signed: bool,
     /// The first slot of each element's register.
     pub regs: Vec<Slot>,
+    /// The words of these registers, where whole words are moved.
+    pub words: Words,
     /// The operation of an atomic access, its type, and its operands (compare value, new value for `cas`).
     pub rmw: Option<(Rmw, Type)>,
     pub operands: Vec<Slot>,

@@ -9,7 +9,7 @@ use oriole_optimizer::ops::Opcode;
 
 use super::edit::places;
 use crate::check::report::Evidence;
-use crate::interp::{Executable, Outcome, RunOptions, ThreadId};
+use crate::interp::{Executable, Outcome, RunOptions, ThreadId, may_be_address};
 
 /// Programs that run longer are not followed: each step of the thread is an event with its text.
 const MOST_EVENTS: u64 = 20_000;
@@ -52,7 +52,8 @@ pub struct Facts {
     values: OnceLock<Values>,
 }
 
-/// By instruction: what its first destination holds whenever the first thread executes it.
+/// By instruction: what its first destination holds whenever the first thread executes it. Addresses are left out: they
+/// are of the interpreter's making, and a program that holds them means nothing elsewhere.
 pub type Values = HashMap<(FuncId, Inst), u64>;
 
 fn observe(evidence: &Evidence) -> Values {
@@ -83,7 +84,8 @@ fn events(evidence: &Evidence) -> Option<Values> {
         let known = seen.get(&(func.name.as_str(), text.as_str())).copied().flatten();
         let Some(reg) = func.defs(inst).next().filter(|_| func.insts[inst].opcode != Opcode::Call) else { continue };
         let info = func.regs[reg];
-        if let Some(value) = known.filter(|_| info.words <= 2) {
+        let kept = |value: &u64| info.words <= 2 && !may_be_address(*value);
+        if let Some(value) = known.filter(kept) {
             let bits = if info.is_predicate() { 1 } else { 32 * u32::from(info.words) };
             values.insert((id, inst), value & (u64::MAX >> (64 - bits)));
         }

@@ -239,15 +239,20 @@ fn common(preds: &[Block], out: &SecondaryMap<Block, Set>, words: usize) -> Set 
 fn uses(func: &mut Function, preds: &SecondaryMap<Block, Vec<Block>>) {
     let out = available(func, preds);
     let words = func.regs.len().div_ceil(64);
-    let reached = reachable(func);
-    for (at, block) in func.layout.clone().into_iter().enumerate().filter(|(_, block)| reached[*block]) {
+    let mut defined = vec![0; words];
+    let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+    insts.flat_map(|inst| func.defs(*inst)).for_each(|reg| insert(&mut defined, reg));
+    for (at, block) in func.layout.clone().into_iter().enumerate() {
         let mut set = if at == 0 { vec![0; words] } else { common(&preds[block], &out, words) };
+        // Where nothing leads, everything that is defined at all counts as available.
+        set.iter_mut().zip(&defined).for_each(|(word, defined)| *word &= defined);
         for inst in func.blocks[block].insts.clone() {
             let phi = func.insts[inst].opcode == Opcode::Phi;
             for place in 0..func.inputs(inst).len() {
                 let from = if phi { func.srcs(inst).get(place + 1).and_then(|op| op.block()) } else { None };
                 let known = from.map_or(&set, |from| &out[from]);
-                let missing = |reg: Reg| func.regs[reg].file != RegFile::B && !contains(known, reg);
+                let known = |reg: Reg| contains(known, reg) && contains(&defined, reg);
+                let missing = |reg: Reg| func.regs[reg].file != RegFile::B && !known(reg);
                 if func.inputs(inst)[place].reg().is_some_and(missing) {
                     func.inputs_mut(inst)[place] = ZERO;
                 }

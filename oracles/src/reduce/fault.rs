@@ -1,15 +1,22 @@
 //! The built-in predicate: a phase goes wrong as it did in a finding.
+//!
+//! "As it did" is more than the verdict, so that one bug is not traded for another on the way: a program that ends
+//! otherwise stays one that ends so, a message stays the same but for names and numbers, and the guilty rewrite stays
+//! one of the same rule.
 
-use oriole_optimizer::pipeline::runner::{Options as Pipeline, PhaseEntry};
+use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::runner::PhaseEntry;
 use oriole_optimizer::pipeline::table::select;
 use oriole_optimizer::verify::verify_module;
 
 use super::{Options, Reduced, reduce};
+use crate::check::blame::Suspect;
+use crate::check::cases::Case;
 use crate::check::report::{Evidence, Finding};
 use crate::check::step::{Step, take};
 use crate::check::{CheckError, CheckOptions, target_of, trip};
 use crate::equivalence::{Mismatch, Verdict, compare};
-use crate::interp::{Executable, Outcome, RunOptions, RunResult};
+use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
 
 /// Steps that an edited program may take beyond those of the first: an edit may turn an early exit into a long way round,
@@ -23,21 +30,25 @@ enum Accused {
     RoundTrip,
 }
 
+/// What went wrong: the verdict, and the message or way of ending without what differs from program to program.
+type Wrong = (&'static str, String);
+
 /// A phase, or the PTX round trip, that goes wrong in one way.
 #[derive(Clone, Debug)]
 pub struct Fault {
     accused: Accused,
-    pipeline: Pipeline,
-    verdict: &'static str,
-    /// The message without what differs from program to program; empty for mismatches.
-    shape: String,
+    check: CheckOptions,
+    /// `None` where the finding's own program does not show it.
+    wrong: Option<Wrong>,
+    rule: Option<String>,
     steps: u64,
+    /// Whether the original of the finding has a race already.
     races: bool,
 }
 
-/// Reduces a finding: the same phase alone goes wrong with the same verdict, on the launch, where the original
-/// finishes, verifies, depends on nothing undefined and has no race. Where that does not hold for the finding itself, the
-/// result says that it is not interesting.
+/// Reduces a finding: the same phase alone goes wrong in the same way, on the launch, where the original finishes,
+/// verifies, depends on nothing undefined and has no race. Where that does not hold for the finding itself, the result
+/// says that it is not interesting.
 ///
 /// # Errors
 ///
@@ -55,76 +66,81 @@ impl Fault {
     /// As [`finding`].
     pub fn new(finding: &Finding, check: &CheckOptions) -> Result<Fault, CheckError> {
         let Evidence { module, launch } = &*finding.evidence;
-        let mut pipeline = check.pipeline.clone();
-        pipeline.target = target_of(module)?;
-        (pipeline.verify, pipeline.trusted, pipeline.time) = (true, true, false);
+        let mut check = check.clone();
+        check.pipeline.target = target_of(module)?;
+        (check.pipeline.verify, check.pipeline.trusted, check.pipeline.time) = (true, true, false);
         let mut fault = Fault {
             accused: accused(&finding.phase, &check.phases)?,
-            pipeline,
-            verdict: finding.verdict,
-            shape: String::new(),
+            wrong: None,
+            rule: finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone()),
             steps: check.steps.unwrap_or(u64::MAX),
             races: false,
+            check,
         };
         if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
-            let options = RunOptions { steps: check.steps, races: true, ..RunOptions::default() };
+            let options = RunOptions { steps: fault.check.steps, races: true, ..RunOptions::default() };
             if let Ok(run) = executable.run(launch, &options) {
                 fault.steps = run.steps.saturating_mul(2).saturating_add(MORE_STEPS);
                 fault.races = !run.races.is_empty();
             }
         }
-        let seen = fault.verdict_of(&finding.evidence);
-        fault.shape = seen.filter(|(verdict, _)| *verdict == finding.verdict).map_or(String::new(), |(_, shape)| shape);
+        fault.wrong = fault.judge(&finding.evidence).map(|(wrong, _)| wrong).filter(|wrong| wrong.0 == finding.verdict);
         Ok(fault)
     }
 
     /// Whether the evidence shows the same fault.
     pub fn shows(&self, evidence: &Evidence) -> bool {
-        verify_module(&evidence.module).is_ok()
-            && self.verdict_of(evidence).is_some_and(|(verdict, shape)| verdict == self.verdict && shape == self.shape)
-            && !self.races(evidence)
+        if self.wrong.is_none() || verify_module(&evidence.module).is_err() {
+            return false;
+        }
+        match self.judge(evidence) {
+            Some((wrong, case)) => {
+                Some(wrong) == self.wrong && !self.races(evidence) && self.same_rule(&evidence.module, case.as_ref())
+            }
+            None => false,
+        }
     }
 
-    /// What goes wrong, where something does: the verdict and the shape of its message.
-    fn verdict_of(&self, evidence: &Evidence) -> Option<(&'static str, String)> {
+    /// What goes wrong, where something does, and the case that shows it.
+    fn judge(&self, evidence: &Evidence) -> Option<(Wrong, Option<Case>)> {
         let Evidence { module, launch } = evidence;
-        let before = match launch {
+        let case = match launch {
             None => None,
-            Some(launch) => Some((launch, self.original(evidence, launch)?)),
+            Some(launch) => Some(self.original(module, launch)?),
         };
+        let invalid = |message: &str| ("invalid IR", shape(message));
         let after = match self.accused {
             Accused::RoundTrip => match trip::again(module) {
                 Ok(after) => after,
-                Err(why) => return Some((Verdict::InvalidIr(String::new()).name(), shape(&why))),
+                Err(why) => return Some((invalid(&why), case)),
             },
             Accused::Phase(entry) => {
-                let mut after = module.clone();
-                match take(&entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit).ok()? {
+                let (mut after, pipeline) = (module.clone(), &self.check.pipeline);
+                match take(&entry, &mut after, pipeline, pipeline.rewrite_limit).ok()? {
                     Step::Stopped => return None,
                     Step::Done(report) if !report.changed.is_yes() => return None,
                     Step::Done(_) => after,
-                    Step::Invalid { message, .. } => return Some(("invalid IR", shape(&message))),
-                    Step::Panicked { message } => return Some(("panic", shape(&message))),
+                    Step::Invalid { message, .. } => return Some((invalid(&message), case)),
+                    Step::Panicked { message } => return Some((("panic", shape(&message)), case)),
                 }
             }
         };
-        let (launch, before) = before?;
-        let invalid = |error: crate::interp::LoadError| Some(("invalid IR", shape(&error.to_string())));
-        let executable = match Executable::new(&after) {
-            Ok(executable) => executable,
-            Err(error) => return invalid(error),
+        let verdict = match Executable::new(&after) {
+            Ok(executable) => compare_runs(&executable, case.as_ref()?),
+            Err(error) => Err(error),
         };
-        match judge(&executable, launch, &before) {
-            Ok(verdict) => verdict.is_finding().then(|| (verdict.name(), String::new())),
-            Err(error) => invalid(error),
+        match verdict {
+            Ok(verdict) => verdict.is_finding().then(|| ((verdict.name(), way(&verdict)), case)),
+            Err(error) => Some((invalid(&error.to_string()), case)),
         }
     }
 
     /// The run of the original, if it says something.
-    fn original(&self, evidence: &Evidence, launch: &Launch) -> Option<RunResult> {
+    fn original(&self, module: &Module, launch: &Launch) -> Option<Case> {
         let options = RunOptions { steps: Some(self.steps), ..RunOptions::default() };
-        let run = Executable::new(&evidence.module).ok()?.run(launch, &options).ok()?;
-        (run.outcome == Outcome::Finished && (run.races.is_empty() || self.races)).then_some(run)
+        let before = Executable::new(module).ok()?.run(launch, &options).ok()?;
+        let says = before.outcome == Outcome::Finished && (before.races.is_empty() || self.races);
+        says.then(|| Case { name: String::new(), launch: launch.clone(), before })
     }
 
     /// Whether the original has a race that the finding's had not.
@@ -136,25 +152,26 @@ impl Fault {
         let run = Executable::new(&evidence.module).and_then(|executable| executable.run(launch, &options));
         run.map_or(true, |run| !run.races.is_empty())
     }
+
+    /// Whether the guilty rewrite is of the same rule, where the finding names one.
+    fn same_rule(&self, before: &Module, case: Option<&Case>) -> bool {
+        let (Some(rule), Accused::Phase(entry)) = (&self.rule, &self.accused) else { return true };
+        let (pipeline, options) = (&self.check.pipeline, &self.check);
+        let suspect = Suspect { kernel: "", entry, before, after: before, case, pipeline, options };
+        suspect.guilty_rule().is_ok_and(|found| found == Some(rule.as_str()))
+    }
 }
 
-/// Compares a changed program with the run of the original. Most that do not end are found out by a small budget; what the
-/// check itself would allow is spent only on those.
-fn judge(
-    executable: &Executable<'_>,
-    launch: &Launch,
-    before: &RunResult,
-) -> Result<Verdict, crate::interp::LoadError> {
-    let mut verdict = Verdict::Equal;
-    for more in [MORE_STEPS, 1_000_000] {
-        let steps = before.steps.saturating_mul(4).saturating_add(more);
-        let options = RunOptions { steps: Some(steps), ..RunOptions::default() };
-        verdict = compare(before, &executable.run(launch, &options)?);
-        if !matches!(verdict, Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { .. }))) {
-            break;
-        }
+/// Compares a changed program with the run of the original. Most that do not end are found out by a small budget; what
+/// the check itself would allow is spent only on those.
+fn compare_runs(executable: &Executable<'_>, case: &Case) -> Result<Verdict, LoadError> {
+    let Case { launch, before, .. } = case;
+    let steps = before.steps.saturating_mul(4).saturating_add(MORE_STEPS);
+    let first: RunResult = executable.run(launch, &RunOptions { steps: Some(steps), ..RunOptions::default() })?;
+    match compare(before, &first) {
+        Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { .. })) => Ok(case.run(executable)?.verdict),
+        verdict => Ok(verdict),
     }
-    Ok(verdict)
 }
 
 fn accused(name: &str, phases: &[PhaseEntry]) -> Result<Accused, CheckError> {
@@ -170,9 +187,42 @@ fn accused(name: &str, phases: &[PhaseEntry]) -> Result<Accused, CheckError> {
     }
 }
 
-/// A message without names, numbers and what follows the first fault: what stays the same while the program shrinks.
+/// How a changed program differs, in words that stay the same while it shrinks.
+fn way(verdict: &Verdict) -> String {
+    let way = match verdict {
+        Verdict::Mismatch(Mismatch::Bytes { .. }) => "bytes",
+        Verdict::Mismatch(Mismatch::Missing { .. }) => "missing",
+        Verdict::Mismatch(Mismatch::Outcome(outcome)) => match outcome {
+            Outcome::Finished => "finished",
+            Outcome::Trapped { .. } => "trapped",
+            Outcome::Undefined { .. } => "undefined",
+            Outcome::OutOfSteps { .. } => "out of steps",
+            Outcome::Deadlock(_) => "deadlock",
+        },
+        _ => "",
+    };
+    way.to_owned()
+}
+
+/// A message without names, numbers and what follows the first fault.
 fn shape(message: &str) -> String {
     let first = message.split("; and ").next().unwrap_or(message);
     let outside: String = first.split('`').step_by(2).collect();
-    outside.chars().filter(|c| !c.is_ascii_digit()).collect()
+    let words = outside.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with("bb"));
+    words.collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_ascii_digit()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shapes_leave_out_names_and_numbers() {
+        let (long, short) = (
+            "@kernel bb12 `%r7 = iadd.u32 %r6, 5`: no definition of register 6 dominates this (Dominance); and 3 more",
+            "@k bb0 `%r1 = mov.b32 %r0`: no definition of register 0 dominates this (Dominance)",
+        );
+        assert_eq!(shape(long), shape(short));
+        assert_ne!(shape(short), shape("@k bb0: the block is empty (Terminator)"));
+    }
 }

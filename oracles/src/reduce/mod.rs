@@ -14,6 +14,7 @@
 mod choice;
 mod compact;
 mod edit;
+pub mod external;
 mod fault;
 mod flow;
 mod insts;
@@ -21,6 +22,8 @@ mod items;
 mod launches;
 pub mod measure;
 pub mod mutators;
+#[cfg(test)]
+mod tests;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

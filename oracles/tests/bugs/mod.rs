@@ -162,16 +162,27 @@ fn select_swapped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     each(func, cx, fits, |func, inst| func.srcs_mut(inst).swap(0, 1))
 }
 
-/// Takes the first source of a phi for all of them. Where that source does not reach, the verifier says so, which is
-/// another finding.
+/// Forgets the side of a one-sided branch: the phi behind it takes the value from before the branch either way.
 fn phi_of_one_source(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let fits = |func: &Function, inst: Inst| {
-        let srcs = func.srcs(inst);
-        is(func, inst, Opcode::Phi) && srcs.len() == 4 && srcs[0] != srcs[2] && srcs[0].reg() != func.defs(inst).next()
+    let side_of = |func: &Function, side: Option<Block>, head: Option<Block>| {
+        let leads = |block: &&Block| func.successors(**block).any(|next| Some(next) == side);
+        let preds: Vec<Block> = func.layout.iter().filter(leads).copied().collect();
+        side != head && Some(&preds[..]) == head.as_ref().map(std::slice::from_ref)
     };
+    let sides = |func: &Function, inst: Inst| {
+        let srcs = func.srcs(inst);
+        if !is(func, inst, Opcode::Phi) || srcs.len() != 4 || srcs[0] == srcs[2] {
+            return None;
+        }
+        let (first, second) = (srcs[1].block(), srcs[3].block());
+        let second_is_side = side_of(func, second, first).then_some((0, 2));
+        second_is_side.or_else(|| side_of(func, first, second).then_some((2, 0)))
+    };
+    let fits = |func: &Function, inst: Inst| sides(func, inst).is_some();
     each(func, cx, fits, |func, inst| {
-        let first = func.srcs(inst)[0];
-        func.srcs_mut(inst)[2] = first;
+        let Some((from, to)) = sides(func, inst) else { return };
+        let value = func.srcs(inst)[from];
+        func.srcs_mut(inst)[to] = value;
     })
 }
 
@@ -214,26 +225,26 @@ fn store_dropped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     })
 }
 
-/// Takes a load for the same as the one before it in its block, whatever was stored between.
+/// Takes a load for the same as an earlier one of its block from the same base, whatever their offsets are.
 fn load_forwarded(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut changed = Changed::No;
     for block in func.layout.clone() {
-        let mut last: Option<Inst> = None;
+        let mut before: Vec<Inst> = Vec::new();
         for inst in func.blocks[block].insts.clone() {
             if !is(func, inst, Opcode::Ld) || func.insts[inst].guard.is_some() || func.dsts(inst).len() != 1 {
                 continue;
             }
-            let same = last.is_some_and(|last| {
-                func.srcs(last)[0] == func.srcs(inst)[0] && func.insts[last].ty() == func.insts[inst].ty()
-            });
-            if let Some(last) = last.filter(|_| same && cx.rewrite("planted")) {
-                let (from, to) = (func.dsts(last)[0], func.dsts(inst)[0]);
+            let info = |func: &Function, inst: Inst| func.defs(inst).next().map(|reg| func.regs[reg]);
+            let same =
+                |other: &&Inst| func.srcs(**other)[0] == func.srcs(inst)[0] && info(func, **other) == info(func, inst);
+            if let Some(earlier) = before.iter().find(same).filter(|_| cx.rewrite("planted")) {
+                let (from, to) = (func.dsts(*earlier)[0], func.dsts(inst)[0]);
                 for user in insts(func) {
                     func.inputs_mut(user).iter_mut().filter(|op| **op == to).for_each(|op| *op = from);
                 }
                 changed = Changed::Yes;
             }
-            last = Some(inst);
+            before.push(inst);
         }
     }
     changed

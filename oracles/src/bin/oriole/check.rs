@@ -52,6 +52,9 @@ pub struct Args {
     /// Run this phase alone
     #[arg(long, value_name = "PHASE")]
     phase: Option<String>,
+    /// Let each phase make at most so many changes, as bisection does
+    #[arg(long, value_name = "N")]
+    rewrite_limit: Option<u64>,
     /// Stop the original after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
@@ -115,9 +118,11 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         phases = positions.into_iter().map(|at| phases[at]).collect();
     }
     args.planting.plant(&mut phases);
+    let mut pipeline = args.settings.options(&Module::default())?;
+    pipeline.rewrite_limit = args.rewrite_limit;
     Ok(CheckOptions {
         phases,
-        pipeline: args.settings.options(&Module::default())?,
+        pipeline,
         randoms: args.randoms,
         seed: args.seed,
         steps: args.steps,

@@ -237,7 +237,8 @@ fn report(
     Ok(())
 }
 
-fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+/// Prints a finding for people.
+pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
     writeln!(out, "{verdict} in {phase}: {kernel}, {case}\n  {detail}")?;
     if let Some(rewrite) = &finding.rewrite {
@@ -260,7 +261,8 @@ fn spinner() -> ProgressBar {
     bar
 }
 
-fn duration(text: &str) -> Result<Duration, String> {
+/// Reads a time: a number of seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "" | "s" => 1,

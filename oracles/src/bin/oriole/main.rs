@@ -3,11 +3,13 @@
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input. A reader that closes standard output early ends the
 //! command quietly.
 
+mod bisect;
 mod check;
 mod failure;
 mod fuzz;
 mod listings;
 mod opt;
+mod reduce;
 mod run;
 mod selftest;
 mod settings;
@@ -34,6 +36,8 @@ enum Command {
     Check(check::Args),
     Fuzz(fuzz::Args),
     Selftest(selftest::Args),
+    Bisect(bisect::Args),
+    Reduce(reduce::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -49,6 +53,8 @@ impl Command {
             Command::Check(args) => check::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, out),
             Command::Selftest(args) => selftest::run(args, out),
+            Command::Bisect(args) => bisect::run(args, out),
+            Command::Reduce(args) => reduce::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),

@@ -2,7 +2,7 @@
 
 use oriole_optimizer::ir::{Function, Guard, Inst, InstBuilder, InstHead, Operand, Reg, RegInfo};
 use oriole_optimizer::ops::{
-    Compare, Field, FieldValue, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SrcType, Type,
+    Compare, Field, FieldValue, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SrcType, Type, Vector,
 };
 
 use super::super::config::OperandPercent;
@@ -140,7 +140,10 @@ pub(super) fn opcode(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<(
             .collect();
         let Some(fields) = fields(other.row(), entropy, &percent, &kept) else { continue };
         let new = InstHead { opcode: other, fields, ..head };
-        if widths(other.row(), &fields) == widths(row, &head.fields) && constants_fit(func, inst, new) {
+        let moves = |row: &OpRow, fields: &FieldValues| row.value::<Vector>(fields).map_or(1, Vector::len);
+        let alike = widths(other.row(), &fields) == widths(row, &head.fields)
+            && moves(other.row(), &fields) == moves(row, &head.fields);
+        if alike && constants_fit(func, inst, new) {
             (func.insts[inst].opcode, func.insts[inst].fields) = (other, fields);
             return Some(());
         }

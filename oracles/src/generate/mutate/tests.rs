@@ -52,7 +52,7 @@ fn each_edit_keeps_the_module_valid() {
     let config = Config::default();
     for edit in Edit::ALL {
         let (mut applied, mut valid) = (0, 0);
-        for seed in 0..60 {
+        for seed in 0..120 {
             let mut module = from_seed(seed, &config).module;
             module.functions.values_mut().for_each(ssa::destruct);
             let before = module.clone();

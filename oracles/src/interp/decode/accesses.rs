@@ -5,6 +5,7 @@ use oriole_optimizer::ops::{AtomOp, CvtaDirection, Opcode, Order, Shape, Space};
 
 use super::{Decoded, Decoder, Slots, Width, op};
 use crate::interp::program::{Access, Address, AsyncCopy, Kind, Memory, Op, Place, Rmw, Slot};
+use crate::interp::words::Words;
 
 impl Decoder<'_> {
     /// The address in sources `at` and `at + 1`.
@@ -57,11 +58,15 @@ impl Decoder<'_> {
     }
 
     pub(super) fn access(&mut self, inst: Inst, data: &InstData, regs: &[Operand]) -> Decoded<Access> {
+        let bytes = (data.ty().bits() / 8) as u8;
+        let address = self.address(inst, 0, Self::space(data))?;
+        let regs = self.elements(data, regs)?;
         Ok(Access {
-            address: self.address(inst, 0, Self::space(data))?,
-            bytes: (data.ty().bits() / 8) as u8,
+            address,
+            bytes,
             signed: data.ty().is_signed(),
-            regs: self.elements(data, regs)?,
+            words: Words::new(&regs, bytes),
+            regs,
             rmw: None,
             operands: Vec::new(),
             weak: data.field::<Order>().is_none_or(|order| order == Order::Weak),
@@ -72,11 +77,11 @@ impl Decoder<'_> {
         let dsts = self.func.dsts(inst);
         let access = self.access(inst, data, dsts)?;
         let fast = match access.address.memory {
-            Memory::Shared => Kind::LoadShared32,
-            Memory::Global => Kind::LoadGlobal32,
+            Memory::Shared => Kind::LoadShared,
+            Memory::Global => Kind::LoadGlobal,
             _ => Kind::Load,
         };
-        let kind = if access.regs.len() == 1 && access.bytes == 4 { fast } else { Kind::Load };
+        let kind = if access.words.any() { fast } else { Kind::Load };
         Ok(self.with_access(kind, access))
     }
 
@@ -84,11 +89,11 @@ impl Decoder<'_> {
         let values = self.func.srcs(inst).get(2..).ok_or("operands are missing")?;
         let access = self.access(inst, data, values)?;
         let fast = match access.address.memory {
-            Memory::Shared => Kind::StoreShared32,
-            Memory::Global => Kind::StoreGlobal32,
+            Memory::Shared => Kind::StoreShared,
+            Memory::Global => Kind::StoreGlobal,
             _ => Kind::Store,
         };
-        let kind = if access.regs.len() == 1 && access.bytes == 4 { fast } else { Kind::Store };
+        let kind = if access.words.any() { fast } else { Kind::Store };
         Ok(self.with_access(kind, access))
     }
 
