@@ -3,6 +3,10 @@
 //! Seeds: corpus/seeds
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+oriole_fuzz::engine::fuzz_target!(|data: &[u8]| {
     oriole_fuzz::run(oriole_oracles::targets::pipeline_text, data);
+});
+
+oriole_fuzz::engine::fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    oriole_fuzz::mutate(data, size, max_size, seed)
 });

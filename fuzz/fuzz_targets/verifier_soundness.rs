@@ -3,6 +3,6 @@
 //! Seeds: corpus/bytes
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| {
+oriole_fuzz::engine::fuzz_target!(|data: &[u8]| {
     oriole_fuzz::run(oriole_oracles::targets::verifier_soundness, data);
 });

@@ -1,5 +1,11 @@
 //! What every target's glue has in common.
 
+/// The engine that the features choose; both have the macros of libfuzzer-sys.
+#[cfg(feature = "libafl")]
+pub use libafl_libfuzzer as engine;
+#[cfg(not(feature = "libafl"))]
+pub use libfuzzer_sys as engine;
+
 /// Calls a target's body; with the feature `canary`, with its fault planted.
 pub fn run(body: fn(&[u8]) -> bool, data: &[u8]) {
     if cfg!(feature = "canary") {
@@ -7,4 +13,9 @@ pub fn run(body: fn(&[u8]) -> bool, data: &[u8]) {
     } else {
         body(data);
     }
+}
+
+/// The mutator of targets that take text: kernels become other kernels; what is none is left to the engine.
+pub fn mutate(data: &mut [u8], size: usize, max_size: usize, seed: u32) -> usize {
+    oriole_oracles::generate::mutate::text::or_bytes(data, size, max_size, seed, engine::fuzzer_mutate)
 }

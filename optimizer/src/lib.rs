@@ -3,6 +3,7 @@
 pub mod analysis;
 pub mod ir;
 pub mod ops;
+pub mod peephole;
 pub mod phases;
 pub mod pipeline;
 pub mod ptx;

@@ -12,4 +12,5 @@ pub mod interp;
 pub mod launch;
 pub mod reduce;
 pub mod selftest;
+pub mod smt;
 pub mod targets;

@@ -74,6 +74,7 @@ fn cases_to_find(function: PhaseFn) -> Option<u64> {
     let check = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
     let options = |cases| Options {
         round_trip_every: 8,
+        vary: false,
         seed: 1,
         cases: Some(cases),
         time: None,

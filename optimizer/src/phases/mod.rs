@@ -8,4 +8,4 @@ pub mod live_dead;
 pub mod simplify;
 #[cfg(test)]
 mod tests;
-mod values;
+pub(crate) mod values;

@@ -5,9 +5,11 @@
 //! `n` changes of the unlimited run, and bisection over `n` finds the change that breaks a program.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use super::knobs::Knobs;
 use crate::ir::Function;
+use crate::peephole::RuleSet;
 use crate::target::Target;
 
 /// Whether a phase changed the function.
@@ -113,6 +115,7 @@ pub struct PhaseContext<'a> {
     sub_passes: &'a SubPasses,
     budget: &'a mut RewriteBudget,
     statistics: &'a mut Statistics,
+    rules: Option<Arc<RuleSet>>,
 }
 
 impl<'a> PhaseContext<'a> {
@@ -125,7 +128,18 @@ impl<'a> PhaseContext<'a> {
         budget: &'a mut RewriteBudget,
         statistics: &'a mut Statistics,
     ) -> PhaseContext<'a> {
-        PhaseContext { knobs, target, opt_level, sub_passes, budget, statistics }
+        PhaseContext { knobs, target, opt_level, sub_passes, budget, statistics, rules: None }
+    }
+
+    /// The same with other rewrite rules than the built-in ones.
+    pub fn with_rules(mut self, rules: Option<Arc<RuleSet>>) -> PhaseContext<'a> {
+        self.rules = rules;
+        self
+    }
+
+    /// The rewrite rules of the run.
+    pub fn rules(&self) -> Arc<RuleSet> {
+        self.rules.clone().unwrap_or_else(RuleSet::builtin)
     }
 
     /// Asks for leave to make one change. After a no, the change must not be made.

@@ -6,6 +6,7 @@
 //!
 //! A panic inside a phase is left to the caller, who knows how to replay it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::context::{Changed, PhaseContext, PhaseFn, RewriteBudget, Statistics, SubPasses};
@@ -13,6 +14,7 @@ use super::knobs::{Knob, Knobs};
 use super::table::{self, Needs, PHASES, PhaseRow, Preserves, Selection, Status, UnknownPhase};
 use crate::analysis::Cfg;
 use crate::ir::{Form, FuncId, Function, Module, function_to_string};
+use crate::peephole::RuleSet;
 use crate::target::Target;
 use crate::verify::{Violation, verify_function};
 
@@ -137,6 +139,8 @@ pub struct Options {
     pub rewrite_limit: Option<u64>,
     /// Measure how long each phase takes.
     pub time: bool,
+    /// The rewrite rules; the built-in ones where there are no others.
+    pub rules: Option<Arc<RuleSet>>,
 }
 
 impl Options {
@@ -153,6 +157,7 @@ impl Options {
             stop_after: None,
             rewrite_limit: None,
             time: false,
+            rules: None,
         }
     }
 }
@@ -528,7 +533,8 @@ impl Run<'_> {
         let (made, options) = (self.budget.made(), self.options);
         let budget = &mut self.budget;
         let mut cx =
-            PhaseContext::new(&options.knobs, options.target, options.opt_level, sub_passes, budget, statistics);
+            PhaseContext::new(&options.knobs, options.target, options.opt_level, sub_passes, budget, statistics)
+                .with_rules(options.rules.clone());
         let changed = phase(func, &mut cx);
         claim.check(entry, func, changed);
         if self.budget.made() > made {

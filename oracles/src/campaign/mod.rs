@@ -99,7 +99,7 @@ pub struct TargetTally {
 impl Tally {
     /// Valid cases in a hundred of those that are made to finish; 100 where there are none.
     pub fn valid_percent(&self) -> f64 {
-        let made = self.targets.iter().filter(|(target, _)| target.finishes());
+        let made = self.targets.iter().filter(|(target, _)| target.is_own());
         let (cases, valid) = made.fold((0, 0), |sum, (_, tally)| (sum.0 + tally.cases, sum.1 + tally.valid));
         if cases == 0 { 100.0 } else { 100.0 * valid as f64 / cases as f64 }
     }
@@ -131,7 +131,7 @@ impl Tally {
                 self.targets.entry(target).or_default().valid += 1;
                 self.coverage.count(module);
             }
-            Some(case) if target.finishes() => {
+            Some(case) if target.is_own() => {
                 self.silent.insert(number, format!("{}: {}", case.name, case.detail));
             }
             Some(_) => {}
@@ -222,9 +222,10 @@ impl Campaign<'_> {
         // Drawn, so that every shard has its part.
         let every = self.options.round_trip_every;
         let trip = SplitMix64::new(!number).next_u64().checked_rem(every) == Some(0);
-        let check = &self.checks[self.options.variation_of(number)][usize::from(trip)];
         let seed = &self.options.seed;
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let trip = trip && target.is_own();
+        let check = &self.checks[self.options.variation_of(number)][usize::from(trip)];
         let module = self.options.module_of(number, module);
         tally.cases += 1;
         let own = tally.targets.entry(target).or_default();

@@ -12,7 +12,7 @@ use crate::generate::mutate::{Corpus, Mutant};
 use crate::generate::{Config, Entropy, Generated, from_seed, single};
 
 macro_rules! targets {
-    ($($target:ident $name:literal $share:literal $finishes:literal $doc:literal;)*) => {
+    ($($target:ident $name:literal $share:literal $own:literal $doc:literal;)*) => {
         /// A kind of cases.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum Target { $(#[doc = $doc] $target,)* }
@@ -36,10 +36,10 @@ macro_rules! targets {
                 match self { $(Target::$target => $share,)* }
             }
 
-            /// Whether its kernels are made to finish; a case of another target that does not says nothing, and nothing of
-            /// the generator.
-            pub fn finishes(self) -> bool {
-                match self { $(Target::$target => $finishes,)* }
+            /// Whether its kernels are of our own making: they finish, and PTX can say what they do. Cases of other targets
+            /// may say nothing, and are not printed as PTX: it has rules about addresses that the verifier does not.
+            pub fn is_own(self) -> bool {
+                match self { $(Target::$target => $own,)* }
             }
         }
     };
@@ -48,7 +48,7 @@ macro_rules! targets {
 targets! {
     Kernels "kernels" 10 true "Whole kernels with flow, memory, calls and collectives.";
     Instructions "instructions" 5 true "One operation with every legal value of its fields, on corner operands.";
-    Mutants "mutants" 1 false "Kernels of the corpus with small changes; none where there is no corpus.";
+    Mutants "mutants" 1 false "Kernels of the corpus with small changes.";
 }
 
 impl fmt::Display for Target {
@@ -101,16 +101,11 @@ pub struct Cases {
 }
 
 impl Cases {
-    /// The cases of these targets; of all where none is named. Without a corpus to change there are no mutants; where
-    /// nothing is left, there are kernels.
+    /// The cases of these targets; of all where none is named. Without a corpus to change, kernels take the place of
+    /// mutants, so that all other cases keep their numbers.
     pub fn new(seed: u64, config: Config, targets: &[Target], corpus: Arc<Corpus>) -> Cases {
         let wanted = |target: &Target| targets.is_empty() || targets.contains(target);
-        let possible = |target: &Target| *target != Target::Mutants || !corpus.is_empty();
-        let mut targets: Vec<Target> = Target::ALL.iter().copied().filter(wanted).filter(possible).collect();
-        if targets.is_empty() {
-            targets.push(Target::Kernels);
-        }
-        Cases { seed, config, targets, corpus }
+        Cases { seed, config, targets: Target::ALL.iter().copied().filter(wanted).collect(), corpus }
     }
 
     /// The target of a case, and how many cases of that target stand before it.
@@ -137,9 +132,9 @@ impl Cases {
             Target::Instructions => kept(single::instruction(index, entropy, &self.config)),
             Target::Mutants => match self.corpus.mutant(entropy, &self.config) {
                 Some(Mutant { generated, dropped, .. }) => Case { target, generated, dropped },
-                // The attempts are spent; the case is a kernel, so that its number still stands for one.
+                // There is no corpus, or the attempts are spent; the number still stands for a kernel.
                 None => {
-                    let dropped = self.config.mutants.attempts;
+                    let dropped = if self.corpus.is_empty() { 0 } else { self.config.mutants.attempts };
                     Case { target: Target::Kernels, generated: from_seed(seed, &self.config), dropped }
                 }
             },
@@ -170,10 +165,16 @@ mod tests {
     }
 
     #[test]
-    fn without_a_corpus_there_are_no_mutants() {
-        let cases = |targets: &[Target]| Cases::new(1, Config::default(), targets, Arc::default());
-        assert!((0..100).all(|number| cases(&[]).target(number).0 != Target::Mutants));
-        assert_eq!(cases(&[Target::Mutants]).case(3).target, Target::Kernels);
+    fn without_a_corpus_kernels_take_the_place_of_mutants() {
+        let config = Config::default();
+        let corpus = Arc::new(Corpus::of(vec![from_seed(1, &config)]));
+        let with = Cases::new(1, config.clone(), &[], corpus);
+        let without = Cases::new(1, config, &[], Arc::default());
+        for number in 0..32 {
+            let (one, other) = (with.case(number), without.case(number));
+            assert_ne!(other.target, Target::Mutants);
+            assert!(one == other || one.target == Target::Mutants && other.dropped == 0, "case {number}");
+        }
     }
 
     #[test]

@@ -131,3 +131,42 @@ fn accuse(
         evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use oriole_optimizer::ir::parse_module;
+
+    use super::super::check_module;
+    use super::*;
+    use crate::input::NamedLaunch;
+    use crate::launch::pieces;
+
+    /// Checks a kernel in virtual form, of which nothing but the round trip changes anything.
+    fn trip(body: &str) -> bool {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nentry @k visible virtual {{\n  param $out: u64 param align 8\nbb0:\n  \
+             %r1 = s2r.b32 sr.tid.x\n  %d2 = ld.param.u64 [$out]\n  %d3 = imad.wide.u32 %r1, 4, %d2\n{body}\n  \
+             st.global.b32 [%d3], %r9\n  ret\n}}\n"
+        );
+        let module = parse_module(&text).expect("it parses");
+        let launch = pieces::launch(None, "1", "8", &["zeroed:32".to_owned()]).expect("it is well-formed");
+        let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+        let options = CheckOptions { randoms: 0, phases: Vec::new(), ..CheckOptions::default() };
+        check_module("k", &module, &launches, &options).expect("it fits").clean
+    }
+
+    #[test]
+    fn a_result_may_be_the_guard() {
+        // Where 1.0 > 2.0 is asked for, the first result becomes false and the second true.
+        assert!(trip(
+            "  %r6 = and.b32 %r1, 1\n  %p4 = setp.eq.u32 %r6, 0\n  %p5 = setp.ne.u32 %r6, 0\n  \
+             %p7 = setp.ge.u32 %r1, 0\n  @%p4 %p4, %p5 = setp.bool.gt.and.bf16 16256, 16384, %p7\n  \
+             %r8 = selp.u32 1, 0, %p5\n  %r9 = selp.u32 2, %r8, %p4"
+        ));
+    }
+
+    #[test]
+    fn constant_banks_have_no_ptx() {
+        assert!(trip("  %r9 = mov.b32 c[0][0x210]"));
+    }
+}

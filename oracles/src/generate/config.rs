@@ -189,7 +189,7 @@ impl Default for Config {
             virtual_form: 20,
             launches: 2,
             level: TableLevel::Virtual,
-            repeats: 24,
+            repeats: 40,
             mixture: MixtureWeights::default(),
             functions: 2,
             function_instructions: 8,

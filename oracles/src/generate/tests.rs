@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use oriole_optimizer::ir::{Form, Function};
 use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 
 use super::config::TableLevel;
 use super::insts::Family;
 use super::*;
 use crate::campaign::coverage::Coverage;
+use crate::equivalence::compare;
 use crate::interp::{Executable, Outcome, RunOptions};
 
 /// How a generated kernel ends; the outcome's name, or what is wrong with it.
@@ -138,4 +140,21 @@ fn every_opcode_is_generated() {
     }
     let missing: Vec<_> = ROWS.iter().filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
     assert!(missing.is_empty(), "never generated: {}", missing.join(", "));
+}
+
+/// Registers with many definitions may be source and result of one instruction; printing must not mind.
+#[test]
+fn virtual_form_survives_printing() {
+    let mut config = Config { virtual_form: 100, ..Config::default() };
+    config.operand.bank_kernel = 0;
+    for seed in 0..150 {
+        let Generated { module, launches } = from_seed(seed, &config);
+        let text = ptx::emit(&module).expect("it prints");
+        let again = ptx::read(&text).expect("it reads");
+        let run = |module| {
+            let executable = Executable::new(module).expect("it decodes");
+            executable.run(&launches[0].launch, &RunOptions::default()).expect("it fits its launch")
+        };
+        assert!(!compare(&run(&module), &run(&again)).is_finding(), "seed {seed}:\n{text}");
+    }
 }

@@ -11,7 +11,7 @@ use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
 
-/// The most elements of a vector of atomic operations.
+/// Elements of a vector access at most.
 const MOST_ELEMENTS: usize = 8;
 
 /// Why a lane cannot go on.
@@ -411,15 +411,15 @@ impl Spaces<'_> {
             let whole = (bytes * count) as u64;
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, true);
-            // A result may be written to a register that a later element reads, so all are read before any is written.
+            // A register may be an operand and a result, so results are written once all operands are read.
             let mut old = [(0, false); MOST_ELEMENTS];
             for (element, old) in old.iter_mut().enumerate().take(count) {
                 let at = start.plus(element * bytes);
                 *old = self.modify(frame, at, access, element, lane).map_err(trap)?;
             }
-            for (slot, (old, undefined)) in access.regs.iter().zip(old) {
+            for (slot, (old, undefined)) in access.regs.iter().zip(&old[..count.min(MOST_ELEMENTS)]) {
+                let bits = if *undefined { u32::MAX } else { 0 };
                 for word in 0..bytes.div_ceil(4) {
-                    let bits = if undefined { u32::MAX } else { 0 };
                     frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
                 }
             }
@@ -427,7 +427,7 @@ impl Spaces<'_> {
         Ok(())
     }
 
-    /// One element; yields what memory held.
+    /// Changes one element; what was there before, and whether that was undefined.
     fn modify(
         &mut self,
         frame: &Frame,
@@ -436,7 +436,7 @@ impl Spaces<'_> {
         element: usize,
         lane: usize,
     ) -> Result<(u128, bool), Cause> {
-        let Some((rmw, ty)) = access.rmw else { return Ok((0, false)) };
+        let Some((rmw, ty)) = access.rmw else { return Ok((0, true)) };
         let bytes = usize::from(access.bytes);
         let (old, old_undefined) = self.read_wide(at, bytes);
         let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);

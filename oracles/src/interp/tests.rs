@@ -42,9 +42,34 @@ fn computed(body: &str, threads: u32) -> Vec<u32> {
 }
 
 #[test]
+fn variables_beyond_all_memory_are_refused() {
+    let text = "entry @k {\n  local $x: u64[18446744073709551615] local align 8\n  local $y: b8[7] local align 1\nbb0:\n  ret\n}\n";
+    let module = parse_module(text).expect("the text is a module");
+    let error = Executable::new(&module).err().expect("no memory holds it");
+    assert!(error.to_string().contains("`$x` has 18446744073709551615 bytes"), "{error}");
+}
+
+#[test]
 fn lanes_compute_and_store() {
     let out = computed("  %r4 = imul.lo.u32 %r1, 3\n  %r9 = iadd.u32 %r4, 7", 70);
     assert_eq!(out, (0..70).map(|i| 3 * i + 7).collect::<Vec<_>>());
+}
+
+#[test]
+fn vectors_of_atomics_read_their_operands_before_they_write_results() {
+    let text = "entry @k {
+  param $out: u64 param align 8
+bb0:
+  %d2 = ld.param.u64 [$out]
+  %r5 = mov.b32 0x3f800000
+  %r6 = mov.b32 0x40000000
+  %r6, %r5 = atom.global.add.v2.f32 [%d2], %r5, %r6
+  st.global.v2.b32 [%d2+8], %r6, %r5
+  ret
+}
+";
+    let out = words(&run(text, 1, 1, &["zeroed:16"]));
+    assert_eq!(out, [0x3f80_0000, 0x4000_0000, 0, 0]);
 }
 
 #[test]

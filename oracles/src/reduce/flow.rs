@@ -74,8 +74,10 @@ pub fn one_trip(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         if func.insts[inst].opcode != Opcode::Bra || place(head) > place(block) {
             return;
         }
-        let sides: Vec<Block> = func.successors(head).filter(|next| *next != head).collect();
-        if let (true, Some(target)) = (sides.len() == 2, sides.into_iter().find(|_| choice.take())) {
+        let tests = func.terminator(head).is_some_and(|test| func.insts[test].opcode == Opcode::CBra);
+        let leaves = |next: &Block| tests && *next != head && *next != block;
+        let target = func.successors(head).filter(leaves).find(|_| choice.take());
+        if let Some(target) = target {
             go(func, inst, target);
         }
     });

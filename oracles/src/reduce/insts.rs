@@ -157,17 +157,17 @@ fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Operand)) {
     }
 }
 
-/// Operands that are no constants, replaced by zero.
+/// Registers and words of constant banks replaced by zero. Variables stay: zero is no address that means anything.
 pub fn zeros(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     operands(evidence, |operand| {
-        let constant = matches!(operand, Operand::Imm(_) | Operand::Special(_) | Operand::Func(_) | Operand::Undef);
-        if !constant && choice.take() {
+        let value = matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Const { .. });
+        if value && choice.take() {
             *operand = ZERO;
         }
     });
 }
 
-/// The same by one.
+/// Registers replaced by one.
 pub fn ones(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     operands(evidence, |operand| {
         if matches!(operand, Operand::Reg(_) | Operand::Word(..)) && choice.take() {

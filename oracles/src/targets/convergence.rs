@@ -6,7 +6,8 @@
 //!    changed something; the live sets also satisfy their equations.
 //! 2. A phase that runs again over its own output changes nothing, unless its row says that it may go on, or a cap ended it.
 //! 3. The bundles end: within their cap of rounds, and without one after at most one round more than they made changes.
-//! 4. The whole pipeline over its own output reaches a fixed point within [`MOST_RUNS`].
+//! 4. The whole pipeline over its own output changes nothing; where a cap ends its bundles, it reaches a fixed point within
+//!    [`MOST_RUNS`].
 
 use oriole_optimizer::ir::{Form, Module};
 use oriole_optimizer::pipeline::knobs::{Knob, Knobs};
@@ -21,7 +22,7 @@ use crate::generate::Entropy;
 
 /// Bytes in front of an input that choose the settings.
 const HEAD: usize = 8;
-/// Runs of the whole pipeline, the first included, after which nothing may change.
+/// Runs of the whole pipeline over its own output of which one must change nothing, where its bundles are capped.
 pub const MOST_RUNS: usize = 4;
 
 /// A generated kernel: every phase settles, and so does the pipeline.
@@ -40,12 +41,13 @@ pub fn convergence(data: &[u8]) -> bool {
     true
 }
 
-/// Checks a module of any form, with the knobs that cap the bundles.
+/// Checks a module of any form, with the knobs that cap the bundles. Returns how many runs of the pipeline over its own
+/// output it took until one changed nothing.
 ///
 /// # Panics
 ///
 /// If something does not settle, or an analysis is wrong.
-pub fn settles(module: &Module, knobs: &Knobs) {
+pub fn settles(module: &Module, knobs: &Knobs) -> usize {
     let target = crate::check::target_of(module).unwrap_or_else(|_| Target::portable(90).expect("sm_90 has a row"));
     let options = Options { knobs: knobs.clone(), verify: true, trusted: true, ..Options::new(target) };
     agree(module, "before the first phase");
@@ -54,7 +56,7 @@ pub fn settles(module: &Module, knobs: &Knobs) {
     for entry in &phases {
         phase_settles(entry, &mut state, &options);
     }
-    pipeline_settles(&phases, state, &options);
+    pipeline_settles(&phases, state, &options)
 }
 
 fn set(knobs: &mut Knobs, knob: Knob, value: usize) {
@@ -119,15 +121,50 @@ fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
     }
 }
 
-/// The pipeline over its own output changes nothing any more, after some runs.
-fn pipeline_settles(phases: &[PhaseEntry], mut state: Module, options: &Options) {
-    let mut busy = Vec::new();
-    for _ in 1..MOST_RUNS {
+/// The pipeline over its own output changes nothing any more, in the run with the number that is returned.
+fn pipeline_settles(phases: &[PhaseEntry], mut state: Module, options: &Options) -> usize {
+    let capped = options.knobs.is_set(Knob::GeneralOptimizeIterations);
+    let most = if capped { MOST_RUNS } else { 1 };
+    let (before, mut busy) = (state.clone(), Vec::new());
+    for runs in 1..=most {
         let reports = run(phases, &mut state, options);
         busy = reports.iter().filter(|report| report.changed.is_yes()).map(|report| report.name).collect();
         if busy.is_empty() {
-            return;
+            return runs;
         }
     }
-    panic!("after {MOST_RUNS} runs of the pipeline these still change something: {}\n{state}", busy.join(", "));
+    let busy = busy.join(", ");
+    panic!(
+        "run {most} of the pipeline over its own output still changes something, in {busy}:\n{before}\nbecomes\n{state}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::generate::{Config, from_seed};
+    use crate::input::{into_ssa, read_kernel};
+
+    fn settles_at_once(mut module: Module) {
+        into_ssa(&mut module);
+        assert_eq!(settles(&module, &Knobs::new()), 1);
+    }
+
+    #[test]
+    fn real_kernels_settle() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
+        let files = std::fs::read_dir(folder).expect("the corpus is there").filter_map(Result::ok);
+        let mut paths: Vec<_> = files.map(|file| file.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+        assert!(paths.len() >= 48, "{} kernels", paths.len());
+        paths.iter().for_each(|path| settles_at_once(read_kernel(path).expect("the corpus reads")));
+    }
+
+    #[test]
+    fn generated_kernels_settle() {
+        let config = Config::default();
+        (0..150).for_each(|seed| settles_at_once(from_seed(seed, &config).module));
+    }
 }

@@ -15,6 +15,7 @@ mod files;
 mod input;
 mod phases;
 mod pipeline;
+mod reducer;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -28,6 +29,7 @@ pub use files::files;
 pub use input::launch_for;
 pub use phases::{generated_check, phase_check};
 pub use pipeline::{pipeline_check, pipeline_text};
+pub use reducer::reducer;
 pub use text::{generated_text, ori_round_trip, ptx, ptx_round_trip};
 pub use verifier::verifier_soundness;
 
@@ -80,6 +82,7 @@ targets! {
     pipeline_check Bytes,
     convergence Bytes,
     verifier_soundness Bytes,
+    reducer Bytes,
     analyses Bytes,
     encoding Bytes,
     files Bytes,

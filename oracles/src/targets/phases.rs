@@ -1,6 +1,7 @@
 //! Phase equivalence: no phase changes what a kernel does.
 
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::ptx;
 
 use super::canary;
 use super::input::{STEPS, kernel_of_bytes, launches_for, module_of_text};
@@ -24,7 +25,9 @@ pub fn generated_check(data: &[u8]) -> bool {
 /// Whether there was anything to check; a finding is a panic.
 fn check(module: &Module, launches: &[NamedLaunch]) -> bool {
     let phases = canary::phases_that_lose();
-    let options = CheckOptions { phases, steps: Some(STEPS), randoms: 0, ..CheckOptions::default() };
+    // Text form can say what is well-formed and yet no PTX, such as `ldu` from a parameter.
+    let round_trip = ptx::emit(module).is_ok_and(|text| ptx::read(&text).is_ok());
+    let options = CheckOptions { phases, round_trip, steps: Some(STEPS), randoms: 0, ..CheckOptions::default() };
     match check_module("fuzzed", module, launches, &options) {
         Ok(report) => {
             let findings = report.findings.iter().map(|finding| format!("{finding:#?}")).collect::<Vec<_>>();

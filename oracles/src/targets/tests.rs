@@ -110,6 +110,7 @@ smoke! {
     pipeline_check,
     convergence,
     verifier_soundness,
+    reducer,
     analyses,
     encoding,
     files,

@@ -47,7 +47,7 @@ pub fn ptx_round_trip(data: &[u8]) -> bool {
     through_ptx(&module, &launches, false)
 }
 
-/// A generated kernel: both round trips, and everything that is generated can be written as PTX.
+/// A generated kernel: both round trips. Everything that is generated can be written as PTX, but for constant banks.
 pub fn generated_text(data: &[u8]) -> bool {
     let (_, Generated { module, launches }) = kernel_of_bytes(data, 0);
     through_ori(&module);

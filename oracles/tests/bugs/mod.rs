@@ -225,11 +225,14 @@ fn store_dropped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     })
 }
 
-/// Takes a load for the same as an earlier one of its block from the same base, whatever their offsets are.
+/// Takes a load for the same as an earlier one from the same base, of its block or the entry, whatever their offsets are
+/// and whatever is stored in between.
 fn load_forwarded(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut changed = Changed::No;
+    let mut before: Vec<Inst> = Vec::new();
+    let mut of_entry = None;
     for block in func.layout.clone() {
-        let mut before: Vec<Inst> = Vec::new();
+        before.truncate(of_entry.unwrap_or(0));
         for inst in func.blocks[block].insts.clone() {
             if !is(func, inst, Opcode::Ld) || func.insts[inst].guard.is_some() || func.dsts(inst).len() != 1 {
                 continue;
@@ -246,6 +249,7 @@ fn load_forwarded(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
             }
             before.push(inst);
         }
+        of_entry.get_or_insert(before.len());
     }
     changed
 }

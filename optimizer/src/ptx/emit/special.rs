@@ -215,8 +215,14 @@ impl FunctionWriter<'_> {
         self.line(format_args!("not.pred {fails}, {holds}"));
         let third = self.temp(Temp::Pred);
         self.line(format_args!("mov.pred {third}, {c}"));
-        self.guarded(format_args!("{combine}.pred {yes}, {holds}, {third}"));
-        self.guarded(format_args!("{combine}.pred {no}, {fails}, {third}"));
+        let mut results = [(yes, holds), (no, fails)];
+        // Outside SSA form a result may be the guard itself, which both instructions read; it is written last.
+        if data.guard.is_some_and(|guard| self.func.defs(inst).next() == Some(guard.reg)) {
+            results.reverse();
+        }
+        for (to, from) in results {
+            self.guarded(format_args!("{combine}.pred {to}, {from}, {third}"));
+        }
         Ok(())
     }
 

@@ -117,9 +117,9 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         let positions = selected(&phases, token)?;
         phases = positions.into_iter().map(|at| phases[at]).collect();
     }
-    args.planting.plant(&mut phases);
     let mut pipeline = args.settings.options(&Module::default())?;
     pipeline.rewrite_limit = args.rewrite_limit;
+    args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
         pipeline,

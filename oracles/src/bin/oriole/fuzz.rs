@@ -26,7 +26,7 @@ use crate::settings::{Planting, Settings, check_failure};
 /// Generates kernels and checks every phase on each
 ///
 /// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute. Case
-/// N of a seed is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
+/// N of a seed and a --target is the same kernel whatever --jobs and --shard say. Each finding has a reproducer and the command that
 /// replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
@@ -48,6 +48,9 @@ pub struct Args {
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
+    /// Write which opcodes and field values were generated and executed, as JSON
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
@@ -94,6 +97,10 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut tally = tally.map_err(|error| check_failure("the campaign", &error))?;
     findings.append(&mut tally.findings);
     report(out, args, &tally, &findings, start.elapsed())?;
+    if let Some(path) = &args.coverage {
+        let text = serde_json::to_string_pretty(&tally.coverage.summary()).map_err(std::io::Error::other)?;
+        std::fs::write(path, text + "\n")?;
+    }
     let covered = !args.require_coverage || tally.coverage.is_complete();
     Ok(if findings.is_empty() && covered { Status::Clean } else { Status::Found })
 }
@@ -120,8 +127,8 @@ fn options(args: &Args) -> Result<Options, Failure> {
         config,
         targets: args.target.clone(),
         check,
-        vary: true,
         round_trip_every: args.round_trip_every,
+        vary: true,
     })
 }
 
@@ -130,6 +137,12 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
     let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
     let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
     Corpus::load(&folders, &config.mutants)
+}
+
+/// The targets as arguments, where they were chosen: what a case is depends on them.
+fn chosen(args: &Args) -> String {
+    let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
+    if names.is_empty() { String::new() } else { format!(" --target {}", names.join(",")) }
 }
 
 /// The names of targets, with what they are.
@@ -216,7 +229,7 @@ fn report(
 ) -> Result<(), Failure> {
     findings.iter().try_for_each(|finding| show_finding(out, finding))?;
     for (number, why) in &tally.silent {
-        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}", args.seed)?;
+        writeln!(out, "says nothing: {why}\n  oriole fuzz --seed {} --case {number}{}", args.seed, chosen(args))?;
     }
     for (target, TargetTally { cases, valid, dropped }) in &tally.targets {
         writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;

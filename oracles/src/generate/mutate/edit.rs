@@ -101,7 +101,9 @@ pub(super) fn field(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()
         let mut new = head;
         new.fields.0[slot] = value;
         let fits = row.broken_rule(&new.fields).is_none() && widths(row, &new.fields) == widths(row, &head.fields);
-        if fits && new.fields != head.fields && spec.field != Field::Vector && constants_fit(func, inst, new) {
+        // Another number of registers is another shape, and another space another address.
+        let stays = matches!(spec.field, Field::Vector | Field::Space);
+        if fits && new.fields != head.fields && !stays && constants_fit(func, inst, new) {
             func.insts[inst].fields = new.fields;
             return Some(());
         }
@@ -133,7 +135,7 @@ pub(super) fn opcode(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<(
     let percent = OperandPercent { rare_field: 0, ..OperandPercent::default() };
     for _ in 0..ATTEMPTS {
         let other = others.get(entropy.below(others.len())).copied()?;
-        let kept: Vec<(Field, u8)> = [Type::FIELD, SrcType::FIELD]
+        let kept: Vec<(Field, u8)> = [Type::FIELD, SrcType::FIELD, Field::Space]
             .into_iter()
             .filter_map(|field| Some((field, head.fields.0[row.slot(field)?])))
             .filter(|(field, _)| other.row().slot(*field).is_some())

@@ -16,8 +16,8 @@ use std::path::{Path, PathBuf};
 
 use oriole_optimizer::ir::{Block, FuncId, Function, Inst, Module};
 use oriole_optimizer::ops::Flags;
+use oriole_optimizer::ssa;
 use oriole_optimizer::verify::verify_module;
-use oriole_optimizer::{ptx, ssa};
 
 use super::config::{Config, MutantConfig};
 use super::entropy::Entropy;
@@ -121,19 +121,13 @@ impl Corpus {
                 continue;
             }
             module.functions.values_mut().for_each(ssa::construct);
-            if verify_module(&module).is_ok() && Executable::new(&module).is_ok() && is_ptx(&module) {
+            if verify_module(&module).is_ok() && Executable::new(&module).is_ok() {
                 let generated = Generated { module, launches: seed.launches.clone() };
                 return Some(Mutant { generated, edits, dropped });
             }
         }
         None
     }
-}
-
-/// Whether PTX can say what the module does. It has rules about addresses that the verifier does not, and the check
-/// would take a kernel that breaks them for a fault of the printer.
-fn is_ptx(module: &Module) -> bool {
-    ptx::emit(module).is_ok_and(|text| ptx::read(&text).is_ok())
 }
 
 /// The kernel files of a folder; none where it cannot be read.

@@ -32,6 +32,9 @@ pub struct DecodeError {
 
 type Decoded<T> = Result<T, String>;
 
+/// The largest variable of a function; far above what local memory or parameters may have.
+const MAX_VARIABLE: u64 = 1 << 30;
+
 /// The addresses that were given to a module's variables, in their own spaces.
 pub type Addresses = PrimaryMap<Global, u64>;
 
@@ -52,11 +55,11 @@ pub fn frame_layout(func: &Function) -> (SecondaryMap<Local, u32>, u32) {
     for (local, var) in &func.locals {
         let is_param = func.kind == FunctionKind::Entry && func.params.contains(&local);
         let end = if is_param { &mut params } else { &mut frame };
-        let at = end.next_multiple_of(u64::from(var.align.max(1)));
-        *end = at + var.size();
+        let at = end.checked_next_multiple_of(u64::from(var.align.max(1))).unwrap_or(u64::MAX);
+        *end = at.saturating_add(var.size());
         offsets[local] = at.min(u64::from(u32::MAX)) as u32;
     }
-    (offsets, frame.next_multiple_of(16).min(u64::from(u32::MAX)) as u32)
+    (offsets, frame.min(u64::from(u32::MAX)).next_multiple_of(16).min(u64::from(u32::MAX)) as u32)
 }
 
 struct Decoder<'a> {
@@ -121,6 +124,9 @@ impl<'a> Decoder<'a> {
 
     fn body(&mut self) -> Decoded<()> {
         let func = self.func;
+        if let Some(var) = func.locals.values().find(|var| var.size() > MAX_VARIABLE) {
+            return Err(format!("variable `${}` has {} bytes, more than {MAX_VARIABLE}", var.name, var.size()));
+        }
         if !func.is_definition() {
             return Ok(());
         }

@@ -161,4 +161,4 @@ fn both_halves(mods: &Modifiers, srcs: &[u64; 5], half: Eval) -> u64 {
 #[cfg(test)]
 mod soft;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

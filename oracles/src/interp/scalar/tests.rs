@@ -65,7 +65,7 @@ pub(super) fn lane(opcode: Opcode, names: &[&str], operands: &[u64]) -> Lane {
 }
 
 /// Calls `visit` with every legal combination of a row's fields.
-fn for_each_combination(row: &OpRow, visit: &mut impl FnMut(&FieldValues)) {
+pub(crate) fn for_each_combination(row: &OpRow, visit: &mut impl FnMut(&FieldValues)) {
     fn descend(row: &OpRow, slot: usize, values: &mut FieldValues, visit: &mut impl FnMut(&FieldValues)) {
         let Some(spec) = row.fields.get(slot) else {
             if row.broken_rule(values).is_none() {

@@ -1,0 +1,99 @@
+//! What matching costs per instruction with 10, 100 and 1,000 rules: real kernels, rules made from the built-in ones.
+//!
+//! The synthetic rules are built-in rules under other names whose constants are other constants, so that they look at the
+//! same opcodes and operands as real rules do and rarely apply.
+
+use std::path::Path;
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use oriole_optimizer::analysis::{Definitions, Uses};
+use oriole_optimizer::ir::{Function, Inst};
+use oriole_optimizer::peephole::{RuleSet, Subject};
+use oriole_optimizer::ptx;
+use oriole_optimizer::ssa;
+
+fn main() {
+    divan::main();
+}
+
+fn kernels() -> Vec<Function> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
+    let mut paths: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    paths.sort();
+    let mut functions = Vec::new();
+    for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ptx")).take(40) {
+        let Ok(text) = std::fs::read_to_string(path) else { continue };
+        let Ok(mut module) = ptx::read(&text) else { continue };
+        for func in module.functions.values_mut().filter(|func| func.is_definition()) {
+            ssa::construct(func);
+            functions.push(func.clone());
+        }
+    }
+    functions
+}
+
+/// So many rules: single instances of built-in ones, then the same with other constants.
+fn rules(count: usize) -> RuleSet {
+    let mut text = String::new();
+    let mut made = 0;
+    for round in 0u64.. {
+        for opcode in ["iadd.u32", "iadd.s32", "iadd.u64", "imul.lo.s32", "and.b32", "or.b32", "xor.b64", "imin.u32"] {
+            for inner in ["iadd.u32", "imul.lo.s32", "shl.b32", "and.b32", "shr.u32", "selp.b32"] {
+                if made == count {
+                    return RuleSet::parse("made.rules", &text).unwrap_or_else(|error| panic!("{}", error.lines()));
+                }
+                let wide = opcode.ends_with("64");
+                let (constant, other) = (1000 + 7 * round + made as u64, 3 + round);
+                let deep =
+                    format!("{opcode}({}, {})", source(inner, "x", other), source("shl.b32", "y", constant % 31));
+                let left = match (wide, made % 3) {
+                    (false, 0) => format!("{opcode}({}, {constant})", source(inner, "x", other)),
+                    (false, 1) => deep.replace("y,", "_,"),
+                    _ => format!("{opcode}(x, {constant})"),
+                };
+                text.push_str(&format!("rule r{made}: {left} => x\n"));
+                made += 1;
+            }
+        }
+    }
+    unreachable!("the loop above has no end")
+}
+
+fn source(opcode: &str, name: &str, constant: u64) -> String {
+    match opcode {
+        "selp.b32" => format!("&selp.b32({name}, {constant}, _)"),
+        _ => format!("&{opcode}({name}, {constant})"),
+    }
+}
+
+#[divan::bench(args = [10, 100, 1000])]
+fn match_all(bencher: Bencher<'_, '_>, count: usize) {
+    measure(bencher, &rules(count));
+}
+
+#[divan::bench]
+fn match_all_built_in(bencher: Bencher<'_, '_>) {
+    measure(bencher, &RuleSet::builtin());
+}
+
+fn measure(bencher: Bencher<'_, '_>, set: &RuleSet) {
+    let functions = kernels();
+    let facts: Vec<_> = functions.iter().map(|func| (Definitions::new(func), Uses::new(func))).collect();
+    let insts: Vec<Vec<Inst>> = functions
+        .iter()
+        .map(|func| func.layout.iter().flat_map(|block| func.blocks[*block].insts.iter().copied()).collect())
+        .collect();
+    let total: usize = insts.iter().map(Vec::len).sum();
+    bencher.counter(ItemsCount::new(total)).bench(|| {
+        let mut found = 0;
+        for ((func, (definitions, uses)), insts) in functions.iter().zip(&facts).zip(&insts) {
+            let subject = Subject { func, definitions, uses };
+            for inst in insts {
+                let srcs = subject.sources(*inst);
+                found += usize::from(set.find(subject, *inst, &srcs).is_some());
+            }
+        }
+        found
+    });
+}

@@ -1,0 +1,103 @@
+//! Where values come from, and how often they are read: for functions in SSA form.
+
+use cranelift_entity::EntityRef;
+
+use crate::ir::{Block, Function, Inst, Operand, Reg};
+use crate::ops::Opcode;
+
+/// By register: the instruction that defines it and the block of that.
+#[derive(Clone, Debug)]
+pub struct Definitions(Vec<Option<(Inst, Block)>>);
+
+impl Definitions {
+    /// The definitions of a function.
+    pub fn new(func: &Function) -> Definitions {
+        let mut definitions = vec![None; func.regs.len()];
+        for block in &func.layout {
+            for inst in &func.blocks[*block].insts {
+                for reg in func.defs(*inst) {
+                    definitions[reg.index()] = Some((*inst, *block));
+                }
+            }
+        }
+        Definitions(definitions)
+    }
+
+    /// Says that another instruction defines a register now.
+    pub fn set(&mut self, reg: Reg, inst: Inst, block: Block) {
+        if self.0.len() <= reg.index() {
+            self.0.resize(reg.index() + 1, None);
+        }
+        self.0[reg.index()] = Some((inst, block));
+    }
+
+    /// The instruction that defines a register; `None` where there is none.
+    pub fn inst(&self, reg: Reg) -> Option<Inst> {
+        self.0.get(reg.index()).copied().flatten().map(|(inst, _)| inst)
+    }
+
+    /// The block in which a register is defined.
+    pub fn block(&self, reg: Reg) -> Option<Block> {
+        self.0.get(reg.index()).copied().flatten().map(|(_, block)| block)
+    }
+
+    /// The instruction that always defines a register, if it has this opcode: one without a guard.
+    pub fn unguarded(&self, func: &Function, operand: Operand, opcode: Opcode) -> Option<Inst> {
+        self.always(func, operand).filter(|inst| func.insts[*inst].opcode == opcode)
+    }
+
+    /// The instruction that always defines a whole register: one without a guard.
+    pub fn always(&self, func: &Function, operand: Operand) -> Option<Inst> {
+        let inst = self.inst(operand.whole_reg()?)?;
+        func.insts[inst].guard.is_none().then_some(inst)
+    }
+}
+
+/// By register: how many operands and guards read it.
+#[derive(Clone, Debug)]
+pub struct Uses(Vec<u32>);
+
+impl Uses {
+    /// The uses in a function.
+    pub fn new(func: &Function) -> Uses {
+        let mut uses = Uses(vec![0; func.regs.len()]);
+        for block in &func.layout {
+            for inst in &func.blocks[*block].insts {
+                uses.add(func, *inst);
+            }
+        }
+        uses
+    }
+
+    /// How often a register is read.
+    pub fn count(&self, reg: Reg) -> u32 {
+        self.0.get(reg.index()).copied().unwrap_or(0)
+    }
+
+    /// Counts what an instruction reads.
+    pub fn add(&mut self, func: &Function, inst: Inst) {
+        for reg in func.uses(inst) {
+            if self.0.len() <= reg.index() {
+                self.0.resize(reg.index() + 1, 0);
+            }
+            self.0[reg.index()] += 1;
+        }
+    }
+
+    /// Takes back what an instruction read; what nothing reads any more reads nothing either, if it is pure.
+    pub fn remove(&mut self, func: &Function, definitions: &Definitions, inst: Inst) {
+        let mut gone: Vec<Reg> = func.uses(inst).collect();
+        while let Some(reg) = gone.pop() {
+            let count = &mut self.0[reg.index()];
+            *count = count.saturating_sub(1);
+            let Some(definition) = definitions.inst(reg).filter(|_| *count == 0) else { continue };
+            let unread = func.defs(definition).all(|reg| self.count(reg) == 0);
+            if unread
+                && func.insts[definition].is(crate::ops::Flags::PURE)
+                && func.insts[definition].opcode != Opcode::Phi
+            {
+                gone.extend(func.uses(definition));
+            }
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Constant expressions and guards.
+//!
+//! From the loosest: `|`, `^`, `&`, shifts, sums, products, signs. An `s` right behind an operator makes it signed:
+//! `/s`, `%s`, `>>s`, `<s`.
+
+use super::super::ast::{BinaryOp, Expr, Guard, Name, Relation, UnaryOp};
+use super::super::diagnostics::Fault;
+use super::super::lexer::Token;
+use super::{Parsed, Parser};
+
+/// Operators by how tightly they bind, the loosest first.
+const LEVELS: &[&[(Token, BinaryOp, Option<BinaryOp>)]] = &[
+    &[(Token::Bar, BinaryOp::Or, None)],
+    &[(Token::Caret, BinaryOp::Xor, None)],
+    &[(Token::Ampersand, BinaryOp::And, None)],
+    &[(Token::ShiftLeft, BinaryOp::Shl, None), (Token::ShiftRight, BinaryOp::Shr, Some(BinaryOp::ShrSigned))],
+    &[(Token::Plus, BinaryOp::Add, None), (Token::Minus, BinaryOp::Sub, None)],
+    &[
+        (Token::Star, BinaryOp::Mul, None),
+        (Token::Slash, BinaryOp::Div, Some(BinaryOp::DivSigned)),
+        (Token::Percent, BinaryOp::Rem, Some(BinaryOp::RemSigned)),
+    ],
+];
+
+const RELATIONS: &[(Token, Relation)] = &[
+    (Token::Equal, Relation::Eq),
+    (Token::NotEqual, Relation::Ne),
+    (Token::Less, Relation::Lt),
+    (Token::LessEqual, Relation::Le),
+    (Token::Greater, Relation::Gt),
+    (Token::GreaterEqual, Relation::Ge),
+];
+
+impl Parser<'_> {
+    pub(super) fn expr(&mut self) -> Parsed<Expr> {
+        self.binary(0)
+    }
+
+    fn binary(&mut self, level: usize) -> Parsed<Expr> {
+        let Some(operators) = LEVELS.get(level) else { return self.unary() };
+        let mut left = self.binary(level + 1)?;
+        let depth = self.depth;
+        while let Some((_, plain, signed)) = operators.iter().find(|(token, ..)| self.peek() == Some(*token)) {
+            self.at += 1;
+            // A chain leans to the left: each link is one level of the tree.
+            self.enter()?;
+            let op = signed.filter(|_| self.eat_signed()).unwrap_or(*plain);
+            let right = self.binary(level + 1)?;
+            left = Expr::Binary { op, left: Box::new(left), right: Box::new(right) };
+        }
+        self.depth = depth;
+        Ok(left)
+    }
+
+    /// An `s` without a blank before it.
+    fn eat_signed(&mut self) -> bool {
+        let end = self.last_span().end;
+        let found = self.at_word("s") && self.next_span().start == end;
+        self.at += usize::from(found);
+        found
+    }
+
+    fn unary(&mut self) -> Parsed<Expr> {
+        self.enter()?;
+        let start = self.next_span();
+        let op = match self.peek() {
+            Some(Token::Minus) => Some(UnaryOp::Neg),
+            Some(Token::Tilde) => Some(UnaryOp::Not),
+            _ => None,
+        };
+        let expr = match op {
+            Some(op) => {
+                self.at += 1;
+                let of = Box::new(self.unary()?);
+                Expr::Unary { op, of, span: start.to(self.last_span()) }
+            }
+            None => self.atom()?,
+        };
+        self.depth -= 1;
+        Ok(expr)
+    }
+
+    fn atom(&mut self) -> Parsed<Expr> {
+        let start = self.next_span();
+        match self.peek() {
+            Some(Token::ParenOpen) => {
+                self.at += 1;
+                let inner = self.expr()?;
+                self.expect(Token::ParenClose, "`)`")?;
+                Ok(inner)
+            }
+            Some(Token::Number) => self.number().map(|(value, span)| Expr::Number { value, span }),
+            Some(Token::Float) => {
+                self.at += 1;
+                let value = self.text(start).parse().unwrap_or(0.0);
+                Ok(Expr::Float { value, span: start })
+            }
+            Some(Token::Word) if self.at_word("fold") && self.peek_at(1) == Some(Token::ParenOpen) => {
+                self.at += 2;
+                let inst = Box::new(self.inst()?);
+                self.expect(Token::ParenClose, "`)`")?;
+                Ok(Expr::Fold { inst, span: start.to(self.last_span()) })
+            }
+            _ => {
+                let name = self.name("an operand")?;
+                if self.peek() == Some(Token::ParenOpen) { self.call(name) } else { Ok(Expr::Name(name)) }
+            }
+        }
+    }
+
+    fn call(&mut self, function: Name) -> Parsed<Expr> {
+        self.expect(Token::ParenOpen, "`(`")?;
+        let mut arguments = Vec::new();
+        while self.peek() != Some(Token::ParenClose) {
+            arguments.push(self.expr()?);
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        self.expect(Token::ParenClose, "`,` or `)`")?;
+        let span = function.span.to(self.last_span());
+        Ok(Expr::Call { function, arguments, span })
+    }
+
+    pub(super) fn guards(&mut self) -> Parsed<Vec<Guard>> {
+        let mut guards = vec![self.alternatives()?];
+        while self.eat(Token::Comma) {
+            guards.push(self.alternatives()?);
+        }
+        Ok(guards)
+    }
+
+    fn alternatives(&mut self) -> Parsed<Guard> {
+        let first = self.guard()?;
+        let mut all = vec![first];
+        while self.eat(Token::Or) {
+            all.push(self.guard()?);
+        }
+        Ok(match all.len() {
+            1 => all.remove(0),
+            _ => Guard::Any(all),
+        })
+    }
+
+    fn guard(&mut self) -> Parsed<Guard> {
+        self.enter()?;
+        let guard = self.guard_here();
+        self.depth = self.depth.saturating_sub(1);
+        guard
+    }
+
+    fn guard_here(&mut self) -> Parsed<Guard> {
+        let start = self.next_span();
+        if self.eat(Token::Bang) {
+            let guard = Box::new(self.guard()?);
+            return Ok(Guard::Not { guard, span: start.to(self.last_span()) });
+        }
+        if self.peek() == Some(Token::Word) && self.peek_at(1) == Some(Token::Dot) {
+            return self.field_guard();
+        }
+        let left = self.expr()?;
+        if let Some((_, relation)) = RELATIONS.iter().find(|(token, _)| self.peek() == Some(*token)) {
+            self.at += 1;
+            let ordered = !matches!(relation, Relation::Eq | Relation::Ne);
+            let signed = ordered && self.eat_signed();
+            return Ok(Guard::Compare { relation: *relation, signed, left, right: self.expr()? });
+        }
+        match left {
+            Expr::Name(variable) if self.eat_word("in") => Ok(Guard::Member { variable, set: self.set()? }),
+            Expr::Call { function, arguments, span } => Ok(Guard::Call { function, arguments, span }),
+            _ => Err(Fault::new(
+                left.span(),
+                "this is no condition",
+                "a value, not a condition",
+                "compare it (`C > 1`, `C <s 0`), or use a predicate such as `is_power_of_two(C)`",
+            )),
+        }
+    }
+
+    fn field_guard(&mut self) -> Parsed<Guard> {
+        let rest = self.name("a name")?;
+        self.expect(Token::Dot, "`.`")?;
+        let field = self.name("a field such as `Rounding`")?;
+        let equal = self.eat(Token::Equal);
+        if !equal {
+            self.expect(Token::NotEqual, "`==` or `!=`")?;
+        }
+        let value = self.dotted()?;
+        Ok(Guard::Field { rest, field, equal, value })
+    }
+}

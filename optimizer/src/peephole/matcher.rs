@@ -1,0 +1,195 @@
+//! One pattern against one instruction.
+//!
+//! The decision structure of [`super::program`] leaves a few candidates; here each is held against the instruction in
+//! full, captures are bound and conditions evaluated.
+
+use super::eval::{Environment, evaluate, related};
+use super::instance::{Condition, Instance, Pattern, Source, ones};
+use super::subject::Subject;
+use crate::analysis::known_bits;
+use crate::ir::{Inst, Operand};
+use crate::ops::FieldValues;
+
+/// What the captures of an instance stand for.
+#[derive(Clone, Debug, Default)]
+pub struct Bindings {
+    captures: Vec<Option<Operand>>,
+    rests: Vec<Option<FieldValues>>,
+}
+
+impl Bindings {
+    fn reset(&mut self, instance: &Instance) {
+        self.captures.clear();
+        self.captures.resize(instance.captures.len(), None);
+        self.rests.clear();
+        self.rests.resize(instance.rests.len(), None);
+    }
+
+    /// The operand that a capture stands for.
+    pub fn operand(&self, capture: usize) -> Option<Operand> {
+        self.captures.get(capture).copied().flatten()
+    }
+
+    fn bind(&mut self, capture: usize, operand: Operand) -> bool {
+        match self.captures[capture] {
+            Some(bound) => bound == operand,
+            None => {
+                self.captures[capture] = Some(operand);
+                true
+            }
+        }
+    }
+}
+
+impl Environment for Bindings {
+    fn constant(&self, capture: usize) -> Option<u64> {
+        self.operand(capture)?.imm()
+    }
+
+    fn rest(&self, rest: usize) -> Option<&FieldValues> {
+        self.rests.get(rest)?.as_ref()
+    }
+}
+
+/// A pattern under comparison.
+pub(super) struct Matching<'a> {
+    pub subject: Subject<'a>,
+    pub instance: &'a Instance,
+    pub bindings: Bindings,
+    /// Constants that must equal an expression of captures, which may be bound later.
+    pending: Vec<(&'a super::instance::Const, u64)>,
+}
+
+impl<'a> Matching<'a> {
+    pub(super) fn new(subject: Subject<'a>, instance: &'a Instance, mut bindings: Bindings) -> Matching<'a> {
+        bindings.reset(instance);
+        Matching { subject, instance, bindings, pending: Vec::new() }
+    }
+
+    /// Whether the pattern matches and all conditions hold.
+    pub(super) fn run(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
+        self.pattern(pattern, inst, srcs)
+            && self.pending.iter().all(|(expr, bits)| evaluate(expr, &self.bindings) == Some(*bits))
+            && self.instance.conditions.iter().all(|condition| self.holds(condition) == Some(true))
+    }
+
+    fn pattern(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
+        let data = &self.subject.func.insts[inst];
+        if data.opcode != pattern.opcode || srcs.len() != pattern.srcs.len() {
+            return false;
+        }
+        let fits = |(slot, mask): (usize, &u64)| mask >> data.fields.0[slot] & 1 == 1;
+        if !pattern.fields.iter().enumerate().all(fits) {
+            return false;
+        }
+        if let Some(rest) = pattern.rest
+            && !self.bind_rest(rest, pattern, &data.fields)
+        {
+            return false;
+        }
+        pattern.srcs.iter().zip(srcs).all(|(source, operand)| self.source(source, *operand))
+    }
+
+    /// Fields that a name captures twice must be the same where both operations have them.
+    fn bind_rest(&mut self, rest: usize, pattern: &Pattern, fields: &FieldValues) -> bool {
+        let captured = &self.instance.rests[rest];
+        match &self.bindings.rests[rest] {
+            None => {
+                self.bindings.rests[rest] = Some(*fields);
+                captured.opcode == pattern.opcode
+            }
+            Some(bound) => {
+                let slots = (0..pattern.fields.len()).filter(|slot| captured.slots >> slot & 1 == 1);
+                captured.opcode == pattern.opcode && slots.into_iter().all(|slot| bound.0[slot] == fields.0[slot])
+            }
+        }
+    }
+
+    fn source(&mut self, source: &'a Source, operand: Operand) -> bool {
+        match source {
+            _ if operand == Operand::Undef => false,
+            Source::Any => true,
+            Source::Capture(capture) => self.bindings.bind(*capture, operand),
+            Source::Constant(capture) => match self.subject.constant(operand) {
+                Some(bits) => {
+                    let bits = bits & ones(self.instance.captures[*capture].bits);
+                    self.bindings.bind(*capture, Operand::Imm(bits))
+                }
+                None => false,
+            },
+            Source::Equals(expr) => match self.subject.constant(operand) {
+                Some(bits) => {
+                    self.pending.push((expr, bits & ones(expr.bits)));
+                    true
+                }
+                None => false,
+            },
+            Source::Inst(pattern) => self.inner(pattern, operand),
+            Source::Word(word, of) => match operand {
+                Operand::Word(reg, found) if found == *word => {
+                    self.subject.func.regs[reg].words == 2 && self.source(of, Operand::Reg(reg))
+                }
+                _ => false,
+            },
+        }
+    }
+
+    fn inner(&mut self, pattern: &'a Pattern, operand: Operand) -> bool {
+        let Some(inst) = self.subject.definition(operand) else { return false };
+        if self.subject.func.insts[inst].opcode != pattern.opcode || !(pattern.shared || self.is_used_once(operand)) {
+            return false;
+        }
+        if let Some(binding) = pattern.binding
+            && !self.bindings.bind(binding, operand)
+        {
+            return false;
+        }
+        self.pattern(pattern, inst, self.subject.func.srcs(inst))
+    }
+
+    fn is_used_once(&self, operand: Operand) -> bool {
+        operand.reg().is_some_and(|reg| self.subject.uses.count(reg) <= 1)
+    }
+
+    /// Whether a condition holds; `None` where a constant in it is unknown.
+    fn holds(&self, condition: &Condition) -> Option<bool> {
+        let constant = |expr| evaluate(expr, &self.bindings);
+        let known =
+            |capture: usize| Some(known_bits(self.subject.func, self.subject.definitions, self.operand(capture)?));
+        Some(match condition {
+            Condition::Compare { relation, signed, left, right } => {
+                related(*relation, *signed, constant(left)?, constant(right)?, left.bits)
+            }
+            Condition::PowerOfTwo(expr) => constant(expr)?.is_power_of_two(),
+            Condition::Mask(expr) => {
+                let bits = constant(expr)?;
+                bits != 0 && bits & bits.wrapping_add(1) == 0
+            }
+            Condition::KnownZero(capture, mask) => constant(mask)? & !known(*capture)?.zeros == 0,
+            Condition::KnownOne(capture, mask) => constant(mask)? & !known(*capture)?.ones == 0,
+            Condition::Extended(capture, from) => self.is_extended(*capture, *from)?,
+            Condition::SingleUse(capture) => self.is_used_once(self.operand(*capture)?),
+            Condition::Variable(capture) => self.subject.constant(self.operand(*capture)?).is_none(),
+            Condition::IsConstant(capture) => self.subject.constant(self.operand(*capture)?).is_some(),
+            Condition::Field { rest, slot, equal, value } => (self.bindings.rest(*rest)?.0[*slot] == *value) == *equal,
+            Condition::Not(condition) => !self.holds(condition)?,
+            Condition::Any(conditions) => conditions.iter().any(|condition| self.holds(condition) == Some(true)),
+            Condition::Always(known) => *known,
+        })
+    }
+
+    fn operand(&self, capture: usize) -> Option<Operand> {
+        self.bindings.operand(capture)
+    }
+
+    fn is_extended(&self, capture: usize, from: u32) -> Option<bool> {
+        let operand = self.operand(capture)?;
+        let known = known_bits(self.subject.func, self.subject.definitions, operand);
+        let register = match operand {
+            Operand::Reg(reg) if self.subject.func.regs[reg].words > 1 => 64,
+            _ => 32,
+        };
+        let above = ones(register) & !ones(from);
+        Some(matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Imm(_)) && above & !known.zeros == 0)
+    }
+}

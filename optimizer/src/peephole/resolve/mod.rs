@@ -1,0 +1,223 @@
+//! From the syntax tree to instances: variables are given values, names are bound, widths are inferred.
+//!
+//! A rule is resolved for each combination of its variables, pattern first: that declares the captures. The first fault
+//! of a rule ends its resolution.
+
+mod constants;
+mod head;
+mod pattern;
+mod result;
+mod sets;
+
+pub(super) use pattern::is_constant;
+
+use super::instance::{Capture, Condition, Const, Instance};
+use super::language::ast::{Binder, Expr, Head, Inst, Name, RuleDecl};
+use super::language::{Fault, Span};
+use crate::ops::{FieldValues, Opcode};
+
+/// How many instances a rule may stand for.
+const MAX_INSTANCES: usize = 2048;
+
+/// A fault, and whether the opcode table is what forbids the combination.
+#[derive(Debug)]
+struct Trouble {
+    fault: Fault,
+    illegal: bool,
+}
+
+impl From<Fault> for Trouble {
+    fn from(fault: Fault) -> Trouble {
+        Trouble { fault, illegal: false }
+    }
+}
+
+type Resolved<T> = Result<T, Trouble>;
+
+fn fault(span: Span, message: String, label: &str, help: impl Into<String>) -> Trouble {
+    Fault::new(span, message, label, help).into()
+}
+
+/// The instances of a rule.
+pub(super) fn instances(decl: &RuleDecl) -> Result<Vec<Instance>, Fault> {
+    let sets: Vec<Vec<String>> = decl.binders.iter().map(sets::members).collect::<Result<_, _>>()?;
+    check_variables(decl)?;
+    let count = sets.iter().try_fold(1usize, |product, set| product.checked_mul(set.len()));
+    if count.is_none_or(|count| count > MAX_INSTANCES) {
+        let help = format!("at most {MAX_INSTANCES}: split the rule");
+        return Err(Fault::new(decl.name.span, "the rule stands for too many combinations", "this rule", help));
+    }
+    let mut found = Vec::new();
+    for number in 0..count.unwrap_or(0) {
+        let values = combination(&sets, number);
+        match Resolver::new(decl, &sets, values).instance() {
+            Ok(instance) => found.extend(instance),
+            Err(Trouble { illegal: true, .. }) if decl.legal_only => {}
+            Err(Trouble { fault, .. }) => return Err(fault),
+        }
+    }
+    if found.is_empty() {
+        return Err(Fault::new(
+            decl.name.span,
+            format!("rule `{}` applies to nothing", decl.name.text),
+            "this rule",
+            "no combination of its variables is legal and fulfils the conditions on them",
+        ));
+    }
+    Ok(found)
+}
+
+/// The combination with this number; the last variable changes fastest.
+fn combination(sets: &[Vec<String>], mut number: usize) -> Vec<String> {
+    let mut values = vec![String::new(); sets.len()];
+    for (index, set) in sets.iter().enumerate().rev() {
+        values[index] = set[number % set.len()].clone();
+        number /= set.len();
+    }
+    values
+}
+
+fn check_variables(decl: &RuleDecl) -> Result<(), Fault> {
+    for (index, Binder { name, .. }) in decl.binders.iter().enumerate() {
+        let help = "variables are written in capitals, such as `T` or `CMP`, and each is declared once";
+        if !is_capital(&name.text) || constants::is_reserved(&name.text) {
+            let message = format!("`{}` cannot be a variable", name.text);
+            return Err(Fault::new(name.span, message, "here", help));
+        }
+        if decl.binders[..index].iter().any(|other| other.name.text == name.text) {
+            return Err(Fault::new(name.span, format!("`{}` is declared twice", name.text), "again", help));
+        }
+    }
+    Ok(())
+}
+
+/// Whether a name is one of a constant or variable.
+fn is_capital(name: &str) -> bool {
+    name.starts_with(|c: char| c.is_ascii_uppercase())
+}
+
+/// One combination under resolution.
+struct Resolver<'a> {
+    decl: &'a RuleDecl,
+    sets: &'a [Vec<String>],
+    instance: Instance,
+    /// By capture: how often the pattern, the conditions and the results name it.
+    uses: Vec<u32>,
+    /// Names of `let`, with the bits of their values.
+    lets: Vec<(String, Option<u32>)>,
+    /// The width of the root's type.
+    root_bits: u32,
+}
+
+impl<'a> Resolver<'a> {
+    fn new(decl: &'a RuleDecl, sets: &'a [Vec<String>], values: Vec<String>) -> Resolver<'a> {
+        let variables = decl.binders.iter().map(|binder| binder.name.text.clone()).zip(values).collect();
+        let instance = Instance { variables, contract: decl.contract, ..Instance::default() };
+        Resolver { decl, sets, instance, uses: Vec::new(), lets: Vec::new(), root_bits: 32 }
+    }
+
+    /// The instance; nothing where a condition on the variables alone rules it out.
+    fn instance(mut self) -> Resolved<Option<Instance>> {
+        self.root()?;
+        for guard in &self.decl.guards {
+            match self.condition(guard)? {
+                Condition::Always(true) => {}
+                Condition::Always(false) => return Ok(None),
+                condition => self.instance.conditions.push(condition),
+            }
+        }
+        match self.results() {
+            Ok(()) => {}
+            // A result that the table forbids is a mistake even where patterns may be illegal.
+            Err(Trouble { fault, .. }) => return Err(Trouble { fault, illegal: false }),
+        }
+        self.check_uses()?;
+        Ok(Some(self.instance))
+    }
+
+    /// The value of a variable.
+    fn variable(&self, name: &str) -> Option<&str> {
+        self.instance.variables.iter().find(|(known, _)| known == name).map(|(_, value)| value.as_str())
+    }
+
+    fn capture(&self, name: &str) -> Option<usize> {
+        self.instance.captures.iter().position(|capture| capture.name == name)
+    }
+
+    fn declare(&mut self, name: &Name, constant: bool) -> usize {
+        let capture = Capture { name: name.text.clone(), constant, bits: 0, ty: None, span: name.span };
+        self.instance.captures.push(capture);
+        self.uses.push(0);
+        self.uses.len() - 1
+    }
+
+    /// A captured name where it is used.
+    fn used(&mut self, name: &Name) -> Resolved<usize> {
+        match self.capture(&name.text) {
+            Some(capture) => {
+                self.uses[capture] += 1;
+                Ok(capture)
+            }
+            None => Err(self.unbound(name)),
+        }
+    }
+
+    fn unbound(&self, name: &Name) -> Trouble {
+        let known: Vec<&str> = self.instance.captures.iter().map(|capture| capture.name.as_str()).collect();
+        let message = format!("`{}` is not bound", name.text);
+        let help = match known.is_empty() {
+            true => "capture it in the pattern".to_owned(),
+            false => format!("the pattern captures {}", known.join(", ")),
+        };
+        fault(name.span, message, "this name", help)
+    }
+
+    /// A name that is captured and never used might be a slip of the pen.
+    fn check_uses(&self) -> Resolved<()> {
+        let idle = self.uses.iter().position(|uses| *uses < 2);
+        let Some(capture) = idle.map(|index| &self.instance.captures[index]) else { return Ok(()) };
+        let message = format!("`{}` is captured and not used", capture.name);
+        Err(fault(capture.span, message, "this name", "write `_` where the operand does not matter"))
+    }
+}
+
+/// The name that an expression is, and nothing else.
+fn lone_name(expr: &Expr) -> Option<&Name> {
+    match expr {
+        Expr::Name(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// Operations and constants without variables and captures: those of examples.
+pub(super) struct Concrete<'a>(Resolver<'a>);
+
+impl<'a> Concrete<'a> {
+    pub(super) fn new(decl: &'a RuleDecl) -> Concrete<'a> {
+        Concrete(Resolver::new(decl, &[], Vec::new()))
+    }
+
+    /// An opcode with its fields.
+    pub(super) fn head(&self, head: &Head) -> Result<(Opcode, FieldValues), Fault> {
+        let (opcode, fields, ..) = self.0.operation_head(head).map_err(|trouble| trouble.fault)?;
+        Ok((opcode, fields))
+    }
+
+    /// Whether an operation may stand in a rule, with these operands.
+    pub(super) fn check(&self, opcode: Opcode, fields: &FieldValues, inst: &Inst, root: bool) -> Result<(), Fault> {
+        let row = opcode.row();
+        pattern::check_legal(row, inst, root)
+            .and_then(|()| head::broken(opcode, fields, inst.head.span))
+            .map_err(|trouble| trouble.fault)?;
+        if inst.operands.len() == row.srcs.len() {
+            return Ok(());
+        }
+        let message = format!("`{}` has {} operands, not {}", row.name, row.srcs.len(), inst.operands.len());
+        Err(Fault::new(inst.span, message, "here", row.doc))
+    }
+
+    /// A constant of so many bits.
+    pub(super) fn constant(&mut self, expr: &Expr, bits: u32) -> Result<Const, Fault> {
+        self.0.constant(expr, bits).map_err(|trouble| trouble.fault)
+    }
+}

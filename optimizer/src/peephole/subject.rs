@@ -1,0 +1,92 @@
+//! What rules are matched against: an instruction, and what defines its operands.
+
+use std::borrow::Cow;
+
+use super::instance::{ones, place_type};
+use crate::analysis::{Definitions, Uses};
+use crate::ir::{Function, Inst, Operand};
+use crate::ops::Opcode;
+
+/// How many copies are followed to a constant; longer chains wait for copy propagation.
+const COPIES: usize = 4;
+
+/// A function in SSA form with what matching asks about it.
+#[derive(Clone, Copy, Debug)]
+pub struct Subject<'a> {
+    /// The function.
+    pub func: &'a Function,
+    /// Its definitions.
+    pub definitions: &'a Definitions,
+    /// How often its registers are read.
+    pub uses: &'a Uses,
+}
+
+impl<'a> Subject<'a> {
+    /// The sources of an instruction, with known constants in place of their registers, cut to their types; so a chain
+    /// of constants folds in one scan.
+    pub fn sources(&self, inst: Inst) -> Cow<'a, [Operand]> {
+        let func = self.func;
+        let mut srcs = Cow::Borrowed(func.srcs(inst));
+        for (index, operand) in func.srcs(inst).iter().enumerate() {
+            let Some(bits) = self.through_copies(*operand) else { continue };
+            let data = &func.insts[inst];
+            let shape = data.src_shape(srcs.len(), index);
+            if let Some(ty) = shape.and_then(|shape| data.shape_type(shape)) {
+                srcs.to_mut()[index] = Operand::Imm(bits & ones(ty.bits()));
+            }
+        }
+        srcs
+    }
+
+    /// The constant that a register holds.
+    fn through_copies(&self, mut operand: Operand) -> Option<u64> {
+        for _ in 0..COPIES {
+            let mov = self.definitions.unguarded(self.func, operand, Opcode::Mov)?;
+            operand = *self.func.srcs(mov).first()?;
+            if let Operand::Imm(bits) = operand {
+                return Some(bits);
+            }
+        }
+        None
+    }
+
+    /// The constant that an operand is, or that its register holds.
+    pub fn constant(&self, operand: Operand) -> Option<u64> {
+        operand.imm().or_else(|| self.through_copies(operand))
+    }
+
+    /// The definition of a whole register by an unguarded instruction.
+    pub fn definition(&self, operand: Operand) -> Option<Inst> {
+        self.definitions.always(self.func, operand)
+    }
+
+    /// Whether an operand can stand as a source of an operation: some places take only some operands.
+    pub fn fits(&self, operand: Operand, opcode: Opcode, fields: &crate::ops::FieldValues, index: usize) -> bool {
+        use crate::ir::RegInfo;
+        use crate::ops::{Shape, Type};
+        let Some(shape) = opcode.row().srcs.get(index) else { return false };
+        let ty = match shape {
+            Shape::Imm | Shape::Offset => return operand.imm().is_some(),
+            Shape::Special => return matches!(operand, Operand::Special(_)),
+            Shape::Base => {
+                return !matches!(operand, Operand::Special(_) | Operand::Const { .. } | Operand::Func(_));
+            }
+            shape => place_type(opcode, fields, *shape),
+        };
+        match operand {
+            Operand::Reg(_) | Operand::Word(..) => {
+                let found = self.func.operand_info(operand);
+                ty.is_none_or(|ty| {
+                    let wanted = RegInfo::of(ty);
+                    found.is_some_and(|info| info.words == wanted.words && info.is_predicate() == wanted.is_predicate())
+                })
+            }
+            Operand::Imm(bits) => ty.is_none_or(|ty| bits & !ones(ty.bits()) == 0),
+            Operand::Const { .. } => ty != Some(Type::Pred),
+            Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => {
+                ty.is_none_or(|ty| ty != Type::Pred && ty.bits() <= 64)
+            }
+            _ => false,
+        }
+    }
+}

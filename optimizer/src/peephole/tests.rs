@@ -1,0 +1,203 @@
+use super::*;
+use crate::analysis::{Definitions, Uses};
+use crate::ir::{Function, Inst, parse_function};
+
+#[test]
+fn the_built_in_rules_are_right() {
+    if let Err(error) = RuleSet::parse_all(&RuleSet::builtin_sources()) {
+        panic!("\n{}", error.lines());
+    }
+}
+
+/// The first fault of a rule text: line, column and message.
+fn fault(text: &str) -> String {
+    match RuleSet::parse("t.rules", text) {
+        Ok(_) => "right".to_owned(),
+        Err(error) => {
+            let fault = &error.related[0];
+            assert!(!fault.help.is_empty() && !fault.label.is_empty(), "{fault:?}");
+            let (line, column) = fault.line_column(text);
+            format!("{line}:{column}: {fault}")
+        }
+    }
+}
+
+/// Each kind of fault once, with its place.
+const REFUSED: &[(&str, &str)] = &[
+    ("rule a: iad.u32(x, 0) => x", "1:9: unknown opcode `iad`"),
+    ("rule a: iadd.u33(x, 0) => x", "1:14: `iadd` does not take `u33` here"),
+    ("rule a: iadd(x, 0) => x", "1:9: `iadd` needs a Type"),
+    ("rule a: iadd.sat.u32(x, 0) => x", "1:9: `iadd` does not allow"),
+    ("rule a for T in int b32: iadd.T(x, 0) => x", "1:31: `iadd` does not take the Type `b32`"),
+    ("rule a for T in whole: iadd.T(x, 0) => x", "1:17: `whole` is no type"),
+    ("rule a for T in u32 uint: iadd.T(x, 0) => x", "1:12: `T` goes through `u32` twice"),
+    ("rule a for t in u32: iadd.t(x, 0) => x", "1:12: `t` cannot be a variable"),
+    ("rule a: iadd.u32(x, 0) => y", "1:27: `y` is not bound"),
+    ("rule a: iadd.u32(x, y) => x", "1:21: `y` is captured and not used"),
+    ("rule a: iadd.u32(x, C) => x if C > D", "1:36: `D` is not bound"),
+    ("rule a: iadd.u32(x, 0) => x if x > 1", "1:32: `x` is an operand, not a constant"),
+    ("rule a: iadd.u32(x) => x", "1:9: `iadd` has 2 operands, not 1"),
+    ("rule a: and.b32(x, 0x100000000) => x", "1:20: 0x100000000 does not fit 32 bits"),
+    ("rule a: shl.b64(x, C) => and.b64(x, C)", "1:37: `C` has 32 bits and stands where 64 are needed"),
+    ("rule a: iadd.u64(x, C) => iadd.u64(x, trunc(C))", "1:39: `trunc` from 64 to 64 bits does nothing"),
+    ("rule a: popc.b64(x) => x", "1:24: a value of type b64 stands where b32 is needed"),
+    ("rule a: iadd.u64(not.b32(x), 0) => 0", "1:18: a value of type b32 stands where u64 is read"),
+    ("rule a: iadd.u32(x, 0) => x if log2(3) > 1", "1:37: the width of this constant cannot be inferred"),
+    ("rule a: iadd.u32(x, C) => x if odd(C)", "1:32: no predicate `odd` of 1 arguments"),
+    ("rule a: iadd.u32(x, C) => iadd.u32(x, odd(C))", "1:39: no function `odd` of constants"),
+    ("rule a for T in u32: iadd.T(x, 0) => cvt.odd(T).u32(x)", "1:42: no function `odd` of types"),
+    ("rule a: iadd.u32(x, y) => isub.u32(x, y)", "1:27: the result of `a` is not cheaper"),
+    (
+        "rule a: imul.lo.u32(x, 2) => iadd.u32(x, x)\nrule b: iadd.u32(x, x) => imul.lo.u32(x, 2)",
+        "2:27: rule `b` undoes `a`",
+    ),
+    ("rule a: iadd.u32(x, 0) => x\nrule b: iadd.u32(y, 0) => y", "2:6: rule `b` never applies: `a` is tried first"),
+    (
+        "rule a: iadd.u32(x, C) => x if C > 1\nrule b: iadd.u32(&not.b32(x), C) => x if C > 1, C < 9",
+        "2:6: rule `b` never applies: `a` is tried first",
+    ),
+    ("rule a: iadd.u32(x, 0) => x\nrule a: isub.u32(x, 0) => x", "2:6: there is a rule `a` already"),
+    ("rule a: iadd.u32(x, 0) => x\n yes iadd.u32(x, 1) => x", "2:2: the rule does not apply to this example"),
+    ("rule a: iadd.u32(x, 0) => x\n yes iadd.u32(x, 0) => 0", "2:2: the example becomes something else"),
+    ("rule a: iadd.u32(x, 0) => x\n no iadd.u32(0, x)", "2:2: the rule applies to this example"),
+    ("rule a: ld.u32(x, 0) => x", "1:9: `ld` cannot stand in a rule"),
+    ("rule a: bra(x) => x", "1:9: `bra` cannot stand in a rule"),
+    ("rule a: iadd.u32(vote.sync.ballot.b32(p, x), 0) => 0", "1:18: `vote.sync.ballot` cannot stand inside a rule"),
+    ("rule a: redux.sync.add.u32(x, _) => x", "1:37: `redux.sync` has an effect"),
+    ("rule a: iadd.carry.u32(x, 0, 0) => x", "1:36: `iadd.carry` has 2 results, not 1"),
+    ("rule a: cvt.s16.s16(x) => x", "1:27: a copy is not sign-extended"),
+    ("rule a: fadd.f32(x, y) => fsub{F}.f32(x, y)", "1:32: `F` captures no fields"),
+    ("rule a: fadd{F}.f32(x, y) => fcopysign{F}.f32(x, y)", "1:30: unknown opcode `fcopysign`"),
+    (
+        "rule a: fadd{F}.f32(x, y) => fabs{F}.f32(x) if variable(y)",
+        "1:35: `fabs` has no place for the captured Rounding",
+    ),
+    ("rule a for T in bits: setp.lt.T(x, x) => 0", "1:23: `setp` does not allow"),
+    ("rule a: iadd.u32(x, 0) => &not.b32(x)", "1:28: a result is not matched"),
+    ("rule a: iadd.u32(x, 0) => _", "1:27: a result cannot be `_`"),
+    ("rule a: iadd.u32(x, 0) => let t = not.b32(x); x", "1:31: `t` is not used"),
+    ("rule a priority 0: iadd.u32(x, 0) => x", "1:17: priority 0 does not exist"),
+    ("yes iadd.u32(x, 0) => x", "1:1: an example before the first rule"),
+];
+
+#[test]
+fn faults_have_places_and_remedies() {
+    let mut wrong = String::new();
+    for (text, expected) in REFUSED {
+        let found = fault(text);
+        if !found.starts_with(expected) {
+            wrong.push_str(&format!("{text}\nexpected {expected}\nfound    {found}\n\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// The rule that applies to the last instruction before `ret`, and what it becomes.
+fn applied(set: &RuleSet, body: &str) -> Option<(&'static str, Vec<crate::ops::Opcode>)> {
+    let func = parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n")).unwrap();
+    let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
+    let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
+    let inst = last(&func);
+    let srcs = subject.sources(inst);
+    let found = set.find(subject, inst, &srcs)?;
+    Some((set.rules()[found.rule].name, found.plan.opcodes().collect()))
+}
+
+fn last(func: &Function) -> Inst {
+    let insts = &func.blocks[func.entry()].insts;
+    insts[insts.len() - 2]
+}
+
+fn set(text: &str) -> RuleSet {
+    RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("\n{}", error.lines()))
+}
+
+#[test]
+fn the_highest_priority_wins_and_then_the_first() {
+    let set = set("
+        rule low: iadd.u32(x, C) => x if C > 1
+        rule first priority 20: iadd.u32(x, C) => x if C > 2
+        rule second priority 20: iadd.u32(x, C) => 0 if C > 1, variable(x)");
+    let name = |constant: u32| applied(&set, &format!("  %r2 = iadd.u32 %r1, {constant}")).map(|found| found.0);
+    assert_eq!([name(1), name(2), name(3)], [None, Some("second"), Some("first")]);
+}
+
+#[test]
+fn values_with_other_uses_match_only_where_marked() {
+    let one = "  %r2 = not.b32 %r1\n  %r3 = iadd.u32 %r2, 1";
+    let two = "  %r2 = not.b32 %r1\n  %r4 = popc.b32 %r2\n  %r3 = iadd.u32 %r2, 1";
+    let unmarked = set("rule a: iadd.u32(not.b32(x), 1) => ineg.s32(x)");
+    let marked = set("rule a: iadd.u32(&not.b32(x), 1) => x");
+    assert!(applied(&unmarked, one).is_some() && applied(&unmarked, two).is_none());
+    assert!(applied(&marked, one).is_some() && applied(&marked, two).is_some());
+}
+
+#[test]
+fn guarded_definitions_are_not_looked_through() {
+    let set = set("rule a: iadd.u32(&not.b32(x), 1) => x");
+    assert!(applied(&set, "  %r2 = not.b32 %r1\n  %r3 = iadd.u32 %r2, 1").is_some());
+    assert!(applied(&set, "  @%p5 %r2 = not.b32 %r1 else %r1\n  %r3 = iadd.u32 %r2, 1").is_none());
+}
+
+#[test]
+fn known_bits_guard_rules() {
+    let set = set("rule a: and.b32(x, C) => x if known_zero(x, ~C)");
+    assert!(applied(&set, "  %r2 = shr.u32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_some());
+    assert!(applied(&set, "  %r2 = shr.u32 %r1, 23\n  %r3 = and.b32 %r2, 255").is_none());
+    assert!(applied(&set, "  %r2 = shr.s32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_none());
+}
+
+#[test]
+fn constants_are_known_through_copies_and_cut_to_their_place() {
+    let set = set("rule a: iadd.u16(x, C) => 0 if C == 0xffff, variable(x)");
+    assert!(applied(&set, "  %r2 = mov.b32 0x1ffff\n  %r3 = mov.b32 %r2\n  %r4 = iadd.u16 %r1, %r3").is_some());
+}
+
+#[test]
+fn constants_derived_from_others_match() {
+    let set = set("rule a: or.b32(shl.b32(x, C), shr.u32(x, W - C)) => shf.l.wrap.b32(x, x, C)");
+    let body = |right| format!("  %r2 = shl.b32 %r1, 5\n  %r3 = shr.u32 %r1, {right}\n  %r4 = or.b32 %r3, %r2");
+    assert_eq!(applied(&set, &body(27)), Some(("a", vec![crate::ops::Opcode::Shf])));
+    assert_eq!(applied(&set, &body(26)), None);
+}
+
+#[test]
+fn results_of_several_operations_share_values() {
+    let set = set("rule a: idiv.u32(x, 3) => let t = shr.u32(x, 1); iadd.u32(t, not.b32(t))");
+    let (_, opcodes) = applied(&set, "  %r2 = idiv.u32 %r1, 3").expect("the rule applies");
+    use crate::ops::Opcode::{IAdd, Not, Shr};
+    assert_eq!(opcodes, [Shr, Not, IAdd]);
+}
+
+#[test]
+fn user_rules_join_the_built_in_ones() {
+    let text = "rule mine priority 30: imul.lo.u32(x, 8) => shl.b32(x, 3)";
+    let set = RuleSet::builtin().with("mine.rules", text).unwrap_or_else(|error| panic!("{}", error.lines()));
+    assert_eq!(applied(&set, "  %r2 = imul.lo.u32 %r1, 8").map(|found| found.0), Some("mine"));
+    let shadowed = RuleSet::builtin().with("mine.rules", "rule mine: imul.lo.u32(x, 8) => shl.b32(x, 3)");
+    assert!(shadowed.is_err_and(|error| error.lines().contains("mine.rules:1:6: rule `mine` never applies")));
+}
+
+/// The slow twin of the decision tree: every pattern in order.
+#[test]
+fn the_decision_tree_loses_no_candidate() {
+    let builtin = RuleSet::builtin();
+    let bodies = [
+        "  %r2 = iadd.u32 %r1, 0",
+        "  %r2 = ineg.s32 %r1\n  %r3 = iadd.s32 %r2, %r4",
+        "  %p2 = not.pred %p1\n  %r3 = selp.b32 %r4, %r5, %p2",
+        "  %r2 = selp.b32 1, 0, %p1\n  %p3 = setp.ne.s32 %r2, 0",
+        "  %r2 = xor.b32 %r1, 5\n  %r3 = xor.b32 %r2, 3",
+        "  %d2 = cvt.u64.u32 %r1\n  %r3 = mov.b32 %d2.0",
+    ];
+    for body in bodies {
+        let func =
+            parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n")).unwrap();
+        let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
+        let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
+        let srcs = subject.sources(last(&func));
+        let fast = builtin.find(subject, last(&func), &srcs).map(|found| (found.rule, found.instance));
+        let slow = builtin.find_slowly(subject, last(&func), &srcs).map(|found| (found.rule, found.instance));
+        assert!(fast.is_some() && fast == slow, "{body}: {fast:?} {slow:?}");
+    }
+}

@@ -1,0 +1,483 @@
+//! Bit-vector terms: a hash-consed arena of expressions over variables.
+//!
+//! Every term is a bit vector of 1 to 128 bits; a truth value is a vector of one bit. Operations have the meaning of
+//! SMT-LIB's `QF_BV` throughout, so a division by zero yields all ones, and a shift by the width or more what is left
+//! when all bits have gone. Building a term folds constants, drops neutral elements and orders the operands of
+//! commutative operations; equal terms are one term. A term's operands stand before it in the arena, so a walk in order
+//! of indices is a walk from the leaves up.
+
+use std::collections::HashMap;
+
+use super::eval::fold;
+
+/// A bit vector in a [`Terms`] arena.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Term(pub(super) u32);
+
+/// What a node computes from its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Op {
+    /// A constant.
+    Const(u128),
+    /// The variable with this number.
+    Variable(u32),
+    /// Bitwise complement.
+    Not,
+    /// Two's complement negation.
+    Neg,
+    /// Bitwise and.
+    And,
+    /// Bitwise or.
+    Or,
+    /// Bitwise exclusive or.
+    Xor,
+    /// Sum.
+    Add,
+    /// Difference.
+    Sub,
+    /// Product.
+    Mul,
+    /// Unsigned quotient.
+    UDiv,
+    /// Unsigned remainder.
+    URem,
+    /// Signed quotient, toward zero.
+    SDiv,
+    /// Signed remainder with the dividend's sign.
+    SRem,
+    /// Left shift.
+    Shl,
+    /// Right shift with zeros.
+    LShr,
+    /// Right shift with copies of the sign.
+    AShr,
+    /// Whether both are equal.
+    Eq,
+    /// Unsigned less than.
+    Ult,
+    /// Signed less than.
+    Slt,
+    /// The first operand, a bit, chooses the second where it is set, else the third.
+    Ite,
+    /// The first operand above the second.
+    Concat,
+    /// The bits from this position on; as many as the node is wide.
+    Extract(u32),
+    /// Extension with zeros.
+    ZeroExtend,
+    /// Extension with copies of the sign.
+    SignExtend,
+}
+
+impl Op {
+    /// The number of operands.
+    pub(super) fn arity(self) -> usize {
+        match self {
+            Op::Const(_) | Op::Variable(_) => 0,
+            Op::Not | Op::Neg | Op::Extract(_) | Op::ZeroExtend | Op::SignExtend => 1,
+            Op::Ite => 3,
+            _ => 2,
+        }
+    }
+
+    fn is_commutative(self) -> bool {
+        matches!(self, Op::And | Op::Or | Op::Xor | Op::Add | Op::Mul | Op::Eq)
+    }
+}
+
+/// An operation on terms, as wide as said. Operands beyond the operation's number repeat the first.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Node {
+    /// The operation.
+    pub op: Op,
+    /// Its operands.
+    pub args: [Term; 3],
+    /// The width of the result in bits.
+    pub width: u32,
+}
+
+impl Node {
+    /// The operands that the operation has.
+    pub fn operands(&self) -> &[Term] {
+        &self.args[..self.op.arity()]
+    }
+}
+
+/// An input of terms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Variable {
+    /// Its name in reports.
+    pub name: String,
+    /// Its width in bits.
+    pub width: u32,
+}
+
+/// The widest vector.
+pub const MAX_WIDTH: u32 = 128;
+
+/// All ones of a width.
+pub fn ones(width: u32) -> u128 {
+    u128::MAX >> (MAX_WIDTH - width)
+}
+
+/// An arena of terms and their variables.
+#[derive(Clone, Debug, Default)]
+pub struct Terms {
+    nodes: Vec<Node>,
+    index: HashMap<Node, Term>,
+    variables: Vec<Variable>,
+}
+
+impl Terms {
+    /// An empty arena.
+    pub fn new() -> Terms {
+        Terms::default()
+    }
+
+    /// The node of a term.
+    pub fn node(&self, term: Term) -> &Node {
+        &self.nodes[term.0 as usize]
+    }
+
+    /// The width of a term in bits.
+    pub fn width(&self, term: Term) -> u32 {
+        self.node(term).width
+    }
+
+    /// The variables, by their numbers.
+    pub fn variables(&self) -> &[Variable] {
+        &self.variables
+    }
+
+    /// The value of a constant term.
+    pub fn value(&self, term: Term) -> Option<u128> {
+        match self.node(term).op {
+            Op::Const(value) => Some(value),
+            _ => None,
+        }
+    }
+
+    /// The terms that these roots depend on, themselves among them, operands before what reads them.
+    pub fn reachable(&self, roots: &[Term]) -> Vec<Term> {
+        let Some(last) = roots.iter().max() else { return Vec::new() };
+        let mut seen = vec![false; last.0 as usize + 1];
+        roots.iter().for_each(|root| seen[root.0 as usize] = true);
+        for index in (0..seen.len()).rev().filter(|index| self.nodes[*index].op.arity() > 0) {
+            if seen[index] {
+                self.nodes[index].operands().iter().for_each(|arg| seen[arg.0 as usize] = true);
+            }
+        }
+        (0..seen.len()).filter(|index| seen[*index]).map(|index| Term(index as u32)).collect()
+    }
+
+    /// A new variable.
+    ///
+    /// # Panics
+    ///
+    /// If the width is not between 1 and 128.
+    pub fn variable(&mut self, name: impl Into<String>, width: u32) -> Term {
+        let number = self.variables.len() as u32;
+        self.variables.push(Variable { name: name.into(), width });
+        self.intern(Op::Variable(number), [Term(0); 3], width)
+    }
+
+    /// A constant: the low bits of a value.
+    pub fn constant(&mut self, value: u128, width: u32) -> Term {
+        assert!((1..=MAX_WIDTH).contains(&width), "a vector has 1 to 128 bits, not {width}");
+        self.intern(Op::Const(value & ones(width)), [Term(0); 3], width)
+    }
+
+    /// A truth value.
+    pub fn bit(&mut self, value: bool) -> Term {
+        self.constant(value.into(), 1)
+    }
+
+    fn intern(&mut self, op: Op, args: [Term; 3], width: u32) -> Term {
+        assert!((1..=MAX_WIDTH).contains(&width), "a vector has 1 to 128 bits, not {width}");
+        let node = Node { op, args, width };
+        let next = Term(self.nodes.len() as u32);
+        let term = *self.index.entry(node).or_insert(next);
+        if term == next {
+            self.nodes.push(node);
+        }
+        term
+    }
+
+    /// A node, simplified.
+    fn make(&mut self, op: Op, operands: &[Term], width: u32) -> Term {
+        let mut args = [operands[0]; 3];
+        args[..operands.len()].copy_from_slice(operands);
+        if op.is_commutative() && args[1] < args[0] {
+            args.swap(0, 1);
+            args[2] = args[0];
+        }
+        let node = Node { op, args, width };
+        if let Some(value) = self.folded(&node) {
+            return self.constant(value, width);
+        }
+        match self.simplified(&node) {
+            Some(term) => term,
+            None => self.intern(op, args, width),
+        }
+    }
+
+    /// The value of a node whose operands are constants.
+    fn folded(&self, node: &Node) -> Option<u128> {
+        let mut values = [0; 3];
+        for (value, arg) in values.iter_mut().zip(node.operands()) {
+            *value = self.value(*arg)?;
+        }
+        Some(fold(node.op, node.width, self.width(node.args[0]), self.width(node.args[1]), values))
+    }
+
+    /// A term that equals the node and stood before it.
+    fn simplified(&mut self, node: &Node) -> Option<Term> {
+        let [a, b, c] = node.args;
+        let (left, right) = (self.value(a), self.value(b));
+        let all = Some(ones(node.width));
+        let zero = Some(0);
+        match node.op {
+            Op::And | Op::Or if a == b => Some(a),
+            Op::And if left == zero || right == all => Some(a),
+            Op::And if right == zero || left == all => Some(b),
+            Op::Or if left == zero || right == all => Some(b),
+            Op::Or if right == zero || left == all => Some(a),
+            Op::Xor | Op::Add if left == zero => Some(b),
+            Op::Xor | Op::Add | Op::Sub | Op::Shl | Op::LShr | Op::AShr if right == zero => Some(a),
+            Op::Xor | Op::Sub if a == b => Some(self.constant(0, node.width)),
+            Op::Mul if left == zero || right == Some(1) => Some(a),
+            Op::Mul if right == zero || left == Some(1) => Some(b),
+            Op::Eq if a == b => Some(self.bit(true)),
+            Op::Ult | Op::Slt if a == b => Some(self.bit(false)),
+            Op::Ite if left == zero || b == c => Some(c),
+            Op::Ite if left == Some(1) => Some(b),
+            Op::Not | Op::Neg if self.node(a).op == node.op => Some(self.node(a).args[0]),
+            Op::ZeroExtend | Op::SignExtend if self.width(a) == node.width => Some(a),
+            Op::Extract(0) if self.width(a) == node.width => Some(a),
+            Op::Extract(low) => self.simplified_extract(a, low, node.width),
+            _ => None,
+        }
+    }
+
+    /// Bits of an extension, of a concatenation's one part, or of bits.
+    fn simplified_extract(&mut self, of: Term, low: u32, width: u32) -> Option<Term> {
+        let inner = *self.node(of);
+        let part = inner.args[0];
+        match inner.op {
+            Op::ZeroExtend | Op::SignExtend if low + width <= self.width(part) => Some(self.extract(part, low, width)),
+            Op::ZeroExtend if low >= self.width(part) => Some(self.constant(0, width)),
+            Op::Extract(from) => Some(self.extract(part, from + low, width)),
+            Op::Concat => {
+                let below = self.width(inner.args[1]);
+                if low >= below {
+                    Some(self.extract(part, low - below, width))
+                } else {
+                    (low + width <= below).then(|| self.extract(inner.args[1], low, width))
+                }
+            }
+            _ => None,
+        }
+    }
+
+    fn same_width(&mut self, op: Op, a: Term, b: Term) -> Term {
+        let width = self.width(a);
+        assert_eq!(width, self.width(b), "{op:?} takes operands of one width");
+        self.make(op, &[a, b], width)
+    }
+
+    fn compare(&mut self, op: Op, a: Term, b: Term) -> Term {
+        assert_eq!(self.width(a), self.width(b), "{op:?} takes operands of one width");
+        self.make(op, &[a, b], 1)
+    }
+
+    /// Bitwise complement.
+    pub fn not(&mut self, a: Term) -> Term {
+        self.make(Op::Not, &[a], self.width(a))
+    }
+
+    /// Negation.
+    pub fn neg(&mut self, a: Term) -> Term {
+        self.make(Op::Neg, &[a], self.width(a))
+    }
+
+    /// `b` where the bit `condition` is set, else `c`.
+    pub fn ite(&mut self, condition: Term, b: Term, c: Term) -> Term {
+        assert_eq!(self.width(condition), 1, "a condition is one bit");
+        assert_eq!(self.width(b), self.width(c), "both choices have one width");
+        self.make(Op::Ite, &[condition, b, c], self.width(b))
+    }
+
+    /// `width` bits from position `low` on.
+    pub fn extract(&mut self, a: Term, low: u32, width: u32) -> Term {
+        assert!(low + width <= self.width(a), "bits {low}+{width} of {}", self.width(a));
+        self.make(Op::Extract(low), &[a], width)
+    }
+
+    /// One bit.
+    pub fn bit_of(&mut self, a: Term, position: u32) -> Term {
+        self.extract(a, position, 1)
+    }
+
+    /// The highest bit.
+    pub fn sign(&mut self, a: Term) -> Term {
+        self.bit_of(a, self.width(a) - 1)
+    }
+
+    /// `high` above `low`.
+    pub fn concat(&mut self, high: Term, low: Term) -> Term {
+        let width = self.width(high) + self.width(low);
+        self.make(Op::Concat, &[high, low], width)
+    }
+
+    /// Extension with zeros to a width.
+    pub fn zero_extend(&mut self, a: Term, width: u32) -> Term {
+        assert!(width >= self.width(a), "an extension to {width} bits of {}", self.width(a));
+        self.make(Op::ZeroExtend, &[a], width)
+    }
+
+    /// Extension with copies of the sign to a width.
+    pub fn sign_extend(&mut self, a: Term, width: u32) -> Term {
+        assert!(width >= self.width(a), "an extension to {width} bits of {}", self.width(a));
+        self.make(Op::SignExtend, &[a], width)
+    }
+
+    /// Extension as a type says.
+    pub fn extend(&mut self, a: Term, width: u32, signed: bool) -> Term {
+        if signed { self.sign_extend(a, width) } else { self.zero_extend(a, width) }
+    }
+
+    /// The low bits, or the value extended with zeros, to a width.
+    pub fn fit(&mut self, a: Term, width: u32) -> Term {
+        if width < self.width(a) { self.extract(a, 0, width) } else { self.zero_extend(a, width) }
+    }
+
+    /// Whether `a <= b`, unsigned.
+    pub fn ule(&mut self, a: Term, b: Term) -> Term {
+        let greater = self.ult(b, a);
+        self.not(greater)
+    }
+
+    /// Less than as a type says.
+    pub fn less(&mut self, a: Term, b: Term, signed: bool) -> Term {
+        if signed { self.slt(a, b) } else { self.ult(a, b) }
+    }
+
+    /// The smaller as a type says.
+    pub fn min(&mut self, a: Term, b: Term, signed: bool) -> Term {
+        let less = self.less(a, b, signed);
+        self.ite(less, a, b)
+    }
+
+    /// The larger as a type says.
+    pub fn max(&mut self, a: Term, b: Term, signed: bool) -> Term {
+        let less = self.less(a, b, signed);
+        self.ite(less, b, a)
+    }
+
+    /// Whether both differ.
+    pub fn ne(&mut self, a: Term, b: Term) -> Term {
+        let equal = self.eq(a, b);
+        self.not(equal)
+    }
+
+    /// Whether all bits are zero.
+    pub fn is_zero(&mut self, a: Term) -> Term {
+        let zero = self.constant(0, self.width(a));
+        self.eq(a, zero)
+    }
+
+    /// Whether any bit is set.
+    pub fn is_nonzero(&mut self, a: Term) -> Term {
+        let zero = self.is_zero(a);
+        self.not(zero)
+    }
+
+    /// The conjunction of bits; true for none.
+    pub fn all(&mut self, bits: &[Term]) -> Term {
+        let start = self.bit(true);
+        bits.iter().fold(start, |all, bit| self.and(all, *bit))
+    }
+
+    /// The disjunction of bits; false for none.
+    pub fn any(&mut self, bits: &[Term]) -> Term {
+        let start = self.bit(false);
+        bits.iter().fold(start, |any, bit| self.or(any, *bit))
+    }
+}
+
+macro_rules! binary {
+    ($($(#[$doc:meta])* $name:ident $op:ident $kind:ident;)*) => {
+        impl Terms {$(
+            $(#[$doc])*
+            pub fn $name(&mut self, a: Term, b: Term) -> Term {
+                self.$kind(Op::$op, a, b)
+            }
+        )*}
+    };
+}
+binary! {
+    /// Bitwise and.
+    and And same_width;
+    /// Bitwise or.
+    or Or same_width;
+    /// Bitwise exclusive or.
+    xor Xor same_width;
+    /// Sum.
+    add Add same_width;
+    /// Difference.
+    sub Sub same_width;
+    /// Product.
+    mul Mul same_width;
+    /// Unsigned quotient; all ones for a zero divisor.
+    udiv UDiv same_width;
+    /// Unsigned remainder; the dividend for a zero divisor.
+    urem URem same_width;
+    /// Signed quotient toward zero; one or minus one for a zero divisor.
+    sdiv SDiv same_width;
+    /// Signed remainder; the dividend for a zero divisor.
+    srem SRem same_width;
+    /// Left shift by a count of the same width.
+    shl Shl same_width;
+    /// Right shift with zeros.
+    lshr LShr same_width;
+    /// Right shift with copies of the sign.
+    ashr AShr same_width;
+    /// Whether both are equal.
+    eq Eq compare;
+    /// Unsigned less than.
+    ult Ult compare;
+    /// Signed less than.
+    slt Slt compare;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_terms_are_one_and_constants_fold() {
+        let mut t = Terms::new();
+        let (x, y) = (t.variable("x", 32), t.variable("y", 32));
+        assert_eq!(t.add(x, y), t.add(y, x));
+        assert_ne!(t.sub(x, y), t.sub(y, x));
+        let (two, three) = (t.constant(2, 32), t.constant(3, 32));
+        let five = t.sub(two, three);
+        assert_eq!(t.value(five), Some(0xffff_ffff));
+        let (low, high) = (t.extract(x, 0, 16), t.extract(x, 16, 16));
+        let back = t.concat(high, low);
+        assert_eq!(t.extract(back, 16, 16), high);
+        let wide = t.zero_extend(x, 64);
+        assert_eq!(t.extract(wide, 8, 8), t.extract(x, 8, 8));
+        assert_eq!(t.extract(wide, 32, 32), t.constant(0, 32));
+    }
+
+    #[test]
+    fn only_what_roots_read_is_reachable() {
+        let mut t = Terms::new();
+        let (x, y, z) = (t.variable("x", 8), t.variable("y", 8), t.variable("z", 8));
+        let sum = t.add(x, z);
+        t.mul(x, y);
+        assert_eq!(t.reachable(&[sum]), [x, z, sum]);
+        assert_eq!(t.reachable(&[]), []);
+    }
+}
