@@ -170,11 +170,19 @@ impl Builder<'_, '_> {
         let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
         let seed = self.hidden(seed, word);
         self.variables_from(seed, wide);
-        for at in [0, 1] {
-            let (info, ty) = if at == 0 { (word, Type::B32) } else { (double, Type::B64) };
-            let to = self.variables.iter().copied().find(|reg| self.info(*reg) == info);
-            let load = Self::typed(Opcode::Ld, ty).field(Space::Global).src(addresses[2]).src(Operand::Imm(8 * at));
-            if let Some(to) = to {
+        self.variables_of_memory(addresses[2]);
+    }
+
+    /// Most variables hold what the thread's own memory does, so that each thread has other corner values.
+    fn variables_of_memory(&mut self, memory: Reg) {
+        for (info, ty, count, first) in
+            [(RegInfo::words(1), Type::B32, WORDS - 1, 16), (RegInfo::words(2), Type::B64, 2, 0)]
+        {
+            let to: Vec<Reg> =
+                self.variables.iter().copied().filter(|reg| self.info(*reg) == info).take(count).collect();
+            for (at, to) in to.into_iter().enumerate() {
+                let offset = Operand::Imm(first + (at * info.words as usize * 4) as u64);
+                let load = Self::typed(Opcode::Ld, ty).field(Space::Global).src(memory).src(offset);
                 self.push(&load.dst(to));
             }
         }

@@ -66,7 +66,8 @@ const SIGN_AGNOSTIC: &[Opcode] = &[
 
 pub(super) fn wrong_signedness(func: &Function, place: Place) -> Vec<Change> {
     let data = &func.insts[place.inst];
-    if SIGN_AGNOSTIC.contains(&data.opcode) || data.is(Flags::WRITES) {
+    let symmetric = data.field().is_some_and(|compare| [Compare::Eq, Compare::Ne].contains(&compare));
+    if SIGN_AGNOSTIC.contains(&data.opcode) || symmetric || data.is(Flags::WRITES) {
         return Vec::new();
     }
     // A word is filled either way by loads of a word or more.

@@ -33,7 +33,8 @@ fn corpus(folder: &str) -> Vec<(PathBuf, Evidence)> {
 }
 
 fn generated(number: u64) -> Evidence {
-    let mut generated = case(11, number, &Config::default());
+    let config = Config { virtual_form: 0, ..Config::default() };
+    let mut generated = case(11, number, &config);
     Evidence { module: generated.module, launch: Some(generated.launches.swap_remove(0).launch) }
 }
 

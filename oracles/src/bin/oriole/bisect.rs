@@ -11,7 +11,7 @@ use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::input::{Language, into_ssa, launches_for, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, check_failure, selected};
+use crate::settings::{Planting, Settings, check_failure, selected};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
@@ -39,12 +39,13 @@ pub struct Args {
     out: PathBuf,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = read_kernel(&args.file)?;
-    into_ssa(&mut module);
     let launches = launches_for(&args.file, &args.launch)?;
     let options = options(args)?;
     let name = args.file.display().to_string();
@@ -56,6 +57,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if !report.findings.is_empty() {
         return Ok(Status::Found);
     }
+    into_ssa(&mut module);
     if args.phase.is_none()
         && let Some(finding) = whole::bisect(&name, &module, &launches, &options).map_err(failed)?
     {
@@ -72,6 +74,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
     if let Some(token) = &args.phase {
         phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect();
     }
+    args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
         pipeline: args.settings.options(&Module::default())?,
@@ -79,7 +82,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         seed: args.seed,
         round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
         out: Some(args.out.clone()),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     })
 }

@@ -22,7 +22,7 @@ use oriole_oracles::reduce::{Fault, Options, Reduced, reduce};
 use crate::failure::{Failure, Status};
 use crate::fuzz::{duration, show_finding};
 use crate::opt::Emit;
-use crate::settings::{Settings, check_failure, selected};
+use crate::settings::{Planting, Settings, check_failure, selected};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -85,6 +85,8 @@ pub struct Args {
     jobs: usize,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
 }
 
 /// What is asked of a candidate.
@@ -160,11 +162,12 @@ fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
     if let Some(token) = &args.phase {
         phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect();
     }
+    args.planting.plant(&mut phases);
     let mut check = CheckOptions {
         phases,
         pipeline: args.settings.options(module)?,
         round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
-        replay: args.settings.replay(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
     let name = args.file.display().to_string();
