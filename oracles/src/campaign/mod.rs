@@ -359,10 +359,10 @@ impl Campaign<'_> {
         if self.options.reduce.is_none() {
             return Ok(());
         }
-        while let Some((id, number)) = self.lock().next_pending() {
-            if self.options.stop.load(Ordering::Relaxed) {
-                break;
-            }
+        loop {
+            // A statement of its own: the lock must be free while the case runs.
+            let next = self.lock().next_pending();
+            let Some((id, number)) = next.filter(|_| !self.options.stop.load(Ordering::Relaxed)) else { return Ok(()) };
             let Case { target, generated: Generated { module, launches }, .. } = self.cases.case(number);
             let module = self.options.module_of(number, module);
             let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
@@ -371,7 +371,6 @@ impl Campaign<'_> {
             let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
             found.map_or(Ok(()), |finding| self.reduce(number, finding))?;
         }
-        Ok(())
     }
 
     fn lock(&self) -> MutexGuard<'_, Ledger> {

@@ -250,7 +250,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
         None
     }
 
-    /// An access that names a variable and no space goes to the variable's space; another space is a fault. An address
+    /// An access that names a variable and no space goes to the variable's space; another space is a fault, and so is a
+    /// space that the access cannot have, such as a volatile load's of a parameter: ptxas refuses both. An address
     /// in the generic or global space is as wide as the module's addresses.
     fn check_space(
         &mut self,
@@ -264,9 +265,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let Some(slot) = row.slot(Space::FIELD) else { return Some(()) };
         let written = Space::ALL[fields.0[slot] as usize];
         if let Some(space) = space {
-            let legal = row.fields[slot].legal >> space.index() & 1 == 1;
+            let mut narrowed = *fields;
+            narrowed.0[slot] = space.index();
+            let legal = row.fields[slot].legal >> space.index() & 1 == 1 && row.broken_rule(&narrowed).is_none();
             if written == Space::Generic && legal {
-                fields.0[slot] = space.index();
+                *fields = narrowed;
             } else if written != space {
                 let message = format!("this variable is in `.{}`, the access in another space", space.name());
                 self.report(

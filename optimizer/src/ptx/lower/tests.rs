@@ -125,6 +125,9 @@ fn variables_give_their_space_to_accesses() {
     assert_eq!(lowered("ld.u32 %r1, [table+4];"), ["%r0 = ld.global.u32 [@table+4]"]);
     let (.., message, _) = fault("ld.shared.u32 %r1, [table];");
     assert_eq!(message, "this variable is in `.global`, the access in another space");
+    // Parameters have no volatile accesses.
+    let (.., message, _) = fault("ld.volatile.u32 %r1, [p];");
+    assert_eq!(message, "this variable is in `.param`, the access in another space");
 }
 
 #[test]
