@@ -2,10 +2,12 @@
 //!
 //! One file in a folder of the caller's, a line an answer, sorted, so that it can be kept in a repository:
 //!
-//!     # hash verdict solver milliseconds
-//!     00ff...: proved z3-4.13.0 12
-//!     01ab...: refuted:0,ffffffff z3-4.13.0 7
-//!     02cd...: unknown:timeout z3-4.13.0 10000
+//! ```text
+//! # hash verdict solver milliseconds
+//! 00ff...: proved z3-4.13.0 12
+//! 01ab...: refuted:0,ffffffff z3-4.13.0 7
+//! 02cd...: unknown:timeout z3-4.13.0 10000
+//! ```
 //!
 //! The values of a refutation are those of the text's variables in their order, in hexadecimal. A line that cannot be
 //! read is an error with its place: a cache that is wrong would prove what is not true.
