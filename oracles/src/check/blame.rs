@@ -34,7 +34,7 @@ pub struct Suspect<'a> {
     /// The module after it; meaningless where it panicked.
     pub after: &'a Module,
     /// The case that shows the difference, or any; `None` where no case says anything.
-    pub case: Option<&'a Case>,
+    pub case: Option<&'a Case<'a>>,
     /// How the phase runs.
     pub pipeline: &'a Options,
     /// How the check runs.
@@ -235,7 +235,7 @@ pub(super) fn write_reproducer(
     kernel: &str,
     what: &str,
     module: &Module,
-    case: Option<&Case>,
+    case: Option<&Case<'_>>,
 ) -> Result<String, CheckError> {
     let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
     let kernel = Path::new(kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");

@@ -1,5 +1,7 @@
 //! Cases: the launches of a kernel, with their own data and with random data of the same shape.
 
+use std::sync::OnceLock;
+
 use oriole_optimizer::ir::Module;
 
 use super::report::{CaseLine, KernelReport};
@@ -10,13 +12,17 @@ use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
 
 /// A launch on which the original finishes, and the last good run of it.
-pub struct Case {
+pub struct Case<'a> {
     /// The launch's name, and the seed of its data.
     pub name: String,
     /// The launch.
     pub launch: Launch,
     /// The run of the module before the phase at hand.
     pub before: RunResult,
+    /// The program before all phases.
+    original: &'a Module,
+    /// Whether its threads race on this launch; looked for when something differs.
+    raced: OnceLock<bool>,
 }
 
 /// The run of a changed module on a case.
@@ -27,7 +33,26 @@ pub struct Ran {
     pub verdict: Verdict,
 }
 
-impl Case {
+impl<'a> Case<'a> {
+    /// A case of `original` on a launch on which it finishes.
+    pub fn new(name: String, launch: Launch, before: RunResult, original: &'a Module) -> Case<'a> {
+        Case { name, launch, before, original, raced: OnceLock::new() }
+    }
+
+    /// Whether threads of the original were seen to race. What such a case shows depends on which thread comes first, so
+    /// a difference says nothing about a phase.
+    pub fn is_raced(&self) -> bool {
+        self.raced.get().copied().unwrap_or(false)
+    }
+
+    fn races(&self) -> bool {
+        *self.raced.get_or_init(|| {
+            let options = RunOptions { steps: Some(self.budget()), races: true, ..RunOptions::default() };
+            let run = Executable::new(self.original).and_then(|executable| executable.run(&self.launch, &options));
+            run.is_ok_and(|result| !result.races.is_empty())
+        })
+    }
+
     /// The step budget of a changed module: a good phase does not make a program run four times as long, and a bad one
     /// that never ends should not take the whole budget. Bisecting and reducing run such a program hundreds of times.
     pub fn budget(&self) -> u64 {
@@ -43,25 +68,28 @@ impl Case {
     pub fn run_watching(&self, executable: &Executable<'_>, watch: Vec<(usize, usize)>) -> Result<Ran, LoadError> {
         let options = RunOptions { steps: Some(self.budget()), watch, ..RunOptions::default() };
         let result = executable.run(&self.launch, &options)?;
-        let verdict = compare(&self.before, &result);
+        let verdict = match compare(&self.before, &result) {
+            verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
+            verdict => verdict,
+        };
         Ok(Ran { result, verdict })
     }
 }
 
 /// Runs a changed module on every case.
-pub fn run_all(module: &Module, cases: &[Case]) -> Result<Vec<Ran>, LoadError> {
+pub fn run_all(module: &Module, cases: &[Case<'_>]) -> Result<Vec<Ran>, LoadError> {
     let executable = Executable::new(module)?;
     cases.iter().map(|case| case.run(&executable)).collect()
 }
 
 /// Runs the original on every launch and its random variants: the cases that say something, and a report with a line
 /// for each.
-pub fn first_runs(
+pub fn first_runs<'a>(
     name: &str,
-    module: &Module,
+    module: &'a Module,
     launches: &[NamedLaunch],
     options: &CheckOptions,
-) -> Result<(Vec<Case>, KernelReport), CheckError> {
+) -> Result<(Vec<Case<'a>>, KernelReport), CheckError> {
     let load = |launch: &str| {
         let launch = launch.to_owned();
         move |error| CheckError::Load { launch, error }
@@ -79,22 +107,22 @@ pub fn first_runs(
         // Random data may send a loop round far longer than the launch's own.
         let budget = own.steps.saturating_mul(16).saturating_add(200_000);
         report.cases.push(line(name.clone(), None, &own, expectation(launch, &own)));
-        keep(&mut cases, name.clone(), launch.clone(), own);
+        keep(&mut cases, name.clone(), launch, own, module);
         for seed in (0..u64::from(options.randoms)).map(|variant| options.seed.wrapping_add(variant)) {
             let varied = launch.randomized(seed);
             let result = run(&varied, Some(budget))?;
             let name = format!("{name} (seed {seed})");
             report.cases.push(line(name.clone(), Some(seed), &result, None));
-            keep(&mut cases, name, varied, result);
+            keep(&mut cases, name, &varied, result, module);
         }
     }
     Ok((cases, report))
 }
 
 /// Keeps a case on which the original finishes without a race.
-fn keep(cases: &mut Vec<Case>, name: String, launch: Launch, before: RunResult) {
+fn keep<'a>(cases: &mut Vec<Case<'a>>, name: String, launch: &Launch, before: RunResult, original: &'a Module) {
     if before.outcome == Outcome::Finished && before.races.is_empty() {
-        cases.push(Case { name, launch, before });
+        cases.push(Case::new(name, launch.clone(), before, original));
     }
 }
 

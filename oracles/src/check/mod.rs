@@ -139,7 +139,7 @@ pub fn check_module(
     let every_phase = Options { stop_after: None, ..pipeline.clone() };
     let skips = skips(&options.phases, &every_phase)?;
     let start = Instant::now();
-    let (cases, mut report) = cases::first_runs(name, module, launches, options)?;
+    let (cases, report) = cases::first_runs(name, module, launches, options)?;
     let instructions_before = instructions(module);
     let mut check = Check {
         name,
@@ -149,18 +149,19 @@ pub fn check_module(
         spare: Module::default(),
         instructions: instructions_before,
         cases,
-        report: &mut report,
+        report,
     };
     check.construct_ssa()?;
     for (position, entry) in options.phases.iter().enumerate() {
         check.phase(position, entry, skips[position])?;
     }
-    let (optimized, cases) = (check.state, check.cases);
+    let Check { state: optimized, cases, mut report, .. } = check;
     if options.round_trip {
         let (line, finding) = trip::round_trip(name, &optimized, &cases, options)?;
         report.phases.push(line);
         report.findings.extend(finding);
     }
+    cases.iter().filter(|case| case.is_raced()).for_each(|case| report.race(&case.name));
     report.instructions_after = instructions(&optimized);
     report.conclude();
     report.microseconds = start.elapsed().as_micros() as u64;
@@ -181,8 +182,8 @@ struct Check<'a> {
     spare: Module,
     /// How many instructions `state` has.
     instructions: usize,
-    cases: Vec<Case>,
-    report: &'a mut KernelReport,
+    cases: Vec<Case<'a>>,
+    report: KernelReport,
 }
 
 impl Check<'_> {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use oriole_optimizer::ir::Module;
 use serde::Serialize;
 
+use crate::equivalence::Verdict;
 use crate::input::NamedLaunch;
 use crate::launch::Launch;
 
@@ -168,6 +169,14 @@ impl KernelReport {
             replay: format!("oriole run {} --launch {}", self.kernel, case.name),
             evidence: Arc::new(Evidence { module: module.clone(), launch }),
         })
+    }
+
+    /// Takes back that a case says something: its threads race, and a phase has changed which comes first.
+    pub(super) fn race(&mut self, case: &str) {
+        let detail = "threads of the original race, and what differs shows it; `--races` says where";
+        for line in self.cases.iter_mut().filter(|line| line.name == case) {
+            (line.outcome, line.detail) = (Verdict::OriginalRaces.name(), detail.to_owned());
+        }
     }
 
     pub(super) fn conclude(&mut self) {

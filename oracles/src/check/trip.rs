@@ -22,7 +22,7 @@ pub const ROUND_TRIP: &str = "PTX round trip";
 pub(super) fn round_trip(
     name: &str,
     module: &Module,
-    cases: &[Case],
+    cases: &[Case<'_>],
     options: &CheckOptions,
 ) -> Result<(PhaseLine, Option<Finding>), CheckError> {
     let start = Instant::now();
@@ -88,7 +88,7 @@ fn print_and_read(module: &Module) -> Result<Module, String> {
 }
 
 /// The worst verdict, and the case that leads to it.
-fn judge(module: &Module, cases: &[Case]) -> (Verdict, usize) {
+fn judge(module: &Module, cases: &[Case<'_>]) -> (Verdict, usize) {
     let ran = match run_all(module, cases) {
         Ok(ran) => ran,
         Err(error) => return (Verdict::InvalidIr(error.to_string()), 0),
@@ -108,7 +108,7 @@ fn judge(module: &Module, cases: &[Case]) -> (Verdict, usize) {
 fn accuse(
     name: &str,
     module: &Module,
-    case: Option<&Case>,
+    case: Option<&Case<'_>>,
     verdict: &Verdict,
     options: &CheckOptions,
 ) -> Result<Finding, CheckError> {

@@ -79,7 +79,7 @@ pub fn bisect(
     Ok(Some(WholeFinding { detail, phase: bad.last.map(|last| last.phase), rewrite: Some(rewrite) }))
 }
 
-fn whole(module: &Module, cases: &[Case], options: &CheckOptions, pipeline: Options) -> Result<Whole, CheckError> {
+fn whole(module: &Module, cases: &[Case<'_>], options: &CheckOptions, pipeline: Options) -> Result<Whole, CheckError> {
     let mut after = module.clone();
     let (made, last, mut wrong) = match catch(|| run_phases(&options.phases, &mut after, &pipeline, &mut ())) {
         Err(panic) => (0, None, Some(format!("a phase panics: {panic}"))),
@@ -93,7 +93,7 @@ fn whole(module: &Module, cases: &[Case], options: &CheckOptions, pipeline: Opti
     Ok(Whole { module: after, made, last, wrong })
 }
 
-fn judge(after: &Module, cases: &[Case]) -> Option<String> {
+fn judge(after: &Module, cases: &[Case<'_>]) -> Option<String> {
     if let Err(violations) = verify_module(after) {
         return Some(violations[0].to_string());
     }

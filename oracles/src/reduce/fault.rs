@@ -102,7 +102,7 @@ impl Fault {
     }
 
     /// What goes wrong, where something does, and the case that shows it.
-    fn judge(&self, evidence: &Evidence) -> Option<(Wrong, Option<Case>)> {
+    fn judge<'m>(&self, evidence: &'m Evidence) -> Option<(Wrong, Option<Case<'m>>)> {
         let Evidence { module, launch } = evidence;
         let case = match launch {
             None => None,
@@ -136,11 +136,11 @@ impl Fault {
     }
 
     /// The run of the original, if it says something.
-    fn original(&self, module: &Module, launch: &Launch) -> Option<Case> {
+    fn original<'m>(&self, module: &'m Module, launch: &Launch) -> Option<Case<'m>> {
         let options = RunOptions { steps: Some(self.steps), ..RunOptions::default() };
         let before = Executable::new(module).ok()?.run(launch, &options).ok()?;
         let says = before.outcome == Outcome::Finished && (before.races.is_empty() || self.races);
-        says.then(|| Case { name: String::new(), launch: launch.clone(), before })
+        says.then(|| Case::new(String::new(), launch.clone(), before, module))
     }
 
     /// Whether the original has a race that the finding's had not.
@@ -154,7 +154,7 @@ impl Fault {
     }
 
     /// Whether the guilty rewrite is of the same rule, where the finding names one.
-    fn same_rule(&self, before: &Module, case: Option<&Case>) -> bool {
+    fn same_rule(&self, before: &Module, case: Option<&Case<'_>>) -> bool {
         let (Some(rule), Accused::Phase(entry)) = (&self.rule, &self.accused) else { return true };
         let (pipeline, options) = (&self.check.pipeline, &self.check);
         let suspect = Suspect { kernel: "", entry, before, after: before, case, pipeline, options };
@@ -164,7 +164,7 @@ impl Fault {
 
 /// Compares a changed program with the run of the original. Most that do not end are found out by a small budget; what
 /// the check itself would allow is spent only on those.
-fn compare_runs(executable: &Executable<'_>, case: &Case) -> Result<Verdict, LoadError> {
+fn compare_runs(executable: &Executable<'_>, case: &Case<'_>) -> Result<Verdict, LoadError> {
     let Case { launch, before, .. } = case;
     let steps = before.steps.saturating_mul(4).saturating_add(MORE_STEPS);
     let first: RunResult = executable.run(launch, &RunOptions { steps: Some(steps), ..RunOptions::default() })?;
