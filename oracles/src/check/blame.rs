@@ -229,6 +229,37 @@ impl Suspect<'_> {
     }
 }
 
+/// A finding without a guilty rewrite: of a step that is one change, or cannot be asked for fewer. `replay` makes the
+/// command of the reproducer's file.
+pub(super) fn of_step(
+    (kernel, step): (&str, &'static str),
+    module: &Module,
+    case: Option<&Case<'_>>,
+    verdict: &Verdict,
+    options: &CheckOptions,
+    replay: impl FnOnce(&str) -> String,
+) -> Result<Finding, CheckError> {
+    let stem = step.to_lowercase().replace(' ', "-");
+    let write = |folder: &Path| write_reproducer(folder, kernel, &stem, module, case);
+    let reproducer = options.out.as_deref().map(write).transpose()?;
+    Ok(Finding {
+        kernel: kernel.to_owned(),
+        phase: step.to_owned(),
+        verdict: verdict.name(),
+        case: case.map_or(String::new(), |case| case.name.clone()),
+        detail: verdict.to_string(),
+        shape: shape::of(verdict),
+        bisected: true,
+        function: None,
+        rewrite: None,
+        store_before: None,
+        store_after: None,
+        replay: replay(reproducer.as_deref().unwrap_or(kernel)),
+        reproducer,
+        evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
+    })
+}
+
 /// Writes a module and the launch of a case into a folder, and returns the module's file.
 pub(super) fn write_reproducer(
     folder: &Path,

@@ -1,16 +1,15 @@
 //! SSA construction as a step of its own: what comes in virtual form runs before and after it.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use oriole_optimizer::ir::{Form, Module};
 use oriole_optimizer::verify::verify_module;
 
-use super::blame::write_reproducer;
+use super::blame::of_step;
 use super::cases::run_all;
 use super::catch::catch;
-use super::report::{Evidence, Finding, PhaseLine};
-use super::{Check, CheckError, instructions, shape};
+use super::report::{Finding, PhaseLine};
+use super::{Check, CheckError, instructions};
 use crate::equivalence::Verdict;
 use crate::input::into_ssa;
 
@@ -72,26 +71,7 @@ impl Check<'_> {
     }
 
     fn accuse_construction(&self, case: usize, verdict: &Verdict) -> Result<Finding, CheckError> {
-        let case = self.cases.get(case);
-        let write =
-            |folder: &std::path::PathBuf| write_reproducer(folder, self.name, "ssa-construction", &self.state, case);
-        let reproducer = self.options.out.as_ref().map(write).transpose()?;
-        let file = reproducer.as_deref().unwrap_or(self.name);
-        Ok(Finding {
-            kernel: self.name.to_owned(),
-            phase: SSA_CONSTRUCTION.to_owned(),
-            verdict: verdict.name(),
-            case: case.map_or(String::new(), |case| case.name.clone()),
-            detail: verdict.to_string(),
-            shape: shape::of(verdict),
-            bisected: true,
-            function: None,
-            rewrite: None,
-            store_before: None,
-            store_after: None,
-            replay: format!("oriole check {file} --randoms 0"),
-            reproducer,
-            evidence: Arc::new(Evidence { module: self.state.clone(), launch: case.map(|case| case.launch.clone()) }),
-        })
+        let replay = |file: &str| format!("oriole check {file} --randoms 0");
+        of_step((self.name, SSA_CONSTRUCTION), &self.state, self.cases.get(case), verdict, self.options, replay)
     }
 }

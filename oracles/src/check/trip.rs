@@ -1,6 +1,5 @@
 //! The round trip: what the phases made, printed as PTX and read again, must still behave as the original.
 
-use std::sync::Arc;
 use std::time::Instant;
 
 use oriole_optimizer::ir::{Module, Operand};
@@ -8,11 +7,11 @@ use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 
 use super::CheckError;
-use super::blame::write_reproducer;
+use super::blame::of_step;
 use super::cases::{Case, run_all};
 use super::catch::catch;
-use super::report::{Evidence, Finding, PhaseLine};
-use super::{CheckOptions, instructions, shape};
+use super::report::{Finding, PhaseLine};
+use super::{CheckOptions, instructions};
 use crate::equivalence::Verdict;
 
 /// The name of the line in reports.
@@ -40,7 +39,10 @@ pub(super) fn round_trip(
     };
     let said = (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name());
     let line = line(count, after, said, start);
-    let finding = verdict.is_finding().then(|| accuse(name, module, cases.get(case), &verdict, options));
+    let replay =
+        |file: &str| format!("oriole opt {file} -O0 --emit ptx -o round-trip.ptx && oriole check round-trip.ptx");
+    let finding =
+        verdict.is_finding().then(|| of_step((name, ROUND_TRIP), module, cases.get(case), &verdict, options, replay));
     Ok((line, finding.transpose()?))
 }
 
@@ -103,35 +105,6 @@ fn judge(module: &Module, cases: &[Case<'_>]) -> (Verdict, usize) {
         }
     }
     (verdict, 0)
-}
-
-fn accuse(
-    name: &str,
-    module: &Module,
-    case: Option<&Case<'_>>,
-    verdict: &Verdict,
-    options: &CheckOptions,
-) -> Result<Finding, CheckError> {
-    let write = |folder: &std::path::PathBuf| write_reproducer(folder, name, "round-trip", module, case);
-    let reproducer = options.out.as_ref().map(write).transpose()?;
-    let file = reproducer.as_deref().unwrap_or(name);
-    let replay = format!("oriole opt {file} -O0 --emit ptx -o round-trip.ptx && oriole check round-trip.ptx");
-    Ok(Finding {
-        kernel: name.to_owned(),
-        phase: ROUND_TRIP.to_owned(),
-        verdict: verdict.name(),
-        case: case.map_or(String::new(), |case| case.name.clone()),
-        detail: verdict.to_string(),
-        shape: shape::of(verdict),
-        bisected: true,
-        function: None,
-        rewrite: None,
-        store_before: None,
-        store_after: None,
-        reproducer,
-        replay,
-        evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
-    })
 }
 
 #[cfg(test)]
