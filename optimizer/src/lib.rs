@@ -6,6 +6,7 @@ pub mod ops;
 pub mod peephole;
 pub mod phases;
 pub mod pipeline;
+mod place;
 pub mod ptx;
 pub mod ssa;
 pub mod target;

@@ -4,6 +4,7 @@
 //! text, ready for `miette` to draw. Collecting stops at [`MAX_DIAGNOSTICS`]: a hostile text must not buy
 //! memory with faults, and nobody reads the hundred and first.
 
+use crate::place::line_column;
 use miette::{NamedSource, SourceSpan};
 use thiserror::Error;
 
@@ -38,16 +39,6 @@ impl Diagnostic {
     pub fn line_column(&self, source: &str) -> (usize, usize) {
         line_column(source, self.span.offset())
     }
-}
-
-/// Line and column of a byte offset, both counted from one, the column in characters.
-///
-/// An offset behind the end, or inside a character, counts as the nearest place before it.
-pub fn line_column(source: &str, offset: usize) -> (usize, usize) {
-    let before = &source[..source.floor_char_boundary(offset)];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
-    (line, before[line_start..].chars().count() + 1)
 }
 
 /// All faults of one PTX file, with its text.

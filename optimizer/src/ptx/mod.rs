@@ -15,7 +15,8 @@ mod spelling;
 
 use crate::{ir, ssa};
 
-pub use diagnostics::{Diagnostic, PtxError, line_column};
+pub use crate::place::line_column;
+pub use diagnostics::{Diagnostic, PtxError};
 pub use emit::EmitError;
 
 /// Parses a whole PTX module.

@@ -5,6 +5,7 @@
 
 use std::ops::Range;
 
+use crate::place::line_column;
 use miette::{NamedSource, SourceSpan};
 use thiserror::Error;
 
@@ -60,14 +61,6 @@ impl Fault {
     pub fn line_column(&self, source: &str) -> (usize, usize) {
         line_column(source, self.span.offset())
     }
-}
-
-/// Line and column of a byte offset, both counted from one; an offset inside a character or behind the end counts as
-/// the nearest place before it.
-pub fn line_column(source: &str, offset: usize) -> (usize, usize) {
-    let before = &source[..source.floor_char_boundary(offset)];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.bytes().filter(|&byte| byte == b'\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 /// All faults of one rule file, with its text.

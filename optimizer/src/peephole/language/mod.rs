@@ -8,7 +8,7 @@ mod lexer;
 mod parser;
 mod print;
 
-pub use diagnostics::{Fault, MAX_FAULTS, RuleError, Span, line_column};
+pub use diagnostics::{Fault, MAX_FAULTS, RuleError, Span};
 pub use parser::{DEFAULT_PRIORITY, MAX_PRIORITY, parse};
 
 #[cfg(test)]

@@ -1,0 +1,11 @@
+//! Places in text files, for the faults of every language that is read.
+
+/// Line and column of a byte offset, both counted from one, the column in characters.
+///
+/// An offset behind the end, or inside a character, counts as the nearest place before it.
+pub fn line_column(source: &str, offset: usize) -> (usize, usize) {
+    let before = &source[..source.floor_char_boundary(offset)];
+    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
+    (line, before[line_start..].chars().count() + 1)
+}
