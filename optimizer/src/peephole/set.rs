@@ -88,6 +88,18 @@ impl RuleSet {
         RuleSet::of(&[source], self, true)
     }
 
+    /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples is
+    /// accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
+    pub fn unchecked(sources: &[Source]) -> Result<RuleSet, RuleError> {
+        RuleSet::of(sources, &RuleSet::default(), false)
+    }
+
+    /// One rule of this set alone.
+    pub fn only(&self, rule: usize) -> RuleSet {
+        let rules = vec![self.rules[rule].clone()];
+        RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules }
+    }
+
     fn of(sources: &[Source], before: &RuleSet, examples: bool) -> Result<RuleSet, RuleError> {
         let mut set = RuleSet { sources: before.sources.clone(), rules: before.rules.clone(), ..RuleSet::default() };
         let known = set.rules.len();
