@@ -94,7 +94,7 @@ enum Question {
     /// The same phase goes wrong in the same way.
     Fault(Box<Fault>),
     /// A check finds something whose message contains a text.
-    Text { check: CheckOptions, text: String, verdict: &'static str },
+    Text { check: Box<CheckOptions>, text: String, verdict: &'static str },
     /// A command decides; what keeps it from doing so is kept.
     Command(External, Mutex<Option<std::io::Error>>),
 }
@@ -184,7 +184,7 @@ fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
         None => Question::Fault(Box::new(fault)),
         Some(text) => {
             let check = CheckOptions { races: true, ..check.clone() };
-            Question::Text { check, text: text.clone(), verdict: finding.verdict }
+            Question::Text { check: Box::new(check), text: text.clone(), verdict: finding.verdict }
         }
     };
     Ok(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) })
