@@ -7,6 +7,7 @@ use oriole_optimizer::ir::Module;
 
 use super::Options;
 use crate::check::CheckOptions;
+use crate::generate::another_launch;
 
 /// A condition: what a phase does differently under it.
 struct Variation {
@@ -57,7 +58,7 @@ impl Options {
 
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
-        let mut check = self.check.clone();
+        let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
         // What the caller has set comes last, and so stays.
         let own: Vec<String> = check.pipeline.knobs.settings().collect();
         let settings = VARIATIONS[self.variation_of(number)].knobs;

@@ -18,6 +18,7 @@ pub mod cases;
 pub mod catch;
 pub mod construct;
 pub mod familiar;
+pub mod reach;
 pub mod report;
 pub mod shape;
 pub(crate) mod step;
@@ -36,6 +37,7 @@ use oriole_optimizer::target::{Target, TargetError};
 use crate::equivalence::Verdict;
 use crate::input::NamedLaunch;
 use crate::interp::LoadError;
+use crate::launch::Launch;
 use blame::Suspect;
 use cases::{Case, Ran};
 use familiar::Familiar;
@@ -53,6 +55,11 @@ pub struct CheckOptions {
     pub randoms: u32,
     /// The seed of the first variant.
     pub seed: u64,
+    /// Launches with other data that are tried where all others leave operations alone ([`reach`]), and how they are made
+    /// from the first launch and a seed.
+    pub tries: u32,
+    /// See there.
+    pub another: fn(&Launch, u64) -> Launch,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
     /// Look for data races in the original; a case that has one says nothing.
@@ -75,6 +82,8 @@ impl Default for CheckOptions {
             pipeline: Options::new(target),
             randoms: 2,
             seed: 1,
+            tries: 0,
+            another: Launch::randomized,
             steps: None,
             races: false,
             round_trip: true,

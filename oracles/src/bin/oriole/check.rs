@@ -138,6 +138,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         out: Some(args.out.clone()),
         familiar: None,
         replay: args.settings.replay() + &args.planting.replay() + if args.plant { " --plant" } else { "" },
+        ..CheckOptions::default()
     })
 }
 
