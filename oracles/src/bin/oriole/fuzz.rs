@@ -279,12 +279,14 @@ fn chosen(phases: Vec<PhaseEntry>, tokens: &[String]) -> Result<Vec<PhaseEntry>,
     Ok(positions.into_iter().map(|at| phases[at]).collect())
 }
 
-/// What a command says that makes one of the cases again, beside seed and number.
+/// What a command says that makes one of the cases again, beside seed and number. Targets and corpus decide which case a
+/// number means, so they are always said.
 fn arguments(args: &Args, replay: &str) -> String {
-    let mut text = String::new();
-    if !args.target.is_empty() {
-        let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
-        text += &format!(" --target {}", names.join(","));
+    let targets = if args.target.is_empty() { Target::ALL } else { &args.target };
+    let names: Vec<&str> = targets.iter().map(|target| target.name()).collect();
+    let mut text = format!(" --target {}", names.join(","));
+    if targets.contains(&Target::Mutants) {
+        text += &format!(" --corpus {}", args.corpus.display());
     }
     if !args.phases.is_empty() {
         text += &format!(" --phases {}", args.phases.join(","));
