@@ -115,8 +115,9 @@ impl Options {
     pub fn identity(&self) -> String {
         let mut hash = Fnv::default();
         hash.text(&format!("{:?} {:?}", self.config, self.targets));
-        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, .. } = &self.check;
+        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, faults, .. } = &self.check;
         phases.iter().for_each(|entry| hash.text(entry.name()));
+        faults.iter().for_each(|fault| hash.text(&fault.to_string()));
         let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
         hash.text(&format!(
             "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",

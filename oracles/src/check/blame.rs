@@ -11,6 +11,7 @@ use oriole_optimizer::ir::{FuncId, Module};
 use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PhaseEntry};
 use similar::TextDiff;
 
+use super::border::Border;
 use super::cases::Case;
 use super::report::{Evidence, Finding, Rewrite};
 use super::step::{Step, take, take_noting};
@@ -112,7 +113,7 @@ impl Suspect<'_> {
         let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, self.case);
         let reproducer = out.map(write).transpose()?;
         let file = reproducer.as_deref().unwrap_or(self.kernel);
-        let replay = format!("oriole check {file} --phase {} --randoms 0{}", self.entry.name(), self.options.replay);
+        let replay = self.options.replay_of(file, self.entry.name());
         Ok(Finding {
             kernel: self.kernel.to_owned(),
             phase: self.entry.name().to_owned(),
@@ -229,22 +230,20 @@ impl Suspect<'_> {
     }
 }
 
-/// A finding without a guilty rewrite: of a step that is one change, or cannot be asked for fewer. `replay` makes the
-/// command of the reproducer's file.
+/// A finding without a guilty rewrite: of a step that is one change, and cannot be asked for fewer.
 pub(super) fn of_step(
-    (kernel, step): (&str, &'static str),
+    (kernel, border): (&str, Border),
     module: &Module,
     case: Option<&Case<'_>>,
     verdict: &Verdict,
     options: &CheckOptions,
-    replay: impl FnOnce(&str) -> String,
 ) -> Result<Finding, CheckError> {
-    let stem = step.to_lowercase().replace(' ', "-");
-    let write = |folder: &Path| write_reproducer(folder, kernel, &stem, module, case);
+    let stem = border.token();
+    let write = |folder: &Path| write_reproducer(folder, kernel, stem, module, case);
     let reproducer = options.out.as_deref().map(write).transpose()?;
     Ok(Finding {
         kernel: kernel.to_owned(),
-        phase: step.to_owned(),
+        phase: border.name().to_owned(),
         verdict: verdict.name(),
         case: case.map_or(String::new(), |case| case.name.clone()),
         detail: verdict.to_string(),
@@ -254,7 +253,7 @@ pub(super) fn of_step(
         rewrite: None,
         store_before: None,
         store_after: None,
-        replay: replay(reproducer.as_deref().unwrap_or(kernel)),
+        replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), border.token()),
         reproducer,
         evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
     })

@@ -14,9 +14,10 @@
 //! Cost: a decode and a run for each case and phase that changes something.
 
 pub mod blame;
+pub mod border;
 pub mod cases;
 pub mod catch;
-pub mod construct;
+mod construct;
 pub mod familiar;
 pub mod report;
 pub mod shape;
@@ -34,6 +35,7 @@ use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::target::{Target, TargetError};
 
 use crate::equivalence::Verdict;
+use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::interp::LoadError;
 use blame::Suspect;
@@ -63,6 +65,8 @@ pub struct CheckOptions {
     pub out: Option<PathBuf>,
     /// What needs no bisection any more; everything is bisected where `None`.
     pub familiar: Option<Arc<Familiar>>,
+    /// Faults planted in the steps that are no phases ([`border`]).
+    pub faults: Vec<FaultSpec>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
 }
@@ -80,8 +84,16 @@ impl Default for CheckOptions {
             round_trip: true,
             out: None,
             familiar: None,
+            faults: Vec::new(),
             replay: String::new(),
         }
+    }
+}
+
+impl CheckOptions {
+    /// The command that shows a finding of a phase, or of another step, again.
+    fn replay_of(&self, file: &str, step: &str) -> String {
+        format!("oriole check {file} --phase {step} --randoms 0{}", self.replay)
     }
 }
 

@@ -3,7 +3,7 @@
 //! A [`Kind`] is a row of [`KINDS`]: given an instruction it lists the changes that a bug of this kind could make
 //! there. A [`FaultSpec`] (`KIND@PHASE:SEED`) names a kind, the phase after whose work the change is made, and a seed that chooses
 //! among all places of the module. The phase keeps its name, asks for leave before the change like any other, and so is blamed,
-//! bisected and reduced like one with a bug of its own.
+//! bisected and reduced like one with a bug of its own. SSA construction and the PTX round trip take faults like phases do.
 //!
 //! Changes are made to leave valid IR where the kind allows it: what the verifier catches is no test of execution.
 
@@ -25,6 +25,7 @@ use oriole_optimizer::pipeline::table::{PhaseRow, Selection, Status, select};
 
 pub use change::{Change, Place};
 
+use crate::check::border::Border;
 use crate::launch::random::SplitMix64;
 
 /// A kind of fault.
@@ -103,13 +104,32 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
     KINDS.iter().find(|kind| kind.name == name)
 }
 
+/// Where a fault is planted.
+#[derive(Clone, Copy, Debug)]
+pub enum Victim {
+    /// In a phase.
+    Phase(&'static PhaseRow),
+    /// In a step of the check that is none.
+    Border(Border),
+}
+
+impl Victim {
+    /// Its name on the command line.
+    fn token(self) -> &'static str {
+        match self {
+            Victim::Phase(row) => row.name,
+            Victim::Border(border) => border.token(),
+        }
+    }
+}
+
 /// A fault to plant: `KIND@PHASE` or `KIND@PHASE:SEED`.
 #[derive(Clone, Copy, Debug)]
 pub struct FaultSpec {
     /// What goes wrong.
     pub kind: &'static Kind,
-    /// In which phase.
-    pub phase: &'static PhaseRow,
+    /// In which phase, or other step.
+    pub victim: Victim,
     /// Chooses the place.
     pub seed: u64,
 }
@@ -137,7 +157,7 @@ fn names() -> String {
 
 impl fmt::Display for FaultSpec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}@{}:{}", self.kind.name, self.phase.name, self.seed)
+        write!(out, "{}@{}:{}", self.kind.name, self.victim.token(), self.seed)
     }
 }
 
@@ -152,7 +172,11 @@ impl FromStr for FaultSpec {
             None => (rest, 1),
         };
         let kind = kind(name).ok_or_else(|| FaultError::Kind(name.to_owned()))?;
-        Ok(FaultSpec { kind, phase: built(phase)?, seed })
+        let victim = match Border::named(phase) {
+            Some(border) => Victim::Border(border),
+            None => Victim::Phase(built(phase)?),
+        };
+        Ok(FaultSpec { kind, victim, seed })
     }
 }
 
@@ -168,16 +192,28 @@ pub fn built(token: &str) -> Result<&'static PhaseRow, FaultError> {
 }
 
 impl FaultSpec {
-    /// The phase with the fault.
-    pub fn entry(&self) -> PhaseEntry {
-        let kind = KINDS.iter().position(|kind| kind.name == self.kind.name).unwrap_or_default();
-        let planted = Planted { kind, seed: self.seed };
-        PhaseEntry::Faulty(FaultyPhase { row: self.phase, afterwards: inject, planted })
-    }
-
     /// Puts the phase with the fault in the place of the phase.
     pub fn plant(&self, phases: &mut [PhaseEntry]) {
-        phases.iter_mut().filter(|entry| entry.name() == self.phase.name).for_each(|entry| *entry = self.entry());
+        let Victim::Phase(row) = self.victim else { return };
+        let kind = KINDS.iter().position(|kind| kind.name == self.kind.name).unwrap_or_default();
+        let planted = Planted { kind, seed: self.seed };
+        let faulty = PhaseEntry::Faulty(FaultyPhase { row, afterwards: inject, planted });
+        phases.iter_mut().filter(|entry| entry.name() == row.name).for_each(|entry| *entry = faulty);
+    }
+
+    /// The step of the check in which it is planted, where that is no phase.
+    pub(crate) fn border(&self) -> Option<Border> {
+        match self.victim {
+            Victim::Phase(_) => None,
+            Victim::Border(border) => Some(border),
+        }
+    }
+
+    /// Makes the change, if the module has a place for it.
+    pub(crate) fn make(&self, module: &mut Module) {
+        if let Some((id, place, change)) = self.choose(module) {
+            change.apply(&mut module.functions[id], place);
+        }
     }
 
     /// The place and the change that the fault makes in a module; `None` where the module has no place for it.

@@ -11,10 +11,11 @@ use oriole_optimizer::verify::verify_module;
 
 use super::{Options, Reduced, reduce};
 use crate::check::blame::Suspect;
+use crate::check::border::Border;
 use crate::check::cases::Case;
 use crate::check::report::{Evidence, Finding};
 use crate::check::step::{Step, take};
-use crate::check::{CheckError, CheckOptions, target_of, trip};
+use crate::check::{CheckError, CheckOptions, target_of};
 use crate::equivalence::{Mismatch, Verdict, compare};
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -27,13 +28,13 @@ const MORE_STEPS: u64 = 20_000;
 #[derive(Clone, Copy, Debug)]
 enum Accused {
     Phase(PhaseEntry),
-    RoundTrip,
+    Border(Border),
 }
 
 /// What went wrong: the verdict, and the message or way of ending without what differs from program to program.
 type Wrong = (&'static str, String);
 
-/// A phase, or the PTX round trip, that goes wrong in one way.
+/// A phase, or a step that is none, that goes wrong in one way.
 #[derive(Clone, Debug)]
 pub struct Fault {
     accused: Accused,
@@ -110,7 +111,7 @@ impl Fault {
         };
         let invalid = |message: &str| ("invalid IR", shape(message));
         let after = match self.accused {
-            Accused::RoundTrip => match trip::again(module) {
+            Accused::Border(border) => match border.cross(module, &self.check.faults) {
                 Ok(after) => after,
                 Err(why) => return Some((invalid(&why), case)),
             },
@@ -175,8 +176,8 @@ fn compare_runs(executable: &Executable<'_>, case: &Case<'_>) -> Result<Verdict,
 }
 
 fn accused(name: &str, phases: &[PhaseEntry]) -> Result<Accused, CheckError> {
-    if name == trip::ROUND_TRIP {
-        return Ok(Accused::RoundTrip);
+    if let Some(border) = Border::named(name) {
+        return Ok(Accused::Border(border));
     }
     match phases.iter().find(|entry| entry.name() == name) {
         Some(entry) => Ok(Accused::Phase(*entry)),

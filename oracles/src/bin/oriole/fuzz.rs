@@ -78,9 +78,6 @@ pub struct Args {
     /// First plant a known fault, and exit with 3 unless it is found and blamed within 60 seconds
     #[arg(long, conflicts_with = "case")]
     canary: bool,
-    /// Add a phase with a known fault, `Canary`, to see what findings look like
-    #[arg(long)]
-    plant: bool,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -233,17 +230,13 @@ fn campaign_failure(error: CampaignError) -> Failure {
 fn options(args: &Args) -> Result<Options, Failure> {
     let mut phases = default_phases();
     args.planting.plant(&mut phases);
-    if args.plant {
-        canary::plant(&mut phases);
-    }
-    let mut replay = args.settings.replay() + &args.planting.replay();
-    replay += if args.plant { " --plant" } else { "" };
     let check = CheckOptions {
         phases: chosen(phases, &args.phases)?,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
-        replay,
+        faults: args.planting.faults(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
     let config = config(args.config.as_deref())?;

@@ -69,7 +69,11 @@ impl Observer for Dumps {
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = read_kernel(&args.file)?;
-    into_ssa(&mut module);
+    if let Err(panic) = catch(|| into_ssa(&mut module)) {
+        let file = args.file.display();
+        writeln!(out, "SSA construction panics: {panic}\n`oriole check {file} --phase ssa-construction` shows it")?;
+        return Ok(Status::Found);
+    }
     let phases = default_phases();
     let mut options = args.settings.options(&module)?;
     options.dump.clone_from(&args.dump_ir);

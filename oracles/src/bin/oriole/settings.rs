@@ -1,11 +1,16 @@
-//! The options about the pipeline that several subcommands share.
+//! The options about kernel and pipeline that several subcommands share.
+
+use std::path::{Path, PathBuf};
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::{Options, PhaseEntry};
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
-use oriole_oracles::check::{CheckError, target_of};
+use oriole_oracles::campaign::canary;
+use oriole_oracles::check::border::Border;
+use oriole_oracles::check::{CheckError, CheckOptions, target_of};
 use oriole_oracles::inject::FaultSpec;
+use oriole_oracles::input::{InputError, Language, NamedLaunch, launches_for};
 
 use crate::failure::Failure;
 
@@ -63,17 +68,99 @@ pub struct Planting {
     /// Plant a fault after a phase, to see it found: one of the kinds of `oriole selftest --list`, and a seed for its place
     #[arg(long, value_name = "KIND@PHASE[:SEED]")]
     fault: Vec<FaultSpec>,
+    /// Add a phase with a known fault, `Canary`, to see what findings look like
+    #[arg(long)]
+    plant: bool,
 }
 
 impl Planting {
     /// Puts phases with faults in the place of those without.
-    pub fn plant(&self, phases: &mut [PhaseEntry]) {
+    pub fn plant(&self, phases: &mut Vec<PhaseEntry>) {
         self.fault.iter().for_each(|fault| fault.plant(phases));
+        if self.plant {
+            canary::plant(phases);
+        }
+    }
+
+    /// The faults; those of phases are planted in a list of these.
+    pub fn faults(&self) -> Vec<FaultSpec> {
+        self.fault.clone()
     }
 
     /// What a replay command repeats of this.
     pub fn replay(&self) -> String {
-        self.fault.iter().map(|fault| format!(" --fault {fault}")).collect()
+        let faults: String = self.fault.iter().map(|fault| format!(" --fault {fault}")).collect();
+        faults + if self.plant { " --plant" } else { "" }
+    }
+}
+
+/// What is checked: which phases, how they run, and with which faults.
+#[derive(clap::Args, Clone)]
+pub struct Scope {
+    /// Look at this phase alone; ssa-construction and ptx-round-trip are the steps that are no phases
+    #[arg(long, value_name = "PHASE")]
+    phase: Option<String>,
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
+}
+
+impl Scope {
+    /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
+    /// phase, so neither goes through PTX unless that is asked for.
+    pub fn check(&self, file: &Path) -> Result<CheckOptions, Failure> {
+        let mut phases = default_phases();
+        self.planting.plant(&mut phases);
+        let border = self.phase.as_deref().and_then(Border::named);
+        match &self.phase {
+            Some(_) if border.is_some() => phases.clear(),
+            Some(token) => phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect(),
+            None => {}
+        }
+        let whole = self.phase.is_none() && Language::of(file) == Some(Language::Ptx);
+        Ok(CheckOptions {
+            phases,
+            pipeline: self.settings.options(&Module::default())?,
+            round_trip: whole || border == Some(Border::RoundTrip),
+            faults: self.planting.faults(),
+            replay: self.replay(),
+            ..CheckOptions::default()
+        })
+    }
+
+    /// Whether all phases run.
+    pub fn is_whole(&self) -> bool {
+        self.phase.is_none()
+    }
+
+    /// What a replay command repeats of this, beside the phase.
+    pub fn replay(&self) -> String {
+        self.settings.replay() + &self.planting.replay()
+    }
+}
+
+/// One kernel, and what of it is looked at.
+#[derive(clap::Args, Clone)]
+pub struct Subject {
+    /// The kernel: a .ptx or .ori file
+    pub file: PathBuf,
+    /// A launch file, instead of those beside the kernel
+    #[arg(long, value_name = "FILE")]
+    pub launch: Vec<PathBuf>,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Subject {
+    /// The file's name in messages.
+    pub fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// The launches.
+    pub fn launches(&self) -> Result<Vec<NamedLaunch>, InputError> {
+        launches_for(&self.file, &self.launch)
     }
 }
 
