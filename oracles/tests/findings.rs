@@ -147,6 +147,36 @@ fn findings_outside_of_the_phases_replay() {
     }
 }
 
+/// A phase that never ends is a finding, the campaign does all its cases, and reducing keeps the phase from ending.
+#[test]
+fn a_phase_that_does_not_end_is_a_finding_and_no_end_of_the_campaign() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for kind in ["endless-phase", "endless-rewrites"] {
+        let fault = format!("{kind}@GeneralOptimizeEarly:1");
+        let fuzz = ["fuzz", "--jobs", "1", "--corpus", "none", "--target", "kernels", "--cases", "40"];
+        let options = ["--format", "json", "--hang-after", "500ms", "--fault", &fault, "--out", kind];
+        let fuzz = output(here, &[&fuzz[..], &options].concat());
+        assert_ends(&fuzz, 1, "");
+        let fuzz = json(&fuzz);
+        let found = fuzz["findings"].as_array().expect("a list");
+        assert_eq!((found.len(), &fuzz["cases"]), (1, &Value::from(40)), "{fuzz:#}");
+        assert_eq!((&found[0]["verdict"], &found[0]["phase"]), (&"hang".into(), &"GeneralOptimizeEarly".into()));
+        let export = output(here, &["findings", "export", "-o", kind, "--store", &format!("{kind}/findings.db")]);
+        let replay = String::from_utf8_lossy(&export.stdout).trim().to_owned();
+        let words: Vec<&str> = replay.split(' ').collect();
+        let again = output(here, &words[1..]);
+        assert_ends(&again, 1, "");
+        assert!(String::from_utf8_lossy(&again.stdout).contains("hang in GeneralOptimizeEarly"), "{replay}");
+        let file = words[2].replace("reduced", "original");
+        let reduce = ["reduce", &file, "--phase", "GeneralOptimizeEarly", "--predicate", "hang", "--limit", "300ms"];
+        let reduce = output(here, &[&reduce[..], &["--fault", &fault, "-o", "small.ori"]].concat());
+        assert_ends(&reduce, 0, "");
+        let text = std::fs::read_to_string(here.join("small.ori")).expect("it was written");
+        assert!(text.contains("brx") && text.lines().count() < 20, "{text}");
+    }
+}
+
 /// The command that a finding names makes the case again, whatever kinds of cases the campaign had.
 #[test]
 fn the_case_of_a_finding_is_made_again() {

@@ -7,7 +7,7 @@ use oriole_optimizer::ir::{Form, Module};
 use oriole_optimizer::verify::verify_module;
 
 use super::catch::catch;
-use super::trip;
+use super::{trip, watch};
 use crate::inject::FaultSpec;
 use crate::input::into_ssa;
 
@@ -50,7 +50,8 @@ impl Border {
     /// # Errors
     ///
     /// A panic, a text that is refused, a rule that is broken.
-    pub(crate) fn cross(self, module: &Module, faults: &[FaultSpec]) -> Result<Module, String> {
+    pub fn cross(self, module: &Module, faults: &[FaultSpec]) -> Result<Module, String> {
+        let _under_way = watch::enter(self.name());
         let crossed = catch(|| match self {
             Border::Construction => {
                 let mut after = module.clone();

@@ -4,9 +4,9 @@ use std::time::Instant;
 
 use oriole_optimizer::ir::Module;
 
-use super::blame::of_step;
+use super::blame::{Said, of_step};
 use super::border::{Border, is_virtual};
-use super::cases::run_all;
+use super::cases::{Case, run_all};
 use super::report::PhaseLine;
 use super::{Check, CheckError, instructions};
 use crate::equivalence::Verdict;
@@ -36,8 +36,9 @@ impl Check<'_> {
             microseconds: start.elapsed().as_micros() as u64,
         });
         if let Some((case, verdict)) = wrong {
-            let case = self.cases.get(case);
-            self.report.findings.push(of_step((self.name, border), &self.state, case, &verdict, self.options)?);
+            let launch = self.cases.get(case).map(Case::named);
+            let said = Said::of(border, &verdict);
+            self.report.findings.push(of_step(self.name, said, &self.state, launch, self.options)?);
         } else if let Ok(after) = crossed {
             self.instructions = instructions(&after);
             self.state = after;

@@ -23,6 +23,7 @@ pub mod report;
 pub mod shape;
 pub(crate) mod step;
 pub mod trip;
+pub mod watch;
 pub mod whole;
 
 use std::path::PathBuf;
@@ -42,7 +43,7 @@ use blame::Suspect;
 use cases::{Case, Ran};
 use familiar::Familiar;
 use report::{KernelReport, PhaseLine};
-use step::{Step, take};
+use step::{Step, take, verdict_of};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -143,6 +144,16 @@ pub fn check_module(
     launches: &[NamedLaunch],
     options: &CheckOptions,
 ) -> Result<KernelReport, CheckError> {
+    Ok(check(name, module, launches, options)?.0)
+}
+
+/// The report, and what the phases made of the module.
+fn check(
+    name: &str,
+    module: &Module,
+    launches: &[NamedLaunch],
+    options: &CheckOptions,
+) -> Result<(KernelReport, Module), CheckError> {
     let mut pipeline = options.pipeline.clone();
     pipeline.target = target_of(module)?;
     pipeline.verify = true;
@@ -177,7 +188,7 @@ pub fn check_module(
     report.instructions_after = instructions(&optimized);
     report.conclude();
     report.microseconds = start.elapsed().as_micros() as u64;
-    Ok(report)
+    Ok((report, optimized))
 }
 
 pub(crate) fn instructions(module: &Module) -> usize {
@@ -226,7 +237,7 @@ impl Check<'_> {
             Step::Panicked { message } => {
                 let finding = self.suspect(entry, 0, &after).panicked(&message)?;
                 self.report.findings.push(finding);
-                self.report.phases.push(broken(entry, self.instructions, "panic"));
+                self.report.phases.push(broken(entry, self.instructions, verdict_of(&message)));
             }
         }
         Ok(())

@@ -6,7 +6,7 @@ use oriole_optimizer::ir::{Module, Operand};
 use oriole_optimizer::ptx;
 
 use super::CheckError;
-use super::blame::of_step;
+use super::blame::{Said, of_step};
 use super::border::Border;
 use super::cases::{Case, run_all};
 use super::report::{Finding, PhaseLine};
@@ -35,8 +35,9 @@ pub(super) fn round_trip(
     };
     let said = (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name());
     let line = line(count, after, said, start);
-    let finding =
-        verdict.is_finding().then(|| of_step((name, Border::RoundTrip), module, cases.get(case), &verdict, options));
+    let launch = cases.get(case).map(Case::named);
+    let finding = || of_step(name, Said::of(Border::RoundTrip, &verdict), module, launch, options);
+    let finding = verdict.is_finding().then(finding);
     Ok((line, finding.transpose()?))
 }
 

@@ -36,7 +36,18 @@ pub struct Kind {
     /// What goes wrong.
     pub doc: &'static str,
     rule: &'static str,
+    nature: Nature,
     changes: fn(&Function, Place) -> Vec<Change>,
+}
+
+/// How a fault shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Nature {
+    /// The module is changed.
+    Changes,
+    /// The phase does not end, where there would be a place for the change: it asks for ever, or does not even ask.
+    AsksForEver,
+    StandsStill,
 }
 
 impl fmt::Debug for Kind {
@@ -52,6 +63,7 @@ macro_rules! kinds {
             name: $name,
             doc: $doc,
             rule: concat!("planted ", $name),
+            nature: Nature::Changes,
             changes: $function,
         }),*];
     };
@@ -99,9 +111,31 @@ kinds! {
     "swapped-arguments" flow::swapped_arguments, "Two arguments of a call are exchanged.";
 }
 
+/// Kinds that do not end, on kernels with a switch. They are no part of the self-test, which would not end either.
+pub const ENDLESS_KINDS: &[Kind] = &[
+    Kind {
+        name: "endless-phase",
+        doc: "The phase stands still where there is a switch.",
+        rule: "planted endless-phase",
+        nature: Nature::StandsStill,
+        changes: flow::wrong_switch,
+    },
+    Kind {
+        name: "endless-rewrites",
+        doc: "The phase goes on changing where there is a switch.",
+        rule: "planted endless-rewrites",
+        nature: Nature::AsksForEver,
+        changes: flow::wrong_switch,
+    },
+];
+
+fn all_kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(ENDLESS_KINDS)
+}
+
 /// The kind with a name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
+    all_kinds().find(|kind| kind.name == name)
 }
 
 /// Where a fault is planted.
@@ -152,7 +186,7 @@ pub enum FaultError {
 }
 
 fn names() -> String {
-    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    all_kinds().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for FaultSpec {
@@ -195,7 +229,7 @@ impl FaultSpec {
     /// Puts the phase with the fault in the place of the phase.
     pub fn plant(&self, phases: &mut [PhaseEntry]) {
         let Victim::Phase(row) = self.victim else { return };
-        let kind = KINDS.iter().position(|kind| kind.name == self.kind.name).unwrap_or_default();
+        let kind = all_kinds().position(|kind| kind.name == self.kind.name).unwrap_or_default();
         let planted = Planted { kind, seed: self.seed };
         let faulty = PhaseEntry::Faulty(FaultyPhase { row, afterwards: inject, planted });
         phases.iter_mut().filter(|entry| entry.name() == row.name).for_each(|entry| *entry = faulty);
@@ -211,8 +245,10 @@ impl FaultSpec {
 
     /// Makes the change, if the module has a place for it.
     pub(crate) fn make(&self, module: &mut Module) {
-        if let Some((id, place, change)) = self.choose(module) {
-            change.apply(&mut module.functions[id], place);
+        let Some((id, place, change)) = self.choose(module) else { return };
+        match self.kind.nature {
+            Nature::Changes => change.apply(&mut module.functions[id], place),
+            Nature::AsksForEver | Nature::StandsStill => stand_still(),
         }
     }
 
@@ -252,11 +288,22 @@ fn choose(kind: &Kind, seed: u64, module: &Module) -> Option<(FuncId, Place, Cha
 
 /// Makes the change, if there is a place for it and leave.
 fn inject(module: &mut Module, cx: &mut PhaseContext<'_>, planted: Planted) -> Option<FuncId> {
-    let kind = KINDS.get(planted.kind)?;
+    let kind = all_kinds().nth(planted.kind)?;
     let (id, place, change) = choose(kind, planted.seed, module)?;
     if !cx.rewrite(kind.rule) {
         return None;
     }
-    change.apply(&mut module.functions[id], place);
+    match kind.nature {
+        Nature::Changes => change.apply(&mut module.functions[id], place),
+        Nature::AsksForEver => while cx.rewrite(kind.rule) {},
+        Nature::StandsStill => stand_still(),
+    }
     Some(id)
+}
+
+/// Does not come back, and leaves the processor to others.
+fn stand_still() -> ! {
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
 }

@@ -14,7 +14,7 @@ use crate::check::blame::Suspect;
 use crate::check::border::Border;
 use crate::check::cases::Case;
 use crate::check::report::{Evidence, Finding};
-use crate::check::step::{Step, take};
+use crate::check::step::{Step, take, verdict_of};
 use crate::check::{CheckError, CheckOptions, shape, target_of};
 use crate::equivalence::{Mismatch, Verdict, compare};
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
@@ -123,7 +123,7 @@ impl Fault {
                     Step::Done(_) => after,
                     Step::Invalid { message, .. } => return Some((invalid(&message), case)),
                     Step::Panicked { message } => {
-                        return Some((("panic", shape::of_message(&message)), case));
+                        return Some(((verdict_of(&message), shape::of_message(&message)), case));
                     }
                 }
             }

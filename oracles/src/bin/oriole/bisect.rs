@@ -4,13 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use oriole_optimizer::pipeline::runner::default_phases;
-use oriole_oracles::check::report::{Finding, Rewrite};
+use oriole_oracles::check::CheckOptions;
+use oriole_oracles::check::report::{Finding, HANG, Rewrite};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::check::whole::{self, WholeFinding};
-use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::input::{into_ssa, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Subject, check_failure};
+use crate::settings::{Patience, Subject, check_failure};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
@@ -30,26 +31,28 @@ pub struct Args {
     /// Where the kernel before the guilty phase is written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let Args { subject, seed, randoms, .. } = args;
-    let mut module = read_kernel(&subject.file)?;
-    let (name, launches) = (subject.name(), subject.launches()?);
+    let (name, module, launches) = (subject.name(), read_kernel(&subject.file)?, subject.launches()?);
     let check = subject.scope.check(&subject.file)?;
     let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
     let failed = |error| check_failure(&name, &error);
-    let report = check_module(&name, &module, &launches, &options).map_err(failed)?;
+    let mut job = Job { name: name.clone(), module, launches, options };
+    let report = job.check(args.patience.hang_after).map_err(failed)?;
     for finding in &report.findings {
         show(out, finding)?;
     }
     if !report.findings.is_empty() {
         return Ok(Status::Found);
     }
-    into_ssa(&mut module);
+    into_ssa(&mut job.module);
     if subject.scope.is_whole()
-        && let Some(finding) = whole::bisect(&name, &module, &launches, &options).map_err(failed)?
+        && let Some(finding) = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?
     {
         show_whole(out, &name, &subject.scope.settings.replay(), &finding)?;
         return Ok(Status::Found);
@@ -65,6 +68,7 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let number = number.map_or(String::new(), |number| format!(" (phase {number})"));
     writeln!(out, "{verdict} in {phase}{number}, {case}\n  {detail}")?;
     match &finding.rewrite {
+        None if *verdict == HANG => writeln!(out, "  {replay}")?,
         None => writeln!(out, "  wrong without any counted change\n  {replay}")?,
         Some(rewrite) => {
             show_rewrite(out, rewrite)?;

@@ -7,14 +7,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use oriole_oracles::check::CheckOptions;
 use oriole_oracles::check::report::KernelReport;
-use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::input::{InputError, Language, launches_for, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Scope, check_failure};
+use crate::settings::{Patience, Scope, check_failure};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -67,6 +68,8 @@ pub struct Args {
     verbose: bool,
     #[command(flatten)]
     scope: Scope,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 /// Runs the command.
@@ -122,7 +125,8 @@ fn check_file(file: &Path, args: &Args) -> Result<KernelReport, Failure> {
     let mut check =
         CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file)? };
     check.pipeline.rewrite_limit = args.rewrite_limit;
-    check_module(&name, &module, &launches, &check).map_err(|error| check_failure(&name, &error))
+    let job = Job { name, module, launches, options: check };
+    job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
 }
 
 /// The kernel files among and below the paths, each folder's in order of their names.

@@ -18,8 +18,9 @@ use oriole_oracles::campaign::export::export;
 use oriole_oracles::campaign::store::{Store, Stored};
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{self, CampaignError, Options, Summary};
+use oriole_oracles::check::CheckOptions;
 use oriole_oracles::check::report::Finding;
-use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
 use oriole_oracles::input::{launches_for, read_kernel};
@@ -28,7 +29,7 @@ use rayon::prelude::*;
 
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Patience, Planting, Settings, check_failure, duration, selected};
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -106,6 +107,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 /// Runs the command.
@@ -224,6 +227,7 @@ fn campaign_failure(error: CampaignError) -> Failure {
     match error {
         CampaignError::Check(error) => check_failure("the campaign", &error),
         CampaignError::Store(error) => Failure::input(error),
+        CampaignError::Thread(error) => Failure::Output(std::io::Error::other(error)),
     }
 }
 
@@ -253,6 +257,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         vary: true,
         reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
         resume: args.resume,
+        hang_after: args.patience.hang_after,
         first_finding: false,
         stop: Arc::default(),
         arguments: arguments(args, &check.replay),
@@ -323,10 +328,11 @@ fn replay(args: &Args, options: &Options, store: &mut Store) -> Result<(usize, V
         let module = read_kernel(file)?;
         let name = file.display().to_string();
         let launches = launches_for(file, &[])?;
-        let report = check_module(&name, &module, &launches, &options.check);
-        let mut report = report.map_err(|error| check_failure(&name, &error))?;
+        let job = Job { name, module, launches, options: options.check.clone() };
+        let report = job.check(options.hang_after);
+        let mut report = report.map_err(|error| check_failure(&job.name, &error))?;
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
-        let unexpected = report.unexpected(&module, &launches);
+        let unexpected = report.unexpected(&job.module, &job.launches);
         report.findings.extend(unexpected);
         Ok(report.findings)
     };
@@ -348,8 +354,8 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     }
     writeln!(out, "{}", path.display())?;
     let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
-    let report = check_module(&name, &module, &generated.launches, &check);
-    let report = report.map_err(|error| check_failure(&name, &error))?;
+    let job = Job { name, module, launches: generated.launches, options: check };
+    let report = job.check(options.hang_after).map_err(|error| check_failure(&job.name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
         writeln!(out, "{}: {}", case.name, case.detail)?;
     }
@@ -368,19 +374,6 @@ pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failur
     }
     writeln!(out, "  {replay}")?;
     Ok(())
-}
-
-/// Reads a time: a number of seconds, minutes or hours.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        unit => return Err(format!("`{unit}` is none of s, m, h")),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
-    number.checked_mul(factor).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
 }
 
 fn shard(text: &str) -> Result<(u64, u64), String> {

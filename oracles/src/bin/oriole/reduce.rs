@@ -12,18 +12,18 @@ use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 use oriole_oracles::check::border::Border;
 use oriole_oracles::check::catch::catch;
-use oriole_oracles::check::report::{Evidence, Finding};
+use oriole_oracles::check::report::{Evidence, Finding, HANG};
 
-use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::check::{CheckOptions, check_module, watch};
 use oriole_oracles::input::{Language, NamedLaunch, into_ssa, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use oriole_oracles::reduce::external::{External, Wanted};
 use oriole_oracles::reduce::{Fault, Options, Reduced, reduce};
 
 use crate::failure::{Failure, Status};
-use crate::fuzz::{duration, show_finding};
+use crate::fuzz::show_finding;
 use crate::opt::Emit;
-use crate::settings::{Subject, check_failure};
+use crate::settings::{Subject, check_failure, duration};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -132,14 +132,18 @@ fn boring(args: &Args, why: &str) -> Failure {
 fn job(args: &Args, module: Module) -> Result<Job, Failure> {
     let Subject { file, launch, .. } = &args.subject;
     let language = Language::of(file).unwrap_or(Language::Ori);
+    // A command need not run the kernel, so the launch may be missing; a check must.
+    let there = !launch.is_empty() || !launch_files_for(file).is_empty();
     let external = match (&args.exec, args.predicate) {
         (Some(line), _) => External::shell(line, args.limit, language),
-        (None, Some(Predicate::Hang)) => hang(args)?,
-        _ => return fault(args, &module),
+        (None, Some(Predicate::Hang)) if !there => hang(args)?,
+        (None, _) => match fault(args, &module)? {
+            Some(job) => return Ok(job),
+            // To look for it again in this process would hang again.
+            None => hang(args)?,
+        },
     };
-    // A command need not run the kernel, so the launch may be missing.
-    let wanted = if launch.is_empty() { launch_files_for(file) } else { launch.clone() };
-    let mut launches = if wanted.is_empty() { Vec::new() } else { args.subject.launches()? };
+    let mut launches = if there { args.subject.launches()? } else { Vec::new() };
     let launch = (!launches.is_empty()).then(|| launches.swap_remove(0).launch);
     let question = Question::Command(external, Mutex::new(None));
     // SSA form has more that can go; what shows in virtual form alone stays in it.
@@ -154,21 +158,31 @@ fn job(args: &Args, module: Module) -> Result<Job, Failure> {
 
 /// The optimizer as a command of its own, which can be ended.
 fn hang(args: &Args) -> Result<External, Failure> {
+    let scope = &args.subject.scope;
     let mut arguments = vec!["opt".to_owned()];
-    arguments.extend(args.subject.scope.settings.replay().split_whitespace().map(str::to_owned));
+    arguments.extend(scope.phase.iter().flat_map(|phase| ["--phase".to_owned(), phase.clone()]));
+    arguments.extend(scope.replay().split_whitespace().map(str::to_owned));
     let program = std::env::current_exe()?;
     Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ori })
 }
 
-/// What a check finds.
-fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
+/// What a check finds; `None` where the clock alone says it.
+fn fault(args: &Args, module: &Module) -> Result<Option<Job>, Failure> {
     let (name, launches) = (args.subject.name(), args.subject.launches()?);
     let mut check = args.subject.scope.check(&args.subject.file)?;
     let failed = |error| check_failure(&name, &error);
-    let found = check_module(&name, module, &launches, &check).map_err(failed)?.findings;
+    let job = watch::Job { name: name.clone(), module: module.clone(), launches, options: check.clone() };
+    let found = job.check(args.limit).map_err(failed)?.findings;
     let Some(finding) = found.into_iter().find(|finding| wanted(args, finding)) else {
+        // No phase hangs alone; all of them together may.
+        if args.predicate == Some(Predicate::Hang) {
+            return Ok(None);
+        }
         return Err(boring(args, "a check finds nothing of this kind wrong with it"));
     };
+    if finding.shape == watch::SHAPE {
+        return Ok(None);
+    }
     let fault = Fault::new(&finding, &check).map_err(failed)?;
     check.phases.retain(|entry| entry.name() == finding.phase);
     (check.randoms, check.round_trip) = (0, Border::named(&finding.phase) == Some(Border::RoundTrip));
@@ -179,13 +193,14 @@ fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
             Question::Text { check, text: text.clone(), verdict: finding.verdict }
         }
     };
-    Ok(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) })
+    Ok(Some(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) }))
 }
 
 /// Whether a finding is of the kind that was asked for.
 fn wanted(args: &Args, finding: &Finding) -> bool {
     let verdict = match args.predicate {
-        None | Some(Predicate::Hang) => true,
+        None => true,
+        Some(Predicate::Hang) => finding.verdict == HANG,
         Some(Predicate::Mismatch) => finding.verdict == "mismatch",
         Some(Predicate::Panic) => finding.verdict == "panic",
         Some(Predicate::Invalid) => finding.verdict == "invalid IR",

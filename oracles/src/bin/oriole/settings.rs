@@ -1,11 +1,13 @@
 //! The options about kernel and pipeline that several subcommands share.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
+use oriole_optimizer::target::Target;
 use oriole_oracles::campaign::canary;
 use oriole_oracles::check::border::Border;
 use oriole_oracles::check::{CheckError, CheckOptions, target_of};
@@ -31,11 +33,7 @@ pub struct Settings {
 impl Settings {
     /// The options of a pipeline for a module.
     pub fn options(&self, module: &Module) -> Result<Options, Failure> {
-        let target = target_of(module).map_err(|error| {
-            let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
-            Failure::Input(miette!(help = help, "{error}"))
-        })?;
-        let mut options = Options::new(target);
+        let mut options = Options::new(target(module)?);
         options.opt_level = self.level;
         options.disabled.clone_from(&self.disable_phases);
         for setting in &self.knob {
@@ -60,6 +58,14 @@ impl Settings {
         }
         text
     }
+}
+
+/// The machine that a module is for.
+pub fn target(module: &Module) -> Result<Target, Failure> {
+    target_of(module).map_err(|error| {
+        let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
+        Failure::Input(miette!(help = help, "{error}"))
+    })
 }
 
 /// Faults to plant, to see the harness find them.
@@ -94,12 +100,34 @@ impl Planting {
     }
 }
 
+/// When a phase counts as one that does not end.
+#[derive(clap::Args, Clone)]
+pub struct Patience {
+    /// A phase that takes longer does not end, and is a finding: 10s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub hang_after: Duration,
+}
+
+/// Reads a time: a number of milliseconds, seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 3600 * 1000,
+        unit => return Err(format!("`{unit}` is none of ms, s, m, h")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+}
+
 /// What is checked: which phases, how they run, and with which faults.
 #[derive(clap::Args, Clone)]
 pub struct Scope {
     /// Look at this phase alone; ssa-construction and ptx-round-trip are the steps that are no phases
     #[arg(long, value_name = "PHASE")]
-    phase: Option<String>,
+    pub phase: Option<String>,
     #[command(flatten)]
     pub settings: Settings,
     #[command(flatten)]
