@@ -177,6 +177,15 @@ fn a_phase_that_does_not_end_is_a_finding_and_no_end_of_the_campaign() {
     }
 }
 
+/// Threads of phases that do not end cannot be had back, so a phase that hardly ever ends is the end of the campaign.
+#[test]
+fn too_many_lost_threads_end_a_campaign() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fuzz = ["fuzz", "--jobs", "2", "--corpus", "none", "--target", "kernels", "--cases", "100000"];
+    let fault = ["--hang-after", "200ms", "--fault", "endless-phase@GeneralOptimizeEarly"];
+    assert_ends(&output(folder.path(), &[&fuzz[..], &fault].concat()), 1, "the campaign ended early");
+}
+
 /// The command that a finding names makes the case again, whatever kinds of cases the campaign had.
 #[test]
 fn the_case_of_a_finding_is_made_again() {

@@ -44,6 +44,7 @@ use target::{Case, Cases, Target};
 use worker::Post;
 
 pub use tally::{Tally, TargetTally};
+pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
@@ -175,6 +176,8 @@ pub struct Summary {
     pub valid: u64,
     /// Identifiers of the findings that it has met, and how often.
     pub hits: Vec<(String, store::Hits)>,
+    /// Workers that were caught in a step without end; [`MOST_GIVEN_UP`] of them end a campaign.
+    pub given_up: usize,
     /// The store.
     pub store: Store,
 }
@@ -225,9 +228,9 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Re
     let result = worker::run(&campaign, rayon::current_num_threads(), &progress);
     // What was done before an error is kept too.
     let end = campaign.ledger(|ledger| ledger.commit().and_then(|()| ledger.close()));
-    result?;
+    let given_up = result?;
     let End { progress, hits, store } = end?;
-    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, store })
+    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })
 }
 
 /// How a campaign checks its cases: nothing is written, and what is familiar is not bisected.

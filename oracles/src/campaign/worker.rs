@@ -18,7 +18,7 @@ use super::{Campaign, CampaignError, Glance, case_name};
 use crate::check::watch::{self, Job, Slot};
 
 /// Steps that do not end keep their threads, and what those hold. After so many the campaign ends.
-const MOST_GIVEN_UP: usize = 16;
+pub const MOST_GIVEN_UP: usize = 16;
 
 /// What a worker is at.
 #[derive(Debug, Default)]
@@ -91,12 +91,12 @@ struct Crew<'a> {
     ends: Sender<Ended>,
 }
 
-/// Runs a campaign with so many workers. `progress` sees it now and then.
+/// Runs a campaign with so many workers, and says how many were given up. `progress` sees it now and then.
 pub(super) fn run(
     campaign: &Arc<Campaign>,
     workers: usize,
     progress: &impl Fn(Glance<'_>),
-) -> Result<(), CampaignError> {
+) -> Result<usize, CampaignError> {
     let (ends, ended) = channel();
     let mut crew = Crew { campaign, posts: Vec::new(), hired: 0, ends };
     (0..workers).try_for_each(|_| crew.hire())?;
@@ -113,8 +113,7 @@ pub(super) fn run(
                 result = result.and(end);
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                let hung = crew.look_after()?;
-                given_up += hung;
+                given_up += crew.look_after()?;
                 if given_up >= MOST_GIVEN_UP {
                     campaign.stop.store(true, Ordering::Relaxed);
                 }
@@ -122,7 +121,7 @@ pub(super) fn run(
         }
         campaign.show(progress);
     }
-    result
+    result.map(|()| given_up)
 }
 
 impl Crew<'_> {

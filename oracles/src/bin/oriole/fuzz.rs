@@ -133,6 +133,10 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
     let summary = summary.map_err(campaign_failure)?;
+    if summary.given_up >= campaign::MOST_GIVEN_UP {
+        let many = summary.given_up;
+        writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
+    }
     met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
     let findings = exported(&summary, &met, &args.out)?;
     let context = Context {
