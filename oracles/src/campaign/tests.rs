@@ -1,5 +1,10 @@
 //! Campaigns: shards, the planted fault, and interruption.
 
+use oriole_optimizer::ir::Function;
+use oriole_optimizer::pipeline::context::{Changed, PhaseContext, PhaseFn};
+use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
+use oriole_optimizer::pipeline::table::{Needs, Preserves};
+
 use super::*;
 
 fn finish(options: &Options) -> Summary {
@@ -67,6 +72,27 @@ fn an_interrupted_campaign_goes_on_without_gaps() {
     drop(second);
     let again = run(&Options { resume: false, ..options }, open(), |_| ()).expect("the store is whole");
     assert_eq!((again.resumed, ids(&again)), (0, ids(&whole)));
+}
+
+/// Stands still the first time it is asked, as a machine may that has other things to do.
+fn slow_once(_: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    Changed::No
+}
+
+#[test]
+fn a_step_that_was_slow_once_is_no_finding_and_its_case_is_counted() {
+    let mut options = Options { hang_after: Duration::from_millis(700), ..Options::new(1, 20) };
+    let (name, function) = ("SlowOnce", slow_once as PhaseFn);
+    let slow = CustomPhase { name, needs: Needs::Ssa, preserves: Preserves::ControlFlow, function };
+    options.check.phases.push(PhaseEntry::Custom(slow));
+    let summary = finish(&options);
+    assert_eq!((summary.cases(), summary.hits), (20, Vec::new()));
+    let silent: Vec<&String> = summary.progress.tally.silent.values().collect();
+    assert!(matches!(&silent[..], [why] if why.contains("another time it has")), "{silent:?}");
 }
 
 #[test]

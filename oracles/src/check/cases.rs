@@ -46,6 +46,11 @@ impl<'a> Case<'a> {
         self.raced.get().copied().unwrap_or(false)
     }
 
+    /// Its name and launch.
+    pub fn named(&self) -> (&str, &Launch) {
+        (&self.name, &self.launch)
+    }
+
     fn races(&self) -> bool {
         *self.raced.get_or_init(|| {
             let options = RunOptions { steps: Some(self.budget()), races: true, ..RunOptions::default() };

@@ -1,7 +1,7 @@
 //! What a check found, as values that serialize.
 //!
 //! These structures are the JSON output of `oriole check --format json`. Fields are added, never renamed or removed;
-//! verdicts are the names of [`crate::equivalence::Verdict::name`], and `panic`.
+//! verdicts are the names of [`crate::equivalence::Verdict::name`], `panic` and `hang`.
 
 use std::sync::Arc;
 
@@ -14,6 +14,9 @@ use crate::launch::Launch;
 
 /// What is to blame where a kernel does not do what its launch expects before any phase has run.
 pub const FRONT_END: &str = "PTX front end";
+
+/// The verdict on a phase that does not end.
+pub const HANG: &str = "hang";
 
 /// One kernel.
 #[derive(Clone, Debug, Serialize)]
@@ -85,7 +88,7 @@ pub struct Finding {
     pub kernel: String,
     /// The guilty phase.
     pub phase: String,
-    /// `mismatch`, `invalid IR` or `panic`.
+    /// `mismatch`, `invalid IR`, `panic` or `hang`.
     pub verdict: &'static str,
     /// The case that shows it; empty where it takes none.
     pub case: String,

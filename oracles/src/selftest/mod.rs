@@ -26,7 +26,7 @@ use crate::check::catch::catch;
 use crate::check::reach::{Further, Reach, further};
 use crate::equivalence::compare;
 use crate::generate::{Config, Generated, another_launch};
-use crate::inject::{FaultSpec, KINDS, Kind, Place};
+use crate::inject::{FaultSpec, KINDS, Kind, Place, Victim};
 use crate::input::{NamedLaunch, into_ssa};
 use crate::interp::{Executable, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -162,9 +162,9 @@ fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
         let start = Instant::now();
         let seed = SplitMix64::new(options.seed ^ SplitMix64::new(number).next_u64()).next_u64();
         let phase = phases[(seed % phases.len() as u64) as usize];
-        let fault = FaultSpec { kind, phase, seed: seed >> 40 };
+        let fault = FaultSpec { kind, victim: Victim::Phase(phase), seed: seed >> 40 };
         report.cases += 1;
-        let what = Trial::new(fault, number, options).map(|trial| trial.judge());
+        let what = Trial::new(fault, phase, number, options).map(|trial| trial.judge());
         spent += start.elapsed();
         let Some((what, trial)) = what else { continue };
         report.injected += 1;
@@ -235,12 +235,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// `None` where the module has no place for the fault.
-    fn new(fault: FaultSpec, number: u64, options: &Options) -> Option<Trial> {
+    /// `None` where the module has no place for the fault in the phase.
+    fn new(fault: FaultSpec, phase: &PhaseRow, number: u64, options: &Options) -> Option<Trial> {
         let Generated { module: mut before, launches } = case(options.seed, number, &options.config);
         let launches = with_further(&before, launches, options.config.tries)?;
         into_ssa(&mut before);
-        run_up_to(fault.phase, &mut before)?;
+        run_up_to(phase, &mut before)?;
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
