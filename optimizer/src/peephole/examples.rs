@@ -67,7 +67,7 @@ fn find(rule: &Rule, program: &Program, subject: Subject<'_>, root: Inst) -> Opt
         let variant = &program.variants[*candidate as usize];
         let instance = &rule.instances[variant.instance];
         let mut matching = super::matcher::Matching::new(subject, instance, super::matcher::Bindings::default());
-        let matches = matching.run(&variant.pattern, root, &srcs);
+        let matches = matching.matches(&variant.pattern, root, &srcs) && matching.is_allowed();
         matches.then(|| Plan::new(subject, instance, &matching.bindings, root)).flatten()
     })
 }

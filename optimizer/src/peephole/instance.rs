@@ -13,6 +13,8 @@ use crate::ops::{FieldValues, Opcode, Shape, Type};
 pub struct Rule {
     /// Its name; statistics and bisection know it by this.
     pub name: &'static str,
+    /// What statistics call a match at which a guard fails: `NAME: guard`.
+    pub unmet: &'static str,
     /// As it is written.
     pub decl: RuleDecl,
     /// The file that it comes from, as an index into [`super::RuleSet::sources`].

@@ -123,7 +123,8 @@ impl RuleSet {
             match resolve::instances(&decl) {
                 Ok(instances) => {
                     let name = interned(&decl.name.text);
-                    let rule = Rule { name, decl, source: self.sources.len() - 1, instances };
+                    let unmet = interned(&format!("{name}: guard"));
+                    let rule = Rule { name, unmet, decl, source: self.sources.len() - 1, instances };
                     if examples {
                         faults.extend(examples::faults(&rule));
                     }
@@ -152,12 +153,24 @@ impl RuleSet {
 
     /// The best rule that applies to an instruction, whose sources are [`Subject::sources`].
     pub fn find(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
-        self.first_of(self.program.candidates(subject, inst, srcs).iter().copied(), subject, inst, srcs)
+        self.find_or(subject, inst, srcs, |_| {})
+    }
+
+    /// The same; `unmet` sees the rules tried before, whose pattern matches and whose guards do not hold.
+    pub fn find_or(
+        &self,
+        subject: Subject<'_>,
+        inst: Inst,
+        srcs: &[Operand],
+        unmet: impl FnMut(&Rule),
+    ) -> Option<Match> {
+        let candidates = self.program.candidates(subject, inst, srcs).iter().copied();
+        self.first_of(candidates, subject, inst, srcs, unmet)
     }
 
     /// The same without the decision tree: its slow twin, for tests.
     pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
-        self.first_of(0..self.program.variants.len() as u32, subject, inst, srcs)
+        self.first_of(0..self.program.variants.len() as u32, subject, inst, srcs, |_| {})
     }
 
     fn first_of(
@@ -166,16 +179,20 @@ impl RuleSet {
         subject: Subject<'_>,
         inst: Inst,
         srcs: &[Operand],
+        mut unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
         let mut bindings = Bindings::default();
         for candidate in candidates {
             let variant = &self.program.variants[candidate as usize];
             let instance = &self.rules[variant.rule].instances[variant.instance];
             let mut matching = Matching::new(subject, instance, bindings);
-            if matching.run(&variant.pattern, inst, srcs)
-                && let Some(plan) = Plan::new(subject, instance, &matching.bindings, inst)
-            {
-                return Some(Match { rule: variant.rule, instance: variant.instance, plan });
+            if matching.matches(&variant.pattern, inst, srcs) {
+                let allowed = matching.is_allowed();
+                let plan = allowed.then(|| Plan::new(subject, instance, &matching.bindings, inst)).flatten();
+                match plan {
+                    Some(plan) => return Some(Match { rule: variant.rule, instance: variant.instance, plan }),
+                    None => unmet(&self.rules[variant.rule]),
+                }
             }
             bindings = matching.bindings;
         }

@@ -40,7 +40,7 @@ use record::{CaseId, Fnv, Key, Record, Reduction, files};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target};
 
-pub use tally::{Tally, TargetTally};
+pub use tally::{RuleTally, Tally, TargetTally};
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
@@ -117,6 +117,8 @@ impl Options {
         hash.text(&format!("{:?} {:?}", self.config, self.targets));
         let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, .. } = &self.check;
         phases.iter().for_each(|entry| hash.text(entry.name()));
+        let rules = pipeline.rules.iter().flat_map(|rules| rules.sources());
+        rules.for_each(|source| hash.text(&source.text));
         let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
         hash.text(&format!(
             "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
