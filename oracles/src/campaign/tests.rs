@@ -75,7 +75,7 @@ fn an_interrupted_campaign_goes_on_without_gaps() {
 fn with_rules(mut options: Options, text: &str) -> Options {
     let builtin = RuleSet::builtin();
     let rules = Arc::new(builtin.with("mine.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
-    options.config.patterns = Patterns::new(rules.clone(), builtin.rules().len());
+    options.config.patterns = Patterns::new(rules.clone());
     options.check.pipeline.rules = Some(rules);
     options
 }

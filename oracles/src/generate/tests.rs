@@ -207,7 +207,7 @@ fn guards_of_a_users_rule_are_met() {
         let set = Arc::new(RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
         let mut config = Config { virtual_form: 0, functions: 0, ..Config::default() };
         config.family.pattern = 300;
-        config.patterns = patterns::Patterns::new(set.clone(), 0);
+        config.patterns = patterns::Patterns::new(set.clone());
         let mut options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
         options.rules = Some(set.clone());
         let name = set.rules()[0].name;

@@ -255,7 +255,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
     };
     let mut config = config(args.config.as_deref())?;
     if let Some(rules) = &check.pipeline.rules {
-        config.patterns = Patterns::new(rules.clone(), RuleSet::builtin().rules().len());
+        config.patterns = Patterns::new(rules.clone());
     }
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {

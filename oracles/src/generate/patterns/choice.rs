@@ -1,14 +1,14 @@
 //! Field values and constants for a pattern, and what its guards want of the values that it captures.
 //!
-//! Constants are drawn from the numbers in the rule's own text (its examples show what its guards want), from those that
+//! Constants are those of an example that says `yes`, or drawn from the numbers in the rule's text, from those that
 //! guards ask for (powers of two, masks, counts up to twice the width), from constants drawn before with something done to
 //! them, and from the corners that all other code uses. A draw that breaks a guard is repeated a few times.
 
 use oriole_optimizer::ops::{FieldValues, Opcode, Type};
 use oriole_optimizer::peephole::Rule;
 use oriole_optimizer::peephole::eval::{Environment, evaluate, related};
-use oriole_optimizer::peephole::instance::{Condition, Const, ConstKind, Instance, Pattern, Source, ones};
-use oriole_optimizer::peephole::language::ast::{Expr, Inst, Operand};
+use oriole_optimizer::peephole::instance::{Condition, Const, Instance, Pattern, Source, ones};
+use oriole_optimizer::peephole::language::ast::{Expr, Guard, Inst, Operand, UnaryOp};
 
 use super::super::config::OperandPercent;
 use super::super::entropy::Entropy;
@@ -19,7 +19,20 @@ use super::super::values::constant;
 /// after some ten.
 const DRAWS: usize = 32;
 /// Numbers of a rule's text that are kept.
-const HINTS: usize = 24;
+const NUMBERS: usize = 24;
+
+/// Draws in a hundred that take the constants of an example: guards about several constants at once hardly ever hold by
+/// chance.
+const SHOWN: u32 = 25;
+
+/// What the text of a rule shows of the constants that it wants.
+#[derive(Debug, Default)]
+pub(super) struct Hints {
+    /// By example that says `yes`: the constants that it has where the pattern captures them.
+    examples: Vec<Vec<(String, u64)>>,
+    /// All numbers: of its examples, its guards and its pattern.
+    numbers: Vec<u64>,
+}
 
 /// What guards want of a captured value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -82,7 +95,7 @@ impl Choice {
     /// rule must not apply. `None` where nothing is legal.
     pub fn find(
         instance: &Instance,
-        hints: &[u64],
+        hints: &Hints,
         entropy: &mut Entropy<'_>,
         percent: &OperandPercent,
     ) -> Option<Choice> {
@@ -98,7 +111,7 @@ impl Choice {
     }
 
     /// Constants and fields that are legal.
-    fn draw(instance: &Instance, hints: &[u64], entropy: &mut Entropy<'_>, percent: &OperandPercent) -> Option<Choice> {
+    fn draw(instance: &Instance, hints: &Hints, entropy: &mut Entropy<'_>, percent: &OperandPercent) -> Option<Choice> {
         let count = instance.captures.len();
         let mut choice = Choice {
             constants: vec![None; count],
@@ -107,9 +120,15 @@ impl Choice {
             rests: vec![None; instance.rests.len()],
         };
         let mut drawn = Vec::new();
+        let shown = match hints.examples.len() {
+            0 => None,
+            count => entropy.percent(SHOWN).then(|| &hints.examples[entropy.below(count)]),
+        };
         for (at, capture) in instance.captures.iter().enumerate().filter(|(_, capture)| capture.constant) {
             let ty = capture.ty.unwrap_or(Type::B64);
-            let bits = number(entropy, ty, hints, &drawn) & ones(capture.bits.max(1));
+            let shown = shown.and_then(|shown| shown.iter().find(|(name, _)| *name == capture.name));
+            let bits = shown.map_or_else(|| number(entropy, ty, &hints.numbers, &drawn), |(_, bits)| *bits);
+            let bits = bits & ones(capture.bits.max(1));
             drawn.push(bits);
             choice.constants[at] = Some(bits);
         }
@@ -267,51 +286,85 @@ fn number(entropy: &mut Entropy<'_>, ty: Type, hints: &[u64], drawn: &[u64]) -> 
     }
 }
 
-/// The numbers that a rule's text names: in its examples, its guards and its pattern.
-pub(super) fn hints(rule: &Rule) -> Vec<u64> {
-    let mut found = Vec::new();
-    for example in &rule.decl.examples {
-        written(&example.input, &mut found);
-    }
-    for condition in rule.instances.iter().flat_map(|instance| &instance.conditions) {
-        if let Condition::Compare { left, right, .. } = condition {
-            [left, right].into_iter().for_each(|expr| numbers(expr, &mut found));
+impl Hints {
+    /// The hints of a rule.
+    pub fn of(rule: &Rule) -> Hints {
+        let mut hints = Hints::default();
+        for example in &rule.decl.examples {
+            written(&example.input, &mut hints.numbers);
+            let mut shown = Vec::new();
+            beside(&rule.decl.pattern, &example.input, &mut shown);
+            if example.expected.is_some() && !shown.is_empty() {
+                hints.examples.push(shown);
+            }
         }
+        for guard in &rule.decl.guards {
+            in_guard(guard, &mut hints.numbers);
+        }
+        hints.numbers.sort_unstable();
+        hints.numbers.dedup();
+        hints.numbers.truncate(NUMBERS);
+        hints
     }
-    found.sort_unstable();
-    found.dedup();
-    found.truncate(HINTS);
-    found
 }
 
-fn written(inst: &Inst, found: &mut Vec<u64>) {
-    for operand in &inst.operands {
-        let inner = match operand {
-            Operand::Word { of, .. } => of,
-            operand => operand,
-        };
-        match inner {
-            Operand::Inst { inst, .. } => written(inst, found),
-            Operand::Expr(Expr::Number { value, .. }) => found.push(*value),
-            Operand::Expr(Expr::Float { value, .. }) => {
-                found.extend([value.to_bits(), (*value as f32).to_bits().into()])
-            }
-            Operand::Expr(Expr::Unary { of, .. }) => {
-                if let Expr::Number { value, .. } = **of {
-                    found.extend([value.wrapping_neg(), !value]);
-                }
+/// The value of a constant that is written as a number.
+fn literal(expr: &Expr) -> Option<u64> {
+    match expr {
+        Expr::Number { value, .. } => Some(*value),
+        Expr::Unary { op: UnaryOp::Neg, of, .. } => literal(of).map(u64::wrapping_neg),
+        Expr::Unary { op: UnaryOp::Not, of, .. } => literal(of).map(|value| !value),
+        _ => None,
+    }
+}
+
+fn within(operand: &Operand) -> &Operand {
+    match operand {
+        Operand::Word { of, .. } => within(of),
+        operand => operand,
+    }
+}
+
+/// What an example has in the places of constants that a pattern captures.
+fn beside(pattern: &Inst, example: &Inst, found: &mut Vec<(String, u64)>) {
+    for (ours, theirs) in pattern.operands.iter().zip(&example.operands) {
+        match (within(ours), within(theirs)) {
+            (Operand::Inst { inst: ours, .. }, Operand::Inst { inst: theirs, .. }) => beside(ours, theirs, found),
+            (Operand::Expr(Expr::Name(name)), Operand::Expr(expr)) => {
+                found.extend(literal(expr).map(|value| (name.text.clone(), value)));
             }
             _ => {}
         }
     }
 }
 
-fn numbers(expr: &Const, found: &mut Vec<u64>) {
-    match &expr.kind {
-        ConstKind::Number(value) => found.push(*value),
-        ConstKind::Unary(_, of) => numbers(of, found),
-        ConstKind::Binary(_, left, right) => [left, right].into_iter().for_each(|expr| numbers(expr, found)),
-        ConstKind::Function(_, of) => of.iter().for_each(|expr| numbers(expr, found)),
-        ConstKind::Capture(_) | ConstKind::Fold(_) => {}
+fn written(inst: &Inst, found: &mut Vec<u64>) {
+    for operand in &inst.operands {
+        match within(operand) {
+            Operand::Inst { inst, .. } => written(inst, found),
+            Operand::Expr(expr) => numbers(expr, found),
+            _ => {}
+        }
+    }
+}
+
+fn in_guard(guard: &Guard, found: &mut Vec<u64>) {
+    match guard {
+        Guard::Compare { left, right, .. } => [left, right].into_iter().for_each(|expr| numbers(expr, found)),
+        Guard::Call { arguments, .. } => arguments.iter().for_each(|expr| numbers(expr, found)),
+        Guard::Not { guard, .. } => in_guard(guard, found),
+        Guard::Any(guards) => guards.iter().for_each(|guard| in_guard(guard, found)),
+        Guard::Member { .. } | Guard::Field { .. } => {}
+    }
+}
+
+fn numbers(expr: &Expr, found: &mut Vec<u64>) {
+    found.extend(literal(expr));
+    match expr {
+        Expr::Float { value, .. } => found.extend([value.to_bits(), (*value as f32).to_bits().into()]),
+        Expr::Unary { of, .. } => numbers(of, found),
+        Expr::Binary { left, right, .. } => [left, right].into_iter().for_each(|expr| numbers(expr, found)),
+        Expr::Call { arguments, .. } => arguments.iter().for_each(|expr| numbers(expr, found)),
+        _ => {}
     }
 }

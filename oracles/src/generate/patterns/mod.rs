@@ -20,7 +20,7 @@ use oriole_optimizer::peephole::{Rule, RuleSet};
 use super::builder::Builder;
 use super::entropy::Entropy;
 use super::insts::{Family, result_info};
-use choice::{Choice, hints};
+use choice::{Choice, Hints};
 
 /// The rules whose patterns are made.
 #[derive(Clone)]
@@ -28,24 +28,25 @@ pub struct Patterns(Arc<Prepared>);
 
 struct Prepared {
     rules: Arc<RuleSet>,
-    /// What can be made: the rule, and numbers that its text names.
-    seeds: Vec<(usize, Vec<u64>)>,
+    /// What can be made: the rule, and what its text shows.
+    seeds: Vec<(usize, Hints)>,
     /// The first of a user's own rules among `seeds`.
     own: usize,
 }
 
 impl Patterns {
-    /// The patterns of a set, of which the first `builtin` rules are not the user's own.
-    pub fn new(rules: Arc<RuleSet>, builtin: usize) -> Patterns {
+    /// The patterns of a set.
+    pub fn new(rules: Arc<RuleSet>) -> Patterns {
+        let builtin = rules.builtin_count();
         let can = |rule: &Rule| Family::of(rule.instances[0].pattern().opcode.row()) == Family::Plain;
         let numbered = || rules.rules().iter().enumerate().filter(|(_, rule)| can(rule));
-        let seeds = numbered().map(|(at, rule)| (at, hints(rule))).collect();
+        let seeds = numbered().map(|(at, rule)| (at, Hints::of(rule))).collect();
         let own = numbered().filter(|(at, _)| *at < builtin).count();
         Patterns(Arc::new(Prepared { rules, seeds, own }))
     }
 
     /// One of the rules, and of its instances; a user's own rule in half of all cases.
-    fn choose(&self, entropy: &mut Entropy<'_>) -> Option<(&Instance, &[u64])> {
+    fn choose(&self, entropy: &mut Entropy<'_>) -> Option<(&Instance, &Hints)> {
         let Prepared { rules, seeds, own } = &*self.0;
         let from = if *own < seeds.len() && entropy.percent(50) { *own } else { 0 };
         let (rule, hints) = seeds.get(from + entropy.below(seeds.len() - from))?;
@@ -56,11 +57,7 @@ impl Patterns {
 
 impl Default for Patterns {
     fn default() -> Patterns {
-        static BUILTIN: LazyLock<Patterns> = LazyLock::new(|| {
-            let rules = RuleSet::builtin();
-            let count = rules.rules().len();
-            Patterns::new(rules, count)
-        });
+        static BUILTIN: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(RuleSet::builtin()));
         BUILTIN.clone()
     }
 }

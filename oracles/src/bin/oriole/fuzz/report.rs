@@ -97,6 +97,8 @@ pub struct Report {
     phases: Vec<(String, u64)>,
     coverage: coverage::Summary,
     rules: Vec<RuleTally>,
+    #[serde(skip)]
+    builtin_rules: usize,
     /// Cases that say nothing: the command that makes each again, and why.
     silent: Vec<(String, String)>,
     corpus_kernels: usize,
@@ -142,6 +144,7 @@ impl Report {
             phases: tally.phases.iter().map(|(phase, count)| (phase.clone(), *count)).collect(),
             coverage: tally.coverage.summary(),
             rules: tally.rules(rules),
+            builtin_rules: rules.builtin_count(),
             silent: tally.silent.iter().map(|(number, why)| (command(number), why.clone())).collect(),
             corpus_kernels,
             interrupted,
@@ -162,8 +165,7 @@ impl Report {
         let unfired = self.unfired().count();
         writeln!(out, "rules: {} of {} applied, {applied} times", self.rules.len() - unfired, self.rules.len())?;
         let of = |RuleTally { name, matched, applied }: &RuleTally| format!("{name} {applied} of {matched} matches");
-        let own = &self.rules[RuleSet::builtin().rules().len().min(self.rules.len())..];
-        own.iter().try_for_each(|rule| writeln!(out, "rule {}", of(rule)))?;
+        self.rules[self.builtin_rules..].iter().try_for_each(|rule| writeln!(out, "rule {}", of(rule)))?;
         let mut rare: Vec<&RuleTally> = self.rules.iter().filter(|rule| rule.applied > 0).collect();
         rare.sort_by_key(|rule| rule.applied);
         let rare: Vec<String> = rare.into_iter().take(RARE).map(of).collect();
