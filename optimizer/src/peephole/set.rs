@@ -44,9 +44,19 @@ pub struct Match {
 /// The built-in rule files.
 const BUILTIN: &[(&str, &str)] = &[
     ("arithmetic.rules", include_str!("rules/arithmetic.rules")),
+    ("sums.rules", include_str!("rules/sums.rules")),
+    ("multiply.rules", include_str!("rules/multiply.rules")),
+    ("minmax.rules", include_str!("rules/minmax.rules")),
     ("logic.rules", include_str!("rules/logic.rules")),
+    ("algebra.rules", include_str!("rules/algebra.rules")),
+    ("masks.rules", include_str!("rules/masks.rules")),
+    ("shift.rules", include_str!("rules/shift.rules")),
+    ("bits.rules", include_str!("rules/bits.rules")),
     ("select.rules", include_str!("rules/select.rules")),
+    ("compare.rules", include_str!("rules/compare.rules")),
+    ("predicate.rules", include_str!("rules/predicate.rules")),
     ("convert.rules", include_str!("rules/convert.rules")),
+    ("float.rules", include_str!("rules/float.rules")),
 ];
 
 /// How far rules are looked at when they are read.
