@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pipeline::runner::{Options, default_phases};
 use oriole_oracles::check::report::{Finding, Rewrite};
 use oriole_oracles::check::whole::{self, WholeFinding};
 use oriole_oracles::check::{CheckOptions, check_module};
 use oriole_oracles::input::{Language, into_ssa, launches_for, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
@@ -41,6 +41,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 /// Runs the command.
@@ -61,7 +63,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if args.phase.is_none()
         && let Some(finding) = whole::bisect(&name, &module, &launches, &options).map_err(failed)?
     {
-        show_whole(out, &name, &args.settings.replay(), &finding)?;
+        show_whole(out, &name, &(args.settings.replay() + &args.rules.replay()), &finding)?;
         return Ok(Status::Found);
     }
     let silent = report.cases.iter().filter(|case| case.outcome != "finished").count();
@@ -77,12 +79,12 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
     args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
-        pipeline: args.settings.options(&Module::default())?,
+        pipeline: Options { rules: args.rules.load()?, ..args.settings.options(&Module::default())? },
         randoms: args.randoms,
         seed: args.seed,
         round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
         out: Some(args.out.clone()),
-        replay: args.settings.replay() + &args.planting.replay(),
+        replay: args.settings.replay() + &args.planting.replay() + &args.rules.replay(),
         ..CheckOptions::default()
     })
 }

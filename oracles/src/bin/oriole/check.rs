@@ -17,7 +17,7 @@ use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -78,6 +78,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 /// Runs the command.
@@ -126,6 +128,7 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
     }
     let mut pipeline = args.settings.options(&Module::default())?;
     pipeline.rewrite_limit = args.rewrite_limit;
+    pipeline.rules = args.rules.load()?;
     args.planting.plant(&mut phases);
     Ok(CheckOptions {
         phases,
@@ -137,7 +140,10 @@ fn options(args: &Args) -> Result<CheckOptions, Failure> {
         round_trip: true,
         out: Some(args.out.clone()),
         familiar: None,
-        replay: args.settings.replay() + &args.planting.replay() + if args.plant { " --plant" } else { "" },
+        replay: args.settings.replay()
+            + &args.planting.replay()
+            + &args.rules.replay()
+            + if args.plant { " --plant" } else { "" },
     })
 }
 

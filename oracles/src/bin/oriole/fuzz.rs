@@ -30,7 +30,7 @@ use rayon::prelude::*;
 
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -114,6 +114,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 /// Runs the command.
@@ -243,11 +245,13 @@ fn options(args: &Args) -> Result<Options, Failure> {
     if args.plant {
         canary::plant(&mut phases);
     }
-    let mut replay = args.settings.replay() + &args.planting.replay();
+    let mut replay = args.settings.replay() + &args.planting.replay() + &args.rules.replay();
     replay += if args.plant { " --plant" } else { "" };
+    let mut pipeline = args.settings.options(&Module::default())?;
+    pipeline.rules = args.rules.load()?;
     let check = CheckOptions {
         phases: chosen(phases, &args.phases)?,
-        pipeline: args.settings.options(&Module::default())?,
+        pipeline,
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
         replay,

@@ -12,7 +12,7 @@ use oriole_oracles::check::catch::catch;
 use oriole_oracles::input::{Language, into_ssa, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Settings, position};
+use crate::settings::{RuleFiles, Settings, position};
 use crate::table::Table;
 
 /// The language of the output.
@@ -54,6 +54,8 @@ pub struct Args {
     verify: bool,
     #[command(flatten)]
     settings: Settings,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 /// Writes dumps to standard error as they come.
@@ -75,6 +77,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     options.dump.clone_from(&args.dump_ir);
     options.stop_after = args.stop_after.as_deref().map(|token| position(&phases, token)).transpose()?;
     options.rewrite_limit = args.rewrite_limit;
+    options.rules = args.rules.load()?;
     options.time = args.time;
     options.verify = args.verify;
     let report = match catch(|| run_phases(&phases, &mut module, &options, &mut Dumps)) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::pipeline::runner::{self, default_phases};
 use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 use oriole_oracles::check::report::{Evidence, Finding};
@@ -22,7 +22,7 @@ use oriole_oracles::reduce::{Fault, Options, Reduced, reduce};
 use crate::failure::{Failure, Status};
 use crate::fuzz::{duration, show_finding};
 use crate::opt::Emit;
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -87,6 +87,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 /// What is asked of a candidate.
@@ -151,7 +153,8 @@ fn job(args: &Args, module: Module) -> Result<Job, Failure> {
 /// The optimizer as a command of its own, which can be ended.
 fn hang(args: &Args) -> Result<External, Failure> {
     let mut arguments = vec!["opt".to_owned()];
-    arguments.extend(args.settings.replay().split_whitespace().map(str::to_owned));
+    let settings = args.settings.replay() + &args.rules.replay();
+    arguments.extend(settings.split_whitespace().map(str::to_owned));
     let program = std::env::current_exe()?;
     Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ori })
 }
@@ -165,9 +168,9 @@ fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
     args.planting.plant(&mut phases);
     let mut check = CheckOptions {
         phases,
-        pipeline: args.settings.options(module)?,
+        pipeline: runner::Options { rules: args.rules.load()?, ..args.settings.options(module)? },
         round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
-        replay: args.settings.replay() + &args.planting.replay(),
+        replay: args.settings.replay() + &args.planting.replay() + &args.rules.replay(),
         ..CheckOptions::default()
     };
     let name = args.file.display().to_string();

@@ -1,16 +1,17 @@
 //! The options about the pipeline that several subcommands share.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::peephole::{RuleSet, Source};
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_oracles::check::{CheckError, target_of};
 use oriole_oracles::inject::FaultSpec;
+use oriole_oracles::input::InputError;
 
 use crate::failure::Failure;
 
@@ -26,9 +27,6 @@ pub struct Settings {
     /// Leave out phases, by name, number or token (see `oriole phases`)
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     disable_phases: Vec<String>,
-    /// Add a file's rewrite rules to the built-in ones; they are tried after these, unless they have a higher priority
-    #[arg(long, value_name = "FILE")]
-    rules: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -41,7 +39,6 @@ impl Settings {
         let mut options = Options::new(target);
         options.opt_level = self.level;
         options.disabled.clone_from(&self.disable_phases);
-        options.rules = self.rules()?;
         for setting in &self.knob {
             let help = "`oriole knobs` lists every knob with what it takes";
             options
@@ -50,21 +47,6 @@ impl Settings {
                 .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
         }
         Ok(options)
-    }
-
-    /// The built-in rules and those of the files; `None` where there is no file.
-    fn rules(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
-        let mut rules: Option<RuleSet> = None;
-        for path in &self.rules {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| {
-                let help = "a rule file is text; optimizer/src/peephole/README.md describes it";
-                Failure::Input(miette!(help = help, "cannot read `{name}`: {error}"))
-            })?;
-            let before = rules.take().map_or_else(RuleSet::builtin, Arc::new);
-            rules = Some(before.with(&name, &text).map_err(Failure::input)?);
-        }
-        Ok(rules.map(Arc::new))
     }
 
     /// What a replay command repeats of these settings.
@@ -77,9 +59,54 @@ impl Settings {
         if !self.disable_phases.is_empty() {
             text += &format!(" --disable-phases {}", self.disable_phases.join(","));
         }
-        self.rules.iter().for_each(|path| text += &format!(" --rules {}", path.display()));
         text
     }
+}
+
+/// Rewrite rules beside those that are built in.
+#[derive(clap::Args, Clone)]
+pub struct RuleFiles {
+    /// Add the rewrite rules of a file (see `oriole rules`)
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
+    /// Leave the built-in rewrite rules out
+    #[arg(long)]
+    no_builtin_rules: bool,
+}
+
+impl RuleFiles {
+    /// The rules; `None` for the built-in ones. What a rule means, or whether it pays, is not looked at: that is what
+    /// checks are for.
+    pub fn load(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
+        if self.rules.is_empty() && !self.no_builtin_rules {
+            return Ok(None);
+        }
+        let mut sources = if self.no_builtin_rules { Vec::new() } else { RuleSet::builtin_sources() };
+        for path in &self.rules {
+            sources.push(read_rules(path)?);
+        }
+        RuleSet::unchecked(&sources).map(|set| Some(Arc::new(set))).map_err(Failure::input)
+    }
+
+    /// What a replay command repeats of this.
+    pub fn replay(&self) -> String {
+        let files: String = self.rules.iter().map(|path| format!(" --rules {}", path.display())).collect();
+        files + if self.no_builtin_rules { " --no-builtin-rules" } else { "" }
+    }
+}
+
+/// A rule file may have this many bytes.
+const MAX_RULE_BYTES: u64 = 4 << 20;
+
+/// Reads a rule file.
+pub fn read_rules(path: &Path) -> Result<Source, Failure> {
+    let unreadable = |reason: String| Failure::from(InputError::Unreadable { path: path.to_owned(), reason });
+    let size = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    if size > MAX_RULE_BYTES {
+        return Err(unreadable(format!("it has {size} bytes, at most {MAX_RULE_BYTES} are read")));
+    }
+    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    Ok(Source { name: path.display().to_string(), text: text.into() })
 }
 
 /// Faults to plant, to see the harness find them.
