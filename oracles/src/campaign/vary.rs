@@ -7,6 +7,7 @@ use oriole_optimizer::ir::Module;
 
 use super::Options;
 use crate::check::CheckOptions;
+use crate::generate::another_launch;
 
 /// A condition: what a phase does differently under it.
 struct Variation {
@@ -71,7 +72,7 @@ impl Options {
 
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
-        let mut check = self.check.clone();
+        let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
         let Variation { level, knobs, .. } = VARIATIONS[self.variation_of(number)];
         let mut replay = String::new();
         if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {

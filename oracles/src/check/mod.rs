@@ -19,6 +19,7 @@ pub mod cases;
 pub mod catch;
 mod construct;
 pub mod familiar;
+pub mod reach;
 pub mod report;
 pub mod shape;
 pub(crate) mod step;
@@ -39,6 +40,7 @@ use crate::equivalence::Verdict;
 use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::interp::LoadError;
+use crate::launch::Launch;
 use blame::Suspect;
 use cases::{Case, Ran};
 use familiar::Familiar;
@@ -56,6 +58,11 @@ pub struct CheckOptions {
     pub randoms: u32,
     /// The seed of the first variant.
     pub seed: u64,
+    /// Launches with other data that are tried where all others leave operations alone ([`reach`]), and how they are made
+    /// from the first launch and a seed.
+    pub tries: u32,
+    /// See there.
+    pub another: fn(&Launch, u64) -> Launch,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
     /// Look for data races in the original; a case that has one says nothing.
@@ -80,6 +87,8 @@ impl Default for CheckOptions {
             pipeline: Options::new(target),
             randoms: 2,
             seed: 1,
+            tries: 0,
+            another: Launch::randomized,
             steps: None,
             races: false,
             round_trip: true,

@@ -34,6 +34,9 @@ pub struct Config {
     /// Launches of a kernel. Two, so that a path which one launch's data leave alone is taken on the other's; a rate of
     /// checks counts kernels, so more launches make each check better and fewer.
     pub launches: u32,
+    /// Further launches that are tried where those leave operations alone; what reaches something new is kept. Few kernels
+    /// gain by the fifth.
+    pub tries: u32,
     /// The level of the opcode table whose rows are generated.
     pub level: TableLevel,
     /// Instances of an operation in a kernel that is about it alone. Each costs little beside the kernel itself.
@@ -157,6 +160,9 @@ pub struct OperandPercent {
     pub variable: u32,
     /// An instruction with a guard.
     pub guard: u32,
+    /// A condition of a branch, or an index of a switch, that also depends on the lane, so that all ways are taken whatever
+    /// the data. If all were, a warp would never take a branch as a whole.
+    pub split: u32,
     /// An address that depends on data.
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
@@ -188,6 +194,7 @@ impl Default for Config {
             warps: 2,
             virtual_form: 20,
             launches: 2,
+            tries: 4,
             level: TableLevel::Virtual,
             repeats: 40,
             mixture: MixtureWeights::default(),
@@ -330,6 +337,7 @@ impl Default for OperandPercent {
             recent: 40,
             variable: 25,
             guard: 12,
+            split: 60,
             dynamic: 40,
             reload: 2,
             default_field: 40,

@@ -34,6 +34,7 @@ use oriole_optimizer::ssa;
 
 use crate::input::NamedLaunch;
 use crate::launch::Launch;
+use crate::launch::random::SplitMix64;
 pub use config::Config;
 pub use entropy::Entropy;
 
@@ -59,10 +60,19 @@ pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
     generate(&mut Entropy::from_bytes(bytes), config)
 }
 
-/// Another launch of a generated kernel: the same grid and block, other data.
+/// Another launch of a kernel with the same grid and block: other corners for a generated one, for others random data of
+/// the same shape.
 pub fn another_launch(like: &Launch, seed: u64) -> Launch {
     let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
-    kernel::launch(&mut Entropy::from_seed(seed), geometry)
+    // Other kernels get other data of the same seed.
+    let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
+    let launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
+    let kinds = |launch: &Launch| launch.args.iter().map(|arg| std::mem::discriminant(&arg.value)).collect::<Vec<_>>();
+    if kinds(like) == kinds(&launch) { launch } else { like.randomized(seed) }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |hash, byte| SplitMix64::new(hash ^ u64::from(*byte)).next_u64())
 }
 
 /// A kernel of the choices of `entropy`.
