@@ -43,7 +43,7 @@ use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target};
 use worker::Post;
 
-pub use tally::{Tally, TargetTally};
+pub use tally::{RuleTally, Tally, TargetTally};
 pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
@@ -125,6 +125,8 @@ impl Options {
         let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, faults, .. } = &self.check;
         phases.iter().for_each(|entry| hash.text(entry.name()));
         faults.iter().for_each(|fault| hash.text(&fault.to_string()));
+        let rules = pipeline.rules.iter().flat_map(|rules| rules.sources());
+        rules.for_each(|source| hash.text(&source.text));
         let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
         hash.text(&format!(
             "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",

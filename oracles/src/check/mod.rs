@@ -232,6 +232,9 @@ impl Check<'_> {
         match take(entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit)? {
             Step::Stopped => self.spare = after,
             Step::Done(report) => {
+                for (name, count) in &report.statistics {
+                    *self.report.statistics.entry(name).or_default() += count;
+                }
                 // What a phase has taken and what the verifier has seen since is what the next one takes.
                 self.pipeline.trusted = report.skipped.is_none() || self.pipeline.trusted;
                 let verdict = if report.changed.is_yes() { self.judge(entry, &mut after)? } else { None };

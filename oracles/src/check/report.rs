@@ -3,6 +3,7 @@
 //! These structures are the JSON output of `oriole check --format json`. Fields are added, never renamed or removed;
 //! verdicts are the names of [`crate::equivalence::Verdict::name`], `panic` and `hang`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use oriole_optimizer::ir::Module;
@@ -29,6 +30,8 @@ pub struct KernelReport {
     pub cases: Vec<CaseLine>,
     /// Every phase of the list that was reached.
     pub phases: Vec<PhaseLine>,
+    /// The counters of all phases together, by name: changes by rule, matches at which a guard fails, and others.
+    pub statistics: BTreeMap<&'static str, u64>,
     /// What is wrong with phases.
     pub findings: Vec<Finding>,
     /// Instructions of the original.
@@ -144,6 +147,7 @@ impl KernelReport {
             clean: true,
             cases: Vec::new(),
             phases: Vec::new(),
+            statistics: BTreeMap::new(),
             findings: Vec::new(),
             instructions_before: instructions,
             instructions_after: instructions,

@@ -10,7 +10,7 @@
 //! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
 //!
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then operands
-//! that fit ([`values`], [`memory`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to
+//! that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to
 //! kernels that somebody has written; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is structured, unstructured and irreducible.
 
 mod builder;
@@ -23,6 +23,7 @@ pub mod insts;
 mod kernel;
 mod memory;
 pub mod mutate;
+pub mod patterns;
 pub mod single;
 mod sync;
 #[cfg(test)]

@@ -12,6 +12,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{PhaseEntry, default_phases};
 use oriole_oracles::campaign::canary::{self, Sighting};
 use oriole_oracles::campaign::export::export;
@@ -23,6 +24,7 @@ use oriole_oracles::check::report::Finding;
 use oriole_oracles::check::watch::Job;
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
+use oriole_oracles::generate::patterns::Patterns;
 use oriole_oracles::input::{launches_for, read_kernel};
 use oriole_oracles::reduce;
 use rayon::prelude::*;
@@ -64,6 +66,9 @@ pub struct Args {
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
+    /// Exit with 1 where a rewrite rule never applied
+    #[arg(long)]
+    require_rules: bool,
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
@@ -149,7 +154,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         arguments: options.arguments.clone(),
         findings,
     };
-    let report = Report::new(&summary, context);
+    let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
+    let report = Report::new(&summary, &rules, context);
     match args.format {
         Format::Text => report.text(out)?,
         Format::Json => report.json(out)?,
@@ -159,7 +165,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         let text = serde_json::to_string_pretty(&coverage).map_err(std::io::Error::other)?;
         std::fs::write(path, text + "\n")?;
     }
-    conclude(args, &summary, met.is_empty())
+    let fired = !args.require_rules || report.unfired().next().is_none();
+    conclude(args, &summary, met.is_empty() && fired)
 }
 
 /// How the command ends: a finding comes before a floor that was missed.
@@ -247,7 +254,10 @@ fn options(args: &Args) -> Result<Options, Failure> {
         replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
-    let config = config(args.config.as_deref())?;
+    let mut config = config(args.config.as_deref())?;
+    if let Some(rules) = &check.pipeline.rules {
+        config.patterns = Patterns::new(rules.clone());
+    }
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,

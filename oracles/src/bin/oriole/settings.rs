@@ -1,10 +1,13 @@
 //! The options about kernel and pipeline that several subcommands share.
 
+use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::target::Target;
@@ -28,6 +31,9 @@ pub struct Settings {
     /// Leave out phases, by name, number or token (see `oriole phases`)
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     disable_phases: Vec<String>,
+    /// Add a file's rewrite rules to the built-in ones; they are tried after these, unless they have a higher priority
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
 }
 
 impl Settings {
@@ -36,6 +42,7 @@ impl Settings {
         let mut options = Options::new(target(module)?);
         options.opt_level = self.level;
         options.disabled.clone_from(&self.disable_phases);
+        options.rules = self.rules()?;
         for setting in &self.knob {
             let help = "`oriole knobs` lists every knob with what it takes";
             options
@@ -44,6 +51,21 @@ impl Settings {
                 .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
         }
         Ok(options)
+    }
+
+    /// The built-in rules and those of the files; `None` where there is no file.
+    fn rules(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
+        let mut rules: Option<RuleSet> = None;
+        for path in &self.rules {
+            let name = path.display().to_string();
+            let text = fs::read_to_string(path).map_err(|error| {
+                let help = "a rule file is text; optimizer/src/peephole/README.md describes it";
+                Failure::Input(miette!(help = help, "cannot read `{name}`: {error}"))
+            })?;
+            let before = rules.take().map_or_else(RuleSet::builtin, Arc::new);
+            rules = Some(before.with(&name, &text).map_err(Failure::input)?);
+        }
+        Ok(rules.map(Arc::new))
     }
 
     /// What a replay command repeats of these settings.
@@ -56,6 +78,7 @@ impl Settings {
         if !self.disable_phases.is_empty() {
             text += &format!(" --disable-phases {}", self.disable_phases.join(","));
         }
+        self.rules.iter().for_each(|path| text += &format!(" --rules {}", path.display()));
         text
     }
 }
