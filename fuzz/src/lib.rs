@@ -1,9 +1,9 @@
 //! What every target's glue has in common.
 
-/// The engine that the features choose; both have the macros of libfuzzer-sys.
+// Named so that it is linked: the engine behind the interface of libfuzzer-sys.
 #[cfg(feature = "libafl")]
-pub use libafl_libfuzzer as engine;
-#[cfg(not(feature = "libafl"))]
+use libafl_libfuzzer as _;
+/// The macros, and the interface of the engine that the features choose.
 pub use libfuzzer_sys as engine;
 
 /// Calls a target's body; with the feature `canary`, with its fault planted.

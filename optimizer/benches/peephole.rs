@@ -77,6 +77,18 @@ fn match_all_built_in(bencher: Bencher<'_, '_>) {
     measure(bencher, &RuleSet::builtin());
 }
 
+/// What the start of every program costs that optimizes: rules are resolved and compiled when an opcode is first met.
+#[divan::bench]
+fn load_built_in() -> RuleSet {
+    RuleSet::load_builtin()
+}
+
+/// The same with everything resolved and compiled.
+#[divan::bench(sample_count = 10)]
+fn compile_built_in() -> (usize, usize) {
+    RuleSet::load_builtin().size()
+}
+
 fn measure(bencher: Bencher<'_, '_>, set: &RuleSet) {
     let functions = kernels();
     let facts: Vec<_> = functions.iter().map(|func| (Definitions::new(func), Uses::new(func))).collect();

@@ -208,7 +208,7 @@ mod tests {
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
         let (stats, trace, stores, races) = Default::default();
-        RunResult { outcome, memory, steps: 0, stats, trace, stores, races }
+        RunResult { outcome, memory, steps: 0, stats, reached: Vec::new(), trace, stores, races }
     }
 
     fn finished(bytes: Bytes) -> RunResult {

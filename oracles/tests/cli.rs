@@ -107,6 +107,30 @@ fn fuzz_checks_generated_kernels_and_replays_one() {
 }
 
 #[test]
+fn a_users_rules_join_the_built_in_ones() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let write = |text: &str| std::fs::write(here.path().join("mine.rules"), text).expect("the folder is writable");
+    let fuzz = ["fuzz", "--target", "kernels", "--cases", "300", "--jobs", "1", "--rules", "mine.rules"];
+    write("rule mine: idiv.s32(x, 4) => shr.s32(x, 2)");
+    let found = oriole(&fuzz, here.path());
+    assert_ends(&found, 1, "mismatch in GeneralOptimizeEarly, mine: ", "");
+    assert_ends(&found, 1, "\nrule mine ", "");
+    let list = oriole(&["findings", "list", "--store", "oriole-findings/findings.db"], here.path());
+    let id = String::from_utf8_lossy(&list.stdout).lines().nth(2).map(|line| line[..16].to_owned());
+    let id = id.expect("there is a finding");
+    let store = ["findings", "show", &id, "--store", "oriole-findings/findings.db"];
+    assert_ends(&oriole(&store, here.path()), 0, " --rules mine.rules", "");
+    write("rule mine: idiv.s32(x, 4) => shr.s32(x, 2) if x");
+    assert_ends(&oriole(&fuzz, here.path()), 2, "", "this is no condition");
+    let missing = ["opt", "k.ori", "--rules", "other.rules"];
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&missing, good.path()), 2, "", "cannot read `other.rules`");
+    write("rule mine: imul.lo.u32(_, C) => 0 if C == 0x1234567, C == 0x7654321");
+    let unfired = [&fuzz[..], &["--require-rules", "--phases", "GeneralOptimize"]].concat();
+    assert_ends(&oriole(&unfired, here.path()), 1, "rules that never applied: ", "");
+}
+
+#[test]
 fn reduce_by_a_command_writes_what_is_left() {
     let good = folder(KERNEL, LAUNCH);
     let output = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "--jobs", "1"], good.path());

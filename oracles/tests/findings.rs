@@ -109,6 +109,101 @@ fn shards_merge_into_the_whole_and_findings_replay() {
     assert!(String::from_utf8_lossy(&again.stdout).contains("mismatch in Canary"), "{replay}");
 }
 
+/// What is wrong before the first phase or behind the last one is reduced in the form in which it shows, and replays.
+#[test]
+fn findings_outside_of_the_phases_replay() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for (fault, step) in [
+        ("off-by-one@ssa-construction:3", "SSA construction"),
+        ("undefined-operand@ssa-construction:1", "SSA construction"),
+        ("off-by-one@ptx-round-trip:3", "PTX round trip"),
+    ] {
+        let args = ["fuzz", "--jobs", "1", "--corpus", "none", "--cases", "40", "--format", "json", "--fault", fault];
+        let fuzz = output(here, &[&args[..], &["--out", fault]].concat());
+        assert_ends(&fuzz, 1, "");
+        let found = &json(&fuzz)["findings"][0];
+        assert_eq!(found["phase"], step, "{found:#}");
+        assert!(found["reduction"]["done"]["to"].as_u64().is_some_and(|to| to <= 12), "{found:#}");
+        let store = format!("{fault}/findings.db");
+        let id = found["id"].as_str().expect("an identifier");
+        let export = output(here, &["findings", "export", id, "-o", "out", "--store", &store]);
+        let replay = String::from_utf8_lossy(&export.stdout).trim().to_owned();
+        let words: Vec<&str> = replay.split(' ').collect();
+        let again = output(here, &words[1..]);
+        assert_ends(&again, 1, "");
+        assert!(String::from_utf8_lossy(&again.stdout).contains(step), "{replay}");
+        // Without the fault nothing is wrong: it is the fault that replays.
+        let right: Vec<&str> = words[1..].iter().copied().take_while(|word| *word != "--fault").collect();
+        assert_ends(&output(here, &right), 0, "");
+        let file = words[2].replace("reduced", "original");
+        for command in ["reduce", "bisect"] {
+            let run = output(here, &[command, &file, words[3], words[4], "--fault", fault]);
+            let text = String::from_utf8_lossy(&run.stdout).into_owned();
+            assert!(text.contains(&format!("in {step}")), "{command}: {text}");
+        }
+        let reduced = std::fs::read_to_string(here.join("original-reduced.ori")).expect("it was written");
+        assert_eq!(reduced.contains(" ssa {"), step == "PTX round trip", "{reduced}");
+    }
+}
+
+/// A phase that never ends is a finding, the campaign does all its cases, and reducing keeps the phase from ending.
+#[test]
+fn a_phase_that_does_not_end_is_a_finding_and_no_end_of_the_campaign() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    for kind in ["endless-phase", "endless-rewrites"] {
+        let fault = format!("{kind}@GeneralOptimizeEarly:1");
+        let fuzz = ["fuzz", "--jobs", "1", "--corpus", "none", "--target", "kernels", "--cases", "40"];
+        let options = ["--format", "json", "--hang-after", "500ms", "--fault", &fault, "--out", kind];
+        let fuzz = output(here, &[&fuzz[..], &options].concat());
+        assert_ends(&fuzz, 1, "");
+        let fuzz = json(&fuzz);
+        let found = fuzz["findings"].as_array().expect("a list");
+        assert_eq!((found.len(), &fuzz["cases"]), (1, &Value::from(40)), "{fuzz:#}");
+        assert_eq!((&found[0]["verdict"], &found[0]["phase"]), (&"hang".into(), &"GeneralOptimizeEarly".into()));
+        let export = output(here, &["findings", "export", "-o", kind, "--store", &format!("{kind}/findings.db")]);
+        let replay = String::from_utf8_lossy(&export.stdout).trim().to_owned();
+        let words: Vec<&str> = replay.split(' ').collect();
+        let again = output(here, &words[1..]);
+        assert_ends(&again, 1, "");
+        assert!(String::from_utf8_lossy(&again.stdout).contains("hang in GeneralOptimizeEarly"), "{replay}");
+        let file = words[2].replace("reduced", "original");
+        let reduce = ["reduce", &file, "--phase", "GeneralOptimizeEarly", "--predicate", "hang", "--limit", "300ms"];
+        let reduce = output(here, &[&reduce[..], &["--fault", &fault, "-o", "small.ori"]].concat());
+        assert_ends(&reduce, 0, "");
+        let text = std::fs::read_to_string(here.join("small.ori")).expect("it was written");
+        assert!(text.contains("brx") && text.lines().count() < 20, "{text}");
+    }
+}
+
+/// Threads of phases that do not end cannot be had back, so a phase that hardly ever ends is the end of the campaign.
+#[test]
+fn too_many_lost_threads_end_a_campaign() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let fuzz = ["fuzz", "--jobs", "2", "--corpus", "none", "--target", "kernels", "--cases", "100000"];
+    let fault = ["--hang-after", "200ms", "--fault", "endless-phase@GeneralOptimizeEarly"];
+    assert_ends(&output(folder.path(), &[&fuzz[..], &fault].concat()), 1, "the campaign ended early");
+}
+
+/// The command that a finding names makes the case again, whatever kinds of cases the campaign had.
+#[test]
+fn the_case_of_a_finding_is_made_again() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let args = ["fuzz", "--plant", "--jobs", "1", "--corpus", "none", "--cases", "30", "--format", "json"];
+    assert_ends(&output(here, &args), 1, "");
+    let list = json(&output(here, &["findings", "list", "--format", "json"]));
+    for finding in list["findings"].as_array().expect("a list") {
+        let command = finding["first"]["command"].as_str().expect("a command");
+        assert!(command.contains(" --target "), "{command}");
+        let words: Vec<&str> = command.split(' ').collect();
+        let again = output(here, &words[1..]);
+        assert_ends(&again, 1, "");
+        assert!(String::from_utf8_lossy(&again.stdout).contains("mismatch in Canary"), "{command}");
+    }
+}
+
 /// Every property that the SARIF 2.1.0 schema requires of what we write, and those that code hosts need.
 #[test]
 fn sarif_has_what_the_schema_requires() {

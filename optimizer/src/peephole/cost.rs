@@ -84,7 +84,7 @@ fn rank(opcode: Opcode) -> u32 {
         Cvt => 7,
         SelP => 8,
         SetP => 9,
-        IMadLo | IMadHi | IMadWide | IMad24Lo | IMad24Hi => 11,
+        IMadLo | IMadHi | IMadWide | IMad24Lo | IMad24Hi | FFma => 11,
         _ => 10,
     }
 }

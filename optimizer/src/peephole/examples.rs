@@ -63,11 +63,12 @@ fn wrong(example: &Example, message: &str, help: impl Into<String>) -> Fault {
 
 fn find(rule: &Rule, program: &Program, subject: Subject<'_>, root: Inst) -> Option<Plan> {
     let srcs = subject.sources(root);
-    program.candidates(subject, root, &srcs).iter().find_map(|candidate| {
-        let variant = &program.variants[*candidate as usize];
+    let arm = program.arm(std::slice::from_ref(rule), subject.func.insts[root].opcode)?;
+    arm.candidates(subject, root, &srcs).iter().find_map(|candidate| {
+        let variant = &arm.variants[*candidate as usize];
         let instance = &rule.instances[variant.instance];
         let mut matching = super::matcher::Matching::new(subject, instance, super::matcher::Bindings::default());
-        let matches = matching.run(&variant.pattern, root, &srcs);
+        let matches = matching.matches(&variant.pattern, root, &srcs) && matching.is_allowed();
         matches.then(|| Plan::new(subject, instance, &matching.bindings, root)).flatten()
     })
 }

@@ -4,8 +4,12 @@
 //! checked and proved. Their meaning: where the pattern matches an operation with its operands' definitions, and all
 //! conditions hold, the operation's destinations become the results, at any value of the captures.
 
+use std::ops::Deref;
+use std::sync::OnceLock;
+
 use super::language::Span;
 use super::language::ast::{BinaryOp, Contract, Relation, RuleDecl, UnaryOp};
+use super::resolve;
 use crate::ops::{FieldValues, Opcode, Shape, Type};
 
 /// A rule of a rule set.
@@ -13,12 +17,58 @@ use crate::ops::{FieldValues, Opcode, Shape, Type};
 pub struct Rule {
     /// Its name; statistics and bisection know it by this.
     pub name: &'static str,
+    /// What statistics call a match at which a guard fails: `NAME: guard`.
+    pub unmet: &'static str,
     /// As it is written.
     pub decl: RuleDecl,
     /// The file that it comes from, as an index into [`super::RuleSet::sources`].
     pub source: usize,
     /// One for each combination of its variables.
-    pub instances: Vec<Instance>,
+    pub instances: Instances,
+}
+
+/// The instances of a rule: a slice. Those of built-in rules are made when somebody first looks, so that a program that
+/// optimizes one kernel does not pay for rules about what the kernel does not hold.
+#[derive(Clone, Debug)]
+pub struct Instances {
+    decl: Option<Box<RuleDecl>>,
+    made: OnceLock<Vec<Instance>>,
+}
+
+impl Instances {
+    /// Instances that are made when they are needed.
+    pub(super) fn later(decl: &RuleDecl) -> Instances {
+        Instances { decl: Some(Box::new(decl.clone())), made: OnceLock::new() }
+    }
+}
+
+impl From<Vec<Instance>> for Instances {
+    fn from(instances: Vec<Instance>) -> Instances {
+        Instances { decl: None, made: OnceLock::from(instances) }
+    }
+}
+
+impl Deref for Instances {
+    type Target = [Instance];
+
+    /// # Panics
+    /// If a built-in rule has a fault, which a test excludes.
+    fn deref(&self) -> &[Instance] {
+        self.made.get_or_init(|| match &self.decl {
+            Some(decl) => resolve::instances(decl)
+                .unwrap_or_else(|fault| panic!("the built-in rule `{}` is wrong: {fault}", decl.name.text)),
+            None => Vec::new(),
+        })
+    }
+}
+
+impl<'a> IntoIterator for &'a Instances {
+    type Item = &'a Instance;
+    type IntoIter = std::slice::Iter<'a, Instance>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
 }
 
 /// A rule for one combination of its variables.

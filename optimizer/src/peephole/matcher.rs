@@ -66,11 +66,15 @@ impl<'a> Matching<'a> {
         Matching { subject, instance, bindings, pending: Vec::new() }
     }
 
-    /// Whether the pattern matches and all conditions hold.
-    pub(super) fn run(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
+    /// Whether the pattern matches, apart from conditions.
+    pub(super) fn matches(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
         self.pattern(pattern, inst, srcs)
             && self.pending.iter().all(|(expr, bits)| evaluate(expr, &self.bindings) == Some(*bits))
-            && self.instance.conditions.iter().all(|condition| self.holds(condition) == Some(true))
+    }
+
+    /// Whether all conditions hold, for what has matched.
+    pub(super) fn is_allowed(&self) -> bool {
+        self.instance.conditions.iter().all(|condition| self.holds(condition) == Some(true))
     }
 
     fn pattern(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {

@@ -1,4 +1,4 @@
-//! Rules compiled to a decision tree.
+//! Rules compiled to a decision tree for each opcode, when the opcode is first met.
 //!
 //! Patterns are written out with both orders of operands that commute. For each opcode a tree asks what tells most of
 //! its candidates apart: a field of the root, what an operand is (a constant, a word, a value made by which opcode),
@@ -7,16 +7,24 @@
 //! priority, then as in the file.
 //!
 //! Cost per instruction: the tree's depth, plus the candidates of one leaf; the number of rules hardly matters
-//! (`benches/peephole.rs`).
+//! (`benches/peephole.rs`). Building a tree looks at each question of a candidate once per level.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::OnceLock;
 
 use super::instance::{Const, ConstKind, Pattern, Rule, Source};
-use super::resolve::is_constant;
+use super::resolve::{is_constant, root_opcodes};
 use super::subject::Subject;
 use crate::ir::{Inst, Operand};
 use crate::ops::{Flags, Opcode, ROWS};
 
 /// How many nodes a tree may have before its leaves grow instead.
-const MAX_NODES: usize = 1 << 18;
+const MAX_NODES: usize = 1 << 16;
+/// Candidates that are not told apart further: holding so many against an instruction costs about as much as a question.
+const LEAF: usize = 3;
+
+/// A question is worth asking where one candidate in so many has an answer.
+const FEW: usize = 4;
 
 /// A pattern with one order of its operands.
 #[derive(Clone, Debug)]
@@ -27,7 +35,7 @@ pub(super) struct Variant {
 }
 
 /// From the root to an operand, at most three steps.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 struct Path {
     len: u8,
     at: [u8; 3],
@@ -43,7 +51,7 @@ impl Path {
 }
 
 /// What a node asks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 enum Feature {
     /// What an operand is.
     Class(Path),
@@ -64,44 +72,68 @@ enum Node {
     Switch { feature: Feature, cases: Vec<(u64, u32)>, otherwise: u32 },
 }
 
+/// The patterns of an opcode, and the tree that chooses among them.
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    pub variants: Vec<Variant>,
+    nodes: Vec<Node>,
+    root: u32,
+}
+
 /// Compiled rules.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Program {
-    pub variants: Vec<Variant>,
-    nodes: Vec<Node>,
-    roots: Vec<Option<u32>>,
+    /// By opcode, the rules whose root it may be, best first.
+    rules: Vec<Vec<u32>>,
+    arms: Vec<OnceLock<Arm>>,
 }
 
 impl Program {
     pub(super) fn new(rules: &[Rule]) -> Program {
-        let mut program = Program { roots: vec![None; ROWS.len()], ..Program::default() };
+        let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: vec![OnceLock::new(); ROWS.len()] };
         let mut order: Vec<usize> = (0..rules.len()).collect();
         order.sort_by_key(|index| (std::cmp::Reverse(rules[*index].decl.priority), *index));
         for rule in order {
-            for (instance, resolved) in rules[rule].instances.iter().enumerate() {
-                for pattern in orders(resolved.pattern()) {
-                    program.variants.push(Variant { rule, instance, pattern });
-                }
-            }
-        }
-        for row in ROWS {
-            let of = |index: &u32| program.variants[*index as usize].pattern.opcode == row.opcode;
-            let candidates: Vec<u32> = (0..program.variants.len() as u32).filter(of).collect();
-            if !candidates.is_empty() {
-                program.roots[row.opcode as usize] = Some(program.build(candidates, &mut Vec::new()));
+            for opcode in root_opcodes(&rules[rule].decl) {
+                program.rules[opcode as usize].push(rule as u32);
             }
         }
         program
     }
 
-    pub(super) fn node_count(&self) -> usize {
-        self.nodes.len()
+    /// What applies to an opcode; `rules` are those that the program was made of.
+    pub(super) fn arm(&self, rules: &[Rule], opcode: Opcode) -> Option<&Arm> {
+        let own = self.rules.get(opcode as usize).filter(|own| !own.is_empty())?;
+        Some(self.arms[opcode as usize].get_or_init(|| Arm::new(rules, own, opcode)))
+    }
+
+    /// How many patterns the rules come to, and how many nodes decide between them.
+    pub(super) fn size(&self, rules: &[Rule]) -> (usize, usize) {
+        let arms = ROWS.iter().filter_map(|row| self.arm(rules, row.opcode));
+        arms.fold((0, 0), |sum, arm| (sum.0 + arm.variants.len(), sum.1 + arm.nodes.len()))
+    }
+}
+
+impl Arm {
+    fn new(rules: &[Rule], own: &[u32], opcode: Opcode) -> Arm {
+        let mut variants = Vec::new();
+        for rule in own.iter().map(|rule| *rule as usize) {
+            for (instance, resolved) in rules[rule].instances.iter().enumerate() {
+                let pattern = resolved.pattern();
+                if pattern.opcode == opcode {
+                    variants.extend(orders(pattern).into_iter().map(|pattern| Variant { rule, instance, pattern }));
+                }
+            }
+        }
+        let mut planter = Planter::new(&variants);
+        let root = planter.build((0..variants.len() as u32).collect(), &mut Vec::new());
+        let nodes = planter.nodes;
+        Arm { variants, nodes, root }
     }
 
     /// The patterns that may match an instruction, best first.
     pub(super) fn candidates(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> &[u32] {
-        let opcode = subject.func.insts[inst].opcode;
-        let Some(mut at) = self.roots[opcode as usize] else { return &[] };
+        let mut at = self.root;
         loop {
             match &self.nodes[at as usize] {
                 Node::Leaf(candidates) => return candidates,
@@ -113,31 +145,60 @@ impl Program {
             }
         }
     }
+}
 
-    fn build(&mut self, candidates: Vec<u32>, asked: &mut Vec<Feature>) -> u32 {
-        let feature = match candidates.len() {
-            0 | 1 => None,
-            _ if self.nodes.len() > MAX_NODES => None,
-            _ => self.best(&candidates, asked),
-        };
-        let Some(feature) = feature else { return self.push(Node::Leaf(candidates)) };
-        asked.push(feature);
-        let mut keys: Vec<u64> = Vec::new();
-        for index in &candidates {
-            keys.extend(self.keys(*index, feature).unwrap_or_default());
+/// Builds the tree of an opcode.
+struct Planter {
+    nodes: Vec<Node>,
+    /// The questions that some pattern has an answer to, in the order in which they are met.
+    features: Vec<Feature>,
+    /// By pattern: questions, as indices into `features`, and the answers with which it may match.
+    answers: Vec<Vec<(usize, Vec<u64>)>>,
+}
+
+impl Planter {
+    fn new(variants: &[Variant]) -> Planter {
+        let mut planter = Planter { nodes: Vec::new(), features: Vec::new(), answers: Vec::new() };
+        let mut known: HashMap<Feature, usize> = HashMap::new();
+        for variant in variants {
+            let mut found = Vec::new();
+            questions(&variant.pattern, Path::default(), &mut found);
+            let numbered = found.into_iter().map(|(feature, keys)| {
+                let number = *known.entry(feature).or_insert_with(|| {
+                    planter.features.push(feature);
+                    planter.features.len() - 1
+                });
+                (number, keys)
+            });
+            let answers = numbered.collect();
+            planter.answers.push(answers);
         }
-        keys.sort_unstable();
-        keys.dedup();
+        planter
+    }
+
+    fn build(&mut self, candidates: Vec<u32>, asked: &mut Vec<usize>) -> u32 {
+        let worth = candidates.len() > LEAF && self.nodes.len() < MAX_NODES;
+        let Some(feature) = worth.then(|| self.best(&candidates, asked)).flatten() else {
+            return self.push(Node::Leaf(candidates));
+        };
+        asked.push(feature);
+        // Both lists are in the order of candidates, and so is what is made of them.
+        let (mut told, mut rest): (BTreeMap<u64, Vec<u32>>, Vec<u32>) = (BTreeMap::new(), Vec::new());
+        for candidate in &candidates {
+            match self.keys(*candidate, feature) {
+                Some(keys) => keys.iter().for_each(|key| told.entry(*key).or_default().push(*candidate)),
+                None => rest.push(*candidate),
+            }
+        }
         let mut cases = Vec::new();
-        for key in keys {
-            let fits = |index: &u32| self.keys(*index, feature).is_none_or(|keys| keys.contains(&key));
-            let some = candidates.iter().copied().filter(fits).collect();
+        for (key, mut some) in told {
+            some.extend(&rest);
+            some.sort_unstable();
             cases.push((key, self.build(some, asked)));
         }
-        let rest = candidates.iter().copied().filter(|index| self.keys(*index, feature).is_none()).collect();
         let otherwise = self.build(rest, asked);
         asked.pop();
-        self.push(Node::Switch { feature, cases, otherwise })
+        self.push(Node::Switch { feature: self.features[feature], cases, otherwise })
     }
 
     fn push(&mut self, node: Node) -> u32 {
@@ -145,92 +206,49 @@ impl Program {
         self.nodes.len() as u32 - 1
     }
 
-    /// The question that most candidates have an answer to; the earlier one among equals.
-    fn best(&self, candidates: &[u32], asked: &[Feature]) -> Option<Feature> {
-        let mut counts: Vec<(Feature, usize)> = Vec::new();
-        for index in candidates {
-            let mut features = Vec::new();
-            questions(&self.variants[*index as usize].pattern, Path::default(), &mut features);
-            for feature in features.into_iter().filter(|feature| !asked.contains(feature)) {
-                match counts.iter_mut().find(|(known, _)| *known == feature) {
-                    Some((_, count)) => *count += 1,
-                    None => counts.push((feature, 1)),
-                }
-            }
+    /// The question that most candidates have an answer to; the earlier one among equals. Where hardly any has one, all of
+    /// them are tried instead: who does not answer stays in every branch.
+    fn best(&self, candidates: &[u32], asked: &[usize]) -> Option<usize> {
+        let mut counts = vec![0usize; self.features.len()];
+        for candidate in candidates {
+            self.answers[*candidate as usize].iter().for_each(|(feature, _)| counts[*feature] += 1);
         }
-        let most = counts.iter().map(|(_, count)| *count).max()?;
-        counts.into_iter().find(|(_, count)| *count == most).map(|(feature, _)| feature)
+        asked.iter().for_each(|feature| counts[*feature] = 0);
+        let most = counts.iter().copied().max().filter(|most| most * FEW >= candidates.len().max(1))?;
+        counts.iter().position(|count| *count == most && most > 0)
     }
 
     /// The answers with which a pattern may match; `None` for any.
-    fn keys(&self, variant: u32, feature: Feature) -> Option<Vec<u64>> {
-        let root = &self.variants[variant as usize].pattern;
-        match feature {
-            Feature::Class(path) => match source_at(root, path)? {
-                Source::Constant(_) | Source::Equals(_) => Some(vec![CONSTANT]),
-                Source::Word(..) => Some(vec![WORD]),
-                Source::Inst(pattern) => Some(vec![MADE_BY + pattern.opcode as u64]),
-                Source::Any | Source::Capture(_) => None,
-            },
-            Feature::Literal(path, bits) => match source_at(root, path)? {
-                Source::Equals(Const { bits: width, kind: ConstKind::Number(value) }) if *width == bits => {
-                    Some(vec![*value])
-                }
-                _ => None,
-            },
-            Feature::Field(path, opcode, slot) => {
-                let pattern = pattern_at(root, path).filter(|pattern| pattern.opcode == opcode)?;
-                let mask = pattern.fields[usize::from(slot)];
-                let legal = opcode.row().fields[usize::from(slot)].legal;
-                (mask != legal).then(|| (0..64).filter(|value| mask >> value & 1 == 1).collect())
-            }
-        }
+    fn keys(&self, candidate: u32, feature: usize) -> Option<&[u64]> {
+        let answers = &self.answers[candidate as usize];
+        answers.iter().find(|(number, _)| *number == feature).map(|(_, keys)| keys.as_slice())
     }
 }
 
-fn source_at(root: &Pattern, path: Path) -> Option<&Source> {
-    let mut pattern = root;
-    let steps = &path.at[..usize::from(path.len)];
-    let (last, before) = steps.split_last()?;
-    for step in before {
-        match pattern.srcs.get(usize::from(*step))? {
-            Source::Inst(inner) => pattern = inner,
-            _ => return None,
-        }
-    }
-    pattern.srcs.get(usize::from(*last))
-}
-
-fn pattern_at(root: &Pattern, path: Path) -> Option<&Pattern> {
-    match path.len {
-        0 => Some(root),
-        _ => match source_at(root, path)? {
-            Source::Inst(inner) => Some(inner),
-            _ => None,
-        },
-    }
-}
-
-/// What can be asked about a pattern, outside in.
-fn questions(pattern: &Pattern, path: Path, found: &mut Vec<Feature>) {
+/// What can be asked about a pattern, outside in, and the answers with which it may match.
+fn questions(pattern: &Pattern, path: Path, found: &mut Vec<(Feature, Vec<u64>)>) {
     for (slot, spec) in pattern.opcode.row().fields.iter().enumerate() {
-        if pattern.fields[slot] != spec.legal {
-            found.push(Feature::Field(path, pattern.opcode, slot as u8));
+        let mask = pattern.fields[slot];
+        if mask != spec.legal {
+            let values = (0..64).filter(|value| mask >> value & 1 == 1).collect();
+            found.push((Feature::Field(path, pattern.opcode, slot as u8), values));
         }
     }
     for (index, source) in pattern.srcs.iter().enumerate() {
         let Some(path) = path.then(index) else { return };
+        let mut class = |key| found.push((Feature::Class(path), vec![key]));
         match source {
             Source::Any | Source::Capture(_) => {}
-            Source::Constant(_) | Source::Word(..) => found.push(Feature::Class(path)),
+            Source::Constant(_) => class(CONSTANT),
+            Source::Word(..) => class(WORD),
             Source::Equals(expr) => {
-                found.push(Feature::Class(path));
-                if let ConstKind::Number(_) = expr.kind {
-                    found.push(Feature::Literal(path, expr.bits));
+                class(CONSTANT);
+                if let Const { bits, kind: ConstKind::Number(value) } = expr {
+                    found.push((Feature::Literal(path, *bits), vec![*value]));
                 }
             }
             Source::Inst(inner) => {
-                found.push(Feature::Class(path));
+                class(MADE_BY + inner.opcode as u64);
                 questions(inner, path, found);
             }
         }

@@ -201,3 +201,14 @@ fn the_decision_tree_loses_no_candidate() {
         assert!(fast.is_some() && fast == slow, "{body}: {fast:?} {slow:?}");
     }
 }
+
+/// The opcodes that a rule is filed under are those of its patterns.
+#[test]
+fn root_opcodes_follow_from_the_mnemonic() {
+    for rule in RuleSet::builtin().rules() {
+        let mut found: Vec<_> = rule.instances.iter().map(|instance| instance.pattern().opcode).collect();
+        found.sort_unstable();
+        found.dedup();
+        assert_eq!(resolve::root_opcodes(&rule.decl), found, "{}", rule.name);
+    }
+}

@@ -50,12 +50,20 @@ impl std::ops::BitOrAssign for Changed {
 /// A phase: rewrites one function and says whether it did.
 pub type PhaseFn = fn(&mut Function, &mut PhaseContext<'_>) -> Changed;
 
+/// How the panic begins by which a phase ends that makes far more changes than any function has use for.
+pub const ENDLESS: &str = "no end in sight";
+/// So many changes of a function are too many, and so many more for each of its instructions. Real phases make less than
+/// two for an instruction.
+const MOST_CHANGES: [u64; 2] = [100_000, 1_000];
+
 /// How many changes a run has made and may still make.
 #[derive(Clone, Debug, PartialEq, Eq, Default)]
 pub struct RewriteBudget {
     limit: Option<u64>,
     made: u64,
     last_rule: Option<&'static str>,
+    /// The change that is one too many for the function at hand.
+    too_many: Option<u64>,
 }
 
 impl RewriteBudget {
@@ -74,12 +82,20 @@ impl RewriteBudget {
         self.last_rule
     }
 
+    /// A phase begins with a function of so many instructions.
+    pub(super) fn begin(&mut self, insts: usize) {
+        let [least, each] = MOST_CHANGES;
+        self.too_many = Some(self.made.saturating_add(least).saturating_add(each.saturating_mul(insts as u64)));
+    }
+
     fn spend(&mut self, rule: Option<&'static str>) -> bool {
         if self.limit.is_some_and(|limit| self.made >= limit) {
             return false;
         }
         self.made += 1;
         self.last_rule = rule;
+        let all = self.made;
+        assert!(self.too_many != Some(all), "{ENDLESS} after {all} changes, the last by {}", rule.unwrap_or("no rule"));
         true
     }
 }
@@ -183,6 +199,15 @@ mod tests {
         assert!(!budget.spend(Some("c")));
         assert_eq!((budget.made(), budget.last_rule()), (2, Some("b")));
         assert!((0..100).all(|_| RewriteBudget::new(None).spend(None)));
+    }
+
+    #[test]
+    #[should_panic(expected = "no end in sight after 102005 changes, the last by again")]
+    fn a_phase_that_never_stops_is_stopped() {
+        let mut budget = RewriteBudget::new(None);
+        assert!((0..5).all(|_| budget.spend(None)));
+        budget.begin(2);
+        while budget.spend(Some("again")) {}
     }
 
     #[test]

@@ -532,6 +532,7 @@ impl Run<'_> {
         let claim = Claim::new(entry, func);
         let (made, options) = (self.budget.made(), self.options);
         let budget = &mut self.budget;
+        budget.begin(func.inst_count());
         let mut cx =
             PhaseContext::new(&options.knobs, options.target, options.opt_level, sub_passes, budget, statistics)
                 .with_rules(options.rules.clone());

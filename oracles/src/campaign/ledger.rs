@@ -45,6 +45,14 @@ pub(super) struct Ledger {
     pending: Vec<(String, u64)>,
 }
 
+/// What is left of a campaign.
+pub(super) struct End {
+    pub progress: Progress,
+    /// Identifiers of findings, and how often they were met.
+    pub hits: Vec<(String, Hits)>,
+    pub store: Store,
+}
+
 impl Ledger {
     /// The ledger of a campaign: where it stopped, or else from its beginning.
     pub fn open(mut store: Store, options: &Options, familiar: Arc<Familiar>) -> Result<Ledger, StoreError> {
@@ -144,8 +152,10 @@ impl Ledger {
         Ok(())
     }
 
-    /// What is left at the end.
-    pub fn close(self) -> (Progress, Vec<(String, Hits)>, Store) {
-        (self.progress, self.hits.into_iter().collect(), self.store)
+    /// What is left at the end. Whoever still has the ledger then writes to nowhere.
+    pub fn close(&mut self) -> Result<End, StoreError> {
+        let store = std::mem::replace(&mut self.store, Store::in_memory()?);
+        let hits = self.hits.iter().map(|(id, hits)| (id.clone(), *hits)).collect();
+        Ok(End { progress: self.progress.clone(), hits, store })
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one counter,
 //! and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and then, so
-//! workers hardly wait for each other.
+//! workers hardly wait for each other. A worker that is caught in a phase without end is replaced ([`worker`]).
 //!
 //! Findings come from [`crate::check`], bisected; [`record`] says which of them are one. The first of each goes into the
 //! findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on. Cases that are done
@@ -19,28 +19,32 @@ pub mod store;
 pub mod tally;
 pub mod target;
 mod vary;
+mod worker;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
+use oriole_optimizer::ir::Module;
 use oriole_optimizer::verify::verify_module;
 
 use crate::check::catch::catch;
 use crate::check::familiar::Familiar;
-use crate::check::report::Finding;
-use crate::check::{CheckError, CheckOptions, check_module};
+use crate::check::report::{Finding, KernelReport};
+use crate::check::{CheckError, CheckOptions, check_module, watch};
 use crate::generate::mutate::Corpus;
 use crate::generate::{Config, Generated, from_seed};
 use crate::launch::random::SplitMix64;
 use crate::reduce;
-use ledger::{Ledger, Local};
+use ledger::{End, Ledger, Local};
 use ranges::Ranges;
 use record::{CaseId, Fnv, Key, Record, Reduction, files};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target};
+use worker::Post;
 
-pub use tally::{Tally, TargetTally};
+pub use tally::{RuleTally, Tally, TargetTally};
+pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
@@ -77,6 +81,8 @@ pub struct Options {
     pub reduce: Option<reduce::Options>,
     /// Go on where the store says that this campaign stopped.
     pub resume: bool,
+    /// A step of a check that takes longer does not end, and is a finding.
+    pub hang_after: Duration,
     /// Stop at the first finding.
     pub first_finding: bool,
     /// Set by somebody else to end the campaign in order.
@@ -100,6 +106,7 @@ impl Options {
             arguments: String::new(),
             reduce: None,
             resume: false,
+            hang_after: watch::LIMIT,
             first_finding: false,
             stop: Arc::default(),
         }
@@ -115,8 +122,11 @@ impl Options {
     pub fn identity(&self) -> String {
         let mut hash = Fnv::default();
         hash.text(&format!("{:?} {:?}", self.config, self.targets));
-        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, .. } = &self.check;
+        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, faults, .. } = &self.check;
         phases.iter().for_each(|entry| hash.text(entry.name()));
+        faults.iter().for_each(|fault| hash.text(&fault.to_string()));
+        let rules = pipeline.rules.iter().flat_map(|rules| rules.sources());
+        rules.for_each(|source| hash.text(&source.text));
         let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
         hash.text(&format!(
             "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
@@ -139,6 +149,9 @@ pub enum CampaignError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
+    /// A worker cannot be started.
+    #[error("a thread cannot be started: {0}")]
+    Thread(rayon::ThreadPoolBuildError),
 }
 
 /// What a campaign looks like while it runs.
@@ -165,6 +178,8 @@ pub struct Summary {
     pub valid: u64,
     /// Identifiers of the findings that it has met, and how often.
     pub hits: Vec<(String, store::Hits)>,
+    /// Workers that were caught in a step without end; [`MOST_GIVEN_UP`] of them end a campaign.
+    pub given_up: usize,
     /// The store.
     pub store: Store,
 }
@@ -192,17 +207,16 @@ pub fn case_name(seed: u64, number: u64) -> String {
     format!("seed{seed}-case{number}")
 }
 
-/// Runs a campaign on as many threads as the current pool has. `progress` sees it whenever something is merged.
+/// Runs a campaign on as many threads as the current pool has. `progress` sees it now and then.
 ///
 /// # Errors
 ///
 /// A store that fails, or options that name no phase.
-pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>) + Sync) -> Result<Summary, CampaignError> {
+pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Result<Summary, CampaignError> {
     let familiar = Arc::<Familiar>::default();
     let ledger = Ledger::open(store, options, familiar.clone())?;
     let (resumed, valid) = (ledger.progress().tally.cases, ledger.progress().tally.valid);
-    let campaign = Campaign {
-        options,
+    let campaign = Arc::new(Campaign {
         checks: checks(options, &familiar),
         cases: options.by_number(),
         start: Instant::now(),
@@ -211,15 +225,14 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>) + Sync
         stop: AtomicBool::new(false),
         resumed,
         ledger: Mutex::new(ledger),
-    };
-    let results = rayon::broadcast(|_| campaign.work(&progress));
-    let results: Result<(), CampaignError> = results.into_iter().collect();
-    let mut ledger = campaign.ledger.into_inner().unwrap_or_else(PoisonError::into_inner);
+        options: options.clone(),
+    });
+    let result = worker::run(&campaign, rayon::current_num_threads(), &progress);
     // What was done before an error is kept too.
-    ledger.commit()?;
-    results?;
-    let (progress, hits, store) = ledger.close();
-    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, store })
+    let end = campaign.ledger(|ledger| ledger.commit().and_then(|()| ledger.close()));
+    let given_up = result?;
+    let End { progress, hits, store } = end?;
+    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })
 }
 
 /// How a campaign checks its cases: nothing is written, and what is familiar is not bisected.
@@ -228,8 +241,9 @@ fn checks(options: &Options, familiar: &Arc<Familiar>) -> Vec<[CheckOptions; 2]>
     Options { check, ..options.clone() }.checks()
 }
 
-struct Campaign<'a> {
-    options: &'a Options,
+/// A campaign under way. Threads that were given up keep it for ever.
+struct Campaign {
+    options: Options,
     /// By variation, without and with the round trip.
     checks: Vec<[CheckOptions; 2]>,
     cases: Cases,
@@ -242,27 +256,25 @@ struct Campaign<'a> {
     ledger: Mutex<Ledger>,
 }
 
-impl Campaign<'_> {
-    fn work(&self, progress: &(impl Fn(Glance<'_>) + Sync)) -> Result<(), CampaignError> {
-        let result = self.work_until_stopped(progress);
-        if result.is_err() {
-            self.stop.store(true, Ordering::Relaxed);
-        }
-        result
-    }
-
-    fn work_until_stopped(&self, progress: &impl Fn(Glance<'_>)) -> Result<(), CampaignError> {
-        let mut local = Local::default();
+impl Campaign {
+    fn work(&self, post: &Post) -> Result<(), CampaignError> {
         while let Some(place) = self.draw() {
             let number = self.number(place).unwrap_or(u64::MAX);
-            self.one(number, &mut local)?;
-            local.done.push(place);
-            if local.tally.cases >= MERGE || !local.findings.is_empty() {
-                self.merge(&mut local, progress)?;
+            post.begin(place, number);
+            let one = self.one(number)?;
+            let full = post.done(|local| {
+                one.add_to(local);
+                local.done.push(place);
+                local.tally.cases >= MERGE || !local.findings.is_empty()
+            });
+            match full {
+                Some(true) => self.merge(post)?,
+                Some(false) => {}
+                None => return Ok(()),
             }
         }
-        self.merge(&mut local, progress)?;
-        self.reduce_pending()
+        self.merge(post)?;
+        self.reduce_pending(post)
     }
 
     /// The number of the case at a place in this shard's order.
@@ -298,46 +310,46 @@ impl Campaign<'_> {
     }
 
     /// Makes and checks a case.
-    fn one(&self, number: u64, local: &mut Local) -> Result<(), CampaignError> {
+    fn one(&self, number: u64) -> Result<One, CampaignError> {
         let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
         let module = self.options.module_of(number, module);
-        local.tally.begin(target, dropped);
+        let one = |said| One { number, target, dropped, said };
         if let Err(violations) = verify_module(&module) {
-            local.tally.silent.insert(number, violations[0].to_string());
-            return Ok(());
+            return Ok(one(Err(violations[0].to_string())));
         }
         let name = case_name(self.options.seed, number);
         // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
         match catch(|| check_module(&name, &module, &launches, self.check_of(number, target))) {
-            Err(panic) => {
-                local.tally.silent.insert(number, format!("the check itself panics: {panic}"));
-            }
-            Ok(Ok(report)) => {
-                local.tally.count(number, target, &module, &report);
-                local.findings.extend(report.findings.into_iter().map(|finding| (number, finding)));
-            }
-            Ok(Err(error @ CheckError::Load { .. })) => {
-                local.tally.silent.insert(number, error.to_string());
-            }
-            Ok(Err(error)) => return Err(error.into()),
+            Err(panic) => Ok(one(Err(format!("the check itself panics: {panic}")))),
+            Ok(Ok(report)) => Ok(one(Ok((module, report)))),
+            Ok(Err(error @ CheckError::Load { .. })) => Ok(one(Err(error.to_string()))),
+            Ok(Err(error)) => Err(error.into()),
         }
-        Ok(())
     }
 
     /// Hands over what a worker has, and reduces what is new in it.
-    fn merge(&self, local: &mut Local, progress: &impl Fn(Glance<'_>)) -> Result<(), CampaignError> {
-        let fresh = {
-            let mut ledger = self.lock();
-            let fresh = ledger.add(std::mem::take(local), |number| self.case_id(number))?;
-            let (findings, hits) = ledger.met();
-            let tally = &ledger.progress().tally;
-            progress(Glance { tally, cases: tally.cases - self.resumed, findings, hits });
-            fresh
-        };
+    fn merge(&self, post: &Post) -> Result<(), CampaignError> {
+        let Some(local) = post.done(std::mem::take) else { return Ok(()) };
+        let fresh = self.hand_over(local)?;
+        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding, post))
+    }
+
+    /// Adds to what the campaign knows; the findings that are new.
+    fn hand_over(&self, local: Local) -> Result<Vec<(u64, Finding)>, CampaignError> {
+        let fresh = self.ledger(|ledger| ledger.add(local, |number| self.case_id(number)))?;
         if self.options.first_finding && !fresh.is_empty() {
             self.stop.store(true, Ordering::Relaxed);
         }
-        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding))
+        Ok(fresh)
+    }
+
+    /// Shows how far the campaign is.
+    fn show(&self, progress: &impl Fn(Glance<'_>)) {
+        self.ledger(|ledger| {
+            let (findings, hits) = ledger.met();
+            let tally = &ledger.progress().tally;
+            progress(Glance { tally, cases: tally.cases - self.resumed, findings, hits });
+        });
     }
 
     fn case_id(&self, number: u64) -> CaseId {
@@ -347,40 +359,77 @@ impl Campaign<'_> {
     }
 
     /// Reduces a finding that is new, outside of the lock, and saves the result.
-    fn reduce(&self, number: u64, finding: &Finding) -> Result<(), CampaignError> {
+    fn reduce(&self, number: u64, finding: &Finding, post: &Post) -> Result<(), CampaignError> {
         let Some(options) = &self.options.reduce else { return Ok(()) };
-        let (reduction, files) = reduction(finding, &self.options.check_of(number), options);
         let id = Key::of(finding).id();
-        Ok(self.lock().reduced(&id, reduction, &files)?)
+        post.reduces(&id);
+        let (reduction, files) = reduction(finding, &self.options.check_of(number), options);
+        match post.done(|_| ()) {
+            Some(()) => Ok(self.ledger(|ledger| ledger.reduced(&id, reduction, &files))?),
+            None => Ok(()),
+        }
     }
 
     /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
-    fn reduce_pending(&self) -> Result<(), CampaignError> {
+    fn reduce_pending(&self, post: &Post) -> Result<(), CampaignError> {
         if self.options.reduce.is_none() {
             return Ok(());
         }
-        loop {
-            // A statement of its own: the lock must be free while the case runs.
-            let next = self.lock().next_pending();
-            let Some((id, number)) = next.filter(|_| !self.options.stop.load(Ordering::Relaxed)) else { return Ok(()) };
+        while !self.options.stop.load(Ordering::Relaxed) {
+            let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
             let Case { target, generated: Generated { module, launches }, .. } = self.cases.case(number);
             let module = self.options.module_of(number, module);
             let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
             let name = case_name(self.options.seed, number);
-            let Ok(Ok(report)) = catch(|| check_module(&name, &module, &launches, &check)) else { continue };
+            post.reduces(&id);
+            let report = catch(|| check_module(&name, &module, &launches, &check));
+            if post.done(|_| ()).is_none() {
+                break;
+            }
+            let Ok(Ok(report)) = report else { continue };
             let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
-            found.map_or(Ok(()), |finding| self.reduce(number, finding))?;
+            found.map_or(Ok(()), |finding| self.reduce(number, finding, post))?;
         }
+        Ok(())
     }
 
-    fn lock(&self) -> MutexGuard<'_, Ledger> {
-        self.ledger.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Does something with the ledger while nobody else does. Cases must not run meanwhile.
+    fn ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
+        work(&mut self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// What became of a case.
+struct One {
+    number: u64,
+    target: Target,
+    dropped: u32,
+    /// What was checked and found, or why it says nothing.
+    said: Result<(Module, KernelReport), String>,
+}
+
+impl One {
+    fn add_to(self, local: &mut Local) {
+        let One { number, target, dropped, said } = self;
+        local.tally.begin(target, dropped);
+        match said {
+            Ok((module, report)) => {
+                local.tally.count(number, target, &module, &report);
+                local.findings.extend(report.findings.into_iter().map(|finding| (number, finding)));
+            }
+            Err(why) => {
+                local.tally.silent.insert(number, why);
+            }
+        }
     }
 }
 
 /// Reduces a finding: what became of it, and the files of what is left.
 pub fn reduction(finding: &Finding, check: &CheckOptions, options: &reduce::Options) -> (Reduction, Vec<record::File>) {
     let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
+    if finding.shape == watch::SHAPE {
+        return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
+    }
     match catch(|| reduce::finding(finding, check, options)) {
         Err(panic) => failed(&format!("the reducer panics: {panic}")),
         Ok(Err(error)) => failed(&error.to_string()),

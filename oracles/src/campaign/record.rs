@@ -19,7 +19,7 @@ const FILE: &str = "{file}";
 pub struct Key {
     /// The guilty phase.
     pub phase: String,
-    /// `mismatch`, `invalid IR` or `panic`.
+    /// `mismatch`, `invalid IR`, `panic` or `hang`.
     pub verdict: String,
     /// The rule of the guilty rewrite; empty where it has none.
     pub rule: String,

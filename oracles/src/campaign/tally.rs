@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::peephole::{Rule, RuleSet};
 use serde::{Deserialize, Serialize};
 
 use super::coverage::Coverage;
@@ -27,6 +28,9 @@ pub struct Tally {
     pub coverage: Coverage,
     /// In how many kernels a phase changed something.
     pub phases: BTreeMap<String, u64>,
+    /// The counters of all phases together, by name; those of rules are among them ([`Tally::rules`]).
+    #[serde(default)]
+    pub statistics: BTreeMap<String, u64>,
     /// Cases that say nothing, by number, and why.
     pub silent: BTreeMap<u64, String>,
 }
@@ -40,6 +44,25 @@ pub struct TargetTally {
     pub valid: u64,
     /// What was made and dropped before it became a case.
     pub dropped: u64,
+}
+
+/// How often a rule has been met. An instruction counts again each time that a phase looks at it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+pub struct RuleTally {
+    /// Its name.
+    pub name: &'static str,
+    /// Its pattern matched, and no rule before it applied.
+    pub matched: u64,
+    /// Its guards held too, so it applied.
+    pub applied: u64,
+}
+
+/// Adds to a counter, whose name is copied only the first time.
+fn add(counters: &mut BTreeMap<String, u64>, name: &str, by: u64) {
+    match counters.get_mut(name) {
+        Some(count) => *count += by,
+        None => _ = counters.insert(name.to_owned(), by),
+    }
 }
 
 impl Tally {
@@ -63,6 +86,9 @@ impl Tally {
             all.dropped += more.dropped;
         }
         other.phases.into_iter().for_each(|(phase, count)| *self.phases.entry(phase).or_default() += count);
+        for (name, count) in other.statistics {
+            *self.statistics.entry(name).or_default() += count;
+        }
         self.silent.extend(other.silent);
         while self.silent.len() > MOST_SILENT {
             self.silent.pop_last();
@@ -90,14 +116,19 @@ impl Tally {
             }
             Some(_) => {}
         }
-        for phase in report.phases.iter().filter(|phase| phase.changed) {
-            match self.phases.get_mut(phase.name) {
-                Some(count) => *count += 1,
-                None => {
-                    self.phases.insert(phase.name.to_owned(), 1);
-                }
-            }
-        }
+        let changed = report.phases.iter().filter(|phase| phase.changed);
+        changed.for_each(|phase| add(&mut self.phases, phase.name, 1));
+        report.statistics.iter().for_each(|(name, count)| add(&mut self.statistics, name, *count));
+    }
+
+    /// How often each rule of a set has matched and applied, in the order of the set.
+    pub fn rules(&self, rules: &RuleSet) -> Vec<RuleTally> {
+        let count = |name: &str| self.statistics.get(name).copied().unwrap_or(0);
+        let of = |rule: &Rule| {
+            let applied = count(rule.name);
+            RuleTally { name: rule.name, matched: applied + count(rule.unmet), applied }
+        };
+        rules.rules().iter().map(of).collect()
     }
 }
 

@@ -1,6 +1,13 @@
 //! Campaigns: shards, the planted fault, and interruption.
 
+use oriole_optimizer::ir::Function;
+use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::pipeline::context::{Changed, PhaseContext, PhaseFn};
+use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
+use oriole_optimizer::pipeline::table::{Needs, Preserves};
+
 use super::*;
+use crate::generate::patterns::Patterns;
 
 fn finish(options: &Options) -> Summary {
     run(options, Store::in_memory().expect("memory"), |_| ()).expect("the store is in memory")
@@ -69,11 +76,64 @@ fn an_interrupted_campaign_goes_on_without_gaps() {
     assert_eq!((again.resumed, ids(&again)), (0, ids(&whole)));
 }
 
+/// Stands still the first time it is asked, as a machine may that has other things to do.
+fn slow_once(_: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    Changed::No
+}
+
+#[test]
+fn a_step_that_was_slow_once_is_no_finding_and_its_case_is_counted() {
+    let mut options = Options { hang_after: Duration::from_millis(700), ..Options::new(1, 20) };
+    let (name, function) = ("SlowOnce", slow_once as PhaseFn);
+    let slow = CustomPhase { name, needs: Needs::Ssa, preserves: Preserves::ControlFlow, function };
+    options.check.phases.push(PhaseEntry::Custom(slow));
+    let summary = finish(&options);
+    assert_eq!((summary.cases(), summary.hits), (20, Vec::new()));
+    let silent: Vec<&String> = summary.progress.tally.silent.values().collect();
+    assert!(matches!(&silent[..], [why] if why.contains("another time it has")), "{silent:?}");
+}
+
+fn with_rules(mut options: Options, text: &str) -> Options {
+    let builtin = RuleSet::builtin();
+    let rules = Arc::new(builtin.with("mine.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
+    options.config.patterns = Patterns::new(rules.clone());
+    options.check.pipeline.rules = Some(rules);
+    options
+}
+
+/// Right for dividends that are not negative.
+const WRONG: &str = "rule mine: idiv.s32(x, 4) => shr.s32(x, 2)";
+
+#[test]
+fn a_users_wrong_rule_is_found_and_named() {
+    let options = with_rules(Options { first_finding: true, ..Options::new(1, 400) }, WRONG);
+    let summary = finish(&options);
+    let stored = summary.store.findings().expect("the store is in memory");
+    assert!(!stored.is_empty() && stored.iter().all(|stored| stored.record.key.rule == "mine"), "{stored:?}");
+    let rules = options.check.pipeline.rules.expect("the rules are set");
+    let mine = summary.progress.tally.rules(&rules).pop().expect("the user's rule is the last");
+    assert!(mine.name == "mine" && mine.applied > 0 && mine.matched >= mine.applied, "{mine:?}");
+}
+
+#[test]
+fn a_guard_that_never_holds_shows_as_matches_without_applications() {
+    let text = "rule mine: idiv.s32(x, C) => x if C == 0x1234567, C == 0x7654321";
+    let options = with_rules(Options::new(1, 60), text);
+    let rules = options.check.pipeline.rules.clone().expect("the rules are set");
+    let mine = finish(&options).progress.tally.rules(&rules).pop().expect("the user's rule is the last");
+    assert!(mine.applied == 0 && mine.matched > 0, "{mine:?}");
+}
+
 #[test]
 fn other_options_make_another_campaign() {
     let options = Options::new(1, 10);
     let mut others = vec![Options::new(2, 10), Options { shard: (0, 2), ..options.clone() }, planted(10)];
     others.push(Options { config: Config { trips: 2, ..Config::default() }, ..options.clone() });
+    others.push(with_rules(options.clone(), WRONG));
     others.push(Options { targets: vec![Target::Instructions], ..options.clone() });
     assert_eq!(options.identity(), Options { cases: Some(11), ..options.clone() }.identity());
     assert!(others.iter().all(|other| other.identity() != options.identity()));

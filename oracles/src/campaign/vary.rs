@@ -7,15 +7,24 @@ use oriole_optimizer::ir::Module;
 
 use super::Options;
 use crate::check::CheckOptions;
+use crate::generate::another_launch;
 
 /// A condition: what a phase does differently under it.
 struct Variation {
     /// The machine; that of the module where `None`.
     target: Option<&'static str>,
+    /// The optimization level; the campaign's own where `None`, and where that is not the default.
+    level: Option<u8>,
     knobs: &'static [&'static str],
 }
 
-const PLAIN: Variation = Variation { target: None, knobs: &[] };
+const PLAIN: Variation = Variation { target: None, level: None, knobs: &[] };
+/// The level that a user has not chosen.
+const DEFAULT_LEVEL: u8 = 3;
+
+const fn level(level: u8) -> Variation {
+    Variation { level: Some(level), ..PLAIN }
+}
 
 const fn knobs(knobs: &'static [&'static str]) -> Variation {
     Variation { knobs, ..PLAIN }
@@ -27,11 +36,17 @@ const VARIATIONS: &[Variation] = &[
     PLAIN,
     Variation { target: Some("sm_70"), ..PLAIN },
     PLAIN,
+    level(1),
+    PLAIN,
+    Variation { target: Some("sm_70"), ..level(2) },
+    PLAIN,
+    level(0),
+    PLAIN,
     knobs(&["CopyPropNoWriteNonRR=1"]),
     PLAIN,
     knobs(&["CopyPropAddr=0", "LateCopyPropComplPred=0"]),
     PLAIN,
-    Variation { target: Some("sm_70"), knobs: &["CopyPropNonRegMultiDef=1", "CopyPropForceGlobal=1"] },
+    Variation { target: Some("sm_70"), ..knobs(&["CopyPropNonRegMultiDef=1", "CopyPropForceGlobal=1"]) },
     PLAIN,
     knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
     PLAIN,
@@ -57,12 +72,18 @@ impl Options {
 
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
-        let mut check = self.check.clone();
+        let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
+        let Variation { level, knobs, .. } = VARIATIONS[self.variation_of(number)];
+        let mut replay = String::new();
+        if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
+            check.pipeline.opt_level = level;
+            replay += &format!(" -O{level}");
+        }
         // What the caller has set comes last, and so stays.
         let own: Vec<String> = check.pipeline.knobs.settings().collect();
-        let settings = VARIATIONS[self.variation_of(number)].knobs;
-        check.replay = settings.iter().map(|setting| format!(" --knob {setting}")).collect::<String>() + &check.replay;
-        for setting in settings.iter().map(|setting| (*setting).to_owned()).chain(own) {
+        replay.extend(knobs.iter().map(|setting| format!(" --knob {setting}")));
+        check.replay = replay + &check.replay;
+        for setting in knobs.iter().map(|setting| (*setting).to_owned()).chain(own) {
             // Every row is tested to be legal, and the caller's settings were taken before.
             let _ = check.pipeline.knobs.set(&setting);
         }
@@ -83,6 +104,22 @@ mod tests {
     use oriole_optimizer::pipeline::knobs::Knobs;
 
     use super::*;
+
+    #[test]
+    fn levels_are_varied_and_said_unless_one_is_chosen() {
+        let mut options = Options::new(1, 1);
+        let levels = |options: &Options| {
+            (0..VARIATIONS.len() as u64).map(|number| options.check_of(number)).collect::<Vec<CheckOptions>>()
+        };
+        let checks = levels(&options);
+        for level in 0..=3 {
+            let said = |check: &&CheckOptions| check.pipeline.opt_level == level;
+            let check = checks.iter().find(said).unwrap_or_else(|| panic!("no case has level {level}"));
+            assert_eq!(check.replay.contains(&format!(" -O{level}")), level != DEFAULT_LEVEL, "{}", check.replay);
+        }
+        options.check.pipeline.opt_level = 1;
+        assert!(levels(&options).iter().all(|check| check.pipeline.opt_level == 1 && !check.replay.contains("-O")));
+    }
 
     #[test]
     fn every_knob_and_machine_is_known() {

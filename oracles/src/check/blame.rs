@@ -11,12 +11,14 @@ use oriole_optimizer::ir::{FuncId, Module};
 use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PhaseEntry};
 use similar::TextDiff;
 
+use super::border::Border;
 use super::cases::Case;
-use super::report::{Evidence, Finding, Rewrite};
-use super::step::{Step, take, take_noting};
+use super::report::{Evidence, Finding, HANG, Rewrite};
+use super::step::{Step, take, take_noting, verdict_of};
 use super::{CheckError, CheckOptions, shape};
 use crate::equivalence::{Mismatch, Verdict};
 use crate::interp::{Executable, StoreRecord};
+use crate::launch::Launch;
 
 /// The search gives up beyond so many changes.
 pub(super) const MOST_REWRITES: u64 = 1 << 32;
@@ -83,16 +85,20 @@ impl Suspect<'_> {
 
     /// What to report of a phase that panicked.
     pub fn panicked(&self, message: &str) -> Result<Finding, CheckError> {
-        let shape = shape::of_message(message);
-        if self.is_familiar("panic", &shape) {
-            let detail = format!("{} panics: {message}", self.entry.name());
-            return Ok(Finding { bisected: false, ..self.blank("panic", detail, shape, None)? });
+        let (verdict, shape) = (verdict_of(message), shape::of_message(message));
+        let phase = self.entry.name();
+        let does = if verdict == HANG { "does not end" } else { "panics" };
+        if self.is_familiar(verdict, &shape) {
+            let detail = format!("{phase} {does}: {message}");
+            return Ok(Finding { bisected: false, ..self.blank(verdict, detail, shape, None)? });
         }
         let function = self.panicking_function()?;
         let named = function.as_ref().map_or(String::new(), |name| format!(" on function `{name}`"));
-        let detail = format!("{} panics{named}: {message}", self.entry.name());
-        let blank = self.blank("panic", detail, shape, self.options.out.as_deref())?;
-        Ok(Finding { function, rewrite: self.guilty_rewrite()?, ..blank })
+        let detail = format!("{phase} {does}{named}: {message}");
+        let blank = self.blank(verdict, detail, shape, self.options.out.as_deref())?;
+        // It is all of its changes that never end, and no single one.
+        let rewrite = if verdict == HANG { None } else { self.guilty_rewrite()? };
+        Ok(Finding { function, rewrite, ..blank })
     }
 
     /// Whether the phase has gone wrong in this way so often that the guilty rewrite is known.
@@ -109,10 +115,11 @@ impl Suspect<'_> {
         shape: String,
         out: Option<&Path>,
     ) -> Result<Finding, CheckError> {
-        let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, self.case);
+        let launch = self.case.map(|case| &case.launch);
+        let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, launch);
         let reproducer = out.map(write).transpose()?;
         let file = reproducer.as_deref().unwrap_or(self.kernel);
-        let replay = format!("oriole check {file} --phase {} --randoms 0{}", self.entry.name(), self.options.replay);
+        let replay = self.options.replay_of(file, self.entry.name());
         Ok(Finding {
             kernel: self.kernel.to_owned(),
             phase: self.entry.name().to_owned(),
@@ -127,10 +134,7 @@ impl Suspect<'_> {
             store_after: None,
             reproducer,
             replay,
-            evidence: Arc::new(Evidence {
-                module: self.before.clone(),
-                launch: self.case.map(|case| case.launch.clone()),
-            }),
+            evidence: Arc::new(Evidence { module: self.before.clone(), launch: launch.cloned() }),
         })
     }
 
@@ -229,51 +233,72 @@ impl Suspect<'_> {
     }
 }
 
-/// A finding without a guilty rewrite: of a step that is one change, or cannot be asked for fewer. `replay` makes the
-/// command of the reproducer's file.
+/// What is said about a step.
+pub(super) struct Said {
+    /// Its name.
+    pub step: &'static str,
+    /// Its name on the command line.
+    pub token: &'static str,
+    /// The verdict.
+    pub verdict: &'static str,
+    /// What differs.
+    pub detail: String,
+    /// In words that stay the same from kernel to kernel.
+    pub shape: String,
+}
+
+impl Said {
+    /// What a verdict says of a step that is no phase.
+    pub fn of(border: Border, verdict: &Verdict) -> Said {
+        let (detail, shape) = (verdict.to_string(), shape::of(verdict));
+        Said { step: border.name(), token: border.token(), verdict: verdict.name(), detail, shape }
+    }
+}
+
+/// A finding without a guilty rewrite: of a step that is one change, or cannot be asked for fewer.
 pub(super) fn of_step(
-    (kernel, step): (&str, &'static str),
+    kernel: &str,
+    said: Said,
     module: &Module,
-    case: Option<&Case<'_>>,
-    verdict: &Verdict,
+    launch: Option<(&str, &Launch)>,
     options: &CheckOptions,
-    replay: impl FnOnce(&str) -> String,
 ) -> Result<Finding, CheckError> {
-    let stem = step.to_lowercase().replace(' ', "-");
-    let write = |folder: &Path| write_reproducer(folder, kernel, &stem, module, case);
+    let Said { step, token, verdict, detail, shape } = said;
+    let (case, launch) = launch.unzip();
+    let write = |folder: &Path| write_reproducer(folder, kernel, token, module, launch);
     let reproducer = options.out.as_deref().map(write).transpose()?;
     Ok(Finding {
         kernel: kernel.to_owned(),
         phase: step.to_owned(),
-        verdict: verdict.name(),
-        case: case.map_or(String::new(), |case| case.name.clone()),
-        detail: verdict.to_string(),
-        shape: shape::of(verdict),
+        verdict,
+        case: case.unwrap_or_default().to_owned(),
+        detail,
+        shape,
         bisected: true,
         function: None,
         rewrite: None,
         store_before: None,
         store_after: None,
-        replay: replay(reproducer.as_deref().unwrap_or(kernel)),
+        replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), token),
         reproducer,
-        evidence: Arc::new(Evidence { module: module.clone(), launch: case.map(|case| case.launch.clone()) }),
+        evidence: Arc::new(Evidence { module: module.clone(), launch: launch.cloned() }),
     })
 }
 
-/// Writes a module and the launch of a case into a folder, and returns the module's file.
+/// Writes a module and its launch into a folder, and returns the module's file.
 pub(super) fn write_reproducer(
     folder: &Path,
     kernel: &str,
     what: &str,
     module: &Module,
-    case: Option<&Case<'_>>,
+    launch: Option<&Launch>,
 ) -> Result<String, CheckError> {
     let failed = |reason: String| CheckError::Reproducer { path: folder.to_owned(), reason };
     let kernel = Path::new(kernel).file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
     let stem = format!("{kernel}-{what}");
     fs::create_dir_all(folder).map_err(|error| failed(error.to_string()))?;
-    if let Some(case) = case {
-        case.launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;
+    if let Some(launch) = launch {
+        launch.save(folder, &stem).map_err(|error| failed(error.to_string()))?;
     }
     let path = folder.join(format!("{stem}.ori"));
     fs::write(&path, module.to_string()).map_err(|error| failed(error.to_string()))?;

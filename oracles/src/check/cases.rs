@@ -4,6 +4,7 @@ use std::sync::OnceLock;
 
 use oriole_optimizer::ir::Module;
 
+use super::reach::{Further, Reach, further};
 use super::report::{CaseLine, KernelReport};
 use super::{CheckError, CheckOptions, instructions};
 use crate::equivalence::{Verdict, compare};
@@ -43,6 +44,11 @@ impl<'a> Case<'a> {
     /// a difference says nothing about a phase.
     pub fn is_raced(&self) -> bool {
         self.raced.get().copied().unwrap_or(false)
+    }
+
+    /// Its name and launch.
+    pub fn named(&self) -> (&str, &Launch) {
+        (&self.name, &self.launch)
     }
 
     fn races(&self) -> bool {
@@ -98,32 +104,45 @@ pub fn first_runs<'a>(
     let mut report = KernelReport::new(name, instructions(module));
     report.phases.reserve(options.phases.len() + 1);
     let mut cases = Vec::new();
+    let mut reach = (options.tries > 0).then(|| Reach::new(&executable));
+    let observe = RunOptions { races: options.races, reach: reach.is_some(), ..RunOptions::default() };
+    let mut keep = |name: String, launch: Launch, run: RunResult| {
+        if run.outcome == Outcome::Finished && run.races.is_empty() {
+            if let Some(reach) = &mut reach {
+                reach.note(&run);
+            }
+            cases.push(Case::new(name, launch, run, module));
+        }
+    };
+    let mut longest = 0;
     for NamedLaunch { name, launch } in launches {
         let run = |launch: &Launch, steps| {
-            let options = RunOptions { steps, races: options.races, ..RunOptions::default() };
-            executable.run(launch, &options).map_err(load(name))
+            executable.run(launch, &RunOptions { steps, ..observe.clone() }).map_err(load(name))
         };
         let own = run(launch, options.steps)?;
         // Random data may send a loop round far longer than the launch's own.
         let budget = own.steps.saturating_mul(16).saturating_add(200_000);
+        longest = budget.max(longest);
         report.cases.push(line(name.clone(), None, &own, expectation(launch, &own)));
-        keep(&mut cases, name.clone(), launch, own, module);
+        keep(name.clone(), launch.clone(), own);
         for seed in (0..u64::from(options.randoms)).map(|variant| options.seed.wrapping_add(variant)) {
             let varied = launch.randomized(seed);
             let result = run(&varied, Some(budget))?;
             let name = format!("{name} (seed {seed})");
             report.cases.push(line(name.clone(), Some(seed), &result, None));
-            keep(&mut cases, name, &varied, result, module);
+            keep(name, varied, result);
+        }
+    }
+    if let (Some(reach), Some(first)) = (&mut reach, launches.first()) {
+        let observe = RunOptions { steps: Some(longest), ..observe };
+        let another = |seed| (options.another)(&first.launch, seed);
+        for Further { seed, launch, run } in further(&executable, reach, options.tries, &observe, another) {
+            let name = format!("{} (further data, seed {seed})", first.name);
+            report.cases.push(line(name.clone(), Some(seed), &run, None));
+            cases.push(Case::new(name, launch, run, module));
         }
     }
     Ok((cases, report))
-}
-
-/// Keeps a case on which the original finishes without a race.
-fn keep<'a>(cases: &mut Vec<Case<'a>>, name: String, launch: &Launch, before: RunResult, original: &'a Module) {
-    if before.outcome == Outcome::Finished && before.races.is_empty() {
-        cases.push(Case::new(name, launch.clone(), before, original));
-    }
 }
 
 fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Vec<String>>) -> CaseLine {

@@ -14,14 +14,17 @@
 //! Cost: a decode and a run for each case and phase that changes something.
 
 pub mod blame;
+pub mod border;
 pub mod cases;
 pub mod catch;
-pub mod construct;
+mod construct;
 pub mod familiar;
+pub mod reach;
 pub mod report;
 pub mod shape;
 pub(crate) mod step;
 pub mod trip;
+pub mod watch;
 pub mod whole;
 
 use std::path::PathBuf;
@@ -34,13 +37,15 @@ use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::target::{Target, TargetError};
 
 use crate::equivalence::Verdict;
+use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::interp::LoadError;
+use crate::launch::Launch;
 use blame::Suspect;
 use cases::{Case, Ran};
 use familiar::Familiar;
 use report::{KernelReport, PhaseLine};
-use step::{Step, take};
+use step::{Step, take, verdict_of};
 
 /// How to check.
 #[derive(Clone, Debug)]
@@ -53,6 +58,11 @@ pub struct CheckOptions {
     pub randoms: u32,
     /// The seed of the first variant.
     pub seed: u64,
+    /// Launches with other data that are tried where all others leave operations alone ([`reach`]), and how they are made
+    /// from the first launch and a seed.
+    pub tries: u32,
+    /// See there.
+    pub another: fn(&Launch, u64) -> Launch,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
     /// Look for data races in the original; a case that has one says nothing.
@@ -63,6 +73,8 @@ pub struct CheckOptions {
     pub out: Option<PathBuf>,
     /// What needs no bisection any more; everything is bisected where `None`.
     pub familiar: Option<Arc<Familiar>>,
+    /// Faults planted in the steps that are no phases ([`border`]).
+    pub faults: Vec<FaultSpec>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
     pub replay: String,
 }
@@ -75,13 +87,23 @@ impl Default for CheckOptions {
             pipeline: Options::new(target),
             randoms: 2,
             seed: 1,
+            tries: 0,
+            another: Launch::randomized,
             steps: None,
             races: false,
             round_trip: true,
             out: None,
             familiar: None,
+            faults: Vec::new(),
             replay: String::new(),
         }
+    }
+}
+
+impl CheckOptions {
+    /// The command that shows a finding of a phase, or of another step, again.
+    fn replay_of(&self, file: &str, step: &str) -> String {
+        format!("oriole check {file} --phase {step} --randoms 0{}", self.replay)
     }
 }
 
@@ -131,6 +153,16 @@ pub fn check_module(
     launches: &[NamedLaunch],
     options: &CheckOptions,
 ) -> Result<KernelReport, CheckError> {
+    Ok(check(name, module, launches, options)?.0)
+}
+
+/// The report, and what the phases made of the module.
+fn check(
+    name: &str,
+    module: &Module,
+    launches: &[NamedLaunch],
+    options: &CheckOptions,
+) -> Result<(KernelReport, Module), CheckError> {
     let mut pipeline = options.pipeline.clone();
     pipeline.target = target_of(module)?;
     pipeline.verify = true;
@@ -165,7 +197,7 @@ pub fn check_module(
     report.instructions_after = instructions(&optimized);
     report.conclude();
     report.microseconds = start.elapsed().as_micros() as u64;
-    Ok(report)
+    Ok((report, optimized))
 }
 
 pub(crate) fn instructions(module: &Module) -> usize {
@@ -200,6 +232,9 @@ impl Check<'_> {
         match take(entry, &mut after, &self.pipeline, self.pipeline.rewrite_limit)? {
             Step::Stopped => self.spare = after,
             Step::Done(report) => {
+                for (name, count) in &report.statistics {
+                    *self.report.statistics.entry(name).or_default() += count;
+                }
                 // What a phase has taken and what the verifier has seen since is what the next one takes.
                 self.pipeline.trusted = report.skipped.is_none() || self.pipeline.trusted;
                 let verdict = if report.changed.is_yes() { self.judge(entry, &mut after)? } else { None };
@@ -214,7 +249,7 @@ impl Check<'_> {
             Step::Panicked { message } => {
                 let finding = self.suspect(entry, 0, &after).panicked(&message)?;
                 self.report.findings.push(finding);
-                self.report.phases.push(broken(entry, self.instructions, "panic"));
+                self.report.phases.push(broken(entry, self.instructions, verdict_of(&message)));
             }
         }
         Ok(())

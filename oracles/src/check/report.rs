@@ -1,8 +1,9 @@
 //! What a check found, as values that serialize.
 //!
 //! These structures are the JSON output of `oriole check --format json`. Fields are added, never renamed or removed;
-//! verdicts are the names of [`crate::equivalence::Verdict::name`], and `panic`.
+//! verdicts are the names of [`crate::equivalence::Verdict::name`], `panic` and `hang`.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use oriole_optimizer::ir::Module;
@@ -15,6 +16,9 @@ use crate::launch::Launch;
 /// What is to blame where a kernel does not do what its launch expects before any phase has run.
 pub const FRONT_END: &str = "PTX front end";
 
+/// The verdict on a phase that does not end.
+pub const HANG: &str = "hang";
+
 /// One kernel.
 #[derive(Clone, Debug, Serialize)]
 pub struct KernelReport {
@@ -26,6 +30,8 @@ pub struct KernelReport {
     pub cases: Vec<CaseLine>,
     /// Every phase of the list that was reached.
     pub phases: Vec<PhaseLine>,
+    /// The counters of all phases together, by name: changes by rule, matches at which a guard fails, and others.
+    pub statistics: BTreeMap<&'static str, u64>,
     /// What is wrong with phases.
     pub findings: Vec<Finding>,
     /// Instructions of the original.
@@ -85,7 +91,7 @@ pub struct Finding {
     pub kernel: String,
     /// The guilty phase.
     pub phase: String,
-    /// `mismatch`, `invalid IR` or `panic`.
+    /// `mismatch`, `invalid IR`, `panic` or `hang`.
     pub verdict: &'static str,
     /// The case that shows it; empty where it takes none.
     pub case: String,
@@ -141,6 +147,7 @@ impl KernelReport {
             clean: true,
             cases: Vec::new(),
             phases: Vec::new(),
+            statistics: BTreeMap::new(),
             findings: Vec::new(),
             instructions_before: instructions,
             instructions_after: instructions,

@@ -3,10 +3,10 @@
 //! - An outcome other than finishing: its class and cause, `traps: out of bounds`, `out of steps`, `deadlock`.
 //! - Bytes: what the first wrong one is (`wrong`, `undefined`), and how far the difference reaches in words of four
 //!   bytes: `one word`, `one lane` (several, all at the same place modulo 32), `every word`, or `some words`.
-//! - Invalid IR and panics: the message, with every number as `#`, so that `%r12` and `%r7` are one bug. The place of a panic
-//!   is kept: it says most about what is wrong.
+//! - Invalid IR and panics: the message without names of functions and what it quotes, and with every number as `#`, so that
+//!   `%r12` and `%r7` are one bug. The place of a panic is kept: it says most about what is wrong.
 //!
-//! Findings of one phase, verdict, rule and shape are taken for one bug.
+//! Findings of one phase, verdict, rule and shape are taken for one bug, and a finding keeps its shape while it is reduced.
 
 use crate::equivalence::{Extent, Mismatch, Verdict};
 use crate::interp::{Cause, Outcome};
@@ -24,6 +24,19 @@ pub fn of(verdict: &Verdict) -> String {
             format!("{}, {}", if *undefined { "undefined" } else { "wrong" }, name(*extent))
         }
         _ => String::new(),
+    }
+}
+
+/// The same in fewer words, which stay while a program shrinks: the difference reaches less far, and the cause of a trap may
+/// become another one.
+pub fn coarse(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Mismatch(Mismatch::Bytes { .. }) => "bytes".to_owned(),
+        Verdict::Mismatch(Mismatch::Outcome(outcome)) => {
+            let fine = of_outcome(outcome);
+            fine.split_once(": ").map_or(fine, |(class, _)| class).to_owned()
+        }
+        verdict => of(verdict),
     }
 }
 
@@ -57,23 +70,22 @@ fn of_outcome(outcome: &Outcome) -> &'static str {
     }
 }
 
-/// The shape of a message: names of functions left out, numbers as `#`.
+/// The shape of a message: names of functions, instructions and what follows the first fault left out, numbers as `#`.
 pub fn of_message(message: &str) -> String {
     let (message, place) = match message.rsplit_once(" (at ") {
         Some((message, place)) => (message, format!(" (at {place}")),
         None => (message, String::new()),
     };
-    // `function `k`: rule; and 3 more`: neither the name nor the number says which bug it is.
-    let message = match message.strip_prefix("function `").and_then(|rest| rest.split_once("`: ")) {
-        Some((_, rest)) => rest,
-        None => message,
-    };
-    let message = match message.rsplit_once("; and ") {
+    let first = message.lines().next().unwrap_or_default();
+    let first = match first.rsplit_once("; and ") {
         Some((head, tail)) if tail.ends_with(" more") => head,
-        _ => message,
+        _ => first,
     };
+    // `function `k`: rule`, `@k bb3 `%r1 = mov.b32 %r0`: rule`: what is quoted, or a name, does not say which bug it is.
+    let outside: String = first.split('`').step_by(2).collect();
+    let words: Vec<&str> = outside.split_whitespace().filter(|word| !word.starts_with('@')).collect();
     let mut shape = String::new();
-    for c in message.lines().next().unwrap_or_default().chars() {
+    for c in words.join(" ").trim_start_matches("function : ").chars() {
         match c {
             '0'..='9' if shape.ends_with('#') => {}
             '0'..='9' => shape.push('#'),
@@ -96,6 +108,16 @@ mod tests {
         let other = "function `device0`: in bb14, %r7 is not defined on every path";
         assert_eq!(of_message(one), "in bb#, %r# is not defined on every path");
         assert_eq!(of_message(one), of_message(other));
+    }
+
+    #[test]
+    fn quoted_instructions_do_not_count() {
+        let (long, short) = (
+            "@kernel bb12 `%r7 = iadd.u32 %r6, 5`: no definition of register 6 dominates this (Dominance); and 3 more",
+            "@k bb0 `%r1 = mov.b32 %r0`: no definition of register 0 dominates this (Dominance)",
+        );
+        assert_eq!(of_message(long), of_message(short));
+        assert_ne!(of_message(short), of_message("@k bb0: the block is empty (Terminator)"));
     }
 
     #[test]

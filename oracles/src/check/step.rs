@@ -1,11 +1,14 @@
 //! One phase over one module, with whatever becomes of it as a value.
 
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::pipeline::context::ENDLESS;
 use oriole_optimizer::pipeline::runner::{LastRewrite, Options, PhaseEntry, PhaseReport, PipelineError, run_phases};
 use oriole_optimizer::pipeline::table::{UnknownPhase, select};
 use oriole_optimizer::verify::Violation;
 
 use super::catch::catch;
+use super::report::HANG;
+use super::watch;
 
 /// What became of a phase.
 pub(crate) enum Step {
@@ -50,6 +53,7 @@ pub(crate) fn take_noting(
     // Tokens of other phases of the list were checked with the whole list; alone, this phase would not know them.
     options.disabled.retain(|token| select(token).is_ok() || token.eq_ignore_ascii_case(entry.name()));
     options.dump.clear();
+    let _under_way = watch::enter(entry.name());
     let result = catch(|| run_phases(std::slice::from_ref(entry), module, &options, &mut ()));
     Ok(match result {
         Err(message) => (Step::Panicked { message }, None),
@@ -62,6 +66,11 @@ pub(crate) fn take_noting(
             PipelineError::Invalid { function, violations, .. } | PipelineError::InvalidInput { function, violations },
         )) => (Step::Invalid { function, message: first(&violations) }, None),
     })
+}
+
+/// What a phase that panicked did: one that was ended for its many changes hangs.
+pub(crate) fn verdict_of(panic: &str) -> &'static str {
+    if panic.starts_with(ENDLESS) { HANG } else { "panic" }
 }
 
 fn first(violations: &[Violation]) -> String {

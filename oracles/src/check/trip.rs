@@ -4,18 +4,14 @@ use std::time::Instant;
 
 use oriole_optimizer::ir::{Module, Operand};
 use oriole_optimizer::ptx;
-use oriole_optimizer::verify::verify_module;
 
 use super::CheckError;
-use super::blame::of_step;
+use super::blame::{Said, of_step};
+use super::border::Border;
 use super::cases::{Case, run_all};
-use super::catch::catch;
 use super::report::{Finding, PhaseLine};
 use super::{CheckOptions, instructions};
 use crate::equivalence::Verdict;
-
-/// The name of the line in reports.
-pub const ROUND_TRIP: &str = "PTX round trip";
 
 /// Prints a module as PTX, reads it, and runs it on the cases: a line, and a finding where something is wrong.
 pub(super) fn round_trip(
@@ -30,7 +26,7 @@ pub(super) fn round_trip(
         let skipped = Some("PTX has no constant banks");
         return Ok((PhaseLine { skipped, ..line(count, count, None, start) }, None));
     }
-    let (verdict, case, after) = match again(module) {
+    let (verdict, case, after) = match Border::RoundTrip.cross(module, &options.faults) {
         Err(why) => (Verdict::InvalidIr(why), 0, count),
         Ok(read) => {
             let (verdict, case) = judge(&read, cases);
@@ -39,16 +35,15 @@ pub(super) fn round_trip(
     };
     let said = (!cases.is_empty() || verdict.is_finding()).then_some(verdict.name());
     let line = line(count, after, said, start);
-    let replay =
-        |file: &str| format!("oriole opt {file} -O0 --emit ptx -o round-trip.ptx && oriole check round-trip.ptx");
-    let finding =
-        verdict.is_finding().then(|| of_step((name, ROUND_TRIP), module, cases.get(case), &verdict, options, replay));
+    let launch = cases.get(case).map(Case::named);
+    let finding = || of_step(name, Said::of(Border::RoundTrip, &verdict), module, launch, options);
+    let finding = verdict.is_finding().then(finding);
     Ok((line, finding.transpose()?))
 }
 
 fn line(before: usize, after: usize, verdict: Option<&'static str>, start: Instant) -> PhaseLine {
     PhaseLine {
-        name: ROUND_TRIP,
+        name: Border::RoundTrip.name(),
         number: None,
         skipped: None,
         changed: false,
@@ -68,25 +63,17 @@ pub(crate) fn reads_banks(module: &Module) -> bool {
     })
 }
 
-/// The module after printing and reading, or why there is none; a panic is a reason too.
-pub(crate) fn again(module: &Module) -> Result<Module, String> {
-    let read = catch(|| print_and_read(module));
-    read.unwrap_or_else(|panic| Err(format!("printing or reading panics: {panic}")))
-}
-
-fn print_and_read(module: &Module) -> Result<Module, String> {
+/// The module after printing and reading, or why there is none.
+pub(super) fn print_and_read(module: &Module) -> Result<Module, String> {
     let text = ptx::emit(module).map_err(|error| error.to_string())?;
-    let module = ptx::read(&text).map_err(|faults| match faults.first() {
+    ptx::read(&text).map_err(|faults| match faults.first() {
         Some(fault) => {
             let (line, _) = fault.line_column(&text);
             let excerpt = text.lines().nth(line - 1).unwrap_or_default().trim().to_owned();
             format!("our own PTX is refused at `{excerpt}`: {fault}")
         }
         None => "our own PTX is refused".to_owned(),
-    })?;
-    let violation = |found: Vec<_>| found.first().map_or(String::new(), ToString::to_string);
-    verify_module(&module).map_err(violation)?;
-    Ok(module)
+    })
 }
 
 /// The worst verdict, and the case that leads to it.

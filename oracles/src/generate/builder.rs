@@ -49,8 +49,12 @@ pub(super) struct Builder<'a, 'b> {
     pub callees: Vec<FuncId>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
-    /// Variables that hold the same value in all threads of the block.
-    pub uniforms: Vec<Reg>,
+    /// Registers that hold the same value in all threads of the block, and the bits of each that may be set.
+    pub uniforms: Vec<(Reg, u32)>,
+    /// Predicates that half of a warp's threads have each.
+    pub splits: Vec<Reg>,
+    /// The thread's number in its warp.
+    pub lane: Option<Reg>,
     /// Whether operands may be words of the constant bank.
     pub bank: bool,
     /// A field's value that instructions of an opcode get wherever it is legal.
@@ -79,6 +83,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             callees: Vec::new(),
             threads: 32,
             uniforms: Vec::new(),
+            splits: Vec::new(),
+            lane: None,
             bank: false,
             pin: None,
             sums,
@@ -222,13 +228,25 @@ impl<'a, 'b> Builder<'a, 'b> {
     pub(super) fn condition(&mut self, uniform: bool) -> Operand {
         if uniform && !self.uniforms.is_empty() {
             let uniforms = self.uniforms.clone();
-            let value = self.entropy.choose(&uniforms);
-            let bit = self.entropy.between(0, 7);
-            let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(1 << bit));
-            let masked = self.hidden(masked, RegInfo::words(1));
-            return Operand::Reg(self.compare(oriole_optimizer::ops::Compare::Ne, masked.into(), 0));
+            let (value, bits) = self.entropy.choose(&uniforms);
+            let bit = self.entropy.between(0, bits - 1);
+            return Operand::Reg(self.bit_of(value, bit));
         }
-        Operand::Reg(self.register(RegInfo::PRED))
+        let on = self.register(RegInfo::PRED);
+        if self.splits.is_empty() || !self.entropy.percent(self.config.operand.split) {
+            return Operand::Reg(on);
+        }
+        let splits = self.splits.clone();
+        let split = self.entropy.choose(&splits);
+        let both = Self::typed(Opcode::Xor, Type::Pred).src(on).src(split);
+        Operand::Reg(self.hidden(both, RegInfo::PRED))
+    }
+
+    /// A hidden predicate: whether a bit of a word is set.
+    pub(super) fn bit_of(&mut self, word: Reg, bit: u32) -> Reg {
+        let masked = Self::typed(Opcode::And, Type::B32).src(word).src(Operand::Imm(1 << bit));
+        let masked = self.hidden(masked, RegInfo::words(1));
+        self.compare(oriole_optimizer::ops::Compare::Ne, masked.into(), 0)
     }
 
     /// A hidden predicate: an unsigned comparison with a constant.

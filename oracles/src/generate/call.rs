@@ -3,7 +3,7 @@
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
 //! flow and the instructions of a kernel, without memory of its own and without anything that threads do together.
 
-use oriole_optimizer::ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Operand, RegInfo, Variable};
+use oriole_optimizer::ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ops::{Opcode, Space, Type};
 
 use super::builder::Builder;
@@ -28,7 +28,7 @@ pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>
     builder.budget = 1000;
     let params = builder.func.params.clone();
     let read: Vec<_> = params.iter().zip(PARAMETERS).map(|(local, ty)| builder.read_param(*local, ty)).collect();
-    builder.variables_from(read[0], read[1]);
+    builder.variables_from(read[0], read[1], None);
     builder.budget = builder.entropy.between(1, config.function_instructions);
     builder.body();
     builder.settle();
@@ -51,6 +51,24 @@ impl Builder<'_, '_> {
     pub(super) fn call(&mut self) {
         let callees = self.callees.clone();
         let callee = self.entropy.choose(&callees);
+        self.call_of(callee);
+    }
+
+    /// Calls the functions that nothing calls yet, so that none is there in vain.
+    pub(super) fn call_rest(&mut self, module: &Module) {
+        let names = |func: &Function, callee| {
+            let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
+            insts.flat_map(|inst| func.srcs(*inst)).any(|operand| *operand == Operand::Func(callee))
+        };
+        for callee in self.callees.clone() {
+            let called = module.functions.values().any(|func| names(func, callee)) || names(&self.func, callee);
+            if !called {
+                self.call_of(callee);
+            }
+        }
+    }
+
+    fn call_of(&mut self, callee: FuncId) {
         let parameter = |builder: &mut Self, ty| {
             let name = format!("call{}", builder.func.locals.len());
             builder.func.locals.push(Variable::new(name, Space::Param, ty, None))

@@ -111,7 +111,11 @@ impl Builder<'_, '_> {
                 side => Operand::Block(sides[side - 1]),
             })
             .collect();
-        let value = self.value(Type::B32);
+        let mut value = self.value(Type::B32);
+        if let Some(lane) = self.lane.filter(|_| self.entropy.percent(self.config.operand.split)) {
+            let both = Self::typed(Opcode::Xor, Type::B32).src(value).src(lane);
+            value = Operand::Reg(self.hidden(both, RegInfo::words(1)));
+        }
         let index = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(size as u64 - 1));
         let index = self.hidden(index, RegInfo::words(1));
         self.end(&InstBuilder::new(Opcode::Brx).src(index).srcs(table), sides[0]);

@@ -3,6 +3,8 @@
 use oriole_optimizer::ops::{Level, OpRow};
 use serde::{Deserialize, Serialize};
 
+use super::patterns::Patterns;
+
 /// What the generator makes. Read from TOML; what a file does not name keeps its default.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -34,6 +36,9 @@ pub struct Config {
     /// Launches of a kernel. Two, so that a path which one launch's data leave alone is taken on the other's; a rate of
     /// checks counts kernels, so more launches make each check better and fewer.
     pub launches: u32,
+    /// Further launches that are tried where those leave operations alone; what reaches something new is kept. Few kernels
+    /// gain by the fifth.
+    pub tries: u32,
     /// The level of the opcode table whose rows are generated.
     pub level: TableLevel,
     /// Instances of an operation in a kernel that is about it alone. Each costs little beside the kernel itself.
@@ -52,6 +57,9 @@ pub struct Config {
     pub operand: OperandPercent,
     /// How kernels of the corpus are changed.
     pub mutants: MutantConfig,
+    /// The rewrite rules whose left-hand sides are made; not read from TOML.
+    #[serde(skip)]
+    pub patterns: Patterns,
 }
 
 /// A level of the opcode table.
@@ -139,6 +147,9 @@ pub struct FamilyWeights {
     pub effect: u32,
     /// Results that nothing uses, of operands that nothing has defined.
     pub undefined: u32,
+    /// Left-hand sides of rewrite rules. Ordinary code meets most of them once in many thousand kernels; at this weight
+    /// each of four hundred fires a dozen times a minute, and one instruction in eight comes from them.
+    pub pattern: u32,
 }
 
 /// Percentages of what an operand or destination is.
@@ -157,6 +168,9 @@ pub struct OperandPercent {
     pub variable: u32,
     /// An instruction with a guard.
     pub guard: u32,
+    /// A condition of a branch, or an index of a switch, that also depends on the lane, so that all ways are taken whatever
+    /// the data. If all were, a warp would never take a branch as a whole.
+    pub split: u32,
     /// An address that depends on data.
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
@@ -188,6 +202,7 @@ impl Default for Config {
             warps: 2,
             virtual_form: 20,
             launches: 2,
+            tries: 4,
             level: TableLevel::Virtual,
             repeats: 40,
             mixture: MixtureWeights::default(),
@@ -197,6 +212,7 @@ impl Default for Config {
             family: FamilyWeights::default(),
             operand: OperandPercent::default(),
             mutants: MutantConfig::default(),
+            patterns: Patterns::default(),
         }
     }
 }
@@ -317,7 +333,16 @@ impl Default for FlowWeights {
 
 impl Default for FamilyWeights {
     fn default() -> FamilyWeights {
-        FamilyWeights { plain: 70, special: 2, memory: 14, contended: 2, collective: 3, effect: 2, undefined: 3 }
+        FamilyWeights {
+            plain: 70,
+            special: 2,
+            memory: 14,
+            contended: 2,
+            collective: 3,
+            effect: 2,
+            undefined: 3,
+            pattern: 8,
+        }
     }
 }
 
@@ -330,6 +355,7 @@ impl Default for OperandPercent {
             recent: 40,
             variable: 25,
             guard: 12,
+            split: 60,
             dynamic: 40,
             reload: 2,
             default_field: 40,

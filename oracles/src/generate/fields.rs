@@ -27,6 +27,24 @@ pub(super) fn fields(
     find(row, entropy, percent.default_field, fixed)
 }
 
+/// Legal field values of a row out of those that each slot's mask allows.
+pub(super) fn among(
+    row: &'static OpRow,
+    entropy: &mut Entropy<'_>,
+    percent: &OperandPercent,
+    masks: &[u64],
+) -> Option<FieldValues> {
+    let slots = row.fields.iter().zip(masks).enumerate();
+    let candidates: Vec<(usize, Vec<u8>)> = slots
+        .map(|(slot, (spec, mask))| {
+            let allowed = FieldSpec { legal: spec.legal & mask, ..*spec };
+            (slot, if allowed.legal == 0 { Vec::new() } else { around(&allowed, entropy, percent.default_field) })
+        })
+        .collect();
+    let mut values = FieldValues::default();
+    search(row, &candidates, 0, &mut values).then_some(values)
+}
+
 /// A field of a row and one of its legal values.
 fn any_value(row: &OpRow, entropy: &mut Entropy<'_>) -> Option<(Field, u8)> {
     let spec = row.fields.get(entropy.below(row.fields.len()))?;

@@ -86,6 +86,7 @@ impl Builder<'_, '_> {
             if self.flow.uniform { weights.collective } else { 0 },
             weights.effect,
             weights.undefined,
+            weights.pattern,
         ];
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
@@ -94,7 +95,8 @@ impl Builder<'_, '_> {
             3 => self.contended(),
             4 => self.one_of(Family::Collective),
             5 => self.one_of(Family::Effect),
-            _ => self.undefined(),
+            6 => self.undefined(),
+            _ => self.pattern(),
         }
     }
 

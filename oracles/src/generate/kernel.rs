@@ -6,7 +6,7 @@
 use oriole_optimizer::ir::{
     Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
 };
-use oriole_optimizer::ops::{Compare, CvtaDirection, Field, Opcode, Space, SpecialReg, Type};
+use oriole_optimizer::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type};
 
 use super::Generated;
 use super::builder::{Builder, fixed};
@@ -24,6 +24,8 @@ const WORDS: usize = 4;
 const DOUBLES: usize = 3;
 const QUADS: usize = 1;
 const PREDICATES: usize = 3;
+/// Ways to part the lanes of a warp.
+const SPLITS: usize = 2;
 
 /// Bytes of a thread's results: the variables and the checksums.
 const RESULTS: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
@@ -122,6 +124,7 @@ fn frame(
     builder.prologue(structure, &variables, whole);
     builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
     body(&mut builder);
+    builder.call_rest(module);
     builder.settle();
     builder.store_results();
     let block = builder.block;
@@ -163,29 +166,13 @@ impl Builder<'_, '_> {
         }
         let plain = self.read_param(params[4], Type::B32);
         let wide = self.read_param(params[5], Type::B64);
-        self.uniforms = vec![plain, cta];
+        self.uniforms = vec![(plain, 8), (plain, 8), (cta, 1)];
         self.cells = Some(addresses[3]);
         self.results = Some(addresses[0]);
         self.regions(&addresses, structure, variables, tid, whole);
         let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
         let seed = self.hidden(seed, word);
-        self.variables_from(seed, wide);
-        self.variables_of_memory(addresses[2]);
-    }
-
-    /// Most variables hold what the thread's own memory does, so that each thread has other corner values.
-    fn variables_of_memory(&mut self, memory: Reg) {
-        for (info, ty, count, first) in
-            [(RegInfo::words(1), Type::B32, WORDS - 1, 16), (RegInfo::words(2), Type::B64, 2, 0)]
-        {
-            let to: Vec<Reg> =
-                self.variables.iter().copied().filter(|reg| self.info(*reg) == info).take(count).collect();
-            for (at, to) in to.into_iter().enumerate() {
-                let offset = Operand::Imm(first + (at * info.words as usize * 4) as u64);
-                let load = Self::typed(Opcode::Ld, ty).field(Space::Global).src(memory).src(offset);
-                self.push(&load.dst(to));
-            }
-        }
+        self.variables_from(seed, wide, Some(addresses[2]));
     }
 
     fn regions(&mut self, addresses: &[Reg], structure: Local, variables: &Variables, tid: Reg, whole: bool) {
@@ -235,34 +222,46 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Defines the variables and the checksums from a word and a double.
-    pub(super) fn variables_from(&mut self, word: Reg, double: Reg) {
-        let add = |builder: &mut Self, inst: InstBuilder, info| {
-            let reg = builder.func.new_reg(info);
-            builder.push(&inst.dst(reg));
-            builder.variables.push(reg);
-        };
+    /// Defines the variables and the checksums. Most variables hold what the thread's own memory does, so that each thread
+    /// has other corner values; the others, and all where there is none, come from a word and a double.
+    pub(super) fn variables_from(&mut self, word: Reg, double: Reg, memory: Option<Reg>) {
         for at in 0..WORDS as u64 {
-            let inst = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(Operand::Imm(2 * at * at * 977 + 1));
-            add(self, inst, RegInfo::words(1));
+            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(Operand::Imm(2 * at * at * 977 + 1));
+            let load = |base| Self::typed(Opcode::Ld, Type::B32).src(base).src(Operand::Imm(16 + 4 * at));
+            let base = memory.filter(|_| at + 1 < WORDS as u64);
+            self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(1));
         }
         for at in 0..DOUBLES as u64 {
-            let inst =
-                Self::typed(Opcode::IMadWide, Type::U32).src(word).src(Operand::Imm(at * 0x0100_0005)).src(double);
-            add(self, inst, RegInfo::words(2));
+            let factor = Operand::Imm(at * 0x0100_0005);
+            let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(factor).src(double);
+            let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(Operand::Imm(8 * at));
+            let base = memory.filter(|_| at + 1 < DOUBLES as u64);
+            self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
         }
         for _ in 0..QUADS {
-            add(self, Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]), RegInfo::words(4));
+            let made = Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]);
+            self.variable(made, RegInfo::words(4));
         }
         for at in 0..PREDICATES {
-            let low = Self::typed(Opcode::And, Type::B32).src(self.variables[at]).src(Operand::Imm(1 << at));
-            let low = self.hidden(low, RegInfo::words(1));
-            let inst = Self::typed(Opcode::SetP, Type::U32).field(Compare::Ne).src(low).src(Operand::Imm(0));
-            add(self, inst, RegInfo::PRED);
+            let bit = self.bit_of(self.variables[at], at as u32);
+            self.variables.push(bit);
+        }
+        let lane = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::LaneId));
+        let lane = self.hidden(lane, RegInfo::words(1));
+        self.lane = Some(lane);
+        for _ in 0..SPLITS {
+            let bit = self.entropy.between(0, 4);
+            let split = self.bit_of(lane, bit);
+            self.splits.push(split);
         }
         let [sum, wide_sum] = self.sums;
         self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)).dst(sum));
         self.push(&Self::typed(Opcode::Mov, Type::B64).src(Operand::Imm(0)).dst(wide_sum));
+    }
+
+    fn variable(&mut self, inst: InstBuilder, info: RegInfo) {
+        let reg = self.hidden(inst, info);
+        self.variables.push(reg);
     }
 
     /// All variables and checksums in one word.

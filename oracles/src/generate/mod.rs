@@ -10,7 +10,7 @@
 //! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
 //!
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then operands
-//! that fit ([`values`], [`memory`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to
+//! that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to
 //! kernels that somebody has written; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is structured, unstructured and irreducible.
 
 mod builder;
@@ -23,6 +23,7 @@ pub mod insts;
 mod kernel;
 mod memory;
 pub mod mutate;
+pub mod patterns;
 pub mod single;
 mod sync;
 #[cfg(test)]
@@ -34,6 +35,7 @@ use oriole_optimizer::ssa;
 
 use crate::input::NamedLaunch;
 use crate::launch::Launch;
+use crate::launch::random::SplitMix64;
 pub use config::Config;
 pub use entropy::Entropy;
 
@@ -59,10 +61,19 @@ pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
     generate(&mut Entropy::from_bytes(bytes), config)
 }
 
-/// Another launch of a generated kernel: the same grid and block, other data.
+/// Another launch of a kernel with the same grid and block: other corners for a generated one, for others random data of
+/// the same shape.
 pub fn another_launch(like: &Launch, seed: u64) -> Launch {
     let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
-    kernel::launch(&mut Entropy::from_seed(seed), geometry)
+    // Other kernels get other data of the same seed.
+    let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
+    let launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
+    let kinds = |launch: &Launch| launch.args.iter().map(|arg| std::mem::discriminant(&arg.value)).collect::<Vec<_>>();
+    if kinds(like) == kinds(&launch) { launch } else { like.randomized(seed) }
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |hash, byte| SplitMix64::new(hash ^ u64::from(*byte)).next_u64())
 }
 
 /// A kernel of the choices of `entropy`.

@@ -1,10 +1,14 @@
 //! The generator keeps what it promises.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use oriole_optimizer::ir::{Form, Function};
 use oriole_optimizer::ops::ROWS;
+use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::pipeline::runner as pipeline;
 use oriole_optimizer::ptx;
+use oriole_optimizer::target::Target;
 use oriole_optimizer::verify::verify_module;
 
 use super::config::TableLevel;
@@ -156,5 +160,63 @@ fn virtual_form_survives_printing() {
             executable.run(&launches[0].launch, &RunOptions::default()).expect("it fits its launch")
         };
         assert!(!compare(&run(&module), &run(&again)).is_finding(), "seed {seed}:\n{text}");
+    }
+}
+
+/// Kernels full of patterns are optimized until each rule has applied; a rule that nothing sets off is either behind another
+/// one or not generated.
+#[test]
+fn every_rule_fires_in_generated_kernels() {
+    let mut config = Config { virtual_form: 0, functions: 0, ..Config::default() };
+    config.family.pattern = 300;
+    let rules = RuleSet::builtin();
+    let mut left: BTreeSet<&str> = rules.rules().iter().map(|rule| rule.name).collect();
+    let options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
+    let phases = pipeline::default_phases();
+    for seed in 0..3000 {
+        let mut module = from_seed(seed, &config).module;
+        let report = pipeline::run_phases(&phases, &mut module, &options, &mut ()).expect("every phase runs");
+        report.phases.iter().flat_map(|phase| phase.statistics.keys()).for_each(|name| _ = left.remove(name));
+        if left.is_empty() {
+            return;
+        }
+    }
+    panic!("never applied: {left:?}");
+}
+
+#[test]
+fn patterns_leave_nothing_open() {
+    let mut config = Config::default();
+    config.family.pattern = 300;
+    let failed: Vec<u64> = (0..300).filter(|seed| outcome(&from_seed(*seed, &config), false) != "finished").collect();
+    assert!(failed.is_empty(), "{failed:?}");
+}
+
+/// Guards about constants, fields, known bits and uses are met by construction.
+#[test]
+fn guards_of_a_users_rule_are_met() {
+    let rules = [
+        "rule mask: and.b32(x, C) => x if known_zero(x, ~C), is_mask(C), variable(x)",
+        "rule ones: iadd.u32(x, C) => 0 if known_one(x, C), C > 1, single_use(x)",
+        "rule unlikely: imul.lo.u64(_, C) => 0 if C == 0x123456789a",
+        "rule field: fadd{F}.f32(x, _) => x if F.Rounding == rm",
+        "rule word: popc.b32(hi(x)) => lo(x)",
+        "rule divisor: idiv.s64(x, &ineg.s64(y)) => x if variable(y)",
+    ];
+    for text in rules {
+        let set = Arc::new(RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
+        let mut config = Config { virtual_form: 0, functions: 0, ..Config::default() };
+        config.family.pattern = 300;
+        config.patterns = patterns::Patterns::new(set.clone());
+        let mut options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
+        options.rules = Some(set.clone());
+        let name = set.rules()[0].name;
+        let applied = |seed: u64| {
+            let mut module = from_seed(seed, &config).module;
+            let report = pipeline::run_phases(&pipeline::default_phases(), &mut module, &options, &mut ());
+            report.expect("every phase runs").phases.iter().any(|phase| phase.statistics.contains_key(name))
+        };
+        let kernels = (0..40).filter(|seed| applied(*seed)).count();
+        assert!(kernels >= 20, "{name} applied in {kernels} of 40 kernels");
     }
 }

@@ -3,7 +3,7 @@
 //! A [`Kind`] is a row of [`KINDS`]: given an instruction it lists the changes that a bug of this kind could make
 //! there. A [`FaultSpec`] (`KIND@PHASE:SEED`) names a kind, the phase after whose work the change is made, and a seed that chooses
 //! among all places of the module. The phase keeps its name, asks for leave before the change like any other, and so is blamed,
-//! bisected and reduced like one with a bug of its own.
+//! bisected and reduced like one with a bug of its own. SSA construction and the PTX round trip take faults like phases do.
 //!
 //! Changes are made to leave valid IR where the kind allows it: what the verifier catches is no test of execution.
 
@@ -25,6 +25,7 @@ use oriole_optimizer::pipeline::table::{PhaseRow, Selection, Status, select};
 
 pub use change::{Change, Place};
 
+use crate::check::border::Border;
 use crate::launch::random::SplitMix64;
 
 /// A kind of fault.
@@ -35,7 +36,18 @@ pub struct Kind {
     /// What goes wrong.
     pub doc: &'static str,
     rule: &'static str,
+    nature: Nature,
     changes: fn(&Function, Place) -> Vec<Change>,
+}
+
+/// How a fault shows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Nature {
+    /// The module is changed.
+    Changes,
+    /// The phase does not end, where there would be a place for the change: it asks for ever, or does not even ask.
+    AsksForEver,
+    StandsStill,
 }
 
 impl fmt::Debug for Kind {
@@ -51,6 +63,7 @@ macro_rules! kinds {
             name: $name,
             doc: $doc,
             rule: concat!("planted ", $name),
+            nature: Nature::Changes,
             changes: $function,
         }),*];
     };
@@ -98,9 +111,50 @@ kinds! {
     "swapped-arguments" flow::swapped_arguments, "Two arguments of a call are exchanged.";
 }
 
+/// Kinds that do not end, on kernels with a switch. They are no part of the self-test, which would not end either.
+pub const ENDLESS_KINDS: &[Kind] = &[
+    Kind {
+        name: "endless-phase",
+        doc: "The phase stands still where there is a switch.",
+        rule: "planted endless-phase",
+        nature: Nature::StandsStill,
+        changes: flow::wrong_switch,
+    },
+    Kind {
+        name: "endless-rewrites",
+        doc: "The phase goes on changing where there is a switch.",
+        rule: "planted endless-rewrites",
+        nature: Nature::AsksForEver,
+        changes: flow::wrong_switch,
+    },
+];
+
+fn all_kinds() -> impl Iterator<Item = &'static Kind> {
+    KINDS.iter().chain(ENDLESS_KINDS)
+}
+
 /// The kind with a name.
 pub fn kind(name: &str) -> Option<&'static Kind> {
-    KINDS.iter().find(|kind| kind.name == name)
+    all_kinds().find(|kind| kind.name == name)
+}
+
+/// Where a fault is planted.
+#[derive(Clone, Copy, Debug)]
+pub enum Victim {
+    /// In a phase.
+    Phase(&'static PhaseRow),
+    /// In a step of the check that is none.
+    Border(Border),
+}
+
+impl Victim {
+    /// Its name on the command line.
+    fn token(self) -> &'static str {
+        match self {
+            Victim::Phase(row) => row.name,
+            Victim::Border(border) => border.token(),
+        }
+    }
 }
 
 /// A fault to plant: `KIND@PHASE` or `KIND@PHASE:SEED`.
@@ -108,8 +162,8 @@ pub fn kind(name: &str) -> Option<&'static Kind> {
 pub struct FaultSpec {
     /// What goes wrong.
     pub kind: &'static Kind,
-    /// In which phase.
-    pub phase: &'static PhaseRow,
+    /// In which phase, or other step.
+    pub victim: Victim,
     /// Chooses the place.
     pub seed: u64,
 }
@@ -132,12 +186,12 @@ pub enum FaultError {
 }
 
 fn names() -> String {
-    KINDS.iter().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
+    all_kinds().map(|kind| kind.name).collect::<Vec<_>>().join(", ")
 }
 
 impl fmt::Display for FaultSpec {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{}@{}:{}", self.kind.name, self.phase.name, self.seed)
+        write!(out, "{}@{}:{}", self.kind.name, self.victim.token(), self.seed)
     }
 }
 
@@ -152,7 +206,11 @@ impl FromStr for FaultSpec {
             None => (rest, 1),
         };
         let kind = kind(name).ok_or_else(|| FaultError::Kind(name.to_owned()))?;
-        Ok(FaultSpec { kind, phase: built(phase)?, seed })
+        let victim = match Border::named(phase) {
+            Some(border) => Victim::Border(border),
+            None => Victim::Phase(built(phase)?),
+        };
+        Ok(FaultSpec { kind, victim, seed })
     }
 }
 
@@ -168,16 +226,30 @@ pub fn built(token: &str) -> Result<&'static PhaseRow, FaultError> {
 }
 
 impl FaultSpec {
-    /// The phase with the fault.
-    pub fn entry(&self) -> PhaseEntry {
-        let kind = KINDS.iter().position(|kind| kind.name == self.kind.name).unwrap_or_default();
-        let planted = Planted { kind, seed: self.seed };
-        PhaseEntry::Faulty(FaultyPhase { row: self.phase, afterwards: inject, planted })
-    }
-
     /// Puts the phase with the fault in the place of the phase.
     pub fn plant(&self, phases: &mut [PhaseEntry]) {
-        phases.iter_mut().filter(|entry| entry.name() == self.phase.name).for_each(|entry| *entry = self.entry());
+        let Victim::Phase(row) = self.victim else { return };
+        let kind = all_kinds().position(|kind| kind.name == self.kind.name).unwrap_or_default();
+        let planted = Planted { kind, seed: self.seed };
+        let faulty = PhaseEntry::Faulty(FaultyPhase { row, afterwards: inject, planted });
+        phases.iter_mut().filter(|entry| entry.name() == row.name).for_each(|entry| *entry = faulty);
+    }
+
+    /// The step of the check in which it is planted, where that is no phase.
+    pub(crate) fn border(&self) -> Option<Border> {
+        match self.victim {
+            Victim::Phase(_) => None,
+            Victim::Border(border) => Some(border),
+        }
+    }
+
+    /// Makes the change, if the module has a place for it.
+    pub(crate) fn make(&self, module: &mut Module) {
+        let Some((id, place, change)) = self.choose(module) else { return };
+        match self.kind.nature {
+            Nature::Changes => change.apply(&mut module.functions[id], place),
+            Nature::AsksForEver | Nature::StandsStill => stand_still(),
+        }
     }
 
     /// The place and the change that the fault makes in a module; `None` where the module has no place for it.
@@ -216,11 +288,22 @@ fn choose(kind: &Kind, seed: u64, module: &Module) -> Option<(FuncId, Place, Cha
 
 /// Makes the change, if there is a place for it and leave.
 fn inject(module: &mut Module, cx: &mut PhaseContext<'_>, planted: Planted) -> Option<FuncId> {
-    let kind = KINDS.get(planted.kind)?;
+    let kind = all_kinds().nth(planted.kind)?;
     let (id, place, change) = choose(kind, planted.seed, module)?;
     if !cx.rewrite(kind.rule) {
         return None;
     }
-    change.apply(&mut module.functions[id], place);
+    match kind.nature {
+        Nature::Changes => change.apply(&mut module.functions[id], place),
+        Nature::AsksForEver => while cx.rewrite(kind.rule) {},
+        Nature::StandsStill => stand_still(),
+    }
     Some(id)
+}
+
+/// Does not come back, and leaves the processor to others.
+fn stand_still() -> ! {
+    loop {
+        std::thread::sleep(std::time::Duration::from_secs(1));
+    }
 }

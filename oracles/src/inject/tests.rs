@@ -25,7 +25,8 @@ fn names_are_unique_and_specifications_round_trip() {
 #[test]
 fn every_kind_changes_modules() {
     for kind in KINDS {
-        let spec = FaultSpec { kind, phase: built("AnalyzeControlFlow").expect("it is built"), seed: 3 };
+        let spec =
+            FaultSpec { kind, victim: Victim::Phase(built("AnalyzeControlFlow").expect("it is built")), seed: 3 };
         let (mut made, mut valid) = (0, 0);
         for number in 0..1500 {
             let mut module = case(11, number, &Config::default()).module;

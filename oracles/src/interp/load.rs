@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
-use oriole_optimizer::ir::{FuncId, FunctionKind, Linkage, Module, Relocation, SymbolRef};
-use oriole_optimizer::ops::Space;
+use oriole_optimizer::ir::{FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
+use oriole_optimizer::ops::{Opcode, Space};
 
 use super::access::to_generic;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
@@ -101,6 +101,8 @@ pub struct RunOptions {
     pub races: bool,
     /// Count executed instructions by opcode.
     pub stats: bool,
+    /// Note which operations any thread executes.
+    pub reach: bool,
     /// Follow one thread.
     pub trace: Option<ThreadId>,
     /// Bytes whose stores are recorded: argument index and offset.
@@ -175,6 +177,8 @@ pub struct RunResult {
     pub steps: u64,
     /// Instructions of threads by mnemonic, where they were counted.
     pub stats: BTreeMap<&'static str, u64>,
+    /// Whether each operation of the program was executed, where that was noted.
+    pub reached: Vec<bool>,
     /// What the traced thread did.
     pub trace: Vec<TraceEvent>,
     /// Stores to watched bytes, in order.
@@ -231,6 +235,24 @@ impl<'m> Executable<'m> {
         Ok(Executable { module, program, constants, shared: layout.shared as u32, variables })
     }
 
+    /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
+    pub fn reachable(&self) -> Vec<bool> {
+        let Program { insts, opcodes, .. } = &self.program;
+        let mut doomed: Vec<(FuncId, &[Inst])> = Vec::new();
+        for (func, inst) in
+            insts.iter().zip(opcodes).filter(|(_, opcode)| **opcode == Some(Opcode::Trap)).map(|(at, _)| at)
+        {
+            let function = &self.module.functions[*func];
+            let mut blocks = function.layout.iter().map(|block| &function.blocks[*block].insts[..]);
+            match blocks.find(|insts| insts.contains(inst)) {
+                Some(block) if function.insts[*inst].guard.is_none() => doomed.push((*func, block)),
+                _ => doomed.push((*func, std::slice::from_ref(inst))),
+            }
+        }
+        let dooms = |at: &(FuncId, Inst)| doomed.iter().any(|(func, insts)| *func == at.0 && insts.contains(&at.1));
+        insts.iter().map(|at| !dooms(at)).collect()
+    }
+
     /// Runs an entry.
     pub fn run(&self, launch: &Launch, options: &RunOptions) -> Result<RunResult, LoadError> {
         let entry = self.entry(launch)?;
@@ -256,23 +278,31 @@ impl<'m> Executable<'m> {
             global,
             steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             executed: 0,
-            counts: options.stats.then(|| vec![0; self.program.ops.len()]),
+            counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),
             watch,
             writes: Vec::new(),
         };
         let outcome = machine.run();
-        Ok(self.result(machine, outcome, &owners))
+        let counts = machine.counts.take().unwrap_or_default();
+        let reached = counts.iter().filter(|_| options.reach).map(|count| *count > 0).collect();
+        let counts = if options.stats { &counts[..] } else { &[] };
+        Ok(RunResult { stats: self.stats(counts), reached, ..self.result(machine, outcome, &owners) })
     }
 
-    fn result(&self, machine: Machine<'_>, outcome: Outcome, owners: &[usize]) -> RunResult {
+    /// Counts of operations by mnemonic.
+    fn stats(&self, counts: &[u64]) -> BTreeMap<&'static str, u64> {
         let mut stats = BTreeMap::new();
-        for (count, opcode) in machine.counts.iter().flatten().zip(&self.program.opcodes) {
+        for (count, opcode) in counts.iter().zip(&self.program.opcodes) {
             if let Some(opcode) = opcode.filter(|_| *count > 0) {
                 *stats.entry(opcode.row().name).or_insert(0) += count;
             }
         }
+        stats
+    }
+
+    fn result(&self, machine: Machine<'_>, outcome: Outcome, owners: &[usize]) -> RunResult {
         let events = machine.trace.as_ref().map_or(&[][..], |(_, events)| events);
         let shown = events.iter().filter(|event| self.program.opcodes[event.pc as usize].is_some());
         let trace = shown.map(|event| TraceEvent {
@@ -307,7 +337,8 @@ impl<'m> Executable<'m> {
             name: region.name,
             bytes: region.bytes,
         });
-        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, trace, stores, races }
+        let (stats, reached) = (BTreeMap::new(), Vec::new());
+        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, reached, trace, stores, races }
     }
 
     /// The entry that a launch names, or the only one.

@@ -11,10 +11,11 @@ use oriole_optimizer::verify::verify_module;
 
 use super::{Options, Reduced, reduce};
 use crate::check::blame::Suspect;
+use crate::check::border::Border;
 use crate::check::cases::Case;
 use crate::check::report::{Evidence, Finding};
-use crate::check::step::{Step, take};
-use crate::check::{CheckError, CheckOptions, target_of, trip};
+use crate::check::step::{Step, take, verdict_of};
+use crate::check::{CheckError, CheckOptions, shape, target_of};
 use crate::equivalence::{Mismatch, Verdict, compare};
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -27,13 +28,13 @@ const MORE_STEPS: u64 = 20_000;
 #[derive(Clone, Copy, Debug)]
 enum Accused {
     Phase(PhaseEntry),
-    RoundTrip,
+    Border(Border),
 }
 
 /// What went wrong: the verdict, and the message or way of ending without what differs from program to program.
 type Wrong = (&'static str, String);
 
-/// A phase, or the PTX round trip, that goes wrong in one way.
+/// A phase, or a step that is none, that goes wrong in one way.
 #[derive(Clone, Debug)]
 pub struct Fault {
     accused: Accused,
@@ -108,9 +109,9 @@ impl Fault {
             None => None,
             Some(launch) => Some(self.original(module, launch)?),
         };
-        let invalid = |message: &str| ("invalid IR", shape(message));
+        let invalid = |message: &str| ("invalid IR", shape::of_message(message));
         let after = match self.accused {
-            Accused::RoundTrip => match trip::again(module) {
+            Accused::Border(border) => match border.cross(module, &self.check.faults) {
                 Ok(after) => after,
                 Err(why) => return Some((invalid(&why), case)),
             },
@@ -121,7 +122,9 @@ impl Fault {
                     Step::Done(report) if !report.changed.is_yes() => return None,
                     Step::Done(_) => after,
                     Step::Invalid { message, .. } => return Some((invalid(&message), case)),
-                    Step::Panicked { message } => return Some((("panic", shape(&message)), case)),
+                    Step::Panicked { message } => {
+                        return Some(((verdict_of(&message), shape::of_message(&message)), case));
+                    }
                 }
             }
         };
@@ -130,7 +133,7 @@ impl Fault {
             Err(error) => Err(error),
         };
         match verdict {
-            Ok(verdict) => verdict.is_finding().then(|| ((verdict.name(), way(&verdict)), case)),
+            Ok(verdict) => verdict.is_finding().then(|| ((verdict.name(), shape::coarse(&verdict)), case)),
             Err(error) => Some((invalid(&error.to_string()), case)),
         }
     }
@@ -175,8 +178,8 @@ fn compare_runs(executable: &Executable<'_>, case: &Case<'_>) -> Result<Verdict,
 }
 
 fn accused(name: &str, phases: &[PhaseEntry]) -> Result<Accused, CheckError> {
-    if name == trip::ROUND_TRIP {
-        return Ok(Accused::RoundTrip);
+    if let Some(border) = Border::named(name) {
+        return Ok(Accused::Border(border));
     }
     match phases.iter().find(|entry| entry.name() == name) {
         Some(entry) => Ok(Accused::Phase(*entry)),
@@ -184,45 +187,5 @@ fn accused(name: &str, phases: &[PhaseEntry]) -> Result<Accused, CheckError> {
             Err(unknown) => unknown.into(),
             Ok(_) => CheckError::NotAmong { phase: name.to_owned() },
         }),
-    }
-}
-
-/// How a changed program differs, in words that stay the same while it shrinks.
-fn way(verdict: &Verdict) -> String {
-    let way = match verdict {
-        Verdict::Mismatch(Mismatch::Bytes { .. }) => "bytes",
-        Verdict::Mismatch(Mismatch::Missing { .. }) => "missing",
-        Verdict::Mismatch(Mismatch::Outcome(outcome)) => match outcome {
-            Outcome::Finished => "finished",
-            Outcome::Trapped { .. } => "trapped",
-            Outcome::Undefined { .. } => "undefined",
-            Outcome::OutOfSteps { .. } => "out of steps",
-            Outcome::Deadlock(_) => "deadlock",
-        },
-        _ => "",
-    };
-    way.to_owned()
-}
-
-/// A message without names, numbers and what follows the first fault.
-fn shape(message: &str) -> String {
-    let first = message.split("; and ").next().unwrap_or(message);
-    let outside: String = first.split('`').step_by(2).collect();
-    let words = outside.split_whitespace().filter(|word| !word.starts_with('@') && !word.starts_with("bb"));
-    words.collect::<Vec<_>>().join(" ").chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn shapes_leave_out_names_and_numbers() {
-        let (long, short) = (
-            "@kernel bb12 `%r7 = iadd.u32 %r6, 5`: no definition of register 6 dominates this (Dominance); and 3 more",
-            "@k bb0 `%r1 = mov.b32 %r0`: no definition of register 0 dominates this (Dominance)",
-        );
-        assert_eq!(shape(long), shape(short));
-        assert_ne!(shape(short), shape("@k bb0: the block is empty (Terminator)"));
     }
 }

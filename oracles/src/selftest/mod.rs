@@ -23,9 +23,10 @@ use serde::Serialize;
 use crate::campaign::case;
 use crate::check::blame::difference;
 use crate::check::catch::catch;
+use crate::check::reach::{Further, Reach, further};
 use crate::equivalence::compare;
-use crate::generate::{Config, Generated};
-use crate::inject::{FaultSpec, KINDS, Kind, Place};
+use crate::generate::{Config, Generated, another_launch};
+use crate::inject::{FaultSpec, KINDS, Kind, Place, Victim};
 use crate::input::{NamedLaunch, into_ssa};
 use crate::interp::{Executable, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -161,9 +162,9 @@ fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
         let start = Instant::now();
         let seed = SplitMix64::new(options.seed ^ SplitMix64::new(number).next_u64()).next_u64();
         let phase = phases[(seed % phases.len() as u64) as usize];
-        let fault = FaultSpec { kind, phase, seed: seed >> 40 };
+        let fault = FaultSpec { kind, victim: Victim::Phase(phase), seed: seed >> 40 };
         report.cases += 1;
-        let what = Trial::new(fault, number, options).map(|trial| trial.judge());
+        let what = Trial::new(fault, phase, number, options).map(|trial| trial.judge());
         spent += start.elapsed();
         let Some((what, trial)) = what else { continue };
         report.injected += 1;
@@ -234,11 +235,12 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// `None` where the module has no place for the fault.
-    fn new(fault: FaultSpec, number: u64, options: &Options) -> Option<Trial> {
+    /// `None` where the module has no place for the fault in the phase.
+    fn new(fault: FaultSpec, phase: &PhaseRow, number: u64, options: &Options) -> Option<Trial> {
         let Generated { module: mut before, launches } = case(options.seed, number, &options.config);
+        let launches = with_further(&before, launches, options.config.tries)?;
         into_ssa(&mut before);
-        run_up_to(fault.phase, &mut before)?;
+        run_up_to(phase, &mut before)?;
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
@@ -284,6 +286,24 @@ fn shows(before: &Executable<'_>, after: &Executable<'_>, launch: &Launch) -> bo
         Some(ran) => compare(&good, &ran).is_finding(),
         None => true,
     }
+}
+
+/// The launches, and others that go where these do not, as a campaign makes them.
+fn with_further(module: &Module, mut launches: Vec<NamedLaunch>, tries: u32) -> Option<Vec<NamedLaunch>> {
+    let executable = Executable::new(module).ok()?;
+    let mut reach = Reach::new(&executable);
+    let options = RunOptions { reach: true, ..RunOptions::default() };
+    for named in &launches {
+        reach.note(&executable.run(&named.launch, &options).ok()?);
+    }
+    let like = launches.first()?.launch.clone();
+    let further = further(&executable, &mut reach, tries, &options, |seed| another_launch(&like, seed));
+    launches.extend(
+        further
+            .into_iter()
+            .map(|Further { seed, launch, .. }| NamedLaunch { name: format!("further data {seed}"), launch }),
+    );
+    Some(launches)
 }
 
 /// Runs the phases before one and that one; `None` where one of them goes wrong by itself.

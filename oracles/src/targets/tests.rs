@@ -136,3 +136,15 @@ fn the_fuzz_crate_has_every_target() {
         assert!(glue.lines().any(|found| found == line), "{} lacks the line `{line}`", path.display());
     }
 }
+
+/// The nightly workflow fuzzes every target: they stand under its `target:`.
+#[test]
+fn the_nightly_workflow_runs_every_target() {
+    let workflow = std::fs::read_to_string(root().join(".github/workflows/nightly.yml")).expect("there is a workflow");
+    let (_, list) = workflow.split_once(" target:\n").expect("it has a matrix of targets");
+    let mut run: Vec<&str> = list.lines().map_while(|line| line.trim().strip_prefix("- ")).collect();
+    let mut listed: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
+    run.sort_unstable();
+    listed.sort_unstable();
+    assert_eq!(run, listed);
+}

@@ -317,6 +317,14 @@ pub struct Example {
 }
 
 impl Segment {
+    /// The word that the part is, and no call.
+    pub fn word(&self) -> Option<&Name> {
+        match self {
+            Segment::Word(name) => Some(name),
+            Segment::Call { .. } => None,
+        }
+    }
+
     /// Where the part stands.
     pub fn span(&self) -> Span {
         match self {

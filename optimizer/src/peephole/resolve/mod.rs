@@ -81,6 +81,30 @@ fn resolved(decl: &RuleDecl, strict: bool) -> Result<Vec<Instance>, Fault> {
     Ok(found)
 }
 
+/// The opcodes that the root of a rule may have. They follow from its mnemonic alone, without resolving the rule.
+pub(super) fn root_opcodes(decl: &RuleDecl) -> Vec<Opcode> {
+    let words: Vec<&Name> = decl.pattern.head.segments.iter().map_while(|segment| segment.word()).collect();
+    let Some((first, more)) = words.split_first() else { return Vec::new() };
+    let binder = |name: &Name| decl.binders.iter().find(|binder| binder.name.text == name.text);
+    let firsts = match binder(first) {
+        Some(binder) => sets::members(binder).unwrap_or_default(),
+        None => vec![first.text.clone()],
+    };
+    let longest = |first: String| {
+        let mut text = first;
+        let mut found = Opcode::from_name(&text);
+        for word in more.iter().take_while(|word| binder(word).is_none()) {
+            text = format!("{text}.{}", word.text);
+            found = Opcode::from_name(&text).or(found);
+        }
+        found
+    };
+    let mut found: Vec<Opcode> = firsts.into_iter().filter_map(longest).collect();
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
 /// The combination with this number; the last variable changes fastest.
 fn combination(sets: &[Vec<String>], mut number: usize) -> Vec<String> {
     let mut values = vec![String::new(); sets.len()];

@@ -142,7 +142,7 @@ impl Simplify {
         if let Some((name, rewrite)) = by_code {
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
-        let found = self.rules.find(subject, inst, &view.srcs)?;
+        let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet, 1))?;
         cx.rewrite(self.rules.rules()[found.rule].name).then_some(Change::Rule(found.plan))
     }
 

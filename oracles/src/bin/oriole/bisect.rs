@@ -3,15 +3,15 @@
 use std::io::Write;
 use std::path::PathBuf;
 
-use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::{Options, default_phases};
-use oriole_oracles::check::report::{Finding, Rewrite};
+use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_oracles::check::CheckOptions;
+use oriole_oracles::check::report::{Finding, HANG, Rewrite};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::check::whole::{self, WholeFinding};
-use oriole_oracles::check::{CheckOptions, check_module};
-use oriole_oracles::input::{Language, into_ssa, launches_for, read_kernel};
+use oriole_oracles::input::{into_ssa, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
+use crate::settings::{Patience, Subject, check_failure};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
@@ -20,14 +20,8 @@ use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
 /// something is, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The kernel: a .ptx or .ori file
-    file: PathBuf,
-    /// A launch file, instead of those beside the kernel
-    #[arg(long, value_name = "FILE")]
-    launch: Vec<PathBuf>,
-    /// Look at this phase alone
-    #[arg(long, value_name = "PHASE")]
-    phase: Option<String>,
+    #[command(flatten)]
+    subject: Subject,
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -38,55 +32,34 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
     #[command(flatten)]
-    settings: Settings,
-    #[command(flatten)]
-    planting: Planting,
-    #[command(flatten)]
-    rules: RuleFiles,
+    patience: Patience,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let mut module = read_kernel(&args.file)?;
-    let launches = launches_for(&args.file, &args.launch)?;
-    let options = options(args)?;
-    let name = args.file.display().to_string();
+    let Args { subject, seed, randoms, .. } = args;
+    let (name, module, launches) = (subject.name(), read_kernel(&subject.file)?, subject.launches()?);
+    let check = subject.scope.check(&subject.file)?;
+    let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
     let failed = |error| check_failure(&name, &error);
-    let report = check_module(&name, &module, &launches, &options).map_err(failed)?;
+    let mut job = Job { name: name.clone(), module, launches, options };
+    let report = job.check(args.patience.hang_after).map_err(failed)?;
     for finding in &report.findings {
         show(out, finding)?;
     }
     if !report.findings.is_empty() {
         return Ok(Status::Found);
     }
-    into_ssa(&mut module);
-    if args.phase.is_none()
-        && let Some(finding) = whole::bisect(&name, &module, &launches, &options).map_err(failed)?
+    into_ssa(&mut job.module);
+    if subject.scope.is_whole()
+        && let Some(finding) = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?
     {
-        show_whole(out, &name, &(args.settings.replay() + &args.rules.replay()), &finding)?;
+        show_whole(out, &name, &subject.scope.settings.replay(), &finding)?;
         return Ok(Status::Found);
     }
     let silent = report.cases.iter().filter(|case| case.outcome != "finished").count();
     writeln!(out, "nothing is wrong: {} cases, {silent} of which say nothing", report.cases.len())?;
     Ok(Status::Clean)
-}
-
-fn options(args: &Args) -> Result<CheckOptions, Failure> {
-    let mut phases = default_phases();
-    if let Some(token) = &args.phase {
-        phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect();
-    }
-    args.planting.plant(&mut phases);
-    Ok(CheckOptions {
-        phases,
-        pipeline: Options { rules: args.rules.load()?, ..args.settings.options(&Module::default())? },
-        randoms: args.randoms,
-        seed: args.seed,
-        round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
-        out: Some(args.out.clone()),
-        replay: args.settings.replay() + &args.planting.replay() + &args.rules.replay(),
-        ..CheckOptions::default()
-    })
 }
 
 fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
@@ -95,6 +68,7 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     let number = number.map_or(String::new(), |number| format!(" (phase {number})"));
     writeln!(out, "{verdict} in {phase}{number}, {case}\n  {detail}")?;
     match &finding.rewrite {
+        None if *verdict == HANG => writeln!(out, "  {replay}")?,
         None => writeln!(out, "  wrong without any counted change\n  {replay}")?,
         Some(rewrite) => {
             show_rewrite(out, rewrite)?;

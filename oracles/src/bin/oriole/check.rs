@@ -7,17 +7,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use indicatif::{ProgressBar, ProgressStyle};
-use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::default_phases;
-use oriole_oracles::campaign::canary;
+use oriole_oracles::check::CheckOptions;
 use oriole_oracles::check::report::KernelReport;
-use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::input::{InputError, Language, launches_for, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
+use crate::settings::{Patience, Scope, check_failure};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -50,9 +48,6 @@ pub struct Args {
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 2)]
     randoms: u32,
-    /// Run this phase alone
-    #[arg(long, value_name = "PHASE")]
-    phase: Option<String>,
     /// Let each phase make at most so many changes, as bisection does
     #[arg(long, value_name = "N")]
     rewrite_limit: Option<u64>,
@@ -68,30 +63,26 @@ pub struct Args {
     /// Kernels checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
-    /// Add a phase with a known fault, `Canary`, as `oriole fuzz --plant` does
-    #[arg(long)]
-    plant: bool,
     /// Print a table of phases for each kernel
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
-    settings: Settings,
+    scope: Scope,
     #[command(flatten)]
-    planting: Planting,
-    #[command(flatten)]
-    rules: RuleFiles,
+    patience: Patience,
 }
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let files = kernels(&args.paths)?;
-    let options = options(args)?;
+    // What is wrong with the options is said once.
+    args.scope.check(Path::new(""))?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
     let progress = progress(files.len() as u64);
     let check = |file: &PathBuf| {
         progress.set_message(file.display().to_string());
-        let result = check_file(file, args, &options);
+        let result = check_file(file, args);
         progress.inc(1);
         result
     };
@@ -117,36 +108,6 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(if reports.iter().all(|report| report.clean) { Status::Clean } else { Status::Found })
 }
 
-fn options(args: &Args) -> Result<CheckOptions, Failure> {
-    let mut phases = default_phases();
-    if args.plant {
-        canary::plant(&mut phases);
-    }
-    if let Some(token) = &args.phase {
-        let positions = selected(&phases, token)?;
-        phases = positions.into_iter().map(|at| phases[at]).collect();
-    }
-    let mut pipeline = args.settings.options(&Module::default())?;
-    pipeline.rewrite_limit = args.rewrite_limit;
-    pipeline.rules = args.rules.load()?;
-    args.planting.plant(&mut phases);
-    Ok(CheckOptions {
-        phases,
-        pipeline,
-        randoms: args.randoms,
-        seed: args.seed,
-        steps: args.steps,
-        races: args.races,
-        round_trip: true,
-        out: Some(args.out.clone()),
-        familiar: None,
-        replay: args.settings.replay()
-            + &args.planting.replay()
-            + &args.rules.replay()
-            + if args.plant { " --plant" } else { "" },
-    })
-}
-
 /// A bar on standard error, if that is a terminal.
 fn progress(count: u64) -> ProgressBar {
     let bar = ProgressBar::new(count);
@@ -156,14 +117,16 @@ fn progress(count: u64) -> ProgressBar {
     }
 }
 
-fn check_file(file: &Path, args: &Args, options: &CheckOptions) -> Result<KernelReport, Failure> {
+fn check_file(file: &Path, args: &Args) -> Result<KernelReport, Failure> {
     let module = read_kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
-    // Hand-written text form may use what PTX does not have, and a check of one phase is about that phase.
-    let round_trip = Language::of(file) == Some(Language::Ptx) && args.phase.is_none();
-    let options = CheckOptions { round_trip, ..options.clone() };
-    check_module(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))
+    let Args { randoms, seed, steps, races, .. } = *args;
+    let mut check =
+        CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file)? };
+    check.pipeline.rewrite_limit = args.rewrite_limit;
+    let job = Job { name, module, launches, options: check };
+    job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
 }
 
 /// The kernel files among and below the paths, each folder's in order of their names.

@@ -12,23 +12,26 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole_optimizer::ir::Module;
+use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{PhaseEntry, default_phases};
 use oriole_oracles::campaign::canary::{self, Sighting};
 use oriole_oracles::campaign::export::export;
 use oriole_oracles::campaign::store::{Store, Stored};
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{self, CampaignError, Options, Summary};
+use oriole_oracles::check::CheckOptions;
 use oriole_oracles::check::report::Finding;
-use oriole_oracles::check::{CheckOptions, check_module};
+use oriole_oracles::check::watch::Job;
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
+use oriole_oracles::generate::patterns::Patterns;
 use oriole_oracles::input::{launches_for, read_kernel};
 use oriole_oracles::reduce;
 use rayon::prelude::*;
 
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
-use crate::settings::{Planting, Settings, check_failure, selected};
+use crate::settings::{Patience, Planting, Settings, check_failure, duration, selected};
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -63,6 +66,9 @@ pub struct Args {
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
+    /// Exit with 1 where a rewrite rule never applied
+    #[arg(long)]
+    require_rules: bool,
     /// Write which opcodes and field values were generated and executed, as JSON
     #[arg(long, value_name = "FILE")]
     coverage: Option<PathBuf>,
@@ -78,9 +84,6 @@ pub struct Args {
     /// First plant a known fault, and exit with 3 unless it is found and blamed within 60 seconds
     #[arg(long, conflicts_with = "case")]
     canary: bool,
-    /// Add a phase with a known fault, `Canary`, to see what findings look like
-    #[arg(long)]
-    plant: bool,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -109,6 +112,8 @@ pub struct Args {
     settings: Settings,
     #[command(flatten)]
     planting: Planting,
+    #[command(flatten)]
+    patience: Patience,
 }
 
 /// Runs the command.
@@ -133,6 +138,10 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
     let summary = summary.map_err(campaign_failure)?;
+    if summary.given_up >= campaign::MOST_GIVEN_UP {
+        let many = summary.given_up;
+        writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
+    }
     met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
     let findings = exported(&summary, &met, &args.out)?;
     let context = Context {
@@ -145,7 +154,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         arguments: options.arguments.clone(),
         findings,
     };
-    let report = Report::new(&summary, context);
+    let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
+    let report = Report::new(&summary, &rules, context);
     match args.format {
         Format::Text => report.text(out)?,
         Format::Json => report.json(out)?,
@@ -155,7 +165,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         let text = serde_json::to_string_pretty(&coverage).map_err(std::io::Error::other)?;
         std::fs::write(path, text + "\n")?;
     }
-    conclude(args, &summary, met.is_empty())
+    let fired = !args.require_rules || report.unfired().next().is_none();
+    conclude(args, &summary, met.is_empty() && fired)
 }
 
 /// How the command ends: a finding comes before a floor that was missed.
@@ -227,26 +238,26 @@ fn campaign_failure(error: CampaignError) -> Failure {
     match error {
         CampaignError::Check(error) => check_failure("the campaign", &error),
         CampaignError::Store(error) => Failure::input(error),
+        CampaignError::Thread(error) => Failure::Output(std::io::Error::other(error)),
     }
 }
 
 fn options(args: &Args) -> Result<Options, Failure> {
     let mut phases = default_phases();
     args.planting.plant(&mut phases);
-    if args.plant {
-        canary::plant(&mut phases);
-    }
-    let mut replay = args.settings.replay() + &args.planting.replay();
-    replay += if args.plant { " --plant" } else { "" };
     let check = CheckOptions {
         phases: chosen(phases, &args.phases)?,
         pipeline: args.settings.options(&Module::default())?,
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
-        replay,
+        faults: args.planting.faults(),
+        replay: args.settings.replay() + &args.planting.replay(),
         ..CheckOptions::default()
     };
-    let config = config(args.config.as_deref())?;
+    let mut config = config(args.config.as_deref())?;
+    if let Some(rules) = &check.pipeline.rules {
+        config.patterns = Patterns::new(rules.clone());
+    }
     let unlimited = args.time.is_none() && args.cases.is_none();
     Ok(Options {
         seed: args.seed,
@@ -260,6 +271,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         vary: true,
         reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
         resume: args.resume,
+        hang_after: args.patience.hang_after,
         first_finding: false,
         stop: Arc::default(),
         arguments: arguments(args, &check.replay),
@@ -279,12 +291,14 @@ fn chosen(phases: Vec<PhaseEntry>, tokens: &[String]) -> Result<Vec<PhaseEntry>,
     Ok(positions.into_iter().map(|at| phases[at]).collect())
 }
 
-/// What a command says that makes one of the cases again, beside seed and number.
+/// What a command says that makes one of the cases again, beside seed and number. Targets and corpus decide which case a
+/// number means, so they are always said.
 fn arguments(args: &Args, replay: &str) -> String {
-    let mut text = String::new();
-    if !args.target.is_empty() {
-        let names: Vec<&str> = args.target.iter().map(|target| target.name()).collect();
-        text += &format!(" --target {}", names.join(","));
+    let targets = if args.target.is_empty() { Target::ALL } else { &args.target };
+    let names: Vec<&str> = targets.iter().map(|target| target.name()).collect();
+    let mut text = format!(" --target {}", names.join(","));
+    if targets.contains(&Target::Mutants) {
+        text += &format!(" --corpus {}", args.corpus.display());
     }
     if !args.phases.is_empty() {
         text += &format!(" --phases {}", args.phases.join(","));
@@ -328,10 +342,11 @@ fn replay(args: &Args, options: &Options, store: &mut Store) -> Result<(usize, V
         let module = read_kernel(file)?;
         let name = file.display().to_string();
         let launches = launches_for(file, &[])?;
-        let report = check_module(&name, &module, &launches, &options.check);
-        let mut report = report.map_err(|error| check_failure(&name, &error))?;
+        let job = Job { name, module, launches, options: options.check.clone() };
+        let report = job.check(options.hang_after);
+        let mut report = report.map_err(|error| check_failure(&job.name, &error))?;
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
-        let unexpected = report.unexpected(&module, &launches);
+        let unexpected = report.unexpected(&job.module, &job.launches);
         report.findings.extend(unexpected);
         Ok(report.findings)
     };
@@ -353,8 +368,8 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     }
     writeln!(out, "{}", path.display())?;
     let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
-    let report = check_module(&name, &module, &generated.launches, &check);
-    let report = report.map_err(|error| check_failure(&name, &error))?;
+    let job = Job { name, module, launches: generated.launches, options: check };
+    let report = job.check(options.hang_after).map_err(|error| check_failure(&job.name, &error))?;
     for case in report.cases.iter().filter(|case| case.outcome != "finished") {
         writeln!(out, "{}: {}", case.name, case.detail)?;
     }
@@ -373,19 +388,6 @@ pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failur
     }
     writeln!(out, "  {replay}")?;
     Ok(())
-}
-
-/// Reads a time: a number of seconds, minutes or hours.
-pub fn duration(text: &str) -> Result<Duration, String> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "" | "s" => 1,
-        "m" => 60,
-        "h" => 3600,
-        unit => return Err(format!("`{unit}` is none of s, m, h")),
-    };
-    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
-    number.checked_mul(factor).map(Duration::from_secs).ok_or_else(|| "that is too long".to_owned())
 }
 
 fn shard(text: &str) -> Result<(u64, u64), String> {

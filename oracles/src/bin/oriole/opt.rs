@@ -6,13 +6,15 @@ use std::path::PathBuf;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, default_phases, run_phases};
+use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_phases};
 use oriole_optimizer::ptx;
+use oriole_oracles::check::CheckOptions;
+use oriole_oracles::check::border::{Border, is_virtual};
 use oriole_oracles::check::catch::catch;
-use oriole_oracles::input::{Language, into_ssa, read_kernel};
+use oriole_oracles::input::{Language, read_kernel};
 
 use crate::failure::{Failure, Status};
-use crate::settings::{RuleFiles, Settings, position};
+use crate::settings::{Scope, position, target};
 use crate::table::Table;
 
 /// The language of the output.
@@ -53,9 +55,7 @@ pub struct Args {
     #[arg(long)]
     verify: bool,
     #[command(flatten)]
-    settings: Settings,
-    #[command(flatten)]
-    rules: RuleFiles,
+    scope: Scope,
 }
 
 /// Writes dumps to standard error as they come.
@@ -71,13 +71,21 @@ impl Observer for Dumps {
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = read_kernel(&args.file)?;
-    into_ssa(&mut module);
-    let phases = default_phases();
-    let mut options = args.settings.options(&module)?;
+    let CheckOptions { phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file)?;
+    options.target = target(&module)?;
+    if is_virtual(&module) {
+        match Border::Construction.cross(&module, &faults) {
+            Ok(after) => module = after,
+            Err(why) => {
+                let file = args.file.display();
+                writeln!(out, "{why}\n`oriole check {file} --phase ssa-construction` shows it")?;
+                return Ok(Status::Found);
+            }
+        }
+    }
     options.dump.clone_from(&args.dump_ir);
     options.stop_after = args.stop_after.as_deref().map(|token| position(&phases, token)).transpose()?;
     options.rewrite_limit = args.rewrite_limit;
-    options.rules = args.rules.load()?;
     options.time = args.time;
     options.verify = args.verify;
     let report = match catch(|| run_phases(&phases, &mut module, &options, &mut Dumps)) {

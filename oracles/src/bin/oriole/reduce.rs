@@ -8,21 +8,22 @@ use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::pipeline::runner::{self, default_phases};
 use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
-use oriole_oracles::check::report::{Evidence, Finding};
-use oriole_oracles::check::trip::ROUND_TRIP;
-use oriole_oracles::check::{CheckOptions, check_module};
-use oriole_oracles::input::{Language, NamedLaunch, into_ssa, launches_for, read_kernel};
+use oriole_oracles::check::border::Border;
+use oriole_oracles::check::catch::catch;
+use oriole_oracles::check::report::{Evidence, Finding, HANG};
+
+use oriole_oracles::check::{CheckOptions, check_module, watch};
+use oriole_oracles::input::{Language, NamedLaunch, into_ssa, read_kernel};
 use oriole_oracles::launch::launch_files_for;
 use oriole_oracles::reduce::external::{External, Wanted};
 use oriole_oracles::reduce::{Fault, Options, Reduced, reduce};
 
 use crate::failure::{Failure, Status};
-use crate::fuzz::{duration, show_finding};
+use crate::fuzz::show_finding;
 use crate::opt::Emit;
-use crate::settings::{Planting, RuleFiles, Settings, check_failure, selected};
+use crate::settings::{Subject, check_failure, duration};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -47,14 +48,8 @@ pub enum Predicate {
 /// launch. Exit code 0 when it was reduced, 2 on bad input and where nothing is wrong.
 #[derive(clap::Args)]
 pub struct Args {
-    /// The kernel: a .ptx or .ori file
-    file: PathBuf,
-    /// A launch file, instead of those beside the kernel
-    #[arg(long, value_name = "FILE")]
-    launch: Vec<PathBuf>,
-    /// Look at this phase alone
-    #[arg(long, value_name = "PHASE")]
-    phase: Option<String>,
+    #[command(flatten)]
+    subject: Subject,
     /// What must stay wrong; by default what a check finds first
     #[arg(long, value_enum)]
     predicate: Option<Predicate>,
@@ -83,12 +78,6 @@ pub struct Args {
     /// Candidates looked at at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0)]
     jobs: usize,
-    #[command(flatten)]
-    settings: Settings,
-    #[command(flatten)]
-    planting: Planting,
-    #[command(flatten)]
-    rules: RuleFiles,
 }
 
 /// What is asked of a candidate.
@@ -96,7 +85,7 @@ enum Question {
     /// The same phase goes wrong in the same way.
     Fault(Box<Fault>),
     /// A check finds something whose message contains a text.
-    Text { check: CheckOptions, text: String, verdict: &'static str },
+    Text { check: Box<CheckOptions>, text: String, verdict: &'static str },
     /// A command decides; what keeps it from doing so is kept.
     Command(External, Mutex<Option<std::io::Error>>),
 }
@@ -111,8 +100,7 @@ struct Job {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let mut module = read_kernel(&args.file)?;
-    into_ssa(&mut module);
+    let module = read_kernel(&args.subject.file)?;
     let job = job(args, module)?;
     let options = Options { evaluations: args.evaluations, time: args.time };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
@@ -130,73 +118,89 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(Status::Clean)
 }
 
+fn in_ssa(module: &Module) -> Module {
+    let mut module = module.clone();
+    into_ssa(&mut module);
+    module
+}
+
 fn boring(args: &Args, why: &str) -> Failure {
     let help = "`oriole check` shows what a kernel does; --exec COMMAND reduces by what a command says";
-    Failure::Input(miette!(help = help, "`{}` is not interesting: {why}", args.file.display()))
+    Failure::Input(miette!(help = help, "`{}` is not interesting: {why}", args.subject.file.display()))
 }
 
 fn job(args: &Args, module: Module) -> Result<Job, Failure> {
-    let language = Language::of(&args.file).unwrap_or(Language::Ori);
+    let Subject { file, launch, .. } = &args.subject;
+    let language = Language::of(file).unwrap_or(Language::Ori);
+    // A command need not run the kernel, so the launch may be missing; a check must.
+    let there = !launch.is_empty() || !launch_files_for(file).is_empty();
     let external = match (&args.exec, args.predicate) {
         (Some(line), _) => External::shell(line, args.limit, language),
-        (None, Some(Predicate::Hang)) => hang(args)?,
-        _ => return fault(args, &module),
+        (None, Some(Predicate::Hang)) if !there => hang(args)?,
+        (None, _) => match fault(args, &module)? {
+            Some(job) => return Ok(job),
+            // To look for it again in this process would hang again.
+            None => hang(args)?,
+        },
     };
-    // A command need not run the kernel, so the launch may be missing.
-    let wanted = if args.launch.is_empty() { launch_files_for(&args.file) } else { args.launch.clone() };
-    let mut launches = if wanted.is_empty() { Vec::new() } else { launches_for(&args.file, &args.launch)? };
+    let mut launches = if there { args.subject.launches()? } else { Vec::new() };
     let launch = (!launches.is_empty()).then(|| launches.swap_remove(0).launch);
-    let evidence = Evidence { module, launch };
-    Ok(Job { evidence, question: Question::Command(external, Mutex::new(None)), check: None })
+    let question = Question::Command(external, Mutex::new(None));
+    // SSA form has more that can go; what shows in virtual form alone stays in it.
+    if let Ok(module) = catch(|| in_ssa(&module)) {
+        let evidence = Evidence { module, launch: launch.clone() };
+        if question.holds(&evidence) {
+            return Ok(Job { evidence, question, check: None });
+        }
+    }
+    Ok(Job { evidence: Evidence { module, launch }, question, check: None })
 }
 
 /// The optimizer as a command of its own, which can be ended.
 fn hang(args: &Args) -> Result<External, Failure> {
+    let scope = &args.subject.scope;
     let mut arguments = vec!["opt".to_owned()];
-    let settings = args.settings.replay() + &args.rules.replay();
-    arguments.extend(settings.split_whitespace().map(str::to_owned));
+    arguments.extend(scope.phase.iter().flat_map(|phase| ["--phase".to_owned(), phase.clone()]));
+    arguments.extend(scope.replay().split_whitespace().map(str::to_owned));
     let program = std::env::current_exe()?;
     Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ori })
 }
 
-/// What a check finds.
-fn fault(args: &Args, module: &Module) -> Result<Job, Failure> {
-    let mut phases = default_phases();
-    if let Some(token) = &args.phase {
-        phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect();
-    }
-    args.planting.plant(&mut phases);
-    let mut check = CheckOptions {
-        phases,
-        pipeline: runner::Options { rules: args.rules.load()?, ..args.settings.options(module)? },
-        round_trip: Language::of(&args.file) == Some(Language::Ptx) && args.phase.is_none(),
-        replay: args.settings.replay() + &args.planting.replay() + &args.rules.replay(),
-        ..CheckOptions::default()
-    };
-    let name = args.file.display().to_string();
+/// What a check finds; `None` where the clock alone says it.
+fn fault(args: &Args, module: &Module) -> Result<Option<Job>, Failure> {
+    let (name, launches) = (args.subject.name(), args.subject.launches()?);
+    let mut check = args.subject.scope.check(&args.subject.file)?;
     let failed = |error| check_failure(&name, &error);
-    let launches = launches_for(&args.file, &args.launch)?;
-    let found = check_module(&name, module, &launches, &check).map_err(failed)?.findings;
+    let job = watch::Job { name: name.clone(), module: module.clone(), launches, options: check.clone() };
+    let found = job.check(args.limit).map_err(failed)?.findings;
     let Some(finding) = found.into_iter().find(|finding| wanted(args, finding)) else {
+        // No phase hangs alone; all of them together may.
+        if args.predicate == Some(Predicate::Hang) {
+            return Ok(None);
+        }
         return Err(boring(args, "a check finds nothing of this kind wrong with it"));
     };
+    if finding.shape == watch::SHAPE {
+        return Ok(None);
+    }
     let fault = Fault::new(&finding, &check).map_err(failed)?;
     check.phases.retain(|entry| entry.name() == finding.phase);
-    (check.randoms, check.round_trip) = (0, finding.phase == ROUND_TRIP);
+    (check.randoms, check.round_trip) = (0, Border::named(&finding.phase) == Some(Border::RoundTrip));
     let question = match &args.check {
         None => Question::Fault(Box::new(fault)),
         Some(text) => {
-            let check = CheckOptions { races: true, ..check.clone() };
+            let check = Box::new(CheckOptions { races: true, ..check.clone() });
             Question::Text { check, text: text.clone(), verdict: finding.verdict }
         }
     };
-    Ok(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) })
+    Ok(Some(Job { evidence: (*finding.evidence).clone(), question, check: Some(check) }))
 }
 
 /// Whether a finding is of the kind that was asked for.
 fn wanted(args: &Args, finding: &Finding) -> bool {
     let verdict = match args.predicate {
-        None | Some(Predicate::Hang) => true,
+        None => true,
+        Some(Predicate::Hang) => finding.verdict == HANG,
         Some(Predicate::Mismatch) => finding.verdict == "mismatch",
         Some(Predicate::Panic) => finding.verdict == "panic",
         Some(Predicate::Invalid) => finding.verdict == "invalid IR",
@@ -237,7 +241,7 @@ fn findings(name: &str, evidence: &Evidence, check: &CheckOptions) -> Vec<Findin
 
 /// Writes the reduced kernel, and says what became of it.
 fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Result<(), Failure> {
-    let stem = args.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
+    let stem = args.subject.file.file_stem().and_then(|stem| stem.to_str()).unwrap_or("kernel");
     let default = PathBuf::from(format!("{stem}-reduced.ori"));
     let path = args.output.as_ref().unwrap_or(&default).with_extension("ori");
     write(&path, &reduced.evidence)?;
@@ -265,7 +269,7 @@ fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Res
     writeln!(out, "{}", path.display())?;
     let named = args.output.as_deref().and_then(Language::of);
     let asked = args.emit == Some(Emit::Ptx) || named == Some(Language::Ptx);
-    if asked || Language::of(&args.file) == Some(Language::Ptx) {
+    if asked || Language::of(&args.subject.file) == Some(Language::Ptx) {
         emit(&path.with_extension("ptx"), job, reduced, out)?;
     }
     if let Some(check) = &job.check {

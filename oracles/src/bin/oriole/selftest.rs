@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use miette::miette;
 use oriole_optimizer::pipeline::table::PhaseRow;
-use oriole_oracles::inject::{KINDS, Kind, built, kind};
+use oriole_oracles::inject::{ENDLESS_KINDS, KINDS, Kind, built};
 use oriole_oracles::selftest::{self, KindReport, Options, percent};
 
 use crate::check::Format;
@@ -57,7 +57,7 @@ const WANTED: f64 = 99.0;
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if args.list {
         let mut table = Table::new(&["kind", "what goes wrong"]);
-        KINDS.iter().for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
+        KINDS.iter().chain(ENDLESS_KINDS).for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
         table.print(out)?;
         return Ok(Status::Clean);
     }
@@ -90,7 +90,7 @@ fn phase(token: &str) -> Result<&'static PhaseRow, Failure> {
 
 fn named(name: &str) -> Result<&'static Kind, Failure> {
     let unknown = || miette!(help = "`oriole selftest --list` lists them", "`{name}` is no kind of fault");
-    kind(name).ok_or_else(|| Failure::Input(unknown()))
+    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
 }
 
 fn share(reports: &[KindReport]) -> f64 {

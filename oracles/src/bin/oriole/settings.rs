@@ -1,17 +1,21 @@
-//! The options about the pipeline that several subcommands share.
+//! The options about kernel and pipeline that several subcommands share.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
 use oriole_optimizer::peephole::{RuleSet, Source};
-use oriole_optimizer::pipeline::runner::{Options, PhaseEntry};
+use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
-use oriole_oracles::check::{CheckError, target_of};
+use oriole_optimizer::target::Target;
+use oriole_oracles::campaign::canary;
+use oriole_oracles::check::border::Border;
+use oriole_oracles::check::{CheckError, CheckOptions, target_of};
 use oriole_oracles::inject::FaultSpec;
-use oriole_oracles::input::InputError;
+use oriole_oracles::input::{InputError, Language, NamedLaunch, launches_for};
 
 use crate::failure::Failure;
 
@@ -27,18 +31,17 @@ pub struct Settings {
     /// Leave out phases, by name, number or token (see `oriole phases`)
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     disable_phases: Vec<String>,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 impl Settings {
     /// The options of a pipeline for a module.
     pub fn options(&self, module: &Module) -> Result<Options, Failure> {
-        let target = target_of(module).map_err(|error| {
-            let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
-            Failure::Input(miette!(help = help, "{error}"))
-        })?;
-        let mut options = Options::new(target);
+        let mut options = Options::new(target(module)?);
         options.opt_level = self.level;
         options.disabled.clone_from(&self.disable_phases);
+        options.rules = self.rules.load()?;
         for setting in &self.knob {
             let help = "`oriole knobs` lists every knob with what it takes";
             options
@@ -59,7 +62,7 @@ impl Settings {
         if !self.disable_phases.is_empty() {
             text += &format!(" --disable-phases {}", self.disable_phases.join(","));
         }
-        text
+        text + &self.rules.replay()
     }
 }
 
@@ -109,23 +112,135 @@ pub fn read_rules(path: &Path) -> Result<Source, Failure> {
     Ok(Source { name: path.display().to_string(), text: text.into() })
 }
 
+/// The machine that a module is for.
+pub fn target(module: &Module) -> Result<Target, Failure> {
+    target_of(module).map_err(|error| {
+        let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
+        Failure::Input(miette!(help = help, "{error}"))
+    })
+}
+
 /// Faults to plant, to see the harness find them.
 #[derive(clap::Args, Clone)]
 pub struct Planting {
     /// Plant a fault after a phase, to see it found: one of the kinds of `oriole selftest --list`, and a seed for its place
     #[arg(long, value_name = "KIND@PHASE[:SEED]")]
     fault: Vec<FaultSpec>,
+    /// Add a phase with a known fault, `Canary`, to see what findings look like
+    #[arg(long)]
+    plant: bool,
 }
 
 impl Planting {
     /// Puts phases with faults in the place of those without.
-    pub fn plant(&self, phases: &mut [PhaseEntry]) {
+    pub fn plant(&self, phases: &mut Vec<PhaseEntry>) {
         self.fault.iter().for_each(|fault| fault.plant(phases));
+        if self.plant {
+            canary::plant(phases);
+        }
+    }
+
+    /// The faults; those of phases are planted in a list of these.
+    pub fn faults(&self) -> Vec<FaultSpec> {
+        self.fault.clone()
     }
 
     /// What a replay command repeats of this.
     pub fn replay(&self) -> String {
-        self.fault.iter().map(|fault| format!(" --fault {fault}")).collect()
+        let faults: String = self.fault.iter().map(|fault| format!(" --fault {fault}")).collect();
+        faults + if self.plant { " --plant" } else { "" }
+    }
+}
+
+/// When a phase counts as one that does not end.
+#[derive(clap::Args, Clone)]
+pub struct Patience {
+    /// A phase that takes longer does not end, and is a finding: 10s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub hang_after: Duration,
+}
+
+/// Reads a time: a number of milliseconds, seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 3600 * 1000,
+        unit => return Err(format!("`{unit}` is none of ms, s, m, h")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+}
+
+/// What is checked: which phases, how they run, and with which faults.
+#[derive(clap::Args, Clone)]
+pub struct Scope {
+    /// Look at this phase alone; ssa-construction and ptx-round-trip are the steps that are no phases
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
+}
+
+impl Scope {
+    /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
+    /// phase, so neither goes through PTX unless that is asked for.
+    pub fn check(&self, file: &Path) -> Result<CheckOptions, Failure> {
+        let mut phases = default_phases();
+        self.planting.plant(&mut phases);
+        let border = self.phase.as_deref().and_then(Border::named);
+        match &self.phase {
+            Some(_) if border.is_some() => phases.clear(),
+            Some(token) => phases = selected(&phases, token)?.into_iter().map(|at| phases[at]).collect(),
+            None => {}
+        }
+        let whole = self.phase.is_none() && Language::of(file) == Some(Language::Ptx);
+        Ok(CheckOptions {
+            phases,
+            pipeline: self.settings.options(&Module::default())?,
+            round_trip: whole || border == Some(Border::RoundTrip),
+            faults: self.planting.faults(),
+            replay: self.replay(),
+            ..CheckOptions::default()
+        })
+    }
+
+    /// Whether all phases run.
+    pub fn is_whole(&self) -> bool {
+        self.phase.is_none()
+    }
+
+    /// What a replay command repeats of this, beside the phase.
+    pub fn replay(&self) -> String {
+        self.settings.replay() + &self.planting.replay()
+    }
+}
+
+/// One kernel, and what of it is looked at.
+#[derive(clap::Args, Clone)]
+pub struct Subject {
+    /// The kernel: a .ptx or .ori file
+    pub file: PathBuf,
+    /// A launch file, instead of those beside the kernel
+    #[arg(long, value_name = "FILE")]
+    pub launch: Vec<PathBuf>,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Subject {
+    /// The file's name in messages.
+    pub fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// The launches.
+    pub fn launches(&self) -> Result<Vec<NamedLaunch>, InputError> {
+        launches_for(&self.file, &self.launch)
     }
 }
 

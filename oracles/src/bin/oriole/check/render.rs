@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use oriole_oracles::check::report::{Finding, KernelReport, PhaseLine};
+use oriole_oracles::check::report::{Finding, HANG, KernelReport, PhaseLine};
 use serde::Serialize;
 
 use crate::table::Table;
@@ -194,6 +194,7 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
             writeln!(out, "  guilty rewrite: number {}{rule} in function `{function}`", rewrite.index)?;
             rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
+        None if finding.verdict == HANG => {}
         None => writeln!(out, "  no single rewrite is guilty: the phase is wrong without leave to change anything")?,
     }
     if let Some(file) = &finding.reproducer {

@@ -5,14 +5,18 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
+use oriole_optimizer::peephole::RuleSet;
 use oriole_oracles::campaign::coverage;
 use oriole_oracles::campaign::record::Reduction;
 use oriole_oracles::campaign::store::Stored;
-use oriole_oracles::campaign::{Glance, Summary, Tally, TargetTally};
+use oriole_oracles::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
 use serde::Serialize;
 
 /// Between lines of progress where standard error is no terminal, as in the logs of a CI job.
 const LOG: Duration = Duration::from_secs(30);
+
+/// Rules that applied least which a report names.
+const RARE: usize = 5;
 
 /// Progress on standard error: a line that changes on a terminal, a line now and then elsewhere.
 pub struct Live {
@@ -92,6 +96,9 @@ pub struct Report {
     targets: Vec<(&'static str, TargetTally)>,
     phases: Vec<(String, u64)>,
     coverage: coverage::Summary,
+    rules: Vec<RuleTally>,
+    #[serde(skip)]
+    builtin_rules: usize,
     /// Cases that say nothing: the command that makes each again, and why.
     silent: Vec<(String, String)>,
     corpus_kernels: usize,
@@ -117,7 +124,7 @@ pub struct Context {
 
 impl Report {
     /// The report of a campaign.
-    pub fn new(summary: &Summary, context: Context) -> Report {
+    pub fn new(summary: &Summary, rules: &RuleSet, context: Context) -> Report {
         let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings } = context;
         let tally = &summary.progress.tally;
         let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
@@ -136,6 +143,8 @@ impl Report {
             targets: tally.targets.iter().map(|(target, tally)| (target.name(), *tally)).collect(),
             phases: tally.phases.iter().map(|(phase, count)| (phase.clone(), *count)).collect(),
             coverage: tally.coverage.summary(),
+            rules: tally.rules(rules),
+            builtin_rules: rules.builtin_count(),
             silent: tally.silent.iter().map(|(number, why)| (command(number), why.clone())).collect(),
             corpus_kernels,
             interrupted,
@@ -143,6 +152,31 @@ impl Report {
             findings,
             line: line(tally, summary.cases(), time),
         }
+    }
+
+    /// The rules that never applied.
+    pub fn unfired(&self) -> impl Iterator<Item = &RuleTally> {
+        self.rules.iter().filter(|rule| rule.applied == 0)
+    }
+
+    /// Prints how often rules applied: all together, each of the user's own, the rarest, and those that never did.
+    fn rules(&self, out: &mut dyn Write) -> io::Result<()> {
+        let applied: u64 = self.rules.iter().map(|rule| rule.applied).sum();
+        let unfired = self.unfired().count();
+        writeln!(out, "rules: {} of {} applied, {applied} times", self.rules.len() - unfired, self.rules.len())?;
+        let of = |RuleTally { name, matched, applied }: &RuleTally| format!("{name} {applied} of {matched} matches");
+        self.rules[self.builtin_rules..].iter().try_for_each(|rule| writeln!(out, "rule {}", of(rule)))?;
+        let mut rare: Vec<&RuleTally> = self.rules.iter().filter(|rule| rule.applied > 0).collect();
+        rare.sort_by_key(|rule| rule.applied);
+        let rare: Vec<String> = rare.into_iter().take(RARE).map(of).collect();
+        if !rare.is_empty() {
+            writeln!(out, "rules that applied least: {}", rare.join(", "))?;
+        }
+        let unfired: Vec<String> = self.unfired().map(of).collect();
+        if !unfired.is_empty() {
+            writeln!(out, "rules that never applied: {}", unfired.join(", "))?;
+        }
+        Ok(())
     }
 
     /// Prints it for programs.
@@ -169,6 +203,7 @@ impl Report {
                 writeln!(out, "{what}: {names}")?;
             }
         }
+        self.rules(out)?;
         if self.resumed > 0 {
             writeln!(out, "{} cases were done before", self.resumed)?;
         }

@@ -1,0 +1,221 @@
+//! Left-hand sides of rewrite rules in ordinary code, so that every rule fires.
+//!
+//! [`Patterns`] are the rules: the built-in ones, or those of the run. Here one of them is chosen, [`choice`] finds field
+//! values and constants that satisfy its guards, and the operations of its pattern are made, the innermost first. What is
+//! captured comes from the values at hand; where a guard wants bits known, an `and` and an `or` in front make them so.
+//! Whether the rule then fires is for the optimizer to say, and for the campaign to count.
+//!
+//! A rule whose root is no plain operation (memory, collectives, effects) is left to ordinary code.
+
+mod choice;
+
+use std::fmt;
+use std::sync::{Arc, LazyLock};
+
+use oriole_optimizer::ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Type};
+use oriole_optimizer::peephole::instance::{Instance, Pattern, Source, place_type};
+use oriole_optimizer::peephole::{Rule, RuleSet};
+
+use super::builder::Builder;
+use super::entropy::Entropy;
+use super::insts::{Family, result_info};
+use choice::{Choice, Hints};
+
+/// The rules whose patterns are made.
+#[derive(Clone)]
+pub struct Patterns(Arc<Prepared>);
+
+struct Prepared {
+    rules: Arc<RuleSet>,
+    /// What can be made: the rule, and what its text shows.
+    seeds: Vec<(usize, Hints)>,
+    /// The first of a user's own rules among `seeds`.
+    own: usize,
+}
+
+impl Patterns {
+    /// The patterns of a set.
+    pub fn new(rules: Arc<RuleSet>) -> Patterns {
+        let builtin = rules.builtin_count();
+        let can = |rule: &Rule| Family::of(rule.instances[0].pattern().opcode.row()) == Family::Plain;
+        let numbered = || rules.rules().iter().enumerate().filter(|(_, rule)| can(rule));
+        let seeds = numbered().map(|(at, rule)| (at, Hints::of(rule))).collect();
+        let own = numbered().filter(|(at, _)| *at < builtin).count();
+        Patterns(Arc::new(Prepared { rules, seeds, own }))
+    }
+
+    /// One of the rules, and of its instances; a user's own rule in half of all cases.
+    fn choose(&self, entropy: &mut Entropy<'_>) -> Option<(&Instance, &Hints)> {
+        let Prepared { rules, seeds, own } = &*self.0;
+        let from = if *own < seeds.len() && entropy.percent(50) { *own } else { 0 };
+        let (rule, hints) = seeds.get(from + entropy.below(seeds.len() - from))?;
+        let instances = &rules.rules()[*rule].instances;
+        Some((instances.get(entropy.below(instances.len()))?, hints))
+    }
+}
+
+impl Default for Patterns {
+    fn default() -> Patterns {
+        static BUILTIN: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(RuleSet::builtin()));
+        BUILTIN.clone()
+    }
+}
+
+/// By the text of the rules.
+impl PartialEq for Patterns {
+    fn eq(&self, other: &Patterns) -> bool {
+        Arc::ptr_eq(&self.0, &other.0) || self.0.rules.sources() == other.0.rules.sources()
+    }
+}
+
+impl Eq for Patterns {}
+
+/// The text of the rules: what a campaign makes depends on it.
+impl fmt::Debug for Patterns {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.0.rules.sources()).finish()
+    }
+}
+
+/// A pattern under construction: the choice, and what its captures stand for.
+struct Making<'i> {
+    instance: &'i Instance,
+    choice: Choice,
+    operands: Vec<Option<Operand>>,
+    /// How many operations have taken their fields.
+    at: usize,
+}
+
+impl Builder<'_, '_> {
+    /// The operations of some rule's pattern.
+    pub(super) fn pattern(&mut self) {
+        let patterns = &self.config.patterns;
+        let Some((instance, hints)) = patterns.choose(self.entropy) else { return };
+        let Some(choice) = Choice::find(instance, hints, self.entropy, &self.config.operand) else { return };
+        let operands = vec![None; instance.captures.len()];
+        let mut making = Making { instance, choice, operands, at: 0 };
+        let pattern = instance.pattern();
+        let Some((fields, mut srcs)) = self.parts(pattern, &mut making) else { return };
+        let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && srcs[1].imm().is_none();
+        if commutes && self.entropy.percent(25) {
+            srcs.swap(0, 1);
+        }
+        self.root(pattern.opcode, fields, &srcs);
+    }
+
+    fn root(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand]) {
+        let row = opcode.row();
+        let guard = self.guard();
+        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(guard);
+        let mut taken: Vec<Reg> = Vec::new();
+        for shape in row.dsts {
+            let info = result_info(row, &fields, *shape, srcs.len());
+            let mut reg = self.destination(info, guard.is_some());
+            if taken.contains(&reg) {
+                // Two results cannot go to one variable.
+                reg = self.func.new_reg(info);
+                self.define(reg);
+            }
+            taken.push(reg);
+            inst = inst.dst(reg);
+        }
+        self.push(&inst);
+    }
+
+    /// Fields and sources of an operation. Operations inside are made first, since they name values.
+    fn parts(&mut self, pattern: &Pattern, making: &mut Making<'_>) -> Option<(FieldValues, Vec<Operand>)> {
+        let fields = *making.choice.fields.get(making.at)?;
+        making.at += 1;
+        let mut srcs: Vec<Option<Operand>> = Vec::new();
+        for source in &pattern.srcs {
+            srcs.push(match source {
+                Source::Inst(inner) => Some(self.inside(inner, making)?),
+                Source::Word(word, of) => match &**of {
+                    Source::Inst(inner) => Some(Operand::Word(self.inside(inner, making)?.whole_reg()?, *word)),
+                    _ => None,
+                },
+                _ => None,
+            });
+        }
+        for ((made, source), shape) in srcs.iter_mut().zip(&pattern.srcs).zip(pattern.opcode.row().srcs) {
+            if made.is_none() {
+                let ty = place_type(pattern.opcode, &fields, *shape)?;
+                *made = Some(self.leaf(source, ty, making)?);
+            }
+        }
+        let srcs: Vec<Operand> = srcs.into_iter().collect::<Option<_>>()?;
+        let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1].imm() == Some(0);
+        (!open).then_some((fields, srcs))
+    }
+
+    fn leaf(&mut self, source: &Source, ty: Type, making: &mut Making<'_>) -> Option<Operand> {
+        Some(match source {
+            Source::Any => self.value(ty),
+            Source::Capture(capture) => self.captured(*capture, ty, making),
+            Source::Constant(capture) => Operand::Imm(making.choice.constants[*capture]?),
+            Source::Equals(expr) => Operand::Imm(making.choice.value(expr)?),
+            Source::Word(word, of) => match &**of {
+                Source::Capture(capture) => {
+                    Operand::Word(self.captured(*capture, Type::B64, making).whole_reg()?, *word)
+                }
+                _ => Operand::Word(self.register(RegInfo::words(2)), *word),
+            },
+            Source::Inst(_) => return None,
+        })
+    }
+
+    /// A value made by an operation inside; what may have other uses sometimes has.
+    fn inside(&mut self, pattern: &Pattern, making: &mut Making<'_>) -> Option<Operand> {
+        let (fields, srcs) = self.parts(pattern, making)?;
+        let [shape] = pattern.opcode.row().dsts else { return None };
+        let info = result_info(pattern.opcode.row(), &fields, *shape, srcs.len());
+        let reg = self.hidden(InstBuilder::new(pattern.opcode).fields(fields).srcs(srcs), info);
+        if pattern.shared && self.entropy.percent(30) {
+            self.offer(reg);
+        }
+        if let Some(binding) = pattern.binding {
+            making.operands[binding] = Some(Operand::Reg(reg));
+        }
+        Some(Operand::Reg(reg))
+    }
+
+    /// The operand that a capture stands for.
+    fn captured(&mut self, capture: usize, place: Type, making: &mut Making<'_>) -> Operand {
+        if let Some(operand) = making.operands[capture] {
+            return operand;
+        }
+        let ty = making.instance.captures[capture].ty.unwrap_or(place);
+        let wanted = making.choice.wanted[capture];
+        let info = RegInfo::of(ty);
+        let mut operand = match (wanted.constant, wanted.is_register()) {
+            (true, _) => Operand::Imm(super::values::constant(self.entropy, ty)),
+            (false, true) => Operand::Reg(self.register(info)),
+            // Registers mostly: what is constant folds before a rule is asked.
+            (false, false) if self.entropy.percent(80) => Operand::Reg(self.register(info)),
+            (false, false) => self.value(ty),
+        };
+        if wanted.is_made() && !info.is_predicate() {
+            operand = self.with_known_bits(operand, info, wanted);
+        }
+        making.operands[capture] = Some(operand);
+        operand
+    }
+
+    fn with_known_bits(&mut self, operand: Operand, info: RegInfo, wanted: choice::Wanted) -> Operand {
+        let (ty, all) = if info.words > 1 { (Type::B64, u64::MAX) } else { (Type::B32, u64::from(u32::MAX)) };
+        let above = wanted.extended.map_or(0, |from| all.checked_shl(from).unwrap_or(0));
+        let zeros = Operand::Imm(!(wanted.zeros | above) & all);
+        if !wanted.has_known_bits() {
+            // Any operation that nothing removes: the value has one use.
+            let most = Operand::Imm(all >> 1);
+            return Operand::Reg(self.hidden(Self::typed(Opcode::Xor, ty).src(operand).src(most), info));
+        }
+        let mut reg = self.hidden(Self::typed(Opcode::And, ty).src(operand).src(zeros), info);
+        if wanted.ones & all != 0 {
+            let ones = Operand::Imm(wanted.ones & all);
+            reg = self.hidden(Self::typed(Opcode::Or, ty).src(reg).src(ones), info);
+        }
+        Operand::Reg(reg)
+    }
+}
