@@ -34,8 +34,9 @@ pub const PHASE: &str = "GeneralOptimizeEarly";
 const SAMPLES: usize = 6;
 /// Variants of a rule that are executed.
 const MOST_VARIANTS: usize = 48;
-/// Changes of a kernel: some for every place, and an end to rules that feed themselves.
-const MOST_REWRITES: u64 = 512;
+/// Changes of a kernel: some for every place, and an end to rules that feed themselves. An odd number, so that one which
+/// undoes itself leaves a trace.
+const MOST_REWRITES: u64 = 511;
 /// Bytes between two inputs or results in memory.
 const SLOT: u64 = 16;
 
@@ -276,7 +277,13 @@ impl<'q, 'i> Builder<'q, 'i> {
             self.captures[index] = self.captured(index, inputs, undefined);
         }
         let results = self.pattern(instance.pattern(), inputs, undefined);
-        results.into_iter().for_each(|reg| self.store(reg));
+        let (row, fields) = (instance.pattern().opcode.row(), question.variant.fields[0]);
+        for (reg, shape) in results.into_iter().zip(row.dsts) {
+            let ty = place_type(row.opcode, &fields, *shape);
+            // Of a narrow value that nothing has defined, whether its zero extension is defined says nothing.
+            let narrow = undefined.is_some() && ty.is_some_and(|ty| ty.bits() == 16);
+            self.store(reg, narrow);
+        }
     }
 
     /// The variable that a term is.
@@ -445,8 +452,8 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
     }
 
-    /// Stores a result as it is.
-    fn store(&mut self, reg: Reg) {
+    /// Stores a result as it is, or its low half.
+    fn store(&mut self, reg: Reg, narrow: bool) {
         let info = self.func.regs[reg];
         let (value, ty) = match info.words {
             _ if info.is_predicate() => {
@@ -456,6 +463,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             }
             2 => (reg, Type::B64),
             4 => (reg, Type::B128),
+            _ if narrow => (reg, Type::B16),
             _ => (reg, Type::B32),
         };
         let offset = Operand::Imm(SLOT * self.stored);

@@ -144,13 +144,14 @@ fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Quest
         translation.lets.push(value);
     }
     let root_opcode = instance.pattern().opcode;
-    let computes = translation.opaque.is_some() || absence(root_opcode, &fields).is_none();
-    let values = if root_opcode.is(Flags::PURE) && computes {
+    let values = if root_opcode.is(Flags::PURE) {
         if root.values.is_empty() {
             return Err(Absence::operation(root_opcode, &fields));
         }
         [root.values, translation.results(&fields)?]
     } else {
+        // Other operands are not proved wrong by that.
+        translation.opaque.get_or_insert_default();
         [root.operands, translation.same_operation(&fields)?]
     };
     translation.question(values, &fields)
