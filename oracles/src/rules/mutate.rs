@@ -294,9 +294,7 @@ impl Pen<'_> {
                 arguments.iter_mut().for_each(|argument| self.expr(argument, false));
             }
             Guard::Member { set, .. } => {
-                for at in 0..set.len() {
-                    self.word(&mut set[at], WORDS);
-                }
+                set.iter_mut().for_each(|name| self.word(name, WORDS));
             }
             Guard::Field { equal, .. } => {
                 if self.slips(|| "the other equality in a guard".to_owned()) {
