@@ -11,6 +11,7 @@ pub mod input;
 pub mod interp;
 pub mod launch;
 pub mod reduce;
+pub mod rules;
 pub mod selftest;
 pub mod smt;
 pub mod targets;

@@ -64,7 +64,9 @@ const BUILTIN: &[(&str, &str)] = &[
 enum Reading {
     /// They are those of the tree, which tests check: instances wait until they are needed.
     BuiltIn,
-    /// Resolved, with examples, and held against each other.
+    /// Resolved, so that they can be used.
+    Resolved,
+    /// The same, with examples, and held against each other.
     Checked,
 }
 
@@ -111,6 +113,18 @@ impl RuleSet {
         RuleSet::of(&[source], self, Reading::Checked)
     }
 
+    /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples is
+    /// accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
+    pub fn unchecked(sources: &[Source]) -> Result<RuleSet, RuleError> {
+        RuleSet::of(sources, &RuleSet::default(), Reading::Resolved)
+    }
+
+    /// One rule of this set alone.
+    pub fn only(&self, rule: usize) -> RuleSet {
+        let rules = vec![self.rules[rule].clone()];
+        RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules }
+    }
+
     fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, RuleError> {
         let mut set = RuleSet { sources: before.sources.clone(), rules: before.rules.clone(), ..RuleSet::default() };
         let known = set.rules.len();
@@ -145,7 +159,7 @@ impl RuleSet {
             }
             let instances = match reading {
                 Reading::BuiltIn => Ok(Instances::later(&decl)),
-                Reading::Checked => resolve::instances(&decl).map(Instances::from),
+                Reading::Resolved | Reading::Checked => resolve::instances(&decl).map(Instances::from),
             };
             match instances {
                 Ok(instances) => {

@@ -73,6 +73,11 @@ impl Cache {
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
             Err(source) => return Err(CacheError::File { action: "read", path, source }),
         };
+        Cache::read(&text, &path).map(|cache| Cache { path: Some(path), ..cache })
+    }
+
+    /// The answers of a text, which messages call `path`; they are never written.
+    pub fn read(text: &str, path: &Path) -> Result<Cache, CacheError> {
         let mut answers = BTreeMap::new();
         for (index, line) in text.lines().enumerate() {
             if line.trim().is_empty() || line.starts_with('#') {
@@ -80,14 +85,14 @@ impl Cache {
             }
             let fail = |fault| {
                 let text = line.chars().take(200).collect();
-                CacheError::Line { path: path.clone(), line: index + 1, fault, text }
+                CacheError::Line { path: path.to_owned(), line: index + 1, fault, text }
             };
             let (hash, answered) = read_line(line).map_err(fail)?;
             if answers.insert(hash, answered).is_some() {
                 return Err(fail("a second answer to one question"));
             }
         }
-        Ok(Cache { answers, path: Some(path), changed: false })
+        Ok(Cache { answers, path: None, changed: false })
     }
 
     /// The answer to a question.

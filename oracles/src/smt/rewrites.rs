@@ -232,7 +232,7 @@ fn prover(limit: Duration) -> Option<Prover> {
     if solver.is_none() {
         eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
     }
-    solver.map(|solver| Prover { solver: Some(solver), cache: Cache::in_memory(), limit })
+    solver.map(|solver| Prover { solver: Some(solver), cache: Cache::in_memory().into(), limit })
 }
 
 #[test]
@@ -265,7 +265,7 @@ fn right_rewrites_are_not_refuted_by_trying() {
 /// A solver proves what is right, or gives up; it refutes what is wrong, or gives up. Half of either must be settled.
 #[test]
 fn a_solver_judges_rewrites_rightly() {
-    let Some(mut prover) = prover(Duration::from_secs(1)) else { return };
+    let Some(prover) = prover(Duration::from_secs(1)) else { return };
     let mut settled = [0, 0];
     let mut slowest = 0;
     for (list, right) in [(RIGHT, true), (WRONG, false)] {
@@ -292,7 +292,7 @@ fn a_solver_judges_rewrites_rightly() {
         WRONG.len()
     );
     assert!(2 * settled[1] >= RIGHT.len() && 2 * settled[0] >= WRONG.len(), "{settled:?}");
-    let mut kept = Prover { solver: None, cache: std::mem::take(&mut prover.cache), limit: prover.limit };
+    let kept = Prover { solver: None, cache: prover.cache, limit: prover.limit };
     for rewrite in RIGHT.iter().chain(WRONG) {
         let (terms, query) = question(rewrite);
         let answered = kept.ask(&terms, &query).expect("every question was answered");
@@ -302,7 +302,7 @@ fn a_solver_judges_rewrites_rightly() {
 
 #[test]
 fn without_a_solver_a_question_never_asked_is_an_error() {
-    let mut prover = Prover { solver: None, cache: Cache::in_memory(), limit: Duration::from_secs(1) };
+    let prover = Prover { solver: None, cache: Cache::in_memory().into(), limit: Duration::from_secs(1) };
     let (terms, query) = question(&("(imul.lo.u32 x 8)", "(shl.b32 x 3)", &[]));
     let error = prover.ask(&terms, &query).expect_err("nothing is kept");
     assert!(matches!(error, SolverError::Miss { .. }), "{error}");
@@ -318,7 +318,7 @@ fn a_counterexample_is_checked() {
     let mut cache = Cache::in_memory();
     let answer = Answer::Refuted(vec![5]);
     cache.put(&query.script(&terms).text, Answered { answer, solver: "z3-0".into(), millis: 1, cached: true });
-    let mut prover = Prover { solver: None, cache, limit: Duration::from_secs(1) };
+    let prover = Prover { solver: None, cache: cache.into(), limit: Duration::from_secs(1) };
     let error = prover.ask(&terms, &query).expect_err("5 * 8 is 5 << 3");
     assert!(matches!(error, SolverError::WrongModel { .. }), "{error}");
 }

@@ -117,6 +117,26 @@ pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, see
     all
 }
 
+/// Up to `count` inputs that meet the premise, of the kinds that [`sampled`] tries; where they are rare, none.
+pub fn examples(terms: &Terms, query: &Query, count: usize, seed: u64) -> Vec<Inputs> {
+    let variables = terms.variables();
+    let any = Query { goal: query.premise, premise: query.premise };
+    let pools: Vec<Pool> =
+        variables.iter().map(|variable| Pool::new(terms, &any, variable.width, &Domain::Any)).collect();
+    let program = Program::new(terms, &[query.premise]);
+    let mut found = Vec::new();
+    for index in 0..64 * count as u64 {
+        let inputs: Inputs = pools.iter().enumerate().map(|(at, pool)| pool.sample(seed, index, at)).collect();
+        if program.eval(&inputs) == [1] {
+            found.push(inputs);
+            if found.len() == count {
+                break;
+            }
+        }
+    }
+    found
+}
+
 /// The numbers and widths of the variables that a goal depends on.
 fn free_variables(terms: &Terms, query: &Query) -> Vec<(usize, u32)> {
     query.variables(terms).iter().map(|number| (*number, terms.variables()[*number].width)).collect()

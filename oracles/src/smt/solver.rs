@@ -8,7 +8,7 @@ use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::mpsc;
+use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -287,29 +287,34 @@ pub struct Prover {
     /// The solver; the cache alone is trusted where there is none.
     pub solver: Option<Solver>,
     /// Known answers.
-    pub cache: Cache,
+    pub cache: Mutex<Cache>,
     /// How long a question may take.
     pub limit: Duration,
 }
 
 impl Prover {
+    /// The known answers, for as long as nobody else needs them.
+    pub fn cache(&self) -> MutexGuard<'_, Cache> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The answer to a question. A kept `unknown` is asked again if there is more time now than it took.
-    pub fn ask(&mut self, terms: &Terms, query: &Query) -> Result<Answered, SolverError> {
+    pub fn ask(&self, terms: &Terms, query: &Query) -> Result<Answered, SolverError> {
         if let Some(value) = terms.value(query.goal) {
             let answer = if value == 0 { Answer::Proved } else { Answer::Refuted(vec![0; terms.variables().len()]) };
             return Ok(Answered { answer, solver: "simplification".into(), millis: 0, cached: false });
         }
         let script = query.script(terms);
-        let known = self.cache.get(&script.text).filter(|known| match (&known.answer, &self.solver) {
+        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
             (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= self.limit.as_millis(),
             _ => true,
         });
         let answered = match (known, &self.solver) {
-            (Some(known), _) => known.clone(),
+            (Some(known), _) => known,
             (None, None) => return Err(SolverError::Miss { hash: super::cache::hash(&script.text) }),
             (None, Some(solver)) => {
                 let answered = solver.ask(&script, self.limit)?;
-                self.cache.put(&script.text, Answered { cached: true, ..answered.clone() });
+                self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
                 answered
             }
         };

@@ -279,6 +279,26 @@ impl Terms {
         }
     }
 
+    /// These terms with other terms in the place of some variables, which are given by their numbers, all at once.
+    pub fn substitute(&mut self, roots: &[Term], values: &[(usize, Term)]) -> Vec<Term> {
+        let needed = self.reachable(roots);
+        let mut replaced: Vec<Term> = Vec::with_capacity(needed.len());
+        for term in &needed {
+            let node = *self.node(*term);
+            let operands: Vec<Term> = node
+                .operands()
+                .iter()
+                .map(|arg| needed.binary_search(arg).map_or(*arg, |place| replaced[place]))
+                .collect();
+            replaced.push(match node.op {
+                Op::Const(_) => *term,
+                Op::Variable(number) => values.iter().find(|(of, _)| *of == number as usize).map_or(*term, |v| v.1),
+                op => self.make(op, &operands, node.width),
+            });
+        }
+        roots.iter().map(|root| needed.binary_search(root).map_or(*root, |place| replaced[place])).collect()
+    }
+
     fn same_width(&mut self, op: Op, a: Term, b: Term) -> Term {
         let width = self.width(a);
         assert_eq!(width, self.width(b), "{op:?} takes operands of one width");

@@ -40,6 +40,20 @@ fn fault(span: Span, message: String, label: &str, help: impl Into<String>) -> T
 
 /// The instances of a rule.
 pub(super) fn instances(decl: &RuleDecl) -> Result<Vec<Instance>, Fault> {
+    resolved(decl, true)
+}
+
+/// The instances that a rule has without one of its guards. That a capture is then used nowhere is no fault.
+///
+/// # Panics
+/// If the rule has no guard of that number.
+pub fn without_guard(decl: &RuleDecl, guard: usize) -> Result<Vec<Instance>, Fault> {
+    let mut decl = decl.clone();
+    decl.guards.remove(guard);
+    resolved(&decl, false)
+}
+
+fn resolved(decl: &RuleDecl, strict: bool) -> Result<Vec<Instance>, Fault> {
     let sets: Vec<Vec<String>> = decl.binders.iter().map(sets::members).collect::<Result<_, _>>()?;
     check_variables(decl)?;
     let count = sets.iter().try_fold(1usize, |product, set| product.checked_mul(set.len()));
@@ -50,7 +64,7 @@ pub(super) fn instances(decl: &RuleDecl) -> Result<Vec<Instance>, Fault> {
     let mut found = Vec::new();
     for number in 0..count.unwrap_or(0) {
         let values = combination(&sets, number);
-        match Resolver::new(decl, &sets, values).instance() {
+        match Resolver::new(decl, &sets, values).instance(strict) {
             Ok(instance) => found.extend(instance),
             Err(Trouble { illegal: true, .. }) if decl.legal_only => {}
             Err(Trouble { fault, .. }) => return Err(fault),
@@ -141,7 +155,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// The instance; nothing where a condition on the variables alone rules it out.
-    fn instance(mut self) -> Resolved<Option<Instance>> {
+    fn instance(mut self, strict: bool) -> Resolved<Option<Instance>> {
         self.root()?;
         for guard in &self.decl.guards {
             match self.condition(guard)? {
@@ -155,7 +169,9 @@ impl<'a> Resolver<'a> {
             // A result that the table forbids is a mistake even where patterns may be illegal.
             Err(Trouble { fault, .. }) => return Err(Trouble { fault, illegal: false }),
         }
-        self.check_uses()?;
+        if strict {
+            self.check_uses()?;
+        }
         Ok(Some(self.instance))
     }
 

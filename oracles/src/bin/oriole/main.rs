@@ -11,6 +11,7 @@ mod fuzz;
 mod listings;
 mod opt;
 mod reduce;
+mod rules;
 mod run;
 mod selftest;
 mod settings;
@@ -40,6 +41,7 @@ enum Command {
     Bisect(bisect::Args),
     Reduce(reduce::Args),
     Selftest(selftest::Args),
+    Rules(rules::Args),
     Opt(opt::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
@@ -58,6 +60,7 @@ impl Command {
             Command::Bisect(args) => bisect::run(args, out),
             Command::Reduce(args) => reduce::run(args, out),
             Command::Selftest(args) => selftest::run(args, out),
+            Command::Rules(args) => rules::run(args, out),
             Command::Opt(args) => opt::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use miette::miette;
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::peephole::{RuleSet, Source};
 use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::target::Target;
@@ -31,9 +31,8 @@ pub struct Settings {
     /// Leave out phases, by name, number or token (see `oriole phases`)
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     disable_phases: Vec<String>,
-    /// Add a file's rewrite rules to the built-in ones; they are tried after these, unless they have a higher priority
-    #[arg(long, value_name = "FILE")]
-    rules: Vec<PathBuf>,
+    #[command(flatten)]
+    rules: RuleFiles,
 }
 
 impl Settings {
@@ -42,7 +41,7 @@ impl Settings {
         let mut options = Options::new(target(module)?);
         options.opt_level = self.level;
         options.disabled.clone_from(&self.disable_phases);
-        options.rules = self.rules()?;
+        options.rules = self.rules.load()?;
         for setting in &self.knob {
             let help = "`oriole knobs` lists every knob with what it takes";
             options
@@ -51,21 +50,6 @@ impl Settings {
                 .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
         }
         Ok(options)
-    }
-
-    /// The built-in rules and those of the files; `None` where there is no file.
-    fn rules(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
-        let mut rules: Option<RuleSet> = None;
-        for path in &self.rules {
-            let name = path.display().to_string();
-            let text = fs::read_to_string(path).map_err(|error| {
-                let help = "a rule file is text; optimizer/src/peephole/README.md describes it";
-                Failure::Input(miette!(help = help, "cannot read `{name}`: {error}"))
-            })?;
-            let before = rules.take().map_or_else(RuleSet::builtin, Arc::new);
-            rules = Some(before.with(&name, &text).map_err(Failure::input)?);
-        }
-        Ok(rules.map(Arc::new))
     }
 
     /// What a replay command repeats of these settings.
@@ -78,9 +62,54 @@ impl Settings {
         if !self.disable_phases.is_empty() {
             text += &format!(" --disable-phases {}", self.disable_phases.join(","));
         }
-        self.rules.iter().for_each(|path| text += &format!(" --rules {}", path.display()));
-        text
+        text + &self.rules.replay()
     }
+}
+
+/// Rewrite rules beside those that are built in.
+#[derive(clap::Args, Clone)]
+pub struct RuleFiles {
+    /// Add the rewrite rules of a file (see `oriole rules`)
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
+    /// Leave the built-in rewrite rules out
+    #[arg(long)]
+    no_builtin_rules: bool,
+}
+
+impl RuleFiles {
+    /// The rules; `None` for the built-in ones. What a rule means, or whether it pays, is not looked at: that is what
+    /// checks are for.
+    pub fn load(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
+        if self.rules.is_empty() && !self.no_builtin_rules {
+            return Ok(None);
+        }
+        let mut sources = if self.no_builtin_rules { Vec::new() } else { RuleSet::builtin_sources() };
+        for path in &self.rules {
+            sources.push(read_rules(path)?);
+        }
+        RuleSet::unchecked(&sources).map(|set| Some(Arc::new(set))).map_err(Failure::input)
+    }
+
+    /// What a replay command repeats of this.
+    pub fn replay(&self) -> String {
+        let files: String = self.rules.iter().map(|path| format!(" --rules {}", path.display())).collect();
+        files + if self.no_builtin_rules { " --no-builtin-rules" } else { "" }
+    }
+}
+
+/// A rule file may have this many bytes.
+const MAX_RULE_BYTES: u64 = 4 << 20;
+
+/// Reads a rule file.
+pub fn read_rules(path: &Path) -> Result<Source, Failure> {
+    let unreadable = |reason: String| Failure::from(InputError::Unreadable { path: path.to_owned(), reason });
+    let size = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    if size > MAX_RULE_BYTES {
+        return Err(unreadable(format!("it has {size} bytes, at most {MAX_RULE_BYTES} are read")));
+    }
+    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    Ok(Source { name: path.display().to_string(), text: text.into() })
 }
 
 /// The machine that a module is for.

@@ -80,6 +80,25 @@ pub fn absence(opcode: Opcode, fields: &FieldValues) -> Option<&'static str> {
 
 const APPROXIMATE: &str = "the ISA bounds the error of approximations and does not say which value they yield";
 
+/// Whether two values of a type differ, where one NaN is as good as another; halves of packed types by themselves.
+pub fn differ_modulo_nan(terms: &mut Terms, ty: Type, a: Term, b: Term) -> Term {
+    let differ = terms.ne(a, b);
+    let Some(format) = float::format(ty).filter(|format| ty.bits().is_multiple_of(format.width())) else {
+        return differ;
+    };
+    let width = format.width();
+    let mut any = terms.bit(false);
+    for low in (0..ty.bits()).step_by(width as usize) {
+        let (a, b) = (terms.extract(a, low, width), terms.extract(b, low, width));
+        let (differ, nans) = (terms.ne(a, b), [format.is_nan(terms, a), format.is_nan(terms, b)]);
+        let both = terms.all(&nans);
+        let number = terms.not(both);
+        let here = terms.and(differ, number);
+        any = terms.or(any, here);
+    }
+    any
+}
+
 /// Whether an undefined operand makes the whole result undefined. Operations that select or route bits can yield a
 /// defined result from operands that are undefined in part or not chosen.
 pub fn spreads_undefined(opcode: Opcode, fields: &FieldValues) -> bool {
