@@ -9,7 +9,7 @@ use oriole_optimizer::peephole::{Rule, without_guard};
 use super::judge::{Judge, Settled, described, tried};
 use super::kernel::Confirmation;
 use super::report::{GuardReport, Need};
-use super::translate::{Question, translate};
+use super::translate::{Absence, Question, translate};
 use super::variant::variants;
 use crate::smt::{SolverError, shrink};
 
@@ -49,8 +49,14 @@ fn need(judge: &Judge, rule: &Rule, number: usize) -> Result<Need, SolverError> 
         Err(fault) => return Ok(Need::Refused(fault.to_string())),
     };
     let changed = instances.iter().filter(|instance| !rule.instances.contains(instance));
-    let mut questions: Vec<Question<'_>> =
-        changed.filter_map(|instance| variants(instance).ok()).flatten().filter_map(|v| translate(v).ok()).collect();
+    let (mut questions, mut need): (Vec<Question<'_>>, Need) = (Vec::new(), Need::Idle);
+    for variant in changed.filter_map(|instance| variants(instance).ok()).flatten() {
+        match translate(variant) {
+            Ok(question) => questions.push(question),
+            Err(Absence::Fields) => {}
+            Err(_) => need = Need::Unclear,
+        }
+    }
     for question in &mut questions {
         let found = tried(&mut question.terms, &question.query, judge.settings.quick, 3);
         if let Some(inputs) = found.counterexample {
@@ -58,7 +64,6 @@ fn need(judge: &Judge, rule: &Rule, number: usize) -> Result<Need, SolverError> 
             return Ok(shown(question, &inputs));
         }
     }
-    let mut need = Need::Idle;
     for question in &mut questions {
         match &judge.question(&mut question.terms, &question.query)?.settled {
             Settled::Wrong { inputs, .. } => {
@@ -74,5 +79,5 @@ fn need(judge: &Judge, rule: &Rule, number: usize) -> Result<Need, SolverError> 
 }
 
 fn shown(question: &Question<'_>, inputs: &[u128]) -> Need {
-    Need::Shown(described(question, inputs, "samples", Confirmation::NotTried).to_string())
+    Need::Shown(described(question, inputs, None, "samples", Confirmation::NotTried).to_string())
 }

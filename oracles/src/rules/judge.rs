@@ -10,11 +10,11 @@ use oriole_optimizer::peephole::language::ast::Contract;
 use super::guards;
 use super::kernel::{self, Confirmation};
 use super::report::{Proof, Refutation, RuleReport, Verdict};
-use super::translate::{Absence, Question, translate};
+use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
 use crate::smt::eval::Program;
 use crate::smt::{
-    Answer, Answered, Inputs, Prover, Query, Searched, SolverError, Term, Terms, cache, exhaustive, sampled,
+    Answer, Answered, Inputs, Prover, Query, Searched, SolverError, Term, Terms, Variable, cache, exhaustive, sampled,
     satisfiable, shrink, solve,
 };
 
@@ -107,21 +107,21 @@ impl Judge {
         let mut translated = Vec::new();
         for variant in questions {
             let text = label(&variant.instance.binding_text(), &variant.root_text());
-            match translate(variant) {
+            let found = match translate(variant.clone()) {
+                Err(Absence::Operation { .. }) => translate_opaque(variant),
+                found => found,
+            };
+            match found {
                 Ok(question) => translated.push(question),
                 Err(Absence::Fields) => {}
-                Err(absence) => {
-                    let kernels = matches!(absence, Absence::Operation { .. });
-                    let list = if kernels { &mut report.proof.kernels_only } else { &mut report.proof.open };
-                    list.push(format!("{text}: {absence}"));
-                }
+                Err(absence) => report.proof.open.push(format!("{text}: {absence}")),
             }
         }
-        report.variants = translated.len() + report.proof.kernels_only.len();
+        report.variants = translated.len();
         let wrong = self.quick_refutation(&mut translated, &mut report.proof, start);
         let wrong = match wrong {
             Some(wrong) => Some(wrong),
-            None => self.settle_all(&mut translated, &mut report.proof)?,
+            None => self.settle_all(&mut translated, &mut report.proof, &only)?,
         };
         if let Some((at, inputs, found_by)) = wrong {
             report.refutation = Some(refutation(&translated[at], &inputs, found_by, &only));
@@ -151,7 +151,7 @@ impl Judge {
         start: Instant,
     ) -> Option<(usize, Inputs, &'static str)> {
         let mut best: Option<(u32, usize, Inputs)> = None;
-        for (at, question) in questions.iter_mut().enumerate() {
+        for (at, question) in questions.iter_mut().enumerate().filter(|(_, question)| !question.opaque) {
             if best.is_some() && start.elapsed() > self.settings.polish {
                 break;
             }
@@ -172,12 +172,19 @@ impl Judge {
         &self,
         questions: &mut [Question<'_>],
         proof: &mut Proof,
+        only: &Arc<RuleSet>,
     ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
         for (at, question) in questions.iter_mut().enumerate() {
             let judged = self.question(&mut question.terms, &question.query)?;
             proof.tried += judged.tried;
             proof.relevant += judged.relevant;
+            proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
             match &judged.settled {
+                // Any function is not this function: only what the interpreter sees is believed.
+                Settled::Wrong { inputs, .. } if question.opaque && !is_confirmed(question, inputs, only) => {
+                    let variant = &question.variant;
+                    proof.kernels_only.push(label(&variant.instance.binding_text(), &variant.root_text()));
+                }
                 Settled::Simplified => proof.simplified += 1,
                 Settled::Solved { solver, millis } => {
                     proof.solved += 1;
@@ -247,9 +254,58 @@ impl Judge {
         let settled = match answered.answer {
             Answer::Proved => Settled::Solved { solver: answered.solver, millis: answered.millis },
             Answer::Refuted(inputs) => Settled::Wrong { inputs, found_by: "the solver" },
-            Answer::Unknown(reason) => self.every_input(terms, query, text, &reason),
+            Answer::Unknown(reason) => match self.by_cases(terms, query)? {
+                Some(settled) => settled,
+                None => self.every_input(terms, query, text, &reason),
+            },
         };
         Ok(judged(settled, &found))
+    }
+
+    /// The question for each value of one constant that matters, and for all others together: solvers that give up on
+    /// shifts by any count, or divisions by any power of two, answer each at once. Nothing where one is not answered.
+    fn by_cases(&self, terms: &mut Terms, query: &Query) -> Result<Option<Settled>, SolverError> {
+        let is_constant =
+            |number: &usize| terms.variables()[*number].name.starts_with(|c: char| c.is_ascii_uppercase());
+        for number in query.variables(terms).into_iter().filter(is_constant).collect::<Vec<_>>() {
+            if let Some(settled) = self.cases_of(terms, query, number)? {
+                return Ok(Some(settled));
+            }
+        }
+        Ok(None)
+    }
+
+    fn cases_of(&self, terms: &mut Terms, query: &Query, number: usize) -> Result<Option<Settled>, SolverError> {
+        let width = terms.variables()[number].width;
+        let powers = (0..width).map(|bit| 1u128 << bit);
+        let mut values: Vec<u128> = (0..=64).chain(powers).collect();
+        values.retain(|value| value & !crate::smt::term::ones(width) == 0);
+        values.sort_unstable();
+        values.dedup();
+        let variable = terms.variable_term(number);
+        let mut others = query.goal;
+        for value in values {
+            let constant = terms.constant(value, width);
+            let goal = terms.substitute(&[query.goal], &[(number, constant)])[0];
+            let differs = terms.ne(variable, constant);
+            others = terms.and(others, differs);
+            let case = Query { goal, premise: goal };
+            match self.prover.ask(terms, &case)?.answer {
+                Answer::Proved => {}
+                Answer::Unknown(_) => return Ok(None),
+                Answer::Refuted(mut inputs) => {
+                    inputs[number] = value;
+                    return Ok(Some(Settled::Wrong { inputs, found_by: "the solver" }));
+                }
+            }
+        }
+        let rest = Query { goal: others, premise: others };
+        let answered = self.prover.ask(terms, &rest)?;
+        Ok(match answered.answer {
+            Answer::Proved => Some(Settled::Solved { solver: answered.solver, millis: answered.millis }),
+            Answer::Unknown(_) => None,
+            Answer::Refuted(inputs) => Some(Settled::Wrong { inputs, found_by: "the solver" }),
+        })
     }
 
     /// All inputs, where they are not too many; kept like the answers of solvers.
@@ -273,6 +329,12 @@ impl Judge {
         }
         exhausted(all)
     }
+}
+
+fn is_confirmed(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> bool {
+    let mut inputs = inputs.to_vec();
+    inputs.resize(question.terms.variables().len(), 0);
+    matches!(kernel::confirm(question, &inputs, None, only), Confirmation::Confirmed(_))
 }
 
 fn exhausted(all: Searched) -> Settled {
@@ -349,14 +411,15 @@ fn verdict(report: &RuleReport) -> Verdict {
 
 /// What is wrong with a question on some inputs.
 fn refutation(question: &Question<'_>, inputs: &[u128], found_by: &'static str, only: &Arc<RuleSet>) -> Refutation {
-    let confirmation = kernel::confirm(question, inputs, only);
-    described(question, inputs, found_by, confirmation)
+    let confirmation = kernel::confirm(question, inputs, None, only);
+    described(question, inputs, None, found_by, confirmation)
 }
 
-/// A refutation in words.
+/// A refutation in words; the variable of the number `undefined`, if any, has no value.
 pub(super) fn described(
     question: &Question<'_>,
     inputs: &[u128],
+    undefined: Option<usize>,
     found_by: &'static str,
     confirmation: Confirmation,
 ) -> Refutation {
@@ -367,7 +430,10 @@ pub(super) fn described(
         used.iter().any(|term| question.terms.node(*term).op == crate::smt::term::Op::Variable(number as u32))
     };
     let named = variables.iter().zip(inputs).enumerate().filter(|(number, _)| is_used(*number));
-    let inputs_shown = named.map(|(_, (variable, value))| (variable.name.clone(), variable.width, *value)).collect();
+    let shown = |(number, (variable, value)): (usize, (&Variable, &u128))| {
+        (variable.name.clone(), variable.width, (undefined != Some(number)).then_some(*value))
+    };
+    let inputs_shown = named.map(shown).collect();
     let defined = question.defined;
     let value = |side: usize| {
         let mut roots = question.values[side].clone();
@@ -380,7 +446,7 @@ pub(super) fn described(
         instance: question.variant.instance.binding_text(),
         root: question.variant.root_text(),
         inputs: inputs_shown,
-        values: [value(0), value(1)],
+        values: if undefined.is_some() { [Vec::new(), Vec::new()] } else { [value(0), value(1)] },
         found_by,
         confirmation,
     }

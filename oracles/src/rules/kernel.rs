@@ -34,6 +34,8 @@ pub const PHASE: &str = "GeneralOptimizeEarly";
 const SAMPLES: usize = 6;
 /// Variants of a rule that are executed.
 const MOST_VARIANTS: usize = 48;
+/// Changes of a kernel: some for every place, and an end to rules that feed themselves.
+const MOST_REWRITES: u64 = 512;
 /// Bytes between two inputs or results in memory.
 const SLOT: u64 = 16;
 
@@ -65,11 +67,17 @@ pub struct Reproducer {
     pub after: String,
 }
 
-/// Executes a counterexample before and after the optimizer with this rule alone.
-pub fn confirm(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> Confirmation {
+/// Executes a counterexample before and after the optimizer with this rule alone. The variable of the number
+/// `undefined`, if any, has no value.
+pub fn confirm(
+    question: &Question<'_>,
+    inputs: &[u128],
+    undefined: Option<usize>,
+    only: &Arc<RuleSet>,
+) -> Confirmation {
     let wide = question.terms.variables().iter().any(|variable| variable.width > 64);
     let mut builder = Builder::new(question, if wide { Feed::Buffer } else { Feed::Parameters });
-    builder.sample(inputs, None);
+    builder.sample(inputs, undefined);
     let (module, launch) = builder.finish();
     let (applied, verdict, after) = match executed(&module, &launch, only) {
         Ok(ran) => (ran.applied, ran.verdict, ran.after),
@@ -96,8 +104,8 @@ pub fn execute(questions: &[Question<'_>], only: &Arc<RuleSet>, proof: &mut Proo
         if samples.is_empty() {
             continue;
         }
-        if let Some((inputs, confirmation)) = execute_variant(question, &samples, only, proof) {
-            return Some(described(question, &inputs, "executing kernels", confirmation));
+        if let Some((inputs, undefined, confirmation)) = execute_variant(question, &samples, only, proof) {
+            return Some(described(question, &inputs, undefined, "executing kernels", confirmation));
         }
     }
     None
@@ -120,7 +128,7 @@ fn execute_variant(
     samples: &[Inputs],
     only: &Arc<RuleSet>,
     proof: &mut Proof,
-) -> Option<(Inputs, Confirmation)> {
+) -> Option<(Inputs, Option<usize>, Confirmation)> {
     let mut builder = Builder::new(question, Feed::Buffer);
     samples.iter().for_each(|inputs| builder.sample(inputs, None));
     for undefined in 0..question.terms.variables().len() {
@@ -140,14 +148,17 @@ fn execute_variant(
         }
         Err(reason) => reason,
     };
-    for inputs in samples {
-        let confirmation = confirm(question, inputs, only);
+    // Which input it is: each alone, then each with a variable that nothing has defined.
+    let variables = question.terms.variables().len();
+    let undefined = (0..variables).map(|number| (&samples[number % samples.len()], Some(number)));
+    for (inputs, undefined) in samples.iter().map(|inputs| (inputs, None)).chain(undefined) {
+        let confirmation = confirm(question, inputs, undefined, only);
         if matches!(confirmation, Confirmation::Confirmed(_)) {
-            return Some((inputs.clone(), confirmation));
+            return Some((inputs.clone(), undefined, confirmation));
         }
     }
     let reproducer = Box::new(Reproducer { kernel: module.to_string(), launch, after: String::new() });
-    Some((samples[0].clone(), Confirmation::Disagreement { reason, reproducer }))
+    Some((samples[0].clone(), None, Confirmation::Disagreement { reason, reproducer }))
 }
 
 /// What became of a kernel.
@@ -169,7 +180,7 @@ fn executed(module: &Module, launch: &Launch, only: &Arc<RuleSet>) -> Result<Exe
     let phases: Vec<PhaseEntry> = default_phases().into_iter().filter(|entry| entry.name() == PHASE).collect();
     let target = Target::portable(90).expect("sm_90 has a row");
     let mut options = Options { rules: Some(only.clone()), verify: true, ..Options::new(target) };
-    options.opt_level = 3;
+    options.rewrite_limit = Some(MOST_REWRITES);
     let mut after = module.clone();
     let report = catch(|| run_phases(&phases, &mut after, &options, &mut ()));
     let report = match report {
@@ -286,7 +297,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             return Some(Operand::Imm(value));
         }
         let wants_constant = |condition: &Condition| *condition == Condition::IsConstant(index);
-        if instance.conditions.iter().any(wants_constant) {
+        if instance.conditions.iter().any(wants_constant) || is_immediate(instance.pattern(), index) {
             let bits = capture.ty.map_or(32, Type::bits);
             return Some(Operand::Imm(value & ones(bits.clamp(1, 64)) as u64));
         }
@@ -411,7 +422,6 @@ impl<'q, 'i> Builder<'q, 'i> {
                 Operand::Reg(self.load(number, inputs, undefined))
             }
             Source::Capture(capture) => match self.captures[*capture] {
-                Some(Operand::Reg(_)) if shape == Shape::Imm => Operand::Imm(0),
                 Some(operand) => operand,
                 None => Operand::Undef,
             },
@@ -473,6 +483,15 @@ impl<'q, 'i> Builder<'q, 'i> {
         module.functions.push(self.func);
         (module, launch)
     }
+}
+
+/// Whether a capture stands where only immediates can.
+fn is_immediate(pattern: &Pattern, capture: usize) -> bool {
+    pattern.srcs.iter().zip(pattern.opcode.row().srcs).any(|(source, shape)| match source {
+        Source::Capture(one) => *one == capture && *shape == Shape::Imm,
+        Source::Inst(inner) => is_immediate(inner, capture),
+        _ => false,
+    })
 }
 
 /// A name as the text form takes it.

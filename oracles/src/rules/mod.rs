@@ -15,9 +15,15 @@ mod constants;
 pub mod guards;
 pub mod judge;
 pub mod kernel;
+pub mod mutate;
 pub mod report;
+#[cfg(test)]
+mod tests;
 pub mod translate;
 pub mod variant;
+
+pub use judge::{Judge, Settings};
+pub use report::{GuardReport, Need, Proof, Refutation, RuleReport, Verdict};
 
 use std::path::Path;
 
@@ -27,6 +33,3 @@ use crate::smt::{Cache, CacheError};
 pub fn kept_answers() -> Result<Cache, CacheError> {
     Cache::read(include_str!("answers.txt"), Path::new("oracles/src/rules/answers.txt"))
 }
-
-pub use judge::{Judge, Settings};
-pub use report::{GuardReport, Need, Proof, Refutation, RuleReport, Verdict};

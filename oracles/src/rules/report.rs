@@ -50,7 +50,7 @@ pub struct Proof {
     pub solved: u32,
     /// Every input was tried.
     pub exhausted: u32,
-    /// Executed as kernels only, with the reason.
+    /// Executed as kernels only, since an operation has no meaning as terms.
     pub kernels_only: Vec<String>,
     /// Neither, with the reason.
     pub open: Vec<String>,
@@ -64,6 +64,8 @@ pub struct Proof {
     pub tried: u64,
     /// How many of them met the guards.
     pub relevant: u64,
+    /// Variants whose guards none of the inputs that were tried met.
+    pub unmet: u32,
     /// Kernels that were executed before and after the rule was applied, and in how many places it applied.
     pub kernels: u64,
     /// Applications of the rule in them.
@@ -101,9 +103,9 @@ pub struct Refutation {
     pub instance: String,
     /// The root of the pattern with its fields.
     pub root: String,
-    /// The inputs: names, widths in bits, values.
-    pub inputs: Vec<(String, u32, u128)>,
-    /// The results before, and what they become; `None` where that is undefined.
+    /// The inputs: names, widths in bits, values; `None` for what nothing has defined.
+    pub inputs: Vec<(String, u32, Option<u128>)>,
+    /// The results before, and what they become; `None` where that is undefined. Empty where an input is.
     pub values: [Vec<Option<u128>>; 2],
     /// Who found it.
     pub found_by: &'static str,
@@ -140,11 +142,11 @@ pub struct RuleReport {
 
 impl std::fmt::Display for Refutation {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let inputs: Vec<String> = self
-            .inputs
-            .iter()
-            .map(|(name, width, value)| format!("{name} = {}", hexadecimal(*value, *width)))
-            .collect();
+        let input = |(name, width, value): &(String, u32, Option<u128>)| match value {
+            Some(value) => format!("{name} = {}", hexadecimal(*value, *width)),
+            None => format!("{name} undefined"),
+        };
+        let inputs: Vec<String> = self.inputs.iter().map(input).collect();
         let [before, after] = self.values.clone().map(|values| {
             let shown: Vec<String> =
                 values.iter().map(|v| v.map_or("undefined".to_owned(), |v| format!("{v:#x}"))).collect();
@@ -152,6 +154,9 @@ impl std::fmt::Display for Refutation {
         });
         let instance = if self.instance.is_empty() { String::new() } else { format!(" for {}", self.instance) };
         let inputs = if inputs.is_empty() { "always".to_owned() } else { format!("with {}", inputs.join(", ")) };
+        if self.values[0].is_empty() {
+            return write!(out, "{}{instance}, {inputs}: the result becomes undefined", self.root);
+        }
         write!(out, "{}{instance}, {inputs}: {before} becomes {after}", self.root)
     }
 }

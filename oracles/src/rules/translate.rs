@@ -5,8 +5,9 @@
 //! become, whole registers each. The preconditions are the rule's guards, the constants that the pattern requires, and
 //! that every derived constant has a value; guards about cost say nothing.
 //!
-//! A root that does more than compute registers (a store, a vote, an approximation) has no meaning here. Its result is
-//! the same operation: the rule is right where operands and fields are the same.
+//! A root that does more than compute registers (a store, a vote) has no meaning here. Its result is the same operation:
+//! the rule is right where operands and fields are the same. Register-only operations without a meaning (approximations)
+//! can be *opaque*: any function of their operands, so that a proof holds, and a counterexample says nothing by itself.
 
 use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Shape, Type};
 use oriole_optimizer::peephole::instance::{Operation, Pattern, Source, Value, place_type};
@@ -69,6 +70,8 @@ pub struct Question<'i> {
     pub values: [Vec<Term>; 2],
     /// Whether those are defined; always, where there is no term.
     pub defined: [Option<Term>; 2],
+    /// Whether an operation is opaque: then only a proof says something.
+    pub opaque: bool,
 }
 
 /// A translation at work.
@@ -86,6 +89,16 @@ pub(super) struct Translation<'i> {
     defined: [Vec<Term>; 2],
     /// The next operation's fields in the variant.
     next: usize,
+    /// The results of opaque operations by opcode, fields and operands; none where every operation must have a meaning.
+    opaque: Option<Vec<Opaque>>,
+}
+
+/// An operation that is any function.
+struct Opaque {
+    opcode: Opcode,
+    fields: FieldValues,
+    operands: Vec<Term>,
+    results: Vec<Term>,
 }
 
 /// Operands and results of the operation at the root.
@@ -96,6 +109,15 @@ struct Root {
 
 /// The question of a variant.
 pub fn translate(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
+    translated(variant, None)
+}
+
+/// The question of a variant, whose register-only operations without a meaning are opaque.
+pub fn translate_opaque(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
+    translated(variant, Some(Vec::new()))
+}
+
+fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Question<'_>, Absence> {
     let instance = variant.instance;
     let mut translation = Translation {
         terms: Terms::new(),
@@ -107,6 +129,7 @@ pub fn translate(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
         premises: Vec::new(),
         defined: [Vec::new(), Vec::new()],
         next: 0,
+        opaque,
         variant,
     };
     translation.declare();
@@ -120,9 +143,11 @@ pub fn translate(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
         let value = translation.value(value, None)?;
         translation.lets.push(value);
     }
-    let values = if instance.pattern().opcode.is(Flags::PURE) && absence(instance.pattern().opcode, &fields).is_none() {
+    let root_opcode = instance.pattern().opcode;
+    let computes = translation.opaque.is_some() || absence(root_opcode, &fields).is_none();
+    let values = if root_opcode.is(Flags::PURE) && computes {
         if root.values.is_empty() {
-            return Err(Absence::operation(instance.pattern().opcode, &fields));
+            return Err(Absence::operation(root_opcode, &fields));
         }
         [root.values, translation.results(&fields)?]
     } else {
@@ -160,14 +185,10 @@ impl<'i> Translation<'i> {
             let ty = place_type(pattern.opcode, &fields, *shape);
             operands.push(self.source(source, ty, pattern, &fields, *shape)?);
         }
-        let found = meaning(&mut self.terms, pattern.opcode, &fields, &operands);
-        let values = match found {
-            Some(found) => {
-                self.defined[0].extend(found.defined);
-                found.values
-            }
-            None if root => Vec::new(),
-            None => return Err(Absence::operation(pattern.opcode, &fields)),
+        let values = match self.applied(pattern.opcode, &fields, &operands, 0) {
+            Ok(values) => values,
+            Err(_) if root => Vec::new(),
+            Err(absence) => return Err(absence),
         };
         if let (Some(binding), [value]) = (pattern.binding, values.as_slice()) {
             // A name that stands twice is one register, which has one definition.
@@ -202,7 +223,14 @@ impl<'i> Translation<'i> {
                 self.others.push(any);
                 Ok(any)
             }
-            Source::Capture(capture) => self.capture(*capture),
+            Source::Capture(capture) => {
+                // The operation that the name stands for may come later in the pattern, and must then yield this.
+                if self.captures[*capture].is_none() {
+                    let name = self.variant.instance.captures[*capture].name.clone();
+                    self.captures[*capture] = Some(self.terms.variable(name, width));
+                }
+                self.capture(*capture)
+            }
             Source::Constant(capture) => {
                 let value = self.capture(*capture)?;
                 Ok(self.terms.fit(value, width))
@@ -266,10 +294,34 @@ impl<'i> Translation<'i> {
     fn operation(&mut self, operation: &Operation) -> Result<Vec<Term>, Absence> {
         let fields = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
         let operands = self.operands(operation, &fields)?;
-        let found = meaning(&mut self.terms, operation.opcode, &fields, &operands);
-        let found = found.ok_or_else(|| Absence::operation(operation.opcode, &fields))?;
-        self.defined[1].extend(found.defined);
-        Ok(found.values)
+        self.applied(operation.opcode, &fields, &operands, 1)
+    }
+
+    /// What an operation yields, before (side 0) or after.
+    fn applied(
+        &mut self,
+        opcode: Opcode,
+        fields: &FieldValues,
+        operands: &[Term],
+        side: usize,
+    ) -> Result<Vec<Term>, Absence> {
+        if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
+            self.defined[side].extend(found.defined);
+            return Ok(found.values);
+        }
+        let absent = || Absence::operation(opcode, fields);
+        let known = self.opaque.as_mut().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
+        let same = |one: &&Opaque| one.opcode == opcode && one.fields == *fields && one.operands == operands;
+        if let Some(one) = known.iter().find(same) {
+            return Ok(one.results.clone());
+        }
+        let mut results = Vec::new();
+        for shape in opcode.row().dsts {
+            let ty = place_type(opcode, fields, *shape).ok_or_else(absent)?;
+            results.push(self.terms.variable(format!("{}()", opcode.row().name), register_bits(ty.bits())));
+        }
+        known.push(Opaque { opcode, fields: *fields, operands: operands.to_vec(), results: results.clone() });
+        Ok(results)
     }
 
     /// A value of the result, as the register that holds it.
@@ -337,6 +389,7 @@ impl<'i> Translation<'i> {
             known: self.known,
             values,
             defined,
+            opaque: self.opaque.is_some(),
         }
     }
 }

@@ -181,6 +181,16 @@ impl Terms {
         self.intern(Op::Variable(number), [Term(0); 3], width)
     }
 
+    /// The term of a variable, by its number.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such variable.
+    pub fn variable_term(&mut self, number: usize) -> Term {
+        let width = self.variables[number].width;
+        self.intern(Op::Variable(number as u32), [Term(0); 3], width)
+    }
+
     /// A constant: the low bits of a value.
     pub fn constant(&mut self, value: u128, width: u32) -> Term {
         assert!((1..=MAX_WIDTH).contains(&width), "a vector has 1 to 128 bits, not {width}");
@@ -255,8 +265,19 @@ impl Terms {
             Op::ZeroExtend | Op::SignExtend if self.width(a) == node.width => Some(a),
             Op::Extract(0) if self.width(a) == node.width => Some(a),
             Op::Extract(low) => self.simplified_extract(a, low, node.width),
+            Op::Xor if right.is_some() && self.node(a).op == Op::Concat => Some(self.flipped_parts(a, b)),
+            Op::Xor if left.is_some() && self.node(b).op == Op::Concat => Some(self.flipped_parts(b, a)),
             _ => None,
         }
+    }
+
+    /// The exclusive or of a concatenation and a constant, part by part.
+    fn flipped_parts(&mut self, concat: Term, constant: Term) -> Term {
+        let [high, low, _] = self.node(concat).args;
+        let (below, above) = (self.width(low), self.width(high));
+        let (flip_low, flip_high) = (self.extract(constant, 0, below), self.extract(constant, below, above));
+        let (low, high) = (self.xor(low, flip_low), self.xor(high, flip_high));
+        self.concat(high, low)
     }
 
     /// Bits of an extension, of a concatenation's one part, or of bits.
@@ -267,6 +288,11 @@ impl Terms {
             Op::ZeroExtend | Op::SignExtend if low + width <= self.width(part) => Some(self.extract(part, low, width)),
             Op::ZeroExtend if low >= self.width(part) => Some(self.constant(0, width)),
             Op::Extract(from) => Some(self.extract(part, from + low, width)),
+            // Flipped signs of floats: the other bits are seen to be those of the value.
+            Op::Xor if inner.args[..2].iter().any(|arg| self.value(*arg).is_some()) => {
+                let parts = [self.extract(part, low, width), self.extract(inner.args[1], low, width)];
+                Some(self.xor(parts[0], parts[1]))
+            }
             Op::Concat => {
                 let below = self.width(inner.args[1]);
                 if low >= below {

@@ -5,7 +5,7 @@ mod show;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use miette::{Report, miette};
@@ -132,8 +132,13 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let judge = Judge::new(Prover { solver, cache, limit: Duration::from_secs(args.timeout) }, trials);
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
-    let results: Vec<Result<RuleReport, SolverError>> =
-        pool.install(|| chosen.par_iter().map(|index| judge.rule(&set, *index)).collect());
+    let saved = Mutex::new(Instant::now());
+    let judged = |index: &usize| {
+        let report = judge.rule(&set, *index);
+        save_sometimes(&judge, &saved)?;
+        report
+    };
+    let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
     // What was answered is kept even where something else went wrong.
     judge.prover.cache().save().map_err(|error| solver_failure(error.into()))?;
     let reports: Vec<RuleReport> = results.into_iter().collect::<Result<_, _>>().map_err(solver_failure)?;
@@ -157,6 +162,16 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     } else {
         Status::Clean
     })
+}
+
+/// Keeps answers while others are sought, so that a run that is ended loses little.
+fn save_sometimes(judge: &Judge, saved: &Mutex<Instant>) -> Result<(), SolverError> {
+    let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+    if saved.elapsed() > Duration::from_secs(5) {
+        judge.prover.cache().save()?;
+        *saved = Instant::now();
+    }
+    Ok(())
 }
 
 fn solver_failure(error: SolverError) -> Failure {

@@ -122,14 +122,10 @@ impl Format {
 
     /// Zero of the same sign for subnormal values.
     pub(super) fn flush(&self, t: &mut Terms, value: Term) -> Term {
-        let (small, zero) = (self.has_no_exponent(t, value), self.signed_zero(t, value));
-        t.ite(small, zero, value)
-    }
-
-    /// Zero with the sign of a value.
-    pub(super) fn signed_zero(&self, t: &mut Terms, value: Term) -> Term {
-        let (sign, zero) = (t.sign(value), t.constant(0, self.width() - 1));
-        t.concat(sign, zero)
+        let (small, sign) = (self.has_no_exponent(t, value), t.sign(value));
+        let (zero, rest) = (t.constant(0, self.width() - 1), t.extract(value, 0, self.width() - 1));
+        let rest = t.ite(small, zero, rest);
+        t.concat(sign, rest)
     }
 
     /// A number whose order as a signed integer is that of values, with -0 below +0.

@@ -118,6 +118,12 @@ fn evidence(report: &RuleReport) -> String {
         if proof.vacuous > 0 {
             parts.push(format!("{} never apply", proof.vacuous));
         }
+        if !proof.kernels_only.is_empty() {
+            parts.push(format!("{} as kernels only", proof.kernels_only.len()));
+        }
+        if proof.unmet > 0 {
+            parts.push(format!("{} whose guards no sample met", proof.unmet));
+        }
         if proof.applied > 0 {
             parts.push(format!("executed {} times", proof.applied));
         }
