@@ -120,7 +120,7 @@ fn a_users_rules_join_the_built_in_ones() {
     let id = id.expect("there is a finding");
     let store = ["findings", "show", &id, "--store", "oriole-findings/findings.db"];
     assert_ends(&oriole(&store, here.path()), 0, " --rules mine.rules", "");
-    write("rule mine: idiv.s32(x, 4) => shr.s32(x, 2) if x");
+    write("rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2) if x");
     assert_ends(&oriole(&fuzz, here.path()), 2, "", "this is no condition");
     let missing = ["opt", "k.ori", "--rules", "other.rules"];
     let good = folder(KERNEL, LAUNCH);
