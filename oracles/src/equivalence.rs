@@ -7,7 +7,7 @@
 
 use std::fmt;
 
-use crate::interp::{Bytes, GlobalState, Outcome, RunResult};
+use crate::interp::{Bytes, GlobalState, Outcome, Race, RunResult};
 
 /// What two runs of the same case say about the two programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -35,6 +35,8 @@ pub enum Verdict {
 pub enum Mismatch {
     /// It ends otherwise, where the original finishes.
     Outcome(Outcome),
+    /// Its threads race where those of the original do not. Only where races were looked for.
+    Race(Race),
     /// Global memory that the original has is missing, or has another size.
     Missing {
         /// The buffer or variable.
@@ -177,6 +179,7 @@ impl fmt::Display for Mismatch {
             Mismatch::Outcome(outcome) => {
                 write!(out, "the original finishes, the optimized program does not: {outcome}")
             }
+            Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
             Mismatch::Bytes { name, offset, expected, actual, undefined, count, .. } => {
                 let (expected, actual) = (hex(expected), hex(actual));
@@ -203,7 +206,7 @@ impl fmt::Display for Verdict {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::interp::{Place, Race, ThreadId};
+    use crate::interp::{Place, ThreadId};
 
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];

@@ -111,7 +111,7 @@ fn a_users_rules_join_the_built_in_ones() {
     let here = tempfile::tempdir().expect("a temporary folder");
     let write = |text: &str| std::fs::write(here.path().join("mine.rules"), text).expect("the folder is writable");
     let fuzz = ["fuzz", "--target", "kernels", "--cases", "300", "--jobs", "1", "--rules", "mine.rules"];
-    write("rule mine: idiv.s32(x, 4) => shr.s32(x, 2)");
+    write("rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2)");
     let found = oriole(&fuzz, here.path());
     assert_ends(&found, 1, "mismatch in GeneralOptimizeEarly, mine: ", "");
     assert_ends(&found, 1, "\nrule mine ", "");
@@ -120,7 +120,7 @@ fn a_users_rules_join_the_built_in_ones() {
     let id = id.expect("there is a finding");
     let store = ["findings", "show", &id, "--store", "oriole-findings/findings.db"];
     assert_ends(&oriole(&store, here.path()), 0, " --rules mine.rules", "");
-    write("rule mine: idiv.s32(x, 4) => shr.s32(x, 2) if x");
+    write("rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2) if x");
     assert_ends(&oriole(&fuzz, here.path()), 2, "", "this is no condition");
     let missing = ["opt", "k.ori", "--rules", "other.rules"];
     let good = folder(KERNEL, LAUNCH);

@@ -106,7 +106,7 @@ fn with_rules(mut options: Options, text: &str) -> Options {
 }
 
 /// Right for dividends that are not negative.
-const WRONG: &str = "rule mine: idiv.s32(x, 4) => shr.s32(x, 2)";
+const WRONG: &str = "rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2)";
 
 #[test]
 fn a_users_wrong_rule_is_found_and_named() {

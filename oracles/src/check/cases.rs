@@ -4,10 +4,11 @@ use std::sync::OnceLock;
 
 use oriole_optimizer::ir::Module;
 
+use super::order::Order;
 use super::reach::{Further, Reach, further};
 use super::report::{CaseLine, KernelReport};
 use super::{CheckError, CheckOptions, instructions};
-use crate::equivalence::{Verdict, compare};
+use crate::equivalence::{Mismatch, Verdict, compare};
 use crate::input::NamedLaunch;
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -24,6 +25,8 @@ pub struct Case<'a> {
     original: &'a Module,
     /// Whether its threads race on this launch; looked for when something differs.
     raced: OnceLock<bool>,
+    /// What orders its threads; asked for when there is something to compare it with.
+    order: OnceLock<Option<Order>>,
 }
 
 /// The run of a changed module on a case.
@@ -37,7 +40,7 @@ pub struct Ran {
 impl<'a> Case<'a> {
     /// A case of `original` on a launch on which it finishes.
     pub fn new(name: String, launch: Launch, before: RunResult, original: &'a Module) -> Case<'a> {
-        Case { name, launch, before, original, raced: OnceLock::new() }
+        Case { name, launch, before, original, raced: OnceLock::new(), order: OnceLock::new() }
     }
 
     /// Whether threads of the original were seen to race. What such a case shows depends on which thread comes first, so
@@ -76,9 +79,22 @@ impl<'a> Case<'a> {
         let result = executable.run(&self.launch, &options)?;
         let verdict = match compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
-            verdict => verdict,
+            verdict if verdict.is_finding() => verdict,
+            verdict => self.new_race(executable).unwrap_or(verdict),
         };
         Ok(Ran { result, verdict })
+    }
+
+    /// The verdict on a changed module that behaves the same but whose threads race; looked for where it may have changed what
+    /// orders them.
+    pub fn new_race(&self, executable: &Executable<'_>) -> Option<Verdict> {
+        let order = self.order.get_or_init(|| Order::of(self.original).filter(|_| self.launch.threads() > 1));
+        if order.as_ref()?.is_kept_by(executable.module()) || self.races() {
+            return None;
+        }
+        let options = RunOptions { steps: Some(self.budget()), races: true, ..RunOptions::default() };
+        let race = executable.run(&self.launch, &options).ok()?.races.into_iter().next()?;
+        Some(Verdict::Mismatch(Mismatch::Race(race)))
     }
 }
 

@@ -4,7 +4,8 @@
 //!    traps, deadlocks, runs out of steps, races or depends on an undefined value say nothing; they are counted and left out.
 //!    What comes in virtual form is then brought into SSA form, and compared like after a phase ([`construct`]).
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
-//!    compared with the run before it ([`crate::equivalence`]); where they differ and threads of the original race, the
+//!    compared with the run before it ([`crate::equivalence`]), and where it may have changed what orders threads, races are looked
+//!    for ([`order`]); where they differ and threads of the original race, the
 //!    case says nothing. So the guilty phase is known at once, and the run after one phase is the run before the next.
 //! 3. A phase that breaks a rule of the IR, panics or changes behaviour is a [`report::Finding`]: the single guilty rewrite is
 //!    found by bisection ([`blame`]), a reproducer is written, and the check goes on with the module as it was before that
@@ -19,6 +20,7 @@ pub mod cases;
 pub mod catch;
 mod construct;
 pub mod familiar;
+pub mod order;
 pub mod reach;
 pub mod report;
 pub mod shape;

@@ -19,6 +19,7 @@ pub fn of(verdict: &Verdict) -> String {
     match verdict {
         Verdict::InvalidIr(why) => of_message(why),
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
+        Verdict::Mismatch(Mismatch::Race(_)) => "threads race".to_owned(),
         Verdict::Mismatch(Mismatch::Missing { .. }) => "memory is missing".to_owned(),
         Verdict::Mismatch(Mismatch::Bytes { undefined, extent, .. }) => {
             format!("{}, {}", if *undefined { "undefined" } else { "wrong" }, name(*extent))

@@ -235,8 +235,7 @@ impl Builder<'_, '_> {
             let factor = Operand::Imm(at * 0x0100_0005);
             let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(factor).src(double);
             let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(Operand::Imm(8 * at));
-            let base = memory.filter(|_| at + 1 < DOUBLES as u64);
-            self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
+            self.variable(memory.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
         }
         for _ in 0..QUADS {
             let made = Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]);

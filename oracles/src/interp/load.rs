@@ -235,6 +235,11 @@ impl<'m> Executable<'m> {
         Ok(Executable { module, program, constants, shared: layout.shared as u32, variables })
     }
 
+    /// The module that it runs.
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
     /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
     pub fn reachable(&self) -> Vec<bool> {
         let Program { insts, opcodes, .. } = &self.program;

@@ -173,7 +173,8 @@ fn compare_runs(executable: &Executable<'_>, case: &Case<'_>) -> Result<Verdict,
     let first: RunResult = executable.run(launch, &RunOptions { steps: Some(steps), ..RunOptions::default() })?;
     match compare(before, &first) {
         Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { .. })) => Ok(case.run(executable)?.verdict),
-        verdict => Ok(verdict),
+        verdict if verdict.is_finding() => Ok(verdict),
+        verdict => Ok(case.new_race(executable).unwrap_or(verdict)),
     }
 }
 

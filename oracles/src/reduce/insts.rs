@@ -157,11 +157,13 @@ fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Operand)) {
     }
 }
 
-/// Registers and words of constant banks replaced by zero. Variables stay: zero is no address that means anything.
+/// Registers, words of constant banks and addresses of variables replaced by zero. An access through an address that means
+/// nothing traps, and then the original says nothing; what stays is an address that nothing is accessed through.
 pub fn zeros(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     operands(evidence, |operand| {
         let value = matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Const { .. });
-        if value && choice.take() {
+        let address = matches!(operand, Operand::Local(_) | Operand::Global(_));
+        if (value || address) && choice.take() {
             *operand = ZERO;
         }
     });

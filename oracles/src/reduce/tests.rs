@@ -139,7 +139,7 @@ fn what_a_predicate_does_not_need_goes() {
         assert!(reduced.interesting && reduced.complete && holds(&reduced.evidence.module, opcode));
         assert_eq!(reduced.after.instructions, 2, "{}", reduced.evidence.module);
         let launch = reduced.evidence.launch.expect("there was a launch");
-        assert_eq!((launch.threads(), launch.args.len()), (1, 0));
+        assert_eq!((launch.threads(), launch.args.len()), (1, 0), "case {number}: {}", reduced.evidence.module);
     }
 }
 

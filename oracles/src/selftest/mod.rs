@@ -22,6 +22,7 @@ use serde::Serialize;
 
 use crate::campaign::case;
 use crate::check::blame::difference;
+use crate::check::cases::Case;
 use crate::check::catch::catch;
 use crate::check::reach::{Further, Reach, further};
 use crate::equivalence::compare;
@@ -273,18 +274,19 @@ impl Trial {
         let (Ok(before), Ok(after)) = (Executable::new(&self.before), Executable::new(&self.after)) else {
             return Some(0);
         };
-        launches.enumerate().find_map(|(at, launch)| shows(&before, &after, &launch).then_some(at))
+        launches.enumerate().find_map(|(at, launch)| self.shows(&before, &after, launch).then_some(at))
     }
-}
 
-fn shows(before: &Executable<'_>, after: &Executable<'_>, launch: &Launch) -> bool {
-    let run = |executable: &Executable<'_>, steps| -> Option<RunResult> {
-        executable.run(launch, &RunOptions { steps, ..RunOptions::default() }).ok()
-    };
-    let Some(good) = run(before, None).filter(|good| good.outcome == Outcome::Finished) else { return false };
-    match run(after, Some(good.steps.saturating_mul(4).saturating_add(MORE_STEPS))) {
-        Some(ran) => compare(&good, &ran).is_finding(),
-        None => true,
+    fn shows(&self, before: &Executable<'_>, after: &Executable<'_>, launch: Launch) -> bool {
+        let run = |executable: &Executable<'_>, steps| -> Option<RunResult> {
+            executable.run(&launch, &RunOptions { steps, ..RunOptions::default() }).ok()
+        };
+        let Some(good) = run(before, None).filter(|good| good.outcome == Outcome::Finished) else { return false };
+        match run(after, Some(good.steps.saturating_mul(4).saturating_add(MORE_STEPS))) {
+            Some(ran) if compare(&good, &ran).is_finding() => true,
+            Some(_) => Case::new(String::new(), launch, good, &self.before).new_race(after).is_some(),
+            None => true,
+        }
     }
 }
 
