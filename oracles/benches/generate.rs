@@ -14,9 +14,13 @@ use oriole_optimizer::verify::verify_module;
 use oriole_oracles::campaign::case;
 use oriole_oracles::check::{CheckOptions, check_module, target_of};
 use oriole_oracles::equivalence::{Verdict, compare};
-use oriole_oracles::generate::{Config, Generated};
+use oriole_oracles::generate::{Config, Generated, another_launch};
 use oriole_oracles::input::{NamedLaunch, into_ssa};
 use oriole_oracles::interp::{Executable, RunOptions, RunResult};
+
+/// As the command has it.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Kernels, where the command line does not say: enough that sizes even out.
 const KERNELS: u64 = 2000;
@@ -41,7 +45,7 @@ fn main() {
         ));
         all = time;
     };
-    let [with_round_trip, without] = [true, false].map(options);
+    let [with_round_trip, without] = [true, false].map(|round_trip| options(round_trip, &config));
     rate("generate and check, round trip", &|generated| check(&generated, &with_round_trip));
     rate("generate", &|generated| drop(generated));
     rate("generate and check", &|generated| check(&generated, &without));
@@ -57,8 +61,9 @@ fn config() -> Config {
 }
 
 /// As a campaign checks what it has verified.
-fn options(round_trip: bool) -> CheckOptions {
-    let mut options = CheckOptions { randoms: 0, round_trip, ..CheckOptions::default() };
+fn options(round_trip: bool, config: &Config) -> CheckOptions {
+    let (tries, another) = (config.tries, another_launch as fn(&_, _) -> _);
+    let mut options = CheckOptions { randoms: 0, tries, another, round_trip, ..CheckOptions::default() };
     options.pipeline.trusted = true;
     options
 }

@@ -298,13 +298,27 @@ impl Builder<'_, '_> {
     }
 }
 
-/// Bytes of corner values of all kinds.
+/// Corner values that the bytes of a launch are made of.
+const CORNERS: usize = 128;
+
+/// Bytes of corner values of all kinds. Long ones repeat values in another order: drawing each anew would take a tenth of a
+/// check.
 fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
+    const TYPES: [Type; 7] = [Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2];
+    let mut corners = Vec::new();
     let mut out = Vec::with_capacity(length + 8);
+    while out.len() < length && corners.len() < CORNERS {
+        let ty = entropy.choose(&TYPES);
+        let corner = (constant(entropy, ty).to_le_bytes(), ty.bits() as usize / 8);
+        out.extend_from_slice(&corner.0[..corner.1]);
+        corners.push(corner);
+    }
     while out.len() < length {
-        let ty = entropy.choose(&[Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2]);
-        let bits = constant(entropy, ty).to_le_bytes();
-        out.extend_from_slice(&bits[..ty.bits() as usize / 8]);
+        let choices = entropy.bits().to_le_bytes();
+        for choice in choices {
+            let (value, bytes) = corners[usize::from(choice) % CORNERS];
+            out.extend_from_slice(&value[..bytes]);
+        }
     }
     out.truncate(length);
     out

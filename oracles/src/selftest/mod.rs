@@ -1,6 +1,6 @@
 //! The harness tested on faults of its own: how many of those that it plants in phases it finds.
 //!
-//! Each case is a generated kernel. The phases run on it up to one of those under test, then a fault
+//! Each case is one of a campaign: a generated kernel, or one about a single operation. The phases run on it up to one of those under test, then a fault
 //! ([`crate::inject`]) changes what that phase leaves, and the launches of the case run before and after the change, as they do
 //! in a check. A fault that shows nothing there is looked at closely ([`neutral`]): either there is an argument that nothing can
 //! ever show it, or other data shows it, and then it escaped; where not even that does, it is counted as probably neutral.
@@ -9,6 +9,7 @@
 pub mod neutral;
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::{FuncId, Module};
@@ -20,7 +21,7 @@ use oriole_optimizer::verify::verify_module;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::campaign::case;
+use crate::campaign::target::{self, Cases};
 use crate::check::blame::difference;
 use crate::check::cases::Case;
 use crate::check::catch::catch;
@@ -33,6 +34,8 @@ use crate::interp::{Executable, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
 use crate::launch::random::SplitMix64;
 
+/// What is generated, as a campaign does without a corpus.
+const TARGETS: [target::Target; 2] = [target::Target::Kernels, target::Target::Instructions];
 /// Steps that a changed kernel may take beyond four times those of the original.
 const MORE_STEPS: u64 = 50_000;
 /// Faults of a kind that are shown, of those that escaped and of those that are probably neutral.
@@ -207,7 +210,7 @@ impl KindReport {
             why,
             escaped,
             diff: difference(&trial.before.to_string(), &trial.after.to_string()),
-            replay: format!("oriole fuzz --target kernels --seed {seed} --case {number} --fault {fault}"),
+            replay: format!("oriole fuzz --target kernels,instructions --seed {seed} --case {number} --fault {fault}"),
         });
     }
 }
@@ -238,7 +241,8 @@ pub struct Trial {
 impl Trial {
     /// `None` where the module has no place for the fault in the phase.
     fn new(fault: FaultSpec, phase: &PhaseRow, number: u64, options: &Options) -> Option<Trial> {
-        let Generated { module: mut before, launches } = case(options.seed, number, &options.config);
+        let cases = Cases::new(options.seed, options.config.clone(), &TARGETS, Arc::default());
+        let Generated { module: mut before, launches } = cases.case(number).generated;
         let launches = with_further(&before, launches, options.config.tries)?;
         into_ssa(&mut before);
         run_up_to(phase, &mut before)?;

@@ -24,6 +24,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use failure::{Failure, Status};
 
+/// Checks make and drop modules, strings and reports all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// Optimizes GPU kernels, executes them, and proves that the one does not change the other.
 #[derive(Parser)]
 #[command(name = "oriole", version, max_term_width = 100)]
