@@ -48,7 +48,7 @@ pub struct Further {
 }
 
 /// In a row, launches that reach nothing new before others are given up: most of what is left then, nothing reaches.
-const FUTILE: u64 = 2;
+const FUTILE: u64 = 1;
 
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are
 /// looked at.

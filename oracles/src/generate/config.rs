@@ -190,7 +190,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [4, 20],
+            instructions: [3, 11],
             stretch: [1, 5],
             depth: 3,
             trips: 3,

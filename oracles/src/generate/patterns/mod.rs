@@ -144,7 +144,11 @@ impl Builder<'_, '_> {
                 *made = Some(self.leaf(source, ty, making)?);
             }
         }
-        let srcs: Vec<Operand> = srcs.into_iter().collect::<Option<_>>()?;
+        let mut srcs: Vec<Operand> = srcs.into_iter().collect::<Option<_>>()?;
+        if let (Some(Source::Any), Some(shape)) = (pattern.srcs.get(1), pattern.opcode.row().srcs.get(1)) {
+            let ty = place_type(pattern.opcode, &fields, *shape)?;
+            self.specify(pattern.opcode, ty, &mut srcs);
+        }
         let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1].imm() == Some(0);
         (!open).then_some((fields, srcs))
     }
