@@ -116,12 +116,12 @@ fn kernels_in_virtual_form_and_with_constant_banks_finish() {
         banks += u32::from(generated.module.to_string().contains("c[0][0x"));
         assert_eq!(outcome(&generated, false), "finished", "seed {seed}");
     }
-    assert!(banks > 100, "{banks}");
+    assert!(banks > 80, "{banks}");
 }
 
 #[test]
 fn launches_of_a_kernel_differ() {
-    let config = Config::default();
+    let config = Config { launches: 2, ..Config::default() };
     let differ = |seed: &u64| {
         let launches = from_seed(*seed, &config).launches;
         launches.len() == 2 && launches[0].launch.args != launches[1].launch.args

@@ -336,6 +336,7 @@ fn scalar(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
     }
     write_lanes(frame, ops.dsts[0], &first, undefined, mask);
     write_lanes(frame, ops.dsts[1], &second, undefined, mask);
+    lanes(undefined).for_each(|lane| write_partly(frame, ops.dsts[0], lane, first[lane], ops.bits));
 }
 
 /// The lanes in which any bit of a place is undefined.
@@ -380,10 +381,10 @@ fn scalar_of_unknown(frame: &mut Frame, ops: &ScalarOps, mask: u32) {
         if undefined && result.defined && ops.flow != Flow::Mixes {
             let unknown = ops.srcs.map(|place| unknown_bits(frame, place, lane));
             let unknown = ops.flow.spread(srcs, unknown, &|srcs| ops.op.eval(&srcs).value);
-            write_partly(frame, ops.dsts[0], lane, result.value, unknown);
+            write_partly(frame, ops.dsts[0], lane, result.value, unknown & ops.bits);
             continue;
         }
-        write_place(frame, ops.dsts[0], lane, result.value, undefined);
+        write_partly(frame, ops.dsts[0], lane, result.value, if undefined { ops.bits } else { 0 });
         write_place(frame, ops.dsts[1], lane, result.second, undefined);
     }
 }

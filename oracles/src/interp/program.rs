@@ -216,6 +216,8 @@ pub struct ScalarOps {
     pub settles: Option<bool>,
     /// How it spreads undefined bits.
     pub flow: Flow,
+    /// The bits of the first result that its type has; those above are zero whatever the operands.
+    pub bits: u64,
 }
 
 /// The memory that an access goes to.

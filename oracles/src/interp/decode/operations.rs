@@ -90,6 +90,7 @@ impl Decoder<'_> {
             dsts: [Place::None; 2],
             settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
             flow: Flow::of(data),
+            bits: row.dsts.first().map_or(u64::MAX, |shape| own_bits(data, *shape)),
         };
         for (i, shape) in row.srcs.iter().enumerate() {
             ops.srcs[i] = self.source(data, inst, i, *shape)?;
@@ -253,4 +254,11 @@ fn settling(op: BoolOp) -> Option<bool> {
         BoolOp::Or => Some(true),
         BoolOp::Xor => None,
     }
+}
+
+/// The bits that a result of a type has: all of its register where it is sign-extended.
+fn own_bits(data: &InstData, shape: Shape) -> u64 {
+    let Some(ty) = data.shape_type(shape) else { return u64::MAX };
+    let extended = data.opcode == Opcode::Cvt && ty.is_signed();
+    if extended || ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 }
 }
