@@ -124,7 +124,9 @@ fn findings_outside_of_the_phases_replay() {
         assert_ends(&fuzz, 1, "");
         let found = &json(&fuzz)["findings"][0];
         assert_eq!(found["phase"], step, "{found:#}");
-        assert!(found["reduction"]["done"]["to"].as_u64().is_some_and(|to| to <= 12), "{found:#}");
+        // The fault has a place of its own in every candidate, so what it needs around it is more than the least.
+        let [from, to] = ["from", "to"].map(|end| found["reduction"]["done"][end].as_u64().expect("it was reduced"));
+        assert!(to * 4 <= from, "{found:#}");
         let store = format!("{fault}/findings.db");
         let id = found["id"].as_str().expect("an identifier");
         let export = output(here, &["findings", "export", id, "-o", "out", "--store", &store]);

@@ -125,7 +125,8 @@ bb4:
         assert!(reach.note(&even) && !reach.is_complete() && !reach.note(&even));
         let found = further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed == FUTILE)));
         assert!(found.is_empty(), "too many tries were in vain");
-        let found = further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed + 1 == FUTILE)));
+        let found =
+            further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed + 1 == FUTILE)));
         assert_eq!(found.iter().map(|further| further.seed).collect::<Vec<_>>(), [FUTILE - 1]);
         assert!(reach.is_complete(), "what stands behind the trap does not count");
     }
