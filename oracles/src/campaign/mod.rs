@@ -48,6 +48,9 @@ pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
+/// How long findings are reduced once a campaign's time is up, and those of the corpus before it begins. A bug that breaks
+/// everything has hundreds of findings; those that are left are stored as they are, and `--resume` reduces them.
+const REDUCTION_TIME: Duration = Duration::from_secs(15);
 /// Cases whose text stands for the generator in a campaign's identity.
 const SAMPLE: u64 = 16;
 
@@ -361,6 +364,9 @@ impl Campaign {
     /// Reduces a finding that is new, outside of the lock, and saves the result.
     fn reduce(&self, number: u64, finding: &Finding, post: &Post) -> Result<(), CampaignError> {
         let Some(options) = &self.options.reduce else { return Ok(()) };
+        if self.options.time.is_some_and(|time| self.start.elapsed() >= time + REDUCTION_TIME) {
+            return Ok(());
+        }
         let id = Key::of(finding).id();
         post.reduces(&id);
         let (reduction, files) = reduction(finding, &self.options.check_of(number), options);
@@ -466,7 +472,11 @@ pub fn save_replayed(
     store.restart(CAMPAIGN)?;
     let tally = Tally { cases, valid: cases, ..Tally::default() };
     store.commit(CAMPAIGN, &Progress { tally, ..Progress::default() }, &batch)?;
+    let start = Instant::now();
     for stored in store.findings()? {
+        if options.time.is_some() && start.elapsed() >= REDUCTION_TIME {
+            break;
+        }
         let Some(at) = batch.findings.iter().position(|(id, ..)| *id == stored.id) else { continue };
         if let (Some(limits), Reduction::Pending) = (&options.reduce, &stored.record.reduction) {
             let (reduction, files) = reduction(&findings[at], &options.check, limits);
