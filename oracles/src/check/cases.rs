@@ -198,3 +198,36 @@ fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
     }
     expects.then_some(lines)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each thread stores a word and loads its neighbour's; the one warp runs in step, so that memory is the same without
+    /// the barrier.
+    fn exchange(barrier: &str) -> Module {
+        let text = format!(
+            "target sm_90 ptx 9.0\nglobal @s: b8[256] shared align 4\n\nentry @k visible ssa {{\nbb0:\n  \
+             %r0 = s2r.b32 sr.tid.x\n  %d1 = mov.b64 @s\n  %d2 = imad.wide.u32 %r0, 4, %d1\n  \
+             st.shared.b32 [%d2], %r0\n{barrier}  %r3 = xor.b32 %r0, 1\n  %d4 = imad.wide.u32 %r3, 4, %d1\n  \
+             %r5 = ld.shared.b32 [%d4]\n  st.shared.b32 [%d2+128], %r5\n  ret\n}}\n"
+        );
+        oriole_optimizer::ir::parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    #[test]
+    fn a_race_that_changes_no_byte_is_found_unless_it_was_there_before() {
+        let (with, without) = (exchange("  bar.sync 0, 0\n"), exchange(""));
+        let mut launch = Launch::new(None);
+        launch.block = [32, 1, 1];
+        let verdict = |before: &Module, after: &Module| {
+            let [first, changed] = [before, after].map(|module| Executable::new(module).expect("it loads"));
+            let run = first.run(&launch, &RunOptions::default()).expect("the launch fits");
+            assert_eq!(run.outcome, Outcome::Finished);
+            Case::new(String::new(), launch.clone(), run, before).run(&changed).expect("the launch fits").verdict
+        };
+        assert!(matches!(verdict(&with, &without), Verdict::Mismatch(Mismatch::Race(_))));
+        assert_eq!(verdict(&with, &with), Verdict::Equal);
+        assert_eq!(verdict(&without, &without), Verdict::Equal);
+    }
+}

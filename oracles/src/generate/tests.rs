@@ -131,6 +131,21 @@ fn launches_of_a_kernel_differ() {
     assert!((0..50).any(|seed| grids(seed).collect::<Vec<_>>().windows(2).any(|pair| pair[0] != pair[1])));
 }
 
+/// What nothing calls is never executed, so no fault in it shows.
+#[test]
+fn every_function_is_called() {
+    let mut functions = 0;
+    for seed in 0..100 {
+        let text = from_seed(seed, &Config::default()).module.to_string();
+        for name in ["device0", "device1"].into_iter().filter(|name| text.contains(&format!("device @{name} "))) {
+            functions += 1;
+            let named = text.matches(&format!("@{name}")).count();
+            assert!(named >= 2, "seed {seed}: nothing but itself names {name}");
+        }
+    }
+    assert!(functions > 20, "{functions}");
+}
+
 /// Phis come from SSA construction where blocks meet; no other row is an exception.
 #[test]
 fn every_opcode_is_generated() {

@@ -67,6 +67,11 @@ const WRONG: &[&str] = &[
     "rule ordered: not.pred(setp.lt.f32(x, y)) => setp.ge.f32(x, y)",
     "rule flushed for T in f32: fneg{F}.T(&fneg.T(x)) => x",
     "rule words: iadd.u32(hi(&cvt.u64.u32(x)), 0) => x",
+    "rule other: selp.b32(x, y, p) => selp.b32(y, x, p)",
+    "rule shared: fmin.f32(x, y) => fmin.f32(x, x) if known_zero(y, 1)",
+    "rule carry: iadd.carry.u32(x, 0, c) => (x, c)",
+    "rule approximate: fsin.approx.f32(fneg.f32(x)) => fsin.approx.f32(x)",
+    "rule never: idiv.u32(x, y) => irem.u32(x, y)",
 ];
 
 /// Each is refuted soon, by an input that the interpreter confirms.
