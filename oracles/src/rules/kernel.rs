@@ -32,6 +32,8 @@ pub const PHASE: &str = "GeneralOptimizeEarly";
 
 /// Inputs of each variant that are executed.
 const SAMPLES: usize = 6;
+/// The same where an operation has no meaning as terms: then executing is all the evidence.
+const OPAQUE_SAMPLES: usize = 64;
 /// Variants of a rule that are executed.
 const MOST_VARIANTS: usize = 48;
 /// Changes of a kernel: some for every place, and an end to rules that feed themselves. An odd number, so that one which
@@ -115,12 +117,13 @@ pub fn execute(questions: &[Question<'_>], only: &Arc<RuleSet>, proof: &mut Proo
 /// Inputs under which the rule applies.
 fn samples(question: &Question<'_>) -> Vec<Inputs> {
     let mut terms = question.terms.clone();
+    let count = if question.opaque { OPAQUE_SAMPLES } else { SAMPLES };
     match solve(&mut terms, &question.query) {
         Some(solved) => {
-            let found = examples(&terms, &solved.query, SAMPLES, 5);
+            let found = examples(&terms, &solved.query, count, 5);
             found.into_iter().map(|inputs| solved.inputs(&terms, inputs)).collect()
         }
-        None => examples(&terms, &question.query, SAMPLES, 5),
+        None => examples(&terms, &question.query, count, 5),
     }
 }
 
