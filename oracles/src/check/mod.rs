@@ -5,8 +5,8 @@
 //!    What comes in virtual form is then brought into SSA form, and compared like after a phase ([`construct`]).
 //! 2. The phases run one by one. After each that changed something the module is verified, runs on every case, and is
 //!    compared with the run before it ([`crate::equivalence`]), and where it may have changed what orders threads, races are looked
-//!    for ([`order`]); where they differ and threads of the original race, the
-//!    case says nothing. So the guilty phase is known at once, and the run after one phase is the run before the next.
+//!    for ([`order`]); where they differ and threads of the original race, the case says nothing. So the guilty phase is
+//!    known at once, and the run after one phase is the run before the next.
 //! 3. A phase that breaks a rule of the IR, panics or changes behaviour is a [`report::Finding`]: the single guilty rewrite is
 //!    found by bisection ([`blame`]), a reproducer is written, and the check goes on with the module as it was before that
 //!    phase, so that one bug does not hide others.
@@ -60,10 +60,9 @@ pub struct CheckOptions {
     pub randoms: u32,
     /// The seed of the first variant.
     pub seed: u64,
-    /// Launches with other data that are tried where all others leave operations alone ([`reach`]), and how they are made
-    /// from the first launch and a seed.
+    /// Launches with other data that are tried where all others leave operations alone ([`reach`]).
     pub tries: u32,
-    /// See there.
+    /// How such a launch is made from the first one and a seed.
     pub another: fn(&Launch, u64) -> Launch,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,

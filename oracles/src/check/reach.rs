@@ -47,7 +47,7 @@ pub struct Further {
     pub run: RunResult,
 }
 
-/// In a row, launches that reach nothing new before others are given up: most of what is left then, nothing reaches.
+/// How many launches in a row may reach nothing new before no more are tried: most of what is left then, nothing reaches.
 const FUTILE: u64 = 1;
 
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are

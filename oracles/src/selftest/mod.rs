@@ -1,9 +1,10 @@
 //! The harness tested on faults of its own: how many of those that it plants in phases it finds.
 //!
-//! Each case is one of a campaign: a generated kernel, or one about a single operation. The phases run on it up to one of those under test, then a fault
-//! ([`crate::inject`]) changes what that phase leaves, and the launches of the case run before and after the change, as they do
-//! in a check. A fault that shows nothing there is looked at closely ([`neutral`]): either there is an argument that nothing can
-//! ever show it, or other data shows it, and then it escaped; where not even that does, it is counted as probably neutral.
+//! Each case is one of a campaign: a generated kernel, or one about a single operation. The phases run on it up to one of
+//! those under test, then a fault ([`crate::inject`]) changes what that phase leaves, and the launches of the case run before
+//! and after the change, as they do in a check. A fault that shows nothing there is looked at closely ([`neutral`]): either
+//! there is an argument that nothing can ever show it, or other data shows it, and then it escaped; where not even that does,
+//! it is counted as probably neutral.
 //! The share of caught faults leaves neutral ones out, whether certain or probable.
 
 pub mod neutral;
