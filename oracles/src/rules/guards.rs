@@ -7,7 +7,7 @@ use oriole_optimizer::peephole::language::ast::{Guard, RuleDecl};
 use oriole_optimizer::peephole::{Rule, without_guard};
 
 use super::judge::{Judge, Settled, described, tried};
-use super::kernel::Confirmation;
+use super::kernel::{Case, Confirmation};
 use super::report::{GuardReport, Need};
 use super::translate::{Absence, Question, translate};
 use super::variant::variants;
@@ -79,5 +79,5 @@ fn need(judge: &Judge, rule: &Rule, number: usize) -> Result<Need, SolverError> 
 }
 
 fn shown(question: &Question<'_>, inputs: &[u128]) -> Need {
-    Need::Shown(described(question, inputs, None, "samples", Confirmation::NotTried).to_string())
+    Need::Shown(described(question, &Case::plain(inputs), "samples", Confirmation::NotTried).to_string())
 }

@@ -8,7 +8,7 @@ use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::peephole::language::ast::Contract;
 
 use super::guards;
-use super::kernel::{self, Confirmation};
+use super::kernel::{self, Case, Confirmation, Guarding};
 use super::report::{Proof, Refutation, RuleReport, Verdict};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
@@ -334,7 +334,7 @@ impl Judge {
 fn is_confirmed(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> bool {
     let mut inputs = inputs.to_vec();
     inputs.resize(question.terms.variables().len(), 0);
-    matches!(kernel::confirm(question, &inputs, None, only), Confirmation::Confirmed(_))
+    matches!(kernel::confirm(question, &Case::plain(&inputs), only), Confirmation::Confirmed(_))
 }
 
 fn exhausted(all: Searched) -> Settled {
@@ -411,18 +411,19 @@ fn verdict(report: &RuleReport) -> Verdict {
 
 /// What is wrong with a question on some inputs.
 fn refutation(question: &Question<'_>, inputs: &[u128], found_by: &'static str, only: &Arc<RuleSet>) -> Refutation {
-    let confirmation = kernel::confirm(question, inputs, None, only);
-    described(question, inputs, None, found_by, confirmation)
+    let case = Case::plain(inputs);
+    let confirmation = kernel::confirm(question, &case, only);
+    described(question, &case, found_by, confirmation)
 }
 
-/// A refutation in words; the variable of the number `undefined`, if any, has no value.
+/// A refutation in words.
 pub(super) fn described(
     question: &Question<'_>,
-    inputs: &[u128],
-    undefined: Option<usize>,
+    case: &Case,
     found_by: &'static str,
     confirmation: Confirmation,
 ) -> Refutation {
+    let (inputs, undefined) = (&case.lanes[0], case.undefined);
     let variables = question.terms.variables();
     let read: Vec<Term> = question.values.iter().flatten().copied().chain([question.query.goal]).collect();
     let used = question.terms.reachable(&read);
@@ -447,6 +448,7 @@ pub(super) fn described(
         root: question.variant.root_text(),
         inputs: inputs_shown,
         values: if undefined.is_some() { [Vec::new(), Vec::new()] } else { [value(0), value(1)] },
+        guarded: case.guard != Guarding::None,
         found_by,
         confirmation,
     }

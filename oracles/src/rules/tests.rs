@@ -1,12 +1,14 @@
 //! The judge on right rules, wrong rules and mutants of those in the tree.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::peephole::{RuleSet, Source};
 
-use super::kernel::Confirmation;
+use super::kernel::{Case, Confirmation, Guarding};
 use super::mutate::mutants;
+use super::translate::translate;
+use super::variant::variants;
 use super::*;
 use crate::smt::{Cache, Prover};
 
@@ -72,6 +74,8 @@ const WRONG: &[&str] = &[
     "rule carry: iadd.carry.u32(x, 0, c) => (x, c)",
     "rule approximate: fsin.approx.f32(fneg.f32(x)) => fsin.approx.f32(x)",
     "rule never: idiv.u32(x, y) => irem.u32(x, y)",
+    "rule copied: mov.b32(_) => 1",
+    "rule halved: mov.b64(&cvt.u64.u32(_)) => 0",
 ];
 
 /// Each is refuted soon, by an input that the interpreter confirms.
@@ -91,6 +95,30 @@ fn wrong_rules_are_refuted_with_a_kernel() {
     }
     eprintln!("{} wrong rules refuted, the slowest in {slowest:?}", WRONG.len());
     assert!(slowest < Duration::from_secs(10), "two seconds on a machine that does nothing else");
+}
+
+/// Under a guard that holds in some threads, the others keep what they had; a wrong rule is seen there too.
+#[test]
+fn guarded_roots_are_executed() {
+    for (text, right) in [("rule a: iadd.u32(x, 0) => x", true), ("rule a: iadd.carry.u32(x, 0, c) => (x, c)", false)] {
+        let set = rules(text);
+        let variant = variants(&set.rules()[0].instances[0]).expect("its fields are few").remove(0);
+        let question = translate(variant).expect("it has a meaning");
+        for guard in [Guarding::Odd, Guarding::Even] {
+            let inputs: Vec<u128> = question.terms.variables().iter().map(|_| 1).collect();
+            let case = Case { guard, ..Case::plain(&inputs) };
+            let found = kernel::confirm(&question, &case, &Arc::new(set.only(0)));
+            let (kernel, after) = match &found {
+                Confirmation::Confirmed(reproducer) if !right => (&reproducer.kernel, &reproducer.after),
+                Confirmation::Disagreement { reproducer, reason } if right && reason.contains("(equal)") => {
+                    (&reproducer.kernel, &reproducer.after)
+                }
+                other => panic!("{text}: {other:?}"),
+            };
+            let negated = if guard == Guarding::Even { "@!%" } else { "@%" };
+            assert!(kernel.contains(negated) && after.contains(negated) && kernel != after, "{kernel}\n{after}");
+        }
+    }
 }
 
 /// Counterexamples are small, also where guards relate constants.

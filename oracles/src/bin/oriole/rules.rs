@@ -228,8 +228,9 @@ fn write_reproducer(
     let rules = folder.join(format!("{}.rules", rule.name));
     fs::write(&rules, format!("{decl}\n"))?;
     let phase = oriole_oracles::rules::kernel::PHASE;
+    let without = reproducer.without.map_or(String::new(), |step| format!(" --disable-phases {step}"));
     let files = (kernel.display(), rules.display());
-    Ok(format!("oriole check {} --phase {phase} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
+    Ok(format!("oriole check {} --phase {phase}{without} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
 }
 
 /// What kept answers and a look at each rule say.
