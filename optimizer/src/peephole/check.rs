@@ -173,6 +173,7 @@ fn rename_condition(condition: &Condition, bound: &[Option<Source>]) -> Option<C
     };
     Some(match condition {
         Condition::Extended(value, from) => Condition::Extended(capture(*value)?, *from),
+        Condition::Unused => Condition::Unused,
         Condition::SingleUse(value) => Condition::SingleUse(capture(*value)?),
         Condition::Variable(value) => Condition::Variable(capture(*value)?),
         Condition::IsConstant(value) => Condition::IsConstant(capture(*value)?),

@@ -58,7 +58,9 @@ pub fn cost(opcode: Opcode, fields: &FieldValues) -> u32 {
             }
         }
         IAbs | ISad | Slct | CNot | SetPBool | Set | SetBool => 3 * words,
-        _ if opcode.is(Flags::READS) || opcode.is(Flags::WRITES) || opcode.is(Flags::CONVERGENT) => 20,
+        _ if opcode.is(Flags::READS) || opcode.is(Flags::WRITES) || opcode.is(Flags::CONVERGENT) => {
+            18 + 2 * opcode.row().dsts.len() as u32
+        }
         _ if float => 2 * words,
         _ if !opcode.is(Flags::PURE) => 10,
         _ => 2 * words,

@@ -126,11 +126,17 @@ impl Judge {
         if let Some((at, inputs, found_by)) = wrong {
             report.refutation = Some(refutation(&translated[at], &inputs, found_by, &only));
         } else if self.settings.kernels {
-            report.refutation = kernel::execute(&translated, &only, &mut report.proof);
+            report.refutation = kernel::execute(&translated, kernel::UNDEFINED, &only, &mut report.proof);
+            let proof = &mut report.proof;
+            if proof.applied == 0 && proof.open.is_empty() {
+                let executed =
+                    proof.kernels_only.first().map(|text| format!("{text}: no kernel was found that shows it"));
+                proof.open.extend(executed);
+            }
         }
         report.verdict = verdict(&report);
         if self.settings.guards && report.refutation.is_none() {
-            report.guards = guards::needs(self, rule)?;
+            report.guards = guards::needs(self, set, index)?;
         }
         report.time = start.elapsed();
         Ok(report)
@@ -180,8 +186,14 @@ impl Judge {
             proof.relevant += judged.relevant;
             proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
             match &judged.settled {
-                // Any function is not this function: only what the interpreter sees is believed.
-                Settled::Wrong { inputs, .. } if question.opaque && !is_confirmed(question, inputs, only) => {
+                // Any function is not this function: only what the interpreter sees is believed. Of effects, it alone.
+                Settled::Wrong { inputs, .. }
+                    if question.effect.is_some() || question.opaque && !is_confirmed(question, inputs, only) =>
+                {
+                    let variant = &question.variant;
+                    proof.kernels_only.push(label(&variant.instance.binding_text(), &variant.root_text()));
+                }
+                Settled::Simplified | Settled::Solved { .. } | Settled::Exhausted if question.assumed => {
                     let variant = &question.variant;
                     proof.kernels_only.push(label(&variant.instance.binding_text(), &variant.root_text()));
                 }
@@ -425,14 +437,20 @@ pub(super) fn described(
 ) -> Refutation {
     let (inputs, undefined) = (&case.lanes[0], case.undefined);
     let variables = question.terms.variables();
-    let read: Vec<Term> = question.values.iter().flatten().copied().chain([question.query.goal]).collect();
+    let read: Vec<Term> = match &question.effect {
+        Some(operands) => operands.clone(),
+        None => question.values.iter().flatten().copied().chain([question.query.goal]).collect(),
+    };
+    let pointers = kernel::pointers(question);
     let used = question.terms.reachable(&read);
     let is_used = |number: usize| {
         used.iter().any(|term| question.terms.node(*term).op == crate::smt::term::Op::Variable(number as u32))
     };
     let named = variables.iter().zip(inputs).enumerate().filter(|(number, _)| is_used(*number));
     let shown = |(number, (variable, value)): (usize, (&Variable, &u128))| {
-        (variable.name.clone(), variable.width, (undefined != Some(number)).then_some(*value))
+        let is_address = pointers.iter().any(|pointer| pointer.variable == number);
+        let name = if is_address { format!("{} - memory", variable.name) } else { variable.name.clone() };
+        (name, variable.width, (undefined != Some(number)).then_some(*value))
     };
     let inputs_shown = named.map(shown).collect();
     let defined = question.defined;
@@ -447,7 +465,11 @@ pub(super) fn described(
         instance: question.variant.instance.binding_text(),
         root: question.variant.root_text(),
         inputs: inputs_shown,
-        values: if undefined.is_some() { [Vec::new(), Vec::new()] } else { [value(0), value(1)] },
+        values: match (&question.effect, undefined) {
+            (Some(_), _) => [vec![None], vec![None]],
+            (None, Some(_)) => [Vec::new(), Vec::new()],
+            (None, None) => [value(0), value(1)],
+        },
         guarded: case.guard != Guarding::None,
         found_by,
         confirmation,

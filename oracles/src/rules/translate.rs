@@ -5,17 +5,25 @@
 //! become, whole registers each. The preconditions are the rule's guards, the constants that the pattern requires, and
 //! that every derived constant has a value; guards about cost say nothing.
 //!
-//! A root that does more than compute registers (a store, a vote) has no meaning here. Its result is the same operation:
-//! the rule is right where operands and fields are the same. Register-only operations without a meaning (approximations)
-//! can be *opaque*: any function of their operands, so that a proof holds, and a counterexample says nothing by itself.
+//! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
+//! operation, the rule is right if addresses, other operands and fields are the same, hints aside; any other result is
+//! executed. Register-only operations without a meaning (approximations) can be *opaque*: any function of their operands,
+//! so that a proof holds, and a counterexample says nothing by itself. Conversions of addresses are what the interpreter
+//! has them be, which is no proof.
 
-use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Shape, Type};
+use oriole_optimizer::ops::{CvtaDirection, Field, FieldValues, Flags, Opcode, Shape, Space, Type};
 use oriole_optimizer::peephole::instance::{Operation, Pattern, Source, Value, place_type};
 use oriole_optimizer::peephole::language::ast::Contract;
 
 use super::constants::register_bits;
 use super::variant::{Variant, operation_text};
+use crate::interp::{WINDOW, generic_window};
 use crate::smt::{Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, meaning};
+
+/// Fields that order memory accesses between threads.
+const ORDERING: &[Field] = &[Field::Order, Field::Scope, Field::FenceKind, Field::NonCoherent];
+/// Fields that change no result.
+const HINTS: &[Field] = &[Field::CacheOp, Field::EvictL1, Field::PrefetchSize, Field::PrefetchLevel];
 
 /// Why there is no question.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -34,9 +42,9 @@ pub enum Absence {
     /// An operand has no width.
     #[error("an operand of `{0}` has no width of its own")]
     Width(String),
-    /// The root has an effect, and the result is another operation.
-    #[error("the root has an effect that the result does not have")]
-    Effect,
+    /// The result orders memory accesses otherwise.
+    #[error("the result has another {0}; executing one order of events does not show whether that is right")]
+    Order(&'static str),
     /// The instance is none that the rule language makes.
     #[error("the rule is malformed")]
     Function,
@@ -72,6 +80,10 @@ pub struct Question<'i> {
     pub defined: [Option<Term>; 2],
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
+    /// Whether a proof is none, since an operation is taken to be what the interpreter has it be.
+    pub assumed: bool,
+    /// The operands of a root that does more than compute registers.
+    pub effect: Option<Vec<Term>>,
 }
 
 /// A translation at work.
@@ -91,6 +103,8 @@ pub(super) struct Translation<'i> {
     next: usize,
     /// The results of opaque operations by opcode, fields and operands; none where every operation must have a meaning.
     opaque: Option<Vec<Opaque>>,
+    assumed: bool,
+    effect: Option<Vec<Term>>,
 }
 
 /// An operation that is any function.
@@ -130,6 +144,8 @@ fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Quest
         defined: [Vec::new(), Vec::new()],
         next: 0,
         opaque,
+        assumed: false,
+        effect: None,
         variant,
     };
     translation.declare();
@@ -152,7 +168,13 @@ fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Quest
     } else {
         // Other operands are not proved wrong by that.
         translation.opaque.get_or_insert_default();
-        [root.operands, translation.same_operation(&fields)?]
+        let values = match translation.same_operation(&fields)? {
+            Some(after) => [&root.operands, &after].map(|operands| translation.accessed(root_opcode, operands)),
+            // Nothing but executing tells.
+            None => ["before", "after"].map(|name| vec![translation.terms.variable(format!("{name}()"), 1)]),
+        };
+        translation.effect = Some(root.operands);
+        values
     };
     translation.question(values, &fields)
 }
@@ -167,7 +189,8 @@ impl<'i> Translation<'i> {
             if bound.contains(&index) {
                 continue;
             }
-            let bits = capture.ty.map_or(capture.bits.max(32), Type::bits);
+            // Only addresses have no type.
+            let bits = capture.ty.map_or(64, Type::bits);
             let width = if capture.constant { capture.bits.max(1) } else { register_bits(bits) };
             self.captures[index] = Some(self.terms.variable(capture.name.clone(), width.min(128)));
         }
@@ -268,19 +291,58 @@ impl<'i> Translation<'i> {
         Ok(results)
     }
 
-    /// The operands of a result that is the root's own operation.
-    fn same_operation(&mut self, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
+    /// The operands of a result that is the root's own operation, hints aside; nothing where it is another one.
+    fn same_operation(&mut self, fields: &FieldValues) -> Result<Option<Vec<Term>>, Absence> {
         let instance = self.variant.instance;
-        match instance.results.as_slice() {
-            [Value::Op(operation)] if operation.opcode == instance.pattern().opcode => {
-                let after = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
-                if after != *fields {
-                    return Err(Absence::Effect);
-                }
-                self.operands(operation, &after)
-            }
-            _ => Err(Absence::operation(instance.pattern().opcode, fields)),
+        let [Value::Op(operation)] = instance.results.as_slice() else { return Err(Absence::Function) };
+        let after = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
+        let operands = self.operands(operation, &after)?;
+        let (from, to) = (instance.pattern().opcode, operation.opcode);
+        let value = |opcode: Opcode, fields: &FieldValues, field: Field| {
+            opcode.row().slot(field).map_or("", |slot| field.value_name(fields.0[slot]))
+        };
+        let differs = |field: &Field| value(from, fields, *field) != value(to, &after, *field);
+        if let Some(field) = ORDERING.iter().find(|field| differs(field)) {
+            return Err(Absence::Order(field.name()));
         }
+        let all = from.row().fields.iter().map(|spec| spec.field);
+        let same = from == to && all.filter(|field| !HINTS.contains(field)).all(|field| !differs(&field));
+        Ok(same.then_some(operands))
+    }
+
+    /// Operands, with addresses in place of bases and offsets. The offsets of 32-bit addresses wrap there.
+    fn accessed(&mut self, opcode: Opcode, operands: &[Term]) -> Vec<Term> {
+        let shapes = opcode.row().srcs;
+        let mut accessed = Vec::with_capacity(operands.len());
+        for (index, (operand, shape)) in operands.iter().zip(shapes).enumerate() {
+            match shape {
+                Shape::Offset => {}
+                Shape::Base if shapes.get(index + 1) == Some(&Shape::Offset) => {
+                    let offset = self.terms.fit(operands[index + 1], self.terms.width(*operand));
+                    accessed.push(self.terms.add(*operand, offset));
+                }
+                _ => accessed.push(*operand),
+            }
+        }
+        accessed
+    }
+
+    /// What the interpreter takes the conversion of an address to a generic one to be.
+    fn converted(&mut self, fields: &FieldValues, operands: &[Term]) -> Option<Term> {
+        let row = Opcode::Cvta.row();
+        let (&[address], Type::U64) = (operands, row.value::<Type>(fields)?) else { return None };
+        if row.value::<CvtaDirection>(fields)? != CvtaDirection::ToGeneric {
+            return None;
+        }
+        let address = self.terms.fit(address, 64);
+        let window = generic_window(row.value::<Space>(fields)?)?;
+        if window == 0 {
+            return Some(address);
+        }
+        let mask = self.terms.constant(u128::from(WINDOW - 1), 64);
+        let within = self.terms.and(address, mask);
+        let window = self.terms.constant(u128::from(window), 64);
+        Some(self.terms.add(window, within))
     }
 
     fn operands(&mut self, operation: &Operation, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
@@ -309,6 +371,13 @@ impl<'i> Translation<'i> {
         if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
             self.defined[side].extend(found.defined);
             return Ok(found.values);
+        }
+        if opcode == Opcode::Cvta
+            && self.opaque.is_some()
+            && let Some(address) = self.converted(fields, operands)
+        {
+            self.assumed = true;
+            return Ok(vec![address]);
         }
         let absent = || Absence::operation(opcode, fields);
         let known = self.opaque.as_mut().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
@@ -391,6 +460,8 @@ impl<'i> Translation<'i> {
             values,
             defined,
             opaque: self.opaque.is_some(),
+            assumed: self.assumed,
+            effect: self.effect,
         }
     }
 }

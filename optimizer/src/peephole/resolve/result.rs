@@ -58,21 +58,37 @@ impl Resolver<'_> {
         self.lets.iter().any(|(known, _)| known == name)
     }
 
-    /// A root with an effect stays what it is.
+    /// A root with an effect becomes one operation with the same kind of effect and the same results; or without
+    /// results, where nothing reads them.
     fn check_effect(&self, root: Opcode) -> Resolved<()> {
         if is_pure(root) {
             return Ok(());
         }
-        let same = match self.decl.results.as_slice() {
-            [Operand::Inst { inst, .. }] => self.operation_head(&inst.head)?.0 == root,
-            _ => false,
+        let made = match self.decl.results.as_slice() {
+            [Operand::Inst { inst, .. }] => Some(self.operation_head(&inst.head)?.0.row()),
+            _ => None,
         };
-        if same {
+        let unused = self.instance.conditions.contains(&Condition::Unused);
+        let row = root.row();
+        if made.is_some_and(|made| made.flags == row.flags && made.dsts == row.dsts) {
             return Ok(());
+        }
+        if made.is_some_and(|made| made.flags == row.flags && made.dsts.is_empty()) {
+            if unused {
+                return Ok(());
+            }
+            let span = self.decl.results.first().map_or(self.decl.span, Operand::span);
+            let message = format!("the result of `{}` is lost", row.name);
+            return Err(fault(span, message, "this has none", "add the guard `unused()`: nothing reads the result"));
         }
         let span = self.decl.results.first().map_or(self.decl.span, Operand::span);
         let message = format!("`{}` has an effect that the result does not have", root.row().name);
-        Err(fault(span, message, "here", "the result must be the same operation, with other operands"))
+        Err(fault(
+            span,
+            message,
+            "here",
+            "the result must be one operation with the same effect, such as the same with other operands",
+        ))
     }
 
     fn check_lets(&self) -> Resolved<()> {
@@ -253,7 +269,7 @@ impl Resolver<'_> {
     fn operation(&mut self, inst: &Inst, root: bool) -> Resolved<Value> {
         let (opcode, fields, rest, copied) = self.operation_head(&inst.head)?;
         let row = opcode.row();
-        let effect = root && opcode == self.instance.pattern().opcode;
+        let effect = root && opcode.row().flags == self.instance.pattern().opcode.row().flags;
         check_legal(row, inst, effect)?;
         if rest.is_none() {
             broken(opcode, &fields, inst.head.span)?;

@@ -6,6 +6,7 @@ use oriole_optimizer::ir::{
 use oriole_optimizer::ops::{Compare, Opcode, Shape, Space, SpecialReg, Type};
 use oriole_optimizer::peephole::instance::{Condition, Pattern, Source, place_type};
 
+use super::effect::{self, Pointer, STRETCH};
 use super::{Case, Guarding};
 use crate::launch::random::SplitMix64;
 use crate::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
@@ -47,8 +48,16 @@ pub(super) struct Builder<'q, 'i> {
     next_fields: usize,
     next_other: usize,
     next_constant: usize,
+    module: Module,
+    /// Variables that are addresses, and where the stretches of memory begin that they point into.
+    pointers: Vec<Pointer>,
+    stretches: Vec<(Space, Reg)>,
+    memory: Option<Reg>,
+    /// What lies there at first, where it is not just anything.
+    initial: Vec<(u64, Vec<u8>)>,
     /// Whether the thread's number is odd.
     odd: Option<Reg>,
+    thread: Option<Reg>,
     /// What destinations hold where the guard does not.
     before: SplitMix64,
 }
@@ -79,15 +88,27 @@ impl<'q, 'i> Builder<'q, 'i> {
             next_fields: 0,
             next_other: 0,
             next_constant: 0,
+            module: Module::default(),
+            pointers: effect::pointers(question),
+            stretches: Vec::new(),
+            memory: None,
+            initial: Vec::new(),
             odd: None,
+            thread: None,
             before: SplitMix64::new(1),
         };
         builder.results = builder.parameter("results", Type::U64);
         if feed == Feed::Buffer {
             builder.operands = Some(builder.parameter("operands", Type::U64));
         }
+        if !builder.pointers.is_empty() {
+            builder.memory = Some(builder.parameter("memory", Type::U64));
+        }
         if threads > 1 {
             builder.spread();
+        }
+        for pointer in builder.pointers.clone() {
+            builder.stretch(pointer.space);
         }
         builder
     }
@@ -96,15 +117,55 @@ impl<'q, 'i> Builder<'q, 'i> {
     fn spread(&mut self) {
         let tid = InstBuilder::new(Opcode::S2r).field(Type::B32).src(Operand::Special(SpecialReg::TidX));
         let tid = self.value(tid, RegInfo::words(1));
-        let own = |builder: &mut Self, base: Reg| {
-            let at = InstBuilder::new(Opcode::IMadWide).field(Type::U32).src(tid).src(Operand::Imm(SLOT)).src(base);
-            builder.value(at, RegInfo::words(2))
-        };
-        self.results = own(self, self.results);
-        self.operands = self.operands.map(|base| own(self, base));
+        self.results = self.own(tid, SLOT, self.results);
+        self.operands = self.operands.map(|base| self.own(tid, SLOT, base));
+        self.memory = self.memory.map(|base| self.own(tid, STRETCH, base));
+        self.thread = Some(tid);
         let bit = InstBuilder::new(Opcode::And).field(Type::B32).src(tid).src(Operand::Imm(1));
         let bit = self.value(bit, RegInfo::words(1));
         self.odd = Some(self.is_set(bit));
+    }
+
+    /// A thread's own address, so many bytes from its neighbour's.
+    fn own(&mut self, thread: Reg, bytes: u64, base: Reg) -> Reg {
+        let at = InstBuilder::new(Opcode::IMadWide).field(Type::U32).src(thread).src(Operand::Imm(bytes)).src(base);
+        self.value(at, RegInfo::words(2))
+    }
+
+    /// The thread's stretch of memory in a space, with what the buffer holds.
+    fn stretch(&mut self, space: Space) {
+        let (Some(memory), None) = (self.memory, self.stretches.iter().find(|(known, _)| *known == space)) else {
+            return;
+        };
+        let variable = |space, bytes| Variable { align: 16, ..Variable::new("stretch", space, Type::B8, Some(bytes)) };
+        let address = match space {
+            Space::Shared => {
+                let area = variable(space, STRETCH * u64::from(self.threads));
+                Operand::Global(self.module.globals.push(area))
+            }
+            Space::Local => Operand::Local(self.func.locals.push(variable(space, STRETCH))),
+            _ => {
+                self.stretches.push((space, memory));
+                return;
+            }
+        };
+        let address = InstBuilder::new(Opcode::Mov).field(Type::B64).src(address);
+        let mut address = self.value(address, RegInfo::words(2));
+        if let (Space::Shared, Some(thread)) = (space, self.thread) {
+            address = self.own(thread, STRETCH, address);
+        }
+        self.stretches.push((space, address));
+        self.copy((Space::Global, memory), (space, address));
+    }
+
+    /// Copies a stretch of memory.
+    fn copy(&mut self, from: (Space, Reg), to: (Space, Reg)) {
+        for at in (0..STRETCH).step_by(8) {
+            let load = InstBuilder::new(Opcode::Ld).field(Type::B64).field(from.0).src(from.1).src(Operand::Imm(at));
+            let value = self.value(load, RegInfo::words(2));
+            let store = InstBuilder::new(Opcode::St).field(Type::B64).field(to.0).src(to.1).src(Operand::Imm(at));
+            store.src(value).append(&mut self.func, self.block);
+        }
     }
 
     /// Whether a word is not zero.
@@ -135,6 +196,12 @@ impl<'q, 'i> Builder<'q, 'i> {
             self.captures[index] = self.captured(index, case);
         }
         let results = self.pattern(instance.pattern(), case, true);
+        for (thread, lane) in case.memory.iter().enumerate() {
+            self.initial.extend(lane.iter().map(|(at, bytes)| (STRETCH * thread as u64 + at, bytes.clone())));
+        }
+        if instance.conditions.contains(&Condition::Unused) {
+            return;
+        }
         let (row, fields) = (instance.pattern().opcode.row(), question.variant.fields[0]);
         for (reg, shape) in results.into_iter().zip(row.dsts) {
             let ty = place_type(row.opcode, &fields, *shape);
@@ -161,8 +228,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         if capture.constant {
             return Some(Operand::Imm(value));
         }
-        let wants_constant = |condition: &Condition| *condition == Condition::IsConstant(index);
-        if instance.conditions.iter().any(wants_constant) || is_immediate(instance.pattern(), index) {
+        if is_fixed(self.question, index) {
             let bits = capture.ty.map_or(32, Type::bits);
             return Some(Operand::Imm(value & ones(bits.clamp(1, 64)) as u64));
         }
@@ -193,8 +259,23 @@ impl<'q, 'i> Builder<'q, 'i> {
             self.input(ty, &values)
         };
         let reg = if width == 1 { self.is_set(reg) } else { reg };
+        let reg = self.pointing(number, reg);
         self.loaded[number] = Some(reg);
         reg
+    }
+
+    /// The address that a distance from a stretch is, where the variable is one.
+    fn pointing(&mut self, number: usize, distance: Reg) -> Reg {
+        let Some(pointer) = self.pointers.iter().find(|pointer| pointer.variable == number) else { return distance };
+        let Some((_, stretch)) = self.stretches.iter().find(|(space, _)| *space == pointer.space) else {
+            return distance;
+        };
+        let info = self.func.regs[distance];
+        let (ty, stretch) = match info.words {
+            1 => (Type::U32, Operand::Word(*stretch, 0)),
+            _ => (Type::U64, Operand::Reg(*stretch)),
+        };
+        self.value(InstBuilder::new(Opcode::IAdd).field(ty).src(distance).src(stretch), info)
     }
 
     /// A value from the buffer of inputs: one for each thread, the last for all that are left.
@@ -296,7 +377,7 @@ impl<'q, 'i> Builder<'q, 'i> {
                 let other = self.question.others[self.next_other];
                 self.next_other += 1;
                 let number = self.variable_of(other).unwrap_or(0);
-                if shape == Shape::Imm {
+                if matches!(shape, Shape::Imm | Shape::Offset) {
                     return Operand::Imm(case.lanes[0][number] as u64);
                 }
                 Operand::Reg(self.load(number, case))
@@ -347,6 +428,11 @@ impl<'q, 'i> Builder<'q, 'i> {
 
     /// The kernel and its launch.
     pub(super) fn finish(mut self) -> (Module, Launch) {
+        if let Some(memory) = self.memory {
+            for (space, address) in self.stretches.clone().into_iter().filter(|(_, address)| *address != memory) {
+                self.copy((space, address), (Space::Global, memory));
+            }
+        }
         InstBuilder::new(Opcode::Ret).append(&mut self.func, self.block);
         let mut launch = Launch::new(Some("rule".to_owned()));
         let buffer = |name: &str, bytes: Vec<u8>, element| Arg {
@@ -360,18 +446,34 @@ impl<'q, 'i> Builder<'q, 'i> {
             self.bytes.resize(self.bytes.len().max(SLOT as usize), 0);
             launch.args.push(buffer("operands", self.bytes, None));
         }
+        if self.memory.is_some() {
+            let words = (0..STRETCH * u64::from(self.threads) / 8).map(|_| self.before.next_u64());
+            let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
+            for (at, value) in &self.initial {
+                bytes[*at as usize..][..value.len()].copy_from_slice(value);
+            }
+            launch.args.push(buffer("memory", bytes, None));
+        }
         let scalar = |(name, scalar)| Arg { name: Some(name), value: ArgValue::Scalar(scalar) };
         launch.args.extend(self.scalars.into_iter().map(scalar));
-        let mut module = Module::default();
-        module.functions.push(self.func);
-        (module, launch)
+        self.module.functions.push(self.func);
+        (self.module, launch)
     }
+}
+
+/// Whether a capture has the same value in every thread: it is a constant of the kernel.
+pub(super) fn is_fixed(question: &Question<'_>, capture: usize) -> bool {
+    let instance = question.variant.instance;
+    let wants_constant = |condition: &Condition| *condition == Condition::IsConstant(capture);
+    instance.captures[capture].constant
+        || instance.conditions.iter().any(wants_constant)
+        || is_immediate(instance.pattern(), capture)
 }
 
 /// Whether a capture stands where only immediates can.
 fn is_immediate(pattern: &Pattern, capture: usize) -> bool {
     pattern.srcs.iter().zip(pattern.opcode.row().srcs).any(|(source, shape)| match source {
-        Source::Capture(one) => *one == capture && *shape == Shape::Imm,
+        Source::Capture(one) => *one == capture && matches!(shape, Shape::Imm | Shape::Offset),
         Source::Inst(inner) => is_immediate(inner, capture),
         _ => false,
     })

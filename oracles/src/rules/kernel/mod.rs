@@ -6,18 +6,20 @@
 //! interpreter.
 
 mod builder;
+mod effect;
 mod run;
 
 use std::sync::Arc;
 
-use oriole_optimizer::ops::Flags;
 use oriole_optimizer::peephole::RuleSet;
 
 use self::builder::Builder;
+pub(super) use self::effect::pointers;
 use self::run::executed;
 use super::judge::described;
 use super::report::{Proof, Refutation};
 use super::translate::Question;
+use crate::equivalence::Verdict;
 use crate::launch::Launch;
 use crate::smt::search::examples;
 use crate::smt::{Inputs, solve};
@@ -31,6 +33,8 @@ const SAMPLES: usize = 6;
 const OPAQUE_SAMPLES: usize = 64;
 /// Variants of a rule that are executed.
 const MOST_VARIANTS: usize = 48;
+/// Inputs in which each variable is undefined.
+pub(super) const UNDEFINED: usize = 2;
 /// Inputs of each variant that are executed under a guard too.
 const GUARDED: usize = 2;
 /// Threads of a kernel in which some execute the root and others do not: part of a warp.
@@ -87,12 +91,14 @@ pub struct Case {
     pub undefined: Option<usize>,
     /// The root's guard.
     pub guard: Guarding,
+    /// By thread, bytes of its stretch of memory that are not just anything: where, and what.
+    pub memory: Vec<Vec<(u64, Vec<u8>)>>,
 }
 
 impl Case {
     /// The same input in every thread, without a guard.
     pub fn plain(inputs: &[u128]) -> Case {
-        Case { lanes: vec![inputs.to_vec()], undefined: None, guard: Guarding::None }
+        Case { lanes: vec![inputs.to_vec()], undefined: None, guard: Guarding::None, memory: Vec::new() }
     }
 
     /// The threads that it needs.
@@ -131,18 +137,27 @@ pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Con
 }
 
 /// Executes variants on some inputs each; the first that goes wrong is a refutation.
-pub fn execute(questions: &[Question<'_>], only: &Arc<RuleSet>, proof: &mut Proof) -> Option<Refutation> {
-    if !only.rules()[0].instances.iter().all(|instance| instance.pattern().opcode.is(Flags::PURE)) {
-        return None;
-    }
+/// Each variable is undefined in so many of its inputs.
+pub fn execute(
+    questions: &[Question<'_>],
+    undefined: usize,
+    only: &Arc<RuleSet>,
+    proof: &mut Proof,
+) -> Option<Refutation> {
     let step = questions.len().div_ceil(MOST_VARIANTS).max(1);
     for question in questions.iter().step_by(step) {
         let samples = samples(question);
         if samples.is_empty() {
             continue;
         }
-        if let Some((case, confirmation)) = execute_variant(question, &cases(question, &samples), only, proof) {
-            return Some(described(question, &case, "executing kernels", confirmation));
+        let (cases, together) = match question.effect {
+            Some(_) => (effect::cases(question, &samples), effect::TOGETHER),
+            None => (cases(question, &samples, undefined), usize::MAX),
+        };
+        for cases in cases.chunks(together) {
+            if let Some((case, confirmation)) = execute_cases(question, cases, only, proof) {
+                return Some(described(question, &case, "executing kernels", confirmation));
+            }
         }
     }
     None
@@ -161,11 +176,13 @@ fn samples(question: &Question<'_>) -> Vec<Inputs> {
     }
 }
 
-/// Each input, each variable undefined in one of them, and a few under a guard that holds in some threads.
-fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
+/// Each input, each variable undefined in some of them, and a few under a guard that holds in some threads.
+fn cases(question: &Question<'_>, samples: &[Inputs], undefined: usize) -> Vec<Case> {
     let mut cases: Vec<Case> = samples.iter().map(|inputs| Case::plain(inputs)).collect();
-    for undefined in 0..question.terms.variables().len() {
-        cases.push(Case { undefined: Some(undefined), ..Case::plain(&samples[undefined % samples.len()]) });
+    for variable in 0..question.terms.variables().len() {
+        for number in variable..variable + undefined.min(samples.len()) {
+            cases.push(Case { undefined: Some(variable), ..Case::plain(&samples[number % samples.len()]) });
+        }
     }
     for (inputs, guard) in samples.iter().zip([Guarding::Odd, Guarding::Even]).take(GUARDED) {
         cases.push(Case { guard, ..Case::plain(inputs) });
@@ -173,7 +190,8 @@ fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
     cases
 }
 
-fn execute_variant(
+/// One kernel of some cases; where it says nothing, or something is wrong, one for each.
+fn execute_cases(
     question: &Question<'_>,
     cases: &[Case],
     only: &Arc<RuleSet>,
@@ -185,14 +203,16 @@ fn execute_variant(
     let ran = executed(&module, &launch, only);
     proof.kernels += 1;
     let reason = match ran {
-        Ok(ran) => {
-            proof.applied += ran.applied;
-            match ran.verdict {
-                Ok(verdict) if verdict.is_finding() => format!("{} leaves another result", only.rules()[0].name),
-                Ok(_) => return None,
-                Err(reason) => reason,
+        Ok(ran) => match ran.verdict {
+            Ok(verdict) if verdict.is_finding() => format!("{} leaves another result", only.rules()[0].name),
+            Ok(Verdict::Equal | Verdict::Refined) => {
+                proof.applied += ran.applied;
+                return None;
             }
-        }
+            Ok(_) if cases.len() == 1 => return None,
+            Ok(_) => return cases.iter().find_map(|case| execute_cases(question, &[case.clone()], only, proof)),
+            Err(reason) => reason,
+        },
         Err(reason) => reason,
     };
     // Which input it is.
