@@ -128,7 +128,7 @@ impl Judge {
         } else if self.settings.kernels {
             report.refutation = kernel::execute(&translated, kernel::UNDEFINED, &only, &mut report.proof);
             let proof = &mut report.proof;
-            if proof.applied == 0 && proof.open.is_empty() {
+            if proof.applied == 0 && proof.open.is_empty() && report.refutation.is_none() {
                 let executed =
                     proof.kernels_only.first().map(|text| format!("{text}: no kernel was found that shows it"));
                 proof.open.extend(executed);

@@ -141,7 +141,7 @@ pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
             let places = accesses.iter().map(|access| place(question, access, number as u64, &mut inputs));
             let places: Vec<u64> = places.collect();
             // Memory that holds an operand: what compares finds that it is equal.
-            let held = accesses.iter().zip(places).filter(|_| number % 2 == 0);
+            let held = accesses.iter().zip(places).filter(|_| number.is_multiple_of(2));
             memory.push(held.filter_map(|(access, at)| Some((at, held_there(question, access, &inputs)?))).collect());
             inputs
         });
@@ -187,7 +187,7 @@ fn members(thread: u32, threads: u32, guard: Guarding) -> u32 {
     let takes_part = |lane: &u32| match guard {
         Guarding::None => true,
         Guarding::Odd => lane % 2 == 1,
-        Guarding::Even => lane % 2 == 0,
+        Guarding::Even => lane.is_multiple_of(2),
     };
     there.filter(takes_part).fold(0, |mask, lane| mask | 1 << lane)
 }

@@ -210,7 +210,9 @@ fn execute_cases(
                 return None;
             }
             Ok(_) if cases.len() == 1 => return None,
-            Ok(_) => return cases.iter().find_map(|case| execute_cases(question, &[case.clone()], only, proof)),
+            Ok(_) => {
+                return cases.iter().find_map(|case| execute_cases(question, std::slice::from_ref(case), only, proof));
+            }
             Err(reason) => reason,
         },
         Err(reason) => reason,
