@@ -116,6 +116,15 @@ pub fn of_pattern(pattern: &Pattern) -> Measure {
     measure
 }
 
+/// Whether a pattern is a copy of anything, and not of what some operation makes.
+fn is_plain_copy(pattern: &Pattern) -> bool {
+    let made = |source: &Source| match source {
+        Source::Word(_, of) => matches!(**of, Source::Inst(_)),
+        source => matches!(source, Source::Inst(_)),
+    };
+    pattern.opcode.is(Flags::COPY) && !pattern.srcs.iter().any(made)
+}
+
 fn add_pattern(pattern: &Pattern, gone: bool, root: bool, measure: &mut Measure) {
     let fields = pattern.some_fields();
     let gone = gone && (root || !pattern.shared);
@@ -258,6 +267,11 @@ fn count_pattern(pattern: &Pattern, counts: &mut [u32]) {
 /// Whether a rule lowers the measure.
 pub fn falls(instance: &Instance) -> bool {
     let (before, after) = (of_pattern(instance.pattern()), of_result(instance));
+    // What is no operation becomes a copy, which a rule about plain copies would meet again.
+    let copies = instance.results.iter().all(|value| !matches!(value, Value::Op(_)));
+    if copies && is_plain_copy(instance.pattern()) {
+        return false;
+    }
     if after.cost != before.cost {
         return after.cost < before.cost;
     }

@@ -8,7 +8,7 @@ use super::head::{Written, broken};
 use super::pattern::{check_legal, is_pure};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use crate::ir::RegInfo;
-use crate::ops::{FieldValue, FieldValues, Opcode, Type};
+use crate::ops::{FieldValue, FieldValues, OpRow, Opcode, Type};
 
 /// Where a value goes: its type, and whether it becomes the whole register.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl Resolver<'_> {
         }
         let pattern = self.instance.pattern().clone();
         let (row, fields) = (pattern.opcode.row(), pattern.some_fields());
-        if decl.results.len() != row.dsts.len() && is_pure(pattern.opcode) {
+        if decl.results.len() != row.dsts.len() && is_pure(pattern.opcode) && !self.has_both_results(row)? {
             let message = format!("`{}` has {} results, not {}", row.name, row.dsts.len(), decl.results.len());
             let span = decl.results.first().map_or(decl.span, Operand::span);
             return Err(fault(span, message, "here", "write `(a, b)` for two results"));
@@ -52,6 +52,13 @@ impl Resolver<'_> {
             self.instance.results.push(value);
         }
         self.check_lets()
+    }
+
+    /// Whether the result is one operation that has all the destinations of the root.
+    fn has_both_results(&self, row: &OpRow) -> Resolved<bool> {
+        let [Operand::Inst { inst, .. }] = self.decl.results.as_slice() else { return Ok(false) };
+        let made = self.operation_head(&inst.head)?.0;
+        Ok(is_pure(made) && made.row().dsts == row.dsts)
     }
 
     fn is_let(&self, name: &str) -> bool {
@@ -266,11 +273,17 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Whether an operation, as the only result, has the root's destinations or its effect.
+    fn takes_over(&self, row: &OpRow) -> bool {
+        let root = self.instance.pattern().opcode.row();
+        let pure = is_pure(row.opcode) && is_pure(root.opcode) && row.dsts == root.dsts;
+        self.decl.results.len() == 1 && (pure || row.flags == root.flags)
+    }
+
     fn operation(&mut self, inst: &Inst, root: bool) -> Resolved<Value> {
         let (opcode, fields, rest, copied) = self.operation_head(&inst.head)?;
         let row = opcode.row();
-        let effect = root && opcode.row().flags == self.instance.pattern().opcode.row().flags;
-        check_legal(row, inst, effect)?;
+        check_legal(row, inst, root && self.takes_over(row))?;
         if rest.is_none() {
             broken(opcode, &fields, inst.head.span)?;
         }
