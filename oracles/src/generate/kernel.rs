@@ -165,7 +165,7 @@ impl Builder<'_, '_> {
             let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(Operand::Imm(stride.into())).src(base);
             addresses.push(if stride == 0 { base } else { self.hidden(at, double) });
         }
-        let plain = self.read_param(params[4], Type::B32);
+        let plain = self.read_param(params[UNIFORM], Type::B32);
         let wide = self.read_param(params[5], Type::B64);
         self.uniforms = vec![(plain, 8), (plain, 8), (cta, 1)];
         self.cells = Some(addresses[3]);
@@ -383,6 +383,20 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     ];
     launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
     launch
+}
+
+/// The argument whose bits decide where whole warps go.
+const UNIFORM: usize = 4;
+
+/// Lets a launch go other ways than one that it is like: the first other way at every branch that is uniform, then at some.
+pub(super) fn turn(launch: &mut Launch, like: &Launch, seed: u64) {
+    const TURNS: [u64; 4] = [0xFFFF_FFFF, 0x5555_5555, 0xAAAA_AAAA, 0x3333_3333];
+    if let (ArgValue::Scalar(own), ArgValue::Scalar(like)) =
+        (&mut launch.args[UNIFORM].value, &like.args[UNIFORM].value)
+        && let Some(turn) = TURNS.get(seed as usize)
+    {
+        *own = Scalar::from_bits(like.ty(), like.bits() ^ turn);
+    }
 }
 
 /// Warp instructions that a kernel may execute: far more than any does, so that running out of them is a bug.
