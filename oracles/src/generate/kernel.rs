@@ -376,14 +376,23 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
         buffer(bytes(entropy, REGION as usize)),
         buffer(bytes(entropy, REGION as usize * threads)),
         buffer(bytes(entropy, 8 * CELLS.len())),
-        // With something in each byte, mostly, so that a byte that is not loaded shows.
-        scalar(ScalarType::B32, if entropy.percent(75) { entropy.bits() >> 32 } else { constant(entropy, Type::B32) }),
-        scalar(ScalarType::B64, constant(entropy, Type::F64)),
+        scalar(
+            ScalarType::B32,
+            if entropy.percent(PLAIN) { constant(entropy, Type::B32) } else { entropy.bits() >> 32 },
+        ),
+        scalar(
+            ScalarType::B64,
+            constant(entropy, Type::F64) | if entropy.percent(PLAIN) { 0 } else { entropy.bits() >> 32 },
+        ),
         ArgValue::Bytes(bytes(entropy, REGION as usize)),
     ];
     launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
     launch
 }
+
+/// Of a hundred words in arguments, so many are corner values. The others have something in each byte, so that bytes that
+/// are not loaded show.
+const PLAIN: u32 = 10;
 
 /// The argument whose bits decide where whole warps go.
 const UNIFORM: usize = 4;
