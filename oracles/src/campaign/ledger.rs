@@ -3,12 +3,12 @@
 //! Workers add what they have; the ledger commits it about once a second, and at once where a finding is new. So at most a
 //! second of work is done again after a kill, and no finding is lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Options;
-use super::record::{CaseId, File, Key, Record, Reduction, files, way};
+use super::record::{CaseId, File, Key, Record, Reduction, files};
 use super::store::{Batch, Hits, Progress, Store, StoreError};
 use super::tally::Tally;
 use crate::check::familiar::Familiar;
@@ -43,6 +43,8 @@ pub(super) struct Ledger {
     hits: BTreeMap<String, Hits>,
     /// Findings of this campaign that an earlier run of it did not reduce.
     pending: Vec<(String, u64)>,
+    /// Findings that somebody of this run reduces, or has reduced.
+    taken: BTreeSet<String>,
 }
 
 /// What is left of a campaign.
@@ -60,24 +62,45 @@ impl Ledger {
         if !options.resume {
             store.restart(&campaign)?;
         }
-        let progress = store.progress(&campaign)?.unwrap_or_default();
-        let hits: BTreeMap<String, Hits> = store.hits(&campaign)?.into_iter().collect();
-        let known: BTreeMap<String, Record> =
-            store.findings()?.into_iter().map(|stored| (stored.id, stored.record)).collect();
-        for (id, hits) in &hits {
-            if let Some(key) = known.get(id).map(|record| &record.key) {
-                familiar.note((key.phase.clone(), key.verdict.clone(), key.shape.clone()), hits.bisected);
+        let mut ledger = Ledger::of(store, campaign, familiar)?;
+        for (id, hits) in &ledger.hits {
+            if let Some(record) = ledger.known.get(id) {
+                ledger.familiar.note(record.key.way(), hits.bisected);
             }
         }
         let is_pending = |record: &&Record| record.reduction == Reduction::Pending;
         let own = |record: &Record| record.first.as_ref().filter(|first| first.seed == options.seed).map(|f| f.number);
-        let pending = hits
-            .keys()
-            .filter_map(|id| known.get(id).filter(is_pending).and_then(own).map(|number| (id.clone(), number)))
-            .collect();
-        let now = Instant::now();
-        let before = progress.seconds;
-        Ok(Ledger { store, campaign, progress, before, start: now, committed: now, familiar, known, hits, pending })
+        let known = |id| ledger.known.get(id).filter(is_pending).and_then(own);
+        ledger.pending = ledger.hits.keys().filter_map(|id| known(id).map(|number| (id.clone(), number))).collect();
+        Ok(ledger)
+    }
+
+    /// The ledger of a campaign that begins anew and leaves nothing for another time.
+    pub fn anew(mut store: Store, campaign: &str) -> Result<Ledger, StoreError> {
+        store.restart(campaign)?;
+        Ledger::of(store, campaign.to_owned(), Arc::default())
+    }
+
+    fn of(store: Store, campaign: String, familiar: Arc<Familiar>) -> Result<Ledger, StoreError> {
+        let progress = store.progress(&campaign)?.unwrap_or_default();
+        let (pending, taken) = (Vec::new(), BTreeSet::new());
+        let hits = store.hits(&campaign)?.into_iter().collect();
+        let known = store.findings()?.into_iter().map(|stored| (stored.id, stored.record)).collect();
+        let (now, before) = (Instant::now(), progress.seconds);
+        let ledger = Ledger {
+            store,
+            campaign,
+            progress,
+            before,
+            start: now,
+            committed: now,
+            familiar,
+            known,
+            hits,
+            pending,
+            taken,
+        };
+        Ok(ledger)
     }
 
     pub fn progress(&self) -> &Progress {
@@ -89,8 +112,13 @@ impl Ledger {
         (self.hits.len(), self.hits.values().map(|hits| hits.total()).sum())
     }
 
-    /// Adds what a worker has done, and returns the findings in it that nobody has met before.
-    pub fn add(&mut self, local: Local, case: impl Fn(u64) -> CaseId) -> Result<Vec<(u64, Finding)>, StoreError> {
+    /// Adds what a worker has done, and returns the findings in it that nobody has reduced or is about to. `case` knows the
+    /// cases by number.
+    pub fn add(
+        &mut self,
+        local: Local,
+        case: impl Fn(u64) -> Option<CaseId>,
+    ) -> Result<Vec<(u64, Finding)>, StoreError> {
         self.progress.tally.add(local.tally);
         local.done.into_iter().for_each(|place| _ = self.progress.done.insert(place));
         let mut fresh = Vec::new();
@@ -100,13 +128,16 @@ impl Ledger {
                 self.recognise(&finding);
                 continue;
             }
-            let id = Key::of(&finding).id();
-            self.familiar.note(way(&finding), 1);
+            let key = Key::of(&finding);
+            self.familiar.note(key.way(), 1);
+            let id = key.id();
             self.hits.entry(id.clone()).or_default().bisected += 1;
-            if !self.known.contains_key(&id) {
-                let record = Record::new(&finding, Some(case(number)));
-                self.known.insert(id.clone(), record.clone());
-                batch.findings.push((id, record, files(&finding.evidence, "original")));
+            let record = self.known.entry(id.clone()).or_insert_with(|| {
+                let record = Record::new(&finding, case(number));
+                batch.findings.push((id.clone(), record.clone(), files(&finding.evidence, "original")));
+                record
+            });
+            if record.reduction == Reduction::Pending && self.taken.insert(id) {
                 fresh.push((number, finding));
             }
         }
@@ -118,9 +149,9 @@ impl Ledger {
 
     /// Counts a finding that was not bisected for the one that it looks like.
     fn recognise(&mut self, finding: &Finding) {
-        let (phase, verdict, shape) = way(finding);
-        let alike = |key: &Key| (&key.phase, &key.verdict, &key.shape) == (&phase, &verdict, &shape);
-        let found = self.hits.iter_mut().filter(|(id, _)| self.known.get(*id).is_some_and(|record| alike(&record.key)));
+        let way = Key::of(finding).way();
+        let alike = |record: &Record| record.key.way() == way;
+        let found = self.hits.iter_mut().filter(|(id, _)| self.known.get(*id).is_some_and(alike));
         // Something is familiar only once findings like it were added.
         if let Some((_, hits)) = found.max_by_key(|(_, hits)| hits.bisected) {
             hits.recognised += 1;
@@ -136,7 +167,12 @@ impl Ledger {
 
     /// A finding that is still to be reduced, and the number of its case.
     pub fn next_pending(&mut self) -> Option<(String, u64)> {
-        self.pending.pop()
+        while let Some((id, number)) = self.pending.pop() {
+            if self.taken.insert(id.clone()) {
+                return Some((id, number));
+            }
+        }
+        None
     }
 
     /// Saves everything.

@@ -14,6 +14,8 @@ pub mod export;
 mod ledger;
 pub mod ranges;
 pub mod record;
+mod reduction;
+pub mod replay;
 pub mod sarif;
 pub mod store;
 pub mod tally;
@@ -38,7 +40,8 @@ use crate::launch::random::SplitMix64;
 use crate::reduce;
 use ledger::{End, Ledger, Local};
 use ranges::Ranges;
-use record::{CaseId, Fnv, Key, Record, Reduction, files};
+use record::{CaseId, Fnv, Key};
+use reduction::{REDUCTION_TIME, limits, reduction};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target};
 use worker::Post;
@@ -48,9 +51,6 @@ pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
-/// How long findings are reduced once a campaign's time is up, and those of the corpus before it begins. A bug that breaks
-/// everything has hundreds of findings; those that are left are stored as they are, and `--resume` reduces them.
-const REDUCTION_TIME: Duration = Duration::from_secs(15);
 /// Cases whose text stands for the generator in a campaign's identity.
 const SAMPLE: u64 = 16;
 
@@ -339,7 +339,7 @@ impl Campaign {
 
     /// Adds to what the campaign knows; the findings that are new.
     fn hand_over(&self, local: Local) -> Result<Vec<(u64, Finding)>, CampaignError> {
-        let fresh = self.ledger(|ledger| ledger.add(local, |number| self.case_id(number)))?;
+        let fresh = self.ledger(|ledger| ledger.add(local, |number| Some(self.case_id(number))))?;
         if self.options.first_finding && !fresh.is_empty() {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -361,15 +361,17 @@ impl Campaign {
         CaseId { seed, number, target, command }
     }
 
+    /// How a finding is reduced now; not at all where the time for that is up.
+    fn reduction_limits(&self) -> Option<reduce::Options> {
+        limits(self.options.reduce?, self.options.time.map(|time| time + REDUCTION_TIME), self.start)
+    }
+
     /// Reduces a finding that is new, outside of the lock, and saves the result.
     fn reduce(&self, number: u64, finding: &Finding, post: &Post) -> Result<(), CampaignError> {
-        let Some(options) = &self.options.reduce else { return Ok(()) };
-        if self.options.time.is_some_and(|time| self.start.elapsed() >= time + REDUCTION_TIME) {
-            return Ok(());
-        }
+        let Some(limits) = self.reduction_limits() else { return Ok(()) };
         let id = Key::of(finding).id();
         post.reduces(&id);
-        let (reduction, files) = reduction(finding, &self.options.check_of(number), options);
+        let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
         match post.done(|_| ()) {
             Some(()) => Ok(self.ledger(|ledger| ledger.reduced(&id, reduction, &files))?),
             None => Ok(()),
@@ -378,10 +380,7 @@ impl Campaign {
 
     /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
     fn reduce_pending(&self, post: &Post) -> Result<(), CampaignError> {
-        if self.options.reduce.is_none() {
-            return Ok(());
-        }
-        while !self.options.stop.load(Ordering::Relaxed) {
+        while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
             let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
             let Case { target, generated: Generated { module, launches }, .. } = self.cases.case(number);
             let module = self.options.module_of(number, module);
@@ -428,62 +427,6 @@ impl One {
             }
         }
     }
-}
-
-/// Reduces a finding: what became of it, and the files of what is left.
-pub fn reduction(finding: &Finding, check: &CheckOptions, options: &reduce::Options) -> (Reduction, Vec<record::File>) {
-    let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
-    if finding.shape == watch::SHAPE {
-        return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
-    }
-    match catch(|| reduce::finding(finding, check, options)) {
-        Err(panic) => failed(&format!("the reducer panics: {panic}")),
-        Ok(Err(error)) => failed(&error.to_string()),
-        Ok(Ok(reduced)) if !reduced.interesting => failed("the phase alone does not go wrong in the same way"),
-        Ok(Ok(reduced)) => {
-            let (from, to) = (reduced.before.instructions, reduced.after.instructions);
-            (Reduction::Done { from, to }, files(&reduced.evidence, "reduced"))
-        }
-    }
-}
-
-/// Saves findings on kernels that are files, in place of those of an earlier replay, and reduces what is new.
-///
-/// # Errors
-///
-/// A store that fails.
-pub fn save_replayed(
-    store: &mut Store,
-    cases: u64,
-    findings: &[Finding],
-    options: &Options,
-) -> Result<Vec<String>, CampaignError> {
-    const CAMPAIGN: &str = "corpus";
-    let mut batch = store::Batch::default();
-    for finding in findings {
-        let record = Record::new(finding, None);
-        let id = record.key.id();
-        match batch.hits.iter_mut().find(|(known, _)| *known == id) {
-            Some((_, hits)) => hits.bisected += 1,
-            None => batch.hits.push((id.clone(), store::Hits { bisected: 1, recognised: 0 })),
-        }
-        batch.findings.push((id, record, files(&finding.evidence, "original")));
-    }
-    store.restart(CAMPAIGN)?;
-    let tally = Tally { cases, valid: cases, ..Tally::default() };
-    store.commit(CAMPAIGN, &Progress { tally, ..Progress::default() }, &batch)?;
-    let start = Instant::now();
-    for stored in store.findings()? {
-        if options.time.is_some() && start.elapsed() >= REDUCTION_TIME {
-            break;
-        }
-        let Some(at) = batch.findings.iter().position(|(id, ..)| *id == stored.id) else { continue };
-        if let (Some(limits), Reduction::Pending) = (&options.reduce, &stored.record.reduction) {
-            let (reduction, files) = reduction(&findings[at], &options.check, limits);
-            store.update(&stored.id, &Record { reduction, ..stored.record }, &files)?;
-        }
-    }
-    Ok(batch.hits.into_iter().map(|(id, _)| id).collect())
 }
 
 #[cfg(test)]

@@ -39,6 +39,11 @@ impl Key {
         }
     }
 
+    /// The way in which it goes wrong, for [`crate::check::familiar`].
+    pub(super) fn way(&self) -> Way {
+        (self.phase.clone(), self.verdict.clone(), self.shape.clone())
+    }
+
     /// The identifier: 16 hexadecimal digits.
     pub fn id(&self) -> String {
         let mut hash = Fnv::default();
@@ -177,11 +182,6 @@ impl Record {
     pub fn reproducer(&self) -> &'static str {
         if matches!(self.reduction, Reduction::Done { .. }) { "reduced.ori" } else { "original.ori" }
     }
-}
-
-/// The way in which a finding goes wrong, for [`crate::check::familiar`].
-pub(super) fn way(finding: &Finding) -> Way {
-    (finding.phase.clone(), finding.verdict.to_owned(), finding.shape.clone())
 }
 
 /// The files that show a finding: `stem.ori`, `stem.launch.toml`, and large buffers beside it.

@@ -6,6 +6,9 @@ use oriole_optimizer::pipeline::context::{Changed, PhaseContext, PhaseFn};
 use oriole_optimizer::pipeline::runner::{CustomPhase, PhaseEntry};
 use oriole_optimizer::pipeline::table::{Needs, Preserves};
 
+use super::record::Reduction;
+use super::replay::Replay;
+use super::store::Stored;
 use super::*;
 use crate::generate::patterns::Patterns;
 
@@ -141,8 +144,7 @@ fn other_options_make_another_campaign() {
 
 #[test]
 fn a_finding_is_reduced_and_replays() {
-    let reduce = Some(reduce::Options { time: Duration::from_secs(5), ..reduce::Options::default() });
-    let summary = finish(&Options { reduce, first_finding: true, ..planted(60) });
+    let summary = finish(&Options { first_finding: true, ..reducing() });
     let stored = summary.store.findings().expect("the store is in memory");
     let stored = stored.first().expect("the fault shows");
     let Reduction::Done { from, to } = stored.record.reduction else { panic!("{:?}", stored.record.reduction) };
@@ -152,4 +154,53 @@ fn a_finding_is_reduced_and_replays() {
     for name in ["original.launch.toml", "original.ori", "reduced.launch.toml", "reduced.ori"] {
         assert!(names.contains(&name), "{names:?}");
     }
+}
+
+/// What a replay finds on the first kernels of a campaign, a fault being planted.
+fn replayed<'a>(options: &'a Options, kernels: u64) -> (Replay<'a>, Vec<Finding>) {
+    let replay = Replay::new(options);
+    let check = |number| {
+        let Generated { module, launches } = case(options.seed, number, &options.config);
+        replay.check(case_name(options.seed, number), module, launches).expect("generated kernels can be checked")
+    };
+    let findings = (0..kernels).flat_map(check).collect();
+    (replay, findings)
+}
+
+/// A campaign with the planted fault that reduces.
+fn reducing() -> Options {
+    let reduce = Some(reduce::Options { time: Duration::from_secs(5), ..reduce::Options::default() });
+    Options { reduce, ..planted(60) }
+}
+
+fn is_reduced(stored: &Stored) -> bool {
+    matches!(stored.record.reduction, Reduction::Done { .. })
+}
+
+#[test]
+fn what_a_replay_finds_is_counted_and_reduced() {
+    let options = reducing();
+    let (mut replay, findings) = replayed(&options, 60);
+    let (total, bisected) = (findings.len(), findings.iter().filter(|finding| finding.bisected).count());
+    assert!(bisected > 0 && bisected < total, "{bisected} of {total}");
+    let memory = Store::in_memory().expect("memory");
+    let (mut store, ids) = replay.save(memory, 60, findings).expect("the store is in memory");
+    let stored = store.findings().expect("the store is in memory");
+    assert_eq!(stored.len(), ids.len());
+    assert_eq!(stored.iter().map(|stored| stored.hits.total()).sum::<u64>(), total as u64);
+    replay.reduce(&mut store).expect("the store is in memory");
+    let stored = store.findings().expect("the store is in memory");
+    assert!(stored.iter().all(is_reduced), "{stored:?}");
+}
+
+#[test]
+fn what_a_replay_left_is_reduced_where_the_campaign_meets_it() {
+    let options = reducing();
+    let (mut replay, findings) = replayed(&options, 60);
+    let memory = Store::in_memory().expect("memory");
+    let (store, ids) = replay.save(memory, 60, findings).expect("the store is in memory");
+    let summary = run(&options, store, |_| ()).expect("the store is in memory");
+    let mut stored = summary.store.findings().expect("the store is in memory");
+    stored.retain(|stored| ids.contains(&stored.id));
+    assert!(!stored.is_empty() && stored.iter().all(is_reduced), "{stored:?}");
 }

@@ -63,7 +63,7 @@ impl Suspect<'_> {
     pub fn finding(&self, verdict: Verdict) -> Result<Finding, CheckError> {
         let shape = shape::of(&verdict);
         if self.is_familiar(verdict.name(), &shape) {
-            return Ok(Finding { bisected: false, ..self.blank(verdict.name(), verdict.to_string(), shape, None)? });
+            return self.blank(verdict.name(), verdict.to_string(), shape, false);
         }
         let rewrite = self.guilty_rewrite()?;
         let stores = match &verdict {
@@ -79,7 +79,7 @@ impl Suspect<'_> {
             rewrite,
             store_before: show(stores.0),
             store_after: show(stores.1),
-            ..self.blank(verdict.name(), verdict.to_string(), shape, self.options.out.as_deref())?
+            ..self.blank(verdict.name(), verdict.to_string(), shape, true)?
         })
     }
 
@@ -90,12 +90,12 @@ impl Suspect<'_> {
         let does = if verdict == HANG { "does not end" } else { "panics" };
         if self.is_familiar(verdict, &shape) {
             let detail = format!("{phase} {does}: {message}");
-            return Ok(Finding { bisected: false, ..self.blank(verdict, detail, shape, None)? });
+            return self.blank(verdict, detail, shape, false);
         }
         let function = self.panicking_function()?;
         let named = function.as_ref().map_or(String::new(), |name| format!(" on function `{name}`"));
         let detail = format!("{phase} {does}{named}: {message}");
-        let blank = self.blank(verdict, detail, shape, self.options.out.as_deref())?;
+        let blank = self.blank(verdict, detail, shape, true)?;
         // It is all of its changes that never end, and no single one.
         let rewrite = if verdict == HANG { None } else { self.guilty_rewrite()? };
         Ok(Finding { function, rewrite, ..blank })
@@ -107,35 +107,18 @@ impl Suspect<'_> {
         self.options.familiar.as_ref().is_some_and(|familiar| familiar.recognises(&way()))
     }
 
-    /// A finding without guilty rewrite; its reproducer is written into `out`.
+    /// A finding without guilty rewrite.
     fn blank(
         &self,
         verdict: &'static str,
         detail: String,
         shape: String,
-        out: Option<&Path>,
+        bisected: bool,
     ) -> Result<Finding, CheckError> {
-        let launch = self.case.map(|case| &case.launch);
-        let write = |folder: &Path| write_reproducer(folder, self.kernel, self.entry.name(), self.before, launch);
-        let reproducer = out.map(write).transpose()?;
-        let file = reproducer.as_deref().unwrap_or(self.kernel);
-        let replay = self.options.replay_of(file, self.entry.name());
-        Ok(Finding {
-            kernel: self.kernel.to_owned(),
-            phase: self.entry.name().to_owned(),
-            verdict,
-            case: self.case.map_or(String::new(), |case| case.name.clone()),
-            detail,
-            shape,
-            bisected: true,
-            function: None,
-            rewrite: None,
-            store_before: None,
-            store_after: None,
-            reproducer,
-            replay,
-            evidence: Arc::new(Evidence { module: self.before.clone(), launch: launch.cloned() }),
-        })
+        let phase = self.entry.name();
+        let said = Said { step: phase, token: phase, verdict, detail, shape, bisected };
+        let launch = self.case.map(|case| (case.name.as_str(), &case.launch));
+        of_step(self.kernel, said, self.before, launch, self.options)
     }
 
     /// The first change after which the phase is wrong; `None` where it is wrong without any.
@@ -245,13 +228,15 @@ pub(super) struct Said {
     pub detail: String,
     /// In words that stay the same from kernel to kernel.
     pub shape: String,
+    /// Whether it was looked into; otherwise it is familiar, and no reproducer is written.
+    pub bisected: bool,
 }
 
 impl Said {
     /// What a verdict says of a step that is no phase.
     pub fn of(border: Border, verdict: &Verdict) -> Said {
         let (detail, shape) = (verdict.to_string(), shape::of(verdict));
-        Said { step: border.name(), token: border.token(), verdict: verdict.name(), detail, shape }
+        Said { step: border.name(), token: border.token(), verdict: verdict.name(), detail, shape, bisected: true }
     }
 }
 
@@ -263,10 +248,10 @@ pub(super) fn of_step(
     launch: Option<(&str, &Launch)>,
     options: &CheckOptions,
 ) -> Result<Finding, CheckError> {
-    let Said { step, token, verdict, detail, shape } = said;
+    let Said { step, token, verdict, detail, shape, bisected } = said;
     let (case, launch) = launch.unzip();
     let write = |folder: &Path| write_reproducer(folder, kernel, token, module, launch);
-    let reproducer = options.out.as_deref().map(write).transpose()?;
+    let reproducer = options.out.as_deref().filter(|_| bisected).map(write).transpose()?;
     Ok(Finding {
         kernel: kernel.to_owned(),
         phase: step.to_owned(),
@@ -274,7 +259,7 @@ pub(super) fn of_step(
         case: case.unwrap_or_default().to_owned(),
         detail,
         shape,
-        bisected: true,
+        bisected,
         function: None,
         rewrite: None,
         store_before: None,

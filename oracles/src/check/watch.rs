@@ -167,7 +167,7 @@ impl Job {
     pub fn hang(&self, step: &'static str, limit: Duration) -> Result<Finding, CheckError> {
         let detail = format!("{step} has not ended after {:?}", limit);
         let token = Border::named(step).map_or(step, Border::token);
-        let said = Said { step, token, verdict: HANG, detail, shape: SHAPE.to_owned() };
+        let said = Said { step, token, verdict: HANG, detail, shape: SHAPE.to_owned(), bisected: true };
         let launch = self.launches.first().map(|named| (named.name.as_str(), &named.launch));
         let finding = of_step(&self.name, said, &self.before(step)?, launch, &self.options)?;
         let stated = if limit == LIMIT { String::new() } else { format!(" --hang-after {}ms", limit.as_millis()) };

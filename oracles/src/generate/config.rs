@@ -171,6 +171,8 @@ pub struct OperandPercent {
     /// A condition of a branch, or an index of a switch, that also depends on the lane, so that all ways are taken whatever
     /// the data. If all were, a warp would never take a branch as a whole.
     pub split: u32,
+    /// The pattern of a rule in which one place is something else: half-right matches are where a matcher goes wrong.
+    pub near_miss: u32,
     /// An address that depends on data.
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
@@ -356,6 +358,7 @@ impl Default for OperandPercent {
             variable: 25,
             guard: 12,
             split: 60,
+            near_miss: 25,
             dynamic: 40,
             reload: 2,
             default_field: 40,

@@ -6,7 +6,7 @@
 use oriole_optimizer::ir::{
     Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
 };
-use oriole_optimizer::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type};
+use oriole_optimizer::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
 
 use super::Generated;
 use super::builder::{Builder, fixed};
@@ -27,8 +27,9 @@ const PREDICATES: usize = 3;
 /// Ways to part the lanes of a warp.
 const SPLITS: usize = 2;
 
-/// Bytes of a thread's results: the variables and the checksums.
-const RESULTS: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+/// Bytes of a thread's results: the variables and the checksums, and then its own shared and local memory.
+const RESULTS: u32 = VALUES + 2 * REGION;
+const VALUES: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
 
 /// Bytes of the parameters that a kernel may read from the constant bank, word by word: the numbers and the structure,
 /// not the addresses.
@@ -164,18 +165,25 @@ impl Builder<'_, '_> {
             let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(Operand::Imm(stride.into())).src(base);
             addresses.push(if stride == 0 { base } else { self.hidden(at, double) });
         }
-        let plain = self.read_param(params[4], Type::B32);
+        let plain = self.read_param(params[UNIFORM], Type::B32);
         let wide = self.read_param(params[5], Type::B64);
         self.uniforms = vec![(plain, 8), (plain, 8), (cta, 1)];
         self.cells = Some(addresses[3]);
         self.results = Some(addresses[0]);
-        self.regions(&addresses, structure, variables, tid, whole);
+        self.regions(&addresses, structure, variables, [tid, number], whole);
         let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
         let seed = self.hidden(seed, word);
         self.variables_from(seed, wide, Some(addresses[2]));
     }
 
-    fn regions(&mut self, addresses: &[Reg], structure: Local, variables: &Variables, tid: Reg, whole: bool) {
+    fn regions(
+        &mut self,
+        addresses: &[Reg],
+        structure: Local,
+        variables: &Variables,
+        [tid, number]: [Reg; 2],
+        whole: bool,
+    ) {
         let double = RegInfo::words(2);
         let region = |space, base, generic, writable, constant| Region { space, base, generic, writable, constant };
         let (input, scratch) = (addresses[1], addresses[2]);
@@ -195,14 +203,14 @@ impl Builder<'_, '_> {
             let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);
             let own = Operand::Reg(self.hidden(own, double));
             let generic = self.generic(Space::Shared, own);
-            self.clear(Space::Shared, own);
+            self.clear(Space::Shared, own, number);
             self.regions.push(region(Space::Shared, own, Some(generic), true, false));
         }
         if whole || self.entropy.percent(40) {
             let array = Variable { align: 16, ..Variable::new("array", Space::Local, Type::B8, Some(REGION.into())) };
             let array = Operand::Local(self.func.locals.push(array));
             let generic = self.generic(Space::Local, array);
-            self.clear(Space::Local, array);
+            self.clear(Space::Local, array, number);
             self.regions.push(region(Space::Local, array, Some(generic), true, false));
         }
     }
@@ -212,13 +220,13 @@ impl Builder<'_, '_> {
         self.hidden(convert, RegInfo::words(2))
     }
 
-    /// Defines a region's bytes.
-    fn clear(&mut self, space: Space, base: Operand) {
+    /// Defines a region's bytes. Some of them are the thread's number, so that it matters whose region it is.
+    fn clear(&mut self, space: Space, base: Operand, number: Reg) {
         for at in (0..REGION).step_by(16) {
-            let mut store = Self::typed(Opcode::St, Type::B64).field(space).field(oriole_optimizer::ops::Vector::V2);
-            store = store.src(base).src(Operand::Imm(at.into()));
-            let values = [0; 2].map(|_: u8| Operand::Imm(constant(self.entropy, Type::B64)));
-            self.push(&store.srcs(values));
+            let store = Self::typed(Opcode::St, Type::B32).field(space).field(Vector::V4);
+            let at = store.src(base).src(Operand::Imm(at.into()));
+            let values = [0; 3].map(|_: u8| Operand::Imm(constant(self.entropy, Type::B32)));
+            self.push(&at.src(number).srcs(values));
         }
     }
 
@@ -295,6 +303,24 @@ impl Builder<'_, '_> {
             self.push(&store);
             offset += 4 * u64::from(words);
         }
+        self.store_regions(results);
+    }
+
+    /// Every thread stores its shared and local memory behind its results.
+    fn store_regions(&mut self, results: Reg) {
+        let is_own = |region: &Region| matches!(region.space, Space::Shared | Space::Local);
+        let own: Vec<(Space, Operand)> =
+            self.regions.iter().filter(|region| is_own(region)).map(|region| (region.space, region.base)).collect();
+        for (slot, (space, base)) in own.into_iter().enumerate() {
+            for at in (0..REGION).step_by(16) {
+                let pair = [0; 2].map(|_: u8| self.func.new_reg(RegInfo::words(2)));
+                let load = Self::typed(Opcode::Ld, Type::B64).field(space).field(Vector::V2);
+                self.push(&load.dst(pair[0]).dst(pair[1]).src(base).src(Operand::Imm(at.into())));
+                let place = VALUES + slot as u32 * REGION + at;
+                let store = Self::typed(Opcode::St, Type::B64).field(Space::Global).field(Vector::V2);
+                self.push(&store.src(results).src(Operand::Imm(place.into())).srcs(pair.map(Operand::Reg)));
+            }
+        }
     }
 }
 
@@ -350,12 +376,36 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
         buffer(bytes(entropy, REGION as usize)),
         buffer(bytes(entropy, REGION as usize * threads)),
         buffer(bytes(entropy, 8 * CELLS.len())),
-        scalar(ScalarType::B32, constant(entropy, Type::B32)),
-        scalar(ScalarType::B64, constant(entropy, Type::F64)),
+        scalar(
+            ScalarType::B32,
+            if entropy.percent(PLAIN) { constant(entropy, Type::B32) } else { entropy.bits() >> 32 },
+        ),
+        scalar(
+            ScalarType::B64,
+            constant(entropy, Type::F64) | if entropy.percent(PLAIN) { 0 } else { entropy.bits() >> 32 },
+        ),
         ArgValue::Bytes(bytes(entropy, REGION as usize)),
     ];
     launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
     launch
+}
+
+/// Of a hundred words in arguments, so many are corner values. The others have something in each byte, so that bytes that
+/// are not loaded show.
+const PLAIN: u32 = 10;
+
+/// The argument whose bits decide where whole warps go.
+const UNIFORM: usize = 4;
+
+/// Lets a launch go other ways than one that it is like: the first other way at every branch that is uniform, then at some.
+pub(super) fn turn(launch: &mut Launch, like: &Launch, seed: u64) {
+    const TURNS: [u64; 4] = [0xFFFF_FFFF, 0x5555_5555, 0xAAAA_AAAA, 0x3333_3333];
+    if let (ArgValue::Scalar(own), ArgValue::Scalar(like)) =
+        (&mut launch.args[UNIFORM].value, &like.args[UNIFORM].value)
+        && let Some(turn) = TURNS.get(seed as usize)
+    {
+        *own = Scalar::from_bits(like.ty(), like.bits() ^ turn);
+    }
 }
 
 /// Warp instructions that a kernel may execute: far more than any does, so that running out of them is a bug.

@@ -67,9 +67,13 @@ pub fn another_launch(like: &Launch, seed: u64) -> Launch {
     let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
     // Other kernels get other data of the same seed.
     let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
-    let launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
+    let mut launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
     let kinds = |launch: &Launch| launch.args.iter().map(|arg| std::mem::discriminant(&arg.value)).collect::<Vec<_>>();
-    if kinds(like) == kinds(&launch) { launch } else { like.randomized(seed) }
+    if kinds(like) != kinds(&launch) {
+        return like.randomized(seed);
+    }
+    kernel::turn(&mut launch, like, seed);
+    launch
 }
 
 fn hash(bytes: &[u8]) -> u64 {

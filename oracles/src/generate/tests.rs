@@ -203,7 +203,8 @@ fn every_rule_fires_in_generated_kernels() {
 fn patterns_leave_nothing_open() {
     let mut config = Config::default();
     config.family.pattern = 300;
-    let failed: Vec<u64> = (0..300).filter(|seed| outcome(&from_seed(*seed, &config), false) != "finished").collect();
+    let outcomes = (0..1500).map(|seed| (seed, outcome(&from_seed(seed, &config), false)));
+    let failed: Vec<_> = outcomes.filter(|(_, outcome)| outcome != "finished").collect();
     assert!(failed.is_empty(), "{failed:?}");
 }
 
@@ -222,6 +223,7 @@ fn guards_of_a_users_rule_are_met() {
         let set = Arc::new(RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
         let mut config = Config { virtual_form: 0, functions: 0, ..Config::default() };
         config.family.pattern = 300;
+        config.operand.near_miss = 0;
         config.patterns = patterns::Patterns::new(set.clone());
         let mut options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
         options.rules = Some(set.clone());
@@ -231,7 +233,7 @@ fn guards_of_a_users_rule_are_met() {
             let report = pipeline::run_phases(&pipeline::default_phases(), &mut module, &options, &mut ());
             report.expect("every phase runs").phases.iter().any(|phase| phase.statistics.contains_key(name))
         };
-        let kernels = (0..40).filter(|seed| applied(*seed)).count();
-        assert!(kernels >= 20, "{name} applied in {kernels} of 40 kernels");
+        let kernels = (0..100).filter(|seed| applied(*seed)).count();
+        assert!(kernels >= 50, "{name} applied in {kernels} of 100 kernels");
     }
 }

@@ -157,7 +157,7 @@ fn integer(entropy: &mut Entropy<'_>, bits: u32) -> u64 {
 }
 
 /// A float, or an element of a packed one: a corner; beside a power of two of any exponent, which takes in the borders to
-/// subnormals and infinity; any.
+/// subnormals and infinity; an everyday number with all digits, which rounds; any.
 fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
     let (corners, (exponent, mantissa)) = match (ty, float_format(ty)) {
         (Type::F64, Some(format)) => (F64S, format),
@@ -166,12 +166,17 @@ fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
         (_, format) => (F32S, format.unwrap_or((8, 23))),
     };
     let sign = 1u64 << (exponent + mantissa);
-    match entropy.weighted(&[9, 3, 1]) {
+    match entropy.weighted(&[9, 3, 4, 1]) {
         0 => entropy.choose(corners) | if entropy.percent(50) { sign } else { 0 },
         1 => {
             let power = (entropy.below(1 << exponent) as u64) << mantissa;
             let near = power.wrapping_add(entropy.below(3) as u64).wrapping_sub(1) & (sign - 1);
             near | if entropy.percent(50) { sign } else { 0 }
+        }
+        2 => {
+            let unit = (1u64 << (exponent - 1)) - 1;
+            let power = unit + entropy.below(14) as u64 - 4;
+            power << mantissa | entropy.bits() & (sign | ((1 << mantissa) - 1))
         }
         _ => entropy.bits() & (sign | (sign - 1)),
     }

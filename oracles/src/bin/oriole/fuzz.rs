@@ -16,6 +16,7 @@ use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{PhaseEntry, default_phases};
 use oriole_oracles::campaign::canary::{self, Sighting};
 use oriole_oracles::campaign::export::export;
+use oriole_oracles::campaign::replay::Replay;
 use oriole_oracles::campaign::store::{Store, Stored};
 use oriole_oracles::campaign::target::Target;
 use oriole_oracles::campaign::{self, CampaignError, Options, Summary};
@@ -124,12 +125,14 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if let Some(number) = args.case {
         return one(args, &options, number, out);
     }
-    let mut store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
+    let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
     stop_on_signal(&options)?;
     if args.canary && !pool.install(|| canary_is_found(&options))? {
         return Ok(Status::TooLittle);
     }
-    let (kernels, mut met) = pool.install(|| replay(args, &options, &mut store))?;
+    let mut replay = Replay::new(&options);
+    let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
+    let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
     if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
         writeln!(std::io::stderr(), "nothing to resume: no such campaign (seed, shard, options) in the store")?;
@@ -137,7 +140,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let live = Live::new();
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
-    let summary = summary.map_err(campaign_failure)?;
+    let mut summary = summary.map_err(campaign_failure)?;
+    pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
     if summary.given_up >= campaign::MOST_GIVEN_UP {
         let many = summary.given_up;
         writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
@@ -333,26 +337,18 @@ pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
     })
 }
 
-/// Checks the kernels of the corpus and saves what is found: how many kernels there are, and the findings.
-fn replay(args: &Args, options: &Options, store: &mut Store) -> Result<(usize, Vec<String>), Failure> {
+/// Checks the kernels of the corpus: how many there are, and what was found.
+fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
     let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
-        let module = read_kernel(file)?;
         let name = file.display().to_string();
-        let launches = launches_for(file, &[])?;
-        let job = Job { name, module, launches, options: options.check.clone() };
-        let report = job.check(options.hang_after);
-        let mut report = report.map_err(|error| check_failure(&job.name, &error))?;
-        // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
-        let unexpected = report.unexpected(&job.module, &job.launches);
-        report.findings.extend(unexpected);
-        Ok(report.findings)
+        let (module, launches) = (read_kernel(file)?, launches_for(file, &[])?);
+        replay.check(name.clone(), module, launches).map_err(|error| check_failure(&name, &error))
     };
     let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
-    let met = campaign::save_replayed(store, files.len() as u64, &findings.concat(), options);
-    Ok((files.len(), met.map_err(campaign_failure)?))
+    Ok((files.len(), findings.concat()))
 }
 
 /// Writes a case out and checks it.

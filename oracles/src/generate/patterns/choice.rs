@@ -49,6 +49,8 @@ pub(super) struct Wanted {
     pub variable: bool,
     /// It is a constant.
     pub constant: bool,
+    /// Without the known bits the pattern itself may be undefined.
+    pub needed: bool,
 }
 
 impl Wanted {
@@ -60,6 +62,23 @@ impl Wanted {
     /// Whether operations in front must make it.
     pub fn is_made(&self) -> bool {
         self.single || self.has_known_bits()
+    }
+
+    /// The same with fewer known bits.
+    pub fn less(self, entropy: &mut Entropy<'_>) -> Wanted {
+        let Wanted { zeros, ones, extended, .. } = self;
+        let without = |bits: u64, entropy: &mut Entropy<'_>| match bits.count_ones() as usize {
+            0 => 0,
+            count => {
+                let chosen = (0..64).filter(|bit| bits >> bit & 1 == 1).nth(entropy.below(count));
+                bits & !chosen.map_or(0, |bit| 1u64 << bit)
+            }
+        };
+        match extended {
+            Some(from) => Wanted { extended: Some(from + 1), ..self },
+            None if zeros != 0 => Wanted { zeros: without(zeros, entropy), ..self },
+            None => Wanted { ones: without(ones, entropy), ..self },
+        }
     }
 
     /// Whether some of its bits are known.
@@ -182,9 +201,12 @@ impl Choice {
                     let wanted = &mut self.wanted[*capture];
                     wanted.ones |= 1;
                     wanted.zeros |= if divisor { !7 } else { 0 };
+                    wanted.needed = true;
                 }
                 Source::Capture(capture) if at == 1 && pattern.opcode == Opcode::Fns => {
-                    self.wanted[*capture].zeros |= !31;
+                    let wanted = &mut self.wanted[*capture];
+                    wanted.zeros |= !31;
+                    wanted.needed = true;
                 }
                 Source::Inst(inner) => self.defined(inner, divides),
                 _ => {}
@@ -287,6 +309,24 @@ fn number(entropy: &mut Entropy<'_>, ty: Type, hints: &[u64], drawn: &[u64]) -> 
     }
 }
 
+/// Another number, mostly one that differs by little.
+pub(super) fn near(entropy: &mut Entropy<'_>, bits: u64, ty: Type) -> u64 {
+    let width = ty.bits().clamp(1, 64);
+    let other = match entropy.weighted(&[3, 3, 2, 2]) {
+        0 => bits ^ 1 << entropy.below(width as usize),
+        1 => {
+            if entropy.percent(50) {
+                bits.wrapping_add(1)
+            } else {
+                bits.wrapping_sub(1)
+            }
+        }
+        2 => entropy.choose(&[!bits, bits.wrapping_neg(), bits << 1, bits >> 1]),
+        _ => constant(entropy, ty),
+    };
+    other & ones(width)
+}
+
 impl Hints {
     /// The hints of a rule.
     pub fn of(rule: &Rule) -> Hints {
@@ -294,7 +334,7 @@ impl Hints {
         for example in &rule.decl.examples {
             written(&example.input, &mut hints.numbers);
             let mut shown = Vec::new();
-            beside(&rule.decl.pattern, &example.input, &mut shown);
+            shown_by(&rule.decl.pattern, &example.input, &mut shown);
             if example.expected.is_some() && !shown.is_empty() {
                 hints.examples.push(shown);
             }
@@ -327,10 +367,10 @@ fn within(operand: &Operand) -> &Operand {
 }
 
 /// What an example has in the places of constants that a pattern captures.
-fn beside(pattern: &Inst, example: &Inst, found: &mut Vec<(String, u64)>) {
+fn shown_by(pattern: &Inst, example: &Inst, found: &mut Vec<(String, u64)>) {
     for (ours, theirs) in pattern.operands.iter().zip(&example.operands) {
         match (within(ours), within(theirs)) {
-            (Operand::Inst { inst: ours, .. }, Operand::Inst { inst: theirs, .. }) => beside(ours, theirs, found),
+            (Operand::Inst { inst: ours, .. }, Operand::Inst { inst: theirs, .. }) => shown_by(ours, theirs, found),
             (Operand::Expr(Expr::Name(name)), Operand::Expr(expr)) => {
                 found.extend(literal(expr).map(|value| (name.text.clone(), value)));
             }

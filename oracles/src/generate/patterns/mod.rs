@@ -2,25 +2,31 @@
 //!
 //! [`Patterns`] are the rules: the built-in ones, or those of the run. Here one of them is chosen, [`choice`] finds field
 //! values and constants that satisfy its guards, and the operations of its pattern are made, the innermost first. What is
-//! captured comes from the values at hand; where a guard wants bits known, an `and` and an `or` in front make them so.
+//! captured comes from the values at hand; where a guard wants bits known, operations in front make them so ([`known`]).
 //! Whether the rule then fires is for the optimizer to say, and for the campaign to count.
+//!
+//! Some patterns are near misses: in one place they have something else (a constant, the other word, a second register
+//! where one is captured twice, another field, a bit that is not known), and the rule must see it.
 //!
 //! A rule whose root is no plain operation (memory, collectives, effects) is left to ordinary code.
 
 mod choice;
+mod known;
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use oriole_optimizer::ir::{InstBuilder, Operand, Reg, RegInfo};
-use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Type};
+use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Shape, Type};
 use oriole_optimizer::peephole::instance::{Instance, Pattern, Source, place_type};
 use oriole_optimizer::peephole::{Rule, RuleSet};
 
 use super::builder::Builder;
 use super::entropy::Entropy;
+use super::fields::among;
 use super::insts::{Family, result_info};
 use choice::{Choice, Hints};
+use known::Bits;
 
 /// The rules whose patterns are made.
 #[derive(Clone)]
@@ -78,6 +84,9 @@ impl fmt::Debug for Patterns {
     }
 }
 
+/// The most places in which a near miss differs; most patterns have fewer.
+const PLACES: usize = 6;
+
 /// A pattern under construction: the choice, and what its captures stand for.
 struct Making<'i> {
     instance: &'i Instance,
@@ -85,6 +94,30 @@ struct Making<'i> {
     operands: Vec<Option<Operand>>,
     /// How many operations have taken their fields.
     at: usize,
+    /// Places until the one that is something else.
+    miss: Option<usize>,
+}
+
+impl Making<'_> {
+    /// Whether this place is the one that is something else.
+    fn misses(&mut self) -> bool {
+        match &mut self.miss {
+            Some(0) => {
+                self.miss = None;
+                true
+            }
+            Some(left) => {
+                *left -= 1;
+                false
+            }
+            None => false,
+        }
+    }
+
+    /// A word of a wide value.
+    fn word(&mut self, word: u8) -> u8 {
+        if self.misses() { 1 - word } else { word }
+    }
 }
 
 impl Builder<'_, '_> {
@@ -94,7 +127,9 @@ impl Builder<'_, '_> {
         let Some((instance, hints)) = patterns.choose(self.entropy) else { return };
         let Some(choice) = Choice::find(instance, hints, self.entropy, &self.config.operand) else { return };
         let operands = vec![None; instance.captures.len()];
-        let mut making = Making { instance, choice, operands, at: 0 };
+        let near = self.entropy.percent(self.config.operand.near_miss);
+        let miss = near.then(|| self.entropy.below(PLACES));
+        let mut making = Making { instance, choice, operands, at: 0, miss };
         let pattern = instance.pattern();
         let Some((fields, mut srcs)) = self.parts(pattern, &mut making) else { return };
         let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && srcs[1].imm().is_none();
@@ -125,14 +160,20 @@ impl Builder<'_, '_> {
 
     /// Fields and sources of an operation. Operations inside are made first, since they name values.
     fn parts(&mut self, pattern: &Pattern, making: &mut Making<'_>) -> Option<(FieldValues, Vec<Operand>)> {
-        let fields = *making.choice.fields.get(making.at)?;
+        let mut fields = *making.choice.fields.get(making.at)?;
         making.at += 1;
+        if making.misses() {
+            fields = self.other_fields(pattern.opcode, fields).unwrap_or(fields);
+        }
         let mut srcs: Vec<Option<Operand>> = Vec::new();
         for source in &pattern.srcs {
             srcs.push(match source {
                 Source::Inst(inner) => Some(self.inside(inner, making)?),
                 Source::Word(word, of) => match &**of {
-                    Source::Inst(inner) => Some(Operand::Word(self.inside(inner, making)?.whole_reg()?, *word)),
+                    Source::Inst(inner) => {
+                        let reg = self.inside(inner, making)?.whole_reg()?;
+                        Some(Operand::Word(reg, making.word(*word)))
+                    }
                     _ => None,
                 },
                 _ => None,
@@ -157,16 +198,31 @@ impl Builder<'_, '_> {
         Some(match source {
             Source::Any => self.value(ty),
             Source::Capture(capture) => self.captured(*capture, ty, making),
-            Source::Constant(capture) => Operand::Imm(making.choice.constants[*capture]?),
-            Source::Equals(expr) => Operand::Imm(making.choice.value(expr)?),
+            Source::Constant(capture) => self.number(making.choice.constants[*capture]?, ty, making),
+            Source::Equals(expr) => self.number(making.choice.value(expr)?, ty, making),
             Source::Word(word, of) => match &**of {
                 Source::Capture(capture) => {
-                    Operand::Word(self.captured(*capture, Type::B64, making).whole_reg()?, *word)
+                    let reg = self.captured(*capture, Type::B64, making).whole_reg()?;
+                    Operand::Word(reg, making.word(*word))
                 }
                 _ => Operand::Word(self.register(RegInfo::words(2)), *word),
             },
             Source::Inst(_) => return None,
         })
+    }
+
+    fn number(&mut self, bits: u64, ty: Type, making: &mut Making<'_>) -> Operand {
+        Operand::Imm(if making.misses() { choice::near(self.entropy, bits, ty) } else { bits })
+    }
+
+    /// Legal fields with other values, for the same sources and results.
+    fn other_fields(&mut self, opcode: Opcode, fields: FieldValues) -> Option<FieldValues> {
+        let row = opcode.row();
+        let other = among(row, self.entropy, &self.config.operand, &vec![u64::MAX; row.fields.len()])?;
+        let shapes = row.srcs.iter().chain(row.dsts);
+        let width = |fields, shape: &Shape| place_type(opcode, fields, *shape).map(|ty| (RegInfo::of(ty), ty.bits()));
+        let same = |shape: &Shape| width(&other, shape) == width(&fields, shape);
+        shapes.into_iter().all(same).then_some(other)
     }
 
     /// A value made by an operation inside; what may have other uses sometimes has.
@@ -186,11 +242,15 @@ impl Builder<'_, '_> {
 
     /// The operand that a capture stands for.
     fn captured(&mut self, capture: usize, place: Type, making: &mut Making<'_>) -> Operand {
-        if let Some(operand) = making.operands[capture] {
+        let again = making.operands[capture].filter(|_| !making.misses());
+        if let Some(operand) = again {
             return operand;
         }
         let ty = making.instance.captures[capture].ty.unwrap_or(place);
-        let wanted = making.choice.wanted[capture];
+        let mut wanted = making.choice.wanted[capture];
+        if wanted.has_known_bits() && !wanted.needed && making.misses() {
+            wanted = wanted.less(self.entropy);
+        }
         let info = RegInfo::of(ty);
         let mut operand = match (wanted.constant, wanted.is_register()) {
             (true, _) => Operand::Imm(super::values::constant(self.entropy, ty)),
@@ -200,26 +260,26 @@ impl Builder<'_, '_> {
             (false, false) => self.value(ty),
         };
         if wanted.is_made() && !info.is_predicate() {
-            operand = self.with_known_bits(operand, info, wanted);
+            operand = self.made_for(operand, info, wanted);
         }
         making.operands[capture] = Some(operand);
         operand
     }
 
-    fn with_known_bits(&mut self, operand: Operand, info: RegInfo, wanted: choice::Wanted) -> Operand {
+    /// A value that nothing else reads, with the bits that are wanted.
+    fn made_for(&mut self, operand: Operand, info: RegInfo, wanted: choice::Wanted) -> Operand {
         let (ty, all) = if info.words > 1 { (Type::B64, u64::MAX) } else { (Type::B32, u64::from(u32::MAX)) };
-        let above = wanted.extended.map_or(0, |from| all.checked_shl(from).unwrap_or(0));
-        let zeros = Operand::Imm(!(wanted.zeros | above) & all);
         if !wanted.has_known_bits() {
             // Any operation that nothing removes: the value has one use.
             let most = Operand::Imm(all >> 1);
             return Operand::Reg(self.hidden(Self::typed(Opcode::Xor, ty).src(operand).src(most), info));
         }
-        let mut reg = self.hidden(Self::typed(Opcode::And, ty).src(operand).src(zeros), info);
-        if wanted.ones & all != 0 {
-            let ones = Operand::Imm(wanted.ones & all);
-            reg = self.hidden(Self::typed(Opcode::Or, ty).src(reg).src(ones), info);
+        let above = wanted.extended.map_or(0, |from| all.checked_shl(from).unwrap_or(0));
+        let bits = Bits { zeros: wanted.zeros | above, ones: wanted.ones };
+        if wanted.needed {
+            self.with_certain_bits(operand, info, bits)
+        } else {
+            self.with_known_bits(operand, info, bits)
         }
-        Operand::Reg(reg)
     }
 }

@@ -1,0 +1,111 @@
+//! The kernels of the corpus, checked before a campaign begins.
+//!
+//! Findings are kept as a campaign keeps them, under its own name. They are reduced only once the campaign is over: what
+//! breaks a kernel of the corpus mostly breaks a generated one too, which is smaller and reduced by then.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use oriole_optimizer::ir::Module;
+use rayon::prelude::*;
+
+use super::ledger::{End, Ledger, Local};
+use super::record::{Key, Record, Reduction};
+use super::reduction::{REDUCTION_TIME, limits, reduction};
+use super::store::{Store, Stored};
+use super::tally::Tally;
+use super::{CampaignError, Options};
+use crate::check::familiar::Familiar;
+use crate::check::report::Finding;
+use crate::check::watch::Job;
+use crate::check::{CheckError, CheckOptions};
+use crate::input::NamedLaunch;
+
+/// What the store calls the campaign of the corpus.
+const CAMPAIGN: &str = "corpus";
+
+/// The check of kernels that are files.
+#[derive(Debug)]
+pub struct Replay<'a> {
+    options: &'a Options,
+    familiar: Arc<Familiar>,
+    findings: Vec<Finding>,
+}
+
+impl<'a> Replay<'a> {
+    /// Before a campaign with these options.
+    pub fn new(options: &'a Options) -> Replay<'a> {
+        Replay { options, familiar: Arc::default(), findings: Vec::new() }
+    }
+
+    /// Checks a kernel.
+    ///
+    /// # Errors
+    ///
+    /// As [`crate::check::check_module`].
+    pub fn check(&self, name: String, module: Module, launches: Vec<NamedLaunch>) -> Result<Vec<Finding>, CheckError> {
+        let options = CheckOptions { familiar: Some(self.familiar.clone()), ..self.options.check.clone() };
+        let job = Job { name, module, launches, options };
+        let mut report = job.check(self.options.hang_after)?;
+        // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
+        let unexpected = report.unexpected(&job.module, &job.launches);
+        report.findings.extend(unexpected);
+        let bisected = report.findings.iter().filter(|finding| finding.bisected);
+        bisected.for_each(|finding| self.familiar.note(Key::of(finding).way(), 1));
+        Ok(report.findings)
+    }
+
+    /// Saves what was found on so many kernels, in place of what an earlier replay found: the store, and the identifiers.
+    ///
+    /// # Errors
+    ///
+    /// A store that fails.
+    pub fn save(
+        &mut self,
+        store: Store,
+        kernels: u64,
+        mut findings: Vec<Finding>,
+    ) -> Result<(Store, Vec<String>), CampaignError> {
+        // What is recognised counts for something that was bisected.
+        findings.sort_by_key(|finding| !finding.bisected);
+        let mut ledger = Ledger::anew(store, CAMPAIGN)?;
+        let tally = Tally { cases: kernels, valid: kernels, ..Tally::default() };
+        let findings = findings.into_iter().map(|finding| (0, finding)).collect();
+        let fresh = ledger.add(Local { tally, done: Vec::new(), findings }, |_| None)?;
+        self.findings = fresh.into_iter().map(|(_, finding)| finding).collect();
+        ledger.commit()?;
+        let End { hits, store, .. } = ledger.close()?;
+        Ok((store, hits.into_iter().map(|(id, _)| id).collect()))
+    }
+
+    /// Reduces what is not reduced yet.
+    ///
+    /// # Errors
+    ///
+    /// A store that fails.
+    pub fn reduce(&self, store: &mut Store) -> Result<(), CampaignError> {
+        let start = Instant::now();
+        let pending = self.pending(store)?;
+        let reduce = |(stored, finding): (Stored, &Finding)| {
+            let reduce = self.options.reduce.filter(|_| !self.options.stop.load(Ordering::Relaxed))?;
+            let limits = limits(reduce, self.options.time.and(Some(REDUCTION_TIME)), start)?;
+            Some((stored, reduction(finding, &self.options.check, &limits)))
+        };
+        let reduced: Vec<_> = pending.into_par_iter().filter_map(reduce).collect();
+        for (Stored { id, record, .. }, (reduction, files)) in reduced {
+            store.update(&id, &Record { reduction, ..record }, &files)?;
+        }
+        Ok(())
+    }
+
+    fn pending(&self, store: &Store) -> Result<Vec<(Stored, &Finding)>, CampaignError> {
+        let mut stored = store.findings()?;
+        stored.retain(|stored| stored.record.reduction == Reduction::Pending);
+        let own = |stored: Stored| {
+            let finding = self.findings.iter().find(|finding| Key::of(finding).id() == stored.id)?;
+            Some((stored, finding))
+        };
+        Ok(stored.into_iter().filter_map(own).collect())
+    }
+}
