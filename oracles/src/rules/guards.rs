@@ -10,9 +10,11 @@ use std::sync::Arc;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::peephole::language::ast::{Guard, RuleDecl};
 
-use super::judge::{Judge, Settled, described, tried};
+use super::describe::described;
+use super::judge::Judge;
 use super::kernel::{self, Case, Confirmation};
 use super::report::{GuardReport, Need, Proof};
+use super::settle::{Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
 use crate::smt::{SolverError, shrink};

@@ -32,9 +32,9 @@ enum Feed {
 pub(super) struct Builder<'q, 'i> {
     question: &'q Question<'i>,
     feed: Feed,
-    threads: u32,
-    func: Function,
-    block: Block,
+    pub(super) threads: u32,
+    pub(super) func: Function,
+    pub(super) block: Block,
     results: Reg,
     operands: Option<Reg>,
     /// The bytes of the input buffer.
@@ -48,16 +48,16 @@ pub(super) struct Builder<'q, 'i> {
     next_fields: usize,
     next_other: usize,
     next_constant: usize,
-    module: Module,
+    pub(super) module: Module,
     /// Variables that are addresses, and where the stretches of memory begin that they point into.
-    pointers: Vec<Pointer>,
-    stretches: Vec<(Space, Reg)>,
-    memory: Option<Reg>,
+    pub(super) pointers: Vec<Pointer>,
+    pub(super) stretches: Vec<(Space, Reg)>,
+    pub(super) memory: Option<Reg>,
     /// What lies there at first, where it is not just anything.
     initial: Vec<(u64, Vec<u8>)>,
     /// Whether the thread's number is odd.
     odd: Option<Reg>,
-    thread: Option<Reg>,
+    pub(super) thread: Option<Reg>,
     /// What destinations hold where the guard does not.
     before: SplitMix64,
 }
@@ -126,48 +126,6 @@ impl<'q, 'i> Builder<'q, 'i> {
         self.odd = Some(self.is_set(bit));
     }
 
-    /// A thread's own address, so many bytes from its neighbour's.
-    fn own(&mut self, thread: Reg, bytes: u64, base: Reg) -> Reg {
-        let at = InstBuilder::new(Opcode::IMadWide).field(Type::U32).src(thread).src(Operand::Imm(bytes)).src(base);
-        self.value(at, RegInfo::words(2))
-    }
-
-    /// The thread's stretch of memory in a space, with what the buffer holds.
-    fn stretch(&mut self, space: Space) {
-        let (Some(memory), None) = (self.memory, self.stretches.iter().find(|(known, _)| *known == space)) else {
-            return;
-        };
-        let variable = |space, bytes| Variable { align: 16, ..Variable::new("stretch", space, Type::B8, Some(bytes)) };
-        let address = match space {
-            Space::Shared => {
-                let area = variable(space, STRETCH * u64::from(self.threads));
-                Operand::Global(self.module.globals.push(area))
-            }
-            Space::Local => Operand::Local(self.func.locals.push(variable(space, STRETCH))),
-            _ => {
-                self.stretches.push((space, memory));
-                return;
-            }
-        };
-        let address = InstBuilder::new(Opcode::Mov).field(Type::B64).src(address);
-        let mut address = self.value(address, RegInfo::words(2));
-        if let (Space::Shared, Some(thread)) = (space, self.thread) {
-            address = self.own(thread, STRETCH, address);
-        }
-        self.stretches.push((space, address));
-        self.copy((Space::Global, memory), (space, address));
-    }
-
-    /// Copies a stretch of memory.
-    fn copy(&mut self, from: (Space, Reg), to: (Space, Reg)) {
-        for at in (0..STRETCH).step_by(8) {
-            let load = InstBuilder::new(Opcode::Ld).field(Type::B64).field(from.0).src(from.1).src(Operand::Imm(at));
-            let value = self.value(load, RegInfo::words(2));
-            let store = InstBuilder::new(Opcode::St).field(Type::B64).field(to.0).src(to.1).src(Operand::Imm(at));
-            store.src(value).append(&mut self.func, self.block);
-        }
-    }
-
     /// Whether a word is not zero.
     fn is_set(&mut self, word: Reg) -> Reg {
         let test = InstBuilder::new(Opcode::SetP).field(Type::U32).field(Compare::Ne);
@@ -181,7 +139,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         self.value(load.src(Operand::Local(local)).src(Operand::Imm(0)), RegInfo::of(ty))
     }
 
-    fn value(&mut self, inst: InstBuilder, info: RegInfo) -> Reg {
+    pub(super) fn value(&mut self, inst: InstBuilder, info: RegInfo) -> Reg {
         inst.append_value(&mut self.func, self.block, info)
     }
 
@@ -262,20 +220,6 @@ impl<'q, 'i> Builder<'q, 'i> {
         let reg = self.pointing(number, reg);
         self.loaded[number] = Some(reg);
         reg
-    }
-
-    /// The address that a distance from a stretch is, where the variable is one.
-    fn pointing(&mut self, number: usize, distance: Reg) -> Reg {
-        let Some(pointer) = self.pointers.iter().find(|pointer| pointer.variable == number) else { return distance };
-        let Some((_, stretch)) = self.stretches.iter().find(|(space, _)| *space == pointer.space) else {
-            return distance;
-        };
-        let info = self.func.regs[distance];
-        let (ty, stretch) = match info.words {
-            1 => (Type::U32, Operand::Word(*stretch, 0)),
-            _ => (Type::U64, Operand::Reg(*stretch)),
-        };
-        self.value(InstBuilder::new(Opcode::IAdd).field(ty).src(distance).src(stretch), info)
     }
 
     /// A value from the buffer of inputs: one for each thread, the last for all that are left.

@@ -8,6 +8,7 @@
 mod builder;
 mod effect;
 mod run;
+mod stretch;
 
 use std::sync::Arc;
 
@@ -16,7 +17,7 @@ use oriole_optimizer::peephole::RuleSet;
 use self::builder::Builder;
 pub(super) use self::effect::pointers;
 use self::run::executed;
-use super::judge::described;
+use super::describe::described;
 use super::report::{Proof, Refutation};
 use super::translate::Question;
 use crate::equivalence::Verdict;
