@@ -151,6 +151,24 @@ fn guarded_definitions_are_not_looked_through() {
 }
 
 #[test]
+fn results_are_dropped_only_where_nothing_reads_them() {
+    let set = set("rule a: atom{F}.add.u32(x, O, v) => red{F}.add.u32(x, O, v) if unused()");
+    let atom = "  %r2 = atom.global.add.u32 [%d1+4], %r3";
+    let found = applied(&set, atom).expect("nothing reads the result");
+    assert_eq!(found, ("a", vec![crate::ops::Opcode::Red]));
+    assert!(applied(&set, &format!("  %r4 = not.b32 %r2\n{atom}")).is_none());
+    assert!(applied(&set, "  %r2 = atom.acquire.gpu.global.add.u32 [%d1], %r3").is_none(), "red takes no acquire");
+}
+
+#[test]
+fn offsets_stay_within_32_bits() {
+    let set = set("rule a: ld{F}.b32(&iadd.u64(x, C), O) => ld{F}.b32(x, O + C)");
+    let load = |constant: u64| format!("  %d2 = iadd.u64 %d1, {constant:#x}\n  %r3 = ld.shared.b32 [%d2+4]");
+    assert!(applied(&set, &load(8)).is_some() && applied(&set, &load(u64::MAX)).is_some());
+    assert!(applied(&set, &load(0x7fff_fffb)).is_some() && applied(&set, &load(0x7fff_fffc)).is_none());
+}
+
+#[test]
 fn known_bits_guard_rules() {
     let set = set("rule a: and.b32(x, C) => x if known_zero(x, ~C)");
     assert!(applied(&set, "  %r2 = shr.u32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_some());
