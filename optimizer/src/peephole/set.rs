@@ -164,7 +164,11 @@ impl RuleSet {
         self.sources.push(source.clone());
         for decl in file.rules {
             if let Some(rule) = self.rules.iter().find(|rule| rule.name == decl.name.text) {
-                let message = format!("there is a rule `{}` already", rule.name);
+                let there = match &self.sources[rule.source].name {
+                    name if *name == source.name => String::new(),
+                    name => format!(", in {name}"),
+                };
+                let message = format!("there is a rule `{}` already{there}", rule.name);
                 faults.push(Fault::new(decl.name.span, message, "again", "give this rule another name"));
                 continue;
             }
