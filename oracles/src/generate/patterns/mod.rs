@@ -225,10 +225,13 @@ impl Builder<'_, '_> {
         Operand::Imm(if making.misses() { choice::near(self.entropy, bits, ty) } else { bits })
     }
 
-    /// Legal fields with other values, for the same sources and results.
+    /// Legal fields of which one has another value, for the same sources and results.
     fn other_fields(&mut self, opcode: Opcode, fields: FieldValues) -> Option<FieldValues> {
         let row = opcode.row();
-        let other = among(row, self.entropy, &self.config.operand, &vec![u64::MAX; row.fields.len()])?;
+        let slot = self.entropy.below(row.fields.len());
+        let mut masks: Vec<u64> = (0..row.fields.len()).map(|slot| 1 << fields.0[slot]).collect();
+        *masks.get_mut(slot)? = !masks[slot];
+        let other = among(row, self.entropy, &self.config.operand, &masks)?;
         let shapes = row.srcs.iter().chain(row.dsts);
         let width = |fields, shape: &Shape| place_type(opcode, fields, *shape).map(|ty| (RegInfo::of(ty), ty.bits()));
         let same = |shape: &Shape| width(&other, shape) == width(&fields, shape);
