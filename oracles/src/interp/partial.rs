@@ -1,7 +1,9 @@
 //! Words of which only some bits are undefined: a bit field that is written into fresh memory leaves such.
 //!
 //! Everything here is off the fast path: operations come here when a word that they read is undefined. What they
-//! route from place to place keeps its bits apart; what they mix is undefined as a whole.
+//! route from place to place keeps its bits apart; sums, products and counts keep the bits above their largest possible value;
+//! what operations mix otherwise is undefined as a whole. An optimizer may rely on each of these bits, so none that is defined
+//! may be called undefined where rewriting by known bits is common.
 
 use oriole_optimizer::ir::InstData;
 use oriole_optimizer::ops::{Opcode, Relu, Saturate, SrcType, Type};
@@ -19,6 +21,12 @@ pub enum Flow {
     /// A bit of the result is constant, or one bit of an operand, or grows with its operands' bits (`and`, `or`). The
     /// operands of this set, a bit for each, say how; they must be defined.
     Routes(u8),
+    /// A sum, which is largest where all undefined bits are ones.
+    Sums,
+    /// A product.
+    Multiplies,
+    /// A number that grows, or falls, as its one operand grows bit by bit.
+    Counts,
 }
 
 impl Flow {
@@ -32,6 +40,9 @@ impl Flow {
             Opcode::Bfe => Flow::Routes(0b110),
             Opcode::Bfi => Flow::Routes(0b1100),
             Opcode::Cvt if converts_bits(data) => Flow::Routes(0),
+            Opcode::IAdd if data.field() != Some(Saturate::Sat) => Flow::Sums,
+            Opcode::IMulLo | Opcode::IMulWide => Flow::Multiplies,
+            Opcode::Popc | Opcode::Clz | Opcode::CNot => Flow::Counts,
             _ => Flow::Mixes,
         }
     }
@@ -50,7 +61,40 @@ impl Flow {
                 let high = std::array::from_fn(|i| values[i] | unknown[i]);
                 g(low) ^ g(high)
             }
+            Flow::Sums | Flow::Multiplies | Flow::Counts => self.between(values, unknown, g),
         }
+    }
+
+    /// The undefined bits of a result that lies between two values, unless it wraps.
+    fn between<const N: usize>(self, values: [u64; N], unknown: [u64; N], g: &dyn Fn([u64; N]) -> u64) -> u64 {
+        let low: [u64; N] = std::array::from_fn(|i| values[i] & !unknown[i]);
+        let high: [u64; N] = std::array::from_fn(|i| values[i] | unknown[i]);
+        let wide = high.map(u128::from);
+        let exact = match self {
+            Flow::Sums => wide.iter().try_fold(0u128, |sum, value| sum.checked_add(*value)),
+            // Operands that are not there are zero, and products have two.
+            Flow::Multiplies => wide[0].checked_mul(wide.get(1).copied().unwrap_or(1)),
+            _ => Some(g(high).into()),
+        };
+        let changes = if exact == Some(g(high).into()) { g(low) ^ g(high) } else { u64::MAX };
+        let above = u64::MAX.checked_shr(changes.leading_zeros()).unwrap_or(0);
+        above & self.no_lower_than(low, high, unknown)
+    }
+
+    /// The bits that an undefined bit can change, however far it carries: none lower than the first of them.
+    fn no_lower_than<const N: usize>(self, low: [u64; N], high: [u64; N], unknown: [u64; N]) -> u64 {
+        let zeros = |bits: u64| bits.trailing_zeros();
+        let first = match self {
+            Flow::Sums => unknown.iter().map(|bits| zeros(*bits)).min().unwrap_or(0),
+            // Of a product that differs by a multiple: the undefined part of one operand times the other.
+            Flow::Multiplies if N >= 2 => {
+                let one = zeros(unknown[0]) + zeros(high[1]);
+                let other = zeros(unknown[1]) + zeros(low[0]);
+                one.min(other)
+            }
+            _ => 0,
+        };
+        u64::MAX.checked_shl(first).unwrap_or(0)
     }
 }
 
@@ -81,14 +125,14 @@ pub fn write_words<const N: usize>(
     lanes(mask).for_each(|lane| frame.put(dst, lane, results[lane].0 as u32, results[lane].1 as u32));
 }
 
-/// The same for two operands and a result of two words; the second operand is one word where `count` says so.
+/// The same for two operands, of which `wide` says which have two words, and a result of two words.
 #[cold]
 #[inline(never)]
 pub fn write_pairs(
     frame: &mut Frame,
     dst: Slot,
     srcs: [Slot; 2],
-    count: bool,
+    wide: [bool; 2],
     mask: u32,
     flow: Flow,
     g: &dyn Fn([u64; 2]) -> u64,
@@ -97,7 +141,7 @@ pub fn write_pairs(
     for lane in lanes(mask) {
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
         let read = |i: usize, word: &dyn Fn(Slot) -> u32| {
-            let high = if i == 1 && count { 0 } else { word(srcs[i] + 1) };
+            let high = if wide[i] { word(srcs[i] + 1) } else { 0 };
             pair(word(srcs[i]), high)
         };
         let value = |slot: Slot| frame.words[slot as usize][lane];

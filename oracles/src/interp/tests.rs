@@ -240,9 +240,33 @@ fn bits_that_were_written_beside_undefined_ones_are_defined() {
     let bytes = result.buffer(0).expect("the first argument is a buffer");
     let undefined: Vec<bool> = (0..4).map(|at| bytes.is_undefined(at)).collect();
     assert_eq!(undefined, [true, false, false, false]);
-    let mixed = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = iadd.u32 %r4, 1");
+    let mixed = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = isub.u32 %r4, 1");
     let result = run(&mixed, 1, 1, &["zeroed:4"]);
     assert!(result.buffer(0).is_some_and(|bytes| bytes.is_undefined(3)));
+}
+
+/// What the optimizer knows of sums and the like holds of undefined operands too: %r8 is never written.
+#[test]
+fn sums_products_and_counts_are_defined_above_their_largest_value() {
+    let undefined = |operation: &str| {
+        let body = format!("  %r4 = and.b32 %r8, 0xff\n  %r5 = and.b32 %r8, 0x30\n{operation}");
+        let result = run(&per_thread(&body), 1, 1, &["zeroed:4"]);
+        let bytes = result.buffer(0).expect("the first argument is a buffer");
+        [0, 1, 2, 3].map(|at| bytes.is_undefined(at))
+    };
+    let low = [true, false, false, false];
+    assert_eq!(undefined("  %r9 = popc.b32 %r8"), low);
+    assert_eq!(undefined("  %r9 = clz.b32 %r8"), low);
+    assert_eq!(undefined("  %r9 = cnot.b32 %r8"), low);
+    assert_eq!(undefined("  %r9 = iadd.u32 %r4, 0xff"), [true, true, false, false]);
+    assert_eq!(undefined("  %r6 = iadd.u32 %r5, 0x4f\n  %r9 = shl.b32 %r6, 24"), [false, false, false, true]);
+    assert_eq!(undefined("  %r6 = iadd.u32 %r5, 0x4f\n  %r9 = shl.b32 %r6, 28"), [false; 4]);
+    assert_eq!(undefined("  %r9 = iadd.u32 %r4, 0xffffffff"), [true; 4]);
+    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0x10000"), [false, false, true, false]);
+    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0x1000000"), [false, false, false, true]);
+    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0xffffffff"), [true; 4]);
+    assert_eq!(undefined("  %d6 = imul.wide.u32 %r4, 0xff\n  %r9 = cvt.u32.u64 %d6"), [true, true, false, false]);
+    assert_eq!(undefined("  %d6 = imul.wide.s32 %r8, 1\n  %r9 = shr.u32 %d6.1, 1"), [true; 4]);
 }
 
 /// A kernel of one parameter that calls what the system provides.

@@ -14,7 +14,10 @@ use super::super::config::OperandPercent;
 use super::super::entropy::Entropy;
 use super::super::fields::among;
 use super::super::values::constant;
+use super::known::Bits;
 
+/// What goes into a divisor that is computed, so that it is not zero.
+pub(super) const SMALL_AND_ODD: Bits = Bits { zeros: !7, ones: 1 };
 /// Draws before a pattern is given up. Nine of ten succeed at the first, and the most demanding of the built-in rules
 /// after some ten.
 const DRAWS: usize = 32;
@@ -199,8 +202,8 @@ impl Choice {
             match source {
                 Source::Capture(capture) if divides => {
                     let wanted = &mut self.wanted[*capture];
-                    wanted.ones |= 1;
-                    wanted.zeros |= if divisor { !7 } else { 0 };
+                    wanted.ones |= SMALL_AND_ODD.ones;
+                    wanted.zeros |= if divisor { SMALL_AND_ODD.zeros } else { 0 };
                     wanted.needed = true;
                 }
                 Source::Capture(capture) if at == 1 && pattern.opcode == Opcode::Fns => {

@@ -96,6 +96,8 @@ struct Making<'i> {
     at: usize,
     /// Places until the one that is something else.
     miss: Option<usize>,
+    /// Whether what is made divides something, and must not be zero.
+    divides: bool,
 }
 
 impl Making<'_> {
@@ -129,7 +131,7 @@ impl Builder<'_, '_> {
         let operands = vec![None; instance.captures.len()];
         let near = self.entropy.percent(self.config.operand.near_miss);
         let miss = near.then(|| self.entropy.below(PLACES));
-        let mut making = Making { instance, choice, operands, at: 0, miss };
+        let mut making = Making { instance, choice, operands, at: 0, miss, divides: false };
         let pattern = instance.pattern();
         let Some((fields, mut srcs)) = self.parts(pattern, &mut making) else { return };
         let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && srcs[1].imm().is_none();
@@ -166,7 +168,9 @@ impl Builder<'_, '_> {
             fields = self.other_fields(pattern.opcode, fields).unwrap_or(fields);
         }
         let mut srcs: Vec<Option<Operand>> = Vec::new();
-        for source in &pattern.srcs {
+        let outside = making.divides;
+        for (at, source) in pattern.srcs.iter().enumerate() {
+            making.divides = outside || at == 1 && matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem);
             srcs.push(match source {
                 Source::Inst(inner) => Some(self.inside(inner, making)?),
                 Source::Word(word, of) => match &**of {
@@ -179,6 +183,7 @@ impl Builder<'_, '_> {
                 _ => None,
             });
         }
+        making.divides = outside;
         for ((made, source), shape) in srcs.iter_mut().zip(&pattern.srcs).zip(pattern.opcode.row().srcs) {
             if made.is_none() {
                 let ty = place_type(pattern.opcode, &fields, *shape)?;
@@ -196,6 +201,11 @@ impl Builder<'_, '_> {
 
     fn leaf(&mut self, source: &Source, ty: Type, making: &mut Making<'_>) -> Option<Operand> {
         Some(match source {
+            Source::Any if making.divides => {
+                let info = RegInfo::of(ty);
+                let value = Operand::Reg(self.register(info));
+                self.with_certain_bits(value, info, choice::SMALL_AND_ODD)
+            }
             Source::Any => self.value(ty),
             Source::Capture(capture) => self.captured(*capture, ty, making),
             Source::Constant(capture) => self.number(making.choice.constants[*capture]?, ty, making),
@@ -215,10 +225,13 @@ impl Builder<'_, '_> {
         Operand::Imm(if making.misses() { choice::near(self.entropy, bits, ty) } else { bits })
     }
 
-    /// Legal fields with other values, for the same sources and results.
+    /// Legal fields of which one has another value, for the same sources and results.
     fn other_fields(&mut self, opcode: Opcode, fields: FieldValues) -> Option<FieldValues> {
         let row = opcode.row();
-        let other = among(row, self.entropy, &self.config.operand, &vec![u64::MAX; row.fields.len()])?;
+        let slot = self.entropy.below(row.fields.len());
+        let mut masks: Vec<u64> = (0..row.fields.len()).map(|slot| 1 << fields.0[slot]).collect();
+        *masks.get_mut(slot)? = !masks[slot];
+        let other = among(row, self.entropy, &self.config.operand, &masks)?;
         let shapes = row.srcs.iter().chain(row.dsts);
         let width = |fields, shape: &Shape| place_type(opcode, fields, *shape).map(|ty| (RegInfo::of(ty), ty.bits()));
         let same = |shape: &Shape| width(&other, shape) == width(&fields, shape);
