@@ -16,7 +16,7 @@ use crate::smt::eval::Program;
 use crate::smt::term::{Op, ones};
 
 /// Bytes between two inputs or results in memory.
-const SLOT: u64 = 16;
+pub(super) const SLOT: u64 = 16;
 
 /// Where the kernel's inputs come from.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -9,6 +9,7 @@ use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, default_phases, ru
 use oriole_optimizer::target::Target;
 
 use super::PHASE;
+use super::builder::SLOT;
 use crate::check::catch::catch;
 use crate::equivalence::{Verdict, compare};
 use crate::interp::{Executable, RunOptions, RunResult};
@@ -35,7 +36,8 @@ pub(super) struct Executed {
 
 /// Optimizes a module with these rules and compares; an error where the module itself cannot be run.
 pub(super) fn executed(module: &Module, launch: &Launch, only: &Arc<RuleSet>) -> Result<Executed, String> {
-    let original = interpreted(module, launch)?;
+    let mut original = interpreted(module, launch)?;
+    forget_parts(&mut original);
     let ran = optimized(module, launch, only, &original, None)?;
     // Of a copy that was forwarded nothing is left to see, whatever becomes of it.
     let is_copy = |rule: &Rule| rule.instances.iter().any(|instance| instance.pattern().opcode.is(Flags::COPY));
@@ -50,6 +52,19 @@ pub(super) fn executed(module: &Module, launch: &Launch, only: &Arc<RuleSet>) ->
 fn interpreted(module: &Module, launch: &Launch) -> Result<RunResult, String> {
     let executable = Executable::new(module).map_err(|error| error.to_string())?;
     executable.run(launch, &RunOptions::default()).map_err(|error| error.to_string())
+}
+
+/// Makes results undefined that are so in part: which bits of an undefined value are certain the interpreter knows of
+/// some operations and not of others, so that the same value made otherwise may have fewer.
+fn forget_parts(run: &mut RunResult) {
+    let results = run.memory.iter_mut().find(|state| state.argument == Some(0));
+    let Some(bytes) = results.map(|state| &mut state.bytes) else { return };
+    for slot in (0..bytes.len()).step_by(SLOT as usize) {
+        let slot = slot..(slot + SLOT as usize).min(bytes.len());
+        if slot.clone().any(|at| bytes.is_undefined(at)) {
+            bytes.forget(slot);
+        }
+    }
 }
 
 fn optimized(
