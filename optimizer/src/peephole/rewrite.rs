@@ -40,7 +40,7 @@ pub struct Plan {
 }
 
 impl Plan {
-    /// What a matched instruction becomes; `None` where that cannot be written down.
+    /// What a matched instruction becomes; `None` where that cannot be written down, or is what stands there.
     pub fn new(subject: Subject<'_>, instance: &Instance, bindings: &Bindings, root: Inst) -> Option<Plan> {
         let mut planner = Planner { subject, bindings, plan: Plan::default(), lets: Vec::new() };
         for value in &instance.lets {
@@ -50,7 +50,7 @@ impl Plan {
         if let [Value::Op(operation)] = instance.results.as_slice() {
             planner.operation(operation)?;
             planner.plan.direct = true;
-            return Some(planner.plan);
+            return Some(planner.plan).filter(|plan| !plan.is_idle(subject.func, root));
         }
         for (value, dst) in instance.results.iter().zip(subject.func.dsts(root)) {
             mov_type(subject.func.operand_info(*dst)?)?;
@@ -58,6 +58,14 @@ impl Plan {
             planner.plan.results.push(planned);
         }
         Some(planner.plan)
+    }
+
+    /// Whether the only operation of the plan is the one that stands there.
+    fn is_idle(&self, func: &Function, root: Inst) -> bool {
+        let [made] = self.operations.as_slice() else { return false };
+        let data = &func.insts[root];
+        let same = |(src, old): (&Planned, &Operand)| *src == Planned::Known(*old);
+        (made.opcode, made.fields) == (data.opcode, data.fields) && made.srcs.iter().zip(func.srcs(root)).all(same)
     }
 
     /// The operations that the plan adds.

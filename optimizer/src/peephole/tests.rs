@@ -161,6 +161,13 @@ fn results_are_dropped_only_where_nothing_reads_them() {
 }
 
 #[test]
+fn what_stands_there_already_is_no_change() {
+    let source = Source { name: "t.rules".to_owned(), text: "rule a: isub.u32(x, y) => isub.u32(x, y)".into() };
+    let set = RuleSet::unchecked(&[source]).expect("it can be read");
+    assert!(applied(&set, "  %r3 = isub.u32 %r1, %r2").is_none());
+}
+
+#[test]
 fn offsets_stay_within_32_bits() {
     let set = set("rule a: ld{F}.b32(&iadd.u64(x, C), O) => ld{F}.b32(x, O + C)");
     let load = |constant: u64| format!("  %d2 = iadd.u64 %d1, {constant:#x}\n  %r3 = ld.shared.b32 [%d2+4]");
