@@ -1,7 +1,8 @@
 //! How many wrong rewrite rules are refuted: `cargo bench -p oriole-oracles --bench rules`.
 //!
 //! Every built-in rule is changed by one slip of the pen after the other, and each mutant judged. `-- N` takes every
-//! N-th mutant only, `-- N --verbose` also prints those about which nothing is known.
+//! N-th mutant only, `-- N --verbose` also prints those about which nothing is known, and
+//! refutations that take more than a second.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -38,6 +39,9 @@ fn main() {
         if let Some(refutation) = &report.refutation {
             slowest = slowest.max(*time);
             late += usize::from(*time > Duration::from_secs(2));
+            if verbose && *time > Duration::from_secs(1) {
+                println!("slow: {} ({})\n  {time:?}, {}", mutant.decl, mutant.slip, refutation.found_by);
+            }
             if !matches!(refutation.confirmation, Confirmation::Confirmed(_)) {
                 disagreements += 1;
                 println!("not confirmed: {} ({})\n  {refutation}\n  {:?}", mutant.decl, mutant.slip, reason(report));

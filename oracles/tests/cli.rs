@@ -106,6 +106,28 @@ fn fuzz_checks_generated_kernels_and_replays_one() {
     assert_ends(&oriole(&["fuzz", "--shard", "4/4"], here.path()), 2, "", "a shard from 0");
 }
 
+/// What cannot be checked is said to be so, with what to do; a copy's refutation replays, though copies are forwarded.
+#[test]
+fn rule_files_are_checked_or_refused() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &[u8]| std::fs::write(here.path().join(name), text).expect("the folder is writable");
+    let check = |file: &str| oriole(&["rules", "check", file, "--no-solver"], here.path());
+    write("empty.rules", b"# nothing\n");
+    assert_ends(&check("empty.rules"), 2, "", "there is no rule to check");
+    write("bytes.rules", &[0xff, 0xfe, 0]);
+    assert_ends(&check("bytes.rules"), 2, "", "it is no text");
+    assert_ends(&check("."), 2, "", "it is a folder");
+    write("endless.rules", b"rule a: isub.u32(x, 0) => isub.u32(x, 0)\n");
+    assert_ends(&check("endless.rules"), 2, "1 proved", "rule `a` applies to its own result");
+    write("copy.rules", b"rule copy: mov.b32(lo(&cvt.u64.u32(_))) => 1\n");
+    let found = check("copy.rules");
+    assert_ends(&found, 1, "the interpreter confirms it", "");
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    let replay = text.lines().find_map(|line| line.trim().strip_prefix("oriole ")).expect("it says how to replay");
+    let replay: Vec<&str> = replay.split_whitespace().collect();
+    assert_ends(&oriole(&replay, here.path()), 1, "mismatch", "");
+}
+
 #[test]
 fn a_users_rules_join_the_built_in_ones() {
     let here = tempfile::tempdir().expect("a temporary folder");

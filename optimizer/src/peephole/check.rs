@@ -14,6 +14,7 @@ fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>) -> Fault 
         text => format!(" with {text}"),
     };
     let message = match undoes {
+        Some(other) if other == rule.name => format!("rule `{other}` applies to its own result"),
         Some(other) => format!("rule `{}` undoes `{other}`", rule.name),
         None => format!("the result of `{}` is not cheaper than what it replaces{with}", rule.name),
     };
@@ -173,6 +174,7 @@ fn rename_condition(condition: &Condition, bound: &[Option<Source>]) -> Option<C
     };
     Some(match condition {
         Condition::Extended(value, from) => Condition::Extended(capture(*value)?, *from),
+        Condition::Unused => Condition::Unused,
         Condition::SingleUse(value) => Condition::SingleUse(capture(*value)?),
         Condition::Variable(value) => Condition::Variable(capture(*value)?),
         Condition::IsConstant(value) => Condition::IsConstant(capture(*value)?),

@@ -58,7 +58,9 @@ pub fn cost(opcode: Opcode, fields: &FieldValues) -> u32 {
             }
         }
         IAbs | ISad | Slct | CNot | SetPBool | Set | SetBool => 3 * words,
-        _ if opcode.is(Flags::READS) || opcode.is(Flags::WRITES) || opcode.is(Flags::CONVERGENT) => 20,
+        _ if opcode.is(Flags::READS) || opcode.is(Flags::WRITES) || opcode.is(Flags::CONVERGENT) => {
+            18 + 2 * opcode.row().dsts.len() as u32
+        }
         _ if float => 2 * words,
         _ if !opcode.is(Flags::PURE) => 10,
         _ => 2 * words,
@@ -112,6 +114,15 @@ pub fn of_pattern(pattern: &Pattern) -> Measure {
     let mut measure = Measure::default();
     add_pattern(pattern, true, true, &mut measure);
     measure
+}
+
+/// Whether a pattern is a copy of anything, and not of what some operation makes.
+fn is_plain_copy(pattern: &Pattern) -> bool {
+    let made = |source: &Source| match source {
+        Source::Word(_, of) => matches!(**of, Source::Inst(_)),
+        source => matches!(source, Source::Inst(_)),
+    };
+    pattern.opcode.is(Flags::COPY) && !pattern.srcs.iter().any(made)
 }
 
 fn add_pattern(pattern: &Pattern, gone: bool, root: bool, measure: &mut Measure) {
@@ -256,6 +267,11 @@ fn count_pattern(pattern: &Pattern, counts: &mut [u32]) {
 /// Whether a rule lowers the measure.
 pub fn falls(instance: &Instance) -> bool {
     let (before, after) = (of_pattern(instance.pattern()), of_result(instance));
+    // What is no operation becomes a copy, which a rule about plain copies would meet again.
+    let copies = instance.results.iter().all(|value| !matches!(value, Value::Op(_)));
+    if copies && is_plain_copy(instance.pattern()) {
+        return false;
+    }
     if after.cost != before.cost {
         return after.cost < before.cost;
     }

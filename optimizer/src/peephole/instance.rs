@@ -234,6 +234,8 @@ pub enum Condition {
     Extended(usize, u32),
     /// Nothing but the pattern reads the register. Says nothing about what a rule means, like the next two.
     SingleUse(usize),
+    /// Nothing reads the results of the root.
+    Unused,
     /// The operand is no constant.
     Variable(usize),
     /// The operand is a constant.

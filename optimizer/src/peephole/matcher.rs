@@ -56,6 +56,8 @@ pub(super) struct Matching<'a> {
     pub subject: Subject<'a>,
     pub instance: &'a Instance,
     pub bindings: Bindings,
+    /// What is held against the pattern.
+    root: Option<Inst>,
     /// Constants that must equal an expression of captures, which may be bound later.
     pending: Vec<(&'a super::instance::Const, u64)>,
 }
@@ -63,11 +65,12 @@ pub(super) struct Matching<'a> {
 impl<'a> Matching<'a> {
     pub(super) fn new(subject: Subject<'a>, instance: &'a Instance, mut bindings: Bindings) -> Matching<'a> {
         bindings.reset(instance);
-        Matching { subject, instance, bindings, pending: Vec::new() }
+        Matching { subject, instance, bindings, root: None, pending: Vec::new() }
     }
 
     /// Whether the pattern matches, apart from conditions.
     pub(super) fn matches(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
+        self.root = Some(inst);
         self.pattern(pattern, inst, srcs)
             && self.pending.iter().all(|(expr, bits)| evaluate(expr, &self.bindings) == Some(*bits))
     }
@@ -173,6 +176,7 @@ impl<'a> Matching<'a> {
             Condition::KnownOne(capture, mask) => constant(mask)? & !known(*capture)?.ones == 0,
             Condition::Extended(capture, from) => self.is_extended(*capture, *from)?,
             Condition::SingleUse(capture) => self.is_used_once(self.operand(*capture)?),
+            Condition::Unused => self.subject.func.defs(self.root?).all(|reg| self.subject.uses.count(reg) == 0),
             Condition::Variable(capture) => self.subject.constant(self.operand(*capture)?).is_none(),
             Condition::IsConstant(capture) => self.subject.constant(self.operand(*capture)?).is_some(),
             Condition::Field { rest, slot, equal, value } => (self.bindings.rest(*rest)?.0[*slot] == *value) == *equal,

@@ -25,6 +25,5 @@ mod tests;
 pub use instance::{Instance, Rule};
 pub use language::{Fault, RuleError};
 pub use matcher::Bindings;
-pub use resolve::without_guard;
 pub use set::{Match, RuleSet, Source};
 pub use subject::Subject;

@@ -88,7 +88,9 @@ impl Plan {
         if let Some(last) = self.operations.last().filter(|_| self.direct) {
             let srcs: Vec<Operand> = last.srcs.iter().map(known).collect();
             let head = InstHead { opcode: last.opcode, fields: last.fields, ..old.head() };
-            after.push(func.new_inst(head, &dsts, &srcs, &elses));
+            // Nothing reads the results where the new operation has none.
+            let kept = if last.opcode.row().dsts.is_empty() { 0 } else { dsts.len() };
+            after.push(func.new_inst(head, &dsts[..kept], &srcs, &elses[..kept.min(elses.len())]));
         } else {
             for (index, (dst, value)) in dsts.iter().zip(&self.results).enumerate() {
                 let ty = func.operand_info(*dst).and_then(mov_type).expect("the plan has checked the destinations");

@@ -125,6 +125,17 @@ impl RuleSet {
         RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules }
     }
 
+    /// One rule without one of its guards. That a capture is then used nowhere is no fault.
+    ///
+    /// # Panics
+    /// If there is no rule or guard of that number.
+    pub fn without_guard(&self, rule: usize, guard: usize) -> Result<RuleSet, Fault> {
+        let mut weaker = self.rules[rule].clone();
+        weaker.instances = Instances::from(resolve::without_guard(&weaker.decl, guard)?);
+        let rules = vec![weaker];
+        Ok(RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules })
+    }
+
     fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, RuleError> {
         let mut set = RuleSet { sources: before.sources.clone(), rules: before.rules.clone(), ..RuleSet::default() };
         let known = set.rules.len();
@@ -153,7 +164,11 @@ impl RuleSet {
         self.sources.push(source.clone());
         for decl in file.rules {
             if let Some(rule) = self.rules.iter().find(|rule| rule.name == decl.name.text) {
-                let message = format!("there is a rule `{}` already", rule.name);
+                let there = match &self.sources[rule.source].name {
+                    name if *name == source.name => String::new(),
+                    name => format!(", in {name}"),
+                };
+                let message = format!("there is a rule `{}` already{there}", rule.name);
                 faults.push(Fault::new(decl.name.span, message, "again", "give this rule another name"));
                 continue;
             }

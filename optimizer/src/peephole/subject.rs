@@ -66,7 +66,9 @@ impl<'a> Subject<'a> {
         use crate::ops::{Shape, Type};
         let Some(shape) = opcode.row().srcs.get(index) else { return false };
         let ty = match shape {
-            Shape::Imm | Shape::Offset => return operand.imm().is_some(),
+            Shape::Imm => return operand.imm().is_some(),
+            // PTX ISA, "Addresses as Operands": the offset is a signed 32-bit number.
+            Shape::Offset => return operand.imm().is_some_and(|bits| i32::try_from(bits as i64).is_ok()),
             Shape::Special => return matches!(operand, Operand::Special(_)),
             Shape::Base => {
                 return !matches!(operand, Operand::Special(_) | Operand::Const { .. } | Operand::Func(_));

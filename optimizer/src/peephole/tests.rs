@@ -60,11 +60,22 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u32(x, 0) => x\n yes iadd.u32(x, 1) => x", "2:2: the rule does not apply to this example"),
     ("rule a: iadd.u32(x, 0) => x\n yes iadd.u32(x, 0) => 0", "2:2: the example becomes something else"),
     ("rule a: iadd.u32(x, 0) => x\n no iadd.u32(0, x)", "2:2: the rule applies to this example"),
-    ("rule a: ld.u32(x, 0) => x", "1:9: `ld` cannot stand in a rule"),
+    ("rule a: ld.u32(x, 0) => x", "1:25: `ld` has an effect that the result does not have"),
+    ("rule a: ld.v2.u32(x, 0) => ld.u32(x, 0)", "1:9: `ld` of vectors cannot stand in a rule"),
+    ("rule a: st.u32(x, 0, v) => st.v2.u32(x, 0, v)", "1:28: `st` of vectors cannot stand in a rule"),
+    ("rule a: pack.b32(x, y) => x", "1:9: `pack` cannot stand in a rule"),
+    ("rule a: atom.add.u32(x, 0, v) => red.add.u32(x, 0, v)", "1:34: the result of `atom` is lost"),
     ("rule a: bra(x) => x", "1:9: `bra` cannot stand in a rule"),
     ("rule a: iadd.u32(vote.sync.ballot.b32(p, x), 0) => 0", "1:18: `vote.sync.ballot` cannot stand inside a rule"),
     ("rule a: redux.sync.add.u32(x, _) => x", "1:37: `redux.sync` has an effect"),
+    ("rule a: mov.b32(_) => 1", "1:23: the result of `a` is not cheaper"),
+    ("rule a: not.b32(x) => not.b32(iadd.u32(x, 0))", "1:23: rule `a` applies to its own result"),
     ("rule a: iadd.carry.u32(x, 0, 0) => x", "1:36: `iadd.carry` has 2 results, not 1"),
+    (
+        "rule a: iadd.carry.u32(x, 0, 0) => (iadd.carry.u32(x, 1, 0), 0)",
+        "1:37: `iadd.carry` cannot stand inside a rule",
+    ),
+    ("rule a: setp.bool.lt.and.u32(x, y, p) => (setp.lt.u32(x, y), setp.ge.u32(x, y), p)", "1:43: `setp.bool` has 2"),
     ("rule a: cvt.s16.s16(x) => x", "1:27: a copy is not sign-extended"),
     ("rule a: fadd.f32(x, y) => fsub{F}.f32(x, y)", "1:32: `F` captures no fields"),
     ("rule a: fadd{F}.f32(x, y) => fcopysign{F}.f32(x, y)", "1:30: unknown opcode `fcopysign`"),
@@ -137,6 +148,24 @@ fn guarded_definitions_are_not_looked_through() {
     let set = set("rule a: iadd.u32(&not.b32(x), 1) => x");
     assert!(applied(&set, "  %r2 = not.b32 %r1\n  %r3 = iadd.u32 %r2, 1").is_some());
     assert!(applied(&set, "  @%p5 %r2 = not.b32 %r1 else %r1\n  %r3 = iadd.u32 %r2, 1").is_none());
+}
+
+#[test]
+fn results_are_dropped_only_where_nothing_reads_them() {
+    let set = set("rule a: atom{F}.add.u32(x, O, v) => red{F}.add.u32(x, O, v) if unused()");
+    let atom = "  %r2 = atom.global.add.u32 [%d1+4], %r3";
+    let found = applied(&set, atom).expect("nothing reads the result");
+    assert_eq!(found, ("a", vec![crate::ops::Opcode::Red]));
+    assert!(applied(&set, &format!("  %r4 = not.b32 %r2\n{atom}")).is_none());
+    assert!(applied(&set, "  %r2 = atom.acquire.gpu.global.add.u32 [%d1], %r3").is_none(), "red takes no acquire");
+}
+
+#[test]
+fn offsets_stay_within_32_bits() {
+    let set = set("rule a: ld{F}.b32(&iadd.u64(x, C), O) => ld{F}.b32(x, O + C)");
+    let load = |constant: u64| format!("  %d2 = iadd.u64 %d1, {constant:#x}\n  %r3 = ld.shared.b32 [%d2+4]");
+    assert!(applied(&set, &load(8)).is_some() && applied(&set, &load(u64::MAX)).is_some());
+    assert!(applied(&set, &load(0x7fff_fffb)).is_some() && applied(&set, &load(0x7fff_fffc)).is_none());
 }
 
 #[test]

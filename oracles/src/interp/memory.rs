@@ -4,6 +4,8 @@
 //! else is global. Global memory is a list of regions with unmapped gaps between them, so that an access out of
 //! bounds of its buffer is seen, unless it is off by more than 64 KiB.
 
+use oriole_optimizer::ops::Space;
+
 /// Where shared memory appears in the generic space.
 pub const SHARED_WINDOW: u64 = 0x7000_0000_0000;
 /// Where the thread's local memory appears in the generic space.
@@ -16,6 +18,17 @@ pub const PARAM_WINDOW: u64 = 0x7300_0000_0000;
 pub const CODE_WINDOW: u64 = 0x7400_0000_0000;
 /// Every window has this size.
 pub const WINDOW: u64 = 1 << 40;
+
+/// Where a space appears in the generic one: 0 for global memory, which is the rest of it.
+pub fn generic_window(space: Space) -> Option<u64> {
+    match space {
+        Space::Generic | Space::Global => Some(0),
+        Space::Shared => Some(SHARED_WINDOW),
+        Space::Local => Some(LOCAL_WINDOW),
+        Space::Const => Some(CONST_WINDOW),
+        Space::Param => Some(PARAM_WINDOW),
+    }
+}
 
 const FIRST_GLOBAL: u64 = 0x1_0000_0000;
 /// Where the module's own variables begin: above all buffers, so that a buffer's address does not depend on them.

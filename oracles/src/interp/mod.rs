@@ -32,4 +32,5 @@ pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
 pub use memory::{Bytes, may_be_address};
+pub(crate) use memory::{WINDOW, generic_window};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

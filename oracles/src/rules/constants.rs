@@ -217,7 +217,9 @@ impl Translation<'_> {
                 let holds = if above == 0 { yes } else { self.zero_from(value, *from, above) };
                 Ok((holds, yes))
             }
-            Condition::SingleUse(_) | Condition::Variable(_) | Condition::IsConstant(_) => Ok((yes, yes)),
+            Condition::SingleUse(_) | Condition::Unused | Condition::Variable(_) | Condition::IsConstant(_) => {
+                Ok((yes, yes))
+            }
             Condition::Not(condition) => {
                 let (holds, known) = self.known_condition(condition)?;
                 Ok((self.terms.not(holds), known))

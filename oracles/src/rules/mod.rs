@@ -12,11 +12,14 @@
 //! written down a second time.
 
 mod constants;
+mod describe;
+mod effects;
 pub mod guards;
 pub mod judge;
 pub mod kernel;
 pub mod mutate;
 pub mod report;
+mod settle;
 #[cfg(test)]
 mod tests;
 pub mod translate;

@@ -107,6 +107,8 @@ pub struct Refutation {
     pub inputs: Vec<(String, u32, Option<u128>)>,
     /// The results before, and what they become; `None` where that is undefined. Empty where an input is.
     pub values: [Vec<Option<u128>>; 2],
+    /// Whether the root has a guard that does not hold in every thread.
+    pub guarded: bool,
     /// Who found it.
     pub found_by: &'static str,
     /// What the optimizer and the interpreter say.
@@ -153,9 +155,13 @@ impl std::fmt::Display for Refutation {
             if shown.len() == 1 { shown[0].clone() } else { format!("({})", shown.join(", ")) }
         });
         let instance = if self.instance.is_empty() { String::new() } else { format!(" for {}", self.instance) };
-        let inputs = if inputs.is_empty() { "always".to_owned() } else { format!("with {}", inputs.join(", ")) };
+        let mut inputs = if inputs.is_empty() { "always".to_owned() } else { format!("with {}", inputs.join(", ")) };
+        inputs += if self.guarded { " and a guard" } else { "" };
         if self.values[0].is_empty() {
             return write!(out, "{}{instance}, {inputs}: the result becomes undefined", self.root);
+        }
+        if self.values[0] == self.values[1] {
+            return write!(out, "{}{instance}, {inputs}: executed, the kernel leaves another result", self.root);
         }
         write!(out, "{}{instance}, {inputs}: {before} becomes {after}", self.root)
     }

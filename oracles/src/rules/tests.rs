@@ -1,18 +1,32 @@
 //! The judge on right rules, wrong rules and mutants of those in the tree.
 
-use std::sync::Mutex;
+mod effects;
+
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::peephole::{RuleSet, Source};
 
-use super::kernel::Confirmation;
+use super::kernel::{Case, Confirmation, Guarding};
 use super::mutate::mutants;
+use super::translate::translate;
+use super::variant::variants;
 use super::*;
 use crate::smt::{Cache, Prover};
 
 /// A judge that asks no solver.
 fn judge(cache: Cache, settings: Settings) -> Judge {
     Judge::new(Prover { solver: None, cache: Mutex::new(cache), limit: Duration::from_secs(1) }, settings)
+}
+
+/// A judge that asks the solver on the path; `None` where there is none.
+fn judge_with_solver() -> Option<Judge> {
+    let solver = crate::smt::Solver::find(None).expect("a solver on the path can be asked its version");
+    if solver.is_none() {
+        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+    }
+    let cache = Mutex::new(Cache::in_memory());
+    Some(Judge::new(Prover { solver: Some(solver?), cache, limit: Duration::from_secs(10) }, Settings::default()))
 }
 
 fn rules(text: &str) -> RuleSet {
@@ -72,6 +86,8 @@ const WRONG: &[&str] = &[
     "rule carry: iadd.carry.u32(x, 0, c) => (x, c)",
     "rule approximate: fsin.approx.f32(fneg.f32(x)) => fsin.approx.f32(x)",
     "rule never: idiv.u32(x, y) => irem.u32(x, y)",
+    "rule copied: mov.b32(_) => 1",
+    "rule halved: mov.b64(&cvt.u64.u32(_)) => 0",
 ];
 
 /// Each is refuted soon, by an input that the interpreter confirms.
@@ -91,6 +107,30 @@ fn wrong_rules_are_refuted_with_a_kernel() {
     }
     eprintln!("{} wrong rules refuted, the slowest in {slowest:?}", WRONG.len());
     assert!(slowest < Duration::from_secs(10), "two seconds on a machine that does nothing else");
+}
+
+/// Under a guard that holds in some threads, the others keep what they had; a wrong rule is seen there too.
+#[test]
+fn guarded_roots_are_executed() {
+    for (text, right) in [("rule a: iadd.u32(x, 0) => x", true), ("rule a: iadd.carry.u32(x, 0, c) => (x, c)", false)] {
+        let set = rules(text);
+        let variant = variants(&set.rules()[0].instances[0]).expect("its fields are few").remove(0);
+        let question = translate(variant).expect("it has a meaning");
+        for guard in [Guarding::Odd, Guarding::Even] {
+            let inputs: Vec<u128> = question.terms.variables().iter().map(|_| 1).collect();
+            let case = Case { guard, ..Case::plain(&inputs) };
+            let found = kernel::confirm(&question, &case, &Arc::new(set.only(0)));
+            let (kernel, after) = match &found {
+                Confirmation::Confirmed(reproducer) if !right => (&reproducer.kernel, &reproducer.after),
+                Confirmation::Disagreement { reproducer, reason } if right && reason.contains("(equal)") => {
+                    (&reproducer.kernel, &reproducer.after)
+                }
+                other => panic!("{text}: {other:?}"),
+            };
+            let negated = if guard == Guarding::Even { "@!%" } else { "@%" };
+            assert!(kernel.contains(negated) && after.contains(negated) && kernel != after, "{kernel}\n{after}");
+        }
+    }
 }
 
 /// Counterexamples are small, also where guards relate constants.
@@ -115,13 +155,7 @@ fn operations_without_a_meaning_are_executed() {
 /// A rule whose guards contradict each other is no proof of anything.
 #[test]
 fn guards_that_cannot_be_met_are_seen() {
-    let solver = crate::smt::Solver::find(None).expect("a solver on the path can be asked its version");
-    if solver.is_none() {
-        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
-        return;
-    }
-    let prover = Prover { solver, cache: Mutex::new(Cache::in_memory()), limit: Duration::from_secs(10) };
-    let judge = Judge::new(prover, Settings::default());
+    let Some(judge) = judge_with_solver() else { return };
     let report = judge.rule(&rules("rule a: iadd.u32(x, C) => x if C < 4, C > 9"), 0).expect("the solver answers");
     assert_eq!((report.verdict, report.verdict.is_pass()), (Verdict::Vacuous, false));
 }
@@ -149,6 +183,18 @@ fn guards_are_needed_or_idle() {
         let guards = needs(index);
         assert!(matches!(guards[0].need, Need::Shown(_)) && guards[1].need == Need::Idle, "{guards:?}");
     }
+}
+
+/// A guard without which an operand is read that nothing may have defined, and the result was defined before.
+#[test]
+fn guards_against_undefined_operands_are_needed() {
+    let text =
+        "rule a: selp.b32(x, y, p) => imad.lo.u32(isub.u32(x, y), selp.u32(1, 0, p), y) if constant(x), constant(y)";
+    let Some(judge) = judge_with_solver() else { return };
+    let report = judge.rule(&rules(text), 0).expect("the solver answers");
+    let all_shown =
+        report.guards.iter().all(|guard| matches!(&guard.need, Need::Shown(text) if text.contains("undefined")));
+    assert!(report.verdict.is_pass() && all_shown, "{report:?}");
 }
 
 /// Mutants of the rules in the tree: whatever a solver is not needed for is refuted and confirmed, or right.

@@ -5,9 +5,11 @@
 //! become, whole registers each. The preconditions are the rule's guards, the constants that the pattern requires, and
 //! that every derived constant has a value; guards about cost say nothing.
 //!
-//! A root that does more than compute registers (a store, a vote) has no meaning here. Its result is the same operation:
-//! the rule is right where operands and fields are the same. Register-only operations without a meaning (approximations)
-//! can be *opaque*: any function of their operands, so that a proof holds, and a counterexample says nothing by itself.
+//! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
+//! operation, the rule is right if addresses, other operands and fields are the same, hints aside; any other result is
+//! executed. Register-only operations without a meaning (approximations) can be *opaque*: any function of their operands,
+//! so that a proof holds, and a counterexample says nothing by itself. Conversions of addresses are what the interpreter
+//! has them be, which is no proof.
 
 use oriole_optimizer::ops::{FieldValues, Flags, Opcode, Shape, Type};
 use oriole_optimizer::peephole::instance::{Operation, Pattern, Source, Value, place_type};
@@ -34,9 +36,9 @@ pub enum Absence {
     /// An operand has no width.
     #[error("an operand of `{0}` has no width of its own")]
     Width(String),
-    /// The root has an effect, and the result is another operation.
-    #[error("the root has an effect that the result does not have")]
-    Effect,
+    /// The result orders memory accesses otherwise.
+    #[error("the result has another {0}; executing one order of events does not show whether that is right")]
+    Order(&'static str),
     /// The instance is none that the rule language makes.
     #[error("the rule is malformed")]
     Function,
@@ -72,6 +74,10 @@ pub struct Question<'i> {
     pub defined: [Option<Term>; 2],
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
+    /// Whether a proof is none, since an operation is taken to be what the interpreter has it be.
+    pub assumed: bool,
+    /// The operands of a root that does more than compute registers.
+    pub effect: Option<Vec<Term>>,
 }
 
 /// A translation at work.
@@ -91,6 +97,8 @@ pub(super) struct Translation<'i> {
     next: usize,
     /// The results of opaque operations by opcode, fields and operands; none where every operation must have a meaning.
     opaque: Option<Vec<Opaque>>,
+    assumed: bool,
+    effect: Option<Vec<Term>>,
 }
 
 /// An operation that is any function.
@@ -130,6 +138,8 @@ fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Quest
         defined: [Vec::new(), Vec::new()],
         next: 0,
         opaque,
+        assumed: false,
+        effect: None,
         variant,
     };
     translation.declare();
@@ -152,7 +162,13 @@ fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Quest
     } else {
         // Other operands are not proved wrong by that.
         translation.opaque.get_or_insert_default();
-        [root.operands, translation.same_operation(&fields)?]
+        let values = match translation.same_operation(&fields)? {
+            Some(after) => [&root.operands, &after].map(|operands| translation.accessed(root_opcode, operands)),
+            // Nothing but executing tells.
+            None => ["before", "after"].map(|name| vec![translation.terms.variable(format!("{name}()"), 1)]),
+        };
+        translation.effect = Some(root.operands);
+        values
     };
     translation.question(values, &fields)
 }
@@ -167,7 +183,8 @@ impl<'i> Translation<'i> {
             if bound.contains(&index) {
                 continue;
             }
-            let bits = capture.ty.map_or(capture.bits.max(32), Type::bits);
+            // Only addresses have no type.
+            let bits = capture.ty.map_or(64, Type::bits);
             let width = if capture.constant { capture.bits.max(1) } else { register_bits(bits) };
             self.captures[index] = Some(self.terms.variable(capture.name.clone(), width.min(128)));
         }
@@ -268,22 +285,7 @@ impl<'i> Translation<'i> {
         Ok(results)
     }
 
-    /// The operands of a result that is the root's own operation.
-    fn same_operation(&mut self, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
-        let instance = self.variant.instance;
-        match instance.results.as_slice() {
-            [Value::Op(operation)] if operation.opcode == instance.pattern().opcode => {
-                let after = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
-                if after != *fields {
-                    return Err(Absence::Effect);
-                }
-                self.operands(operation, &after)
-            }
-            _ => Err(Absence::operation(instance.pattern().opcode, fields)),
-        }
-    }
-
-    fn operands(&mut self, operation: &Operation, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
+    pub(super) fn operands(&mut self, operation: &Operation, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
         let mut operands = Vec::with_capacity(operation.srcs.len());
         for (src, shape) in operation.srcs.iter().zip(operation.opcode.row().srcs) {
             let ty = place_type(operation.opcode, fields, *shape).or((*shape == Shape::Base).then_some(Type::B64));
@@ -309,6 +311,13 @@ impl<'i> Translation<'i> {
         if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
             self.defined[side].extend(found.defined);
             return Ok(found.values);
+        }
+        if opcode == Opcode::Cvta
+            && self.opaque.is_some()
+            && let Some(address) = self.converted(fields, operands)
+        {
+            self.assumed = true;
+            return Ok(vec![address]);
         }
         let absent = || Absence::operation(opcode, fields);
         let known = self.opaque.as_mut().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
@@ -391,6 +400,8 @@ impl<'i> Translation<'i> {
             values,
             defined,
             opaque: self.opaque.is_some(),
+            assumed: self.assumed,
+            effect: self.effect,
         }
     }
 }

@@ -16,6 +16,7 @@ mod input;
 mod phases;
 mod pipeline;
 mod reducer;
+mod rules;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ pub use input::launch_for;
 pub use phases::{generated_check, phase_check};
 pub use pipeline::{pipeline_check, pipeline_text};
 pub use reducer::reducer;
+pub use rules::rules;
 pub use text::{generated_text, ori_round_trip, ptx, ptx_round_trip};
 pub use verifier::verifier_soundness;
 
@@ -38,6 +40,8 @@ pub use verifier::verifier_soundness;
 pub enum Seeds {
     /// Texts of kernels, `.ori` and PTX: `corpus/seeds`.
     Texts,
+    /// Rewrite rules: `corpus/rules`.
+    Rules,
     /// Bytes that spell choices: `corpus/bytes`.
     Bytes,
 }
@@ -47,6 +51,7 @@ impl Seeds {
     pub fn folder(self) -> &'static str {
         match self {
             Seeds::Texts => "corpus/seeds",
+            Seeds::Rules => "corpus/rules",
             Seeds::Bytes => "corpus/bytes",
         }
     }
@@ -86,4 +91,5 @@ targets! {
     analyses Bytes,
     encoding Bytes,
     files Bytes,
+    rules Rules,
 }

@@ -30,7 +30,7 @@ fn input(target: &Target, seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
     let mut rng = SplitMix64::new(number);
     match target.seeds {
         Seeds::Bytes => random::bytes(number, 16 << rng.below(8)),
-        Seeds::Texts => {
+        Seeds::Texts | Seeds::Rules => {
             let mut bytes = seeds[rng.below(seeds.len() as u64) as usize].clone();
             // Mostly a digit becomes another one, which leaves more texts readable than any other change.
             let digits: Vec<usize> = (0..bytes.len()).filter(|at| bytes[*at].is_ascii_digit()).collect();
@@ -116,6 +116,7 @@ smoke! {
     analyses,
     encoding,
     files,
+    rules,
 }
 
 /// The crate under `fuzz/` has a binary for every target, which names its seeds, and no other.

@@ -35,7 +35,7 @@ const FUNCTIONS: &[(&str, Function, usize, bool)] = &[
     ("mask", Function::Mask, 1, false),
 ];
 
-const PREDICATES: &str = "is_power_of_two(C), is_mask(C), known_zero(x, M), known_one(x, M), single_use(x), variable(x), constant(x), is_signed(T), is_float(T)";
+const PREDICATES: &str = "is_power_of_two(C), is_mask(C), known_zero(x, M), known_one(x, M), single_use(x), unused(), variable(x), constant(x), is_signed(T), is_float(T)";
 
 fn number(value: u64, bits: u32) -> Const {
     Const { bits, kind: ConstKind::Number(value & ones(bits)) }
@@ -250,6 +250,7 @@ impl Resolver<'_> {
                 let zero = function.text == "known_zero";
                 Ok(if zero { Condition::KnownZero(capture, mask) } else { Condition::KnownOne(capture, mask) })
             }
+            ("unused", []) => Ok(Condition::Unused),
             ("single_use", [value]) => self.operand_name(value).map(Condition::SingleUse),
             ("variable", [value]) => self.operand_name(value).map(Condition::Variable),
             ("constant", [value]) => self.operand_name(value).map(Condition::IsConstant),

@@ -7,7 +7,7 @@ use super::super::language::Span;
 use super::super::language::ast::{Head, Segment};
 use super::sets::{NONE, call};
 use super::{Resolved, Resolver, Trouble, fault};
-use crate::ops::{Field, FieldSpec, FieldValues, OpRow, Opcode, ROWS};
+use crate::ops::{Field, FieldSpec, FieldValues, OpRow, Opcode, ROWS, Shape};
 
 /// An opcode and, by slot, the values that are written; `None` for a field that is not.
 pub(super) struct Written {
@@ -47,6 +47,7 @@ impl Resolver<'_> {
         {
             return Err(needs(row, &row.fields[missing], head.span));
         }
+        scalar(row, &values, head.span)?;
         Ok(Written { opcode, values })
     }
 
@@ -77,6 +78,21 @@ impl Resolver<'_> {
         }
         Ok(parts)
     }
+}
+
+/// Accesses of one value each: the others have lists of operands.
+fn scalar(row: &OpRow, values: &[Option<u64>], span: Span) -> Resolved<()> {
+    if vector_slot(row).is_none_or(|slot| values[slot].is_none_or(|mask| mask == 1)) {
+        return Ok(());
+    }
+    let message = format!("`{}` of vectors cannot stand in a rule", row.name);
+    Err(fault(span, message, "here", "leave the vector out: accesses of one value can"))
+}
+
+/// The slot that says how many values an access has. In rules it is one.
+pub(super) fn vector_slot(row: &OpRow) -> Option<usize> {
+    let listed = row.srcs.iter().chain(row.dsts).any(|shape| *shape == Shape::V);
+    if listed { row.slot(Field::Vector) } else { None }
 }
 
 /// The opcode with the longest mnemonic, and how many parts it takes.

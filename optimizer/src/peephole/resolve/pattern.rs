@@ -3,7 +3,7 @@
 use super::super::instance::{Pattern, Rest, Source, place_type};
 use super::super::language::ast::{Inst, Name, Operand};
 use super::constants::is_reserved;
-use super::head::{Written, broken};
+use super::head::{Written, broken, vector_slot};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use crate::ir::RegInfo;
 use crate::ops::{FieldValue, Flags, OpRow, Opcode, Shape, Type};
@@ -39,12 +39,15 @@ impl Resolver<'_> {
         let row = written.opcode.row();
         check_legal(row, inst, root)?;
         let any = inst.head.rest.is_some();
+        let vector = vector_slot(row);
         let fields: Vec<u64> = row
             .fields
             .iter()
             .zip(&written.values)
-            .map(|(spec, value)| match (value, spec.default) {
+            .enumerate()
+            .map(|(slot, (spec, value))| match (value, spec.default) {
                 (Some(mask), _) => *mask,
+                (None, Some(default)) if Some(slot) == vector => 1 << default,
                 (None, Some(default)) if !any => 1 << default,
                 (None, _) => spec.legal,
             })
@@ -78,7 +81,9 @@ impl Resolver<'_> {
         if name.text == "_" || self.instance.rests.iter().any(|rest| rest.name == name.text) {
             return;
         }
-        let slots = written.values.iter().enumerate().filter(|(_, value)| value.is_none());
+        let vector = vector_slot(written.opcode.row());
+        let free = |(slot, value): &(usize, &Option<u64>)| value.is_none() && Some(*slot) != vector;
+        let slots = written.values.iter().enumerate().filter(free);
         let slots = slots.fold(0, |slots, (slot, _)| slots | 1 << slot);
         self.instance.rests.push(Rest { name: name.text.clone(), opcode: written.opcode, slots });
     }
@@ -216,8 +221,8 @@ pub(super) fn is_pure(opcode: Opcode) -> bool {
 /// What no operation of a rule may be.
 pub(super) fn check_legal(row: &'static OpRow, inst: &Inst, root: bool) -> Resolved<()> {
     let listed = |shape: &Shape| {
-        use Shape::{Block, Blocks, Callee, Incoming, Packed, Params, Parts, V};
-        matches!(shape, Block | Blocks | Callee | Incoming | Packed | Params | Parts | V)
+        use Shape::{Block, Blocks, Callee, Incoming, Packed, Params, Parts};
+        matches!(shape, Block | Blocks | Callee | Incoming | Packed | Params | Parts)
     };
     let name = row.name;
     if row.flags.has(Flags::TERMINATOR) || row.srcs.iter().chain(row.dsts).any(listed) {

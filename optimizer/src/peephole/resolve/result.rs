@@ -8,7 +8,7 @@ use super::head::{Written, broken};
 use super::pattern::{check_legal, is_pure};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use crate::ir::RegInfo;
-use crate::ops::{FieldValue, FieldValues, Opcode, Type};
+use crate::ops::{FieldValue, FieldValues, OpRow, Opcode, Type};
 
 /// Where a value goes: its type, and whether it becomes the whole register.
 #[derive(Clone, Copy)]
@@ -40,7 +40,7 @@ impl Resolver<'_> {
         }
         let pattern = self.instance.pattern().clone();
         let (row, fields) = (pattern.opcode.row(), pattern.some_fields());
-        if decl.results.len() != row.dsts.len() && is_pure(pattern.opcode) {
+        if decl.results.len() != row.dsts.len() && is_pure(pattern.opcode) && !self.has_both_results(row)? {
             let message = format!("`{}` has {} results, not {}", row.name, row.dsts.len(), decl.results.len());
             let span = decl.results.first().map_or(decl.span, Operand::span);
             return Err(fault(span, message, "here", "write `(a, b)` for two results"));
@@ -54,25 +54,48 @@ impl Resolver<'_> {
         self.check_lets()
     }
 
+    /// Whether the result is one operation that has all the destinations of the root.
+    fn has_both_results(&self, row: &OpRow) -> Resolved<bool> {
+        let [Operand::Inst { inst, .. }] = self.decl.results.as_slice() else { return Ok(false) };
+        let made = self.operation_head(&inst.head)?.0;
+        Ok(is_pure(made) && made.row().dsts == row.dsts)
+    }
+
     fn is_let(&self, name: &str) -> bool {
         self.lets.iter().any(|(known, _)| known == name)
     }
 
-    /// A root with an effect stays what it is.
+    /// A root with an effect becomes one operation with the same kind of effect and the same results; or without
+    /// results, where nothing reads them.
     fn check_effect(&self, root: Opcode) -> Resolved<()> {
         if is_pure(root) {
             return Ok(());
         }
-        let same = match self.decl.results.as_slice() {
-            [Operand::Inst { inst, .. }] => self.operation_head(&inst.head)?.0 == root,
-            _ => false,
+        let made = match self.decl.results.as_slice() {
+            [Operand::Inst { inst, .. }] => Some(self.operation_head(&inst.head)?.0.row()),
+            _ => None,
         };
-        if same {
+        let unused = self.instance.conditions.contains(&Condition::Unused);
+        let row = root.row();
+        if made.is_some_and(|made| made.flags == row.flags && made.dsts == row.dsts) {
             return Ok(());
+        }
+        if made.is_some_and(|made| made.flags == row.flags && made.dsts.is_empty()) {
+            if unused {
+                return Ok(());
+            }
+            let span = self.decl.results.first().map_or(self.decl.span, Operand::span);
+            let message = format!("the result of `{}` is lost", row.name);
+            return Err(fault(span, message, "this has none", "add the guard `unused()`: nothing reads the result"));
         }
         let span = self.decl.results.first().map_or(self.decl.span, Operand::span);
         let message = format!("`{}` has an effect that the result does not have", root.row().name);
-        Err(fault(span, message, "here", "the result must be the same operation, with other operands"))
+        Err(fault(
+            span,
+            message,
+            "here",
+            "the result must be one operation with the same effect, such as the same with other operands",
+        ))
     }
 
     fn check_lets(&self) -> Resolved<()> {
@@ -250,11 +273,17 @@ impl Resolver<'_> {
         Ok(())
     }
 
+    /// Whether an operation, as the only result, has the root's destinations or its effect.
+    fn takes_over(&self, row: &OpRow) -> bool {
+        let root = self.instance.pattern().opcode.row();
+        let pure = is_pure(row.opcode) && is_pure(root.opcode) && row.dsts == root.dsts;
+        self.decl.results.len() == 1 && (pure || row.flags == root.flags)
+    }
+
     fn operation(&mut self, inst: &Inst, root: bool) -> Resolved<Value> {
         let (opcode, fields, rest, copied) = self.operation_head(&inst.head)?;
         let row = opcode.row();
-        let effect = root && opcode == self.instance.pattern().opcode;
-        check_legal(row, inst, effect)?;
+        check_legal(row, inst, root && self.takes_over(row))?;
         if rest.is_none() {
             broken(opcode, &fields, inst.head.span)?;
         }

@@ -118,6 +118,10 @@ fn load(files: &[PathBuf]) -> Result<Loaded, Failure> {
 fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let start = Instant::now();
     let Loaded { set, faults } = load(&args.files)?;
+    if set.rules().is_empty() {
+        let help = "a rule begins with `rule NAME:`; optimizer/src/peephole/README.md describes the language";
+        return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
+    }
     let chosen = chosen(&set, &args.rule)?;
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
@@ -151,13 +155,14 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
     }
-    if let Some(faults) = &faults {
+    let faulty = faults.is_some();
+    if let Some(faults) = faults {
         out.flush()?;
-        drop(writeln!(std::io::stderr(), "{:?}", miette!("{}", faults.lines())));
+        drop(writeln!(std::io::stderr(), "{:?}", Report::new(faults)));
     }
     Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found
-    } else if faults.is_some() {
+    } else if faulty {
         Status::BadInput
     } else {
         Status::Clean
@@ -228,8 +233,9 @@ fn write_reproducer(
     let rules = folder.join(format!("{}.rules", rule.name));
     fs::write(&rules, format!("{decl}\n"))?;
     let phase = oriole_oracles::rules::kernel::PHASE;
+    let without = reproducer.without.map_or(String::new(), |step| format!(" --disable-phases {step}"));
     let files = (kernel.display(), rules.display());
-    Ok(format!("oriole check {} --phase {phase} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
+    Ok(format!("oriole check {} --phase {phase}{without} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
 }
 
 /// What kept answers and a look at each rule say.

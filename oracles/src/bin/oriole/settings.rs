@@ -1,6 +1,7 @@
 //! The options about kernel and pipeline that several subcommands share.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -104,11 +105,18 @@ const MAX_RULE_BYTES: u64 = 4 << 20;
 /// Reads a rule file.
 pub fn read_rules(path: &Path) -> Result<Source, Failure> {
     let unreadable = |reason: String| Failure::from(InputError::Unreadable { path: path.to_owned(), reason });
-    let size = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if metadata.is_dir() {
+        return Err(unreadable("it is a folder; name the rule files in it".to_owned()));
+    }
+    let size = metadata.len();
     if size > MAX_RULE_BYTES {
         return Err(unreadable(format!("it has {size} bytes, at most {MAX_RULE_BYTES} are read")));
     }
-    let text = fs::read_to_string(path).map_err(|error| unreadable(error.to_string()))?;
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => unreadable("it is no text; rule files are UTF-8".to_owned()),
+        _ => unreadable(error.to_string()),
+    })?;
     Ok(Source { name: path.display().to_string(), text: text.into() })
 }
 

@@ -250,6 +250,7 @@ impl Choice {
                 self.wanted[*capture].constant = true;
                 true
             }
+            Condition::Unused => true,
             Condition::Any(conditions) => conditions.iter().any(|condition| self.meets(condition)),
             Condition::Not(condition) => self.decided(condition) != Some(true),
             decided => self.decided(decided) == Some(true),

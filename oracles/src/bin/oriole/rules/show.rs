@@ -177,7 +177,7 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
     match &refutation.confirmation {
         Confirmation::Confirmed(_) => writeln!(out, "  the interpreter confirms it:")?,
         Confirmation::Disagreement { reason, .. } => {
-            writeln!(out, "  internal disagreement, please report it: {reason}")?;
+            writeln!(out, "  found as said, and not seen when executed: {reason}; please report it with this kernel:")?;
         }
         Confirmation::NotTried => {}
     }

@@ -1,0 +1,103 @@
+//! Rules whose roots access memory, synchronise threads or exchange values between them.
+
+use super::*;
+
+/// Each rule with its verdict; no solver is needed.
+fn verdicts(text: &str) -> Vec<RuleReport> {
+    let set = rules(text);
+    let judge = judge(Cache::in_memory(), Settings::default());
+    let report = |index: usize| judge.rule(&set, index).unwrap_or_else(|error| panic!("{text}: {error}"));
+    (0..set.rules().len()).map(report).collect()
+}
+
+const RIGHT: &str = "
+rule red: atom.global.add.u32(x, O, v) => red.global.add.u32(x, O, v) if unused()
+rule space: ld.b32(cvta.global.u64(x), O) => ld.global.b32(x, O)
+rule window: ld.b32(cvta.shared.u64(x), 0) => ld.shared.b32(x, 0)
+rule kind: st.shared.f32(x, O, v) => st.shared.b32(x, O, v)
+rule stack: st.local.u64(x, O, v) => st.local.b64(x, O, v)
+rule count: bar.red.popc(a, b, _) => bar.sync(a, b) if unused()
+rule sign: redux.sync.min.s32(x, m) => redux.sync.min.u32(x, m) if known_zero(x, 0x80000000)
+rule none: vote.sync.ballot.b32(not.pred(not.pred(p)), m) => vote.sync.ballot.b32(p, m)
+rule same: match.any.sync.b32(not.b32(x), m) => match.any.sync.b32(x, m)
+";
+
+/// What has no meaning as terms is executed, in every space, under guards, by whole and partial warps.
+#[test]
+fn right_rules_are_tested() {
+    for report in verdicts(RIGHT) {
+        let found = (report.name.as_str(), report.verdict);
+        let executed = report.proof.applied >= 20;
+        assert!(matches!(found.1, Verdict::Tested | Verdict::Proved) && executed, "{found:?} {report:?}");
+        for guard in &report.guards {
+            assert!(matches!(guard.need, Need::Shown(_) | Need::Refused(_)), "{}: {guard:?}", report.name);
+        }
+    }
+}
+
+/// The offset takes what is added to the address: the terms say so, and the kernels agree.
+#[test]
+fn addresses_are_sums() {
+    let text = "rule a: st.global.b32(iadd.u64(x, C), 4, v) => st.global.b32(x, C + 4, v)
+                rule b: ld.shared.b32(isub.u32(x, -1), 0) => ld.shared.b32(x, 1)";
+    let Some(judge) = judge_with_solver() else { return };
+    let set = rules(text);
+    for index in 0..2 {
+        let report = judge.rule(&set, index).expect("the solver answers");
+        assert!(report.verdict == Verdict::Proved && report.proof.applied > 0, "{report:?}");
+    }
+}
+
+const WRONG: &str = "
+rule minus: ld.global.b32(iadd.u64(x, C), O) => ld.global.b32(x, O - C)
+rule lost: st.global.b32(iadd.u64(x, _), O, v) => st.global.b32(x, O, v)
+rule short: st.local.b64(x, O, v) => st.local.b32(x, O, lo(v))
+rule signs: atom.shared.min.s32(x, O, v) => red.shared.min.u32(x, O, v) if unused()
+rule space: ld.b32(cvta.shared.u64(x), 0) => ld.global.b32(x, 0)
+rule narrow: ld.global.s16(x, O) => ld.global.u16(x, O)
+rule order: redux.sync.min.s32(x, m) => redux.sync.min.u32(x, m)
+rule vote: vote.sync.all.pred(x, m) => vote.sync.any.pred(x, m)
+rule lanes: shfl.sync.up.b32(x, a, b, m) => shfl.sync.down.b32(x, a, b, m)
+rule swap: atom.cas.global.b32(x, O, v, w) => atom.cas.global.b32(x, O, w, v)
+rule any: bar.red.and(a, b, p) => bar.red.or(a, b, p)
+rule equal: match.any.sync.b32(_, m) => match.any.sync.b32(m, m)
+rule sum: atom.global.add.u32(x, O, v) => atom.global.add.u32(x, O, iadd.u32(v, 1))
+";
+
+/// Each is refuted with a kernel.
+#[test]
+fn wrong_rules_are_refuted() {
+    for report in verdicts(WRONG) {
+        let name = &report.name;
+        let refutation = report.refutation.as_ref().unwrap_or_else(|| panic!("{name}: {report:?}"));
+        assert!(matches!(refutation.confirmation, Confirmation::Confirmed(_)), "{name}: {refutation:?}");
+        assert!(!refutation.to_string().contains("()"), "{refutation}");
+    }
+}
+
+/// What one execution cannot show is not called tested.
+#[test]
+fn memory_order_is_not_judged() {
+    let text = "rule a: ld.volatile.global.b32(x, O) => ld.global.b32(x, O)
+                rule b: ld.relaxed.gpu.global.b32(x, O) => ld.relaxed.cta.global.b32(x, O)
+                rule c: ld.global.b32(x, O) => ld.global.nc.b32(x, O)
+                rule d: fence.sc.sys() => fence.acq_rel.sys()";
+    for report in verdicts(text) {
+        assert!(report.verdict == Verdict::Unknown && report.proof.open.len() == 1, "{report:?}");
+    }
+}
+
+/// What the language says of effects that a result does not have.
+#[test]
+fn lost_effects_are_refused() {
+    let refused = |text: &str| {
+        let source = Source { name: "t.rules".to_owned(), text: text.to_owned().into() };
+        RuleSet::unchecked(&[source]).expect_err("it is refused").lines()
+    };
+    let lost = refused("rule a: atom.global.add.u32(x, O, v) => red.global.add.u32(x, O, v)");
+    assert!(lost.contains("unused()"), "{lost}");
+    let gone = refused("rule a: ld.global.b32(_, _) => 0");
+    assert!(gone.contains("effect"), "{gone}");
+    let vector = refused("rule a: st.global.v2.b32(x, O, v) => st.global.b32(x, O, v)");
+    assert!(vector.contains("vectors"), "{vector}");
+}
