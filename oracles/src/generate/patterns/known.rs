@@ -1,7 +1,8 @@
 //! Values of which some bits are known, made in the ways that code has them: masked, shifted, summed, chosen, negated.
 //!
 //! What is wanted need not be what an analysis sees, nor what is true: half of the sums, products and fields have one bit
-//! more. A rule that applies then is wrong, or believes an analysis that sees too much.
+//! more, some shifts go one too far, and some operands are what the result should be. A rule that applies then is wrong, or
+//! believes an analysis that sees too much.
 
 use oriole_optimizer::ir::{Operand, RegInfo};
 use oriole_optimizer::ops::{Opcode, SrcType, Type};
@@ -10,6 +11,9 @@ use super::super::builder::Builder;
 
 /// Ways inside ways.
 const DEPTH: u32 = 2;
+
+/// Of a hundred operands, so many are not as they should be.
+const ASTRAY: u32 = 25;
 
 /// Bits that are zero, and bits that are one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -152,7 +156,9 @@ impl Builder<'_, '_> {
     }
 
     fn negated(&mut self, goal: &Goal) -> Operand {
-        let inner = self.known(&goal.inner(goal.value, goal.bits.ones, goal.bits.zeros));
+        let Bits { zeros, ones } = goal.bits;
+        let [zeros, ones] = if self.entropy.percent(ASTRAY) { [zeros, ones] } else { [ones, zeros] };
+        let inner = self.known(&goal.inner(goal.value, zeros, ones));
         self.made(goal, Opcode::Not, goal.ty(), &[inner])
     }
 
@@ -175,7 +181,7 @@ impl Builder<'_, '_> {
         let random = self.entropy.bits() & all;
         let other = self.any(goal);
         let one = self.known(&goal.inner(goal.value, all & !random, random));
-        let ones = random ^ goal.bits.ones;
+        let ones = if self.entropy.percent(ASTRAY) { random } else { random ^ goal.bits.ones };
         let other = self.known(&goal.inner(other, all & !ones, ones));
         self.made(goal, Opcode::Xor, goal.ty(), &[one, other])
     }
@@ -183,12 +189,14 @@ impl Builder<'_, '_> {
     fn shifted_left(&mut self, goal: &Goal) -> Operand {
         let count = self.entropy.between(1, goal.low_zeros());
         let inner = self.known(&goal.inner(goal.value, goal.bits.zeros >> count, goal.bits.ones >> count));
+        let count = count + u32::from(self.entropy.percent(ASTRAY));
         self.made(goal, Opcode::Shl, goal.ty(), &[inner, Operand::Imm(count.into())])
     }
 
     fn shifted_right(&mut self, goal: &Goal) -> Operand {
         let count = self.entropy.between(1, goal.high_zeros());
         let inner = self.known(&goal.inner(goal.value, goal.bits.zeros << count, goal.bits.ones << count));
+        let count = count - u32::from(self.entropy.percent(ASTRAY));
         self.made(goal, Opcode::Shr, goal.unsigned(), &[inner, Operand::Imm(count.into())])
     }
 
