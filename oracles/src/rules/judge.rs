@@ -153,10 +153,16 @@ impl Judge {
         proof: &mut Proof,
         only: &Arc<RuleSet>,
     ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
+        let mut answers: Vec<Arc<Judged>> = Vec::new();
         for (at, question) in questions.iter_mut().enumerate() {
             let judged = self.question(&mut question.terms, &question.query)?;
-            proof.tried += judged.tried;
-            proof.relevant += judged.relevant;
+            // Variants that differ in hints alone ask the same question, which is answered once.
+            let answered = answers.iter().any(|known| Arc::ptr_eq(known, &judged));
+            if !answered {
+                proof.tried += judged.tried;
+                proof.relevant += judged.relevant;
+                answers.push(judged.clone());
+            }
             proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
             match &judged.settled {
                 // Any function is not this function: only what the interpreter sees is believed. Of effects, it alone.
@@ -171,7 +177,7 @@ impl Judge {
                 Settled::Simplified => proof.simplified += 1,
                 Settled::Solved { solver, millis } => {
                     proof.solved += 1;
-                    proof.millis += millis;
+                    proof.millis += if answered { 0 } else { *millis };
                     proof.solvers.insert(solver.clone());
                 }
                 Settled::Exhausted => proof.exhausted += 1,
