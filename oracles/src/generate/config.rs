@@ -173,6 +173,8 @@ pub struct OperandPercent {
     pub split: u32,
     /// The pattern of a rule in which one place is something else: half-right matches are where a matcher goes wrong.
     pub near_miss: u32,
+    /// The parts of a wide value that are the words of one register: what packs them is a copy, or nearly.
+    pub taken_apart: u32,
     /// An address that depends on data.
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
@@ -359,6 +361,7 @@ impl Default for OperandPercent {
             guard: 12,
             split: 60,
             near_miss: 25,
+            taken_apart: 15,
             dynamic: 40,
             reload: 2,
             default_field: 40,

@@ -232,11 +232,29 @@ impl Builder<'_, '_> {
     /// Sources by the row's shapes; `None` where a shape is no value.
     pub(super) fn sources(&mut self, row: &'static OpRow, fields: &FieldValues) -> Option<Vec<Operand>> {
         let places = self.places(row, fields)?;
+        let is_word = |place: &Place| matches!(place, Place::Value(ty) if !ty.is_float() && ty.bits() <= 32);
+        let listed = row.srcs.contains(&Shape::Parts) && places.iter().all(is_word);
+        if listed && self.entropy.percent(self.config.operand.taken_apart) {
+            return Some(self.words_in_order(places.len()));
+        }
         let operand = |place| match place {
             Place::Immediate(bits) => Operand::Imm(bits),
             Place::Value(ty) => self.value(ty),
         };
         Some(places.into_iter().map(operand).collect())
+    }
+
+    /// The words of one wide register, as if it had been taken apart; now and then two of them are exchanged.
+    fn words_in_order(&mut self, count: usize) -> Vec<Operand> {
+        let words = if count > 2 { 4 } else { self.entropy.choose(&[2, 4]) };
+        let reg = self.register(RegInfo::words(words));
+        let first = self.entropy.below(usize::from(words) / 2) & !1;
+        let mut operands: Vec<Operand> =
+            (0..count).map(|at| Operand::Word(reg, ((first + at) % usize::from(words)) as u8)).collect();
+        if self.entropy.percent(25) {
+            operands.swap(0, count - 1);
+        }
+        operands
     }
 
     /// What stands in each source of a row, lists written out; `None` where a shape is no value.
