@@ -25,6 +25,10 @@ use crate::input::NamedLaunch;
 /// What the store calls the campaign of the corpus.
 const CAMPAIGN: &str = "corpus";
 
+/// Warp instructions that a kernel may execute whose launches say nothing of that: twenty times what any of the corpus
+/// does. A broken front end makes loops endless, and this should not take minutes for each.
+const STEPS: u64 = 8_000_000;
+
 /// The check of kernels that are files.
 #[derive(Debug)]
 pub struct Replay<'a> {
@@ -45,7 +49,9 @@ impl<'a> Replay<'a> {
     ///
     /// As [`crate::check::check_module`].
     pub fn check(&self, name: String, module: Module, launches: Vec<NamedLaunch>) -> Result<Vec<Finding>, CheckError> {
-        let options = CheckOptions { familiar: Some(self.familiar.clone()), ..self.options.check.clone() };
+        let stated = launches.iter().filter_map(|named| named.launch.steps).max();
+        let steps = self.options.check.steps.or(Some(stated.unwrap_or(STEPS)));
+        let options = CheckOptions { familiar: Some(self.familiar.clone()), steps, ..self.options.check.clone() };
         let job = Job { name, module, launches, options };
         let mut report = job.check(self.options.hang_after)?;
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
