@@ -180,11 +180,11 @@ fn is_reduced(stored: &Stored) -> bool {
 #[test]
 fn what_a_replay_finds_is_counted_and_reduced() {
     let options = reducing();
-    let (mut replay, findings) = replayed(&options, 60);
+    let (mut replay, findings) = replayed(&options, 200);
     let (total, bisected) = (findings.len(), findings.iter().filter(|finding| finding.bisected).count());
     assert!(bisected > 0 && bisected < total, "{bisected} of {total}");
     let memory = Store::in_memory().expect("memory");
-    let (mut store, ids) = replay.save(memory, 60, findings).expect("the store is in memory");
+    let (mut store, ids) = replay.save(memory, 200, findings).expect("the store is in memory");
     let stored = store.findings().expect("the store is in memory");
     assert_eq!(stored.len(), ids.len());
     assert_eq!(stored.iter().map(|stored| stored.hits.total()).sum::<u64>(), total as u64);
