@@ -25,6 +25,12 @@ pub enum Flow {
     Sums,
     /// A product.
     Multiplies,
+    /// A product and a third operand.
+    MultipliesAdds,
+    /// A product from this bit on.
+    HighProduct(u32),
+    /// The same and a third operand.
+    HighProductAdds(u32),
     /// A number that grows, or falls, as its one operand grows bit by bit.
     Counts,
 }
@@ -42,6 +48,9 @@ impl Flow {
             Opcode::Cvt if converts_bits(data) => Flow::Routes(0),
             Opcode::IAdd if data.field() != Some(Saturate::Sat) => Flow::Sums,
             Opcode::IMulLo | Opcode::IMulWide => Flow::Multiplies,
+            Opcode::IMadLo | Opcode::IMadWide => Flow::MultipliesAdds,
+            Opcode::IMulHi => Flow::HighProduct(data.ty().bits()),
+            Opcode::IMadHi if data.field() != Some(Saturate::Sat) => Flow::HighProductAdds(data.ty().bits()),
             Opcode::Popc | Opcode::Clz | Opcode::CNot => Flow::Counts,
             _ => Flow::Mixes,
         }
@@ -61,7 +70,7 @@ impl Flow {
                 let high = std::array::from_fn(|i| values[i] | unknown[i]);
                 g(low) ^ g(high)
             }
-            Flow::Sums | Flow::Multiplies | Flow::Counts => self.between(values, unknown, g),
+            _ => self.between(values, unknown, g),
         }
     }
 
@@ -69,11 +78,15 @@ impl Flow {
     fn between<const N: usize>(self, values: [u64; N], unknown: [u64; N], g: &dyn Fn([u64; N]) -> u64) -> u64 {
         let low: [u64; N] = std::array::from_fn(|i| values[i] & !unknown[i]);
         let high: [u64; N] = std::array::from_fn(|i| values[i] | unknown[i]);
-        let wide = high.map(u128::from);
+        // Operands that are not there are zero.
+        let wide = |i: usize| u128::from(high.get(i).copied().unwrap_or(0));
+        let product = wide(0).checked_mul(wide(1));
         let exact = match self {
-            Flow::Sums => wide.iter().try_fold(0u128, |sum, value| sum.checked_add(*value)),
-            // Operands that are not there are zero, and products have two.
-            Flow::Multiplies => wide[0].checked_mul(wide.get(1).copied().unwrap_or(1)),
+            Flow::Sums => wide(0).checked_add(wide(1)),
+            Flow::Multiplies => product,
+            Flow::MultipliesAdds => product.and_then(|product| product.checked_add(wide(2))),
+            Flow::HighProduct(from) => product.map(|product| product >> from),
+            Flow::HighProductAdds(from) => product.and_then(|product| (product >> from).checked_add(wide(2))),
             _ => Some(g(high).into()),
         };
         let changes = if exact == Some(g(high).into()) { g(low) ^ g(high) } else { u64::MAX };
@@ -83,15 +96,14 @@ impl Flow {
 
     /// The bits that an undefined bit can change, however far it carries: none lower than the first of them.
     fn no_lower_than<const N: usize>(self, low: [u64; N], high: [u64; N], unknown: [u64; N]) -> u64 {
-        let zeros = |bits: u64| bits.trailing_zeros();
+        let zeros = |values: &[u64], i: usize| values.get(i).map_or(u64::BITS, |bits| bits.trailing_zeros());
+        let open = |i: usize| zeros(&unknown, i);
+        // A product differs by multiples of what is open in one operand times the other.
+        let product = (open(0) + zeros(&high, 1)).min(open(1) + zeros(&low, 0));
         let first = match self {
-            Flow::Sums => unknown.iter().map(|bits| zeros(*bits)).min().unwrap_or(0),
-            // Of a product that differs by a multiple: the undefined part of one operand times the other.
-            Flow::Multiplies if N >= 2 => {
-                let one = zeros(unknown[0]) + zeros(high[1]);
-                let other = zeros(unknown[1]) + zeros(low[0]);
-                one.min(other)
-            }
+            Flow::Sums => open(0).min(open(1)),
+            Flow::Multiplies => product,
+            Flow::MultipliesAdds => product.min(open(2)),
             _ => 0,
         };
         u64::MAX.checked_shl(first).unwrap_or(0)
@@ -125,28 +137,28 @@ pub fn write_words<const N: usize>(
     lanes(mask).for_each(|lane| frame.put(dst, lane, results[lane].0 as u32, results[lane].1 as u32));
 }
 
-/// The same for two operands, of which `wide` says which have two words, and a result of two words.
+/// The same for operands of which `wide` says which have two words, and a result of two words.
 #[cold]
 #[inline(never)]
-pub fn write_pairs(
+pub fn write_pairs<const N: usize>(
     frame: &mut Frame,
     dst: Slot,
-    srcs: [Slot; 2],
-    wide: [bool; 2],
+    srcs: [Slot; N],
+    wide: [bool; N],
     mask: u32,
     flow: Flow,
-    g: &dyn Fn([u64; 2]) -> u64,
+    g: &dyn Fn([u64; N]) -> u64,
 ) {
     let mut results = [(0, 0); LANES];
     for lane in lanes(mask) {
-        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
-        let read = |i: usize, word: &dyn Fn(Slot) -> u32| {
-            let high = if wide[i] { word(srcs[i] + 1) } else { 0 };
-            pair(word(srcs[i]), high)
+        let read = |word: &dyn Fn(Slot) -> u32| {
+            std::array::from_fn(|i| {
+                let high = if wide[i] { word(srcs[i] + 1) } else { 0 };
+                u64::from(word(srcs[i])) | u64::from(high) << 32
+            })
         };
-        let value = |slot: Slot| frame.words[slot as usize][lane];
-        let bits = |slot: Slot| frame.bits(slot, lane);
-        let (values, unknown) = ([read(0, &value), read(1, &value)], [read(0, &bits), read(1, &bits)]);
+        let values = read(&|slot| frame.words[slot as usize][lane]);
+        let unknown = read(&|slot| frame.bits(slot, lane));
         results[lane] = (g(values), flow.spread(values, unknown, g));
     }
     for lane in lanes(mask) {

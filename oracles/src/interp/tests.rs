@@ -266,6 +266,10 @@ fn sums_products_and_counts_are_defined_above_their_largest_value() {
     assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0x1000000"), [false, false, false, true]);
     assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0xffffffff"), [true; 4]);
     assert_eq!(undefined("  %d6 = imul.wide.u32 %r4, 0xff\n  %r9 = cvt.u32.u64 %d6"), [true, true, false, false]);
+    assert_eq!(undefined("  %d6 = imad.wide.u32 %r4, 0xff, 0x100\n  %r9 = shr.u32 %d6.0, 17"), [false; 4]);
+    assert_eq!(undefined("  %r9 = imad.lo.u32 %r4, 0x100, 0xff"), [false, true, false, false]);
+    assert_eq!(undefined("  %r9 = imul.hi.u32 %r4, 0x10000000"), [true, false, false, false]);
+    assert_eq!(undefined("  %r9 = imad.hi.u32 %r4, 0x10000000, 0x100"), [true, false, false, false]);
     assert_eq!(undefined("  %d6 = imul.wide.s32 %r8, 1\n  %r9 = shr.u32 %d6.1, 1"), [true; 4]);
 }
 

@@ -127,9 +127,9 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
         Bin32::Add => map2(f, op, mask, Flow::Sums, u32::wrapping_add),
         Bin32::Sub => map2(f, op, mask, Flow::Mixes, u32::wrapping_sub),
         Bin32::Mul => map2(f, op, mask, Flow::Multiplies, u32::wrapping_mul),
-        Bin32::MulHiU => map2(f, op, mask, Flow::Mixes, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Bin32::MulHiU => map2(f, op, mask, Flow::HighProduct(32), |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
         Bin32::MulHiS => {
-            map2(f, op, mask, Flow::Mixes, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32)
+            map2(f, op, mask, Flow::HighProduct(32), |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32)
         }
         Bin32::And => map2(f, op, mask, ROUTES, |a, b| a & b),
         Bin32::Or => map2(f, op, mask, ROUTES, |a, b| a | b),
@@ -151,7 +151,7 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
 #[inline(always)]
 pub fn tri32(f: &mut Frame, op: &Op, mask: u32, kind: Tri32) {
     match kind {
-        Tri32::Mad => map3(f, op, mask, Flow::Mixes, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        Tri32::Mad => map3(f, op, mask, Flow::MultipliesAdds, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
         Tri32::Fma => map3(f, op, mask, Flow::Mixes, |a, b, c| {
             f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
         }),
@@ -209,22 +209,22 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
     let (a, b) = (f.words[op.a as usize], f.words[op.b as usize]);
     let mut undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
     let signed = matches!(kind, Wide::MulS | Wide::MadS);
-    let product = |lane: usize| {
-        if signed {
-            i64::from(a[lane] as i32).wrapping_mul(i64::from(b[lane] as i32)) as u64
-        } else {
-            u64::from(a[lane]) * u64::from(b[lane])
-        }
+    let multiply = |a: u64, b: u64| {
+        if signed { i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64 } else { a.wrapping_mul(b) }
     };
+    let product = |lane: usize| multiply(a[lane].into(), b[lane].into());
     let out = if matches!(kind, Wide::MadU | Wide::MadS) {
         let c = f.pair(op.c);
         undefined |= f.pair_undefined(op.c);
+        if undefined & mask != 0 {
+            let sum = |[a, b, c]: [u64; 3]| multiply(a, b).wrapping_add(c);
+            let wide = [false, false, true];
+            return write_pairs(f, op.dst, [op.a, op.b, op.c], wide, mask, Flow::MultipliesAdds, &sum);
+        }
         std::array::from_fn(|lane| product(lane).wrapping_add(c[lane]))
     } else {
         if undefined & mask != 0 {
-            let product = |[a, b]: [u64; 2]| {
-                if signed { i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64 } else { a.wrapping_mul(b) }
-            };
+            let product = |[a, b]: [u64; 2]| multiply(a, b);
             return write_pairs(f, op.dst, [op.a, op.b], [false; 2], mask, Flow::Multiplies, &product);
         }
         std::array::from_fn(product)
