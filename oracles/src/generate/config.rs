@@ -194,7 +194,7 @@ pub struct OperandPercent {
 impl Default for Config {
     fn default() -> Config {
         Config {
-            instructions: [3, 11],
+            instructions: [2, 9],
             stretch: [1, 5],
             depth: 3,
             trips: 3,
