@@ -13,6 +13,9 @@ use crate::input::NamedLaunch;
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
 
+/// Turns of warps that are tried beside the usual one, to see whether the order of threads matters.
+const SLICES: [u64; 3] = [1, 7, 64];
+
 /// A launch on which the original finishes, and the last good run of it.
 pub struct Case<'a> {
     /// The launch's name, and the seed of its data.
@@ -43,8 +46,8 @@ impl<'a> Case<'a> {
         Case { name, launch, before, original, raced: OnceLock::new(), order: OnceLock::new() }
     }
 
-    /// Whether threads of the original were seen to race. What such a case shows depends on which thread comes first, so
-    /// a difference says nothing about a phase.
+    /// Whether threads of the original were seen to race, or do something else in another order: atomic operations may be
+    /// in no race and yet tell who came first. Then a difference says nothing about a phase.
     pub fn is_raced(&self) -> bool {
         self.raced.get().copied().unwrap_or(false)
     }
@@ -56,9 +59,15 @@ impl<'a> Case<'a> {
 
     fn races(&self) -> bool {
         *self.raced.get_or_init(|| {
-            let options = RunOptions { steps: Some(self.budget()), races: true, ..RunOptions::default() };
-            let run = Executable::new(self.original).and_then(|executable| executable.run(&self.launch, &options));
-            run.is_ok_and(|result| !result.races.is_empty())
+            let Ok(executable) = Executable::new(self.original) else { return false };
+            let run = |options| executable.run(&self.launch, &options);
+            let options = RunOptions { steps: Some(self.budget()), ..RunOptions::default() };
+            let Ok(first) = run(RunOptions { races: true, ..options.clone() }) else { return false };
+            let differs = |slice: &u64| {
+                let again = run(RunOptions { slice: Some(*slice), ..options.clone() });
+                again.is_ok_and(|again| compare(&first, &again).is_finding())
+            };
+            !first.races.is_empty() || SLICES.iter().any(differs)
         })
     }
 
@@ -202,6 +211,7 @@ fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::launch::{Arg, ArgValue, Buffer};
 
     /// Each thread stores a word and loads its neighbour's; the one warp runs in step, so that memory is the same without
     /// the barrier.
@@ -229,5 +239,27 @@ mod tests {
         assert!(matches!(verdict(&with, &without), Verdict::Mismatch(Mismatch::Race(_))));
         assert_eq!(verdict(&with, &with), Verdict::Equal);
         assert_eq!(verdict(&without, &without), Verdict::Equal);
+    }
+
+    /// The first warp, which goes round a loop, and the second one exchange a word; who comes last is nobody's promise,
+    /// although atomic operations are in no race.
+    #[test]
+    fn a_difference_says_nothing_where_the_order_of_atomics_decides() {
+        let text = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\n  param $out: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.b64 [$out]\n  %r1 = s2r.b32 sr.tid.x\n  %p2 = setp.lt.u32 %r1, 32\n  cbra %p2, bb1, bb2\n\
+             bb1:\n  %r3 = phi [bb0: 0], [bb1: %r4]\n  %r4 = iadd.u32 %r3, 1\n  %p5 = setp.lt.u32 %r4, 40\n  \
+             cbra %p5, bb1, bb2\nbb2:\n  %r6 = shr.u32 %r1, 5\n  %r7 = atom.global.exch.b32 [%d0], %r6\n  ret\n}\n";
+        let before = oriole_optimizer::ir::parse_module(text).expect("the kernel reads");
+        let after = text.replace("atom.global.exch.b32 [%d0], %r6", "atom.global.exch.b32 [%d0], %r1");
+        let after = oriole_optimizer::ir::parse_module(&after).expect("the kernel reads");
+        let mut launch = Launch::new(None);
+        launch.block = [64, 1, 1];
+        let bytes = ArgValue::Buffer(Buffer { bytes: vec![0; 4], element: None, expect: None });
+        launch.args.push(Arg { name: None, value: bytes });
+        let [first, changed] = [&before, &after].map(|module| Executable::new(module).expect("it loads"));
+        let run = first.run(&launch, &RunOptions::default()).expect("the launch fits");
+        let case = Case::new(String::new(), launch, run, &before);
+        assert_eq!(case.run(&first).expect("the launch fits").verdict, Verdict::Equal);
+        assert_eq!(case.run(&changed).expect("the launch fits").verdict, Verdict::OriginalRaces);
     }
 }

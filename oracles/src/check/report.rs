@@ -180,7 +180,8 @@ impl KernelReport {
 
     /// Takes back that a case says something: its threads race, and a phase has changed which comes first.
     pub(super) fn race(&mut self, case: &str) {
-        let detail = "threads of the original race, and what differs shows it; `--races` says where";
+        let detail =
+            "threads of the original race, or what they do depends on their order; `--races` says where they race";
         for line in self.cases.iter_mut().filter(|line| line.name == case) {
             (line.outcome, line.detail) = (Verdict::OriginalRaces.name(), detail.to_owned());
         }

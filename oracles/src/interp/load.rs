@@ -8,7 +8,7 @@ use oriole_optimizer::ops::{Opcode, Space};
 
 use super::access::to_generic;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
-use super::machine::Machine;
+use super::machine::{Machine, SLICE};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
@@ -97,6 +97,8 @@ pub struct Executable<'m> {
 pub struct RunOptions {
     /// The step budget; the launch's own where `None`.
     pub steps: Option<u64>,
+    /// Operations that a warp executes before the next one's turn: another order of threads, just as good.
+    pub slice: Option<u64>,
     /// Look for data races; also where the launch asks for it.
     pub races: bool,
     /// Count executed instructions by opcode.
@@ -282,6 +284,7 @@ impl<'m> Executable<'m> {
             bank,
             global,
             steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
+            slice: options.slice.unwrap_or(SLICE).max(1),
             executed: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),

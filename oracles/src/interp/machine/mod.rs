@@ -19,8 +19,8 @@ use super::program::{Kind, Program};
 use super::race::Detector;
 use super::warp::{State, Warp};
 
-/// Operations that a warp executes before the next one's turn.
-const SLICE: u64 = 4096;
+/// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
+pub const SLICE: u64 = 4096;
 /// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
@@ -47,6 +47,7 @@ pub struct Machine<'a> {
     pub bank: Vec<u8>,
     pub global: GlobalMemory,
     pub steps: u64,
+    pub slice: u64,
     pub executed: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
@@ -132,7 +133,7 @@ impl Machine<'_> {
 
     /// Lets a warp execute until its slice is over or nothing in it is ready; whether it did anything.
     fn slice(&mut self, cta: &mut Cta, index: usize) -> Step<bool> {
-        let mut budget = SLICE;
+        let mut budget = self.slice;
         let mut ran = false;
         while budget > 0 {
             cta.warps[index].merge(self.program);
