@@ -46,7 +46,7 @@ fn the_canary_is_found_and_blamed() {
 
 #[test]
 fn one_bug_on_many_kernels_is_few_findings_and_all_hits() {
-    let summary = finish(&planted(200));
+    let summary = finish(&planted(300));
     let hits: Vec<_> = summary.hits.iter().map(|(_, hits)| *hits).collect();
     let total: u64 = hits.iter().map(|hits| hits.total()).sum();
     let recognised: u64 = hits.iter().map(|hits| hits.recognised).sum();
