@@ -7,7 +7,8 @@
 
 use std::fmt;
 
-use crate::interp::{Bytes, GlobalState, Outcome, Race, RunResult};
+use crate::interp::{Bytes, Executable, Fill, GlobalState, Outcome, Race, RunOptions, RunResult};
+use crate::launch::Launch;
 
 /// What two runs of the same case say about the two programs.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -82,6 +83,14 @@ impl Verdict {
         matches!(self, Verdict::Mismatch(_) | Verdict::InvalidIr(_))
     }
 
+    /// Whether the optimized program depends on something undefined, or leaves it behind.
+    fn is_about_undefined(&self) -> bool {
+        matches!(
+            self,
+            Verdict::Mismatch(Mismatch::Outcome(Outcome::Undefined { .. }) | Mismatch::Bytes { undefined: true, .. })
+        )
+    }
+
     /// A short name that stays the same between versions.
     pub fn name(&self) -> &'static str {
         match self {
@@ -97,7 +106,22 @@ impl Verdict {
     }
 }
 
-/// Judges the run of an optimized program by the run of its original, on the same case.
+/// Judges the run of an optimized program by the run of its original, on the same launch.
+///
+/// Where only following undefined values makes a difference, the optimized program also runs with several values in
+/// place of them: if it does the same as the original with each, what was called undefined depends on nothing undefined.
+pub fn judge(original: &RunResult, optimized: &RunResult, executable: &Executable<'_>, launch: &Launch) -> Verdict {
+    let verdict = compare(original, optimized);
+    let options = |fill| RunOptions {
+        steps: Some(original.steps.max(optimized.steps).saturating_mul(2).saturating_add(10_000)),
+        fill: Some(fill),
+        ..RunOptions::default()
+    };
+    let same = |fill| executable.run(launch, &options(fill)).is_ok_and(|run| !compare(original, &run).is_finding());
+    if verdict.is_about_undefined() && Fill::several().all(same) { Verdict::Refined } else { verdict }
+}
+
+/// The same, by these two runs alone.
 pub fn compare(original: &RunResult, optimized: &RunResult) -> Verdict {
     match original.outcome {
         Outcome::Trapped { .. } | Outcome::Deadlock(_) => return Verdict::OriginalTraps,
@@ -205,8 +229,11 @@ impl fmt::Display for Verdict {
 
 #[cfg(test)]
 mod tests {
+    use oriole_optimizer::ir::parse_module;
+
     use super::*;
     use crate::interp::{Place, ThreadId};
+    use crate::launch::pieces;
 
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
@@ -261,6 +288,45 @@ mod tests {
         let mut racy = finished(Bytes::defined(vec![0; 4]));
         racy.races.push(Race { space: "global", address: 0, first, second });
         assert_eq!(compare(&racy, &finished(Bytes::defined(vec![1; 4]))), Verdict::OriginalRaces);
+    }
+
+    /// What a kernel makes of its one word, against one that stores this.
+    fn judged(expected: u32, body: &str) -> Verdict {
+        let kernel = |body: &str| {
+            let text = format!(
+                "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $p0: u64 param align 8\nbb0:\n  \
+                 %d0 = ld.param.b64 [$p0]\n{body}  st.b32 [%d0], %r9\n  ret\n}}\n"
+            );
+            parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+        };
+        let launch = pieces::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("the launch is well-formed");
+        let [original, optimized] = [&kernel(&format!("  %r9 = mov.b32 {expected}\n")), &kernel(body)]
+            .map(|module| Executable::new(module).expect("it loads").run(&launch, &RunOptions::default()));
+        let module = kernel(body);
+        let executable = Executable::new(&module).expect("it loads");
+        judge(&original.expect("it runs"), &optimized.expect("it runs"), &executable, &launch)
+    }
+
+    /// The interpreter calls a product undefined as a whole; its low bit is zero all the same.
+    #[test]
+    fn what_depends_on_nothing_undefined_is_no_mismatch() {
+        assert_eq!(judged(0, "  %r1 = imul.lo.u32 undef, 2\n  %r9 = and.b32 %r1, 1\n"), Verdict::Refined);
+        assert_eq!(judged(7, "  %r9 = selp.b32 7, 7, undef\n"), Verdict::Refined);
+        let branch = "  %r1 = imul.lo.u32 undef, 2\n  %r2 = and.b32 %r1, 1\n  %p3 = setp.eq.u32 %r2, 0\n  \
+                      %r9 = mov.b32 7\n  cbra %p3, bb1, bb1\nbb1:\n";
+        assert_eq!(judged(7, branch), Verdict::Refined);
+    }
+
+    #[test]
+    fn what_depends_on_something_undefined_is_a_mismatch() {
+        assert!(judged(0, "  %r1 = imul.lo.u32 undef, 2\n  %r9 = and.b32 %r1, 2\n").is_finding());
+        assert!(judged(7, "  %r9 = selp.b32 7, 8, undef\n").is_finding());
+        assert!(judged(8, "  %r9 = selp.b32 7, 8, undef\n").is_finding());
+        assert!(judged(0, "  %r1 = mov.b32 undef\n  %r9 = isub.u32 %r1, undef\n").is_finding());
+        assert!(judged(1, "  %r1 = imul.lo.u32 undef, 2\n  %r9 = and.b32 %r1, 1\n").is_finding());
+        let branch = "  %p1 = setp.lt.u32 undef, 9\n  cbra %p1, bb1, bb2\nbb1:\n  bra bb2\nbb2:\n  \
+                      %r9 = phi [bb0: 1], [bb1: 2]\n";
+        assert!(judged(1, branch).is_finding());
     }
 
     #[test]

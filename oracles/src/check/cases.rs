@@ -8,7 +8,7 @@ use super::order::Order;
 use super::reach::{Further, Reach, further};
 use super::report::{CaseLine, KernelReport};
 use super::{CheckError, CheckOptions, instructions};
-use crate::equivalence::{Mismatch, Verdict, compare};
+use crate::equivalence::{Mismatch, Verdict, compare, judge};
 use crate::input::NamedLaunch;
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
@@ -85,13 +85,22 @@ impl<'a> Case<'a> {
     /// The same, recording the stores to some bytes.
     pub fn run_watching(&self, executable: &Executable<'_>, watch: Vec<(usize, usize)>) -> Result<Ran, LoadError> {
         let options = RunOptions { steps: Some(self.budget()), watch, ..RunOptions::default() };
-        let result = executable.run(&self.launch, &options)?;
-        let verdict = match compare(&self.before, &result) {
+        let mut result = executable.run(&self.launch, &options)?;
+        let verdict = match self.judge(executable, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() => verdict,
             verdict => self.new_race(executable).unwrap_or(verdict),
         };
+        if verdict == Verdict::Refined && compare(&self.before, &result).is_finding() {
+            // It does not say what the next phase must keep; the run before does.
+            result = RunResult { steps: result.steps, ..self.before.clone() };
+        }
         Ok(Ran { result, verdict })
+    }
+
+    /// The verdict on a run of a changed module, races aside.
+    pub fn judge(&self, executable: &Executable<'_>, result: &RunResult) -> Verdict {
+        judge(&self.before, result, executable, &self.launch)
     }
 
     /// The verdict on a changed module that behaves the same but whose threads race; looked for where it may have changed what

@@ -286,8 +286,6 @@ pub fn read_place(frame: &Frame, place: Place, lane: usize) -> (u64, bool) {
 
 /// Writes raw bits to a place.
 pub fn write_place(frame: &mut Frame, place: Place, lane: usize, value: u64, undefined: bool) {
-    let bit = 1 << lane;
-    let set = |bits: &mut u32, on: bool| *bits = if on { *bits | bit } else { *bits & !bit };
     match place {
         Place::Word(slot) => {
             frame.put(slot, lane, value as u32, if undefined { u32::MAX } else { 0 });
@@ -297,8 +295,8 @@ pub fn write_place(frame: &mut Frame, place: Place, lane: usize, value: u64, und
             write_place(frame, Place::Word(slot + 1), lane, value >> 32, undefined);
         }
         Place::Pred(slot) => {
-            set(&mut frame.preds[slot as usize], value & 1 == 1);
-            set(&mut frame.pred_undefined[slot as usize], undefined);
+            let bit = |on: bool| u32::from(on) << lane;
+            frame.set_pred(slot, bit(value & 1 == 1), bit(undefined), 1 << lane);
         }
         Place::None => {}
     }

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::fill::Filler;
 use super::program::{FuncInfo, Slot};
 
 /// Lanes of a warp.
@@ -34,6 +35,8 @@ pub struct Frame {
     pub depth: u32,
     /// Threads groups that are in it or below it.
     pub users: u32,
+    /// Gives what is undefined a value, so that nothing is.
+    pub filler: Option<Filler>,
 }
 
 impl Frame {
@@ -66,6 +69,20 @@ impl Frame {
         for slot in &info.falsehoods {
             self.pred_undefined[*slot as usize] = 0;
         }
+        if let Some(filler) = &mut self.filler {
+            filler.open(&mut self.undefined, &mut self.pred_undefined);
+            filler.refill(&mut self.words, &mut self.preds);
+        }
+    }
+
+    /// A word is about to be written in some lanes; what is still undefined reads as something else from now on.
+    #[cold]
+    #[inline(never)]
+    fn refill(&mut self, slot: Slot, mask: u32) {
+        if let Some(filler) = &mut self.filler {
+            filler.close(slot, mask);
+            filler.refill(&mut self.words, &mut self.preds);
+        }
     }
 
     /// Whether any word may be undefined in part.
@@ -82,7 +99,11 @@ impl Frame {
     }
 
     /// Writes a lane's word, of which some bits may be undefined.
-    pub fn put(&mut self, slot: Slot, lane: usize, value: u32, undefined: u32) {
+    pub fn put(&mut self, slot: Slot, lane: usize, mut value: u32, mut undefined: u32) {
+        if let Some(filler) = &mut self.filler {
+            filler.close(slot, 1 << lane);
+            value = (value & !undefined) | (filler.word() & std::mem::take(&mut undefined));
+        }
         self.words[slot as usize][lane] = value;
         let flags = &mut self.undefined[slot as usize];
         *flags = (*flags & !(1 << lane)) | u32::from(undefined != 0) << lane;
@@ -94,20 +115,36 @@ impl Frame {
         }
     }
 
-    /// The words of some lanes are about to be undefined as a whole.
+    /// Writes a word in the lanes of a mask where some lanes' are undefined.
     #[cold]
     #[inline(never)]
-    fn forget_bits(&mut self, slot: Slot, mask: u32) {
-        if !self.partial.is_empty() {
-            lanes(mask).for_each(|lane| _ = self.partial.remove(&(slot, lane as u8)));
+    fn set_undefined(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
+        let undefined = undefined & mask;
+        if let Some(filler) = &mut self.filler {
+            let mut value = *value;
+            lanes(undefined).for_each(|lane| value[lane] = filler.word());
+            return self.write(slot, &value, 0, mask);
         }
+        if !self.partial.is_empty() {
+            lanes(undefined).for_each(|lane| _ = self.partial.remove(&(slot, lane as u8)));
+        }
+        self.write(slot, value, undefined, mask);
     }
 
     /// Writes a word in the lanes of a mask; undefined words are so as a whole.
     #[inline(always)]
     pub fn set(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
         if undefined & mask != 0 {
-            self.forget_bits(slot, undefined & mask);
+            self.set_undefined(slot, value, undefined, mask);
+        } else {
+            self.write(slot, value, 0, mask);
+        }
+    }
+
+    #[inline(always)]
+    fn write(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
+        if self.filler.is_some() {
+            self.refill(slot, mask);
         }
         let word = &mut self.words[slot as usize];
         if mask == u32::MAX {
@@ -125,7 +162,11 @@ impl Frame {
 
     /// Writes a predicate in the lanes of a mask.
     #[inline(always)]
-    pub fn set_pred(&mut self, slot: Slot, value: u32, undefined: u32, mask: u32) {
+    pub fn set_pred(&mut self, slot: Slot, mut value: u32, mut undefined: u32, mask: u32) {
+        if let Some(filler) = &mut self.filler {
+            filler.close_pred(slot, mask);
+            value = (value & !undefined) | (filler.word() & std::mem::take(&mut undefined));
+        }
         let pred = &mut self.preds[slot as usize];
         *pred = (value & mask) | (*pred & !mask);
         let old = &mut self.pred_undefined[slot as usize];

@@ -10,6 +10,7 @@ mod collective;
 mod decode;
 mod engine;
 mod external;
+mod fill;
 mod frame;
 mod load;
 mod machine;
@@ -28,6 +29,7 @@ mod warp;
 mod words;
 
 pub use decode::DecodeError;
+pub use fill::Fill;
 pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };

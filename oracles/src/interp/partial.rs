@@ -1,9 +1,7 @@
 //! Words of which only some bits are undefined: a bit field that is written into fresh memory leaves such.
 //!
 //! Everything here is off the fast path: operations come here when a word that they read is undefined. What they
-//! route from place to place keeps its bits apart; sums, products and counts keep the bits above their largest possible value;
-//! what operations mix otherwise is undefined as a whole. An optimizer may rely on each of these bits, so none that is defined
-//! may be called undefined where rewriting by known bits is common.
+//! route from place to place keeps its bits apart; what they mix is undefined as a whole.
 
 use oriole_optimizer::ir::InstData;
 use oriole_optimizer::ops::{Opcode, Relu, Saturate, SrcType, Type};
@@ -21,18 +19,6 @@ pub enum Flow {
     /// A bit of the result is constant, or one bit of an operand, or grows with its operands' bits (`and`, `or`). The
     /// operands of this set, a bit for each, say how; they must be defined.
     Routes(u8),
-    /// A sum, which is largest where all undefined bits are ones.
-    Sums,
-    /// A product.
-    Multiplies,
-    /// A product and a third operand.
-    MultipliesAdds,
-    /// A product from this bit on.
-    HighProduct(u32),
-    /// The same and a third operand.
-    HighProductAdds(u32),
-    /// A number that grows, or falls, as its one operand grows bit by bit.
-    Counts,
 }
 
 impl Flow {
@@ -46,12 +32,6 @@ impl Flow {
             Opcode::Bfe => Flow::Routes(0b110),
             Opcode::Bfi => Flow::Routes(0b1100),
             Opcode::Cvt if converts_bits(data) => Flow::Routes(0),
-            Opcode::IAdd if data.field() != Some(Saturate::Sat) => Flow::Sums,
-            Opcode::IMulLo | Opcode::IMulWide => Flow::Multiplies,
-            Opcode::IMadLo | Opcode::IMadWide => Flow::MultipliesAdds,
-            Opcode::IMulHi => Flow::HighProduct(data.ty().bits()),
-            Opcode::IMadHi if data.field() != Some(Saturate::Sat) => Flow::HighProductAdds(data.ty().bits()),
-            Opcode::Popc | Opcode::Clz | Opcode::CNot => Flow::Counts,
             _ => Flow::Mixes,
         }
     }
@@ -70,43 +50,7 @@ impl Flow {
                 let high = std::array::from_fn(|i| values[i] | unknown[i]);
                 g(low) ^ g(high)
             }
-            _ => self.between(values, unknown, g),
         }
-    }
-
-    /// The undefined bits of a result that lies between two values, unless it wraps.
-    fn between<const N: usize>(self, values: [u64; N], unknown: [u64; N], g: &dyn Fn([u64; N]) -> u64) -> u64 {
-        let low: [u64; N] = std::array::from_fn(|i| values[i] & !unknown[i]);
-        let high: [u64; N] = std::array::from_fn(|i| values[i] | unknown[i]);
-        // Operands that are not there are zero.
-        let wide = |i: usize| u128::from(high.get(i).copied().unwrap_or(0));
-        let product = wide(0).checked_mul(wide(1));
-        let exact = match self {
-            Flow::Sums => wide(0).checked_add(wide(1)),
-            Flow::Multiplies => product,
-            Flow::MultipliesAdds => product.and_then(|product| product.checked_add(wide(2))),
-            Flow::HighProduct(from) => product.map(|product| product >> from),
-            Flow::HighProductAdds(from) => product.and_then(|product| (product >> from).checked_add(wide(2))),
-            _ => Some(g(high).into()),
-        };
-        let changes = if exact == Some(g(high).into()) { g(low) ^ g(high) } else { u64::MAX };
-        let above = u64::MAX.checked_shr(changes.leading_zeros()).unwrap_or(0);
-        above & self.no_lower_than(low, high, unknown)
-    }
-
-    /// The bits that an undefined bit can change, however far it carries: none lower than the first of them.
-    fn no_lower_than<const N: usize>(self, low: [u64; N], high: [u64; N], unknown: [u64; N]) -> u64 {
-        let zeros = |values: &[u64], i: usize| values.get(i).map_or(u64::BITS, |bits| bits.trailing_zeros());
-        let open = |i: usize| zeros(&unknown, i);
-        // A product differs by multiples of what is open in one operand times the other.
-        let product = (open(0) + zeros(&high, 1)).min(open(1) + zeros(&low, 0));
-        let first = match self {
-            Flow::Sums => open(0).min(open(1)),
-            Flow::Multiplies => product,
-            Flow::MultipliesAdds => product.min(open(2)),
-            _ => 0,
-        };
-        u64::MAX.checked_shl(first).unwrap_or(0)
     }
 }
 
@@ -137,28 +81,28 @@ pub fn write_words<const N: usize>(
     lanes(mask).for_each(|lane| frame.put(dst, lane, results[lane].0 as u32, results[lane].1 as u32));
 }
 
-/// The same for operands of which `wide` says which have two words, and a result of two words.
+/// The same for two operands and a result of two words; the second operand is one word where `count` says so.
 #[cold]
 #[inline(never)]
-pub fn write_pairs<const N: usize>(
+pub fn write_pairs(
     frame: &mut Frame,
     dst: Slot,
-    srcs: [Slot; N],
-    wide: [bool; N],
+    srcs: [Slot; 2],
+    count: bool,
     mask: u32,
     flow: Flow,
-    g: &dyn Fn([u64; N]) -> u64,
+    g: &dyn Fn([u64; 2]) -> u64,
 ) {
     let mut results = [(0, 0); LANES];
     for lane in lanes(mask) {
-        let read = |word: &dyn Fn(Slot) -> u32| {
-            std::array::from_fn(|i| {
-                let high = if wide[i] { word(srcs[i] + 1) } else { 0 };
-                u64::from(word(srcs[i])) | u64::from(high) << 32
-            })
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let read = |i: usize, word: &dyn Fn(Slot) -> u32| {
+            let high = if i == 1 && count { 0 } else { word(srcs[i] + 1) };
+            pair(word(srcs[i]), high)
         };
-        let values = read(&|slot| frame.words[slot as usize][lane]);
-        let unknown = read(&|slot| frame.bits(slot, lane));
+        let value = |slot: Slot| frame.words[slot as usize][lane];
+        let bits = |slot: Slot| frame.bits(slot, lane);
+        let (values, unknown) = ([read(0, &value), read(1, &value)], [read(0, &bits), read(1, &bits)]);
         results[lane] = (g(values), flow.spread(values, unknown, g));
     }
     for lane in lanes(mask) {

@@ -2,7 +2,7 @@
 
 use oriole_optimizer::ir::{Module, parse_module};
 
-use super::{Cause, Executable, Outcome, RunOptions, RunResult, ThreadId};
+use super::{Cause, Executable, Fill, Outcome, RunOptions, RunResult, ThreadId};
 use crate::launch::{Launch, pieces};
 
 fn module(text: &str) -> Module {
@@ -160,6 +160,35 @@ fn undefined_values_are_seen_where_they_matter() {
     assert_eq!((0..4).map(|i| bytes.is_undefined(i)).collect::<Vec<_>>(), [false, false, true, true]);
 }
 
+/// %r8 and %p7 are never written, and read as something else each time.
+#[test]
+fn a_fill_stands_in_for_what_is_undefined() {
+    let words = |body: &str, fill: Fill| {
+        let options = RunOptions { fill: Some(fill), ..RunOptions::default() };
+        let result = run_with(&per_thread(body), &launch(1, 2, &["zeroed:8"]), &options);
+        assert!((0..8).all(|at| !result.buffer(0).expect("a buffer").is_undefined(at)), "{body}");
+        words(&result)
+    };
+    let moved = "  %r9 = mov.b32 %r8";
+    assert_eq!(words(moved, Fill::Zeros), [0; 2]);
+    assert_eq!(words(moved, Fill::Ones), [u32::MAX; 2]);
+    let random = words(moved, Fill::Random(1));
+    assert_ne!(random[0], random[1]);
+    assert_eq!(random, words(moved, Fill::Random(1)), "runs can be repeated");
+    assert_ne!(random, words(moved, Fill::Random(2)));
+    assert_eq!(words("  %r9 = and.b32 %r8, 0", Fill::Random(1)), [0; 2]);
+    assert_ne!(words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r8", Fill::Random(1)), [0; 2], "two reads");
+    assert_eq!(words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r4", Fill::Random(1)), [0; 2], "a written register");
+    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Fill::Zeros), [4; 2]);
+    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Fill::Ones), [3; 2]);
+    let (local, load) = ("  local $x: b8[4] local align 4\nbb0:", "  %d10 = mov.b64 $x\n  %r9 = ld.local.u32 [%d10]");
+    let text = per_thread(load).replace("bb0:", local);
+    let options = RunOptions { fill: Some(Fill::Ones), ..RunOptions::default() };
+    let loaded = run_with(&text, &launch(1, 1, &["zeroed:4"]), &options);
+    assert!(!loaded.buffer(0).expect("a buffer").is_undefined(0));
+    assert_eq!(self::words(&loaded), [u32::MAX]);
+}
+
 #[test]
 fn endless_loops_and_missing_threads_end_the_run() {
     let text = "entry @k {\nbb0:\n  bra bb0\n}\n";
@@ -240,37 +269,9 @@ fn bits_that_were_written_beside_undefined_ones_are_defined() {
     let bytes = result.buffer(0).expect("the first argument is a buffer");
     let undefined: Vec<bool> = (0..4).map(|at| bytes.is_undefined(at)).collect();
     assert_eq!(undefined, [true, false, false, false]);
-    let mixed = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = isub.u32 %r4, 1");
+    let mixed = per_thread("  %r4 = and.b32 %r8, 0xff\n  %r9 = iadd.u32 %r4, 1");
     let result = run(&mixed, 1, 1, &["zeroed:4"]);
     assert!(result.buffer(0).is_some_and(|bytes| bytes.is_undefined(3)));
-}
-
-/// What the optimizer knows of sums and the like holds of undefined operands too: %r8 is never written.
-#[test]
-fn sums_products_and_counts_are_defined_above_their_largest_value() {
-    let undefined = |operation: &str| {
-        let body = format!("  %r4 = and.b32 %r8, 0xff\n  %r5 = and.b32 %r8, 0x30\n{operation}");
-        let result = run(&per_thread(&body), 1, 1, &["zeroed:4"]);
-        let bytes = result.buffer(0).expect("the first argument is a buffer");
-        [0, 1, 2, 3].map(|at| bytes.is_undefined(at))
-    };
-    let low = [true, false, false, false];
-    assert_eq!(undefined("  %r9 = popc.b32 %r8"), low);
-    assert_eq!(undefined("  %r9 = clz.b32 %r8"), low);
-    assert_eq!(undefined("  %r9 = cnot.b32 %r8"), low);
-    assert_eq!(undefined("  %r9 = iadd.u32 %r4, 0xff"), [true, true, false, false]);
-    assert_eq!(undefined("  %r6 = iadd.u32 %r5, 0x4f\n  %r9 = shl.b32 %r6, 24"), [false, false, false, true]);
-    assert_eq!(undefined("  %r6 = iadd.u32 %r5, 0x4f\n  %r9 = shl.b32 %r6, 28"), [false; 4]);
-    assert_eq!(undefined("  %r9 = iadd.u32 %r4, 0xffffffff"), [true; 4]);
-    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0x10000"), [false, false, true, false]);
-    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0x1000000"), [false, false, false, true]);
-    assert_eq!(undefined("  %r9 = imul.lo.u32 %r4, 0xffffffff"), [true; 4]);
-    assert_eq!(undefined("  %d6 = imul.wide.u32 %r4, 0xff\n  %r9 = cvt.u32.u64 %d6"), [true, true, false, false]);
-    assert_eq!(undefined("  %d6 = imad.wide.u32 %r4, 0xff, 0x100\n  %r9 = shr.u32 %d6.0, 17"), [false; 4]);
-    assert_eq!(undefined("  %r9 = imad.lo.u32 %r4, 0x100, 0xff"), [false, true, false, false]);
-    assert_eq!(undefined("  %r9 = imul.hi.u32 %r4, 0x10000000"), [true, false, false, false]);
-    assert_eq!(undefined("  %r9 = imad.hi.u32 %r4, 0x10000000, 0x100"), [true, false, false, false]);
-    assert_eq!(undefined("  %d6 = imul.wide.s32 %r8, 1\n  %r9 = shr.u32 %d6.1, 1"), [true; 4]);
 }
 
 /// A kernel of one parameter that calls what the system provides.

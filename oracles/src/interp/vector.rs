@@ -72,7 +72,7 @@ fn long2(f: &mut Frame, op: &Op, mask: u32, flow: Flow, g: impl Fn(u64, u64) -> 
     }
     let undefined = f.pair_undefined(op.a) | f.pair_undefined(op.b);
     if undefined & mask != 0 && flow != Flow::Mixes {
-        return write_pairs(f, op.dst, [op.a, op.b], [true; 2], mask, flow, &|[a, b]| g(a, b));
+        return write_pairs(f, op.dst, [op.a, op.b], false, mask, flow, &|[a, b]| g(a, b));
     }
     f.set_pair(op.dst, &out, undefined, mask);
 }
@@ -86,7 +86,7 @@ fn shift64(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u64, u32) -> u64) {
     }
     let undefined = f.pair_undefined(op.a) | f.undefined[op.b as usize];
     if undefined & mask != 0 {
-        return write_pairs(f, op.dst, [op.a, op.b], [true, false], mask, COUNTED, &|[a, n]| g(a, n as u32));
+        return write_pairs(f, op.dst, [op.a, op.b], true, mask, COUNTED, &|[a, n]| g(a, n as u32));
     }
     f.set_pair(op.dst, &out, undefined, mask);
 }
@@ -110,7 +110,7 @@ pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
         Un32::Abs => map1(f, op, mask, Flow::Mixes, |a| (a as i32).wrapping_abs() as u32),
         Un32::FNeg => map1(f, op, mask, Flow::Mixes, |a| a ^ 0x8000_0000),
         Un32::FAbs => map1(f, op, mask, Flow::Mixes, |a| a & 0x7FFF_FFFF),
-        Un32::Popc => map1(f, op, mask, Flow::Counts, u32::count_ones),
+        Un32::Popc => map1(f, op, mask, Flow::Mixes, u32::count_ones),
         Un32::F32FromU32 => map1(f, op, mask, Flow::Mixes, |a| (a as f32).to_bits()),
         Un32::F32FromS32 => map1(f, op, mask, Flow::Mixes, |a| (a as i32 as f32).to_bits()),
         Un32::SextByte => map1(f, op, mask, ROUTES, |a| a as i8 as u32),
@@ -124,12 +124,12 @@ pub fn un32(f: &mut Frame, op: &Op, mask: u32, kind: Un32) {
 #[inline(always)]
 pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
     match kind {
-        Bin32::Add => map2(f, op, mask, Flow::Sums, u32::wrapping_add),
+        Bin32::Add => map2(f, op, mask, Flow::Mixes, u32::wrapping_add),
         Bin32::Sub => map2(f, op, mask, Flow::Mixes, u32::wrapping_sub),
-        Bin32::Mul => map2(f, op, mask, Flow::Multiplies, u32::wrapping_mul),
-        Bin32::MulHiU => map2(f, op, mask, Flow::HighProduct(32), |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
+        Bin32::Mul => map2(f, op, mask, Flow::Mixes, u32::wrapping_mul),
+        Bin32::MulHiU => map2(f, op, mask, Flow::Mixes, |a, b| ((u64::from(a) * u64::from(b)) >> 32) as u32),
         Bin32::MulHiS => {
-            map2(f, op, mask, Flow::HighProduct(32), |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32)
+            map2(f, op, mask, Flow::Mixes, |a, b| ((i64::from(a as i32) * i64::from(b as i32)) >> 32) as u32)
         }
         Bin32::And => map2(f, op, mask, ROUTES, |a, b| a & b),
         Bin32::Or => map2(f, op, mask, ROUTES, |a, b| a | b),
@@ -151,7 +151,7 @@ pub fn bin32(f: &mut Frame, op: &Op, mask: u32, kind: Bin32) {
 #[inline(always)]
 pub fn tri32(f: &mut Frame, op: &Op, mask: u32, kind: Tri32) {
     match kind {
-        Tri32::Mad => map3(f, op, mask, Flow::MultipliesAdds, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
+        Tri32::Mad => map3(f, op, mask, Flow::Mixes, |a, b, c| a.wrapping_mul(b).wrapping_add(c)),
         Tri32::Fma => map3(f, op, mask, Flow::Mixes, |a, b, c| {
             f32_bits(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c)))
         }),
@@ -188,9 +188,9 @@ fn lop3(table: u8, a: u32, b: u32, c: u32) -> u32 {
 #[inline(always)]
 pub fn bin64(f: &mut Frame, op: &Op, mask: u32, kind: Bin64) {
     match kind {
-        Bin64::Add => long2(f, op, mask, Flow::Sums, u64::wrapping_add),
+        Bin64::Add => long2(f, op, mask, Flow::Mixes, u64::wrapping_add),
         Bin64::Sub => long2(f, op, mask, Flow::Mixes, u64::wrapping_sub),
-        Bin64::Mul => long2(f, op, mask, Flow::Multiplies, u64::wrapping_mul),
+        Bin64::Mul => long2(f, op, mask, Flow::Mixes, u64::wrapping_mul),
         Bin64::And => long2(f, op, mask, ROUTES, |a, b| a & b),
         Bin64::Or => long2(f, op, mask, ROUTES, |a, b| a | b),
         Bin64::Xor => long2(f, op, mask, Flow::Joins, |a, b| a ^ b),
@@ -209,24 +209,18 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
     let (a, b) = (f.words[op.a as usize], f.words[op.b as usize]);
     let mut undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
     let signed = matches!(kind, Wide::MulS | Wide::MadS);
-    let multiply = |a: u64, b: u64| {
-        if signed { i64::from(a as i32).wrapping_mul(i64::from(b as i32)) as u64 } else { a.wrapping_mul(b) }
+    let product = |lane: usize| {
+        if signed {
+            i64::from(a[lane] as i32).wrapping_mul(i64::from(b[lane] as i32)) as u64
+        } else {
+            u64::from(a[lane]) * u64::from(b[lane])
+        }
     };
-    let product = |lane: usize| multiply(a[lane].into(), b[lane].into());
     let out = if matches!(kind, Wide::MadU | Wide::MadS) {
         let c = f.pair(op.c);
         undefined |= f.pair_undefined(op.c);
-        if undefined & mask != 0 {
-            let sum = |[a, b, c]: [u64; 3]| multiply(a, b).wrapping_add(c);
-            let wide = [false, false, true];
-            return write_pairs(f, op.dst, [op.a, op.b, op.c], wide, mask, Flow::MultipliesAdds, &sum);
-        }
         std::array::from_fn(|lane| product(lane).wrapping_add(c[lane]))
     } else {
-        if undefined & mask != 0 {
-            let product = |[a, b]: [u64; 2]| multiply(a, b);
-            return write_pairs(f, op.dst, [op.a, op.b], [false; 2], mask, Flow::Multiplies, &product);
-        }
         std::array::from_fn(product)
     };
     f.set_pair(op.dst, &out, undefined, mask);

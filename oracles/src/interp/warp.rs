@@ -1,6 +1,7 @@
 //! Warps: groups of lanes that execute together, split where lanes diverge and merged where they meet again.
 
 use super::access::LocalMemory;
+use super::fill::{Fill, Filler};
 use super::frame::Frame;
 use super::program::{FuncInfo, Program};
 
@@ -44,12 +45,22 @@ pub struct Warp {
     pub clock: u64,
     /// How many slices in a row ended without a group having stopped by itself.
     pub expired: u32,
+    /// What stands in for undefined values, if something does, and how many frames were made.
+    fill: Option<Fill>,
+    entered: u64,
 }
 
 impl Warp {
     /// A warp about to execute a function from its start.
-    pub fn start(program: &Program, entry: usize, first_thread: u32, threads: u32, bank: &[u8]) -> Warp {
-        let mut warp = Warp { first_thread, threads, live: threads, ..Warp::default() };
+    pub fn start(
+        program: &Program,
+        entry: usize,
+        first_thread: u32,
+        threads: u32,
+        bank: &[u8],
+        fill: Option<Fill>,
+    ) -> Warp {
+        let mut warp = Warp { first_thread, threads, live: threads, fill, ..Warp::default() };
         let info = &program.functions[entry];
         let frame = warp.new_frame(entry, info, bank);
         warp.frames[frame].users = 1;
@@ -65,6 +76,9 @@ impl Warp {
             self.frames.len() - 1
         });
         self.frame_words += info.words as usize;
+        self.entered += 1;
+        let number = u64::from(self.first_thread) << 32 | self.entered;
+        self.frames[frame].filler = self.fill.map(|fill| Filler::new(fill, number));
         self.frames[frame].enter(index, info, bank);
         frame
     }

@@ -16,7 +16,7 @@ use crate::check::cases::Case;
 use crate::check::report::{Evidence, Finding};
 use crate::check::step::{Step, take, verdict_of};
 use crate::check::{CheckError, CheckOptions, shape, target_of};
-use crate::equivalence::{Mismatch, Verdict, compare};
+use crate::equivalence::{Mismatch, Verdict};
 use crate::interp::{Executable, LoadError, Outcome, RunOptions, RunResult};
 use crate::launch::Launch;
 
@@ -171,7 +171,7 @@ fn compare_runs(executable: &Executable<'_>, case: &Case<'_>) -> Result<Verdict,
     let Case { launch, before, .. } = case;
     let steps = before.steps.saturating_mul(4).saturating_add(MORE_STEPS);
     let first: RunResult = executable.run(launch, &RunOptions { steps: Some(steps), ..RunOptions::default() })?;
-    match compare(before, &first) {
+    match case.judge(executable, &first) {
         Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { .. })) => Ok(case.run(executable)?.verdict),
         verdict if verdict.is_finding() => Ok(verdict),
         verdict => Ok(case.new_race(executable).unwrap_or(verdict)),

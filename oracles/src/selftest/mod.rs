@@ -27,7 +27,7 @@ use crate::check::blame::difference;
 use crate::check::cases::Case;
 use crate::check::catch::catch;
 use crate::check::reach::{Further, Reach, further};
-use crate::equivalence::compare;
+use crate::equivalence::judge;
 use crate::generate::{Config, Generated, another_launch};
 use crate::inject::{FaultSpec, KINDS, Kind, Place, Victim};
 use crate::input::{NamedLaunch, into_ssa};
@@ -288,7 +288,7 @@ impl Trial {
         };
         let Some(good) = run(before, None).filter(|good| good.outcome == Outcome::Finished) else { return false };
         match run(after, Some(good.steps.saturating_mul(4).saturating_add(MORE_STEPS))) {
-            Some(ran) if compare(&good, &ran).is_finding() => true,
+            Some(ran) if judge(&good, &ran, after, &launch).is_finding() => true,
             Some(_) => Case::new(String::new(), launch, good, &self.before).new_race(after).is_some(),
             None => true,
         }

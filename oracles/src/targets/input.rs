@@ -4,7 +4,7 @@ use oriole_optimizer::ir::{Function, FunctionKind, Module, Variable, parse_modul
 use oriole_optimizer::ptx;
 use oriole_optimizer::verify::verify_module;
 
-use crate::equivalence::compare;
+use crate::equivalence::judge;
 use crate::generate::{self, Config, Generated};
 use crate::input::NamedLaunch;
 use crate::interp::{Executable, Outcome, RunOptions};
@@ -108,7 +108,7 @@ pub(super) fn assert_same(
         let Some(expected) = run(&before, STEPS) else { continue };
         let found = run(&after, expected.steps * 8 + STEPS);
         let found = found.unwrap_or_else(|| panic!("it refuses {name}\n{}", context()));
-        let verdict = compare(&expected, &found);
+        let verdict = judge(&expected, &found, &after, launch);
         assert!(!verdict.is_finding(), "on {name}: {verdict}\n{}", context());
         said |= expected.outcome == Outcome::Finished;
     }

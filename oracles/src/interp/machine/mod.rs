@@ -12,6 +12,7 @@ use oriole_optimizer::ir::{Module, inst_to_string};
 use self::barrier::{BARRIERS, BarrierState};
 use super::access::{Fault, Spaces, Write};
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
+use super::fill::Fill;
 use super::frame::lanes;
 use super::memory::{Bytes, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
@@ -48,6 +49,7 @@ pub struct Machine<'a> {
     pub global: GlobalMemory,
     pub steps: u64,
     pub slice: u64,
+    pub fill: Option<Fill>,
     pub executed: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
@@ -95,7 +97,7 @@ impl Machine<'_> {
         let warp = |first: u32| {
             let n = (threads - first).min(32);
             let mask = if n == 32 { u32::MAX } else { (1 << n) - 1 };
-            Warp::start(self.program, self.entry, first, mask, &self.bank)
+            Warp::start(self.program, self.entry, first, mask, &self.bank, self.fill)
         };
         Cta {
             ctaid,
