@@ -12,6 +12,8 @@ use oriole_optimizer::ptx::PtxError;
 use oriole_optimizer::verify::{Violation, verify_module};
 use oriole_optimizer::{ptx, ssa};
 
+use crate::check::border::Border;
+use crate::check::watch;
 use crate::interp::LoadError;
 use crate::launch::{Launch, LaunchError, launch_files_for};
 
@@ -169,6 +171,7 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
 
 /// Brings every function in virtual form into SSA form, which most phases need.
 pub fn into_ssa(module: &mut Module) {
+    let _under_way = watch::enter(Border::Construction.name());
     for func in module.functions.values_mut().filter(|func| func.form == Form::Virtual && func.is_definition()) {
         ssa::construct(func);
     }

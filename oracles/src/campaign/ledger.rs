@@ -68,7 +68,7 @@ impl Ledger {
                 ledger.familiar.note(record.key.way(), hits.bisected);
             }
         }
-        let is_pending = |record: &&Record| record.reduction == Reduction::Pending;
+        let is_pending = |record: &&Record| record.reduction.is_open();
         let own = |record: &Record| record.first.as_ref().filter(|first| first.seed == options.seed).map(|f| f.number);
         let known = |id| ledger.known.get(id).filter(is_pending).and_then(own);
         ledger.pending = ledger.hits.keys().filter_map(|id| known(id).map(|number| (id.clone(), number))).collect();
@@ -137,7 +137,7 @@ impl Ledger {
                 batch.findings.push((id.clone(), record.clone(), files(&finding.evidence, "original")));
                 record
             });
-            if record.reduction == Reduction::Pending && self.taken.insert(id) {
+            if record.reduction.is_open() && self.taken.insert(id) {
                 fresh.push((number, finding));
             }
         }
@@ -161,6 +161,9 @@ impl Ledger {
     /// Saves what became of a reduction.
     pub fn reduced(&mut self, id: &str, reduction: Reduction, files: &[File]) -> Result<(), StoreError> {
         let Some(record) = self.known.get_mut(id) else { return Ok(()) };
+        if record.reduction.is_further_than(&reduction) {
+            return Ok(());
+        }
         record.reduction = reduction;
         self.store.update(id, record, files)
     }

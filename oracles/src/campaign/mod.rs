@@ -41,7 +41,7 @@ use crate::reduce;
 use ledger::{End, Ledger, Local};
 use ranges::Ranges;
 use record::{CaseId, Fnv, Key};
-use reduction::{REDUCTION_TIME, limits, reduction};
+use reduction::{Limits, REDUCTION_TIME, limits, reduction};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target};
 use worker::Post;
@@ -135,7 +135,7 @@ impl Options {
             "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
             self.round_trip_every, self.vary
         ));
-        let cases = self.by_number();
+        let cases = self.by_number().in_virtual_form();
         (0..SAMPLE).for_each(|number| hash.text(&cases.case(number).generated.module.to_string()));
         let (shard, shards) = self.shard;
         format!("seed {} shard {shard}/{shards} {}", self.seed, hash.hex())
@@ -314,7 +314,14 @@ impl Campaign {
 
     /// Makes and checks a case.
     fn one(&self, number: u64) -> Result<One, CampaignError> {
-        let Case { target, generated: Generated { module, launches }, dropped } = self.cases.case(number);
+        let case = match catch(|| self.cases.case(number)) {
+            Ok(case) => case,
+            Err(panic) => {
+                let said = Err(format!("it cannot be made: {panic}"));
+                return Ok(One { number, target: self.cases.target(number).0, dropped: 0, said });
+            }
+        };
+        let Case { target, generated: Generated { module, launches }, dropped } = case;
         let module = self.options.module_of(number, module);
         let one = |said| One { number, target, dropped, said };
         if let Err(violations) = verify_module(&module) {
@@ -362,7 +369,7 @@ impl Campaign {
     }
 
     /// How a finding is reduced now; not at all where the time for that is up.
-    fn reduction_limits(&self) -> Option<reduce::Options> {
+    fn reduction_limits(&self) -> Option<Limits> {
         limits(self.options.reduce?, self.options.time.map(|time| time + REDUCTION_TIME), self.start)
     }
 

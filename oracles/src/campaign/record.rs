@@ -129,7 +129,7 @@ pub struct Record {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Reduction {
-    /// It has not been tried, or was cut off.
+    /// It has not been tried.
     #[default]
     Pending,
     /// There is a smaller program, of so many instructions.
@@ -138,12 +138,31 @@ pub enum Reduction {
         from: usize,
         /// After.
         to: usize,
+        /// Whether the end of the campaign came before that of the reduction.
+        #[serde(default)]
+        cut_off: bool,
     },
     /// It was tried, and failed.
     Failed {
         /// Why.
         why: String,
     },
+}
+
+impl Reduction {
+    /// Whether there is something left to do.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Reduction::Pending | Reduction::Done { cut_off: true, .. })
+    }
+
+    /// Whether it has come further than another one.
+    pub fn is_further_than(&self, other: &Reduction) -> bool {
+        match (self, other) {
+            (Reduction::Done { to: ours, .. }, Reduction::Done { to: theirs, .. }) => ours < theirs,
+            (Reduction::Done { .. }, _) => true,
+            _ => false,
+        }
+    }
 }
 
 /// A file of a finding: its name, and its bytes.

@@ -14,26 +14,35 @@ pub(super) const REDUCTION_TIME: Duration = Duration::from_secs(10);
 /// With less time than that nothing is begun.
 const SHORTEST: Duration = Duration::from_secs(1);
 
+/// How long a reduction may take.
+pub(super) struct Limits {
+    options: reduce::Options,
+    /// Whether the campaign's end comes before what it would have otherwise.
+    shortened: bool,
+}
+
 /// The limits of a reduction that must end so long after the start; `None` where there is no time for it.
-pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: Instant) -> Option<reduce::Options> {
-    let Some(time) = time else { return Some(options) };
+pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: Instant) -> Option<Limits> {
+    let Some(time) = time else { return Some(Limits { options, shortened: false }) };
     let left = time.checked_sub(start.elapsed()).filter(|left| *left >= SHORTEST)?;
-    Some(reduce::Options { time: options.time.min(left), ..options })
+    let shortened = left < options.time;
+    Some(Limits { options: reduce::Options { time: options.time.min(left), ..options }, shortened })
 }
 
 /// Reduces a finding: what became of it, and the files of what is left.
-pub(super) fn reduction(finding: &Finding, check: &CheckOptions, options: &reduce::Options) -> (Reduction, Vec<File>) {
+pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Reduction, Vec<File>) {
     let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
     if finding.shape == watch::SHAPE {
         return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
     }
-    match catch(|| reduce::finding(finding, check, options)) {
+    match catch(|| reduce::finding(finding, check, &limits.options)) {
         Err(panic) => failed(&format!("the reducer panics: {panic}")),
         Ok(Err(error)) => failed(&error.to_string()),
         Ok(Ok(reduced)) if !reduced.interesting => failed("the phase alone does not go wrong in the same way"),
         Ok(Ok(reduced)) => {
             let (from, to) = (reduced.before.instructions, reduced.after.instructions);
-            (Reduction::Done { from, to }, files(&reduced.evidence, "reduced"))
+            let cut_off = limits.shortened && !reduced.complete;
+            (Reduction::Done { from, to, cut_off }, files(&reduced.evidence, "reduced"))
         }
     }
 }
@@ -46,10 +55,12 @@ mod tests {
     fn reductions_end_with_the_time_for_them() {
         let options = reduce::Options { time: Duration::from_secs(20), ..reduce::Options::default() };
         let now = Instant::now();
-        let time = |time: Option<u64>| limits(options, time.map(Duration::from_secs), now).map(|limits| limits.time);
-        assert_eq!(time(None), Some(options.time));
-        assert_eq!(time(Some(60)), Some(options.time));
-        assert!(time(Some(5)).is_some_and(|time| time <= Duration::from_secs(5)));
+        let time = |time: Option<u64>| {
+            limits(options, time.map(Duration::from_secs), now).map(|limits| (limits.options.time, limits.shortened))
+        };
+        assert_eq!(time(None), Some((options.time, false)));
+        assert_eq!(time(Some(60)), Some((options.time, false)));
+        assert!(time(Some(5)).is_some_and(|(time, shortened)| shortened && time <= Duration::from_secs(5)));
         assert_eq!(time(Some(0)), None);
     }
 }

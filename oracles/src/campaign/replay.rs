@@ -3,6 +3,7 @@
 //! Findings are kept as a campaign keeps them, under its own name. They are reduced only once the campaign is over: what
 //! breaks a kernel of the corpus mostly breaks a generated one too, which is smaller and reduced by then.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Instant;
@@ -11,16 +12,16 @@ use oriole_optimizer::ir::Module;
 use rayon::prelude::*;
 
 use super::ledger::{End, Ledger, Local};
-use super::record::{Key, Record, Reduction};
+use super::record::{Key, Record};
 use super::reduction::{REDUCTION_TIME, limits, reduction};
 use super::store::{Store, Stored};
 use super::tally::Tally;
 use super::{CampaignError, Options};
 use crate::check::familiar::Familiar;
-use crate::check::report::Finding;
-use crate::check::watch::Job;
+use crate::check::report::{FRONT_END, Finding, HANG};
+use crate::check::watch::{Job, Stuck, guard};
 use crate::check::{CheckError, CheckOptions};
-use crate::input::NamedLaunch;
+use crate::input::{InputError, Language, NamedLaunch, read_kernel};
 
 /// What the store calls the campaign of the corpus.
 const CAMPAIGN: &str = "corpus";
@@ -41,6 +42,25 @@ impl<'a> Replay<'a> {
     /// Before a campaign with these options.
     pub fn new(options: &'a Options) -> Replay<'a> {
         Replay { options, familiar: Arc::default(), findings: Vec::new() }
+    }
+
+    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as is a panic, or a
+    /// file that is not read in time.
+    ///
+    /// # Errors
+    ///
+    /// Whatever else is wrong with the file.
+    pub fn read(&self, path: &Path) -> Result<Result<Module, Finding>, InputError> {
+        let (own, limit) = (path.to_owned(), self.options.hang_after);
+        let finding = |verdict, detail| Ok(Err(Finding::of_front_end(&path.display().to_string(), verdict, detail)));
+        match guard(FRONT_END, limit, move || read_kernel(&own)) {
+            Ok(Err(InputError::Invalid { violations, .. })) if Language::of(path) == Some(Language::Ptx) => {
+                finding("invalid IR", violations.first().map_or(String::new(), ToString::to_string))
+            }
+            Ok(read) => read.map(Ok),
+            Err(Stuck::Panicked(message)) => finding("panic", message),
+            Err(Stuck::Hangs(_)) => finding(HANG, format!("it is not read after {limit:?}")),
+        }
     }
 
     /// Checks a kernel.
@@ -107,7 +127,7 @@ impl<'a> Replay<'a> {
 
     fn pending(&self, store: &Store) -> Result<Vec<(Stored, &Finding)>, CampaignError> {
         let mut stored = store.findings()?;
-        stored.retain(|stored| stored.record.reduction == Reduction::Pending);
+        stored.retain(|stored| stored.record.reduction.is_open());
         let own = |stored: Stored| {
             let finding = self.findings.iter().find(|finding| Key::of(finding).id() == stored.id)?;
             Some((stored, finding))

@@ -57,7 +57,7 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
     let file = format!("{folder}/{}/{}", stored.id, record.reproducer());
     let (uri, line) = sources.place(&key.phase, &key.rule).unwrap_or((file.clone(), 1));
     let size = match record.reduction {
-        Reduction::Done { from, to } => format!("reduced from {from} to {to} instructions"),
+        Reduction::Done { from, to, .. } => format!("reduced from {from} to {to} instructions"),
         _ => "not reduced".to_owned(),
     };
     let detail = record.detail.lines().next().unwrap_or_default();

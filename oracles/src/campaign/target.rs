@@ -7,9 +7,14 @@
 use std::fmt;
 use std::str::FromStr;
 use std::sync::Arc;
+use std::time::Duration;
 
+use crate::check::watch::guard;
 use crate::generate::mutate::{Corpus, Mutant};
 use crate::generate::{Config, Entropy, Generated, from_seed, single};
+
+/// What making a case is called, for the clock.
+const GENERATION: &str = "generation";
 
 macro_rules! targets {
     ($($target:ident $name:literal $share:literal $own:literal $doc:literal;)*) => {
@@ -109,6 +114,18 @@ impl Cases {
         Cases { seed, config, targets: Target::ALL.iter().copied().filter(wanted).collect(), corpus }
     }
 
+    /// The same, all in virtual form.
+    pub fn in_virtual_form(&self) -> Cases {
+        Cases { config: Config { virtual_form: 100, ..self.config.clone() }, ..self.clone() }
+    }
+
+    /// A case that may be beyond making: where SSA construction does not end in time, the case is in virtual form.
+    pub fn case_within(&self, number: u64, limit: Duration) -> Case {
+        let cases = self.clone();
+        let made = guard(GENERATION, limit, move || cases.case(number));
+        made.unwrap_or_else(|_| self.in_virtual_form().case(number))
+    }
+
     /// The target of a case, and how many cases of that target stand before it.
     pub fn target(&self, number: u64) -> (Target, u64) {
         let round: u64 = self.targets.iter().map(|target| target.share()).sum();
@@ -145,7 +162,10 @@ impl Cases {
 
 #[cfg(test)]
 mod tests {
+    use oriole_optimizer::ir::Form;
+
     use super::*;
+    use crate::input::into_ssa;
 
     #[test]
     fn every_target_gets_its_share_and_counts_its_cases() {
@@ -163,6 +183,25 @@ mod tests {
             let alone = Cases::new(1, Config::default(), &[*wanted], corpus.clone());
             assert_eq!((alone.target(77), alone.case(77).target), ((*wanted, 77), *wanted));
         }
+    }
+
+    #[test]
+    fn cases_in_virtual_form_are_those_before_ssa_construction() {
+        let config = Config::default();
+        let corpus = Arc::new(Corpus::of(vec![from_seed(1, &config)]));
+        let cases = Cases::new(1, config, &[], corpus);
+        let virtual_ones = cases.in_virtual_form();
+        let mut constructed = 0;
+        for number in 0..32 {
+            let (case, mut before) = (cases.case(number), virtual_ones.case(number));
+            assert!(before.generated.module.functions.values().all(|func| func.form == Form::Virtual));
+            if case != before {
+                into_ssa(&mut before.generated.module);
+                constructed += 1;
+            }
+            assert_eq!(case, before, "case {number}");
+        }
+        assert!(constructed > 16, "{constructed} of 32 cases are in SSA form");
     }
 
     #[test]

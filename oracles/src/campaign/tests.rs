@@ -147,7 +147,9 @@ fn a_finding_is_reduced_and_replays() {
     let summary = finish(&Options { first_finding: true, ..reducing() });
     let stored = summary.store.findings().expect("the store is in memory");
     let stored = stored.first().expect("the fault shows");
-    let Reduction::Done { from, to } = stored.record.reduction else { panic!("{:?}", stored.record.reduction) };
+    let Reduction::Done { from, to, cut_off: false } = stored.record.reduction else {
+        panic!("{:?}", stored.record.reduction)
+    };
     assert!(to < from && to <= 20, "{to} of {from} instructions are left");
     let files = summary.store.files(&stored.id).expect("the store is in memory");
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();

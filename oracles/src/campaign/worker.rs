@@ -180,7 +180,8 @@ impl Campaign {
     /// The finding of a case whose step did not end. A step that was slow once, because the machine had other things to do,
     /// is none.
     fn hang(&self, step: &'static str, number: u64, local: &mut Local) {
-        let (limit, Case { target, generated, dropped }) = (self.options.hang_after, self.cases.case(number));
+        let limit = self.options.hang_after;
+        let Case { target, generated, dropped } = self.cases.case_within(number, limit);
         local.tally.begin(target, dropped);
         let job = Job {
             name: case_name(self.options.seed, number),

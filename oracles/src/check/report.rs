@@ -9,6 +9,7 @@ use std::sync::Arc;
 use oriole_optimizer::ir::Module;
 use serde::Serialize;
 
+use super::shape;
 use crate::equivalence::Verdict;
 use crate::input::NamedLaunch;
 use crate::launch::Launch;
@@ -118,6 +119,28 @@ pub struct Finding {
     pub evidence: Arc<Evidence>,
 }
 
+impl Finding {
+    /// Something that is wrong with a kernel file before any phase has seen it.
+    pub fn of_front_end(file: &str, verdict: &'static str, detail: String) -> Finding {
+        Finding {
+            kernel: file.to_owned(),
+            phase: FRONT_END.to_owned(),
+            verdict,
+            case: String::new(),
+            shape: shape::of_message(&detail),
+            detail,
+            bisected: true,
+            function: None,
+            rewrite: None,
+            store_before: None,
+            store_after: None,
+            reproducer: None,
+            replay: format!("oriole check {file}"),
+            evidence: Arc::new(Evidence { module: Module::default(), launch: None }),
+        }
+    }
+}
+
 /// A program on which one phase goes wrong.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Evidence {
@@ -160,21 +183,13 @@ impl KernelReport {
     pub fn unexpected(&self, module: &Module, launches: &[NamedLaunch]) -> Option<Finding> {
         let case = self.cases.iter().find(|case| case.expected == Some(false))?;
         let launch = launches.iter().find(|launch| launch.name == case.name).map(|named| named.launch.clone());
+        let detail = format!("the launch expects something else: {}", case.differences.join("; "));
         Some(Finding {
-            kernel: self.kernel.clone(),
-            phase: FRONT_END.to_owned(),
-            verdict: "unexpected",
             case: case.name.clone(),
-            detail: format!("the launch expects something else: {}", case.differences.join("; ")),
             shape: "not what the launch expects".to_owned(),
-            bisected: true,
-            function: None,
-            rewrite: None,
-            store_before: None,
-            store_after: None,
-            reproducer: None,
             replay: format!("oriole run {} --launch {}", self.kernel, case.name),
             evidence: Arc::new(Evidence { module: module.clone(), launch }),
+            ..Finding::of_front_end(&self.kernel, "unexpected", detail)
         })
     }
 

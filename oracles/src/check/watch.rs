@@ -16,6 +16,7 @@ use oriole_optimizer::ir::Module;
 
 use super::blame::{Said, of_step};
 use super::border::Border;
+use super::catch::catch;
 use super::report::{Finding, HANG, KernelReport};
 use super::step::take;
 use super::{CheckError, CheckOptions, cases, check, check_module, target_of};
@@ -56,22 +57,23 @@ pub fn show_in(slot: Arc<Slot>) {
     SLOT.set(Some(slot));
 }
 
-/// As long as it lives, a step is under way.
-pub(super) struct Entered(Option<Arc<Slot>>);
+/// As long as it lives, a step is under way; then the one is again in which it began.
+pub(crate) struct Entered {
+    slot: Option<Arc<Slot>>,
+    outer: Option<UnderWay>,
+}
 
 /// Notes that a step begins.
-pub(super) fn enter(step: &'static str) -> Entered {
+pub(crate) fn enter(step: &'static str) -> Entered {
     let slot = SLOT.with_borrow(Clone::clone);
-    if let Some(slot) = &slot {
-        *slot.lock() = Some((step, Instant::now()));
-    }
-    Entered(slot)
+    let outer = slot.as_ref().and_then(|slot| slot.lock().replace((step, Instant::now())));
+    Entered { slot, outer }
 }
 
 impl Drop for Entered {
     fn drop(&mut self) {
-        if let Some(slot) = &self.0 {
-            *slot.lock() = None;
+        if let Some(slot) = &self.slot {
+            *slot.lock() = self.outer;
         }
     }
 }
@@ -96,6 +98,32 @@ fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 
             },
         }
     }
+}
+
+/// Why a step has no result.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Stuck {
+    /// It has panicked, and said so.
+    Panicked(String),
+    /// It, or this step within it, has not ended in time.
+    Hangs(&'static str),
+}
+
+/// Takes a step of this name, whatever becomes of it.
+///
+/// # Errors
+///
+/// A panic, or that it does not end in time.
+pub fn guard<T: Send + 'static>(
+    step: &'static str,
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Stuck> {
+    let entered = move || {
+        let _under_way = enter(step);
+        catch(work)
+    };
+    within(limit, entered).map_err(Stuck::Hangs)?.map_err(Stuck::Panicked)
 }
 
 /// A kernel with its launches, and how it is checked.
@@ -217,6 +245,18 @@ mod tests {
             thread::sleep(Duration::from_secs(3600));
         };
         assert_eq!(within(SHORT, endless), Err("the step"));
+    }
+
+    #[test]
+    fn a_guarded_step_gives_its_result_or_says_why_not() {
+        assert_eq!(guard("a step", SHORT, || 7), Ok(7));
+        let Err(Stuck::Panicked(message)) = guard("a step", SHORT, || panic!("no way")) else { panic!("it is caught") };
+        assert!(message.starts_with("no way (at "), "{message}");
+        let inner = || {
+            drop(enter("an inner step"));
+            thread::sleep(Duration::from_secs(3600));
+        };
+        assert_eq!(guard("the outer step", SHORT, inner), Err(Stuck::Hangs("the outer step")));
     }
 
     #[test]

@@ -31,7 +31,8 @@ pub struct Config {
     /// Warps of a block at most; two show what crosses warps.
     pub warps: u32,
     /// Percentage of kernels that stay in virtual form, where registers have many definitions. Phases that need SSA form
-    /// leave them alone, so there are few; raise it to test those that run before.
+    /// leave them alone, so there are few; raise it to test those that run before. With 100, single instructions and mutants
+    /// stay too.
     pub virtual_form: u32,
     /// Launches of a kernel whatever they reach. More make each check better and fewer: with two, the self-test catches 0.4 %
     /// more faults, and a sixth fewer kernels are checked.
@@ -189,6 +190,13 @@ pub struct OperandPercent {
     /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
     /// fields have would take hours to come up.
     pub rare_field: u32,
+}
+
+impl Config {
+    /// Whether everything is to stay in virtual form.
+    pub fn is_virtual(&self) -> bool {
+        self.virtual_form >= 100
+    }
 }
 
 impl Default for Config {

@@ -8,7 +8,6 @@ use oriole_optimizer::ir::{
 };
 use oriole_optimizer::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
 
-use super::Generated;
 use super::builder::{Builder, fixed};
 use super::call;
 use super::config::Config;
@@ -16,6 +15,7 @@ use super::entropy::Entropy;
 use super::memory::{CELLS, REGION, Region};
 use super::single::Pin;
 use super::values::constant;
+use super::{Generated, construct};
 use crate::input::NamedLaunch;
 use crate::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
 
@@ -83,7 +83,7 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
             }
         }
     });
-    module.functions.values_mut().for_each(oriole_optimizer::ssa::construct);
+    construct(&mut module, config);
     Generated { launches: launches(entropy, config, geometry), module }
 }
 

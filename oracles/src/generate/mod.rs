@@ -31,9 +31,9 @@ mod tests;
 mod values;
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::ssa;
 
-use crate::input::NamedLaunch;
+use crate::check::catch::catch;
+use crate::input::{NamedLaunch, into_ssa};
 use crate::launch::Launch;
 use crate::launch::random::SplitMix64;
 pub use config::Config;
@@ -92,8 +92,17 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     }
     let geometry = kernel::kernel(&mut module, entropy, config);
     if !entropy.percent(config.virtual_form) {
-        module.functions.values_mut().for_each(ssa::construct);
+        construct(&mut module, config);
     }
     let launches = kernel::launches(entropy, config, geometry);
     Generated { module, launches }
+}
+
+/// Brings a module into SSA form, unless all are to stay in virtual form. Where that panics this one stays so too, and its
+/// check meets the panic again.
+fn construct(module: &mut Module, config: &Config) {
+    let mut after = module.clone();
+    if !config.is_virtual() && catch(|| into_ssa(&mut after)).is_ok() {
+        *module = after;
+    }
 }

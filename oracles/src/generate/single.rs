@@ -16,13 +16,13 @@ use std::sync::LazyLock;
 use oriole_optimizer::ir::{Function, FunctionKind, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 use oriole_optimizer::ops::{Compare, Field, OpRow, Opcode, ROWS, Space, SpecialReg, Type};
 
-use super::Generated;
 use super::builder::Builder;
 use super::config::{Config, TableLevel};
 use super::entropy::Entropy;
 use super::insts::{Family, result_info};
 use super::kernel;
 use super::values::{Place, extreme};
+use super::{Generated, construct};
 use crate::input::NamedLaunch;
 use crate::launch::random::SplitMix64;
 use crate::launch::{Arg, ArgValue, Buffer, Launch};
@@ -93,13 +93,12 @@ fn repeated((opcode, field): Pin, entropy: &mut Entropy<'_>, config: &Config) ->
     let end = builder.entropy.choose(&[Opcode::Ret, Opcode::Exit]);
     let block = builder.block;
     InstBuilder::new(end).append(&mut builder.func, block);
-    let mut func = builder.func;
-    oriole_optimizer::ssa::construct(&mut func);
+    let mut module = Module::default();
+    module.functions.push(builder.func);
+    construct(&mut module, config);
     let (loaded, stored) = (sweep.loaded, sweep.stored);
     // One launch: the lanes have other data each, and constants none.
     let launches = vec![launch(&loaded, stored, entropy)];
-    let mut module = Module::default();
-    module.functions.push(func);
     Generated { module, launches }
 }
 

@@ -175,7 +175,10 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
 fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(), Failure> {
     let record = &stored.record;
     match &record.reduction {
-        Reduction::Done { from, to } => writeln!(out, "  reproducer, reduced from {from} to {to} instructions:")?,
+        Reduction::Done { from, to, cut_off } => {
+            let rest = if *cut_off { " before the time was up" } else { "" };
+            writeln!(out, "  reproducer, reduced from {from} to {to} instructions{rest}:")?;
+        }
         Reduction::Failed { why } => writeln!(out, "  reproducer, not reduced ({why}):")?,
         Reduction::Pending => writeln!(out, "  reproducer, not reduced yet:")?,
     }

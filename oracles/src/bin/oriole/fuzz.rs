@@ -26,7 +26,7 @@ use oriole_oracles::check::watch::Job;
 use oriole_oracles::generate::Config;
 use oriole_oracles::generate::mutate::Corpus;
 use oriole_oracles::generate::patterns::Patterns;
-use oriole_oracles::input::{launches_for, read_kernel};
+use oriole_oracles::input::launches_for;
 use oriole_oracles::reduce;
 use rayon::prelude::*;
 
@@ -344,17 +344,34 @@ fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
         let name = file.display().to_string();
-        let (module, launches) = (read_kernel(file)?, launches_for(file, &[])?);
-        replay.check(name.clone(), module, launches).map_err(|error| check_failure(&name, &error))
+        let module = match replay.read(file)? {
+            Ok(module) => module,
+            Err(finding) => return Ok(vec![finding]),
+        };
+        replay.check(name.clone(), module, launches_for(file, &[])?).map_err(|error| check_failure(&name, &error))
     };
-    let findings: Vec<Vec<Finding>> = files.par_iter().map(check).collect::<Result<_, _>>()?;
-    Ok((files.len(), findings.concat()))
+    let checked: Vec<Result<Vec<Finding>, Failure>> = files.par_iter().map(check).collect();
+    let (mut findings, mut failures) = (Vec::new(), Vec::new());
+    for result in checked {
+        match result {
+            Ok(found) => findings.extend(found),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if findings.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
+    // What the findings are about may be the reason.
+    failures.iter().for_each(|failure| _ = failure.report());
+    Ok((files.len(), findings))
 }
 
 /// Writes a case out and checks it.
 fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
     let name = campaign::case_name(args.seed, number);
-    let generated = options.by_number().case(number).generated;
+    let generated = options.by_number().case_within(number, options.hang_after).generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
     let module = options.module_of(number, generated.module);

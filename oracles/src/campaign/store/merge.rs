@@ -7,7 +7,6 @@
 use rusqlite::{Transaction, params};
 
 use super::{Store, StoreError, encode, insert, signed, write_files};
-use crate::campaign::record::Reduction;
 
 /// What a merge has brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -30,7 +29,7 @@ impl Store {
                     merged.findings += 1;
                     self.write(|transaction| insert(transaction, &theirs.id, &theirs.record, &files))?;
                 }
-                Some(ours) if is_better(&theirs.record.reduction, &ours.record.reduction) => {
+                Some(ours) if theirs.record.reduction.is_further_than(&ours.record.reduction) => {
                     self.write(|transaction| {
                         transaction.execute("DELETE FROM files WHERE finding = ?1", [&theirs.id])?;
                         let values = params![theirs.id, encode(&theirs.record)];
@@ -72,14 +71,5 @@ impl Store {
             transaction.execute("INSERT OR REPLACE INTO campaigns VALUES (?1, ?2, ?3, ?4, ?5)", values)
         };
         self.write(replace).map(|_| true)
-    }
-}
-
-/// Whether one reduction is further than another.
-fn is_better(theirs: &Reduction, ours: &Reduction) -> bool {
-    match (theirs, ours) {
-        (Reduction::Done { to: theirs, .. }, Reduction::Done { to: ours, .. }) => theirs < ours,
-        (Reduction::Done { .. }, _) => true,
-        _ => false,
     }
 }

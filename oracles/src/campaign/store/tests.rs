@@ -61,7 +61,7 @@ fn merging_folds_findings_and_adds_counts_once() {
 #[test]
 fn a_reduced_finding_replaces_one_that_is_not() {
     let (mut ours, mut theirs) = (store("x", 1, &[("a", 1)]), store("y", 1, &[("a", 1)]));
-    let done = record("a", Reduction::Done { from: 9, to: 3 });
+    let done = record("a", Reduction::Done { from: 9, to: 3, cut_off: false });
     let id = done.key.id();
     theirs.update(&id, &done, &[("reduced.ori".to_owned(), b"small".to_vec())]).expect("memory");
     ours.merge(&theirs).expect("memory");

@@ -21,7 +21,9 @@ use oriole_optimizer::verify::verify_module;
 
 use super::config::{Config, MutantConfig};
 use super::entropy::Entropy;
-use super::{Generated, NamedLaunch};
+use super::{Generated, NamedLaunch, construct};
+use crate::check::report::FRONT_END;
+use crate::check::watch::{LIMIT, guard};
 use crate::input::{Language, launches_for, read_kernel};
 use crate::interp::{Executable, Outcome, RunOptions};
 use crate::launch::ArgValue;
@@ -83,12 +85,16 @@ pub struct Mutant {
 }
 
 impl Corpus {
-    /// The kernels of these folders that finish soon on their launches. What cannot be read is left out: whoever checks
-    /// the corpus itself says so.
+    /// The kernels of these folders that finish soon on their launches. What cannot be read, or only with a panic, or not in
+    /// time, is left out: whoever checks the corpus itself says so.
     pub fn load(folders: &[PathBuf], config: &MutantConfig) -> Corpus {
         let mut files: Vec<PathBuf> = folders.iter().flat_map(|folder| kernels(folder)).collect();
         files.sort();
-        Corpus { seeds: files.iter().filter_map(|file| seed(file, config)).collect() }
+        let guarded = |file: PathBuf| {
+            let config = config.clone();
+            guard(FRONT_END, LIMIT, move || seed(&file, &config)).ok().flatten()
+        };
+        Corpus { seeds: files.into_iter().filter_map(guarded).collect() }
     }
 
     /// A corpus of modules with launches.
@@ -120,7 +126,7 @@ impl Corpus {
             if edits.is_empty() || verify_module(&module).is_err() {
                 continue;
             }
-            module.functions.values_mut().for_each(ssa::construct);
+            construct(&mut module, config);
             if verify_module(&module).is_ok() && Executable::new(&module).is_ok() {
                 let generated = Generated { module, launches: seed.launches.clone() };
                 return Some(Mutant { generated, edits, dropped });

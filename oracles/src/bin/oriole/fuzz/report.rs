@@ -237,7 +237,10 @@ pub fn finding(out: &mut dyn Write, stored: &Stored) -> io::Result<()> {
     )?;
     writeln!(out, "  {}", record.detail.lines().next().unwrap_or_default())?;
     match &record.reduction {
-        Reduction::Done { from, to } => writeln!(out, "  reduced from {from} to {to} instructions")?,
+        Reduction::Done { from, to, cut_off } => {
+            let rest = if *cut_off { "; the time was up, --resume goes on" } else { "" };
+            writeln!(out, "  reduced from {from} to {to} instructions{rest}")?;
+        }
         Reduction::Failed { why } => writeln!(out, "  not reduced: {why}")?,
         Reduction::Pending => {}
     }
