@@ -5,7 +5,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use oriole_optimizer::ir::Module;
@@ -19,9 +19,9 @@ use super::tally::Tally;
 use super::{CampaignError, Options};
 use crate::check::familiar::Familiar;
 use crate::check::report::{FRONT_END, Finding, HANG};
-use crate::check::watch::{Job, Stuck, guard};
+use crate::check::watch::{self, Job, Stuck, guard};
 use crate::check::{CheckError, CheckOptions};
-use crate::input::{InputError, Language, NamedLaunch, read_kernel};
+use crate::input::{InputError, Language, NamedLaunch, launches_for, read_kernel};
 
 /// What the store calls the campaign of the corpus.
 const CAMPAIGN: &str = "corpus";
@@ -30,22 +30,38 @@ const CAMPAIGN: &str = "corpus";
 /// does. A broken front end makes loops endless, and this should not take minutes for each.
 const STEPS: u64 = 8_000_000;
 
+/// Kernels with a step that does not end, after which the replay is given up. Each takes as long as the clock lets it, more
+/// than once.
+const MOST_HANGING: usize = 2;
+
 /// The check of kernels that are files.
 #[derive(Debug)]
 pub struct Replay<'a> {
     options: &'a Options,
     familiar: Arc<Familiar>,
     findings: Vec<Finding>,
+    /// How many kernels had a step that does not end.
+    hanging: AtomicUsize,
 }
 
 impl<'a> Replay<'a> {
     /// Before a campaign with these options.
     pub fn new(options: &'a Options) -> Replay<'a> {
-        Replay { options, familiar: Arc::default(), findings: Vec::new() }
+        Replay { options, familiar: Arc::default(), findings: Vec::new(), hanging: AtomicUsize::new(0) }
     }
 
-    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as is a panic, or a
-    /// file that is not read in time.
+    /// Whether steps do not end so often that the kernels that are left would take minutes and show nothing new.
+    pub fn hangs(&self) -> bool {
+        self.hanging.load(Ordering::Relaxed) >= MOST_HANGING
+    }
+
+    fn note_hang(&self) {
+        self.hanging.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Reads a kernel file. PTX that is read and yet no valid module is a finding about the front end, as are a panic, a file
+    /// that is not read in time, and PTX that is refused although somebody has worked out what it does: its launches
+    /// expect something.
     ///
     /// # Errors
     ///
@@ -57,9 +73,17 @@ impl<'a> Replay<'a> {
             Ok(Err(InputError::Invalid { violations, .. })) if Language::of(path) == Some(Language::Ptx) => {
                 finding("invalid IR", violations.first().map_or(String::new(), ToString::to_string))
             }
+            Ok(Err(InputError::Ptx(error))) if expects(path) => {
+                let text = error.source_code.inner();
+                let said = error.related.first().map(|fault| format!("line {}: {fault}", fault.line_column(text).0));
+                finding("refused", said.unwrap_or_default())
+            }
             Ok(read) => read.map(Ok),
             Err(Stuck::Panicked(message)) => finding("panic", message),
-            Err(Stuck::Hangs(_)) => finding(HANG, format!("it is not read after {limit:?}")),
+            Err(Stuck::Hangs(_)) => {
+                self.note_hang();
+                finding(HANG, format!("it is not read after {limit:?}"))
+            }
         }
     }
 
@@ -74,6 +98,9 @@ impl<'a> Replay<'a> {
         let options = CheckOptions { familiar: Some(self.familiar.clone()), steps, ..self.options.check.clone() };
         let job = Job { name, module, launches, options };
         let mut report = job.check(self.options.hang_after)?;
+        if report.findings.iter().any(|finding| finding.shape == watch::SHAPE) {
+            self.note_hang();
+        }
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
         let unexpected = report.unexpected(&job.module, &job.launches);
         report.findings.extend(unexpected);
@@ -133,5 +160,39 @@ impl<'a> Replay<'a> {
             Some((stored, finding))
         };
         Ok(stored.into_iter().filter_map(own).collect())
+    }
+}
+
+/// Whether a launch of the kernel says what it leaves behind.
+fn expects(kernel: &Path) -> bool {
+    let launches = launches_for(kernel, &[]).unwrap_or_default();
+    launches.iter().any(|named| named.launch.buffers().any(|(_, buffer)| buffer.expect.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What reading a PTX file with this launch beside it comes to.
+    fn read(ptx: &str, launch: &str) -> Result<Result<Module, Finding>, InputError> {
+        let folder = tempfile::tempdir().expect("a folder can be made");
+        let kernel = folder.path().join("k.ptx");
+        std::fs::write(&kernel, ptx).expect("it can be written");
+        std::fs::write(folder.path().join("k.launch.toml"), launch).expect("it can be written");
+        Replay::new(&Options::new(1, 1)).read(&kernel)
+    }
+
+    #[test]
+    fn refused_ptx_is_a_finding_where_its_results_are_known() {
+        let (head, good) =
+            (".version 9.0\n.target sm_90\n.address_size 64\n", ".visible .entry k(.param .u64 p) { ret; }\n");
+        let bad = good.replace("ret;", "rat;");
+        let buffer = "grid = [1, 1, 1]\nblock = [1, 1, 1]\n\n[[arg]]\ntype = \"u32\"\ndata = [7]\n";
+        let known = format!("{buffer}expect_data = [7]\n");
+        assert!(read(&format!("{head}{good}"), &known).is_ok_and(|read| read.is_ok()));
+        let Ok(Err(finding)) = read(&format!("{head}{bad}"), &known) else { panic!("it is refused") };
+        assert_eq!((finding.phase.as_str(), finding.verdict), (FRONT_END, "refused"));
+        assert!(finding.detail.starts_with("line 4: "), "{}", finding.detail);
+        assert!(matches!(read(&format!("{head}{bad}"), buffer), Err(InputError::Ptx(_))));
     }
 }

@@ -62,6 +62,8 @@ pub(super) struct Builder<'a, 'b> {
     /// The checksum, 32 bits and 64.
     pub sums: [Reg; 2],
     pub variables: Vec<Reg>,
+    /// A word that some block has made and nothing uses.
+    pub forgotten: Option<Reg>,
     temporaries: Vec<Temporary>,
 }
 
@@ -89,6 +91,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             pin: None,
             sums,
             variables: Vec::new(),
+            forgotten: None,
             temporaries: Vec::new(),
         }
     }

@@ -184,9 +184,13 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
     }
 
-    /// A chain of operations on an undefined value whose result nothing uses.
+    /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or one that may have been
+    /// made elsewhere: that of a register that other ways here have written, or will.
     fn undefined(&mut self) {
-        let mut value = Operand::Undef;
+        let mut value = match self.forgotten {
+            Some(reg) if self.entropy.percent(50) => Operand::Reg(reg),
+            _ => Operand::Undef,
+        };
         for _ in 0..self.entropy.between(1, 2) {
             let opcode = self.entropy.choose(Family::Plain.opcodes());
             let row = opcode.row();
@@ -206,6 +210,7 @@ impl Builder<'_, '_> {
             let reg = self.hidden(inst, info);
             if info == RegInfo::words(1) {
                 value = Operand::Reg(reg);
+                self.forgotten = Some(reg);
             }
         }
     }

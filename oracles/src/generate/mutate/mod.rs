@@ -23,7 +23,7 @@ use super::config::{Config, MutantConfig};
 use super::entropy::Entropy;
 use super::{Generated, NamedLaunch, construct};
 use crate::check::report::FRONT_END;
-use crate::check::watch::{LIMIT, guard};
+use crate::check::watch::{LIMIT, Stuck, guard};
 use crate::input::{Language, launches_for, read_kernel};
 use crate::interp::{Executable, Outcome, RunOptions};
 use crate::launch::ArgValue;
@@ -85,16 +85,21 @@ pub struct Mutant {
 }
 
 impl Corpus {
-    /// The kernels of these folders that finish soon on their launches. What cannot be read, or only with a panic, or not in
-    /// time, is left out: whoever checks the corpus itself says so.
+    /// The kernels of these folders that finish soon on their launches. What cannot be read, or only with a panic, is left out,
+    /// and all that come after one that is not read in time: whoever checks the corpus itself says so.
     pub fn load(folders: &[PathBuf], config: &MutantConfig) -> Corpus {
         let mut files: Vec<PathBuf> = folders.iter().flat_map(|folder| kernels(folder)).collect();
         files.sort();
-        let guarded = |file: PathBuf| {
+        let mut seeds = Vec::new();
+        for file in files {
             let config = config.clone();
-            guard(FRONT_END, LIMIT, move || seed(&file, &config)).ok().flatten()
-        };
-        Corpus { seeds: files.into_iter().filter_map(guarded).collect() }
+            match guard(FRONT_END, LIMIT, move || seed(&file, &config)) {
+                Ok(seed) => seeds.extend(seed),
+                Err(Stuck::Panicked(_)) => {}
+                Err(Stuck::Hangs(_)) => break,
+            }
+        }
+        Corpus { seeds }
     }
 
     /// A corpus of modules with launches.

@@ -324,7 +324,11 @@ pub(super) fn near(entropy: &mut Entropy<'_>, bits: u64, ty: Type) -> u64 {
                 bits.wrapping_sub(1)
             }
         }
-        2 => entropy.choose(&[!bits, bits.wrapping_neg(), bits << 1, bits >> 1]),
+        2 => {
+            // One bit of a mask less or more, at either end of it, among others.
+            let (fewer, more) = (bits & bits.wrapping_sub(1), bits | bits.wrapping_add(1));
+            entropy.choose(&[!bits, bits.wrapping_neg(), bits << 1, bits >> 1, fewer, more])
+        }
         _ => constant(entropy, ty),
     };
     other & ones(width)

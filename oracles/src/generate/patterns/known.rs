@@ -49,6 +49,7 @@ const WAYS: &[Way] = &[
     Way { applies: Goal::is_a_number, make: |builder, goal| builder.field(goal) },
     Way { applies: |goal| goal.is_a_number() && goal.length() <= 8, make: |builder, goal| builder.counted(goal) },
     Way { applies: |goal| goal.narrow().is_some(), make: |builder, goal| builder.extended(goal) },
+    Way { applies: |goal| goal.narrow().is_some(), make: |builder, goal| builder.loaded(goal) },
 ];
 
 impl Goal {
@@ -138,6 +139,15 @@ impl Builder<'_, '_> {
         Operand::Reg(self.register(goal.info))
     }
 
+    /// The unsigned type of the width, now and then the signed one, whose operations repeat the sign.
+    fn number_type(&mut self, goal: &Goal) -> Type {
+        match (self.entropy.percent(ASTRAY), goal.info.words > 1) {
+            (false, _) => goal.unsigned(),
+            (true, true) => Type::S64,
+            (true, false) => Type::S32,
+        }
+    }
+
     /// Now and then one bit too many.
     fn slack(&mut self) -> u32 {
         u32::from(self.entropy.percent(50))
@@ -197,7 +207,8 @@ impl Builder<'_, '_> {
         let count = self.entropy.between(1, goal.high_zeros());
         let inner = self.known(&goal.inner(goal.value, goal.bits.zeros << count, goal.bits.ones << count));
         let count = count - u32::from(self.entropy.percent(ASTRAY));
-        self.made(goal, Opcode::Shr, goal.unsigned(), &[inner, Operand::Imm(count.into())])
+        let ty = self.number_type(goal);
+        self.made(goal, Opcode::Shr, ty, &[inner, Operand::Imm(count.into())])
     }
 
     fn sum(&mut self, goal: &Goal) -> Operand {
@@ -222,16 +233,18 @@ impl Builder<'_, '_> {
         let length = goal.length() + self.slack();
         let start = self.entropy.between(0, goal.width() - 1);
         let srcs = [goal.value, Operand::Imm(start.into()), Operand::Imm(length.into())];
-        self.made(goal, Opcode::Bfe, goal.unsigned(), &srcs)
+        let ty = self.number_type(goal);
+        self.made(goal, Opcode::Bfe, ty, &srcs)
     }
 
-    /// The number of bits of a word: six bits, or seven.
+    /// The number of bits of a word, or of two: six bits, or seven.
     fn counted(&mut self, goal: &Goal) -> Operand {
         let opcode = self.entropy.choose(&[Opcode::Popc, Opcode::Clz]);
-        let of = Goal { info: RegInfo::words(1), ..*goal };
+        let of = Goal { info: RegInfo::words(self.entropy.choose(&[1, 2])), ..*goal };
         let value = self.any(&of);
-        let count = self.made(&of, opcode, Type::B32, &[value]);
-        if goal.info == of.info { count } else { self.convert(goal, SrcType::U32, count) }
+        let word = Goal { info: RegInfo::words(1), ..*goal };
+        let count = self.made(&word, opcode, of.ty(), &[value]);
+        if goal.info == word.info { count } else { self.convert(goal, SrcType::U32, count) }
     }
 
     /// A narrow value made wider, now and then with its sign.
@@ -240,6 +253,22 @@ impl Builder<'_, '_> {
         let [unsigned, signed] = goal.narrow().unwrap_or([SrcType::U32, SrcType::S32]);
         let from = if self.entropy.percent(75) { unsigned } else { signed };
         self.convert(goal, from, value)
+    }
+
+    /// A narrow value from memory, now and then with its sign. Whoever can see no memory extends one.
+    fn loaded(&mut self, goal: &Goal) -> Operand {
+        let (regions, [unsigned, signed]) =
+            (self.regions.clone(), goal.narrow().unwrap_or([SrcType::U32, SrcType::S32]));
+        let (ty, bytes) = (Type::from(unsigned), Type::from(unsigned).bits() / 8);
+        if regions.is_empty() || bytes > 2 {
+            return self.extended(goal);
+        }
+        let region = self.entropy.choose(&regions);
+        let (base, offset) = self.address(region, bytes);
+        let ty = if self.entropy.percent(75) { ty } else { Type::from(signed) };
+        let load = Self::typed(Opcode::Ld, ty).field(region.space).src(base).src(offset);
+        let value = Operand::Reg(self.hidden(load, RegInfo::words(1)));
+        if goal.info.words == 1 { value } else { self.convert(goal, SrcType::U32, value) }
     }
 
     fn convert(&mut self, goal: &Goal, from: SrcType, value: Operand) -> Operand {
