@@ -371,8 +371,7 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
     let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
     let values = [
-        // Not zero, which kernels store too often for a lost store to show.
-        buffer((0..RESULTS as usize * threads).map(|at| (at % 251) as u8 | 1).collect()),
+        buffer(not_stored(RESULTS as usize * threads)),
         buffer(bytes(entropy, REGION as usize)),
         buffer(bytes(entropy, REGION as usize * threads)),
         buffer(bytes(entropy, 8 * CELLS.len())),
@@ -389,6 +388,24 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
     launch
 }
+
+/// What so many bytes of results hold before the kernel runs.
+fn not_stored(bytes: usize) -> Vec<u8> {
+    let mut all = NOT_STORED.repeat(bytes.div_ceil(NOT_STORED.len()));
+    all.truncate(bytes);
+    all
+}
+
+/// Not zero, which kernels store too often for a lost store to show. The length is prime, so that no two slots begin alike.
+const NOT_STORED: [u8; 251] = {
+    let mut bytes = [1; 251];
+    let mut at = 0;
+    while at < bytes.len() {
+        bytes[at] |= at as u8;
+        at += 1;
+    }
+    bytes
+};
 
 /// Of a hundred words in arguments, so many are corner values. The others have something in each byte, so that bytes that
 /// are not loaded show.

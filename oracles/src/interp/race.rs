@@ -6,7 +6,7 @@
 //! strong read. The two may have synchronised with others than each other, so a race can be missed; what is reported
 //! is one. Detection slows a run down by an order of magnitude and is made on request.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::program::Memory;
 
@@ -60,8 +60,8 @@ const MAX_CONFLICTS: usize = 16;
 /// What has been seen of a run.
 #[derive(Default)]
 pub struct Detector {
-    shadow: HashMap<(u64, u64), Shadow>,
-    clocks: HashMap<u64, Clock>,
+    shadow: FxHashMap<(u64, u64), Shadow>,
+    clocks: FxHashMap<u64, Clock>,
     time: u64,
     /// The races found, in order.
     pub conflicts: Vec<Conflict>,

@@ -8,13 +8,12 @@ mod lanes;
 mod operands;
 mod operations;
 
-use std::collections::HashMap;
-
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use oriole_optimizer::ir::{
     Block, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Reg, inst_to_string,
 };
 use oriole_optimizer::ops::{Flags, Opcode, Type};
+use rustc_hash::{FxBuildHasher, FxHashMap};
 
 use super::program::{ALWAYS, FuncInfo, Kind, Op, Place, PredOp, Program, Slot};
 
@@ -71,12 +70,12 @@ struct Decoder<'a> {
     info: FuncInfo,
     offsets: SecondaryMap<Local, u32>,
     slots: SecondaryMap<Reg, Option<Slot>>,
-    constants: HashMap<(u32, Option<u32>), Slot>,
-    pred_constants: HashMap<Option<bool>, Slot>,
+    constants: FxHashMap<(u32, Option<u32>), Slot>,
+    pred_constants: FxHashMap<Option<bool>, Slot>,
     undef: Option<Slot>,
     /// Where each block and each edge with copies begins.
     blocks: SecondaryMap<Block, Option<u32>>,
-    edges: HashMap<(Block, Block), u32>,
+    edges: FxHashMap<(Block, Block), u32>,
     /// Operations whose labels stand for a pair of blocks until all are placed.
     jumps: Vec<(usize, Block)>,
     inst: Option<Inst>,
@@ -101,11 +100,11 @@ impl<'a> Decoder<'a> {
             info,
             offsets,
             slots: SecondaryMap::with_capacity(func.regs.len()),
-            constants: HashMap::with_capacity(func.regs.len() / 4),
-            pred_constants: HashMap::new(),
+            constants: FxHashMap::with_capacity_and_hasher(func.regs.len() / 4, FxBuildHasher),
+            pred_constants: FxHashMap::default(),
             undef: None,
             blocks: SecondaryMap::new(),
-            edges: HashMap::new(),
+            edges: FxHashMap::default(),
             jumps: Vec::new(),
             inst: None,
         }
