@@ -64,6 +64,8 @@ pub(super) struct Builder<'a, 'b> {
     pub variables: Vec<Reg>,
     /// A word that some block has made and nothing uses.
     pub forgotten: Option<Reg>,
+    /// A word that something has read and nothing has made yet.
+    pub awaited: Option<Reg>,
     temporaries: Vec<Temporary>,
 }
 
@@ -92,6 +94,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             sums,
             variables: Vec::new(),
             forgotten: None,
+            awaited: None,
             temporaries: Vec::new(),
         }
     }

@@ -184,11 +184,17 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
     }
 
-    /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or one that may have been
-    /// made elsewhere: that of a register that other ways here have written, or will.
+    /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or that of a register
+    /// which other ways to here may have written, or of one that such a chain writes further down.
     fn undefined(&mut self) {
-        let mut value = match self.forgotten {
-            Some(reg) if self.entropy.percent(50) => Operand::Reg(reg),
+        let mut awaited = self.awaited.take();
+        let mut value = match (self.entropy.below(3), self.forgotten) {
+            (0, Some(reg)) => Operand::Reg(reg),
+            (1, _) => {
+                let reg = self.func.new_reg(RegInfo::words(1));
+                self.awaited = Some(reg);
+                Operand::Reg(reg)
+            }
             _ => Operand::Undef,
         };
         for _ in 0..self.entropy.between(1, 2) {
@@ -207,11 +213,14 @@ impl Builder<'_, '_> {
             let count = sources.len();
             let inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
             let info = result_info(row, &fields, *shape, count);
-            let reg = self.hidden(inst, info);
-            if info == RegInfo::words(1) {
-                value = Operand::Reg(reg);
-                self.forgotten = Some(reg);
+            if info != RegInfo::words(1) {
+                self.hidden(inst, info);
+                continue;
             }
+            let reg = awaited.take().unwrap_or_else(|| self.func.new_reg(info));
+            self.push(&inst.dst(reg));
+            value = Operand::Reg(reg);
+            self.forgotten = Some(reg);
         }
     }
 }
