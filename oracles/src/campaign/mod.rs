@@ -28,7 +28,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::ir::Module;
-use oriole_optimizer::verify::verify_module;
 
 use crate::check::catch::catch;
 use crate::check::familiar::Familiar;
@@ -314,19 +313,14 @@ impl Campaign {
 
     /// Makes and checks a case.
     fn one(&self, number: u64) -> Result<One, CampaignError> {
-        let case = match catch(|| self.cases.case(number)) {
-            Ok(case) => case,
-            Err(panic) => {
-                let said = Err(format!("it cannot be made: {panic}"));
-                return Ok(One { number, target: self.cases.target(number).0, dropped: 0, said });
-            }
-        };
+        let case =
+            match catch(|| self.cases.sound(number)).map_err(|panic| format!("it cannot be made: {panic}")).flatten() {
+                Ok(case) => case,
+                Err(why) => return Ok(One { number, target: self.cases.target(number).0, dropped: 0, said: Err(why) }),
+            };
         let Case { target, generated: Generated { module, launches }, dropped } = case;
         let module = self.options.module_of(number, module);
         let one = |said| One { number, target, dropped, said };
-        if let Err(violations) = verify_module(&module) {
-            return Ok(one(Err(violations[0].to_string())));
-        }
         let name = case_name(self.options.seed, number);
         // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
         match catch(|| check_module(&name, &module, &launches, self.check_of(number, target))) {
@@ -389,7 +383,8 @@ impl Campaign {
     fn reduce_pending(&self, post: &Post) -> Result<(), CampaignError> {
         while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
             let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
-            let Case { target, generated: Generated { module, launches }, .. } = self.cases.case(number);
+            let Ok(case) = self.cases.sound(number) else { continue };
+            let Case { target, generated: Generated { module, launches }, .. } = case;
             let module = self.options.module_of(number, module);
             let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
             let name = case_name(self.options.seed, number);

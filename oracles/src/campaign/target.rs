@@ -9,6 +9,8 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use oriole_optimizer::verify::verify_module;
+
 use crate::check::watch::guard;
 use crate::generate::mutate::{Corpus, Mutant};
 use crate::generate::{Config, Entropy, Generated, from_seed, single};
@@ -119,11 +121,30 @@ impl Cases {
         Cases { config: Config { virtual_form: 100, ..self.config.clone() }, ..self.clone() }
     }
 
-    /// A case that may be beyond making: where SSA construction does not end in time, the case is in virtual form.
-    pub fn case_within(&self, number: u64, limit: Duration) -> Case {
+    /// A case that verifies. Where SSA construction breaks it, it is in virtual form, and its check says whose fault that is.
+    ///
+    /// # Errors
+    ///
+    /// The rule that even its virtual form breaks.
+    pub fn sound(&self, number: u64) -> Result<Case, String> {
+        let broken = |case: &Case| Some(verify_module(&case.generated.module).err()?[0].to_string());
+        let case = self.case(number);
+        if broken(&case).is_none() {
+            return Ok(case);
+        }
+        let before = self.in_virtual_form().case(number);
+        broken(&before).map_or(Ok(before), Err)
+    }
+
+    /// The same of a case that may be beyond making: it is also in virtual form where SSA construction does not end in time.
+    ///
+    /// # Errors
+    ///
+    /// As for [`Cases::sound`].
+    pub fn sound_within(&self, number: u64, limit: Duration) -> Result<Case, String> {
         let cases = self.clone();
-        let made = guard(GENERATION, limit, move || cases.case(number));
-        made.unwrap_or_else(|_| self.in_virtual_form().case(number))
+        let made = guard(GENERATION, limit, move || cases.sound(number));
+        made.unwrap_or_else(|_| Ok(self.in_virtual_form().case(number)))
     }
 
     /// The target of a case, and how many cases of that target stand before it.

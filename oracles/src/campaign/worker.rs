@@ -181,7 +181,14 @@ impl Campaign {
     /// is none.
     fn hang(&self, step: &'static str, number: u64, local: &mut Local) {
         let limit = self.options.hang_after;
-        let Case { target, generated, dropped } = self.cases.case_within(number, limit);
+        let Case { target, generated, dropped } = match self.cases.sound_within(number, limit) {
+            Ok(case) => case,
+            Err(why) => {
+                local.tally.begin(self.cases.target(number).0, 0);
+                local.tally.silent.insert(number, why);
+                return;
+            }
+        };
         local.tally.begin(target, dropped);
         let job = Job {
             name: case_name(self.options.seed, number),

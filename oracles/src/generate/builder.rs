@@ -64,8 +64,8 @@ pub(super) struct Builder<'a, 'b> {
     pub variables: Vec<Reg>,
     /// A word that some block has made and nothing uses.
     pub forgotten: Option<Reg>,
-    /// A word that something has read and nothing has made yet.
-    pub awaited: Option<Reg>,
+    /// A word that a block has read and nothing has made yet; the next word that another block makes.
+    pub awaited: Option<(Reg, Block)>,
     temporaries: Vec<Temporary>,
 }
 
@@ -152,7 +152,11 @@ impl<'a, 'b> Builder<'a, 'b> {
         if variable && !fitting.is_empty() {
             return self.entropy.choose(&fitting);
         }
-        let reg = self.func.new_reg(info);
+        let awaited = |(_, block): &mut (Reg, Block)| *block != self.block && info == RegInfo::words(1);
+        let reg = match self.awaited.take_if(awaited) {
+            Some((reg, _)) => reg,
+            None => self.func.new_reg(info),
+        };
         self.offer(reg);
         reg
     }

@@ -185,14 +185,13 @@ impl Builder<'_, '_> {
     }
 
     /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or that of a register
-    /// which other ways to here may have written, or of one that such a chain writes further down.
+    /// which other ways to here may have written, or will.
     fn undefined(&mut self) {
-        let mut awaited = self.awaited.take();
         let mut value = match (self.entropy.below(3), self.forgotten) {
             (0, Some(reg)) => Operand::Reg(reg),
             (1, _) => {
                 let reg = self.func.new_reg(RegInfo::words(1));
-                self.awaited = Some(reg);
+                self.awaited = Some((reg, self.block));
                 Operand::Reg(reg)
             }
             _ => Operand::Undef,
@@ -213,14 +212,11 @@ impl Builder<'_, '_> {
             let count = sources.len();
             let inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
             let info = result_info(row, &fields, *shape, count);
-            if info != RegInfo::words(1) {
-                self.hidden(inst, info);
-                continue;
+            let reg = self.hidden(inst, info);
+            if info == RegInfo::words(1) {
+                value = Operand::Reg(reg);
+                self.forgotten = Some(reg);
             }
-            let reg = awaited.take().unwrap_or_else(|| self.func.new_reg(info));
-            self.push(&inst.dst(reg));
-            value = Operand::Reg(reg);
-            self.forgotten = Some(reg);
         }
     }
 }

@@ -377,7 +377,8 @@ fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding
 /// Writes a case out and checks it.
 fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
     let name = campaign::case_name(args.seed, number);
-    let generated = options.by_number().case_within(number, options.hang_after).generated;
+    let made = options.by_number().sound_within(number, options.hang_after);
+    let generated = made.map_err(|why| Failure::Input(miette!("{name} is no valid module: {why}")))?.generated;
     std::fs::create_dir_all(&args.out)?;
     let path = args.out.join(format!("{name}.ori"));
     let module = options.module_of(number, generated.module);
