@@ -139,7 +139,8 @@ impl CopyProp<'_> {
         }
     }
 
-    /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does.
+    /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does, and where
+    /// the chain comes back: phis of a loop that nothing enters copy each other, and going round would never end.
     fn best(
         &self,
         func: &Function,
@@ -153,6 +154,7 @@ impl CopyProp<'_> {
         for _ in 0..LONGEST_CHAIN {
             best = self.fitting(func, operand, current, position).or(best);
             match self.source(func, current, under) {
+                Some(next) if next == operand => return None,
                 Some(next) => current = next,
                 None => break,
             }
