@@ -250,6 +250,27 @@ mod tests {
         assert_eq!(verdict(&without, &without), Verdict::Equal);
     }
 
+    /// The next phase must keep what the original defines, although the interpreter lost sight of it here.
+    #[test]
+    fn what_following_gave_up_is_still_to_be_kept() {
+        let kernel = |value: &str| {
+            let text = format!(
+                "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $out: u64 param align 8\nbb0:\n  \
+                 %d0 = ld.param.b64 [$out]\n  %r1 = imul.lo.u32 undef, 2\n  %r2 = and.b32 {value}, 1\n  \
+                 st.global.b32 [%d0], %r2\n  ret\n}}\n"
+            );
+            oriole_optimizer::ir::parse_module(&text).expect("the kernel reads")
+        };
+        let [before, after] = [kernel("4"), kernel("%r1")];
+        let launch =
+            crate::launch::pieces::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("it is well-formed");
+        let [first, changed] = [&before, &after].map(|module| Executable::new(module).expect("it loads"));
+        let run = first.run(&launch, &RunOptions::default()).expect("the launch fits");
+        let ran = Case::new(String::new(), launch, run, &before).run(&changed).expect("the launch fits");
+        assert_eq!(ran.verdict, Verdict::Refined);
+        assert!(ran.result.buffer(0).is_some_and(|bytes| !bytes.is_undefined(0)));
+    }
+
     /// The first warp, which goes round a loop, and the second one exchange a word; who comes last is nobody's promise,
     /// although atomic operations are in no race.
     #[test]
