@@ -1,36 +1,52 @@
 //! What matching costs per instruction with 10, 100 and 1,000 rules: real kernels, rules made from the built-in ones.
 //!
-//! The synthetic rules are built-in rules under other names whose constants are other constants, so that they look at the
-//! same opcodes and operands as real rules do and rarely apply.
+//! The synthetic rules are built-in rules under other names whose constants are other constants, so that they look at
+//! the same opcodes and operands as real rules do and rarely apply.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
+use oriole_ir::{Function, Inst};
 use oriole_optimizer::analysis::{Definitions, Uses};
-use oriole_optimizer::ir::{Function, Inst};
 use oriole_optimizer::peephole::{RuleSet, Subject};
-use oriole_optimizer::ptx;
 use oriole_optimizer::ssa;
+use oriole_ptx as ptx;
 
 fn main() {
     divan::main();
 }
 
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels")
+}
+
 fn kernels() -> Vec<Function> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../corpus/kernels");
-    let mut paths: Vec<_> = std::fs::read_dir(folder).into_iter().flatten().flatten().map(|e| e.path()).collect();
+    let mut paths: Vec<_> = std::fs::read_dir(corpus()).into_iter().flatten().flatten().map(|e| e.path()).collect();
     paths.sort();
-    let mut functions = Vec::new();
-    for path in paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ptx")).take(40) {
-        let Ok(text) = std::fs::read_to_string(path) else { continue };
-        let Ok(mut module) = ptx::read(&text) else { continue };
-        for func in module.functions.values_mut().filter(|func| func.is_definition()) {
-            ssa::construct(func);
-            functions.push(func.clone());
-        }
-    }
+    let kernels = paths.iter().filter(|path| path.extension().is_some_and(|e| e == "ptx")).take(40);
+    kernels.flat_map(functions_of).collect()
+}
+
+/// The functions of a kernel of the corpus; none where it cannot be read.
+fn functions_of(kernel: impl AsRef<Path>) -> Vec<Function> {
+    let Ok(text) = std::fs::read_to_string(corpus().join(kernel)) else { return Vec::new() };
+    let Ok(mut module) = ptx::read(&text) else { return Vec::new() };
+    let functions = module.functions.values_mut().filter(|func| func.is_definition());
     functions
+        .map(|func| {
+            ssa::construct(func);
+            func.clone()
+        })
+        .collect()
+}
+
+/// How many instructions of a function a rule applies to.
+fn found(set: &RuleSet, func: &Function) -> usize {
+    let (definitions, uses) = (Definitions::new(func), Uses::new(func));
+    let subject = Subject { func, definitions: &definitions, uses: &uses };
+    let insts = func.layout_insts();
+    insts.filter(|inst| set.find(subject, *inst, &subject.sources(*inst)).is_some()).count()
 }
 
 /// So many rules: single instances of built-in ones, then the same with other constants.
@@ -77,25 +93,32 @@ fn match_all_built_in(bencher: Bencher<'_, '_>) {
     measure(bencher, &RuleSet::builtin());
 }
 
-/// What the start of every program costs that optimizes: rules are resolved and compiled when an opcode is first met.
+/// What the start of every program costs that optimizes: where the rules stand in their files.
 #[divan::bench]
 fn load_built_in() -> RuleSet {
     RuleSet::load_builtin()
 }
 
-/// The same with everything resolved and compiled.
+/// The same with what a small kernel needs: the rules about what it holds, read, resolved and compiled.
+#[divan::bench]
+fn start_with_built_in(bencher: Bencher<'_, '_>) {
+    let functions = functions_of("saxpy.ptx");
+    bencher.bench(|| {
+        let set = RuleSet::load_builtin();
+        functions.iter().map(|func| found(&set, func)).sum::<usize>()
+    });
+}
+
+/// The same with everything resolved.
 #[divan::bench(sample_count = 10)]
-fn compile_built_in() -> (usize, usize) {
-    RuleSet::load_builtin().size()
+fn resolve_built_in() -> usize {
+    RuleSet::load_builtin().patterns()
 }
 
 fn measure(bencher: Bencher<'_, '_>, set: &RuleSet) {
     let functions = kernels();
     let facts: Vec<_> = functions.iter().map(|func| (Definitions::new(func), Uses::new(func))).collect();
-    let insts: Vec<Vec<Inst>> = functions
-        .iter()
-        .map(|func| func.layout.iter().flat_map(|block| func.blocks[*block].insts.iter().copied()).collect())
-        .collect();
+    let insts: Vec<Vec<Inst>> = functions.iter().map(|func| func.layout_insts().collect()).collect();
     let total: usize = insts.iter().map(Vec::len).sum();
     bencher.counter(ItemsCount::new(total)).bench(|| {
         let mut found = 0;

@@ -1,13 +1,9 @@
-//! The Oriole optimizer: the Ori intermediate representation, its PTX front end, and the phases that rewrite it.
+//! The Oriole optimizer: analyses, SSA construction and destruction, and the phases that rewrite programs.
 
 pub mod analysis;
-pub mod ir;
-pub mod ops;
+pub mod fold;
+pub mod pass;
 pub mod peephole;
 pub mod phases;
 pub mod pipeline;
-mod place;
-pub mod ptx;
 pub mod ssa;
-pub mod target;
-pub mod verify;

@@ -15,18 +15,17 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use oriole_optimizer::ir::{Module, parse_module};
+use oriole_ir::sm::Target;
+use oriole_ir::verify::verify_module;
+use oriole_ir::{Module, parse_module};
+use oriole_optimizer::pass::{Pass, SecondRun};
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::phases::simplify::rule_names;
-use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, Report, run_phases};
+use oriole_optimizer::pipeline::runner::{Options, Report, run_phases};
 use oriole_optimizer::pipeline::table::PHASES;
-use oriole_optimizer::target::Target;
-use oriole_optimizer::verify::verify_module;
+use oriole_rules::builtin_sources;
 
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole-optimizer --test golden";
-
-/// Phases that may stop while there is still something to do, as their rows say.
-const ENDS_EARLY: [&str; 2] = ["GeneralOptimizeMid", "GeneralOptimizeLate"];
 
 /// A golden, taken apart.
 struct Golden {
@@ -67,14 +66,18 @@ fn parse(text: &str) -> Result<Module, String> {
     Ok(module)
 }
 
+fn row(golden: &Golden) -> Result<&'static Pass, String> {
+    PHASES.iter().find(|row| row.name == golden.phase).ok_or(format!("no phase `{}`", golden.phase))
+}
+
 fn run(golden: &Golden, module: &mut Module) -> Result<Report, String> {
-    let row = PHASES.iter().find(|row| row.name == golden.phase).ok_or(format!("no phase `{}`", golden.phase))?;
+    let row = row(golden)?;
     let target: Target = module.target.parse().map_err(|_| format!("no target `{}`", module.target))?;
     let mut options = Options { verify: true, ..Options::new(target) };
     for setting in &golden.knobs {
         options.knobs.set(setting).map_err(|e| e.to_string())?;
     }
-    let report = run_phases(&[PhaseEntry::Row(row)], module, &options, &mut ()).map_err(|e| e.to_string())?;
+    let report = run_phases(std::slice::from_ref(row), module, &options, &mut ()).map_err(|e| e.to_string())?;
     match report.phases[0].skipped {
         Some(reason) => Err(format!("{} did not run: {reason}", golden.phase)),
         None => Ok(report),
@@ -94,7 +97,7 @@ fn outcome(text: &str) -> Result<(Golden, String, Report), String> {
         return Err("the output does not read back as what was printed".to_owned());
     }
     let again = run(&golden, &mut module)?;
-    if again.rewrites != 0 && !ENDS_EARLY.contains(&golden.phase.as_str()) {
+    if again.rewrites != 0 && row(&golden)?.second_run == SecondRun::ChangesNothing {
         return Err(format!("a second run makes {} changes more:\n{module}", again.rewrites));
     }
     Ok((golden, output, report))
@@ -185,9 +188,9 @@ bb0:
 /// `RuleSet::parse` holds against the rule.
 #[test]
 fn every_rule_has_a_golden() {
-    let rules = RuleSet::parse_all(&RuleSet::builtin_sources()).expect("the built-in rules are right");
+    let rules = RuleSet::parse_all(&builtin_sources()).expect("the built-in rules are right");
     let has_example =
-        |name: &str| rules.rule(name).is_some_and(|rule| rule.decl.examples.iter().any(|e| e.expected.is_some()));
+        |name: &str| rules.rule(name).is_some_and(|rule| rule.decl().examples.iter().any(|e| e.expected.is_some()));
     let mut unseen: Vec<&str> = rule_names().filter(|name| !has_example(name)).collect();
     assert!(!unseen.is_empty(), "the simplifications in code have no examples");
     for path in goldens(&folder()) {

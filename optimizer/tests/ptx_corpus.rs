@@ -5,10 +5,12 @@ mod common;
 
 use std::path::PathBuf;
 
-use oriole_optimizer::ir::parse_module;
-use oriole_optimizer::ops::Flags;
-use oriole_optimizer::verify::verify_module;
-use oriole_optimizer::{ir, ptx, ssa};
+use oriole_ir as ir;
+use oriole_ir::ops::Flags;
+use oriole_ir::parse_module;
+use oriole_ir::verify::verify_module;
+use oriole_optimizer::ssa;
+use oriole_ptx as ptx;
 
 /// Name and text of every kernel of the corpus.
 fn corpus() -> Vec<(String, String)> {
@@ -26,6 +28,7 @@ fn corpus() -> Vec<(String, String)> {
     out
 }
 
+/// A kernel of the corpus in virtual form.
 fn read(name: &str, text: &str) -> ir::Module {
     ptx::read(text).unwrap_or_else(|faults| {
         let (line, column) = faults[0].line_column(text);
@@ -37,8 +40,8 @@ fn read(name: &str, text: &str) -> ir::Module {
 fn effects(module: &ir::Module) -> Vec<(String, usize)> {
     let mut counts = std::collections::BTreeMap::new();
     for func in module.functions.values() {
-        for inst in func.layout.iter().flat_map(|block| &func.blocks[*block].insts) {
-            let data = &func.insts[*inst];
+        for inst in func.layout_insts() {
+            let data = func.inst(inst);
             if (data.is(Flags::EFFECT) || data.is(Flags::CONVERGENT)) && !data.is(Flags::TERMINATOR) {
                 *counts.entry(data.opcode.row().name.to_owned()).or_insert(0) += 1;
             }
@@ -50,12 +53,10 @@ fn effects(module: &ir::Module) -> Vec<(String, usize)> {
 #[test]
 fn corpus_lowers_to_valid_modules() {
     for (name, text) in corpus() {
-        let tree = ptx::parse(&text).expect("the corpus parses");
-        let mut module = ptx::lower(&tree, &text).unwrap_or_else(|faults| panic!("{name}: {faults:#?}"));
+        let mut module = read(&name, &text);
         verify_module(&module).unwrap_or_else(|faults| panic!("{name}, virtual form: {faults:#?}"));
-        for func in module.functions.values_mut().filter(|func| func.is_definition()) {
-            ssa::construct(func);
-        }
+        assert!(module.functions.values().all(|func| func.form == ir::Form::Virtual), "{name}");
+        ssa::construct_module(&mut module);
         verify_module(&module).unwrap_or_else(|faults| panic!("{name}, SSA form: {faults:#?}"));
         let again = parse_module(&module.to_string()).unwrap_or_else(|fault| panic!("{name}: {fault}"));
         assert_eq!(module, again, "{name}");
@@ -65,9 +66,11 @@ fn corpus_lowers_to_valid_modules() {
 #[test]
 fn printed_corpus_lowers_again_with_the_same_effects() {
     for (name, text) in corpus() {
-        let module = read(&name, &text);
-        let printed = ptx::emit(&module).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let again = read(&name, &printed);
+        let mut module = read(&name, &text);
+        ssa::construct_module(&mut module);
+        let printed = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let mut again = read(&name, &printed);
+        ssa::construct_module(&mut again);
         assert_eq!(effects(&module), effects(&again), "{name}");
         assert_eq!(module.functions.len(), again.functions.len(), "{name}");
     }
@@ -80,8 +83,10 @@ fn ptxas_accepts_the_printed_corpus() {
         return;
     };
     for (name, text) in corpus() {
-        let printed = ptx::emit(&read(&name, &text)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let faults = common::complaints(&tool, &format!("corpus_{name}"), &printed);
+        let mut module = read(&name, &text);
+        ssa::construct_module(&mut module);
+        let printed = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let faults = common::complaints(&tool, common::COMPILE, &format!("corpus_{name}"), &printed);
         assert!(faults.is_empty(), "{name}: {faults:#?}");
     }
 }

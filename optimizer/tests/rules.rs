@@ -1,6 +1,7 @@
 //! The rule files of the tree, as a user of the crate sees them: valid, shown by examples, and robust.
 
-use oriole_optimizer::peephole::{RuleSet, Source};
+use oriole_optimizer::peephole::RuleSet;
+use oriole_rules::{Source, builtin_sources};
 
 /// A generator of numbers that is the same everywhere.
 struct Numbers(u64);
@@ -14,9 +15,9 @@ impl Numbers {
 
 #[test]
 fn every_rule_has_an_example_that_shows_it() {
-    let set = RuleSet::parse_all(&RuleSet::builtin_sources()).unwrap_or_else(|error| panic!("\n{}", error.lines()));
+    let set = RuleSet::parse_all(&builtin_sources()).unwrap_or_else(|error| panic!("\n{}", error.lines()));
     for rule in set.rules() {
-        let shown = rule.decl.examples.iter().any(|example| example.expected.is_some());
+        let shown = rule.decl().examples.iter().any(|example| example.expected.is_some());
         assert!(shown, "rule `{}` has no `yes` example", rule.name);
     }
 }
@@ -121,7 +122,7 @@ fn mutated(text: &str, numbers: &mut Numbers) -> String {
 
 #[test]
 fn broken_files_are_refused_with_places() {
-    let sources = RuleSet::builtin_sources();
+    let sources = builtin_sources();
     let pieces = pieces(&sources);
     assert!(pieces.len() > 50, "{} rules are mutated", pieces.len());
     let mut numbers = Numbers(1);

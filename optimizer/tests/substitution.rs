@@ -6,10 +6,10 @@
 
 use std::path::Path;
 
-use oriole_optimizer::ir::parse_module;
-use oriole_optimizer::pipeline::runner::{Options, PhaseEntry, run_phases};
+use oriole_ir::parse_module;
+use oriole_ir::sm::Target;
+use oriole_optimizer::pipeline::runner::{Options, run_phases};
 use oriole_optimizer::pipeline::table::Phase;
-use oriole_optimizer::target::Target;
 
 const LOAD: &str = "%r1 = ld.param.u32 [$n]";
 
@@ -47,13 +47,12 @@ fn settled(text: &str, input: u32) -> Option<String> {
     let mut module = parse_module(&text).expect("a golden is a module");
     let options = Options { verify: true, ..Options::new(Target::portable(90).expect("sm_90 exists")) };
     let phases = [Phase::GeneralOptimizeMid2, Phase::OriPerformLiveDeadFirst];
-    let twice = phases.iter().chain(&phases).map(|phase| PhaseEntry::Row(phase.row())).collect::<Vec<_>>();
+    let twice = phases.iter().chain(&phases).map(|phase| phase.row().clone()).collect::<Vec<_>>();
     run_phases(&twice, &mut module, &options, &mut ()).expect("the result is valid");
     let func = module.functions.values().next()?;
-    let stores = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
-    let constant = stores.filter(|inst| func.dsts(**inst).is_empty() && !func.srcs(**inst).is_empty());
+    let mut constant = func.layout_insts().filter(|inst| func.dsts(*inst).is_empty() && !func.srcs(*inst).is_empty());
     let known = |inst| func.srcs(inst).get(2).is_none_or(|value| value.imm().is_some());
-    constant.copied().all(known).then(|| module.to_string())
+    constant.all(known).then(|| module.to_string())
 }
 
 #[test]

@@ -4,8 +4,8 @@
 //! them are left out, so that the graph of a broken function can be built before the verifier rejects it. Nothing here
 //! recurses; time and memory are linear in blocks and edges.
 
-use crate::ir::{Block, Function};
 use cranelift_entity::EntityRef;
+use oriole_ir::{Block, Function};
 
 const NONE: u32 = u32::MAX;
 
@@ -38,8 +38,8 @@ impl Edges {
 impl Cfg {
     /// The graph of a function; empty for a declaration.
     pub fn new(func: &Function) -> Cfg {
-        let blocks = func.layout.clone();
-        let mut position = vec![NONE; func.blocks.len()];
+        let blocks = func.layout().to_vec();
+        let mut position = vec![NONE; func.blocks().len()];
         for (index, block) in blocks.iter().enumerate() {
             position[block.index()] = index as u32;
         }
@@ -124,12 +124,12 @@ impl Cfg {
 }
 
 fn successors(func: &Function, position: &[u32]) -> Edges {
-    let count = func.layout.len();
+    let count = func.layout().len();
     let mut edges = Edges { start: Vec::with_capacity(count + 1), to: Vec::with_capacity(2 * count) };
     edges.start.push(0);
     // The last block that had an edge to the block with this number: finds repeats without sorting.
-    let mut last_from = vec![NONE; func.blocks.len()];
-    for (index, block) in func.layout.iter().enumerate() {
+    let mut last_from = vec![NONE; func.blocks().len()];
+    for (index, block) in func.layout().iter().enumerate() {
         for next in func.successors(*block) {
             let known = position.get(next.index()).is_some_and(|p| *p != NONE);
             if known && std::mem::replace(&mut last_from[next.index()], index as u32) != index as u32 {
@@ -165,7 +165,7 @@ fn reversed(blocks: &[Block], forward: &Edges, position: &[u32]) -> Edges {
 mod tests {
     use super::super::testing::{chain, random_function};
     use super::*;
-    use crate::ir::parse_function;
+    use oriole_ir::parse_function;
     use proptest::prelude::*;
 
     fn block(number: u32) -> Block {
@@ -202,8 +202,8 @@ mod tests {
                 let before = |p: &Block| cfg.rpo_number(*p).is_some_and(|n| n < number);
                 prop_assert!(number == 0 || cfg.predecessors(*b).iter().any(before));
             }
-            for from in &func.layout {
-                for to in &func.layout {
+            for from in func.layout() {
+                for to in func.layout() {
                     let forward = cfg.successors(*from).iter().filter(|s| *s == to).count();
                     let backward = cfg.predecessors(*to).iter().filter(|p| *p == from).count();
                     prop_assert_eq!(forward, usize::from(func.successors(*from).any(|s| s == *to)));

@@ -2,8 +2,8 @@
 
 use cranelift_entity::EntityRef;
 
-use crate::ir::{Block, Function, Inst, Operand, Reg};
-use crate::ops::Opcode;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
 /// By register: the instruction that defines it and the block of that.
 #[derive(Clone, Debug)]
@@ -12,11 +12,11 @@ pub struct Definitions(Vec<Option<(Inst, Block)>>);
 impl Definitions {
     /// The definitions of a function.
     pub fn new(func: &Function) -> Definitions {
-        let mut definitions = vec![None; func.regs.len()];
-        for block in &func.layout {
-            for inst in &func.blocks[*block].insts {
-                for reg in func.defs(*inst) {
-                    definitions[reg.index()] = Some((*inst, *block));
+        let mut definitions = vec![None; func.regs().len()];
+        for block in func.layout() {
+            for inst in func.block_insts(*block) {
+                for reg in func.defs(inst) {
+                    definitions[reg.index()] = Some((inst, *block));
                 }
             }
         }
@@ -43,14 +43,27 @@ impl Definitions {
 
     /// The instruction that always defines a register, if it has this opcode: one without a guard.
     pub fn unguarded(&self, func: &Function, operand: Operand, opcode: Opcode) -> Option<Inst> {
-        self.always(func, operand).filter(|inst| func.insts[*inst].opcode == opcode)
+        self.always(func, operand).filter(|inst| func.inst(*inst).opcode == opcode)
     }
 
     /// The instruction that always defines a whole register: one without a guard.
     pub fn always(&self, func: &Function, operand: Operand) -> Option<Inst> {
         let inst = self.inst(operand.whole_reg()?)?;
-        func.insts[inst].guard.is_none().then_some(inst)
+        func.inst(inst).guard.is_none().then_some(inst)
     }
+}
+
+/// Registers that nothing defines count for nothing, so that a new one that is not used yet makes no difference.
+impl PartialEq for Definitions {
+    fn eq(&self, other: &Definitions) -> bool {
+        same_up_to(&self.0, &other.0, None)
+    }
+}
+
+/// Whether two lists are the same but for repetitions of a value at their ends.
+fn same_up_to<T: PartialEq>(a: &[T], b: &[T], nothing: T) -> bool {
+    let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
+    short == &long[..short.len()] && long[short.len()..].iter().all(|value| *value == nothing)
 }
 
 /// By register: how many operands and guards read it.
@@ -60,10 +73,10 @@ pub struct Uses(Vec<u32>);
 impl Uses {
     /// The uses in a function.
     pub fn new(func: &Function) -> Uses {
-        let mut uses = Uses(vec![0; func.regs.len()]);
-        for block in &func.layout {
-            for inst in &func.blocks[*block].insts {
-                uses.add(func, *inst);
+        let mut uses = Uses(vec![0; func.regs().len()]);
+        for block in func.layout() {
+            for inst in func.block_insts(*block) {
+                uses.add(func, inst);
             }
         }
         uses
@@ -84,20 +97,26 @@ impl Uses {
         }
     }
 
-    /// Takes back what an instruction read; what nothing reads any more reads nothing either, if it is pure.
-    pub fn remove(&mut self, func: &Function, definitions: &Definitions, inst: Inst) {
-        let mut gone: Vec<Reg> = func.uses(inst).collect();
+    /// Takes back reads of these registers; what nothing reads any more reads nothing either, if it is pure.
+    pub fn release(&mut self, func: &Function, definitions: &Definitions, mut gone: Vec<Reg>) {
         while let Some(reg) = gone.pop() {
             let count = &mut self.0[reg.index()];
             *count = count.saturating_sub(1);
             let Some(definition) = definitions.inst(reg).filter(|_| *count == 0) else { continue };
             let unread = func.defs(definition).all(|reg| self.count(reg) == 0);
             if unread
-                && func.insts[definition].is(crate::ops::Flags::PURE)
-                && func.insts[definition].opcode != Opcode::Phi
+                && func.inst(definition).is(oriole_ir::ops::Flags::PURE)
+                && func.inst(definition).opcode != Opcode::Phi
             {
                 gone.extend(func.uses(definition));
             }
         }
+    }
+}
+
+/// As for [`Definitions`]: registers that nothing reads count for nothing.
+impl PartialEq for Uses {
+    fn eq(&self, other: &Uses) -> bool {
+        same_up_to(&self.0, &other.0, 0)
     }
 }

@@ -2,14 +2,15 @@
 
 use cranelift_entity::EntityRef;
 
-use super::liveness::{Liveness, kills};
-use crate::ir::{Block, Function, Inst, Reg, RegFile};
-use crate::ops::Opcode;
+use super::live_words::kills;
+use super::liveness::Liveness;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Block, Function, Inst, Reg, RegFile};
 
 const NONE: u32 = u32::MAX;
 
-/// The live registers of one point, moved backward through a block one instruction at a time. The memory serves any number
-/// of blocks of one function, as long as that gets no new registers.
+/// The live registers of one point, moved backward through a block one instruction at a time. The memory serves any
+/// number of blocks of one function, as long as that gets no new registers.
 #[derive(Clone, Debug)]
 pub struct LiveWalk {
     live: Vec<Reg>,
@@ -20,7 +21,7 @@ pub struct LiveWalk {
 impl LiveWalk {
     /// A walk over blocks of this function, at no block yet.
     pub fn new(func: &Function) -> LiveWalk {
-        LiveWalk { live: Vec::new(), place: vec![NONE; func.regs.len()] }
+        LiveWalk { live: Vec::new(), place: vec![NONE; func.regs().len()] }
     }
 
     /// Goes to a block's end.
@@ -47,8 +48,8 @@ impl LiveWalk {
         if kills(func, inst) {
             func.defs(inst).for_each(|reg| self.remove(reg));
         }
-        if func.insts[inst].opcode != Opcode::Phi {
-            func.uses(inst).filter(|reg| func.regs[*reg].file != RegFile::B).for_each(|reg| self.insert(reg));
+        if func.inst(inst).opcode != Opcode::Phi {
+            func.uses(inst).filter(|reg| func.regs()[*reg].file != RegFile::B).for_each(|reg| self.insert(reg));
         }
     }
 

@@ -1,7 +1,7 @@
 //! Functions for tests: random small ones, and large ones of simple shape.
 
-use crate::ir::{Block, Function, FunctionKind, Guard, InstBuilder, Operand, Reg, RegInfo};
-use crate::ops::{Compare, Opcode, Space, Type};
+use oriole_ir::ops::{Compare, Opcode, Space, Type};
+use oriole_ir::{Block, Function, FunctionKind, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 /// Reads decisions from random words; zeros when they run out, so that shorter inputs are simpler functions.
 struct Choices<'a> {
@@ -136,9 +136,9 @@ pub(crate) fn chain(count: usize) -> Function {
 pub(crate) fn ladder(count: usize) -> Function {
     let mut func = chain(count);
     let pred = func.new_reg(RegInfo::PRED);
-    let (last, blocks) = (func.layout[count - 1], func.layout.clone());
+    let (last, blocks) = (func.layout()[count - 1], func.layout().to_vec());
     for pair in blocks.windows(2) {
-        let branch = func.blocks[pair[0]].insts[0];
+        let branch = func.inst_at(pair[0], 0);
         InstBuilder::new(Opcode::CBra).src(pred).src(last).src(pair[1]).replace(&mut func, branch);
     }
     func

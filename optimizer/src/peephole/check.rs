@@ -1,10 +1,13 @@
 //! Faults of rules beyond what they say: results that are not cheaper, rules that undo or shadow others.
 
-use super::cost::{Measure, falls, of_pattern, of_result};
-use super::eval::{evaluate, related};
-use super::instance::{Condition, Const, ConstKind, Function, Instance, Operation, Pattern, Rule, Source, Value};
-use super::language::Fault;
+use super::eval::evaluate;
 use super::program::orders;
+use oriole_rules::cost::{Measure, falls, of_pattern, of_result};
+use oriole_rules::instance::{
+    Condition, Const, ConstKind, Function, Instance, Operation, Pattern, Rule, Source, Value,
+};
+use oriole_rules::language::Fault;
+use oriole_rules::number::related;
 
 fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>) -> Fault {
     let (before, after) = (of_pattern(instance.pattern()), of_result(instance));
@@ -18,10 +21,10 @@ fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>) -> Fault 
         Some(other) => format!("rule `{}` undoes `{other}`", rule.name),
         None => format!("the result of `{}` is not cheaper than what it replaces{with}", rule.name),
     };
-    let span = rule.decl.results.first().map_or(rule.decl.span, |result| result.span());
+    let span = rule.decl().results.first().map_or(rule.decl().span, |result| result.span());
     let label = format!("{} here, {} in the pattern", of(after), of(before));
-    let help = "cost.rs gives the costs; of equal ones the result must have fewer operations, or rank before, and repeat \
-                no operand; an operation marked `&` stays, so it saves nothing";
+    let help = "`oriole ops NAME` gives the cost; of equal ones the result must have fewer operations, or rank before, \
+                and repeat no operand; an operation marked `&` stays, so it saves nothing";
     Fault::new(span, message, label, help)
 }
 
@@ -33,9 +36,9 @@ pub(super) fn set_faults(rules: &[Rule], known: usize, source: usize) -> Vec<Fau
             let message =
                 format!("rule `{}` never applies: `{}` is tried first and matches as much", rule.name, earlier);
             let help = "give it a higher priority if it is better, or leave it out";
-            faults.push(Fault::new(rule.decl.name.span, message, "this rule", help));
+            faults.push(Fault::new(rule.decl().name.span, message, "this rule", help));
         }
-        if let Some(dear) = rule.instances.iter().find(|instance| !falls(instance)) {
+        if let Some(dear) = rule.instances().iter().find(|instance| !falls(instance)) {
             faults.push(not_cheaper(rule, dear, undone_by(rules, dear)));
         }
     }
@@ -47,10 +50,10 @@ fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
     let rule = &rules[index];
     let before = |other: &(usize, &Rule)| {
         let (place, other) = other;
-        (std::cmp::Reverse(other.decl.priority), *place) < (std::cmp::Reverse(rule.decl.priority), index)
+        (std::cmp::Reverse(other.priority), *place) < (std::cmp::Reverse(rule.priority), index)
     };
     let mut by = None;
-    for instance in &rule.instances {
+    for instance in rule.instances() {
         let shadow = rules.iter().enumerate().filter(before).find(|(_, other)| covers_any(other, instance));
         by = Some(shadow?.1.name);
     }
@@ -58,7 +61,7 @@ fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
 }
 
 fn covers_any(rule: &Rule, instance: &Instance) -> bool {
-    rule.instances.iter().any(|general| covers(general, instance))
+    rule.instances().iter().any(|general| covers(general, instance))
 }
 
 /// Whether an instance matches wherever another one does. It says no where it is not sure.
@@ -119,7 +122,7 @@ fn plan_is_certain(instance: &Instance, bound: &[Option<Source>]) -> bool {
 
 /// Whether a constant has a value wherever the conditions hold.
 fn is_certain(constant: &Const, instance: &Instance) -> bool {
-    use super::language::ast::BinaryOp::{Div, DivSigned, Rem, RemSigned};
+    use oriole_rules::language::ast::BinaryOp::{Div, DivSigned, Rem, RemSigned};
     match &constant.kind {
         ConstKind::Number(_) | ConstKind::Capture(_) => true,
         ConstKind::Unary(_, of) => is_certain(of, instance),
@@ -216,7 +219,7 @@ fn rename_const(expr: &Const, bound: &[Option<Source>]) -> Option<Const> {
 fn undone_by(rules: &[Rule], instance: &Instance) -> Option<&'static str> {
     let [Value::Op(result)] = instance.results.as_slice() else { return None };
     let undoes = |other: &&Rule| {
-        other.instances.iter().any(|other| {
+        other.instances().iter().any(|other| {
             let [Value::Op(theirs)] = other.results.as_slice() else { return false };
             could_match(other.pattern(), result) && could_match(instance.pattern(), theirs)
         })

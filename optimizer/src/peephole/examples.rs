@@ -3,29 +3,27 @@
 use std::collections::BTreeMap;
 
 use super::eval::evaluate;
-use super::instance::{Rule, place_type};
-use super::language::ast::{Example, Expr, Inst as Written, Operand as Operands};
-use super::language::{Fault, Span};
 use super::program::Program;
-use super::resolve::Concrete;
-use super::rewrite::{Place, Plan};
+use super::rewrite::Plan;
 use super::subject::Subject;
 use crate::analysis::{Definitions, Uses};
-use crate::ir::{Form, Function, FunctionKind, Inst, InstHead, Operand, Reg, RegInfo, inst_to_string};
-use crate::ops::{FieldValues, Flags, Opcode, Type};
+use oriole_ir::ops::{FieldValues, Flags, Opcode, Type};
+use oriole_ir::{Form, Function, FunctionKind, Inst, InstHead, Operand, Reg, RegInfo, inst_to_string};
+use oriole_rules::instance::{Rule, place_type};
+use oriole_rules::language::ast::{Example, Expr, Inst as Written, Operand as Operands};
+use oriole_rules::language::{Fault, Span};
+use oriole_rules::resolve::Concrete;
 
 /// What the examples of a rule say that is not so.
 pub(super) fn faults(rule: &Rule) -> Vec<Fault> {
     let program = Program::new(std::slice::from_ref(rule));
     let check = |example| check(rule, &program, example).err();
-    rule.decl.examples.iter().filter_map(check).collect()
+    rule.decl().examples.iter().filter_map(check).collect()
 }
 
 fn check(rule: &Rule, program: &Program, example: &Example) -> Result<(), Fault> {
     let mut built = Built::new(rule);
     let root = built.inst(&example.input, true)?;
-    let block = built.func.entry();
-    let at = built.func.blocks[block].insts.iter().position(|inst| *inst == root).unwrap_or(0);
     for reg in std::mem::take(&mut built.shared) {
         built.read_again(reg);
     }
@@ -44,8 +42,7 @@ fn check(rule: &Rule, program: &Program, example: &Example) -> Result<(), Fault>
         }
         (Some(plan), Some(expected)) => {
             let dsts: Vec<Reg> = built.func.defs(root).collect();
-            let count = plan.apply(&mut built.func, &mut definitions, &mut uses, Place { block, at });
-            let now = built.func.blocks[block].insts[at..at + count].to_vec();
+            let now = plan.apply(&mut built.func, &mut definitions, &mut uses, root);
             if built.is(&definitions, root, &dsts, expected)? {
                 return Ok(());
             }
@@ -63,10 +60,10 @@ fn wrong(example: &Example, message: &str, help: impl Into<String>) -> Fault {
 
 fn find(rule: &Rule, program: &Program, subject: Subject<'_>, root: Inst) -> Option<Plan> {
     let srcs = subject.sources(root);
-    let arm = program.arm(std::slice::from_ref(rule), subject.func.insts[root].opcode)?;
+    let arm = program.arm(std::slice::from_ref(rule), subject.func.inst(root))?;
     arm.candidates(subject, root, &srcs).iter().find_map(|candidate| {
         let variant = &arm.variants[*candidate as usize];
-        let instance = &rule.instances[variant.instance];
+        let instance = &arm.instances[variant.instance];
         let mut matching = super::matcher::Matching::new(subject, instance, super::matcher::Bindings::default());
         let matches = matching.matches(&variant.pattern, root, &srcs) && matching.is_allowed();
         matches.then(|| Plan::new(subject, instance, &matching.bindings, root)).flatten()
@@ -86,20 +83,20 @@ impl<'a> Built<'a> {
         let mut func = Function::new("example", FunctionKind::Device);
         func.form = Form::Ssa;
         func.new_block();
-        Built { func, names: BTreeMap::new(), shared: Vec::new(), concrete: Concrete::new(&rule.decl) }
+        Built { func, names: BTreeMap::new(), shared: Vec::new(), concrete: Concrete::new(rule.decl()) }
     }
 
     fn push(&mut self, head: InstHead, dsts: &[Operand], srcs: &[Operand]) -> Inst {
         let inst = self.func.new_inst(head, dsts, srcs, &[]);
         let block = self.func.entry();
-        self.func.blocks[block].insts.push(inst);
+        self.func.append_inst(block, inst);
         inst
     }
 
     /// One more use of a value.
     fn read_again(&mut self, reg: Reg) {
-        let ty = crate::phases::values::mov_type(self.func.regs[reg]).unwrap_or(Type::B32);
-        let copy = self.func.new_reg(self.func.regs[reg]);
+        let ty = self.func.regs()[reg].mov_type().unwrap_or(Type::B32);
+        let copy = self.func.new_reg(self.func.regs()[reg]);
         let head = InstHead { opcode: Opcode::Mov, fields: super::rewrite::mov_fields(ty), guard: None, line: 0 };
         self.push(head, &[Operand::Reg(copy)], &[Operand::Reg(reg)]);
     }
@@ -130,7 +127,7 @@ impl<'a> Built<'a> {
                 if *shared {
                     self.shared.push(value);
                 }
-                match same_registers(self.func.regs[value], info) {
+                match same_registers(self.func.regs()[value], info) {
                     true => Ok(Operand::Reg(value)),
                     false => Err(odd(inst.span)),
                 }
@@ -148,7 +145,7 @@ impl<'a> Built<'a> {
                         reg
                     }
                 };
-                match same_registers(self.func.regs[reg], info) {
+                match same_registers(self.func.regs()[reg], info) {
                     true => Ok(Operand::Reg(reg)),
                     false => Err(odd(name.span)),
                 }
@@ -177,7 +174,7 @@ impl<'a> Built<'a> {
         }
         for (dst, expected) in dsts.iter().zip(expected) {
             let Some(inst) = definitions.inst(*dst) else { return Ok(false) };
-            let data = &self.func.insts[inst];
+            let data = self.func.inst(inst);
             let copied = data.opcode == Opcode::Mov;
             let same = match expected {
                 Operands::Inst { inst: written, .. } if !copied => self.is_inst(definitions, inst, written)?,
@@ -196,7 +193,7 @@ impl<'a> Built<'a> {
 
     fn is_inst(&mut self, definitions: &Definitions, inst: Inst, written: &Written) -> Result<bool, Fault> {
         let (opcode, fields) = self.concrete.head(&written.head)?;
-        let data = self.func.insts[inst];
+        let data = *self.func.inst(inst);
         let srcs = self.func.srcs(inst).to_vec();
         if (data.opcode, data.fields) != (opcode, fields) || srcs.len() != written.operands.len() {
             return Ok(false);

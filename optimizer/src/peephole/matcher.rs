@@ -3,12 +3,13 @@
 //! The decision structure of [`super::program`] leaves a few candidates; here each is held against the instruction in
 //! full, captures are bound and conditions evaluated.
 
-use super::eval::{Environment, evaluate, related};
-use super::instance::{Condition, Instance, Pattern, Source, ones};
+use super::eval::{Environment, evaluate};
 use super::subject::Subject;
 use crate::analysis::known_bits;
-use crate::ir::{Inst, Operand};
-use crate::ops::FieldValues;
+use oriole_ir::ops::FieldValues;
+use oriole_ir::{Inst, Operand};
+use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
+use oriole_rules::number::related;
 
 /// What the captures of an instance stand for.
 #[derive(Clone, Debug, Default)]
@@ -59,7 +60,7 @@ pub(super) struct Matching<'a> {
     /// What is held against the pattern.
     root: Option<Inst>,
     /// Constants that must equal an expression of captures, which may be bound later.
-    pending: Vec<(&'a super::instance::Const, u64)>,
+    pending: Vec<(&'a oriole_rules::instance::Const, u64)>,
 }
 
 impl<'a> Matching<'a> {
@@ -81,7 +82,7 @@ impl<'a> Matching<'a> {
     }
 
     fn pattern(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
-        let data = &self.subject.func.insts[inst];
+        let data = self.subject.func.inst(inst);
         if data.opcode != pattern.opcode || srcs.len() != pattern.srcs.len() {
             return false;
         }
@@ -134,7 +135,7 @@ impl<'a> Matching<'a> {
             Source::Inst(pattern) => self.inner(pattern, operand),
             Source::Word(word, of) => match operand {
                 Operand::Word(reg, found) if found == *word => {
-                    self.subject.func.regs[reg].words == 2 && self.source(of, Operand::Reg(reg))
+                    self.subject.func.regs()[reg].words == 2 && self.source(of, Operand::Reg(reg))
                 }
                 _ => false,
             },
@@ -143,7 +144,7 @@ impl<'a> Matching<'a> {
 
     fn inner(&mut self, pattern: &'a Pattern, operand: Operand) -> bool {
         let Some(inst) = self.subject.definition(operand) else { return false };
-        if self.subject.func.insts[inst].opcode != pattern.opcode || !(pattern.shared || self.is_used_once(operand)) {
+        if self.subject.func.inst(inst).opcode != pattern.opcode || !(pattern.shared || self.is_used_once(operand)) {
             return false;
         }
         if let Some(binding) = pattern.binding
@@ -194,7 +195,7 @@ impl<'a> Matching<'a> {
         let operand = self.operand(capture)?;
         let known = known_bits(self.subject.func, self.subject.definitions, operand);
         let register = match operand {
-            Operand::Reg(reg) if self.subject.func.regs[reg].words > 1 => 64,
+            Operand::Reg(reg) if self.subject.func.regs()[reg].words > 1 => 64,
             _ => 32,
         };
         let above = ones(register) & !ones(from);

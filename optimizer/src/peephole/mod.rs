@@ -1,29 +1,26 @@
-//! Rewrite rules as data: a language, a matcher and a rewriter.
+//! What applies rewrite rules: a matcher and a rewriter over the instances of `oriole-rules`.
 //!
-//! [`language`] reads rule files (`README.md` describes them), [`resolve`] turns each rule into [`instance`]s with
-//! opcodes, field values and widths, [`check`] and [`examples`] refuse rules that are not cheaper, shadowed or
-//! shown wrong, [`program`] compiles all patterns to a decision tree, [`matcher`] holds the few that are left against an
+//! [`check`] and [`examples`] refuse rules that are not cheaper, shadowed or
+//! shown wrong, [`program`] compiles patterns to decision trees, [`matcher`] holds the few that are left against an
 //! instruction, and [`rewrite`] changes the function. A [`RuleSet`] is all of it.
 //!
-//! **Invariant:** every rule lowers the measure of [`cost`], so rewriting ends.
+//! Of the built-in rules nothing is read, resolved or compiled before an instruction asks for it; [`preparation`] says
+//! how long that took.
+//!
+//! **Invariant:** every rule lowers the measure of [`oriole_rules::cost`], so rewriting ends.
 
 mod check;
-pub mod cost;
 pub mod eval;
 mod examples;
-pub mod instance;
-pub mod language;
 mod matcher;
+pub mod preparation;
 mod program;
-mod resolve;
 pub mod rewrite;
 mod set;
 mod subject;
 #[cfg(test)]
 mod tests;
 
-pub use instance::{Instance, Rule};
-pub use language::{Fault, RuleError};
 pub use matcher::Bindings;
-pub use set::{Match, RuleSet, Source};
+pub use set::{Match, RuleSet};
 pub use subject::Subject;

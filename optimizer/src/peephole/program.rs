@@ -1,6 +1,11 @@
-//! Rules compiled to a decision tree for each opcode, when the opcode is first met.
+//! Rules compiled to decision trees, for what is met.
 //!
-//! Patterns are written out with both orders of operands that commute. For each opcode a tree asks what tells most of
+//! An [`Arm`] holds the patterns that may match one opcode with certain values in two of its fields: those that have
+//! most values, a type and a comparison in general. They are what the variables of rules go through, so an arm has few
+//! of the instances that its rules stand for, and no others are resolved. An arm is made when an instruction first asks
+//! for it.
+//!
+//! Patterns are written out with both orders of operands that commute. For each arm a tree asks what tells most of
 //! its candidates apart: a field of the root, what an operand is (a constant, a word, a value made by which opcode),
 //! which constant, a field of the operation that made it, and so on two levels down. A candidate that does not care
 //! stays in every branch. At a leaf stand the few patterns that may match, in the order in which they are tried: by
@@ -9,27 +14,35 @@
 //! Cost per instruction: the tree's depth, plus the candidates of one leaf; the number of rules hardly matters
 //! (`benches/peephole.rs`). Building a tree looks at each question of a candidate once per level.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
 
-use super::instance::{Const, ConstKind, Pattern, Rule, Source};
-use super::resolve::{is_constant, root_opcodes};
+use super::preparation::timed;
 use super::subject::Subject;
-use crate::ir::{Inst, Operand};
-use crate::ops::{Flags, Opcode, ROWS};
+use oriole_ir::ops::{FieldSpec, FieldValues, Flags, Opcode, ROWS};
+use oriole_ir::{Inst, InstData, Operand};
+use oriole_rules::instance::{Const, ConstKind, Instance, Pattern, Rule, Source};
+use oriole_rules::resolve::is_constant;
 
 /// How many nodes a tree may have before its leaves grow instead.
 const MAX_NODES: usize = 1 << 16;
-/// Candidates that are not told apart further: holding so many against an instruction costs about as much as a question.
+/// Candidates that are not told apart further: holding so many against an instruction costs about as much as a
+/// question.
 const LEAF: usize = 3;
 
 /// A question is worth asking where one candidate in so many has an answer.
 const FEW: usize = 4;
 
+/// How many fields tell the arms of an opcode apart.
+const KEYS: usize = 2;
+
 /// A pattern with one order of its operands.
 #[derive(Clone, Debug)]
 pub(super) struct Variant {
+    /// The rule that it is of.
     pub rule: usize,
+    /// Its instance, as an index into [`Arm::instances`].
     pub instance: usize,
     pub pattern: Pattern,
 }
@@ -72,12 +85,22 @@ enum Node {
     Switch { feature: Feature, cases: Vec<(u64, u32)>, otherwise: u32 },
 }
 
-/// The patterns of an opcode, and the tree that chooses among them.
+/// The patterns that may match instructions alike, and the tree that chooses among them.
 #[derive(Clone, Debug)]
 pub(super) struct Arm {
     pub variants: Vec<Variant>,
+    pub instances: Vec<Instance>,
     nodes: Vec<Node>,
     root: u32,
+}
+
+/// The arms of an opcode.
+#[derive(Clone, Debug)]
+struct Arms {
+    /// The slots with most values, as far as the opcode has any, and how many values.
+    keys: Vec<(usize, usize)>,
+    /// By the values in these slots, the last one fastest.
+    arms: Vec<OnceLock<Box<Arm>>>,
 }
 
 /// Compiled rules.
@@ -85,50 +108,72 @@ pub(super) struct Arm {
 pub(super) struct Program {
     /// By opcode, the rules whose root it may be, best first.
     rules: Vec<Vec<u32>>,
-    arms: Vec<OnceLock<Arm>>,
+    /// By opcode; made when it is first met.
+    arms: Vec<OnceLock<Arms>>,
 }
 
 impl Program {
     pub(super) fn new(rules: &[Rule]) -> Program {
         let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: vec![OnceLock::new(); ROWS.len()] };
         let mut order: Vec<usize> = (0..rules.len()).collect();
-        order.sort_by_key(|index| (std::cmp::Reverse(rules[*index].decl.priority), *index));
+        order.sort_by_key(|index| Reverse(rules[*index].priority));
         for rule in order {
-            for opcode in root_opcodes(&rules[rule].decl) {
-                program.rules[opcode as usize].push(rule as u32);
+            for opcode in &rules[rule].roots {
+                program.rules[*opcode as usize].push(rule as u32);
             }
         }
         program
     }
 
-    /// What applies to an opcode; `rules` are those that the program was made of.
-    pub(super) fn arm(&self, rules: &[Rule], opcode: Opcode) -> Option<&Arm> {
+    /// What may apply to an instruction; `rules` are those that the program was made of.
+    pub(super) fn arm(&self, rules: &[Rule], data: &InstData) -> Option<&Arm> {
+        let opcode = data.opcode;
         let own = self.rules.get(opcode as usize).filter(|own| !own.is_empty())?;
-        Some(self.arms[opcode as usize].get_or_init(|| Arm::new(rules, own, opcode)))
+        let arms = self.arms[opcode as usize].get_or_init(|| Arms::new(opcode));
+        let arm = &arms.arms[arms.index(&data.fields)?];
+        let make = || timed(|| Box::new(Arm::new(rules, own, opcode, &arms.values(&data.fields))));
+        Some(arm.get_or_init(make))
+    }
+}
+
+impl Arms {
+    fn new(opcode: Opcode) -> Arms {
+        let values = |spec: &FieldSpec| 64 - spec.legal.leading_zeros() as usize;
+        let mut keys: Vec<(usize, usize)> = opcode.row().fields.iter().map(values).enumerate().collect();
+        keys.sort_by_key(|(_, values)| Reverse(*values));
+        keys.truncate(KEYS);
+        let count = keys.iter().map(|(_, values)| values).product();
+        Arms { keys, arms: vec![OnceLock::new(); count] }
     }
 
-    /// How many patterns the rules come to, and how many nodes decide between them.
-    pub(super) fn size(&self, rules: &[Rule]) -> (usize, usize) {
-        let arms = ROWS.iter().filter_map(|row| self.arm(rules, row.opcode));
-        arms.fold((0, 0), |sum, arm| (sum.0 + arm.variants.len(), sum.1 + arm.nodes.len()))
+    /// Where the arm for these fields stands; `None` for values that the opcode does not take.
+    fn index(&self, fields: &FieldValues) -> Option<usize> {
+        self.keys.iter().try_fold(0, |index, (slot, values)| {
+            let value = usize::from(fields.0[*slot]);
+            (value < *values).then_some(index * values + value)
+        })
+    }
+
+    /// The slots that tell arms apart, with their values.
+    fn values(&self, fields: &FieldValues) -> Vec<(usize, u8)> {
+        self.keys.iter().map(|(slot, _)| (*slot, fields.0[*slot])).collect()
     }
 }
 
 impl Arm {
-    fn new(rules: &[Rule], own: &[u32], opcode: Opcode) -> Arm {
-        let mut variants = Vec::new();
+    fn new(rules: &[Rule], own: &[u32], opcode: Opcode, values: &[(usize, u8)]) -> Arm {
+        let (mut variants, mut instances) = (Vec::new(), Vec::new());
         for rule in own.iter().map(|rule| *rule as usize) {
-            for (instance, resolved) in rules[rule].instances.iter().enumerate() {
-                let pattern = resolved.pattern();
-                if pattern.opcode == opcode {
-                    variants.extend(orders(pattern).into_iter().map(|pattern| Variant { rule, instance, pattern }));
-                }
+            for instance in rules[rule].instances_for(opcode, values) {
+                let patterns = orders(instance.pattern()).into_iter();
+                variants.extend(patterns.map(|pattern| Variant { rule, instance: instances.len(), pattern }));
+                instances.push(instance);
             }
         }
         let mut planter = Planter::new(&variants);
         let root = planter.build((0..variants.len() as u32).collect(), &mut Vec::new());
         let nodes = planter.nodes;
-        Arm { variants, nodes, root }
+        Arm { variants, instances, nodes, root }
     }
 
     /// The patterns that may match an instruction, best first.
@@ -206,8 +251,8 @@ impl Planter {
         self.nodes.len() as u32 - 1
     }
 
-    /// The question that most candidates have an answer to; the earlier one among equals. Where hardly any has one, all of
-    /// them are tried instead: who does not answer stays in every branch.
+    /// The question that most candidates have an answer to; the earlier one among equals. Where hardly any has one, all
+    /// of them are tried instead: who does not answer stays in every branch.
     fn best(&self, candidates: &[u32], asked: &[usize]) -> Option<usize> {
         let mut counts = vec![0usize; self.features.len()];
         for candidate in candidates {
@@ -230,8 +275,7 @@ fn questions(pattern: &Pattern, path: Path, found: &mut Vec<(Feature, Vec<u64>)>
     for (slot, spec) in pattern.opcode.row().fields.iter().enumerate() {
         let mask = pattern.fields[slot];
         if mask != spec.legal {
-            let values = (0..64).filter(|value| mask >> value & 1 == 1).collect();
-            found.push((Feature::Field(path, pattern.opcode, slot as u8), values));
+            found.push((Feature::Field(path, pattern.opcode, slot as u8), bits_of(mask)));
         }
     }
     for (index, source) in pattern.srcs.iter().enumerate() {
@@ -255,16 +299,26 @@ fn questions(pattern: &Pattern, path: Path, found: &mut Vec<(Feature, Vec<u64>)>
     }
 }
 
+/// The positions of the bits that are set, lowest first.
+fn bits_of(mut mask: u64) -> Vec<u64> {
+    let mut positions = Vec::with_capacity(mask.count_ones() as usize);
+    while mask != 0 {
+        positions.push(u64::from(mask.trailing_zeros()));
+        mask &= mask - 1;
+    }
+    positions
+}
+
 impl Feature {
     /// The answer for an instruction; `None` where there is none.
     fn of(self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<u64> {
         match self {
             Feature::Field(Path { len: 0, .. }, _, slot) => {
-                Some(u64::from(subject.func.insts[inst].fields.0[usize::from(slot)]))
+                Some(u64::from(subject.func.inst(inst).fields.0[usize::from(slot)]))
             }
             Feature::Field(path, opcode, slot) => {
                 let made = subject.definition(operand_at(subject, srcs, path)?)?;
-                let data = &subject.func.insts[made];
+                let data = subject.func.inst(made);
                 (data.opcode == opcode).then(|| u64::from(data.fields.0[usize::from(slot)]))
             }
             Feature::Class(path) => {
@@ -274,12 +328,12 @@ impl Feature {
                 }
                 match operand {
                     Operand::Word(..) => Some(WORD),
-                    _ => subject.definition(operand).map(|made| MADE_BY + subject.func.insts[made].opcode as u64),
+                    _ => subject.definition(operand).map(|made| MADE_BY + subject.func.inst(made).opcode as u64),
                 }
             }
             Feature::Literal(path, bits) => {
                 let value = subject.constant(operand_at(subject, srcs, path)?)?;
-                Some(value & super::instance::ones(bits))
+                Some(value & oriole_rules::instance::ones(bits))
             }
         }
     }

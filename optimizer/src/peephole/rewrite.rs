@@ -6,13 +6,12 @@
 //! `else` carry over to what defines its destinations.
 
 use super::eval::{evaluate, operation_fields};
-use super::instance::{Instance, Operation, Value, ones, place_type};
 use super::matcher::Bindings;
 use super::subject::Subject;
 use crate::analysis::{Definitions, Uses};
-use crate::ir::{Block, Function, Inst, InstHead, Operand, Reg, RegInfo};
-use crate::ops::{FieldValue, FieldValues, Opcode, Type};
-use crate::phases::values::mov_type;
+use oriole_ir::ops::{FieldValue, FieldValues, Opcode, Type};
+use oriole_ir::{Function, Inst, InstHead, Operand, Reg, RegInfo};
+use oriole_rules::instance::{Instance, Operation, Value, ones, place_type};
 
 /// A source of a new operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -53,7 +52,7 @@ impl Plan {
             return Some(planner.plan).filter(|plan| !plan.is_idle(subject.func, root));
         }
         for (value, dst) in instance.results.iter().zip(subject.func.dsts(root)) {
-            mov_type(subject.func.operand_info(*dst)?)?;
+            subject.func.operand_info(*dst)?.mov_type()?;
             let planned = planner.value(value)?;
             planner.plan.results.push(planned);
         }
@@ -63,7 +62,7 @@ impl Plan {
     /// Whether the only operation of the plan is the one that stands there.
     fn is_idle(&self, func: &Function, root: Inst) -> bool {
         let [made] = self.operations.as_slice() else { return false };
-        let data = &func.insts[root];
+        let data = func.inst(root);
         let same = |(src, old): (&Planned, &Operand)| *src == Planned::Known(*old);
         (made.opcode, made.fields) == (data.opcode, data.fields) && made.srcs.iter().zip(func.srcs(root)).all(same)
     }
@@ -73,10 +72,9 @@ impl Plan {
         self.operations.iter().map(|operation| operation.opcode)
     }
 
-    /// Changes the function; returns how many instructions now stand in the root's place.
-    pub fn apply(self, func: &mut Function, definitions: &mut Definitions, uses: &mut Uses, place: Place) -> usize {
-        let Place { block, at } = place;
-        let root = func.blocks[block].insts[at];
+    /// Changes the function; returns the instructions that now stand in the root's place, which stands in a block.
+    pub fn apply(self, func: &mut Function, definitions: &mut Definitions, uses: &mut Uses, root: Inst) -> Vec<Inst> {
+        let block = func.block_of(root).expect("what matches stands in a block");
         let mut before: Vec<Inst> = Vec::new();
         let mut values: Vec<Reg> = Vec::new();
         let inner = self.operations.len() - usize::from(self.direct);
@@ -90,47 +88,41 @@ impl Plan {
             Planned::Known(operand) => *operand,
             Planned::New(index) => Operand::Reg(values[*index]),
         };
-        let old = func.insts[root];
+        let old = *func.inst(root);
         let (dsts, elses) = (func.dsts(root).to_vec(), func.elses(root).to_vec());
-        let mut after: Vec<Inst> = Vec::new();
+        let read: Vec<Reg> = func.uses(root).collect();
+        let mut after: Vec<Inst> = vec![root];
         if let Some(last) = self.operations.last().filter(|_| self.direct) {
             let srcs: Vec<Operand> = last.srcs.iter().map(known).collect();
             let head = InstHead { opcode: last.opcode, fields: last.fields, ..old.head() };
             // Nothing reads the results where the new operation has none.
             let kept = if last.opcode.row().dsts.is_empty() { 0 } else { dsts.len() };
-            after.push(func.new_inst(head, &dsts[..kept], &srcs, &elses[..kept.min(elses.len())]));
+            func.set_inst(root, head, &dsts[..kept], &srcs, &elses[..kept.min(elses.len())]);
         } else {
             for (index, (dst, value)) in dsts.iter().zip(&self.results).enumerate() {
-                let ty = func.operand_info(*dst).and_then(mov_type).expect("the plan has checked the destinations");
+                let ty =
+                    func.operand_info(*dst).and_then(RegInfo::mov_type).expect("the plan has checked the destinations");
                 let head = InstHead { opcode: Opcode::Mov, fields: mov_fields(ty), ..old.head() };
                 let elses = elses.get(index..=index).unwrap_or(&[]);
-                after.push(func.new_inst(head, &[*dst], &[known(value)], elses));
+                if index == 0 {
+                    func.set_inst(root, head, &[*dst], &[known(value)], elses);
+                } else {
+                    after.push(func.new_inst(head, &[*dst], &[known(value)], elses));
+                }
             }
         }
         for inst in before.iter().chain(&after) {
             uses.add(func, *inst);
         }
-        uses.remove(func, definitions, root);
-        let (first, more) = after.split_first().expect("an instruction becomes at least one");
-        func.replace_inst(root, *first);
-        for inst in more {
-            func.defs(*inst).for_each(|reg| definitions.set(reg, *inst, block));
+        uses.release(func, definitions, read);
+        before.iter().for_each(|inst| func.insert_before(root, *inst));
+        for pair in after.windows(2) {
+            func.defs(pair[1]).for_each(|reg| definitions.set(reg, pair[1], block));
+            func.insert_after(pair[0], pair[1]);
         }
-        let count = before.len() + after.len();
-        let list = &mut func.blocks[block].insts;
-        list.splice(at + 1..at + 1, more.iter().copied());
-        list.splice(at..at, before);
-        count
+        before.extend(after);
+        before
     }
-}
-
-/// A position in a block.
-#[derive(Clone, Copy, Debug)]
-pub struct Place {
-    /// The block.
-    pub block: Block,
-    /// The index in its list.
-    pub at: usize,
 }
 
 impl NewOperation {
@@ -143,7 +135,7 @@ impl NewOperation {
             Planned::New(index) => Operand::Reg(values[*index]),
         };
         let srcs: Vec<Operand> = self.srcs.iter().map(known).collect();
-        let line = func.insts[root].line;
+        let line = func.inst(root).line;
         let head = InstHead { opcode: self.opcode, fields: self.fields, guard: None, line };
         (func.new_inst(head, &[Operand::Reg(reg)], &srcs, &[]), reg)
     }
@@ -180,7 +172,7 @@ impl Planner<'_> {
     fn word(&self, word: u8, operand: Operand) -> Option<Operand> {
         match operand {
             Operand::Imm(bits) => Some(Operand::Imm(bits >> (32 * u32::from(word)) & 0xffff_ffff)),
-            Operand::Reg(reg) if self.subject.func.regs[reg].words == 2 => Some(Operand::Word(reg, word)),
+            Operand::Reg(reg) if self.subject.func.regs()[reg].words == 2 => Some(Operand::Word(reg, word)),
             _ => None,
         }
     }

@@ -1,26 +1,20 @@
 //! Rule sets: files read, resolved, checked and compiled.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::cmp::Reverse;
+use std::sync::{Arc, OnceLock};
 
-use super::instance::{Instances, Rule};
-use super::language::{Fault, RuleError, parse};
 use super::matcher::{Bindings, Matching};
-use super::program::{Arm, Program};
+use super::preparation::timed;
+use super::program::{Program, orders};
 use super::rewrite::Plan;
 use super::subject::Subject;
-use super::{check, examples, resolve};
-use crate::ir::{Inst, Operand};
-
-/// A rule file: where it came from and its text.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Source {
-    /// Its name in messages.
-    pub name: String,
-    /// Its text.
-    pub text: Cow<'static, str>,
-}
+use super::{check, examples};
+use oriole_ir::{Inst, Operand};
+use oriole_rules::instance::{Instance, Pattern, Rule};
+use oriole_rules::language::{Fault, RuleError, parse};
+use oriole_rules::resolve;
+use oriole_rules::source::{Source, builtin_count, builtin_rules, builtin_sources};
 
 /// Rules ready for use.
 #[derive(Clone, Debug, Default)]
@@ -35,35 +29,13 @@ pub struct RuleSet {
 pub struct Match {
     /// The rule, as an index into [`RuleSet::rules`].
     pub rule: usize,
-    /// Its instance.
-    pub instance: usize,
     /// What the instruction becomes.
     pub plan: Plan,
 }
 
-/// The built-in rule files.
-const BUILTIN: &[(&str, &str)] = &[
-    ("arithmetic.rules", include_str!("rules/arithmetic.rules")),
-    ("sums.rules", include_str!("rules/sums.rules")),
-    ("multiply.rules", include_str!("rules/multiply.rules")),
-    ("minmax.rules", include_str!("rules/minmax.rules")),
-    ("logic.rules", include_str!("rules/logic.rules")),
-    ("algebra.rules", include_str!("rules/algebra.rules")),
-    ("masks.rules", include_str!("rules/masks.rules")),
-    ("shift.rules", include_str!("rules/shift.rules")),
-    ("bits.rules", include_str!("rules/bits.rules")),
-    ("select.rules", include_str!("rules/select.rules")),
-    ("compare.rules", include_str!("rules/compare.rules")),
-    ("predicate.rules", include_str!("rules/predicate.rules")),
-    ("convert.rules", include_str!("rules/convert.rules")),
-    ("float.rules", include_str!("rules/float.rules")),
-];
-
 /// How far rules are looked at when they are read.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Reading {
-    /// They are those of the tree, which tests check: instances wait until they are needed.
-    BuiltIn,
     /// Resolved, so that they can be used.
     Resolved,
     /// The same, with examples, and held against each other.
@@ -77,23 +49,17 @@ impl RuleSet {
     /// If a built-in file has a fault, which a test excludes.
     pub fn builtin() -> Arc<RuleSet> {
         static SET: OnceLock<Arc<RuleSet>> = OnceLock::new();
-        SET.get_or_init(|| Arc::new(RuleSet::load_builtin())).clone()
+        SET.get_or_init(|| timed(|| Arc::new(RuleSet::load_builtin()))).clone()
     }
 
-    /// The rules of the tree, read again. Patterns are resolved and compiled when an opcode is first met.
+    /// The rules of the tree, from their text. No more than their beginnings is read: each is parsed when an opcode is
+    /// met that it is about, and resolved for the types and comparisons that are met.
     ///
     /// # Panics
     /// As [`RuleSet::builtin`].
     pub fn load_builtin() -> RuleSet {
-        let set = RuleSet::of(&RuleSet::builtin_sources(), &RuleSet::default(), Reading::BuiltIn);
-        set.unwrap_or_else(|error| panic!("a built-in rule file is wrong:\n{}", error.lines()))
-    }
-
-    /// The rule files of the tree.
-    pub fn builtin_sources() -> Vec<Source> {
-        let source =
-            |(name, text): &(&str, &'static str)| Source { name: (*name).to_owned(), text: Cow::Borrowed(text) };
-        BUILTIN.iter().map(source).collect()
+        let rules = builtin_rules();
+        RuleSet { sources: builtin_sources(), program: Program::new(&rules), rules }
     }
 
     /// The rules of one file, checked by themselves: all of it, examples too.
@@ -113,8 +79,8 @@ impl RuleSet {
         RuleSet::of(&[source], self, Reading::Checked)
     }
 
-    /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples is
-    /// accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
+    /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples
+    /// is accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
     pub fn unchecked(sources: &[Source]) -> Result<RuleSet, RuleError> {
         RuleSet::of(sources, &RuleSet::default(), Reading::Resolved)
     }
@@ -130,9 +96,9 @@ impl RuleSet {
     /// # Panics
     /// If there is no rule or guard of that number.
     pub fn without_guard(&self, rule: usize, guard: usize) -> Result<RuleSet, Fault> {
-        let mut weaker = self.rules[rule].clone();
-        weaker.instances = Instances::from(resolve::without_guard(&weaker.decl, guard)?);
-        let rules = vec![weaker];
+        let rule = &self.rules[rule];
+        let weaker = resolve::without_guard(rule.decl(), guard)?;
+        let rules = vec![Rule::new(rule.decl().clone(), rule.source, weaker)];
         Ok(RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules })
     }
 
@@ -172,15 +138,9 @@ impl RuleSet {
                 faults.push(Fault::new(decl.name.span, message, "again", "give this rule another name"));
                 continue;
             }
-            let instances = match reading {
-                Reading::BuiltIn => Ok(Instances::later(&decl)),
-                Reading::Resolved | Reading::Checked => resolve::instances(&decl).map(Instances::from),
-            };
-            match instances {
+            match resolve::instances(&decl) {
                 Ok(instances) => {
-                    let name = interned(&decl.name.text);
-                    let unmet = interned(&format!("{name}: guard"));
-                    let rule = Rule { name, unmet, decl, source: self.sources.len() - 1, instances };
+                    let rule = Rule::new(decl, self.sources.len() - 1, instances);
                     if reading == Reading::Checked {
                         faults.extend(examples::faults(&rule));
                     }
@@ -204,11 +164,7 @@ impl RuleSet {
 
     /// How many of the first rules are built in; the others are the user's own.
     pub fn builtin_count(&self) -> usize {
-        let builtin = RuleSet::builtin_sources();
-        match self.sources.starts_with(&builtin) {
-            true => self.rules.iter().take_while(|rule| rule.source < builtin.len()).count(),
-            false => 0,
-        }
+        builtin_count(&self.sources, &self.rules)
     }
 
     /// The rule with a name.
@@ -229,37 +185,44 @@ impl RuleSet {
         srcs: &[Operand],
         unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
-        let arm = self.program.arm(&self.rules, subject.func.insts[inst].opcode)?;
-        let candidates = arm.candidates(subject, inst, srcs).iter().copied();
-        self.first_of(arm, candidates, subject, inst, srcs, unmet)
+        let arm = self.program.arm(&self.rules, subject.func.inst(inst))?;
+        let candidates = arm.candidates(subject, inst, srcs).iter().map(|candidate| {
+            let variant = &arm.variants[*candidate as usize];
+            (variant.rule, &arm.instances[variant.instance], &variant.pattern)
+        });
+        self.first_of(candidates, subject, inst, srcs, unmet)
     }
 
-    /// The same without the decision tree: its slow twin, for tests.
+    /// The same from all instances of all rules, without what chooses among them: its slow twin, for tests.
     pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
-        let arm = self.program.arm(&self.rules, subject.func.insts[inst].opcode)?;
-        self.first_of(arm, 0..arm.variants.len() as u32, subject, inst, srcs, |_| {})
+        let mut order: Vec<usize> = (0..self.rules.len()).collect();
+        order.sort_by_key(|rule| Reverse(self.rules[*rule].priority));
+        order.into_iter().find_map(|rule| {
+            self.rules[rule].instances().iter().find_map(|instance| {
+                let patterns = orders(instance.pattern());
+                let candidates = patterns.iter().map(|pattern| (rule, instance, pattern));
+                self.first_of(candidates, subject, inst, srcs, |_| {})
+            })
+        })
     }
 
-    fn first_of(
+    fn first_of<'a>(
         &self,
-        arm: &Arm,
-        candidates: impl Iterator<Item = u32>,
-        subject: Subject<'_>,
+        candidates: impl Iterator<Item = (usize, &'a Instance, &'a Pattern)>,
+        subject: Subject<'a>,
         inst: Inst,
         srcs: &[Operand],
         mut unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
         let mut bindings = Bindings::default();
-        for candidate in candidates {
-            let variant = &arm.variants[candidate as usize];
-            let instance = &self.rules[variant.rule].instances[variant.instance];
+        for (rule, instance, pattern) in candidates {
             let mut matching = Matching::new(subject, instance, bindings);
-            if matching.matches(&variant.pattern, inst, srcs) {
+            if matching.matches(pattern, inst, srcs) {
                 let allowed = matching.is_allowed();
                 let plan = allowed.then(|| Plan::new(subject, instance, &matching.bindings, inst)).flatten();
                 match plan {
-                    Some(plan) => return Some(Match { rule: variant.rule, instance: variant.instance, plan }),
-                    None => unmet(&self.rules[variant.rule]),
+                    Some(plan) => return Some(Match { rule, plan }),
+                    None => unmet(&self.rules[rule]),
                 }
             }
             bindings = matching.bindings;
@@ -267,20 +230,9 @@ impl RuleSet {
         None
     }
 
-    /// How many patterns the rules come to, and how many nodes decide between them.
-    pub fn size(&self) -> (usize, usize) {
-        self.program.size(&self.rules)
+    /// How many patterns the rules come to, with both orders of operands that commute.
+    pub fn patterns(&self) -> usize {
+        let instances = self.rules.iter().flat_map(Rule::instances);
+        instances.map(|instance| orders(instance.pattern()).len()).sum()
     }
-}
-
-/// A name that statistics can keep. Each name is kept once, however often its file is read.
-fn interned(name: &str) -> &'static str {
-    static NAMES: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let name: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name);
-    name
 }

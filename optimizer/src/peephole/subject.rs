@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use super::instance::{ones, place_type};
 use crate::analysis::{Definitions, Uses};
-use crate::ir::{Function, Inst, Operand};
-use crate::ops::Opcode;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Function, Inst, Operand};
+use oriole_rules::instance::{ones, place_type};
 
 /// How many copies are followed to a constant; longer chains wait for copy propagation.
 const COPIES: usize = 4;
@@ -29,7 +29,7 @@ impl<'a> Subject<'a> {
         let mut srcs = Cow::Borrowed(func.srcs(inst));
         for (index, operand) in func.srcs(inst).iter().enumerate() {
             let Some(bits) = self.through_copies(*operand) else { continue };
-            let data = &func.insts[inst];
+            let data = func.inst(inst);
             let shape = data.src_shape(srcs.len(), index);
             if let Some(ty) = shape.and_then(|shape| data.shape_type(shape)) {
                 srcs.to_mut()[index] = Operand::Imm(bits & ones(ty.bits()));
@@ -61,9 +61,9 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether an operand can stand as a source of an operation: some places take only some operands.
-    pub fn fits(&self, operand: Operand, opcode: Opcode, fields: &crate::ops::FieldValues, index: usize) -> bool {
-        use crate::ir::RegInfo;
-        use crate::ops::{Shape, Type};
+    pub fn fits(&self, operand: Operand, opcode: Opcode, fields: &oriole_ir::ops::FieldValues, index: usize) -> bool {
+        use oriole_ir::RegInfo;
+        use oriole_ir::ops::{Shape, Type};
         let Some(shape) = opcode.row().srcs.get(index) else { return false };
         let ty = match shape {
             Shape::Imm => return operand.imm().is_some(),

@@ -1,11 +1,49 @@
 use super::*;
 use crate::analysis::{Definitions, Uses};
-use crate::ir::{Function, Inst, parse_function};
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Function, Inst, parse_function};
+use oriole_rules::instance::{Instance, Pattern, Rule, Value};
+use oriole_rules::language::parse;
+use oriole_rules::{Source, builtin_sources};
 
 #[test]
 fn the_built_in_rules_are_right() {
-    if let Err(error) = RuleSet::parse_all(&RuleSet::builtin_sources()) {
+    if let Err(error) = RuleSet::parse_all(&builtin_sources()) {
         panic!("\n{}", error.lines());
+    }
+}
+
+fn newest_of_pattern(pattern: &Pattern) -> u16 {
+    let newest = |source: &oriole_rules::instance::Source| {
+        let mut inner = source;
+        while let oriole_rules::instance::Source::Word(_, of) = inner {
+            inner = of;
+        }
+        match inner {
+            oriole_rules::instance::Source::Inst(made) => newest_of_pattern(made),
+            _ => 0,
+        }
+    };
+    let own = pattern.opcode.row().first_sm(&pattern.some_fields());
+    pattern.srcs.iter().map(newest).fold(own, u16::max)
+}
+
+fn newest_of_value(value: &Value) -> u16 {
+    let Value::Op(operation) = value else { return 0 };
+    let own = operation.opcode.row().first_sm(&operation.fields);
+    operation.srcs.iter().map(newest_of_value).fold(own, u16::max)
+}
+
+/// The engine does not ask for the target: where the pattern is legal, the result is.
+#[test]
+fn no_result_needs_a_later_sm_than_its_pattern() {
+    let set = RuleSet::builtin();
+    for rule in set.rules() {
+        for instance in rule.instances() {
+            let made = instance.lets.iter().chain(&instance.results).map(newest_of_value).max().unwrap_or(0);
+            let needed = newest_of_pattern(instance.pattern()).max(50);
+            assert!(made <= needed, "`{}` ({}) makes what sm_{made} has first", rule.name, instance.binding_text());
+        }
     }
 }
 
@@ -104,7 +142,7 @@ fn faults_have_places_and_remedies() {
 }
 
 /// The rule that applies to the last instruction before `ret`, and what it becomes.
-fn applied(set: &RuleSet, body: &str) -> Option<(&'static str, Vec<crate::ops::Opcode>)> {
+fn applied(set: &RuleSet, body: &str) -> Option<(&'static str, Vec<oriole_ir::ops::Opcode>)> {
     let func = parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n")).unwrap();
     let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
     let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
@@ -115,8 +153,7 @@ fn applied(set: &RuleSet, body: &str) -> Option<(&'static str, Vec<crate::ops::O
 }
 
 fn last(func: &Function) -> Inst {
-    let insts = &func.blocks[func.entry()].insts;
-    insts[insts.len() - 2]
+    func.block_insts(func.entry()).nth_back(1).expect("an instruction before `ret`")
 }
 
 fn set(text: &str) -> RuleSet {
@@ -155,7 +192,7 @@ fn results_are_dropped_only_where_nothing_reads_them() {
     let set = set("rule a: atom{F}.add.u32(x, O, v) => red{F}.add.u32(x, O, v) if unused()");
     let atom = "  %r2 = atom.global.add.u32 [%d1+4], %r3";
     let found = applied(&set, atom).expect("nothing reads the result");
-    assert_eq!(found, ("a", vec![crate::ops::Opcode::Red]));
+    assert_eq!(found, ("a", vec![oriole_ir::ops::Opcode::Red]));
     assert!(applied(&set, &format!("  %r4 = not.b32 %r2\n{atom}")).is_none());
     assert!(applied(&set, "  %r2 = atom.acquire.gpu.global.add.u32 [%d1], %r3").is_none(), "red takes no acquire");
 }
@@ -193,7 +230,7 @@ fn constants_are_known_through_copies_and_cut_to_their_place() {
 fn constants_derived_from_others_match() {
     let set = set("rule a: or.b32(shl.b32(x, C), shr.u32(x, W - C)) => shf.l.wrap.b32(x, x, C)");
     let body = |right| format!("  %r2 = shl.b32 %r1, 5\n  %r3 = shr.u32 %r1, {right}\n  %r4 = or.b32 %r3, %r2");
-    assert_eq!(applied(&set, &body(27)), Some(("a", vec![crate::ops::Opcode::Shf])));
+    assert_eq!(applied(&set, &body(27)), Some(("a", vec![oriole_ir::ops::Opcode::Shf])));
     assert_eq!(applied(&set, &body(26)), None);
 }
 
@@ -201,7 +238,7 @@ fn constants_derived_from_others_match() {
 fn results_of_several_operations_share_values() {
     let set = set("rule a: idiv.u32(x, 3) => let t = shr.u32(x, 1); iadd.u32(t, not.b32(t))");
     let (_, opcodes) = applied(&set, "  %r2 = idiv.u32 %r1, 3").expect("the rule applies");
-    use crate::ops::Opcode::{IAdd, Not, Shr};
+    use oriole_ir::ops::Opcode::{IAdd, Not, Shr};
     assert_eq!(opcodes, [Shr, Not, IAdd]);
 }
 
@@ -232,19 +269,73 @@ fn the_decision_tree_loses_no_candidate() {
         let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
         let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
         let srcs = subject.sources(last(&func));
-        let fast = builtin.find(subject, last(&func), &srcs).map(|found| (found.rule, found.instance));
-        let slow = builtin.find_slowly(subject, last(&func), &srcs).map(|found| (found.rule, found.instance));
+        let fast = builtin.find(subject, last(&func), &srcs).map(|found| (found.rule, found.plan));
+        let slow = builtin.find_slowly(subject, last(&func), &srcs).map(|found| (found.rule, found.plan));
         assert!(fast.is_some() && fast == slow, "{body}: {fast:?} {slow:?}");
     }
+}
+
+/// Rules whose instances are chosen by the fields of an instruction, and the same ones with all instances at hand.
+#[test]
+fn choosing_by_fields_loses_no_instance() {
+    let (lazy, eager) = (RuleSet::load_builtin(), RuleSet::load_builtin());
+    let (mut chosen, mut fitting) = (0, 0);
+    for (lazy, eager) in lazy.rules().iter().zip(eager.rules()) {
+        for (opcode, values) in keys(eager) {
+            let fits = |instance: &Instance| {
+                let fields = &instance.pattern().fields;
+                values.iter().all(|(slot, value)| fields[*slot] >> value & 1 == 1)
+            };
+            let mut found = lazy.instances_for(opcode, &values);
+            chosen += found.len();
+            found.retain(fits);
+            assert_eq!(found, eager.instances_for(opcode, &values), "{} for {opcode:?} {values:?}", lazy.name);
+            assert!(!found.is_empty(), "{}", lazy.name);
+            fitting += found.len();
+        }
+    }
+    assert!(chosen < 2 * fitting, "{chosen} instances are chosen where {fitting} fit: the choice is no good");
+}
+
+/// What instructions may ask a rule for: an opcode with the lowest or the highest values in some or all of its fields,
+/// for each of its instances.
+fn keys(rule: &Rule) -> Vec<(Opcode, Vec<(usize, u8)>)> {
+    let mut found = Vec::new();
+    let lowest: fn(u64) -> u32 = u64::trailing_zeros;
+    for pattern in rule.instances().iter().map(Instance::pattern) {
+        for (value, slots) in [(lowest, 1), (lowest, usize::MAX), (|mask| 63 - mask.leading_zeros(), 2)] {
+            let fields = pattern.fields.iter().enumerate().take(slots);
+            found.push((pattern.opcode, fields.map(|(slot, mask)| (slot, value(*mask) as u8)).collect()));
+        }
+    }
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// What is read of a built-in rule when it is needed is what reading its whole file says.
+#[test]
+fn rules_read_one_by_one_are_those_of_the_file() {
+    let set = RuleSet::load_builtin();
+    let mut rules = set.rules().iter();
+    for source in set.sources() {
+        let (file, faults) = parse(&source.text);
+        assert_eq!(faults, []);
+        for decl in &file.rules {
+            let rule = rules.next().expect("every rule of the file has an outline");
+            assert_eq!((rule.name, rule.priority, rule.decl()), (decl.name.text.as_str(), decl.priority, decl));
+        }
+    }
+    assert!(rules.next().is_none());
 }
 
 /// The opcodes that a rule is filed under are those of its patterns.
 #[test]
 fn root_opcodes_follow_from_the_mnemonic() {
     for rule in RuleSet::builtin().rules() {
-        let mut found: Vec<_> = rule.instances.iter().map(|instance| instance.pattern().opcode).collect();
+        let mut found: Vec<_> = rule.instances().iter().map(|instance| instance.pattern().opcode).collect();
         found.sort_unstable();
         found.dedup();
-        assert_eq!(resolve::root_opcodes(&rule.decl), found, "{}", rule.name);
+        assert_eq!(rule.roots, found, "{}", rule.name);
     }
 }

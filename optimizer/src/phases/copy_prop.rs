@@ -5,14 +5,15 @@
 //! chains. The scan meets definitions before their uses, phi sources of back edges excepted, so chains are short when
 //! they are read. The page's three opcodes are, on this IR:
 //!
-//! - `mov` (97): replaced everywhere. A `phi` with one value, and a `pack` of the words of one register, are copies too.
+//! - `mov` (97): replaced everywhere. A `phi` with one value, and a `pack` of the words of one register, are copies
+//!   too.
 //! - a guarded `mov` (18): a use under the same guard reads the source, and what a use under the opposite guard or its
 //!   `else` reads is the copy's own `else` (the bit 0x400; `LateCopyPropComplPred`, late bundles only).
 //! - `selp` (124): replaced where its condition is constant, its arms are equal, or the guard of the use decides it.
 //!
 //! A word of a `pack` or of a constant is the part. Constants go where a value can be an immediate, symbols into
 //! addresses and other copies, and the constant of a 64-bit `iadd` into the offset of an address. From Turing on a
-//! copy between register files is constrained and stays ([`crate::target::Target::constrains_copies`]).
+//! copy between register files is constrained and stays ([`oriole_ir::sm::Target::constrains_copies`]).
 //!
 //! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked, and
 //! `CopyPropUseReachingDefs` and `CopyPropPreAllocReg` (fixed registers) have nothing to decide. `CopyPropNoMmaCb`
@@ -20,10 +21,9 @@
 
 use super::values::{Definitions, fills_register, only_source};
 use crate::analysis::Cfg;
-use crate::ir::{Block, Function, Guard, Inst, Operand, Reg, RegInfo};
-use crate::ops::{Opcode, Saturate, Shape, Type};
-use crate::pipeline::context::{Changed, PhaseContext};
-use crate::pipeline::knobs::Knob;
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::ops::{Opcode, Saturate, Shape, Type};
+use oriole_ir::{Block, Function, Guard, Inst, Operand, Reg, RegInfo};
 
 /// No chain of copies is followed further, so that a cycle in unreachable code ends too.
 const LONGEST_CHAIN: usize = 1 << 12;
@@ -32,21 +32,21 @@ const LONGEST_CHAIN: usize = 1 << 12;
 const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 
 /// Propagates; `late` says whether the bundle is one of the last.
-pub(super) fn run(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    cfg: &Cfg,
-    definitions: &Definitions,
-    late: bool,
-) -> Changed {
-    let mut pass = CopyProp { definitions, knobs: Settings::new(cx, late), block: func.entry(), changed: Changed::No };
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
+    let (cfg, definitions) = (cx.analyses.get::<Cfg>(func), cx.analyses.get(func));
+    let mut pass = CopyProp {
+        definitions: &definitions,
+        knobs: Settings::new(cx, late),
+        block: func.entry(),
+        changed: Changed::No,
+    };
     let mut budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
     for block in cfg.rpo().iter().copied() {
         pass.block = block;
-        let count = func.blocks[block].insts.len().min(budget);
+        let count = func.block_insts(block).len().min(budget);
         budget -= count;
         for at in 0..count {
-            let inst = func.blocks[block].insts[at];
+            let inst = func.inst_at(block, at);
             pass.inst(func, cx, inst);
         }
     }
@@ -108,7 +108,7 @@ struct CopyProp<'a> {
 impl CopyProp<'_> {
     fn inst(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
         self.guard(func, cx, inst);
-        let guard = func.insts[inst].guard;
+        let guard = func.inst(inst).guard;
         let sources = func.srcs(inst).len();
         for index in 0..func.inputs(inst).len() {
             let operand = func.inputs(inst)[index];
@@ -130,17 +130,18 @@ impl CopyProp<'_> {
     }
 
     fn guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
-        let Some(Guard { reg, negated }) = func.insts[inst].guard else { return };
+        let Some(Guard { reg, negated }) = func.inst(inst).guard else { return };
         let best = self.best(func, Operand::Reg(reg), None, || Some(Position::Guard));
         let Some(Operand::Reg(source)) = best else { return };
         if self.is_affordable(Operand::Reg(reg)) && cx.rewrite("copy-into-guard") {
-            func.insts[inst].guard = Some(Guard { reg: source, negated });
+            func.set_guard(inst, Some(Guard { reg: source, negated }));
             self.changed = Changed::Yes;
         }
     }
 
-    /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does, and where
-    /// the chain comes back: phis of a loop that nothing enters copy each other, and going round would never end.
+    /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does,
+    /// and where the chain comes back: phis of a loop that nothing enters copy each other, and going round would
+    /// never end.
     fn best(
         &self,
         func: &Function,
@@ -177,7 +178,7 @@ impl CopyProp<'_> {
     /// The value that a register is a copy of.
     fn copied(&self, func: &Function, reg: Reg, under: Under) -> Option<Operand> {
         let inst = self.definitions.inst(reg)?;
-        let (data, srcs) = (&func.insts[inst], func.srcs(inst));
+        let (data, srcs) = (func.inst(inst), func.srcs(inst));
         let source = match (data.opcode, data.guard) {
             (Opcode::Mov, None) => *srcs.first()?,
             (Opcode::Mov, Some(guard)) => {
@@ -194,7 +195,7 @@ impl CopyProp<'_> {
             (Opcode::Pack, None) if data.ty() == Type::B32 => whole_of_words(func, srcs)?,
             _ => return None,
         };
-        let crosses = func.operand_info(source).is_some_and(|info| info.file != func.regs[reg].file);
+        let crosses = func.operand_info(source).is_some_and(|info| info.file != func.regs()[reg].file);
         (source != Operand::Undef && !(crosses && self.knobs.constrained)).then_some(source)
     }
 
@@ -224,7 +225,7 @@ impl CopyProp<'_> {
     fn part(&self, func: &Function, reg: Reg, word: u8) -> Option<Operand> {
         let inst = self.definitions.unguarded(func, Operand::Reg(reg), Opcode::Pack)?;
         let srcs = func.srcs(inst);
-        let part = match func.insts[inst].ty() {
+        let part = match func.inst(inst).ty() {
             Type::B32 => srcs.get(usize::from(word)).copied(),
             Type::B64 => word_of(*srcs.get(usize::from(word / 2))?, word % 2),
             _ => None,
@@ -273,8 +274,8 @@ impl CopyProp<'_> {
     /// `[x + a]` where `x` is `y + b` becomes `[y + (a + b)]`. In 64 bits alone: a narrower sum wraps where the
     /// address may not.
     fn offsets(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
-        for index in 1..func.insts[inst].opcode.row().srcs.len() {
-            if func.insts[inst].opcode.row().srcs[index] != Shape::Offset {
+        for index in 1..func.inst(inst).opcode.row().srcs.len() {
+            if func.inst(inst).opcode.row().srcs[index] != Shape::Offset {
                 continue;
             }
             while let Some((base, offset)) = self.shifted(func, inst, index) {
@@ -292,7 +293,7 @@ impl CopyProp<'_> {
     fn shifted(&self, func: &Function, inst: Inst, index: usize) -> Option<(Operand, i64)> {
         let (base, offset) = (func.srcs(inst)[index - 1], func.srcs(inst)[index].imm()? as i64);
         let sum = self.definitions.unguarded(func, base, Opcode::IAdd)?;
-        let data = &func.insts[sum];
+        let data = func.inst(sum);
         let plain = data.field::<Saturate>() != Some(Saturate::Sat) && matches!(data.ty(), Type::U64 | Type::S64);
         let [new, Operand::Imm(more)] = *func.srcs(sum) else { return None };
         let offset = offset.checked_add(more as i64).filter(|offset| OFFSETS.contains(offset))?;
@@ -309,8 +310,8 @@ fn word_of(operand: Operand, word: u8) -> Option<Operand> {
     match operand {
         Operand::Reg(reg) => Some(Operand::Word(reg, word)),
         Operand::Imm(bits) if word < 2 => Some(Operand::Imm(bits >> (32 * word) & 0xffff_ffff)),
-        Operand::Const { bank, offset } => {
-            offset.checked_add(4 * u32::from(word)).map(|offset| Operand::Const { bank, offset })
+        Operand::Const { bank, offset, modifiers } => {
+            offset.checked_add(4 * u32::from(word)).map(|offset| Operand::Const { bank, offset, modifiers })
         }
         _ => None,
     }
@@ -320,12 +321,12 @@ fn word_of(operand: Operand, word: u8) -> Option<Operand> {
 fn whole_of_words(func: &Function, parts: &[Operand]) -> Option<Operand> {
     let Operand::Word(reg, 0) = *parts.first()? else { return None };
     let in_order = parts.iter().enumerate().all(|(i, part)| *part == Operand::Word(reg, i as u8));
-    (in_order && usize::from(func.regs[reg].words) == parts.len()).then_some(Operand::Reg(reg))
+    (in_order && usize::from(func.regs()[reg].words) == parts.len()).then_some(Operand::Reg(reg))
 }
 
 /// What the input at an index, sources before `else` values, may be.
 fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
-    let (data, srcs) = (&func.insts[inst], func.srcs(inst));
+    let (data, srcs) = (func.inst(inst), func.srcs(inst));
     let like = |info: RegInfo| {
         let bits = if info.is_predicate() { 1 } else { 32 * u32::from(info.words) };
         Position::Value { info, bits, symbols: false }

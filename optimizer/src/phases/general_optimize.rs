@@ -11,12 +11,10 @@
 //!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
-use super::values::Definitions;
 use super::{copy_prop, live_dead, simplify};
-use crate::analysis::Cfg;
-use crate::ir::Function;
-use crate::pipeline::context::{Changed, PhaseContext};
-use crate::pipeline::knobs::Knob;
+use crate::analysis::{AnalysisId, AnalysisSet, Cfg};
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::Function;
 
 /// What ends the rounds before they run dry.
 #[derive(Clone, Copy)]
@@ -54,6 +52,7 @@ pub fn unlimited_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed
 }
 
 fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bool) -> Changed {
+    let cfg = cx.analyses.get::<Cfg>(func);
     let mut changed = Changed::No;
     let mut cost = 0;
     for number in 0u32.. {
@@ -74,21 +73,38 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
         }
         cost = gain;
     }
+    if cx.analyses.holds(&cfg) {
+        cx.preserve(AnalysisSet::CONTROL_FLOW);
+    }
     changed
 }
 
+/// After each step the analyses that its changes leave true are kept for the next one.
 fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
     let mut changed = Changed::No;
-    // Copy propagation changes operands alone, so what it looked up serves simplification too.
-    let (cfg, definitions) = (Cfg::new(func), Definitions::new(func));
     if cx.allows("OriCopyProp") {
-        changed |= copy_prop::run(func, cx, &cfg, &definitions, late);
+        // It changes operands alone.
+        let kept = AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions]));
+        changed |= step(func, cx, kept, |func, cx| copy_prop::run(func, cx, late));
     }
     if cx.allows("Simplify") {
-        changed |= simplify::run(func, cx, &cfg, definitions);
+        changed |= simplify::run(func, cx);
     }
     if cx.allows("LocalDeadCode") {
-        changed |= live_dead::simple(func, cx);
+        changed |= step(func, cx, AnalysisSet::CONTROL_FLOW, live_dead::simple);
+    }
+    changed
+}
+
+fn step(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    kept: AnalysisSet,
+    run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+) -> Changed {
+    let changed = run(func, cx);
+    if changed.is_yes() {
+        cx.analyses.retain(kept);
     }
     changed
 }

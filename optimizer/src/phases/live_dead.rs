@@ -1,43 +1,56 @@
 //! Dead code: OriPerformLiveDead (phases 16, 33, 61, 84) and EarlyOriSimpleLiveDead (phase 10), after
 //! `spec/liveness-and-dce.txt`.
 //!
-//! The full pass drops unreachable blocks, solves liveness, then walks each block backward from its live-out set and
-//! removes what defines only dead registers, so that the operands of what is removed die in the same walk. What is
-//! dead across blocks takes another round outside SSA; in SSA one marking pass from the instructions that must stay
-//! finds it all, cycles of phis that feed only each other included. The simple pass knows no dataflow: it removes
-//! definitions that nothing reads at all.
+//! The full pass drops unreachable blocks. Outside SSA it then solves liveness, walks each block backward from its
+//! live-out set and removes what defines only dead registers, so that the operands of what is removed die in the same
+//! walk; what is dead across blocks takes another round. In SSA form a value is live behind its definition exactly if
+//! something reads it: counts of uses say what liveness would, and following the operands of what is removed leaves
+//! only cycles of phis that feed each other, which one marking pass from the instructions that must stay finds. The
+//! simple pass knows no dataflow: it removes definitions that nothing reads at all.
 //!
 //! What stays, by the flags of the opcode table: everything with an effect, terminators, convergent operations (they
 //! synchronise lanes even when nobody reads their result), and loads that are volatile or ordered. Weak loads go.
 //!
-//! Cost: liveness once in SSA, then linear.
+//! Cost: linear in SSA; liveness once a round outside.
 
 use cranelift_entity::EntityRef;
 
 use super::analyze_control_flow::drop_unreachable;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
-use crate::analysis::{Cfg, LiveWalk, Liveness};
-use crate::ir::{Block, Form, Function, Inst, RegFile};
-use crate::ops::{Flags, Order};
-use crate::pipeline::context::{Changed, PhaseContext};
+use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness};
+use crate::pass::{Changed, PhaseContext};
+use oriole_ir::ops::{Flags, Opcode, Order};
+use oriole_ir::{Block, Form, Function, Inst, RegFile};
 
 const RULE: &str = "dead";
 const CYCLE_RULE: &str = "dead-cycles";
 
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let mut cfg = Cfg::new(func);
+    let cfg = cx.analyses.get(func);
     let mut changed = drop_unreachable(func, cx, &cfg);
     if changed.is_yes() {
-        cfg = Cfg::new(func);
+        cx.analyses.retain(AnalysisSet::NONE);
+    } else {
+        // What follows removes instructions that do not branch.
+        cx.preserve(AnalysisSet::CONTROL_FLOW);
+    }
+    if func.form == Form::Ssa {
+        let swept = sweep_unread(func, cx);
+        if swept.is_yes() {
+            cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+        }
+        changed |= swept;
+        let cycles = may_have_cycles(func, &cx.analyses.get(func));
+        return if cycles { changed | sweep_unmarked(func, cx) } else { changed };
     }
     loop {
-        let round = sweep_by_liveness(func, cx, &cfg);
-        changed |= round;
-        if func.form == Form::Ssa {
-            return changed | sweep_unmarked(func, cx);
+        let round = sweep_by_liveness(func, cx);
+        if round.is_yes() {
+            cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
         }
+        changed |= round;
         if !round.is_yes() {
             return changed;
         }
@@ -46,11 +59,11 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// EarlyOriSimpleLiveDead, and the dead-code step of the bundles.
 pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let mut uses = vec![0u32; func.regs.len()];
-    let blocks = func.layout.clone();
-    for inst in blocks.iter().flat_map(|block| &func.blocks[*block].insts) {
-        func.uses(*inst).for_each(|reg| uses[reg.index()] += 1);
+    if func.form == Form::Ssa {
+        return sweep_unread(func, cx);
     }
+    let mut uses = count_uses(func);
+    let blocks = func.layout().to_vec();
     let mut changed = Changed::No;
     loop {
         let mut round = Changed::No;
@@ -74,18 +87,72 @@ pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 /// Whether an instruction may go when nothing reads its results: it is pure or a weak load. Collectives are neither,
 /// since lanes wait for each other in them.
 pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
-    let data = &func.insts[inst];
+    let data = func.inst(inst);
     let loads = data.is(Flags::READS) && !data.is(Flags::EFFECT);
     let weak_load = loads && matches!(data.field::<Order>(), None | Some(Order::Weak));
-    let barrier = func.defs(inst).any(|reg| func.regs[reg].file == RegFile::B);
+    let barrier = func.defs(inst).any(|reg| func.regs()[reg].file == RegFile::B);
     (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
-fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg) -> Changed {
-    let liveness = Liveness::solve(func, cfg);
+/// By register number: how many operands and guards read it.
+fn count_uses(func: &Function) -> Vec<u32> {
+    let mut uses = vec![0; func.regs().len()];
+    for inst in func.layout_insts() {
+        func.uses(inst).for_each(|reg| uses[reg.index()] += 1);
+    }
+    uses
+}
+
+/// In SSA form: removes what nothing reads, and what is read by nothing else.
+fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mut uses = count_uses(func);
+    let is_unread =
+        |uses: &[u32], inst: Inst| is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
+    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| is_unread(&uses, *inst)).collect();
+    if work.is_empty() {
+        return Changed::No;
+    }
+    let definitions = cx.analyses.get::<Definitions>(func);
+    let mut gone = BitSet::new(func.insts().len());
+    let mut changed = Changed::No;
+    // Each instruction comes here once: at first, or when the last read of its results goes.
+    while let Some(inst) = work.pop().filter(|_| cx.rewrite(RULE)) {
+        gone.insert(inst.index());
+        changed = Changed::Yes;
+        for reg in func.uses(inst) {
+            uses[reg.index()] -= 1;
+            let unread = uses[reg.index()] == 0;
+            let definition = definitions.inst(reg).filter(|definition| unread && is_unread(&uses, *definition));
+            work.extend(definition);
+        }
+    }
+    if changed.is_yes() {
+        remove(func, |inst| gone.contains(inst.index()));
+    }
+    changed
+}
+
+/// In SSA form: whether values can depend on each other in a cycle. One that does leads through a phi, along an edge
+/// that goes back in the reverse post-order: all other uses stand behind what dominates them.
+fn may_have_cycles(func: &Function, cfg: &Cfg) -> bool {
+    let has_phis = |block: Block| func.first_inst(block).is_some_and(|inst| func.inst(inst).opcode == Opcode::Phi);
+    cfg.rpo().iter().enumerate().any(|(at, block)| {
+        let goes_back = |next: &Block| cfg.rpo_number(*next).is_some_and(|number| number <= at) && has_phis(*next);
+        cfg.successors(*block).iter().any(goes_back)
+    })
+}
+
+fn remove(func: &mut Function, goes: impl Fn(Inst) -> bool) {
+    for block in func.layout().to_vec() {
+        func.retain_insts(block, |_, inst| !goes(inst));
+    }
+}
+
+fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let liveness = cx.analyses.get::<Liveness>(func);
     let mut walk = LiveWalk::new(func);
     let mut changed = Changed::No;
-    for block in func.layout.clone() {
+    for block in func.layout().to_vec() {
         walk.start(&liveness, block);
         changed |= sweep_block(func, block, |func, inst| {
             let dead = is_removable(func, inst) && func.defs(inst).all(|reg| !walk.is_live(reg));
@@ -102,23 +169,18 @@ fn sweep_by_liveness(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg) 
 /// Removes what no instruction that must stay depends on, however indirectly. They may depend on each other in cycles,
 /// so they go together or not at all: one change.
 fn sweep_unmarked(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let marked = mark(func);
-    let is_dead = |inst: &Inst| !marked.contains(inst.index());
-    let any = func.layout.iter().any(|block| func.blocks[*block].insts.iter().any(is_dead));
-    if !any || !cx.rewrite(CYCLE_RULE) {
+    let marked = mark(func, &cx.analyses.get(func));
+    let is_dead = |inst: Inst| !marked.contains(inst.index());
+    if !func.layout_insts().any(is_dead) || !cx.rewrite(CYCLE_RULE) {
         return Changed::No;
     }
-    for block in func.layout.clone() {
-        func.blocks[block].insts.retain(|inst| !is_dead(inst));
-    }
+    remove(func, is_dead);
     Changed::Yes
 }
 
-fn mark(func: &Function) -> BitSet {
-    let definitions = Definitions::new(func);
-    let mut marked = BitSet::new(func.insts.len());
-    let all = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
-    let mut work: Vec<Inst> = all.copied().filter(|inst| !is_removable(func, *inst)).collect();
+fn mark(func: &Function, definitions: &Definitions) -> BitSet {
+    let mut marked = BitSet::new(func.insts().len());
+    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| !is_removable(func, *inst)).collect();
     for inst in &work {
         marked.insert(inst.index());
     }
@@ -134,16 +196,13 @@ fn mark(func: &Function) -> BitSet {
 
 /// Walks a block backward and removes what the function says is to go; it is asked once about each instruction.
 fn sweep_block(func: &mut Function, block: Block, mut goes: impl FnMut(&Function, Inst) -> bool) -> Changed {
-    let mut insts = std::mem::take(&mut func.blocks[block].insts);
-    // What stays gathers at the end.
-    let mut first = insts.len();
-    for at in (0..insts.len()).rev() {
-        if !goes(func, insts[at]) {
-            first -= 1;
-            insts[first] = insts[at];
+    let before = func.block_insts(block).len();
+    let mut at = func.last_inst(block);
+    while let Some(inst) = at {
+        at = func.prev_inst(inst);
+        if goes(func, inst) {
+            func.remove_inst(inst);
         }
     }
-    insts.drain(..first);
-    func.blocks[block].insts = insts;
-    Changed::when(first > 0)
+    Changed::when(func.block_insts(block).len() < before)
 }

@@ -1,4 +1,4 @@
-//! The Ori phases, one family a file. Each is a function over one [`crate::ir::Function`] that asks its context for
+//! The Ori phases, one family a file. Each is a function over one [`oriole_ir::Function`] that asks its context for
 //! leave before each change; the table in [`crate::pipeline::table`] says where it runs.
 
 pub mod analyze_control_flow;
@@ -8,4 +8,4 @@ pub mod live_dead;
 pub mod simplify;
 #[cfg(test)]
 mod tests;
-pub(crate) mod values;
+mod values;

@@ -1,19 +1,8 @@
 //! Where values come from: the definition of each register of a function in SSA form.
 
 pub(super) use crate::analysis::Definitions;
-use crate::ir::{Function, Inst, Operand, RegInfo};
-use crate::ops::Type;
-
-/// The type of a `mov` between such registers; `None` where there is no such `mov`.
-pub(crate) fn mov_type(info: RegInfo) -> Option<Type> {
-    match (info.is_predicate(), info.words) {
-        (true, _) => Some(Type::Pred),
-        (false, 1) => Some(Type::B32),
-        (false, 2) => Some(Type::B64),
-        (false, 4) => Some(Type::B128),
-        _ => None,
-    }
-}
+use oriole_ir::ops::Type;
+use oriole_ir::{Function, Inst, Operand};
 
 /// Whether values of the type fill their register, so that selecting one selects the whole register.
 pub(super) fn fills_register(ty: Type) -> bool {

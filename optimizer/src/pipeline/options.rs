@@ -5,52 +5,8 @@
 
 use std::fmt;
 
-pub use super::option_rows::OPTIONS;
-use super::suggest;
-
-/// What an option holds, with its default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// On or off.
-    Bool(bool),
-    /// A whole number.
-    Int(i64),
-    /// Text; absent by default. The document gives every parameter this type, numbers included.
-    Text,
-}
-
-/// One option.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OptionRow {
-    /// Its slot in `NVVMPassOptions`, from 1 to 221, where known.
-    pub slot: Option<u16>,
-    /// Byte offset of the slot.
-    pub offset: Option<u16>,
-    /// Its name, where known.
-    pub name: Option<&'static str>,
-    /// What it holds, with its default.
-    pub kind: Kind,
-    /// Whether the slot holds the inverse of what the name says.
-    pub inverted: bool,
-    /// What it controls.
-    pub doc: &'static str,
-}
-
-impl OptionRow {
-    /// How the option is written: its name, or `slot-61`.
-    pub fn key(&self) -> String {
-        match (self.name, self.slot) {
-            (Some(name), _) => name.to_owned(),
-            (None, Some(slot)) => format!("slot-{slot}"),
-            (None, None) => String::new(),
-        }
-    }
-
-    fn answers_to(&self, key: &str) -> bool {
-        let slot = key.strip_prefix("slot-").and_then(|s| s.parse().ok());
-        self.name == Some(key) || (slot.is_some() && self.slot == slot)
-    }
-}
+pub use super::option_rows::{Kind, OPTIONS, OptionRow};
+use crate::pass::suggest;
 
 /// A setting that cannot be made, or an option that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]

@@ -1,119 +1,31 @@
-//! The runner: phases in table order over every function of a module.
+//! The runner: passes in the order of a list, each over every unit of a module that it accepts.
 //!
-//! Everything that is not a phase's own business happens here: which phases run and why the others do not, verification
-//! after each change, dumps, times, statistics, and the limits that bisection sets. The phase list can be
-//! replaced, so that a test can plant a phase of its own among those of the table.
+//! Everything that is not a pass's own business happens here: which passes run and why the others do not, verification
+//! after each change, what is known about functions and for how long, dumps, times, statistics, and the limits that
+//! bisection sets. A list may hold passes that stand in no table.
 //!
-//! A panic inside a phase is left to the caller, who knows how to replay it.
+//! A panic inside a pass is left to the caller, who knows how to replay it.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
-use super::context::{Changed, PhaseContext, PhaseFn, RewriteBudget, Statistics, SubPasses};
-use super::knobs::{Knob, Knobs};
-use super::table::{self, Needs, PHASES, PhaseRow, Preserves, Selection, Status, UnknownPhase};
-use crate::analysis::Cfg;
-use crate::ir::{Form, FuncId, Function, Module, function_to_string};
-use crate::peephole::RuleSet;
-use crate::target::Target;
-use crate::verify::{Violation, verify_function};
-
-/// A phase that stands in no table: a test's own.
-#[derive(Clone, Copy, Debug)]
-pub struct CustomPhase {
-    /// Its name in reports and dumps.
-    pub name: &'static str,
-    /// What it accepts.
-    pub needs: Needs,
-    /// What stays true when it changes something.
-    pub preserves: Preserves,
-    /// The phase.
-    pub function: PhaseFn,
-}
-
-/// Changes a module after a phase, with leave for the change, and says in which function.
-pub type Afterwards = fn(&mut Module, &mut PhaseContext<'_>, Planted) -> Option<FuncId>;
-
-/// What an [`Afterwards`] is told: which of its changes to make, and where.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Planted {
-    /// Which change, by a number of its own.
-    pub kind: usize,
-    /// Chooses the place.
-    pub seed: u64,
-}
-
-/// A phase of the table that does its work, and then something else: how a test plants a fault in a phase.
-#[derive(Clone, Copy, Debug)]
-pub struct FaultyPhase {
-    /// The phase, whose name and place this one has.
-    pub row: &'static PhaseRow,
-    /// What comes afterwards.
-    pub afterwards: Afterwards,
-    /// Which, and where.
-    pub planted: Planted,
-}
-
-/// One element of a phase list.
-#[derive(Clone, Copy, Debug)]
-pub enum PhaseEntry {
-    /// A phase of the table.
-    Row(&'static PhaseRow),
-    /// One of the table with a fault.
-    Faulty(FaultyPhase),
-    /// Another one.
-    Custom(CustomPhase),
-}
-
-impl PhaseEntry {
-    /// The phase's row, where it has one.
-    pub fn row(&self) -> Option<&'static PhaseRow> {
-        match self {
-            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => Some(row),
-            PhaseEntry::Custom(_) => None,
-        }
-    }
-
-    /// The phase's name.
-    pub fn name(&self) -> &'static str {
-        match self {
-            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.name,
-            PhaseEntry::Custom(phase) => phase.name,
-        }
-    }
-
-    /// The inventory number, where there is one.
-    pub fn number(&self) -> Option<u16> {
-        self.row().and_then(|row| row.number)
-    }
-
-    /// What the phase accepts.
-    pub fn needs(&self) -> Needs {
-        match self {
-            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.needs,
-            PhaseEntry::Custom(phase) => phase.needs,
-        }
-    }
-
-    /// What stays true when it changes something.
-    pub fn preserves(&self) -> Preserves {
-        match self {
-            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.preserves,
-            PhaseEntry::Custom(phase) => phase.preserves,
-        }
-    }
-
-    fn answers_to(&self, token: &str) -> bool {
-        match self {
-            PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => row.answers_to(token),
-            PhaseEntry::Custom(phase) => phase.name.eq_ignore_ascii_case(token),
-        }
-    }
-}
+use super::choice::Choice;
+use super::claim::Claim;
+pub use super::report::{LastRewrite, PhaseReport, PipelineError, Report, SkipReason};
+use super::table::{PHASES, UnknownPhase};
+use crate::analysis::{Analyses, CallGraph, Cfg, LoopNest, ModuleAnalyses};
+use crate::pass::{
+    Changed, ComponentFn, Knobs, LoopFn, ModuleContext, ModuleFn, Pass, PhaseContext, RewriteBudget, Run, Setting,
+    Statistics, SubPasses,
+};
+use crate::peephole::{RuleSet, preparation};
+use oriole_ir::sm::Target;
+use oriole_ir::verify::verify_function;
+use oriole_ir::{Block, FuncId, Function, Module, function_to_string};
 
 /// The phases of the table, planned ones included.
-pub fn default_phases() -> Vec<PhaseEntry> {
-    PHASES.iter().map(PhaseEntry::Row).collect()
+pub fn default_phases() -> Vec<Pass> {
+    PHASES.to_vec()
 }
 
 /// What a run does beside the phases.
@@ -125,7 +37,8 @@ pub struct Options {
     pub knobs: Knobs,
     /// The machine that the module is for.
     pub target: Target,
-    /// Phases and sub-passes to leave out, as [`table::select`] reads them; the knob `DisablePhases` adds to them.
+    /// Phases and sub-passes to leave out, as [`super::table::select`] reads them; the knob `DisablePhases` adds to
+    /// them.
     pub disabled: Vec<String>,
     /// Phases around which the module is printed to the observer; the knob `DUMPIR` adds to them.
     pub dump: Vec<String>,
@@ -165,10 +78,10 @@ impl Options {
 /// Watches a run. Every method does nothing unless it is written.
 pub trait Observer {
     /// Before a phase runs; not called for phases that are skipped.
-    fn before(&mut self, _position: usize, _phase: &PhaseEntry, _module: &Module) {}
+    fn before(&mut self, _position: usize, _pass: &Pass, _module: &Module) {}
 
     /// After it ran.
-    fn after(&mut self, _position: usize, _phase: &PhaseEntry, _module: &Module, _changed: Changed) {}
+    fn after(&mut self, _position: usize, _pass: &Pass, _module: &Module, _changed: Changed) {}
 
     /// A function's text around a phase that [`Options::dump`] names: a heading, then `.ori`.
     fn dump(&mut self, _text: &str) {}
@@ -177,152 +90,53 @@ pub trait Observer {
 /// Watches nothing.
 impl Observer for () {}
 
-/// Why a phase did not run.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum SkipReason {
-    /// It is not built yet.
-    Planned,
-    /// The options or `DisablePhases` leave it out.
-    Disabled,
-    /// `NamedPhases` names others.
-    NotNamed,
-    /// It runs from a higher optimization level on.
-    OptLevel,
-    /// It is a hook that the default pipeline leaves empty.
-    NoOpByDefault,
-    /// No function has the form that it needs.
-    Form,
-    /// It stands behind [`Options::stop_after`].
-    Stopped,
-}
-
-impl SkipReason {
-    /// What reports call it.
-    pub fn name(self) -> &'static str {
-        match self {
-            SkipReason::Planned => "planned",
-            SkipReason::Disabled => "disabled",
-            SkipReason::NotNamed => "not named",
-            SkipReason::OptLevel => "optimization level",
-            SkipReason::NoOpByDefault => "no-op by default",
-            SkipReason::Form => "form",
-            SkipReason::Stopped => "stopped before it",
-        }
-    }
-}
-
-impl std::fmt::Display for SkipReason {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.pad(self.name())
-    }
-}
-
-/// What became of one phase.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct PhaseReport {
-    /// Its place in the phase list.
-    pub position: usize,
-    /// Its name.
-    pub name: &'static str,
-    /// Its inventory number.
-    pub number: Option<u16>,
-    /// Why it did not run; `None` where it did.
-    pub skipped: Option<SkipReason>,
-    /// Whether it changed a function.
-    pub changed: Changed,
-    /// Instructions in the module's functions before.
-    pub insts_before: usize,
-    /// Instructions after.
-    pub insts_after: usize,
-    /// Changes made.
-    pub rewrites: u64,
-    /// How long it took, with [`Options::time`].
-    pub time: Option<Duration>,
-    /// Its counters: rules that applied, by name.
-    pub statistics: Statistics,
-}
-
-/// A change that bisection names.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct LastRewrite {
-    /// The phase that made it.
-    pub phase: &'static str,
-    /// The function it was made in.
-    pub function: String,
-    /// The rule, where it has a name.
-    pub rule: Option<&'static str>,
-}
-
-/// What became of a run.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Report {
-    /// One for each element of the phase list.
-    pub phases: Vec<PhaseReport>,
-    /// Changes made in all phases.
-    pub rewrites: u64,
-    /// The last one.
-    pub last_rewrite: Option<LastRewrite>,
-}
-
-/// Why a run ended early. The module is then as the guilty phase left it.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum PipelineError {
-    /// A token addresses nothing.
-    #[error(transparent)]
-    UnknownPhase(#[from] UnknownPhase),
-    /// The input breaks a rule before any phase has run.
-    #[error("function `{function}` is invalid before the first phase: {}", list(.violations))]
-    InvalidInput {
-        /// The function.
-        function: String,
-        /// What it breaks.
-        violations: Vec<Violation>,
-    },
-    /// A phase left a function that breaks a rule.
-    #[error("{phase} left function `{function}` invalid: {}", list(.violations))]
-    Invalid {
-        /// The phase.
-        phase: &'static str,
-        /// The function.
-        function: String,
-        /// What it breaks.
-        violations: Vec<Violation>,
-    },
-}
-
-fn list(violations: &[Violation]) -> String {
-    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
-}
-
 /// Runs the phases of the table.
 pub fn run(module: &mut Module, options: &Options, observer: &mut dyn Observer) -> Result<Report, PipelineError> {
     run_phases(&default_phases(), module, options, observer)
 }
 
-/// Runs a phase list.
+/// Runs a list of passes.
 pub fn run_phases(
-    phases: &[PhaseEntry],
+    passes: &[Pass],
     module: &mut Module,
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Report, PipelineError> {
-    let choice = Choice::new(phases, options)?;
+    run_phases_with(passes, module, options, observer, &mut ModuleAnalyses::default())
+}
+
+/// Runs a list of passes with what is known about the module from passes before; behind them, `analyses` are about
+/// the module that they left. After an error they are about none and must be dropped.
+pub fn run_phases_with(
+    passes: &[Pass],
+    module: &mut Module,
+    options: &Options,
+    observer: &mut dyn Observer,
+    analyses: &mut ModuleAnalyses,
+) -> Result<Report, PipelineError> {
+    let choice = Choice::new(passes, options)?;
     if options.verify && !options.trusted {
         verify_input(module)?;
     }
-    let mut run = Run { options, choice, budget: RewriteBudget::new(options.rewrite_limit), report: Report::default() };
-    for (position, entry) in phases.iter().enumerate() {
-        let report = run.phase(position, entry, module, observer)?;
-        run.report.phases.push(report);
+    let mut running = Running {
+        options,
+        choice,
+        budget: RewriteBudget::new(options.rewrite_limit),
+        analyses,
+        report: Report::default(),
+    };
+    for (position, pass) in passes.iter().enumerate() {
+        let report = running.pass(position, pass, module, observer)?;
+        running.report.phases.push(report);
     }
-    run.report.rewrites = run.budget.made();
-    Ok(run.report)
+    running.report.rewrites = running.budget.made();
+    Ok(running.report)
 }
 
 /// Why phases of a list do not run, whatever the module is; `None` for those that do.
-pub fn skips(phases: &[PhaseEntry], options: &Options) -> Result<Vec<Option<SkipReason>>, UnknownPhase> {
-    let choice = Choice::new(phases, options)?;
-    Ok(phases.iter().enumerate().map(|(position, entry)| choice.skip(entry, position, options)).collect())
+pub fn skips(passes: &[Pass], options: &Options) -> Result<Vec<Option<SkipReason>>, UnknownPhase> {
+    let choice = Choice::new(passes, options)?;
+    Ok(passes.iter().enumerate().map(|(position, pass)| choice.skip(pass, position, options)).collect())
 }
 
 fn verify_input(module: &Module) -> Result<(), PipelineError> {
@@ -333,270 +147,245 @@ fn verify_input(module: &Module) -> Result<(), PipelineError> {
     Ok(())
 }
 
-/// Tokens of one list: which phases and sub-passes they address.
-#[derive(Default)]
-struct Tokens {
-    tokens: Vec<String>,
-    sub_passes: Vec<&'static table::SubPassRow>,
-}
-
-impl Tokens {
-    /// The tokens of an option and those of a knob, each checked against the table and the list's own phases.
-    fn new(option: &[String], knob: &str, phases: &[PhaseEntry]) -> Result<Tokens, UnknownPhase> {
-        let mut found = Tokens::default();
-        let listed = knob.split(',').map(str::trim).filter(|token| !token.is_empty());
-        for token in option.iter().map(String::as_str).chain(listed) {
-            match table::select(token) {
-                Ok(Selection::SubPass(row)) => found.sub_passes.push(row),
-                Ok(Selection::Phases(_)) => found.tokens.push(token.to_owned()),
-                Err(_) if phases.iter().any(|entry| entry.answers_to(token)) => found.tokens.push(token.to_owned()),
-                Err(unknown) => return Err(unknown),
-            }
-        }
-        Ok(found)
-    }
-
-    fn is_empty(&self) -> bool {
-        self.tokens.is_empty() && self.sub_passes.is_empty()
-    }
-
-    fn names_phase(&self, entry: &PhaseEntry) -> bool {
-        self.tokens.iter().any(|token| entry.answers_to(token))
-    }
-
-    /// The sub-passes named that the phase contains.
-    fn inside<'a>(&'a self, entry: &'a PhaseEntry) -> impl Iterator<Item = &'static str> + 'a {
-        self.sub_passes.iter().filter(|row| entry.answers_to(row.inside)).map(|row| row.name)
-    }
-}
-
-/// Which phases run.
-struct Choice {
-    disabled: Tokens,
-    named: Tokens,
-    dump: Tokens,
-}
-
-impl Choice {
-    fn new(phases: &[PhaseEntry], options: &Options) -> Result<Choice, UnknownPhase> {
-        let knob = |knob| options.knobs.text(knob);
-        Ok(Choice {
-            disabled: Tokens::new(&options.disabled, &knob(Knob::DisablePhases), phases)?,
-            named: Tokens::new(&[], &knob(Knob::NamedPhases), phases)?,
-            dump: Tokens::new(&options.dump, &knob(Knob::DUMPIR), phases)?,
-        })
-    }
-
-    /// Why a phase does not run at all.
-    fn skip(&self, entry: &PhaseEntry, position: usize, options: &Options) -> Option<SkipReason> {
-        if options.stop_after.is_some_and(|last| position > last) {
-            return Some(SkipReason::Stopped);
-        }
-        if let Some(row) = entry.row() {
-            if matches!(row.status, Status::Planned) {
-                return Some(SkipReason::Planned);
-            }
-            if row.min_opt_level > options.opt_level {
-                return Some(SkipReason::OptLevel);
-            }
-            if row.no_op_by_default {
-                return Some(SkipReason::NoOpByDefault);
-            }
-        }
-        if self.disabled.names_phase(entry) {
-            return Some(SkipReason::Disabled);
-        }
-        let named = self.named.is_empty() || self.named.names_phase(entry) || self.named.inside(entry).next().is_some();
-        (!named).then_some(SkipReason::NotNamed)
-    }
-
-    fn sub_passes(&self, entry: &PhaseEntry) -> SubPasses {
-        let only = if self.named.names_phase(entry) { Vec::new() } else { self.named.inside(entry).collect() };
-        SubPasses { disabled: self.disabled.inside(entry).collect(), only }
-    }
-
-    fn dumps(&self, entry: &PhaseEntry) -> bool {
-        self.dump.names_phase(entry) || self.dump.inside(entry).next().is_some()
-    }
-}
-
 /// A run under way.
-struct Run<'a> {
+struct Running<'a> {
     options: &'a Options,
     choice: Choice,
     budget: RewriteBudget,
+    analyses: &'a mut ModuleAnalyses,
     report: Report,
 }
 
-impl Run<'_> {
-    fn phase(
+impl Running<'_> {
+    fn pass(
         &mut self,
         position: usize,
-        entry: &PhaseEntry,
+        pass: &Pass,
         module: &mut Module,
         observer: &mut dyn Observer,
     ) -> Result<PhaseReport, PipelineError> {
-        let insts = module.functions.values().map(Function::inst_count).sum();
+        let insts = inst_count(module);
         let mut report = PhaseReport {
             position,
-            name: entry.name(),
-            number: entry.number(),
-            skipped: self.choice.skip(entry, position, self.options),
+            name: pass.name,
+            number: pass.number,
+            skipped: self.choice.skip(pass, position, self.options),
             changed: Changed::No,
             insts_before: insts,
             insts_after: insts,
             rewrites: 0,
             time: None,
+            rules_time: None,
             statistics: Statistics::new(),
         };
-        if report.skipped.is_none() && !module.functions.values().any(|func| accepts(entry, func)) {
+        if report.skipped.is_none() && !module.functions.values().any(|func| accepts(pass, func)) {
             report.skipped = Some(SkipReason::Form);
         }
-        if report.skipped.is_some() {
-            return Ok(report);
-        }
-        observer.before(position, entry, module);
-        self.dump(entry, "before", module, observer);
+        let Some(run) = pass.run().filter(|_| report.skipped.is_none()) else { return Ok(report) };
+        observer.before(position, pass, module);
+        self.dump(pass, "before", module, observer);
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
-        self.functions(entry, module, &mut report)?;
-        if let PhaseEntry::Faulty(faulty) = entry {
-            self.afterwards(faulty, module, &mut report)?;
+        let prepared = preparation::spent();
+        let mut pass_run =
+            PassRun { pass, sub_passes: self.choice.sub_passes(pass), running: self, report: &mut report };
+        pass_run.units(run, module)?;
+        if let Some(start) = start {
+            let rules = preparation::spent() - prepared;
+            report.rules_time = Some(rules);
+            report.time = Some(start.elapsed().saturating_sub(rules));
         }
-        report.time = start.map(|start| start.elapsed());
         report.rewrites = self.budget.made() - made;
-        report.insts_after = module.functions.values().map(Function::inst_count).sum();
-        self.dump(entry, "after", module, observer);
-        observer.after(position, entry, module, report.changed);
+        report.insts_after = inst_count(module);
+        if report.rewrites > 0 {
+            self.report.last_rewrite = self.last_rewrite(pass, module);
+        }
+        self.dump(pass, "after", module, observer);
+        observer.after(position, pass, module, report.changed);
         Ok(report)
     }
 
-    fn functions(
-        &mut self,
-        entry: &PhaseEntry,
-        module: &mut Module,
-        report: &mut PhaseReport,
-    ) -> Result<(), PipelineError> {
-        let sub_passes = self.choice.sub_passes(entry);
-        let ids: Vec<_> = module.functions.keys().collect();
-        for id in ids {
-            if !accepts(entry, &module.functions[id]) {
-                continue;
-            }
-            let changed = self.function(entry, &mut module.functions[id], &sub_passes, &mut report.statistics);
-            report.changed |= changed;
-            if changed.is_yes() {
-                self.verify(entry.name(), module, id)?;
-            }
-        }
-        Ok(())
+    fn last_rewrite(&self, pass: &Pass, module: &Module) -> Option<LastRewrite> {
+        let last = self.budget.last()?;
+        let function = last.function.map(|id| module.functions[id].name.clone());
+        Some(LastRewrite { phase: pass.name, function, rule: last.rule })
     }
 
-    fn verify(&self, phase: &'static str, module: &Module, id: FuncId) -> Result<(), PipelineError> {
-        if !self.options.verify {
-            return Ok(());
-        }
-        let func = &module.functions[id];
-        verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
-            phase,
-            function: func.name.clone(),
-            violations,
-        })
-    }
-
-    /// What a faulty phase does when its work is done.
-    fn afterwards(
-        &mut self,
-        faulty: &FaultyPhase,
-        module: &mut Module,
-        report: &mut PhaseReport,
-    ) -> Result<(), PipelineError> {
-        let (sub_passes, options) = (SubPasses::default(), self.options);
-        let (budget, statistics) = (&mut self.budget, &mut report.statistics);
-        let mut cx =
-            PhaseContext::new(&options.knobs, options.target, options.opt_level, &sub_passes, budget, statistics);
-        let Some(id) = (faulty.afterwards)(module, &mut cx, faulty.planted) else { return Ok(()) };
-        report.changed = Changed::Yes;
-        let (rule, function) = (self.budget.last_rule(), module.functions[id].name.clone());
-        self.report.last_rewrite = Some(LastRewrite { phase: faulty.row.name, function, rule });
-        self.verify(faulty.row.name, module, id)
-    }
-
-    fn function(
-        &mut self,
-        entry: &PhaseEntry,
-        func: &mut Function,
-        sub_passes: &SubPasses,
-        statistics: &mut Statistics,
-    ) -> Changed {
-        let Some(phase) = function_of(entry) else { return Changed::No };
-        let claim = Claim::new(entry, func);
-        let (made, options) = (self.budget.made(), self.options);
-        let budget = &mut self.budget;
-        budget.begin(func.inst_count());
-        let mut cx =
-            PhaseContext::new(&options.knobs, options.target, options.opt_level, sub_passes, budget, statistics)
-                .with_rules(options.rules.clone());
-        let changed = phase(func, &mut cx);
-        claim.check(entry, func, changed);
-        if self.budget.made() > made {
-            let rule = self.budget.last_rule();
-            self.report.last_rewrite = Some(LastRewrite { phase: entry.name(), function: func.name.clone(), rule });
-        }
-        changed
-    }
-
-    fn dump(&self, entry: &PhaseEntry, when: &str, module: &Module, observer: &mut dyn Observer) {
-        if !self.choice.dumps(entry) {
+    fn dump(&self, pass: &Pass, when: &str, module: &Module, observer: &mut dyn Observer) {
+        if !self.choice.dumps(pass) {
             return;
         }
         for func in module.functions.values().filter(|func| func.is_definition()) {
             let text = function_to_string(func, Some(module));
-            observer.dump(&format!("; {when} {}: {}\n{text}", entry.name(), func.name));
+            observer.dump(&format!("; {when} {}: {}\n{text}", pass.name, func.name));
         }
     }
 }
 
-fn function_of(entry: &PhaseEntry) -> Option<PhaseFn> {
-    match entry {
-        PhaseEntry::Custom(phase) => Some(phase.function),
-        PhaseEntry::Row(row) | PhaseEntry::Faulty(FaultyPhase { row, .. }) => match row.status {
-            Status::Built(function) => Some(function),
-            Status::Planned => None,
-        },
-    }
+/// One pass on its way over the units of a module.
+struct PassRun<'r, 'a> {
+    pass: &'r Pass,
+    sub_passes: SubPasses,
+    running: &'r mut Running<'a>,
+    report: &'r mut PhaseReport,
 }
 
-/// Whether a function has a body of the form that the phase needs.
-fn accepts(entry: &PhaseEntry, func: &Function) -> bool {
-    func.is_definition()
-        && match entry.needs() {
-            Needs::Anything => true,
-            Needs::Ssa => func.form == Form::Ssa,
-            Needs::MachineSsa | Needs::Machine => func.form == Form::Physical,
-        }
-}
-
-/// In debug builds: what the function was, to hold against what the phase claims about its change.
-struct Claim(Option<(Function, Cfg)>);
-
-impl Claim {
-    fn new(entry: &PhaseEntry, func: &Function) -> Claim {
-        let checked = cfg!(debug_assertions) && entry.row().is_some();
-        Claim(checked.then(|| (func.clone(), Cfg::new(func))))
-    }
-
-    fn check(self, entry: &PhaseEntry, func: &Function, changed: Changed) {
-        let Some((before, cfg)) = self.0 else { return };
-        let (phase, name) = (entry.name(), &func.name);
-        assert_eq!(changed.is_yes(), before != *func, "{phase} says {changed:?} about function `{name}`");
-        match entry.preserves() {
-            Preserves::Everything => {
-                assert!(!changed.is_yes(), "{phase} changed `{name}`, which it claims to preserve")
+impl PassRun<'_, '_> {
+    fn units(&mut self, run: &Run, module: &mut Module) -> Result<(), PipelineError> {
+        match run {
+            Run::Module(work) => self.module(&**work, module),
+            Run::Component(work) => {
+                let graph = self.running.analyses.get::<CallGraph>(module);
+                graph.bottom_up().try_for_each(|members| self.component(&**work, module, members))
             }
-            Preserves::ControlFlow => {
-                assert!(cfg == Cfg::new(func), "{phase} changed the control flow of `{name}`, which it preserves");
+            Run::Loop(work) => {
+                let ids: Vec<FuncId> = module.functions.keys().collect();
+                ids.into_iter().try_for_each(|id| self.loops(&**work, module, id))
             }
-            Preserves::Nothing => {}
+            Run::Function(work) => {
+                let ids: Vec<FuncId> = module.functions.keys().collect();
+                ids.into_iter().try_for_each(|id| self.function(&**work, module, id))
+            }
+            Run::Sequence(runs) => runs.iter().try_for_each(|run| self.units(run, module)),
         }
     }
+
+    fn function(
+        &mut self,
+        work: &dyn Fn(&mut Function, &mut PhaseContext<'_>) -> Changed,
+        module: &mut Module,
+        id: FuncId,
+    ) -> Result<(), PipelineError> {
+        let pass = self.pass;
+        if !accepts(pass, &module.functions[id]) {
+            return Ok(());
+        }
+        let claim = Claim::new(&module.functions[id]);
+        let mut preserves = pass.preserves;
+        let changed = self.context().function(module, id, |func, cx| {
+            let changed = work(func, cx);
+            preserves = cx.preserves();
+            changed
+        });
+        self.ended(module)?;
+        claim.check(pass.name, &module.functions[id], changed, preserves);
+        self.settle(module, changed, &[id])
+    }
+
+    /// Inner loops before those around them. A loop that an earlier one's change has ended is left out.
+    fn loops(&mut self, work: &LoopFn, module: &mut Module, id: FuncId) -> Result<(), PipelineError> {
+        if !accepts(self.pass, &module.functions[id]) {
+            return Ok(());
+        }
+        let nest = self.running.analyses.of(id).get::<LoopNest>(&module.functions[id]);
+        nest.loops().rev().map(|of| nest.header(of)).try_for_each(|header| {
+            let still = |func: &mut Function, cx: &mut PhaseContext<'_>| match is_header(func, header, cx.analyses) {
+                true => work(func, header, cx),
+                false => Changed::No,
+            };
+            self.function(&still, module, id)
+        })
+    }
+
+    /// Functions that the pass does not accept are left out of the component.
+    fn component(&mut self, work: &ComponentFn, module: &mut Module, members: &[FuncId]) -> Result<(), PipelineError> {
+        let pass = self.pass;
+        let members: Vec<FuncId> = members.iter().copied().filter(|id| accepts(pass, &module.functions[*id])).collect();
+        if members.is_empty() {
+            return Ok(());
+        }
+        let insts = members.iter().map(|id| module.functions[*id].inst_count()).sum();
+        self.running.budget.begin(None, insts);
+        let claim: Claim<Vec<Function>> =
+            Claim::of(|| members.iter().map(|id| module.functions[*id].clone()).collect());
+        let mut cx = self.context();
+        let changed = work(module, &members, &mut cx);
+        let preserves = cx.preserves();
+        self.ended(module)?;
+        let after: Vec<&Function> = members.iter().map(|id| &module.functions[*id]).collect();
+        claim.check(pass.name, &after, changed, preserves);
+        if changed.is_yes() {
+            members.iter().for_each(|id| self.running.analyses.retain_in(*id, preserves));
+        }
+        self.settle(module, changed, &members)
+    }
+
+    fn module(&mut self, work: &ModuleFn, module: &mut Module) -> Result<(), PipelineError> {
+        let (name, insts) = (self.pass.name, inst_count(module));
+        self.running.budget.begin(None, insts);
+        let claim = Claim::new(module);
+        let mut cx = self.context();
+        let changed = work(module, &mut cx);
+        let preserves = cx.preserves();
+        self.ended(module)?;
+        claim.check(name, module, changed, preserves);
+        if changed.is_yes() {
+            self.running.analyses.retain(preserves);
+        }
+        let ids: Vec<FuncId> = module.functions.keys().collect();
+        self.settle(module, changed, &ids)
+    }
+
+    fn context(&mut self) -> ModuleContext<'_> {
+        let Running { options, budget, analyses, .. } = &mut *self.running;
+        let setting = Setting {
+            knobs: &options.knobs,
+            target: options.target,
+            opt_level: options.opt_level,
+            rules: options.rules.as_ref(),
+            arguments: &self.pass.arguments,
+            sub_passes: &self.sub_passes,
+            preserves: self.pass.preserves,
+        };
+        ModuleContext::new(setting, analyses, budget, &mut self.report.statistics)
+    }
+
+    /// Whether the work on a unit came to its end by itself.
+    fn ended(&self, module: &Module) -> Result<(), PipelineError> {
+        let budget = &self.running.budget;
+        let Some(endless) = budget.endless() else { return Ok(()) };
+        let function = budget.last().and_then(|last| last.function).map(|id| module.functions[id].name.clone());
+        Err(PipelineError::Endless { phase: self.pass.name, function, endless })
+    }
+
+    /// After the work on a unit: what is done to functions that a pass may have changed. Nobody holds numbers of their
+    /// instructions then but the analyses.
+    fn settle(&mut self, module: &mut Module, changed: Changed, ids: &[FuncId]) -> Result<(), PipelineError> {
+        if !changed.is_yes() {
+            return Ok(());
+        }
+        self.report.changed = Changed::Yes;
+        for id in ids {
+            if module.functions[*id].compact_if_sparse() {
+                self.running.analyses.renumbered(*id);
+            }
+        }
+        if !self.running.options.verify {
+            return Ok(());
+        }
+        ids.iter().try_for_each(|id| verify(self.pass.name, module, *id))
+    }
+}
+
+fn verify(phase: &'static str, module: &Module, id: FuncId) -> Result<(), PipelineError> {
+    let func = &module.functions[id];
+    verify_function(func, Some(module)).map_err(|violations| PipelineError::Invalid {
+        phase,
+        function: func.name.clone(),
+        violations,
+    })
+}
+
+fn inst_count(module: &Module) -> usize {
+    module.functions.values().map(Function::inst_count).sum()
+}
+
+/// Whether a block is the header of a loop.
+fn is_header(func: &Function, block: Block, analyses: &mut Analyses) -> bool {
+    let (cfg, nest) = (analyses.get::<Cfg>(func), analyses.get::<LoopNest>(func));
+    nest.innermost(&cfg, block).is_some_and(|of| nest.header(of) == block)
+}
+
+/// Whether a function has a body of a level and form that the pass accepts.
+fn accepts(pass: &Pass, func: &Function) -> bool {
+    func.is_definition() && pass.needs.met_by(func)
 }

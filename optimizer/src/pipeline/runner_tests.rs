@@ -1,11 +1,16 @@
 //! The runner on phases of the table and planted ones.
 
-use super::context::{Changed, PhaseContext};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
 use super::runner::*;
-use super::table::{Needs, PHASES, Preserves};
-use crate::ir::{Function, Module, parse_module};
-use crate::ops::{Flags, Opcode};
-use crate::target::Target;
+use super::table::PHASES;
+use super::text::parse;
+use crate::analysis::{AnalysisId, AnalysisSet};
+use crate::pass::{Changed, Needs, Pass, PhaseContext, Run, Work};
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::sm::Target;
+use oriole_ir::{Function, Module, parse_function, parse_module};
 
 const UNREACHABLE: &str = "\
 entry @k ssa {
@@ -33,26 +38,22 @@ fn options() -> Options {
 /// Removes every store, one rewrite each: wrong on purpose.
 fn drop_stores(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut changed = Changed::No;
-    for block in func.layout.clone() {
-        let insts = func.blocks[block].insts.clone();
-        let kept = insts.iter().copied().filter(|inst| {
-            let store = func.insts[*inst].is(Flags::WRITES) && func.insts[*inst].opcode == Opcode::St;
+    for block in func.layout().to_vec() {
+        let count = func.block_insts(block).len();
+        func.retain_insts(block, |func, inst| {
+            let store = func.inst(inst).is(Flags::WRITES) && func.inst(inst).opcode == Opcode::St;
             !(store && cx.rewrite("drop-store"))
         });
-        let kept: Vec<_> = kept.collect();
-        changed |= Changed::when(kept.len() != insts.len());
-        func.blocks[block].insts = kept;
+        changed |= Changed::when(func.block_insts(block).len() != count);
     }
     changed
 }
 
-fn planted() -> PhaseEntry {
-    let function = drop_stores;
-    let (needs, preserves) = (Needs::Ssa, Preserves::ControlFlow);
-    PhaseEntry::Custom(CustomPhase { name: "DropStores", needs, preserves, function })
+fn planted() -> Pass {
+    Pass::custom("DropStores", Run::Function(Work::Static(&drop_stores))).preserving(AnalysisSet::CONTROL_FLOW)
 }
 
-fn with_planted() -> Vec<PhaseEntry> {
+fn with_planted() -> Vec<Pass> {
     let mut phases = default_phases();
     phases.insert(2, planted());
     phases
@@ -65,12 +66,12 @@ struct Watch {
 }
 
 impl Observer for Watch {
-    fn before(&mut self, _: usize, phase: &PhaseEntry, module: &Module) {
-        self.calls.push(format!("before {} {}", phase.name(), module.functions.len()));
+    fn before(&mut self, _: usize, phase: &Pass, module: &Module) {
+        self.calls.push(format!("before {} {}", phase.name, module.functions.len()));
     }
 
-    fn after(&mut self, _: usize, phase: &PhaseEntry, _: &Module, changed: Changed) {
-        self.calls.push(format!("after {} {changed:?}", phase.name()));
+    fn after(&mut self, _: usize, phase: &Pass, _: &Module, changed: Changed) {
+        self.calls.push(format!("after {} {changed:?}", phase.name));
     }
 
     fn dump(&mut self, text: &str) {
@@ -132,7 +133,7 @@ fn limits_stop_the_run_where_they_say() {
         let limited_to = Options { rewrite_limit: Some(limit), ..options() };
         let report = run_phases(&with_planted(), &mut limited, &limited_to, &mut ()).expect("a valid run");
         assert_eq!(report.rewrites, limit);
-        let rule = report.last_rewrite.and_then(|last| last.rule);
+        let rule = report.last_rewrite.map(|last| last.rule);
         assert_eq!(rule, (limit == 1).then_some("unreachable-blocks"));
     }
 }
@@ -143,7 +144,7 @@ fn the_last_rewrite_names_phase_function_and_rule() {
     let phases = &with_planted()[..3];
     let report = run_phases(phases, &mut module, &options(), &mut ()).expect("a valid run");
     let last = report.last_rewrite.expect("a store was dropped");
-    assert_eq!((last.phase, last.function.as_str(), last.rule), ("DropStores", "k", Some("drop-store")));
+    assert_eq!((last.phase, last.function.as_deref(), last.rule), ("DropStores", Some("k"), "drop-store"));
 }
 
 #[test]
@@ -175,22 +176,164 @@ fn the_level_decides() {
     }
 }
 
+#[test]
+fn a_pipeline_that_was_read_runs_and_says_what_is_planned() {
+    let passes = parse("gvn,AnalyzeControlFlow,nvopt<O3>").expect("a pipeline");
+    let report = run_phases(&passes, &mut module(), &options(), &mut ()).expect("a valid run");
+    let skipped: Vec<_> = report.phases.iter().map(|phase| phase.skipped).collect();
+    assert_eq!(skipped, [Some(SkipReason::Planned), None, Some(SkipReason::Planned)]);
+    assert_eq!(report.rewrites, 1);
+}
+
+#[test]
+fn a_pass_without_end_is_ended() {
+    let endless = Run::module(|module, cx| {
+        let id = module.functions.keys().next().expect("there is a function");
+        cx.function(module, id, |_, cx| {
+            while cx.rewrite("again") {}
+            Changed::Yes
+        })
+    });
+    let error = run_phases(&[Pass::custom("Endless", endless)], &mut module(), &options(), &mut ());
+    let message = "Endless does not end on function `k`: no end in sight after 106000 changes, the last by again";
+    assert_eq!(error.expect_err("it does not end").to_string(), message);
+}
+
+/// `@a` and `@b` call each other, and `@k` calls `@a` in an inner loop.
+const CALLS: &str = "\
+entry @k {
+bb0:
+  bra bb1
+bb1:
+  bra bb2
+bb2:
+  call @a() -> ()
+  cbra %p0, bb2, bb3
+bb3:
+  cbra %p0, bb1, bb4
+bb4:
+  ret
+}
+
+device @a {
+bb0:
+  call @b() -> ()
+  ret
+}
+
+device @b {
+bb0:
+  call @a() -> ()
+  ret
+}
+";
+
+/// Runs a pass that only looks, and returns what it has written down.
+fn visits(run: impl FnOnce(Arc<Mutex<Vec<String>>>) -> Run) -> Vec<String> {
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let pass = Pass::custom("Look", run(seen.clone())).needing(Needs::ANYTHING);
+    let mut module = parse_module(CALLS).expect("the text is a module");
+    run_phases(&[pass], &mut module, &options(), &mut ()).expect("a valid run");
+    let seen = seen.lock().expect("nobody panics");
+    seen.clone()
+}
+
+#[test]
+fn components_come_callees_first_and_loops_inner_first() {
+    let components = visits(|seen| {
+        Run::Component(Work::Shared(Arc::new(move |module, members, _| {
+            let names: Vec<&str> = members.iter().map(|id| module.functions[*id].name.as_str()).collect();
+            seen.lock().expect("nobody panics").push(names.join(" "));
+            Changed::No
+        })))
+    });
+    assert_eq!(components, ["a b", "k"]);
+    let loops = visits(|seen| {
+        Run::Loop(Work::Shared(Arc::new(move |func, header, _| {
+            seen.lock().expect("nobody panics").push(format!("{} {header}", func.name));
+            Changed::No
+        })))
+    });
+    assert_eq!(loops, ["k bb2", "k bb1"]);
+}
+
+/// An inner loop's change may end the loop around it.
+#[test]
+fn a_loop_that_is_gone_is_left_out() {
+    let loops = visits(|seen| {
+        Run::Loop(Work::Shared(Arc::new(move |func, header, cx| {
+            seen.lock().expect("nobody panics").push(header.to_string());
+            assert!(cx.rewrite("leave"), "there is no limit");
+            *func = parse_function("entry @k {\nbb0:\n  ret\n}\n").expect("the text is a function");
+            Changed::Yes
+        })))
+    });
+    assert_eq!(loops, ["bb2"]);
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "Forget says that it preserves the call graph of the module, and does not")]
+fn a_wrong_claim_about_the_module_names_phase_and_analysis() {
+    let forget = Run::module(|module, _| {
+        let id = module.function_named("k").expect("it is there");
+        module.functions[id] = parse_function("entry @k {\nbb0:\n  ret\n}\n").expect("the text is a function");
+        Changed::Yes
+    });
+    let pass =
+        Pass::custom("Forget", forget).needing(Needs::ANYTHING).preserving(AnalysisSet::of(&[AnalysisId::CallGraph]));
+    let mut module = parse_module(CALLS).expect("the text is a module");
+    drop(run_phases(&[pass], &mut module, &options(), &mut ()));
+}
+
 /// A phase that forgets a definition is caught where it ran, by name.
 #[test]
 fn an_invalid_function_names_the_phase() {
     fn forget(func: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
         let entry = func.entry();
-        func.blocks[entry].insts.remove(0);
+        func.remove_inst(func.inst_at(entry, 0));
         Changed::Yes
     }
-    let entry = PhaseEntry::Custom(CustomPhase {
-        name: "Forget",
-        needs: Needs::Ssa,
-        preserves: Preserves::ControlFlow,
-        function: forget,
-    });
+    let forget = [Pass::custom("Forget", Run::Function(Work::Static(&forget)))];
     let checked = Options { verify: true, ..options() };
-    let error = run_phases(&[entry], &mut module(), &checked, &mut ()).expect_err("a use has lost its definition");
+    let error = run_phases(&forget, &mut module(), &checked, &mut ()).expect_err("a use has lost its definition");
     assert!(matches!(&error, PipelineError::Invalid { phase: "Forget", function, .. } if function == "k"), "{error}");
-    assert!(run_phases(&[entry], &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
+    assert!(run_phases(&forget, &mut module(), &options(), &mut ()).is_ok(), "nobody looked");
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "DropStores says that it preserves the liveness of function `k`, and does not")]
+fn a_wrong_claim_about_an_analysis_names_phase_and_analysis() {
+    let claiming = planted().preserving(AnalysisSet::ALL);
+    drop(run_phases(&[claiming], &mut module(), &options(), &mut ()));
+}
+
+#[test]
+#[cfg(debug_assertions)]
+#[should_panic(expected = "Silent says No about function `k`")]
+fn a_change_that_is_denied_is_noticed() {
+    let silent = Run::function(|func, cx| {
+        drop_stores(func, cx);
+        Changed::No
+    });
+    drop(run_phases(&[Pass::custom("Silent", silent)], &mut module(), &options(), &mut ()));
+}
+
+/// A fault planted behind a phase runs under the phase's name, once for the module, and is booked to the function.
+#[test]
+fn work_planted_behind_a_phase_is_the_phases_own() {
+    let seen = Arc::new(AtomicUsize::new(0));
+    let count = seen.clone();
+    let plant = Run::module(move |module, cx| {
+        count.fetch_add(1, Ordering::Relaxed);
+        let id = module.functions.keys().next().expect("there is a function");
+        cx.function(module, id, drop_stores)
+    });
+    let phase = PHASES[0].clone().followed_by(plant);
+    assert_eq!((phase.name, phase.number), ("AnalyzeControlFlow", Some(3)));
+    let report = run_phases(&[phase], &mut module(), &options(), &mut ()).expect("a valid run");
+    assert_eq!((seen.load(Ordering::Relaxed), report.rewrites), (1, 2));
+    let last = report.last_rewrite.expect("a store was dropped");
+    assert_eq!((last.phase, last.function.as_deref(), last.rule), ("AnalyzeControlFlow", Some("k"), "drop-store"));
 }

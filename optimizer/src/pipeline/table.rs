@@ -1,201 +1,26 @@
 //! THE phase table: one row for every Ori phase that `spec/` names, in execution order.
 //!
 //! The documents number phases twice: by the inventory ("wiki") numbering and by a slot of the binary
-//! (`DoKillMovement` is 67 in the one, 78 in the other). [`PhaseRow::number`] is the inventory number, because four
-//! of the five documents use it alone; the other, where a document gives it, is [`PhaseRow::binary_number`]. The two
+//! (`DoKillMovement` is 67 in the one, 78 in the other). [`Pass::number`] is the inventory number, because four
+//! of the five documents use it alone; the other, where a document gives it, is [`Pass::binary_number`]. The two
 //! do not even agree on an order (`LateOriCommoning` is inventory 64 and binary 86, `DoKillMovement` 67 and 78), so
 //! only the inventory order means anything here. A phase that a document names without an inventory number has
 //! none; its place in the table is then the only statement about when it runs.
 //!
-//! A row whose [`PhaseRow::status`] is [`Status::Planned`] is listed and never run. The order is checked against
+//! A row whose [`Pass::status`] is [`Status::Planned`] is listed and never run. The order is checked against
 //! [`super::constraints`].
 
-use std::borrow::Cow;
 use std::fmt;
 
-use super::Page;
-use super::context::PhaseFn;
-use super::suggest;
+pub use super::cicc_table::PASSES;
+use crate::analysis::AnalysisSet;
+use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
 use crate::phases::{analyze_control_flow, general_optimize, live_dead};
-use Needs::{Anything, Machine, MachineSsa};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
-use Preserves::{Everything, Nothing};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
     Movement,
 };
-
-/// The part of the pipeline that a phase belongs to, as `spec/liveness-and-dce.txt` ("Pipeline Placement") groups them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Stage {
-    /// Right after lowering.
-    InitialSetup,
-    /// Control flow and loops.
-    EarlyOptimization,
-    /// From the first liveness pass after the loops to value numbering.
-    MidLevelOptimization,
-    /// Expansion, predication and the last redundancy elimination.
-    LateOptimization,
-    /// Loop invariants, movement, rematerialization, and copies toward definitions.
-    Movement,
-    /// Register attributes and operand legality.
-    Legalization,
-    /// Registers and schedule.
-    Allocation,
-    /// What is left to do about pressure once everything else has run.
-    LateCleanup,
-}
-
-impl fmt::Display for Stage {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Stage::InitialSetup => "initial setup",
-            Stage::EarlyOptimization => "early optimization",
-            Stage::MidLevelOptimization => "mid-level optimization",
-            Stage::LateOptimization => "late optimization",
-            Stage::Movement => "movement",
-            Stage::Legalization => "legalization",
-            Stage::Allocation => "allocation",
-            Stage::LateCleanup => "late cleanup",
-        })
-    }
-}
-
-/// What a function must be for a phase to accept it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Needs {
-    /// Any level and any form.
-    Anything,
-    /// SSA form, at the virtual or the machine level.
-    Ssa,
-    /// SSA form at the machine level.
-    MachineSsa,
-    /// The machine level, in any form.
-    Machine,
-}
-
-impl fmt::Display for Needs {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Needs::Anything => "any",
-            Needs::Ssa => "ssa",
-            Needs::MachineSsa => "machine, ssa",
-            Needs::Machine => "machine",
-        })
-    }
-}
-
-/// Which facts about a function are still true after a phase changed it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Preserves {
-    /// Every fact: the phase computes or reports, and changes nothing.
-    Everything,
-    /// The control-flow graph and what depends on it alone: dominators, loops, block order.
-    ControlFlow,
-    /// Nothing.
-    Nothing,
-}
-
-impl fmt::Display for Preserves {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Preserves::Everything => "everything",
-            Preserves::ControlFlow => "control flow",
-            Preserves::Nothing => "nothing",
-        })
-    }
-}
-
-/// Whether a phase can run. A phase that is built carries its function here.
-#[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
-pub enum Status {
-    /// Known, listed, never run, and never counted as having run.
-    Planned,
-    /// Can run: this is it.
-    Built(PhaseFn),
-}
-
-impl PartialEq for Status {
-    fn eq(&self, other: &Status) -> bool {
-        match (self, other) {
-            (Status::Planned, Status::Planned) => true,
-            (Status::Built(a), Status::Built(b)) => std::ptr::fn_addr_eq(*a, *b),
-            _ => false,
-        }
-    }
-}
-
-impl fmt::Display for Status {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Status::Planned => "planned",
-            Status::Built(_) => "built",
-        })
-    }
-}
-
-/// One phase.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct PhaseRow {
-    /// The phase itself; `phase.row()` is this row.
-    pub phase: Phase,
-    /// Its name in dumps and on the command line.
-    pub name: &'static str,
-    /// Inventory number, where the documents give one.
-    pub number: Option<u16>,
-    /// The slot in the binary that a document gives beside or instead of the inventory number.
-    pub binary_number: Option<u16>,
-    /// The part of the pipeline it belongs to.
-    pub stage: Stage,
-    /// What it accepts.
-    pub needs: Needs,
-    /// What stays true when it changes something.
-    pub preserves: Preserves,
-    /// The optimization level from which it runs. Where no document gives one it is 0 for what every compilation
-    /// needs, 1 for cleanup, and 2 for the rest.
-    pub min_opt_level: u8,
-    /// Whether the default pipeline skips it: a hook that a target fills in.
-    pub no_op_by_default: bool,
-    /// Named-phase tokens beside its own name that address it too.
-    pub tokens: &'static [&'static str],
-    /// Whether it can run.
-    pub status: Status,
-    /// Where the name comes from.
-    pub page: Page,
-    /// What it does, and what the documents leave open.
-    pub doc: &'static str,
-}
-
-/// Titles of [`PhaseRow::columns`].
-pub const COLUMN_TITLES: [&str; 9] =
-    ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "what it does"];
-
-impl PhaseRow {
-    /// The row as text, one cell for each of [`COLUMN_TITLES`].
-    pub fn columns(&self) -> [Cow<'static, str>; 9] {
-        let number = self.number.map_or(Cow::from("-"), |n| n.to_string().into());
-        let default = if self.no_op_by_default { "off" } else { "on" };
-        [
-            number,
-            self.name.into(),
-            self.stage.to_string().into(),
-            self.status.to_string().into(),
-            format!("O{}", self.min_opt_level).into(),
-            default.into(),
-            self.needs.to_string().into(),
-            self.tokens.join(", ").into(),
-            self.doc.into(),
-        ]
-    }
-
-    /// Whether `token` addresses this phase: its name, one of its tokens, or its number. Case is ignored.
-    pub fn answers_to(&self, token: &str) -> bool {
-        self.name.eq_ignore_ascii_case(token)
-            || self.tokens.iter().any(|t| t.eq_ignore_ascii_case(token))
-            || self.number.is_some_and(|n| token.parse() == Ok(n))
-    }
-}
 
 /// The part of a row that its name and doc comment do not say. Chained setters keep the table readable: a row
 /// states only what differs from an O2 phase on SSA form that leaves control flow alone.
@@ -205,12 +30,12 @@ struct Facts {
     binary_number: Option<u16>,
     stage: Stage,
     needs: Needs,
-    preserves: Preserves,
+    preserves: AnalysisSet,
+    second_run: SecondRun,
     min_opt_level: u8,
     no_op_by_default: bool,
     tokens: &'static [&'static str],
     page: Page,
-    status: Status,
 }
 
 const fn at(number: u16, stage: Stage, page: Page) -> Facts {
@@ -222,13 +47,13 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
         number: None,
         binary_number: None,
         stage,
-        needs: Needs::Ssa,
-        preserves: Preserves::ControlFlow,
+        needs: Needs::SSA,
+        preserves: AnalysisSet::CONTROL_FLOW,
+        second_run: SecondRun::ChangesNothing,
         min_opt_level: 2,
         no_op_by_default: false,
         tokens: &[],
         page,
-        status: Status::Planned,
     }
 }
 
@@ -245,8 +70,12 @@ impl Facts {
         Facts { needs, ..self }
     }
 
-    const fn preserves(self, preserves: Preserves) -> Facts {
+    const fn preserves(self, preserves: AnalysisSet) -> Facts {
         Facts { preserves, ..self }
+    }
+
+    const fn may_go_on(self, reason: &'static str) -> Facts {
+        Facts { second_run: SecondRun::MayGoOn(reason), ..self }
     }
 
     const fn off_by_default(self) -> Facts {
@@ -257,23 +86,22 @@ impl Facts {
         Facts { tokens, ..self }
     }
 
-    const fn built(self, function: PhaseFn) -> Facts {
-        Facts { status: Status::Built(function), ..self }
-    }
-
-    const fn row(self, phase: Phase, name: &'static str, doc: &'static str) -> PhaseRow {
-        PhaseRow {
-            phase,
+    const fn row(self, name: &'static str, doc: &'static str, status: Status) -> Pass {
+        Pass {
             name,
             number: self.number,
             binary_number: self.binary_number,
+            unit: Unit::Function,
             stage: self.stage,
             needs: self.needs,
             preserves: self.preserves,
+            second_run: self.second_run,
             min_opt_level: self.min_opt_level,
             no_op_by_default: self.no_op_by_default,
             tokens: self.tokens,
-            status: self.status,
+            parameters: &[],
+            arguments: Vec::new(),
+            status,
             page: self.page,
             doc,
         }
@@ -281,7 +109,7 @@ impl Facts {
 }
 
 macro_rules! phases {
-    ($($(#[doc = $doc:literal])+ $name:ident = $facts:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident = $facts:expr $(=> $work:path)?;)+) => {
         /// Every phase, in execution order.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -289,13 +117,21 @@ macro_rules! phases {
             $($(#[doc = $doc])+ $name,)+
         }
 
+        impl Phase {
+            /// Every phase, in execution order.
+            pub const ALL: &'static [Phase] = &[$(Phase::$name),+];
+        }
+
         /// The phase table, in execution order.
-        pub static PHASES: &[PhaseRow] = &[
-            $($facts.row(Phase::$name, stringify!($name), concat!($($doc),+).trim_ascii()),)+
+        pub static PHASES: &[Pass] = &[
+            $($facts.row(stringify!($name), concat!($($doc),+).trim_ascii(), phases!(@status $($work)?)),)+
         ];
     };
+    (@status) => { Status::Planned };
+    (@status $work:path) => { Status::Built(Run::Function(Work::Static(&$work))) };
 }
 
+const LIMITED: &str = "it ends when a round gains too little for its cost";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -303,51 +139,60 @@ const HOIST_KILL: &[&str] = &["HoistInvariants", "DoKillMovement"];
 const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
 
 phases! {
-    /// Computes the control-flow graph, dominators and loops that later phases ask for; drops what it does not reach.
-    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation).needs(Anything).preserves(Nothing).since(0).built(analyze_control_flow::run);
+    /// Removes the blocks that control cannot reach. In ptxas it also computes the graph, dominators and loops; here
+    /// they are computed when a phase first asks for them.
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(0) => analyze_control_flow::run;
     /// Reports the program as lowered; the first dump point.
-    ReportInitialRepresentation = at(9, InitialSetup, Liveness).needs(Anything).preserves(Everything).since(0);
+    ReportInitialRepresentation = at(9, InitialSetup, Liveness)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::ALL).since(0);
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
-    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Anything).since(1).built(live_dead::simple);
+    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Needs::ANYTHING).since(1) => live_dead::simple;
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
     /// it 13; the name is the customary one.
-    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
+    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary)
+        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
-    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
-    OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Global liveness and dead code, after branches and switches: what dead branches used.
-    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Brings loops into canonical form: one preheader, one latch.
-    OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(Nothing);
+    OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(AnalysisSet::NONE);
     /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness);
     /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Customary);
     /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
-    OriLoopUnrolling = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    OriLoopUnrolling = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
-    OriPipelining = unnumbered(EarlyOptimization, Customary).preserves(Nothing);
+    OriPipelining = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Marks constant-bank reads that may be speculated.
-    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(Everything);
+    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(AnalysisSet::ALL);
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
-    GeneralOptimize = at(29, EarlyOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::counted);
+    GeneralOptimize = at(29, EarlyOptimization, Customary)
+        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
     OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
-    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
     OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement).binary(46);
     /// Vectorizes memory accesses before predication. The documents give only its binary slot.
     Vectorization = unnumbered(MidLevelOptimization, InstructionMovement).binary(47);
-    /// General optimization bundle at mid level. It ends when a round gains too little, so that a second run may go on
-    /// where it stopped. The documents number it 37; the name is the customary one.
-    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed);
+    /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
+    /// the name is the customary one.
+    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary)
+        .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
-    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(Nothing).since(0);
+    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0);
     /// General optimization bundle after mid-level expansion.
-    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited);
+    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation)
+        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
     /// Enforces the calling convention on arguments; may insert copies.
     EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
@@ -358,25 +203,26 @@ phases! {
     /// Replaces computations by loads from constant banks.
     ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation);
     /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.
-    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(Everything);
+    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(AnalysisSet::ALL);
     /// Expands operations that the target lacks. The documents give a binary slot and its place before the third
     /// liveness pass; the name is customary.
-    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(Nothing).since(0);
+    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(AnalysisSet::NONE).since(0);
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
-    /// General optimization bundle after expansion. It ends when a round gains too little, so that a second run may go
-    /// on where it stopped.
-    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::weighed_late);
+    /// General optimization bundle after expansion. It ends when a round gains too little.
+    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
+        .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
-    OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(Nothing);
+    OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
-    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(Nothing).since(0);
+    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE).since(0);
     /// Global liveness and dead code, after fusion and expansion.
-    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// If-conversion: short branches become guarded instructions.
-    OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(Nothing);
+    OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(AnalysisSet::NONE);
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
     LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
@@ -385,7 +231,8 @@ phases! {
     /// Commons what predication made adjacent. It asks for a level above O1.
     LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86);
     /// General optimization bundle after predication, the last one.
-    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation).since(1).tokens(BUNDLE).preserves(Nothing).built(general_optimize::unlimited_late);
+    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation)
+        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);
@@ -406,7 +253,7 @@ phases! {
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement).binary(80);
     /// Classifies registers as uniform or varying, second of two.
-    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(Everything);
+    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(AnalysisSet::ALL);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
     OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement).binary(92);
     /// Hook for a target's backward copy propagation.
@@ -415,26 +262,28 @@ phases! {
     /// target or the user turns it on.
     OriBackCopyPropagate = at(83, Movement, CopyPropagation).off_by_default();
     /// Global liveness and dead code, before registers: what backward copy propagation left.
-    OriPerformLiveDeadFourth = at(84, Legalization, Liveness).needs(Anything).preserves(Nothing).since(1).tokens(LIVE_DEAD).built(live_dead::run);
+    OriPerformLiveDeadFourth = at(84, Legalization, Liveness)
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
     /// Marks the point after which every operand is legal for the target.
-    SetAfterLegalization = at(95, Legalization, CopyPropagation).needs(MachineSsa).preserves(Everything).since(0);
+    SetAfterLegalization = at(95, Legalization, CopyPropagation)
+        .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0);
     /// Register allocation. The documents number it 101; the name is the customary one.
-    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(MachineSsa).since(0);
+    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(Needs::MACHINE_SSA).since(0);
     /// Splits live ranges whose pressure is still too high once everything else has run.
-    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness).needs(Machine);
+    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness).needs(Needs::MACHINE);
 }
 
 impl Phase {
     /// The row of this phase.
-    pub fn row(self) -> &'static PhaseRow {
+    pub fn row(self) -> &'static Pass {
         &PHASES[self as usize]
     }
 
     /// The phase with this inventory number.
     pub fn numbered(number: u16) -> Option<Phase> {
-        PHASES.iter().find(|r| r.number == Some(number)).map(|r| r.phase)
+        PHASES.iter().zip(Phase::ALL).find(|(row, _)| row.number == Some(number)).map(|(_, phase)| *phase)
     }
 }
 
@@ -463,10 +312,10 @@ pub static SUB_PASSES: &[SubPassRow] = &[SubPassRow {
 }];
 
 /// What a token on the command line addresses.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub enum Selection {
     /// Whole phases, in execution order; never empty.
-    Phases(Vec<&'static PhaseRow>),
+    Phases(Vec<&'static Pass>),
     /// One step, in every phase that contains it.
     SubPass(&'static SubPassRow),
 }
@@ -481,6 +330,11 @@ pub struct UnknownPhase {
     pub suggestions: Vec<&'static str>,
 }
 
+/// The rows of both tables, the passes of cicc first.
+pub fn all_rows() -> impl Iterator<Item = &'static Pass> {
+    PASSES.iter().chain(PHASES)
+}
+
 /// What `token` addresses. A token is a phase's name, a shared name such as `HoistInvariants`, a sub-pass, or an
 /// inventory number; case is ignored.
 ///
@@ -490,7 +344,7 @@ pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
     if let Some(sub_pass) = SUB_PASSES.iter().find(|s| s.name.eq_ignore_ascii_case(token)) {
         return Ok(Selection::SubPass(sub_pass));
     }
-    let rows: Vec<_> = PHASES.iter().filter(|r| r.answers_to(token)).collect();
+    let rows: Vec<_> = all_rows().filter(|r| r.answers_to(token)).collect();
     if rows.is_empty() {
         return Err(UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) });
     }
@@ -498,18 +352,18 @@ pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
 }
 
 /// The phases that `token` touches, in execution order: those it addresses, or for a sub-pass those that contain it.
-pub fn rows_for_token(token: &str) -> Result<Vec<&'static PhaseRow>, UnknownPhase> {
+pub fn rows_for_token(token: &str) -> Result<Vec<&'static Pass>, UnknownPhase> {
     match select(token)? {
         Selection::Phases(rows) => Ok(rows),
         Selection::SubPass(sub_pass) => rows_for_token(sub_pass.inside),
     }
 }
 
-/// Every name and token, each once, phases first.
+/// Every name and token, each once, names first.
 pub fn tokens() -> impl Iterator<Item = &'static str> {
-    let names = PHASES.iter().map(|r| r.name);
+    let names = all_rows().map(|r| r.name);
     let mut shared: Vec<&'static str> =
-        PHASES.iter().flat_map(|r| r.tokens).copied().filter(|t| PHASES.iter().all(|r| r.name != *t)).collect();
+        all_rows().flat_map(|r| r.tokens).copied().filter(|t| all_rows().all(|r| r.name != *t)).collect();
     shared.sort_unstable();
     shared.dedup();
     names.chain(shared).chain(SUB_PASSES.iter().map(|s| s.name))
@@ -518,6 +372,7 @@ pub fn tokens() -> impl Iterator<Item = &'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pass::COLUMN_TITLES;
 
     fn names(token: &str) -> Vec<&'static str> {
         let rows = rows_for_token(token).expect("the token is known");
@@ -526,9 +381,9 @@ mod tests {
 
     #[test]
     fn a_phase_finds_its_own_row() {
-        for row in PHASES {
-            assert_eq!(row.phase.row(), row);
-            assert_eq!(row.phase.to_string(), row.name);
+        for (row, phase) in PHASES.iter().zip(Phase::ALL) {
+            assert!(std::ptr::eq(phase.row(), row));
+            assert_eq!((phase.to_string().as_str(), format!("{phase:?}").as_str()), (row.name, row.name));
         }
     }
 
@@ -556,6 +411,7 @@ mod tests {
     #[test]
     fn rows_have_a_doc_and_a_known_level() {
         for row in PHASES {
+            assert!(row.run().is_none_or(|run| run.unit() == row.unit), "{}", row.name);
             assert!(row.doc.ends_with('.'), "{}: {}", row.name, row.doc);
             assert!(row.min_opt_level <= 3);
         }
@@ -657,8 +513,8 @@ mod tests {
     #[test]
     fn an_unknown_token_is_answered_with_near_ones() {
         let error = rows_for_token("GvnCsee").expect_err("misspelt");
-        assert_eq!(error.suggestions, ["GvnCse"]);
-        assert_eq!(error.to_string(), "no phase is called `GvnCsee` (did you mean GvnCse?)");
+        assert_eq!(error.suggestions, ["GvnCse", "gvn"]);
+        assert_eq!(error.to_string(), "no phase is called `GvnCsee` (did you mean GvnCse, gvn?)");
         assert!(select("HoistInvariant").is_err_and(|e| e.suggestions[0] == "HoistInvariants"));
         assert!(select("").is_err());
         assert!(select("78").is_err());

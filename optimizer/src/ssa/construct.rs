@@ -1,18 +1,21 @@
-//! From the virtual form to pruned SSA form (Cytron et al., "Efficiently Computing Static Single Assignment Form", 1991).
+//! From the virtual form to pruned SSA form (Cytron et al., "Efficiently Computing Static Single Assignment Form",
+//! 1991).
 //!
 //! 1. Unreachable blocks leave the layout; an entry with predecessors gets an empty block before it.
-//! 2. A register that is live into a block of the iterated dominance frontier of its definitions gets a phi there.
+//! 2. A register that is live into a block of the iterated dominance frontier of its definitions gets a phi there
+//!    ([`super::merges`]).
 //! 3. A walk over the dominator tree renames. The first definition of a register keeps its number. A guarded definition
-//!    gets the value that reached it as its `else`; a read that no definition reaches becomes `undef`. A guard has to be a
-//!    register: where none reaches, it is one that the entry sets to `undef`.
+//!    gets the value that reached it as its `else`; a read that no definition reaches becomes `undef`. A guard has to
+//!    be a register: where none reaches, it is one that the entry sets to `undef`.
 //!
 //! The cost is that of the analyses, plus the size of the function and of the phis.
 
 use cranelift_entity::EntityRef;
 
-use crate::analysis::{Cfg, Dominators, Liveness};
-use crate::ir::{Block, BlockData, Form, Function, Inst, InstBuilder, Operand, Reg, RegFile, RegInfo};
-use crate::ops::{Opcode, Type};
+use super::merges::merged_variables;
+use crate::analysis::{Cfg, Dominators};
+use oriole_ir::ops::{Opcode, Type};
+use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegFile, RegInfo};
 
 /// Brings a function from virtual form into SSA form; functions in other forms stay as they are.
 pub fn construct(func: &mut Function) {
@@ -26,8 +29,7 @@ pub fn construct(func: &mut Function) {
         let phis = place_phis(func, &cfg, &dominators);
         Renaming::new(func, &cfg, &dominators, &phis).run();
         for (block, mut phis) in cfg.blocks().iter().zip(phis) {
-            let insts = &mut func.blocks[*block].insts;
-            insts.splice(0..0, phis.drain(..).map(|phi| phi.inst));
+            phis.drain(..).rev().for_each(|phi| func.prepend_inst(*block, phi.inst));
         }
     }
     func.form = Form::Ssa;
@@ -36,11 +38,11 @@ pub fn construct(func: &mut Function) {
 /// The first step.
 fn prepare_layout(func: &mut Function) {
     let cfg = Cfg::new(func);
-    func.layout.retain(|block| cfg.is_reachable(*block));
+    func.retain_blocks(|block| cfg.is_reachable(*block));
     let entry = func.entry();
     if cfg.predecessors(entry).iter().any(|block| cfg.is_reachable(*block)) {
-        let first = func.blocks.push(BlockData::default());
-        func.layout.insert(0, first);
+        let first = func.create_block();
+        func.insert_block(0, first);
         InstBuilder::new(Opcode::Bra).src(entry).append(func, first);
     }
 }
@@ -59,27 +61,7 @@ fn is_value(info: RegInfo) -> bool {
 
 /// The second step: the phis of each block, by its place in the layout.
 fn place_phis(func: &mut Function, cfg: &Cfg, dominators: &Dominators) -> Vec<Vec<Phi>> {
-    let liveness = Liveness::solve(func, cfg);
-    let frontiers = dominators.frontiers(cfg);
-    let mut merged: Vec<Vec<Reg>> = vec![Vec::new(); cfg.blocks().len()];
-    // The last variable that was looked at in each block, so that a block is looked at once for each.
-    let mut seen: Vec<Option<Reg>> = vec![None; cfg.blocks().len()];
-    let mut work: Vec<Block> = Vec::new();
-    let definitions = definitions_that_enter(func, &liveness);
-    for group in definitions.chunk_by(|a, b| a.0 == b.0) {
-        let variable = group[0].0;
-        work.extend(group.iter().map(|(_, block)| *block));
-        while let Some(block) = work.pop() {
-            for join in frontiers.of(cfg, block) {
-                let position = cfg.position(*join).expect("a frontier is in the layout");
-                let again = seen[position].replace(variable) == Some(variable);
-                if !again && liveness.live_in(*join).contains(variable) {
-                    merged[position].push(variable);
-                    work.push(*join);
-                }
-            }
-        }
-    }
+    let merged = merged_variables(func, cfg, dominators);
     // Made block by block, so that the phis of a block lie together in memory.
     let mut create = |block: Block, variable| {
         let inst = new_phi(func, variable, cfg.predecessors(block));
@@ -87,20 +69,6 @@ fn place_phis(func: &mut Function, cfg: &Cfg, dominators: &Dominators) -> Vec<Ve
     };
     let blocks = cfg.blocks().iter().zip(merged);
     blocks.map(|(block, variables)| variables.into_iter().map(|v| create(*block, v)).collect()).collect()
-}
-
-/// Every register that can be live at a block's entry, with each block that defines it, sorted.
-fn definitions_that_enter(func: &Function, liveness: &Liveness) -> Vec<(Reg, Block)> {
-    let mut definitions = Vec::new();
-    for block in &func.layout {
-        for inst in &func.blocks[*block].insts {
-            let entering = func.defs(*inst).filter(|reg| liveness.enters_blocks(*reg));
-            definitions.extend(entering.map(|reg| (reg, *block)));
-        }
-    }
-    definitions.sort_unstable();
-    definitions.dedup();
-    definitions
 }
 
 /// A phi with a source for each predecessor, in their order, still undefined.
@@ -127,7 +95,7 @@ struct Renaming<'a> {
 
 impl<'a> Renaming<'a> {
     fn new(func: &'a mut Function, cfg: &'a Cfg, dominators: &'a Dominators, phis: &'a [Vec<Phi>]) -> Renaming<'a> {
-        let count = func.regs.len();
+        let count = func.regs().len();
         Renaming {
             func,
             cfg,
@@ -165,11 +133,11 @@ impl<'a> Renaming<'a> {
         for phi in &phis[position] {
             self.define(phi.inst);
         }
-        let insts = std::mem::take(&mut self.func.blocks[block].insts);
-        for inst in &insts {
-            self.inst(*inst);
+        let mut next = self.func.first_inst(block);
+        while let Some(inst) = next {
+            self.inst(inst);
+            next = self.func.next_inst(inst);
         }
-        self.func.blocks[block].insts = insts;
         for successor in self.cfg.successors(block) {
             self.feed_phis(*successor, position);
         }
@@ -197,12 +165,12 @@ impl<'a> Renaming<'a> {
             let renamed = self.value(self.func.srcs(inst)[place]);
             self.func.srcs_mut(inst)[place] = renamed;
         }
-        if let Some(mut guard) = self.func.insts[inst].guard {
+        if let Some(mut guard) = self.func.inst(inst).guard {
             guard.reg = match self.value(Operand::Reg(guard.reg)).reg() {
                 Some(reg) => reg,
                 None => self.undefined_guard(guard.reg),
             };
-            self.func.insts[inst].guard = Some(guard);
+            self.func.set_guard(inst, Some(guard));
             self.add_elses(inst);
         }
         self.define(inst);
@@ -210,7 +178,7 @@ impl<'a> Renaming<'a> {
 
     /// An operand with the value that reaches it.
     fn value(&self, operand: Operand) -> Operand {
-        let Some(variable) = operand.reg().filter(|reg| is_value(self.func.regs[*reg])) else { return operand };
+        let Some(variable) = operand.reg().filter(|reg| is_value(self.func.regs()[*reg])) else { return operand };
         match (self.current[variable.index()], operand) {
             (None, _) => Operand::Undef,
             (Some(value), Operand::Word(_, word)) => Operand::Word(value, word),
@@ -226,16 +194,14 @@ impl<'a> Renaming<'a> {
             return;
         }
         let elses: Vec<Operand> = dsts.iter().map(|dst| self.value(*dst)).collect();
-        let data = self.func.insts[inst];
-        let new = self.func.new_inst(data.head(), &dsts, &srcs, &elses);
-        self.func.replace_inst(inst, new);
+        self.func.set_inst(inst, self.func.inst(inst).head(), &dsts, &srcs, &elses);
     }
 
     /// Gives every destination a name of its own.
     fn define(&mut self, inst: Inst) {
         for place in 0..self.func.dsts(inst).len() {
             let Some(variable) = self.func.dsts(inst)[place].reg() else { continue };
-            let info = self.func.regs[variable];
+            let info = self.func.regs()[variable];
             if !is_value(info) {
                 continue;
             }
@@ -248,9 +214,9 @@ impl<'a> Renaming<'a> {
     }
 
     fn undefined_guard(&mut self, like: Reg) -> Reg {
-        let info = self.func.regs[like];
+        let info = self.func.regs()[like];
         let place = &mut self.undefined[usize::from(info.file == RegFile::UP)];
-        *place.get_or_insert_with(|| self.func.regs.push(info))
+        *place.get_or_insert_with(|| self.func.new_reg(info))
     }
 
     fn define_undefined_guards(self) {
@@ -258,7 +224,7 @@ impl<'a> Renaming<'a> {
         for reg in self.undefined.into_iter().flatten() {
             let mov = InstBuilder::new(Opcode::Mov).field(Type::Pred).dst(reg).src(Operand::Undef);
             let inst = mov.create(self.func);
-            self.func.blocks[entry].insts.insert(0, inst);
+            self.func.prepend_inst(entry, inst);
         }
     }
 }

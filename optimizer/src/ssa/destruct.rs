@@ -12,8 +12,8 @@ use cranelift_entity::EntityRef;
 
 use super::parallel_copy::sequentialise;
 use crate::analysis::Cfg;
-use crate::ir::{Block, BlockData, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
-use crate::ops::{Opcode, Type};
+use oriole_ir::ops::{Opcode, Type};
+use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
 
 /// Brings a function from SSA form into virtual form; functions in other forms stay as they are.
 pub fn destruct(func: &mut Function) {
@@ -23,7 +23,7 @@ pub fn destruct(func: &mut Function) {
     let cfg = Cfg::new(func);
     let edges = Edges::split(func, &cfg);
     replace_phis(func, &cfg, &edges);
-    for block in func.layout.clone() {
+    for block in func.layout().to_vec() {
         expand_elses(func, block);
     }
     func.form = Form::Virtual;
@@ -38,9 +38,9 @@ struct Edges {
 impl Edges {
     /// The first step.
     fn split(func: &mut Function, cfg: &Cfg) -> Edges {
-        let mut split = vec![Vec::new(); func.blocks.len()];
-        let mut layout = Vec::with_capacity(func.layout.len());
-        for block in std::mem::take(&mut func.layout) {
+        let mut split = vec![Vec::new(); func.blocks().len()];
+        let mut layout = Vec::with_capacity(func.layout().len());
+        for block in func.layout().to_vec() {
             layout.push(block);
             let successors = cfg.successors(block);
             for successor in successors {
@@ -51,14 +51,14 @@ impl Edges {
                     jump_plainly(func, block, *successor);
                     continue;
                 }
-                let between = func.blocks.push(BlockData::default());
+                let between = func.create_block();
                 InstBuilder::new(Opcode::Bra).src(*successor).append(func, between);
                 split[block.index()].push((*successor, between));
                 layout.push(between);
             }
             redirect(func, block, &split[block.index()]);
         }
-        func.layout = layout;
+        func.set_layout(layout);
         Edges { split }
     }
 
@@ -70,13 +70,13 @@ impl Edges {
 }
 
 fn has_phis(func: &Function, block: Block) -> bool {
-    func.blocks[block].insts.first().is_some_and(|inst| func.insts[*inst].opcode == Opcode::Phi)
+    func.first_inst(block).is_some_and(|inst| func.inst(inst).opcode == Opcode::Phi)
 }
 
 /// A branch all of whose targets are one block could read what the copies before it overwrite; it need not read.
 fn jump_plainly(func: &mut Function, block: Block, successor: Block) {
     if let Some(inst) = func.terminator(block)
-        && func.insts[inst].opcode != Opcode::Bra
+        && func.inst(inst).opcode != Opcode::Bra
     {
         InstBuilder::new(Opcode::Bra).src(successor).replace(func, inst);
     }
@@ -96,24 +96,27 @@ fn redirect(func: &mut Function, block: Block, split: &[(Block, Block)]) {
 /// The second step.
 fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges) {
     // By block number: the parallel copy at its end. A block with copies has one successor, so there is one.
-    let mut copies: Vec<Vec<(Reg, Operand)>> = vec![Vec::new(); func.blocks.len()];
+    let mut copies: Vec<Vec<(Reg, Operand)>> = vec![Vec::new(); func.blocks().len()];
     for block in cfg.blocks() {
-        let phis = func.blocks[*block].insts.iter().take_while(|i| func.insts[**i].opcode == Opcode::Phi).count();
-        for phi in func.blocks[*block].insts.drain(..phis).collect::<Vec<_>>() {
+        while let Some(phi) = func.first_inst(*block).filter(|inst| func.inst(*inst).opcode == Opcode::Phi) {
+            func.remove_inst(phi);
             for (dst, src, predecessor) in phi_copies(func, phi) {
                 copies[edges.copies_at(predecessor, *block).index()].push((dst, src));
             }
         }
     }
-    for block in func.layout.clone() {
+    for block in func.layout().to_vec() {
         let sequence = sequentialise(&copies[block.index()], |like| {
-            let info = func.regs[like];
+            let info = func.regs()[like];
             func.new_reg(info)
         });
-        let moves: Vec<Inst> = sequence.into_iter().map(|(dst, src)| copy(func, dst, src, 0)).collect();
-        let insts = &mut func.blocks[block].insts;
-        let end = insts.len().saturating_sub(1);
-        insts.splice(end..end, moves);
+        for (dst, src) in sequence {
+            let copy = copy(func, dst, src, 0);
+            match func.last_inst(block) {
+                Some(end) => func.insert_before(end, copy),
+                None => func.append_inst(block, copy),
+            }
+        }
     }
 }
 
@@ -128,36 +131,27 @@ fn phi_copies(func: &Function, phi: Inst) -> impl Iterator<Item = (Reg, Operand,
 
 /// The third step, for one block. No destination is a source of its own instruction in SSA form.
 fn expand_elses(func: &mut Function, block: Block) {
-    let old = &func.blocks[block].insts;
-    if old.iter().all(|inst| func.elses(*inst).is_empty()) {
-        return;
-    }
-    let old = std::mem::take(&mut func.blocks[block].insts);
-    let mut insts = Vec::with_capacity(old.len() + 1);
-    for inst in old {
+    let mut next = func.first_inst(block);
+    while let Some(inst) = next {
+        next = func.next_inst(inst);
+        if func.elses(inst).is_empty() {
+            continue;
+        }
         let kept: Vec<(Reg, Operand)> = func.defs(inst).zip(func.elses(inst).iter().copied()).collect();
-        let line = func.insts[inst].line;
-        let copied = kept.into_iter().filter(|(dst, old)| *old != Operand::Undef && *old != Operand::Reg(*dst));
-        insts.extend(copied.map(|(dst, old)| copy(func, dst, old, line)));
-        drop_elses(func, inst);
-        insts.push(inst);
-    }
-    func.blocks[block].insts = insts;
-}
-
-fn drop_elses(func: &mut Function, inst: Inst) {
-    if !func.elses(inst).is_empty() {
-        let data = func.insts[inst];
+        let line = func.inst(inst).line;
+        for (dst, old) in kept.into_iter().filter(|(dst, old)| *old != Operand::Undef && *old != Operand::Reg(*dst)) {
+            let copy = copy(func, dst, old, line);
+            func.insert_before(inst, copy);
+        }
         let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
-        let new = func.new_inst(data.head(), &dsts, &srcs, &[]);
-        func.replace_inst(inst, new);
+        func.set_inst(inst, func.inst(inst).head(), &dsts, &srcs, &[]);
     }
 }
 
 /// A copy into a register of any file and width.
 fn copy(func: &mut Function, dst: Reg, src: Operand, line: u32) -> Inst {
     let mov = |ty: Type| InstBuilder::new(Opcode::Mov).field(ty).src(src);
-    let inst = match func.regs[dst] {
+    let inst = match func.regs()[dst] {
         info if info.is_predicate() => mov(Type::Pred),
         RegInfo { words: 1, .. } => mov(Type::B32),
         RegInfo { words: 2, .. } => mov(Type::B64),

@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 
-use crate::ir::{Operand, Reg};
+use oriole_ir::{Operand, Reg};
 
 /// The same effect as that of all copies at once, in order. `fresh` makes a register like the given one.
 ///
@@ -41,8 +41,8 @@ pub fn sequentialise(copies: &[(Reg, Operand)], mut fresh: impl FnMut(Reg) -> Re
     sequence
 }
 
-/// Each copy of a cycle is read by exactly one other. The first destination is saved, and the copy that reads it reads the
-/// saved value.
+/// Each copy of a cycle is read by exactly one other. The first destination is saved, and the copy that reads it reads
+/// the saved value.
 fn open_cycle(
     start: usize,
     moving: &[(Reg, Operand)],
@@ -120,7 +120,8 @@ mod tests {
                 1 => Operand::Imm(u64::from(number) + 1000),
                 _ => Operand::Reg(reg(number)),
             };
-            let copies: Vec<(Reg, Operand)> = (0..12).filter(|i| chosen[*i]).map(|i| (reg(i as u32), source(sources[i]))).collect();
+            let taken = (0..12).filter(|i| chosen[*i]);
+            let copies: Vec<(Reg, Operand)> = taken.map(|i| (reg(i as u32), source(sources[i]))).collect();
             let mut next = 12;
             let sequence = sequentialise(&copies, |_| { next += 1; reg(next) });
             let (before, after) = (run(&[]), run(&sequence));

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet};
 use super::{construct, destruct};
 use crate::analysis::testing::random_function;
 use crate::analysis::{Cfg, Dominators};
-use crate::ir::{Block, Form, Function, Inst, Operand, Reg, parse_function};
-use crate::ops::Opcode;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Block, Form, Function, Inst, Operand, Reg, parse_function};
 use proptest::prelude::*;
 
 /// A value by words; a predicate has one. `None` is undefined.
@@ -27,8 +27,8 @@ struct Machine<'a> {
     stored: Vec<Option<u32>>,
 }
 
-/// How branches are decided: by their operands, or at random from a seed, whatever the operands say. Neither form changes
-/// where a branch can go, so that random paths must agree too, and they reach much more.
+/// How branches are decided: by their operands, or at random from a seed, whatever the operands say. Neither form
+/// changes where a branch can go, so that random paths must agree too, and they reach much more.
 #[derive(Clone, Copy)]
 enum Paths {
     ByValue,
@@ -41,12 +41,12 @@ fn run(func: &Function, mut steps: usize, paths: Paths) -> (Vec<Option<u32>>, En
     let (mut from, mut block) = (None, func.entry());
     loop {
         machine.enter(from, block);
-        for inst in &func.blocks[block].insts {
+        for inst in func.block_insts(block) {
             steps = steps.saturating_sub(1);
             if steps == 0 {
                 return (machine.stored, End::OutOfSteps);
             }
-            match machine.step(*inst) {
+            match machine.step(inst) {
                 Step::Next => {}
                 Step::Goto(next) => (from, block) = (Some(block), next),
                 Step::End(end) => return (machine.stored, end),
@@ -65,12 +65,12 @@ impl Machine<'_> {
     /// Reads all phis of a block, then writes them.
     fn enter(&mut self, from: Option<Block>, block: Block) {
         let mut values = Vec::new();
-        for inst in &self.func.blocks[block].insts {
-            if self.func.insts[*inst].opcode == Opcode::Phi {
-                let dst = self.func.defs(*inst).next().unwrap();
-                let pairs = self.func.srcs(*inst).chunks(2);
+        for inst in self.func.block_insts(block) {
+            if self.func.inst(inst).opcode == Opcode::Phi {
+                let dst = self.func.defs(inst).next().unwrap();
+                let pairs = self.func.srcs(inst).chunks(2);
                 let source = pairs.filter(|pair| pair[1].block() == from).map(|pair| pair[0]).next().unwrap();
-                values.push((dst, self.read(source, self.func.regs[dst].words as usize)));
+                values.push((dst, self.read(source, self.func.regs()[dst].words as usize)));
             }
         }
         self.regs.extend(values);
@@ -78,7 +78,7 @@ impl Machine<'_> {
 
     fn read(&self, operand: Operand, words: usize) -> Value {
         let reg = |reg: Reg| {
-            let undefined = vec![None; self.func.regs[reg].words as usize];
+            let undefined = vec![None; self.func.regs()[reg].words as usize];
             self.regs.get(&reg).cloned().unwrap_or(undefined)
         };
         match operand {
@@ -97,7 +97,7 @@ impl Machine<'_> {
     fn step(&mut self, inst: Inst) -> Step {
         let func = self.func;
         let (dsts, srcs) = (func.dsts(inst), func.srcs(inst));
-        if let Some(guard) = func.insts[inst].guard {
+        if let Some(guard) = func.inst(inst).guard {
             let Some(value) = self.word(Operand::Reg(guard.reg)) else { return Step::End(End::Undefined) };
             if (value != 0) == guard.negated {
                 let values: Vec<Value> = func.elses(inst).iter().map(|e| self.read(*e, 2)).collect();
@@ -106,7 +106,7 @@ impl Machine<'_> {
                 return Step::Next;
             }
         }
-        let results = match func.insts[inst].opcode {
+        let results = match func.inst(inst).opcode {
             Opcode::Phi => return Step::Next,
             Opcode::Mov => vec![self.read(srcs[0], 2)],
             Opcode::Pack => vec![srcs.iter().map(|s| self.word(*s)).collect()],
@@ -145,7 +145,7 @@ impl Machine<'_> {
             return goto(Some(targets[place]));
         }
         let value = self.word(*selector);
-        let indexed = self.func.insts[inst].opcode == Opcode::Brx;
+        let indexed = self.func.inst(inst).opcode == Opcode::Brx;
         let place = value.map(|value| if indexed { value as usize } else { usize::from(value == 0) });
         goto(place.and_then(|place| targets.get(place).copied()))
     }
@@ -153,7 +153,7 @@ impl Machine<'_> {
     fn write(&mut self, dsts: &[Operand], values: Vec<Value>) {
         for (dst, mut value) in dsts.iter().zip(values) {
             let reg = dst.whole_reg().unwrap();
-            value.truncate(self.func.regs[reg].words as usize);
+            value.truncate(self.func.regs()[reg].words as usize);
             self.regs.insert(reg, value);
         }
     }
@@ -172,7 +172,7 @@ fn assert_refines(before: &Function, after: &Function) {
 fn assert_refines_on(before: &Function, after: &Function, paths: Paths) {
     let (expected, end) = run(before, 200, paths);
     let (found, found_end) = run(after, 4000, paths);
-    let text = || crate::ir::function_to_string(after, None);
+    let text = || oriole_ir::function_to_string(after, None);
     assert!(found.len() >= expected.len(), "{found:?} stops before {expected:?}\n{}", text());
     for (old, new) in expected.iter().zip(&found) {
         assert!(old.is_none() || old == new, "{expected:?} became {found:?}\n{}", text());
@@ -187,9 +187,9 @@ fn assert_ssa(func: &Function) {
     let cfg = Cfg::new(func);
     let dominators = Dominators::new(&cfg);
     let mut home: HashMap<Reg, (Block, usize)> = HashMap::new();
-    for block in &func.layout {
-        for (place, inst) in func.blocks[*block].insts.iter().enumerate() {
-            for reg in func.defs(*inst) {
+    for block in func.layout() {
+        for (place, inst) in func.block_insts(*block).enumerate() {
+            for reg in func.defs(inst) {
                 assert!(home.insert(reg, (*block, place)).is_none(), "{reg} is defined twice");
             }
         }
@@ -198,15 +198,15 @@ fn assert_ssa(func: &Function) {
         let (at, order) = home[&reg];
         if at == block { order < place } else { dominators.dominates(&cfg, at, block) }
     };
-    for block in &func.layout {
-        for (place, inst) in func.blocks[*block].insts.iter().enumerate() {
-            if func.insts[*inst].opcode == Opcode::Phi {
-                let sources = func.srcs(*inst).chunks(2).map(|pair| (pair[0], pair[1].block().unwrap()));
+    for block in func.layout() {
+        for (place, inst) in func.block_insts(*block).enumerate() {
+            if func.inst(inst).opcode == Opcode::Phi {
+                let sources = func.srcs(inst).chunks(2).map(|pair| (pair[0], pair[1].block().unwrap()));
                 let named: Vec<Block> = sources.clone().map(|(_, from)| from).collect();
                 assert_eq!(named, cfg.predecessors(*block));
                 assert!(sources.clone().all(|(v, from)| v.reg().is_none_or(|reg| reaches(reg, from, usize::MAX))));
             } else {
-                assert!(func.uses(*inst).all(|reg| reaches(reg, *block, place)));
+                assert!(func.uses(inst).all(|reg| reaches(reg, *block, place)));
             }
         }
     }
@@ -214,9 +214,9 @@ fn assert_ssa(func: &Function) {
 
 fn assert_virtual(func: &Function) {
     assert_eq!(func.form, Form::Virtual);
-    for inst in func.layout.iter().flat_map(|block| &func.blocks[*block].insts) {
-        assert_ne!(func.insts[*inst].opcode, Opcode::Phi);
-        assert!(func.elses(*inst).is_empty());
+    for inst in func.layout_insts() {
+        assert_ne!(func.inst(inst).opcode, Opcode::Phi);
+        assert!(func.elses(inst).is_empty());
     }
 }
 
@@ -235,8 +235,8 @@ fn through(text: &str) -> (Function, Function) {
 }
 
 fn opcodes(func: &Function, opcode: Opcode) -> usize {
-    let insts = func.layout.iter().flat_map(|block| &func.blocks[*block].insts);
-    insts.filter(|inst| func.insts[**inst].opcode == opcode).count()
+    let insts = func.layout_insts();
+    insts.filter(|inst| func.inst(*inst).opcode == opcode).count()
 }
 
 proptest! {
@@ -342,7 +342,7 @@ bb2:
     let mut back = source.clone();
     destruct(&mut back);
     assert_refines(&source, &back);
-    assert_eq!(back.layout.len(), source.layout.len() + 1, "the edge back is critical");
+    assert_eq!(back.layout().len(), source.layout().len() + 1, "the edge back is critical");
 }
 
 #[test]
@@ -367,7 +367,7 @@ bb3:
     let (ssa, back) = through(text);
     assert_eq!(opcodes(&ssa, Opcode::Phi), 3);
     // Both branches are critical: bb1 to bb2 and bb3, bb3 to bb2 and itself. What bb1 feeds back to itself is no phi.
-    assert_eq!(back.layout.len(), ssa.layout.len() + 4);
+    assert_eq!(back.layout().len(), ssa.layout().len() + 4);
 }
 
 /// The condition of a branch to one block is itself a phi that the copies before it overwrite.
@@ -414,12 +414,12 @@ bb0:
 }
 ";
     let (ssa, _) = through(text);
-    let printed = crate::ir::function_to_string(&ssa, None);
+    let printed = oriole_ir::function_to_string(&ssa, None);
     assert!(printed.contains("@%p2 %r5 = mov.b32 9 else %r1"), "{printed}");
     assert!(printed.contains("else %r5, %p2"), "{printed}");
     assert!(printed.contains("%r3 = mov.b32 %r6 else undef"), "{printed}");
-    let first = ssa.blocks[ssa.entry()].insts[0];
-    assert!(crate::ir::inst_to_string(&ssa, first, None).ends_with("mov.pred undef"), "{printed}");
+    let first = ssa.inst_at(ssa.entry(), 0);
+    assert!(oriole_ir::inst_to_string(&ssa, first, None).ends_with("mov.pred undef"), "{printed}");
 }
 
 #[test]
@@ -444,7 +444,7 @@ bb2:
     let (ssa, back) = through(text);
     assert_eq!(opcodes(&ssa, Opcode::Phi), 2);
     assert_eq!(opcodes(&back, Opcode::Pack), 4, "three words are copied by a pack");
-    assert!(crate::ir::function_to_string(&ssa, None).contains("st.global.b32 [8], undef"));
+    assert!(oriole_ir::function_to_string(&ssa, None).contains("st.global.b32 [8], undef"));
 }
 
 #[test]
@@ -474,7 +474,7 @@ bb4:
 }
 ";
     let (ssa, _) = through(text);
-    assert_eq!(ssa.layout.len(), 6, "one block before the entry, none for the unreachable one");
+    assert_eq!(ssa.layout().len(), 6, "one block before the entry, none for the unreachable one");
     assert!(Cfg::new(&ssa).predecessors(ssa.entry()).is_empty());
 }
 
@@ -484,6 +484,6 @@ fn straight_code_keeps_its_numbers() {
     let (ssa, back) = through(text);
     let source = parse_function(text).unwrap();
     assert_eq!(back, source);
-    assert_eq!(ssa.regs.len(), source.regs.len());
+    assert_eq!(ssa.regs().len(), source.regs().len());
     assert_eq!(opcodes(&ssa, Opcode::Phi), 0);
 }

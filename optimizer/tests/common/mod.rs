@@ -15,14 +15,17 @@ pub fn ptxas() -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join("ptxas")).find(|tool| tool.is_file())
 }
 
-/// What ptxas says about a text: a message for each faulty line.
+/// Code for the target of most tests, made quickly.
+pub const COMPILE: &[&str] = &["-arch=sm_90", "-O0"];
+
+/// What ptxas says about a text, with these options: a message for each faulty line.
 ///
 /// # Panics
 /// If ptxas fails without naming a line.
-pub fn complaints(tool: &Path, name: &str, text: &str) -> BTreeMap<usize, String> {
+pub fn complaints(tool: &Path, options: &[&str], name: &str, text: &str) -> BTreeMap<usize, String> {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ptx"));
     std::fs::write(&file, text).expect("the test folder is writable");
-    let output = Command::new(tool).args(["-arch=sm_90", "-O0", "-o", "/dev/null"]).arg(&file).output();
+    let output = Command::new(tool).args(options).args(["-o", "/dev/null"]).arg(&file).output();
     let output = output.expect("ptxas starts");
     let messages = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
     let mut found = BTreeMap::new();

@@ -5,8 +5,9 @@
 //! change the graph, and phis with it.
 
 use super::{CodeRule, Rewrite, View, is_pure};
-use crate::ir::{Guard, Operand};
-use crate::ops::{Flags, Opcode, fold};
+use crate::fold::fold;
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Guard, Operand};
 
 pub(super) static RULES: &[CodeRule] = &[
     // About any operation's guard.

@@ -1,8 +1,8 @@
 //! Constant folding and algebraic simplification: the second step of a bundle's round.
 //!
-//! One scan in reverse post-order rewrites each instruction until nothing fits. What can be said as a rule stands in the
-//! rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single change lowers a measure
-//! ([`crate::peephole::cost`]; for the code: operations that are neither copies nor constants, guards, operands out of
+//! One scan in reverse post-order rewrites each instruction until nothing fits. What can be said as a rule stands in
+//! the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single change lowers a measure
+//! ([`oriole_rules::cost`]; for the code: operations that are neither copies nor constants, guards, operands out of
 //! canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a user brings.
 //!
 //! What a change may assume: operations read only the bits of their type and zero-extend, so a 16-bit operation is no
@@ -18,13 +18,12 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::analyze_control_flow::remove_incoming;
-use super::values::mov_type;
-use crate::analysis::{Cfg, Definitions, Uses};
-use crate::ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand};
-use crate::ops::{FieldValues, Flags, Opcode};
-use crate::peephole::rewrite::{Place, Plan, mov_fields};
+use crate::analysis::{AnalysisSet, Cfg, Definitions, Uses};
+use crate::pass::{Changed, PhaseContext};
+use crate::peephole::rewrite::{Plan, mov_fields};
 use crate::peephole::{RuleSet, Subject};
-use crate::pipeline::context::{Changed, PhaseContext};
+use oriole_ir::ops::{FieldValues, Flags, Opcode};
+use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand, Reg, RegInfo};
 
 /// How many changes a scan makes at most for each instruction of the function. Chains of rules on one instruction are
 /// short: the longest seen on the corpus is 6 (2026-11).
@@ -70,7 +69,7 @@ struct View<'a> {
 
 impl<'a> View<'a> {
     fn new(subject: Subject<'a>, inst: Inst) -> View<'a> {
-        View { subject, inst, data: &subject.func.insts[inst], srcs: subject.sources(inst) }
+        View { subject, inst, data: subject.func.inst(inst), srcs: subject.sources(inst) }
     }
 
     fn src(&self, index: usize) -> Option<Operand> {
@@ -86,7 +85,7 @@ impl<'a> View<'a> {
     /// Whether the rewrite can be written down: copies need a `mov` of each destination's width.
     fn takes(&self, rewrite: &Rewrite) -> bool {
         let (func, copies) = (self.subject.func, matches!(rewrite, Rewrite::Values(_) | Rewrite::Otherwise));
-        !copies || func.defs(self.inst).all(|reg| mov_type(func.regs[reg]).is_some())
+        !copies || func.defs(self.inst).all(|reg| func.regs()[reg].mov_type().is_some())
     }
 }
 
@@ -96,23 +95,38 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     control::RULES.iter().map(|rule| rule.name).chain(rules)
 }
 
-/// Simplifies every reachable instruction.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, cfg: &Cfg, definitions: Definitions) -> Changed {
+/// Simplifies every reachable instruction. Leaves the analyses that are still true.
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let cfg = cx.analyses.get::<Cfg>(func);
     let mut pass = Simplify {
         rules: cx.rules(),
-        definitions,
-        uses: Uses::new(func),
+        definitions: cx.analyses.take(func),
+        uses: cx.analyses.take(func),
         left: BUDGET.saturating_mul(func.inst_count()),
+        lost: Vec::new(),
         changed: Changed::No,
+        branches_changed: Changed::No,
     };
     for block in cfg.rpo().iter().copied() {
-        let mut at = 0;
-        while let Some(inst) = func.blocks[block].insts.get(at).copied() {
-            match pass.step(func, cx, inst) {
-                Some(change) => pass.apply(func, Place { block, at }, change),
-                None => at += 1,
-            }
+        let mut at = func.first_inst(block);
+        while let Some(inst) = at {
+            at = match pass.step(func, cx, inst) {
+                Some(change) => pass.apply(func, inst, change),
+                None => func.next_inst(inst),
+            };
         }
+    }
+    pass.lost.sort_unstable();
+    for edges in pass.lost.chunk_by(|a, b| a.0 == b.0) {
+        remove_incoming(func, edges[0].0, |from| edges.binary_search(&(edges[0].0, from)).is_ok());
+    }
+    match (pass.changed, pass.branches_changed) {
+        (Changed::No, _) => {
+            cx.analyses.put(pass.definitions);
+            cx.analyses.put(pass.uses);
+        }
+        (Changed::Yes, Changed::No) => cx.analyses.retain(AnalysisSet::CONTROL_FLOW),
+        (Changed::Yes, Changed::Yes) => cx.analyses.retain(AnalysisSet::NONE),
     }
     pass.changed
 }
@@ -122,13 +136,18 @@ struct Simplify {
     definitions: Definitions,
     uses: Uses,
     left: usize,
+    /// Edges that are gone, target first. The phis behind them lose their sources all at once at the end, which no
+    /// simplification looks at: a block may lose as many edges as it has.
+    lost: Vec<(Block, Block)>,
     changed: Changed,
+    /// Whether one of the changes was of a branch.
+    branches_changed: Changed,
 }
 
 impl Simplify {
     /// The first change that fits and has leave.
     fn step(&self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Option<Change> {
-        let data = &func.insts[inst];
+        let data = func.inst(inst);
         if matches!(data.opcode, Opcode::Phi) || func.srcs(inst).contains(&Operand::Undef) || self.left == 0 {
             return None;
         }
@@ -142,89 +161,89 @@ impl Simplify {
         if let Some((name, rewrite)) = by_code {
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
-        let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet, 1))?;
+        let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet(), 1))?;
         cx.rewrite(self.rules.rules()[found.rule].name).then_some(Change::Rule(found.plan))
     }
 
-    fn apply(&mut self, func: &mut Function, place: Place, change: Change) {
+    /// Returns where the scan goes on: at the first of the instructions that now stand there, or after them.
+    fn apply(&mut self, func: &mut Function, inst: Inst, change: Change) -> Option<Inst> {
         self.changed = Changed::Yes;
         self.left -= 1;
-        match change {
-            Change::Rule(plan) => drop(plan.apply(func, &mut self.definitions, &mut self.uses, place)),
-            Change::Code(rewrite) => self.apply_code(func, place, rewrite),
-        }
+        let after = func.next_inst(inst);
+        let made = match change {
+            Change::Rule(plan) => plan.apply(func, &mut self.definitions, &mut self.uses, inst),
+            Change::Code(rewrite) => self.apply_code(func, inst, rewrite),
+        };
+        made.first().copied().or(after)
     }
 
-    fn apply_code(&mut self, func: &mut Function, place: Place, rewrite: Rewrite) {
-        let inst = func.blocks[place.block].insts[place.at];
-        let before = func.insts[inst];
-        let old = func.insts.push(before);
-        let count = self.replace(func, place, rewrite);
-        for new in &func.blocks[place.block].insts[place.at..place.at + count] {
+    fn apply_code(&mut self, func: &mut Function, inst: Inst, rewrite: Rewrite) -> Vec<Inst> {
+        let read: Vec<Reg> = func.uses(inst).collect();
+        // Even where a branch keeps its targets their order may change, which is part of the graph.
+        self.branches_changed |= Changed::when(func.inst(inst).is(Flags::TERMINATOR));
+        let made = self.replace(func, inst, rewrite);
+        for new in &made {
             self.uses.add(func, *new);
         }
-        self.uses.remove(func, &self.definitions, old);
+        self.uses.release(func, &self.definitions, read);
+        made
     }
 
-    /// Returns how many instructions now stand in its place.
-    fn replace(&mut self, func: &mut Function, place: Place, rewrite: Rewrite) -> usize {
-        let Place { block, at } = place;
-        let inst = func.blocks[block].insts[at];
-        let data = func.insts[inst];
+    /// Returns the instructions that now stand in its place.
+    fn replace(&mut self, func: &mut Function, inst: Inst, rewrite: Rewrite) -> Vec<Inst> {
+        let head = func.inst(inst).head();
+        let block = func.block_of(inst).expect("the scan walks blocks");
         let (dsts, elses) = (func.dsts(inst).to_vec(), func.elses(inst).to_vec());
         match rewrite {
-            Rewrite::Values(values) => return self.copies(func, place, data.guard, &values, &elses),
-            Rewrite::Otherwise => return self.copies(func, place, None, &elses, &[]),
+            Rewrite::Values(values) => return self.copies(func, inst, head.guard, &values, &elses),
+            Rewrite::Otherwise => return self.copies(func, inst, None, &elses, &[]),
             Rewrite::Inst(opcode, fields, srcs) => {
-                let new = func.new_inst(InstHead { opcode, fields, ..data.head() }, &dsts, &srcs, &elses);
-                func.replace_inst(inst, new);
+                func.set_inst(inst, InstHead { opcode, fields, ..head }, &dsts, &srcs, &elses);
             }
             Rewrite::Guard(guard) => {
                 let srcs = func.srcs(inst).to_vec();
                 let elses = if guard.is_some() { elses } else { Vec::new() };
-                let new = func.new_inst(InstHead { guard, ..data.head() }, &dsts, &srcs, &elses);
-                func.replace_inst(inst, new);
+                func.set_inst(inst, InstHead { guard, ..head }, &dsts, &srcs, &elses);
             }
             Rewrite::Goto(target) => {
-                let lost: Vec<Block> = func.successors(block).filter(|next| *next != target).collect();
+                let lost = func.successors(block).filter(|next| *next != target);
+                self.lost.extend(lost.map(|next| (next, block)));
                 InstBuilder::new(Opcode::Bra).src(target).replace(func, inst);
-                for next in lost {
-                    remove_incoming(func, next, |from| from == block);
-                }
             }
             Rewrite::Nothing => {
-                func.blocks[block].insts.remove(at);
-                return 0;
+                func.remove_inst(inst);
+                return Vec::new();
             }
         }
-        1
+        vec![inst]
     }
 
     /// Puts a `mov` for each destination in place of an instruction. The instruction itself becomes the first.
     fn copies(
         &mut self,
         func: &mut Function,
-        place: Place,
+        inst: Inst,
         guard: Option<Guard>,
         values: &[Operand],
         elses: &[Operand],
-    ) -> usize {
-        let Place { block, at } = place;
-        let inst = func.blocks[block].insts[at];
-        let (line, dsts) = (func.insts[inst].line, func.dsts(inst).to_vec());
+    ) -> Vec<Inst> {
+        let block = func.block_of(inst).expect("the scan walks blocks");
+        let (line, dsts) = (func.inst(inst).line, func.dsts(inst).to_vec());
+        let mut made = vec![inst];
         for (index, (dst, value)) in dsts.iter().zip(values).enumerate() {
-            let ty = func.operand_info(*dst).and_then(mov_type).expect("checked before the change was taken");
+            let ty = func.operand_info(*dst).and_then(RegInfo::mov_type).expect("checked before the change was taken");
             let old: &[Operand] = elses.get(index..=index).unwrap_or(&[]);
             let head = InstHead { opcode: Opcode::Mov, fields: mov_fields(ty), guard, line };
-            let mov = func.new_inst(head, &[*dst], &[*value], old);
             if index == 0 {
-                func.replace_inst(inst, mov);
-            } else {
-                func.blocks[block].insts.insert(at + index, mov);
-                dst.reg().into_iter().for_each(|reg| self.definitions.set(reg, mov, block));
+                func.set_inst(inst, head, &[*dst], &[*value], old);
+                continue;
             }
+            let mov = func.new_inst(head, &[*dst], &[*value], old);
+            func.insert_after(made[index - 1], mov);
+            dst.reg().into_iter().for_each(|reg| self.definitions.set(reg, mov, block));
+            made.push(mov);
         }
-        dsts.len()
+        made
     }
 }
 

@@ -1,0 +1,111 @@
+//! Taking unused entries out of a function's arenas.
+//!
+//! Edits leave what they take out in the arenas. Compaction gives the instructions new numbers, in program order, so it
+//! runs between phases, when nobody holds numbers of instructions. Registers and blocks keep theirs: the text form
+//! shows them.
+
+use cranelift_entity::PrimaryMap;
+
+use super::function::{Function, InstData};
+use super::lists::{BlockData, Lists, Node};
+
+/// Functions with fewer unused entries than this are left as they are.
+const SLACK: usize = 64;
+
+impl Function {
+    /// Compacts the arenas if more than half of their entries are unused. Says whether it did; then every instruction
+    /// has another number.
+    pub fn compact_if_sparse(&mut self) -> bool {
+        let sparse = self.is_sparse();
+        if sparse {
+            self.compact();
+        }
+        sparse
+    }
+
+    fn is_sparse(&self) -> bool {
+        let insts = self.inst_count();
+        if self.insts.len() > 2 * insts + SLACK {
+            return true;
+        }
+        // Most instructions have two to four operands, so few functions are counted without need.
+        self.pool.len() > 4 * insts + SLACK && self.pool.len() > 2 * self.operands_in_use() + SLACK
+    }
+
+    fn operands_in_use(&self) -> usize {
+        self.layout_insts().map(|inst| self.operand_places(inst).len()).sum()
+    }
+
+    /// Drops the instructions that stand in no block of the layout, and the operands that belong to no instruction.
+    pub fn compact(&mut self) {
+        let count = self.inst_count();
+        let mut lists = Lists { blocks: PrimaryMap::new(), nodes: PrimaryMap::with_capacity(count) };
+        for _ in self.lists.blocks.keys() {
+            lists.blocks.push(BlockData::default());
+        }
+        let mut insts = PrimaryMap::with_capacity(count);
+        let mut pool = Vec::with_capacity(self.operands_in_use());
+        let mut schedules = Vec::new();
+        for block in &self.layout {
+            for old in self.block_insts(*block) {
+                let start = pool.len() as u32;
+                pool.extend_from_slice(&self.pool[self.operand_places(old)]);
+                let inst = insts.push(InstData { start, ..self.insts[old] });
+                lists.nodes.push(Node::default());
+                lists.append(*block, inst);
+                if !self.schedules.is_empty() {
+                    schedules.push(self.schedule(old));
+                }
+            }
+        }
+        (self.lists, self.insts, self.pool, self.schedules) = (lists, insts, pool, schedules);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ops::{Opcode, Type};
+    use crate::verify::verify_function;
+    use crate::{InstBuilder, Operand, parse_function};
+
+    const TEXT: &str = "\
+device @f ssa {
+bb0:
+  %r1 = mov.b32 1
+  %r2 = iadd.u32 %r1, 2
+  cbra undef, bb1, bb2
+bb1:
+  bra bb2
+bb2:
+  %r3 = phi [bb0: %r1], [bb1: %r2]
+  ret
+}
+";
+
+    #[test]
+    fn a_compact_function_is_the_same_and_smaller() {
+        let mut func = parse_function(TEXT).unwrap();
+        let original = func.clone();
+        let (add, block) = (func.inst_at(func.entry(), 1), func.layout()[1]);
+        for round in 0..100 {
+            let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).src(Operand::Imm(round));
+            let gone = mov.create(&mut func);
+            func.insert_before(add, gone);
+            func.remove_inst(gone);
+            let srcs: Vec<Operand> = (0..round).map(Operand::Imm).collect();
+            func.set_srcs(add, &srcs);
+        }
+        let srcs = original.srcs(original.inst_at(original.entry(), 1)).to_vec();
+        func.set_srcs(add, &srcs);
+        assert_eq!(func, original);
+        assert!(func.compact_if_sparse());
+        assert_eq!(func, original);
+        assert_eq!((func.insts().len(), func.operand_count()), (func.inst_count(), 14));
+        assert_eq!(verify_function(&func, None), Ok(()));
+        assert!(!func.compact_if_sparse());
+        // What is not in the layout leaves its instructions behind.
+        func.retain_blocks(|other| *other != block);
+        func.compact();
+        assert_eq!(func.first_inst(block), None);
+    }
+}

@@ -1,0 +1,602 @@
+//! Functions: blocks, instructions, registers, in arenas.
+
+use std::hash::{Hash, Hasher};
+
+use cranelift_entity::{EntityRef, PrimaryMap};
+
+use super::entity::{Block, Inst, Local, Reg};
+use super::lists::{BlockData, BlockInsts, Lists};
+use super::module::{Linkage, Variable};
+use super::operand::{Guard, Operand};
+use super::schedule::Schedule;
+use crate::ops::{self, Field, FieldValue, FieldValues, Flags, OpRow, Opcode, Type};
+
+/// A register file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum RegFile {
+    /// General registers.
+    R,
+    /// Uniform general registers: one value a warp.
+    UR,
+    /// Predicates.
+    P,
+    /// Uniform predicates.
+    UP,
+    /// Convergence barriers.
+    B,
+}
+
+/// The file and width of a register.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct RegInfo {
+    /// The file.
+    pub file: RegFile,
+    /// The width in 32-bit words; predicates and barriers have 1.
+    pub words: u8,
+}
+
+impl RegInfo {
+    /// A predicate.
+    pub const PRED: RegInfo = RegInfo { file: RegFile::P, words: 1 };
+
+    /// A general register of so many words.
+    pub const fn words(words: u8) -> RegInfo {
+        RegInfo { file: RegFile::R, words }
+    }
+
+    /// The register that holds a value of a type.
+    pub const fn of(ty: Type) -> RegInfo {
+        match ty {
+            Type::Pred => RegInfo::PRED,
+            _ => RegInfo::words(ty.bits().div_ceil(32) as u8),
+        }
+    }
+
+    /// The type of a `mov` between two such registers; `None` where there is no such `mov`.
+    pub fn mov_type(self) -> Option<Type> {
+        match (self.is_predicate(), self.words) {
+            (true, _) => Some(Type::Pred),
+            (false, 1) => Some(Type::B32),
+            (false, 2) => Some(Type::B64),
+            (false, 4) => Some(Type::B128),
+            _ => None,
+        }
+    }
+
+    /// Whether the register is a predicate, uniform or not.
+    pub fn is_predicate(self) -> bool {
+        matches!(self.file, RegFile::P | RegFile::UP)
+    }
+
+    /// The register's text prefix: `r d t q` for one to four words, `p`, `b`; `u` before it for the uniform files.
+    /// Widths that no register has, which the verifier's messages show, get the nearest one's.
+    pub fn prefix(self) -> &'static str {
+        let by_width = |names: [&'static str; 4]| names[usize::from(self.words).saturating_sub(1).min(3)];
+        match self.file {
+            RegFile::R => by_width(["r", "d", "t", "q"]),
+            RegFile::UR => by_width(["ur", "ud", "ut", "uq"]),
+            RegFile::P => "p",
+            RegFile::UP => "up",
+            RegFile::B => "b",
+        }
+    }
+
+    /// The file and width with this prefix.
+    pub fn from_prefix(prefix: &str) -> Option<RegInfo> {
+        let all =
+            [RegFile::R, RegFile::UR].into_iter().flat_map(|file| (1..=4).map(move |words| RegInfo { file, words }));
+        let narrow = [RegFile::P, RegFile::UP, RegFile::B].map(|file| RegInfo { file, words: 1 });
+        all.chain(narrow).find(|info| info.prefix() == prefix)
+    }
+}
+
+/// Which opcodes a function is made of: those of its level, and those of any level.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Level {
+    /// Typed operations, as PTX has them.
+    Virtual,
+    /// Operations of the machine.
+    Machine,
+}
+
+impl Level {
+    /// Every level.
+    pub const ALL: &'static [Level] = &[Level::Virtual, Level::Machine];
+
+    /// The level's text name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Level::Virtual => "virtual",
+            Level::Machine => "machine",
+        }
+    }
+
+    /// Whether instructions with an opcode of this row may stand in a function of the level.
+    pub fn has(self, row: &OpRow) -> bool {
+        match row.level {
+            ops::Level::Any => true,
+            ops::Level::Virtual => self == Level::Virtual,
+            ops::Level::Machine => self == Level::Machine,
+        }
+    }
+}
+
+/// What a function's registers are, and how many definitions each may have.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Form {
+    /// Each register has one definition, which dominates its uses.
+    Ssa,
+    /// Registers may have many definitions.
+    Virtual,
+    /// Registers are the machine's.
+    Physical,
+}
+
+impl Form {
+    /// Every form with its text name.
+    pub const NAMES: &'static [(Form, &'static str)] =
+        &[(Form::Ssa, "ssa"), (Form::Virtual, "virtual"), (Form::Physical, "physical")];
+
+    /// Every form.
+    pub const ALL: &'static [Form] = &[Form::Ssa, Form::Virtual, Form::Physical];
+
+    /// The form's text name.
+    pub fn name(self) -> &'static str {
+        Form::NAMES[self as usize].1
+    }
+}
+
+/// How a function is started.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum FunctionKind {
+    /// By a launch: a kernel.
+    Entry,
+    /// By a call.
+    Device,
+}
+
+/// A performance directive that is kept for the PTX output (`.maxntid 256, 1, 1`).
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Directive {
+    /// Its name without the dot.
+    pub name: String,
+    /// Its arguments.
+    pub values: Vec<u64>,
+}
+
+/// What an instruction is apart from its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct InstHead {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// The fields, by their position in the opcode's row.
+    pub fields: FieldValues,
+    /// The condition.
+    pub guard: Option<Guard>,
+    /// The source line that it comes from; 0 where unknown.
+    pub line: u32,
+}
+
+/// An instruction without its operands, which stand in the function's pool.
+#[derive(Clone, Copy, Debug)]
+pub struct InstData {
+    /// The opcode.
+    pub opcode: Opcode,
+    /// The fields, by their position in the opcode's row.
+    pub fields: FieldValues,
+    /// The condition.
+    pub guard: Option<Guard>,
+    /// The source line that it comes from; 0 where unknown.
+    pub line: u32,
+    pub(super) start: u32,
+    pub(super) dsts: u32,
+    pub(super) srcs: u32,
+    pub(super) elses: u32,
+}
+
+impl InstData {
+    /// An instruction whose operands lie in the pool from `start` on: destinations, sources, `else` values.
+    pub(super) fn new(head: InstHead, start: usize, operands: [&[Operand]; 3]) -> InstData {
+        let InstHead { opcode, fields, guard, line } = head;
+        let [dsts, srcs, elses] = operands.map(|list| list.len() as u32);
+        InstData { opcode, fields, guard, line, start: start as u32, dsts, srcs, elses }
+    }
+
+    /// The instruction without where its operands are.
+    pub fn head(&self) -> InstHead {
+        InstHead { opcode: self.opcode, fields: self.fields, guard: self.guard, line: self.line }
+    }
+
+    /// The value of a field, if the opcode has it.
+    pub fn field<F: FieldValue>(&self) -> Option<F> {
+        self.field_index(F::FIELD).map(|index| F::ALL[index as usize])
+    }
+
+    /// The index of a field's value, if the opcode has the field.
+    #[inline]
+    pub fn field_index(&self, field: Field) -> Option<u8> {
+        self.opcode.row().slot(field).map(|slot| self.fields.0[slot])
+    }
+
+    /// `query(inst, field)` of `spec/peephole.txt`: the number of the field's value.
+    pub fn query(&self, field: Field) -> Option<u16> {
+        self.field_index(field).map(|index| field.code(index))
+    }
+
+    /// Whether the opcode has all of these properties.
+    #[inline]
+    pub fn is(&self, flags: Flags) -> bool {
+        self.opcode.is(flags)
+    }
+}
+
+/// A function: blocks over registers and variables. Equality and hash are those of the text form: numbers of
+/// registers and blocks count, unused arena entries do not.
+#[derive(Debug)]
+pub struct Function {
+    /// Its name, unique in the module.
+    pub name: String,
+    /// How it is started.
+    pub kind: FunctionKind,
+    /// How it is seen outside.
+    pub linkage: Linkage,
+    /// What its opcodes may be.
+    pub level: Level,
+    /// What its registers may be.
+    pub form: Form,
+    /// Parameters, in order.
+    pub params: Vec<Local>,
+    /// Results, in order.
+    pub returns: Vec<Local>,
+    /// Performance directives.
+    pub directives: Vec<Directive>,
+    /// Variables.
+    pub locals: PrimaryMap<Local, Variable>,
+    pub(super) regs: PrimaryMap<Reg, RegInfo>,
+    /// The blocks in program order, the entry first; empty for a declaration.
+    pub(super) layout: Vec<Block>,
+    /// Instructions; those that are part of the function stand in its blocks.
+    pub(super) insts: PrimaryMap<Inst, InstData>,
+    /// Blocks, of which those in `layout` are part of the function, with their instructions.
+    pub(super) lists: Lists,
+    pub(super) pool: Vec<Operand>,
+    /// The scheduling of machine instructions; `None` for all that stand behind its end.
+    pub(super) schedules: Vec<Option<Schedule>>,
+}
+
+impl Function {
+    /// An empty function of the virtual level, in virtual form.
+    pub fn new(name: impl Into<String>, kind: FunctionKind) -> Function {
+        Function {
+            name: name.into(),
+            kind,
+            linkage: Linkage::Internal,
+            level: Level::Virtual,
+            form: Form::Virtual,
+            params: Vec::new(),
+            returns: Vec::new(),
+            directives: Vec::new(),
+            locals: PrimaryMap::new(),
+            regs: PrimaryMap::new(),
+            layout: Vec::new(),
+            insts: PrimaryMap::new(),
+            lists: Lists::default(),
+            pool: Vec::new(),
+            schedules: Vec::new(),
+        }
+    }
+
+    /// The entry block.
+    ///
+    /// # Panics
+    /// If the function is only declared.
+    pub fn entry(&self) -> Block {
+        self.layout[0]
+    }
+
+    /// The blocks in program order, the entry first; empty for a declaration.
+    #[inline]
+    pub fn layout(&self) -> &[Block] {
+        &self.layout
+    }
+
+    /// The registers, those that nothing names included.
+    #[inline]
+    pub fn regs(&self) -> &PrimaryMap<Reg, RegInfo> {
+        &self.regs
+    }
+
+    /// The blocks, those outside the layout included.
+    #[inline]
+    pub fn blocks(&self) -> &PrimaryMap<Block, BlockData> {
+        &self.lists.blocks
+    }
+
+    /// The instructions, those that stand in no block included.
+    #[inline]
+    pub fn insts(&self) -> &PrimaryMap<Inst, InstData> {
+        &self.insts
+    }
+
+    /// An instruction.
+    #[inline]
+    pub fn inst(&self, inst: Inst) -> &InstData {
+        &self.insts[inst]
+    }
+
+    /// The instructions of a block, in order; the last one is its only terminator.
+    #[inline]
+    pub fn block_insts(&self, block: Block) -> BlockInsts<'_> {
+        self.lists.iter(block)
+    }
+
+    /// The instruction at a place of a block; costs the place.
+    ///
+    /// # Panics
+    /// If the block is shorter.
+    pub fn inst_at(&self, block: Block, place: usize) -> Inst {
+        self.block_insts(block).nth(place).expect("the block has an instruction at the place")
+    }
+
+    /// The instructions of all blocks, in program order.
+    #[inline]
+    pub fn layout_insts(&self) -> impl DoubleEndedIterator<Item = Inst> + '_ {
+        self.layout.iter().flat_map(|block| self.block_insts(*block))
+    }
+
+    /// The block in which an instruction stands.
+    #[inline]
+    pub fn block_of(&self, inst: Inst) -> Option<Block> {
+        self.lists.nodes[inst].block.expand()
+    }
+
+    /// A block's first instruction.
+    #[inline]
+    pub fn first_inst(&self, block: Block) -> Option<Inst> {
+        self.lists.blocks[block].first.expand()
+    }
+
+    /// A block's last instruction.
+    #[inline]
+    pub fn last_inst(&self, block: Block) -> Option<Inst> {
+        self.lists.blocks[block].last.expand()
+    }
+
+    /// The instruction after another one in its block.
+    #[inline]
+    pub fn next_inst(&self, inst: Inst) -> Option<Inst> {
+        self.lists.nodes[inst].next.expand()
+    }
+
+    /// The instruction before another one in its block.
+    #[inline]
+    pub fn prev_inst(&self, inst: Inst) -> Option<Inst> {
+        self.lists.nodes[inst].prev.expand()
+    }
+
+    /// Whether an instruction that was met in a block after `prev` knows its place there.
+    pub(crate) fn is_linked(&self, block: Block, prev: Option<Inst>, inst: Inst) -> bool {
+        self.lists.is_linked(block, prev, inst)
+    }
+
+    /// Whether a walk over so many instructions of a block, the last of them `last`, has met them all.
+    pub(crate) fn ends_with(&self, block: Block, count: usize, last: Option<Inst>) -> bool {
+        self.lists.ends_with(block, count, last)
+    }
+
+    /// Whether the first of two instructions of one block comes before the second; costs a comparison.
+    #[inline]
+    pub fn is_before(&self, first: Inst, second: Inst) -> bool {
+        self.lists.is_before(first, second)
+    }
+
+    #[inline]
+    pub(super) fn range(&self, skip: u32, len: u32, inst: Inst) -> std::ops::Range<usize> {
+        let start = self.insts[inst].start as usize + skip as usize;
+        start..start + len as usize
+    }
+
+    /// Where the instruction's operands lie in the pool, which has [`Function::operand_count`] places. No two
+    /// instructions of a block share theirs: a change of the one would change the other.
+    #[inline]
+    pub fn operand_places(&self, inst: Inst) -> std::ops::Range<usize> {
+        let data = &self.insts[inst];
+        self.range(0, data.dsts + data.srcs + data.elses, inst)
+    }
+
+    /// The places of all operands, those of instructions that are no longer in use included.
+    pub fn operand_count(&self) -> usize {
+        self.pool.len()
+    }
+
+    /// The destinations.
+    #[inline]
+    pub fn dsts(&self, inst: Inst) -> &[Operand] {
+        &self.pool[self.range(0, self.insts[inst].dsts, inst)]
+    }
+
+    /// The sources.
+    #[inline]
+    pub fn srcs(&self, inst: Inst) -> &[Operand] {
+        &self.pool[self.range(self.insts[inst].dsts, self.insts[inst].srcs, inst)]
+    }
+
+    /// What the destinations become where the guard is false; empty outside SSA and without a guard.
+    #[inline]
+    pub fn elses(&self, inst: Inst) -> &[Operand] {
+        let data = &self.insts[inst];
+        &self.pool[self.range(data.dsts + data.srcs, data.elses, inst)]
+    }
+
+    /// Everything that is read by value: sources, then what the destinations become where the guard is false.
+    #[inline]
+    pub fn inputs(&self, inst: Inst) -> &[Operand] {
+        let data = &self.insts[inst];
+        &self.pool[self.range(data.dsts, data.srcs + data.elses, inst)]
+    }
+
+    /// The registers that the instruction defines.
+    #[inline]
+    pub fn defs(&self, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
+        self.dsts(inst).iter().filter_map(|op| op.reg())
+    }
+
+    /// The registers that the instruction reads: sources, else values and the guard. Outside SSA a guarded
+    /// destination's old value shows through too; that is the caller's business.
+    #[inline]
+    pub fn uses(&self, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
+        let guard = self.insts[inst].guard.map(|guard| guard.reg);
+        self.inputs(inst).iter().filter_map(|op| op.reg()).chain(guard)
+    }
+
+    /// A block's last instruction, if it is a terminator.
+    #[inline]
+    pub fn terminator(&self, block: Block) -> Option<Inst> {
+        let last = self.last_inst(block)?;
+        self.insts[last].is(Flags::TERMINATOR).then_some(last)
+    }
+
+    /// The blocks that control can go to from a block, in operand order, repeats included.
+    #[inline]
+    pub fn successors(&self, block: Block) -> impl Iterator<Item = Block> + '_ {
+        let operands = self.terminator(block).map_or(&[][..], |inst| self.srcs(inst));
+        operands.iter().filter_map(|op| op.block())
+    }
+
+    /// Number of instructions in the function's blocks.
+    pub fn inst_count(&self) -> usize {
+        self.layout.iter().map(|block| self.lists.blocks[*block].len as usize).sum()
+    }
+
+    /// Whether there is a body.
+    pub fn is_definition(&self) -> bool {
+        !self.layout.is_empty()
+    }
+
+    /// The width and file of the register in an operand.
+    pub fn operand_info(&self, operand: Operand) -> Option<RegInfo> {
+        match operand {
+            Operand::Reg(reg) => Some(self.regs[reg]),
+            Operand::Modified { reg, word: None, .. } => Some(self.regs[reg]),
+            Operand::Word(..) | Operand::Modified { .. } => Some(RegInfo::words(1)),
+            _ => None,
+        }
+    }
+
+    /// What the scheduler has said about an instruction.
+    #[inline]
+    pub fn schedule(&self, inst: Inst) -> Option<Schedule> {
+        self.schedules.get(inst.index()).copied().flatten()
+    }
+
+    /// What makes two instructions the same: everything but where their operands are stored.
+    fn inst_key(&self, inst: Inst) -> impl PartialEq + Hash + '_ {
+        let data = &self.insts[inst];
+        let infos: Vec<_> = self.defs(inst).chain(self.uses(inst)).map(|reg| self.regs[reg]).collect();
+        let operands = (self.dsts(inst), self.srcs(inst), self.elses(inst), infos);
+        (data.opcode, data.fields, data.guard, data.line, operands, self.schedule(inst))
+    }
+
+    fn header_key(&self) -> impl PartialEq + Hash + '_ {
+        let signature = (&self.params, &self.returns, &self.directives);
+        (&self.name, self.kind, self.linkage, self.level, self.form, signature, &self.locals, &self.layout)
+    }
+}
+
+/// The harness copies a function before every phase, over the copy before: `clone_from` takes no new memory then.
+impl Clone for Function {
+    fn clone(&self) -> Function {
+        let mut copy = Function::new(String::new(), self.kind);
+        copy.clone_from(self);
+        copy
+    }
+
+    fn clone_from(&mut self, other: &Function) {
+        let Function {
+            name,
+            kind,
+            linkage,
+            level,
+            form,
+            params,
+            returns,
+            directives,
+            locals,
+            regs,
+            layout,
+            insts,
+            lists,
+            pool,
+            schedules,
+        } = other;
+        (self.kind, self.linkage, self.level, self.form) = (*kind, *linkage, *level, *form);
+        self.name.clone_from(name);
+        self.params.clone_from(params);
+        self.returns.clone_from(returns);
+        self.directives.clone_from(directives);
+        copy_map(&mut self.locals, locals);
+        copy_map(&mut self.regs, regs);
+        self.layout.clone_from(layout);
+        copy_map(&mut self.insts, insts);
+        copy_map(&mut self.lists.blocks, &lists.blocks);
+        copy_map(&mut self.lists.nodes, &lists.nodes);
+        self.pool.clone_from(pool);
+        self.schedules.clone_from(schedules);
+    }
+}
+
+/// Makes a map a copy of another one, in the memory that it has.
+pub(super) fn copy_map<K: EntityRef, V: Clone>(to: &mut PrimaryMap<K, V>, from: &PrimaryMap<K, V>) {
+    let mut values = Vec::from(std::mem::take(to));
+    from.as_values_slice().clone_into(&mut values);
+    *to = values.into();
+}
+
+impl PartialEq for Function {
+    fn eq(&self, other: &Function) -> bool {
+        let sizes = |f: &Function| -> Vec<u32> { f.layout.iter().map(|b| f.lists.blocks[*b].len).collect() };
+        self.header_key() == other.header_key()
+            && sizes(self) == sizes(other)
+            && self.layout_insts().zip(other.layout_insts()).all(|(a, b)| {
+                let (da, db) = (&self.insts[a], &other.insts[b]);
+                (da.opcode, da.fields, da.guard, da.line) == (db.opcode, db.fields, db.guard, db.line)
+                    && self.dsts(a) == other.dsts(b)
+                    && self.srcs(a) == other.srcs(b)
+                    && self.elses(a) == other.elses(b)
+                    && self.schedule(a) == other.schedule(b)
+                    && self.defs(a).chain(self.uses(a)).all(|reg| self.regs[reg] == other.regs[reg])
+            })
+    }
+}
+
+impl Eq for Function {}
+
+impl Hash for Function {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.header_key().hash(state);
+        for inst in self.layout_insts() {
+            self.inst_key(inst).hash(state);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_as_planned() {
+        assert_eq!(size_of::<Operand>(), 16);
+        assert!(size_of::<InstData>() <= 44);
+        assert_eq!(size_of::<RegInfo>(), 2);
+    }
+
+    #[test]
+    fn prefixes_round_trip() {
+        for prefix in ["r", "d", "t", "q", "ur", "ud", "p", "up", "b"] {
+            assert_eq!(RegInfo::from_prefix(prefix).map(RegInfo::prefix), Some(prefix));
+        }
+        assert_eq!(RegInfo::from_prefix("x"), None);
+        assert_eq!([0, 9].map(|words| RegInfo::words(words).prefix()), ["r", "q"]);
+    }
+}

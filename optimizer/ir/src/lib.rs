@@ -1,0 +1,43 @@
+//! The Ori intermediate representation: one form for every state of a program.
+//!
+//! A [`Module`] holds variables and [`Function`]s; a function holds blocks, a block holds instructions, an
+//! instruction is an opcode with fields, an optional guard, and operands. Everything lives in arenas indexed by
+//! u32 entities, so that cloning a function is a few copies of memory.
+
+pub mod ops;
+pub mod place;
+pub mod sm;
+pub mod verify;
+
+mod build;
+mod compact;
+mod def_use;
+mod edit;
+mod entity;
+mod function;
+mod lists;
+mod module;
+mod operand;
+mod parse;
+mod physical;
+mod print;
+mod raw;
+mod rewriter;
+mod schedule;
+mod shape;
+#[cfg(test)]
+mod tests;
+
+pub use build::InstBuilder;
+pub use def_use::DefUse;
+pub use entity::{Block, FuncId, Global, Inst, Local, Reg};
+pub use function::{Directive, Form, Function, FunctionKind, InstData, InstHead, Level, RegFile, RegInfo};
+pub use lists::{BlockData, BlockInsts};
+pub use module::{Linkage, Module, Relocation, SymbolRef, Variable};
+pub use operand::{Guard, Modifiers, Operand};
+pub use parse::{ParseError, parse_function, parse_module};
+pub use physical::PhysicalReg;
+pub use print::{function_to_string, inst_to_string};
+pub use raw::RawFunction;
+pub use rewriter::Rewriter;
+pub use schedule::Schedule;

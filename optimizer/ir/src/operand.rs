@@ -1,0 +1,182 @@
+//! Operands and guards.
+
+use super::entity::{Block, FuncId, Global, Local, Reg};
+use crate::ops::SpecialReg;
+
+/// What the machine does to a source before it uses it. A set of bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
+pub struct Modifiers(u8);
+
+impl Modifiers {
+    /// Nothing.
+    pub const NONE: Modifiers = Modifiers(0);
+    /// The sign is flipped, after the absolute value was taken.
+    pub const NEGATE: Modifiers = Modifiers(1);
+    /// The absolute value is taken.
+    pub const ABSOLUTE: Modifiers = Modifiers(2);
+    /// All bits are flipped; of a predicate, its one.
+    pub const INVERT: Modifiers = Modifiers(4);
+    /// The value stays in the operand cache for the next instruction.
+    pub const REUSE: Modifiers = Modifiers(8);
+
+    /// Both sets.
+    pub const fn or(self, other: Modifiers) -> Modifiers {
+        Modifiers(self.0 | other.0)
+    }
+
+    /// What is left of a set without another one.
+    pub const fn without(self, other: Modifiers) -> Modifiers {
+        Modifiers(self.0 & !other.0)
+    }
+
+    /// Whether every modifier of `other` is set.
+    pub const fn has(self, other: Modifiers) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Whether nothing is set.
+    pub const fn is_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// One operand of an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Operand {
+    /// A whole register.
+    Reg(Reg),
+    /// One 32-bit word of a wider register, lowest first.
+    Word(Reg, u8),
+    /// A register, or a word of one, with modifiers, of which there is at least one. Machine level only.
+    Modified {
+        /// The register.
+        reg: Reg,
+        /// The word; `None` for the whole register.
+        word: Option<u8>,
+        /// What happens to it.
+        modifiers: Modifiers,
+    },
+    /// Raw bits, zero-extended from the operand's width. Address offsets are two's complement in 64 bits.
+    Imm(u64),
+    /// A special register.
+    Special(SpecialReg),
+    /// A word of a constant bank, at a byte offset.
+    Const {
+        /// The bank.
+        bank: u8,
+        /// The byte offset in it.
+        offset: u32,
+        /// What happens to the word; nothing outside of the machine level.
+        modifiers: Modifiers,
+    },
+    /// The address of a variable of the module, in its own space.
+    Global(Global),
+    /// The address of a variable of the function, in its own space.
+    Local(Local),
+    /// A function, or its address.
+    Func(FuncId),
+    /// A block.
+    Block(Block),
+    /// A value that nothing has defined.
+    Undef,
+}
+
+impl Operand {
+    /// The register that the operand reads or writes, if it is one.
+    #[inline]
+    pub fn reg(self) -> Option<Reg> {
+        match self {
+            Operand::Reg(reg) | Operand::Word(reg, _) | Operand::Modified { reg, .. } => Some(reg),
+            _ => None,
+        }
+    }
+
+    /// The whole register that the operand is.
+    #[inline]
+    pub fn whole_reg(self) -> Option<Reg> {
+        match self {
+            Operand::Reg(reg) => Some(reg),
+            _ => None,
+        }
+    }
+
+    /// The operand with another register in place of its own, if it has one.
+    #[inline]
+    pub fn map_reg(self, map: impl FnOnce(Reg) -> Reg) -> Operand {
+        match self {
+            Operand::Reg(reg) => Operand::Reg(map(reg)),
+            Operand::Word(reg, word) => Operand::Word(map(reg), word),
+            Operand::Modified { reg, word, modifiers } => Operand::Modified { reg: map(reg), word, modifiers },
+            other => other,
+        }
+    }
+
+    /// What happens to the operand before it is used.
+    #[inline]
+    pub fn modifiers(self) -> Modifiers {
+        match self {
+            Operand::Modified { modifiers, .. } | Operand::Const { modifiers, .. } => modifiers,
+            _ => Modifiers::NONE,
+        }
+    }
+
+    /// The operand with these modifiers and no others; `None` for what takes none.
+    pub fn with_modifiers(self, modifiers: Modifiers) -> Option<Operand> {
+        let (reg, word) = match self {
+            Operand::Const { bank, offset, .. } => return Some(Operand::Const { bank, offset, modifiers }),
+            Operand::Reg(reg) => (reg, None),
+            Operand::Word(reg, word) => (reg, Some(word)),
+            Operand::Modified { reg, word, .. } => (reg, word),
+            other => return modifiers.is_none().then_some(other),
+        };
+        Some(match word {
+            _ if !modifiers.is_none() => Operand::Modified { reg, word, modifiers },
+            Some(word) => Operand::Word(reg, word),
+            None => Operand::Reg(reg),
+        })
+    }
+
+    /// A word of a constant bank, as it is.
+    pub fn constant(bank: u8, offset: u32) -> Operand {
+        Operand::Const { bank, offset, modifiers: Modifiers::NONE }
+    }
+
+    /// The immediate's bits.
+    #[inline]
+    pub fn imm(self) -> Option<u64> {
+        match self {
+            Operand::Imm(bits) => Some(bits),
+            _ => None,
+        }
+    }
+
+    /// The block that the operand names.
+    #[inline]
+    pub fn block(self) -> Option<Block> {
+        match self {
+            Operand::Block(block) => Some(block),
+            _ => None,
+        }
+    }
+}
+
+impl From<Reg> for Operand {
+    fn from(reg: Reg) -> Operand {
+        Operand::Reg(reg)
+    }
+}
+
+impl From<Block> for Operand {
+    fn from(block: Block) -> Operand {
+        Operand::Block(block)
+    }
+}
+
+/// The condition under which an instruction executes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Guard {
+    /// The predicate.
+    pub reg: Reg,
+    /// Whether it executes where the predicate is false.
+    pub negated: bool,
+}

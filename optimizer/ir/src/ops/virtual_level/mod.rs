@@ -1,0 +1,22 @@
+//! Operations of the virtual level: PTX ISA 9.0, chapter "Instruction Set", for targets up to `sm_90`. A file a family.
+//!
+//! Values narrower than 32 bits live in a 32-bit word. An operation reads only the bits of its type and zero-extends
+//! its result, except that sub-word loads and conversions to signed types sign-extend.
+
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod logic;
+mod memory;
+mod threads;
+mod video;
+
+pub(super) use control::*;
+pub(super) use convert::*;
+pub(super) use float::*;
+pub(super) use integer::*;
+pub(super) use logic::*;
+pub(super) use memory::*;
+pub(super) use threads::*;
+pub(super) use video::*;

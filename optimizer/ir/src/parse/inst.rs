@@ -1,0 +1,277 @@
+//! Instructions: guard, mnemonic with fields, operands.
+
+use super::function::Body;
+use super::{Parsed, Parser, Symbols, Token, error};
+use crate::module::SymbolRef;
+use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
+use crate::{Block, Guard, InstHead, Modifiers, Operand, Schedule};
+
+impl<'s> Parser<'s> {
+    pub(super) fn inst(&mut self, body: &mut Body<'s>, block: Block, symbols: &Symbols) -> Parsed<()> {
+        let guard = self.guard(body)?;
+        let mut dsts = Vec::new();
+        while self.peek()? == Some(Token::Reg) {
+            self.next()?;
+            dsts.push(self.reg_name(body, self.text())?);
+            if !self.eat(Token::Comma)? {
+                break;
+            }
+        }
+        if !dsts.is_empty() {
+            self.expect(Token::Equals, "`=`")?;
+        }
+        let text = self.expect(Token::Word, "an instruction")?;
+        let (opcode, fields) = self.opcode(text)?;
+        let srcs = self.sources(body, opcode, symbols)?;
+        let mut elses = Vec::new();
+        if self.eat_word("else")? {
+            elses = self.list(body, symbols)?;
+        }
+        let schedule = self.schedule()?;
+        let line = if self.eat(Token::Bang)? { self.small("a line number")? } else { 0 };
+        self.end_line()?;
+        let inst = body.func.new_inst(InstHead { opcode, fields, guard, line }, &dsts, &srcs, &elses);
+        body.func.append_inst(block, inst);
+        if schedule.is_some() {
+            body.func.set_schedule(inst, schedule);
+        }
+        Ok(())
+    }
+
+    /// `{stall 4 yield write 0 read 1 wait 0x3}`, where it stands.
+    fn schedule(&mut self) -> Parsed<Option<Schedule>> {
+        if !self.eat(Token::BraceOpen)? {
+            return Ok(None);
+        }
+        let mut schedule = Schedule::default();
+        if self.eat_word("stall")? {
+            schedule.stall = self.small("the stall")?;
+        }
+        schedule.yields = self.eat_word("yield")?;
+        if self.eat_word("write")? {
+            schedule.write_barrier = Some(self.small("the barrier")?);
+        }
+        if self.eat_word("read")? {
+            schedule.read_barrier = Some(self.small("the barrier")?);
+        }
+        if self.eat_word("wait")? {
+            schedule.wait_mask = self.small("the barriers")?;
+        }
+        self.expect(Token::BraceClose, "`}` after `stall`, `yield`, `write`, `read` and `wait`")?;
+        Ok(Some(schedule))
+    }
+
+    pub(super) fn guard(&mut self, body: &mut Body<'s>) -> Parsed<Option<Guard>> {
+        if !self.eat(Token::Guard)? {
+            return Ok(None);
+        }
+        let text = self.text();
+        let negated = text.starts_with("@!");
+        let operand = self.reg_name(body, &text[if negated { 2 } else { 1 }..])?;
+        Ok(operand.whole_reg().map(|reg| Guard { reg, negated }))
+    }
+
+    /// The opcode with the longest mnemonic that fits, and its fields from what is left.
+    pub(super) fn opcode(&mut self, text: &str) -> Parsed<(Opcode, FieldValues)> {
+        let ends = text.match_indices('.').map(|(i, _)| i).chain([text.len()]);
+        let found = ends.filter_map(|end| Some((Opcode::from_name(&text[..end])?, end))).next_back();
+        let Some((opcode, end)) = found else {
+            let mut failure = error(format!("unknown instruction `{text}`"), self.span.clone());
+            failure.help = nearest(text.split('.').next().unwrap_or(text));
+            return Err(failure);
+        };
+        let mut rest = text[end..].trim_start_matches('.');
+        let row = opcode.row();
+        let mut fields = row.default_fields();
+        for (slot, spec) in row.fields.iter().enumerate() {
+            let written = spec.values().filter(|v| Some(*v) != spec.default);
+            let fits = written.filter(|v| starts_with_name(rest, spec.field.value_name(*v)));
+            match fits.max_by_key(|v| spec.field.value_name(*v).len()) {
+                Some(value) => {
+                    fields.0[slot] = value;
+                    rest = rest[spec.field.value_name(value).len()..].trim_start_matches('.');
+                }
+                None if spec.default.is_some() => {}
+                None => {
+                    let names: Vec<_> = spec.values().map(|v| spec.field.value_name(v)).collect();
+                    let mut failure = error(format!("`{text}` needs a {}", spec.field.name()), self.span.clone());
+                    failure.help = Some(format!("one of {}", names.join(", ")));
+                    return Err(failure);
+                }
+            }
+        }
+        if !rest.is_empty() {
+            let legal: Vec<_> = row.fields.iter().map(|spec| spec.field.name()).collect();
+            let mut failure = error(format!("`{}` does not take `.{rest}` here", row.name), self.span.clone());
+            failure.help = Some(format!("its fields, in order: {}", legal.join(", ")));
+            return Err(failure);
+        }
+        Ok((opcode, fields))
+    }
+
+    pub(super) fn sources(&mut self, body: &mut Body<'s>, opcode: Opcode, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        match opcode {
+            Opcode::Call => return self.call(body, symbols),
+            Opcode::Phi => return self.incoming(body, symbols),
+            _ => {}
+        }
+        let mut srcs = Vec::new();
+        while !matches!(self.peek()?, None | Some(Token::Newline | Token::Bang | Token::BraceOpen))
+            && !self.at_word("else")?
+        {
+            if !srcs.is_empty() {
+                self.expect(Token::Comma, "`,`")?;
+            }
+            if self.eat(Token::BracketOpen)? {
+                srcs.push(self.operand(body, symbols)?);
+                srcs.push(Operand::Imm(match self.peek()? {
+                    Some(Token::BracketClose) => 0,
+                    _ => self.signed("an offset")? as u64,
+                }));
+                self.expect(Token::BracketClose, "`]`")?;
+            } else {
+                srcs.push(self.operand(body, symbols)?);
+            }
+        }
+        Ok(srcs)
+    }
+
+    pub(super) fn call(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        let callee = self.operand(body, symbols)?;
+        let arguments = self.parenthesised(body, symbols)?;
+        self.expect(Token::Arrow, "`->` and the results")?;
+        let results = self.parenthesised(body, symbols)?;
+        let count = Operand::Imm(results.len() as u64);
+        Ok([callee, count].into_iter().chain(results).chain(arguments).collect())
+    }
+
+    pub(super) fn parenthesised(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        self.expect(Token::ParenOpen, "`(`")?;
+        if self.eat(Token::ParenClose)? {
+            return Ok(Vec::new());
+        }
+        let list = self.list(body, symbols)?;
+        self.expect(Token::ParenClose, "`)`")?;
+        Ok(list)
+    }
+
+    pub(super) fn incoming(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        let mut srcs = Vec::new();
+        while self.eat(Token::BracketOpen)? {
+            let word = self.expect(Token::Word, "a predecessor block")?;
+            let block = self.block_operand(body, word)?;
+            self.expect(Token::Colon, "`:`")?;
+            srcs.push(self.operand(body, symbols)?);
+            srcs.push(block);
+            self.expect(Token::BracketClose, "`]`")?;
+            if !self.eat(Token::Comma)? {
+                break;
+            }
+        }
+        Ok(srcs)
+    }
+
+    pub(super) fn list(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        let mut list = vec![self.operand(body, symbols)?];
+        while self.eat(Token::Comma)? {
+            list.push(self.operand(body, symbols)?);
+        }
+        Ok(list)
+    }
+
+    pub(super) fn block_operand(&mut self, body: &mut Body<'s>, word: &str) -> Parsed<Operand> {
+        match self.block_name(body, word)? {
+            Some(block) => {
+                body.named.entry(block).or_insert(self.span.clone());
+                Ok(Operand::Block(block))
+            }
+            None => self.fail(format!("expected a block such as `bb1`, found `{word}`")),
+        }
+    }
+
+    /// An operand with its modifiers: `~%r1`, `-|%r1|`, `%r1.reuse`.
+    pub(super) fn operand(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Operand> {
+        let mut modifiers = Modifiers::NONE;
+        for (token, modifier) in [(Token::Tilde, Modifiers::INVERT), (Token::Minus, Modifiers::NEGATE)] {
+            if self.eat(token)? {
+                modifiers = modifiers.or(modifier);
+            }
+        }
+        let absolute = self.eat(Token::Bar)?;
+        let operand = self.unmodified(body, symbols, modifiers)?;
+        if absolute {
+            self.expect(Token::Bar, "`|`")?;
+            modifiers = modifiers.or(Modifiers::ABSOLUTE);
+        }
+        match operand.with_modifiers(operand.modifiers().or(modifiers)) {
+            Some(operand) => Ok(operand),
+            None => self.fail("modifiers stand before registers and constant banks"),
+        }
+    }
+
+    fn unmodified(&mut self, body: &mut Body<'s>, symbols: &Symbols, modifiers: Modifiers) -> Parsed<Operand> {
+        match self.peek()? {
+            Some(Token::Reg) => {
+                self.next()?;
+                self.reg_name(body, self.text())
+            }
+            Some(Token::Number) if modifiers.is_none() => self.number("a number").map(Operand::Imm),
+            Some(Token::Number) => {
+                self.next()?;
+                self.fail("write an immediate as its bits: negative numbers have no width here")
+            }
+            Some(Token::Symbol | Token::Guard) => Ok(match self.symbol(symbols)? {
+                SymbolRef::Global(id) => Operand::Global(id),
+                SymbolRef::Func(id) => Operand::Func(id),
+            }),
+            Some(Token::Local) => {
+                self.next()?;
+                match body.locals.get(&self.text()[1..]) {
+                    Some(local) => Ok(Operand::Local(*local)),
+                    None => self.fail(format!("the function has no variable `{}`", self.text())),
+                }
+            }
+            Some(Token::Word) => {
+                self.next()?;
+                self.word_operand(body)
+            }
+            Some(Token::Newline) | None => self.fail("expected an operand"),
+            Some(_) => self.fail(format!("expected an operand, found `{}`", self.text())),
+        }
+    }
+
+    pub(super) fn word_operand(&mut self, body: &mut Body<'s>) -> Parsed<Operand> {
+        let word = self.text();
+        if word == "undef" {
+            return Ok(Operand::Undef);
+        }
+        if word == "c" {
+            self.expect(Token::BracketOpen, "`[` and the bank")?;
+            let bank = self.small("the bank")?;
+            self.expect(Token::BracketClose, "`]`")?;
+            self.expect(Token::BracketOpen, "`[` and the offset")?;
+            let offset = self.small("the offset")?;
+            self.expect(Token::BracketClose, "`]`")?;
+            return Ok(Operand::constant(bank, offset));
+        }
+        if let Some(name) = word.strip_prefix("sr.") {
+            return match SpecialReg::from_name(name) {
+                Some(reg) => Ok(Operand::Special(reg)),
+                None => self.fail(format!("`{word}` is not a special register")),
+            };
+        }
+        self.block_operand(body, word)
+    }
+}
+
+/// Whether a dotted text begins with this (possibly dotted) name.
+fn starts_with_name(text: &str, name: &str) -> bool {
+    text.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// Mnemonics that begin like an unknown one.
+fn nearest(word: &str) -> Option<String> {
+    let prefix: String = word.chars().take(2).collect();
+    let near: Vec<_> = ROWS.iter().map(|row| row.name).filter(|name| name.starts_with(&prefix)).collect();
+    (!near.is_empty()).then(|| format!("mnemonics that begin alike: {}", near.join(", ")))
+}

@@ -1,0 +1,250 @@
+//! Round trips of the text form.
+
+use super::{
+    Form, Function, FunctionKind, InstHead, Level, Modifiers, Module, Operand, PhysicalReg, Reg, RegFile, RegInfo,
+    function_to_string, parse_function, parse_module,
+};
+use crate::ops::ROWS;
+
+fn round_trip(text: &str) -> Module {
+    let module = parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]));
+    let printed = module.to_string();
+    let again = parse_module(&printed).unwrap_or_else(|e| panic!("{e}: {}", &printed[e.span.offset()..]));
+    assert_eq!(module, again, "{printed}");
+    assert_eq!(printed, again.to_string());
+    module
+}
+
+const SAXPY: &str = "\
+target sm_90 ptx 9.0
+global @table: b8[8] const align 8 visible = 0x0001020304050607 generic 0 8 @saxpy+16
+
+entry @saxpy visible ssa {
+  param $n: u32 param align 4
+  param $x: u64 param align 8
+  local $depot: b8[64] local align 16
+  directive maxntid 256 1 1
+bb0:
+  %r1 = s2r.b32 sr.tid.x
+  %r2 = ld.param.u32 [$n]
+  %p3 = setp.ge.u32 %r1, %r2
+  cbra %p3, bb2, bb1
+bb1:
+  %d4 = ld.param.u64 [$x]
+  %d5 = imad.wide.u32 %r1, 4, %d4
+  %r6 = ld.global.nc.f32 [%d5-4] !12
+  @!%p3 %r7 = fadd.rn.ftz.f32 %r6, 0x3f800000 else %r6
+  %r8, %r9 = ld.shared.v2.b32 [%d5.1+8]
+  st.global.L1::no_allocate.f32 [%d5], %r7
+  bra bb2
+bb2:
+  %r10 = phi [bb0: undef], [bb1: %r8]
+  call @f($n) -> ($depot)
+  %r11 = mov.b32 c[0][0x210]
+  ret
+}
+
+device @f {
+}
+";
+
+#[test]
+fn text_round_trips() {
+    let module = round_trip(SAXPY);
+    let saxpy = &module.functions[module.function_named("saxpy").unwrap()];
+    assert_eq!(saxpy.inst_count(), 15);
+    assert_eq!(saxpy.params.len(), 2);
+    assert!(function_to_string(saxpy, Some(&module)).contains("@!%p3 %r7 = fadd.rn.ftz.f32 %r6, 0x3f800000 else %r6"));
+    assert!(module.to_string().contains("[%d5-4]"));
+}
+
+/// A text that names no level or form is of the virtual ones; both are part of what a function is.
+#[test]
+fn levels_and_forms_round_trip_apart() {
+    let mut seen = Vec::new();
+    for level in Level::ALL {
+        for form in Form::ALL {
+            let mut func = Function::new("f", FunctionKind::Device);
+            (func.level, func.form) = (*level, *form);
+            let text = function_to_string(&func, None);
+            let again = parse_function(&text).unwrap();
+            assert_eq!((again.level, again.form), (*level, *form), "{text}");
+            assert_eq!(func, func.clone());
+            assert!(seen.iter().all(|other| *other != func), "{text}");
+            seen.push(func);
+        }
+    }
+    let plain = parse_function("device @f {\n}\n").unwrap();
+    assert_eq!((plain.level, plain.form), (Level::Virtual, Form::Virtual));
+}
+
+/// The machine level: modifiers around registers, their words and constants, the machine's registers, schedules.
+const MACHINE: &str = "\
+device @f machine physical {
+bb0:
+  %R4x2 = imad.wide.u32 -%R1, |%R2.reuse|, %R8x2.reuse {stall 4 yield write 0 read 1 wait 0x3} !7
+  @!%P0 %R0 = iadd.u32 -|%R3|, ~c[0][0x210] {stall 1}
+  @%PT %R254 = iadd.u32 %R4x2.1, |%R4x2.0.reuse| {stall 0 wait 0x3f}
+  %P1 = and.pred ~%P6, %PT
+  %UR5 = mov.b32 %URZ
+  %RZ = mov.b32 -c[3][0x8]
+  st.global.b32 [%R4x2+16], %RZ {stall 2 read 5}
+  ret {stall 15}
+}
+";
+
+#[test]
+fn machine_text_round_trips() {
+    let module = round_trip(MACHINE);
+    let text = module.to_string();
+    for line in MACHINE.lines() {
+        assert!(text.contains(line), "`{line}` became\n{text}");
+    }
+    let func = module.functions.values().next().unwrap();
+    let first = func.inst_at(func.entry(), 0);
+    let schedule = func.schedule(first).unwrap();
+    assert_eq!((schedule.stall, schedule.yields, schedule.wait_mask), (4, true, 3));
+    assert_eq!((schedule.write_barrier, schedule.read_barrier), (Some(0), Some(1)));
+    assert_eq!(func.srcs(first)[1].modifiers(), Modifiers::ABSOLUTE.or(Modifiers::REUSE));
+    let word = func.srcs(func.inst_at(func.entry(), 2))[1];
+    let physical = PhysicalReg { file: RegFile::R, number: 4, words: 2 };
+    assert_eq!((word.reg(), func.operand_info(word)), (physical.reg(), Some(RegInfo::words(1))));
+}
+
+#[test]
+fn schedules_and_modifiers_are_part_of_a_function() {
+    let func = parse_function(MACHINE).unwrap();
+    let (first, second) = (func.inst_at(func.entry(), 0), func.inst_at(func.entry(), 1));
+    let mut other = func.clone();
+    other.set_schedule(second, None);
+    assert_ne!(func, other);
+    let mut other = func.clone();
+    other.srcs_mut(first)[0] = func.srcs(first)[0].with_modifiers(Modifiers::NONE).unwrap();
+    assert_ne!(func, other);
+    let mut other = func.clone();
+    let extra = other.new_inst(other.inst(first).head(), &[], &[], &[]);
+    other.insert_before(second, extra);
+    other.remove_inst(extra);
+    other.compact();
+    assert_eq!(func, other, "schedules stay with their instructions");
+}
+
+/// What a modified operand loses, gains and keeps.
+#[test]
+fn modifiers_are_one_canonical_operand() {
+    let reg = Reg::from_u32(3);
+    for plain in [Operand::Reg(reg), Operand::Word(reg, 1), Operand::constant(0, 4)] {
+        let modified = plain.with_modifiers(Modifiers::NEGATE).unwrap();
+        assert_eq!((modified.modifiers(), modified.reg()), (Modifiers::NEGATE, plain.reg()));
+        assert_eq!(modified.with_modifiers(Modifiers::NONE), Some(plain));
+        assert_eq!(modified.map_reg(|reg| reg).modifiers(), Modifiers::NEGATE);
+    }
+    assert_eq!(Operand::Imm(1).with_modifiers(Modifiers::NEGATE), None);
+    assert_eq!(Operand::Imm(1).with_modifiers(Modifiers::NONE), Some(Operand::Imm(1)));
+}
+
+#[test]
+fn equality_ignores_unused_entries_only() {
+    let module = round_trip(SAXPY);
+    let id = module.function_named("saxpy").unwrap();
+    let mut other = module.clone();
+    other.functions[id].new_reg(super::RegInfo::PRED);
+    assert_eq!(module, other);
+    let inst = other.functions[id].inst_at(super::Block::from_u32(1), 1);
+    other.functions[id].srcs_mut(inst)[1] = super::Operand::Imm(8);
+    assert_ne!(module, other);
+}
+
+#[test]
+fn errors_say_where_and_what() {
+    let cases = [
+        ("entry @f {\nbb0:\n  %r1 = iadd.s33 1, 2\n}\n", "`iadd.s33` needs a Type", "iadd.s33"),
+        ("entry @f {\nbb0:\n  bra bb7\n}\n", "`bb7` is not defined", "bb7"),
+        ("entry @f {\nbb0:\n  %r1 = mov.b32 %d1\n}\n", "register 1 has had another file or width before", "%d1"),
+        ("entry @f {\nbb0:\n  frob\n}\n", "unknown instruction `frob`", "frob"),
+        ("entry @f {\nbb0:\n  %r99999999 = mov.b32 1\n}\n", "numbers end at 1048575", "%r99999999"),
+        ("target sm_90 ptx é\n", "unexpected `é`", "é"),
+        ("target sm_90 ptx 999.0\n", "`999.0` is not a PTX version such as `9.0`", "999.0"),
+        ("global @g: u32\n", "expected a state space before the end of the line", "\n"),
+        ("entry @f {\nbb0:\n  call @g() -> ()\n}\n", "nothing is named `@g`", "@g"),
+        (
+            "entry @f {\nbb0:\n  %r1 = mov.b32 %R1\n}\n",
+            "`%R1`: physical form, and it alone, has registers such as `%R4`",
+            "%R1",
+        ),
+        (
+            "entry @f machine physical {\nbb0:\n  %R1 = mov.b32 %r1\n}\n",
+            "`%r1`: physical form, and it alone, has registers such as `%R4`",
+            "%r1",
+        ),
+        (
+            "entry @f machine physical {\nbb0:\n  %R1 = mov.b32 %R255\n}\n",
+            "`%R255` is no register of the machine; `%R4` `%R4x2` `%UR4` `%P0` `%B0` are",
+            "%R255",
+        ),
+        (
+            "entry @f {\nbb0:\n  %r1 = mov.b32 -7\n}\n",
+            "write an immediate as its bits: negative numbers have no width here",
+            "7",
+        ),
+        ("entry @f {\nbb0:\n  bra ~bb0\n}\n", "modifiers stand before registers and constant banks", "bb0"),
+        ("entry @f {\nbb0:\n  ret {stall 300}\n}\n", "the stall is too large", "300"),
+    ];
+    for (text, message, place) in cases {
+        let error = parse_module(text).unwrap_err();
+        assert_eq!(error.message, message);
+        let (start, len) = (error.span.offset(), error.span.len());
+        assert_eq!(&text[start..start + len], place, "{message}");
+    }
+}
+
+#[test]
+fn a_long_text_may_use_numbers_below_its_length() {
+    let text = "entry @f {\nbb0:\n  %r1048600 = mov.b32 1\n  ret\n}\n";
+    assert_eq!(parse_module(text).unwrap_err().message, "numbers end at 1048575");
+    let module = parse_module(&(text.to_owned() + "//" + &" ".repeat(1 << 20))).unwrap();
+    assert_eq!(module.functions.values().map(|func| func.regs().len()).collect::<Vec<_>>(), [1_048_601]);
+}
+
+#[test]
+fn names_that_look_like_guards_are_names_where_names_stand() {
+    let module = round_trip("device @%p1 {\n}\nentry @k {\nbb0:\n  call @%p1() -> ()\n  ret\n}\n");
+    assert!(module.function_named("%p1").is_some());
+}
+
+#[test]
+fn operands_out_of_place_round_trip_too() {
+    round_trip(
+        "entry @k {\nbb0:\n  %r1 = ld.global.u32 %r2, %r3, %p4\n  %r5 = iadd.u32 [%r1+4]\n  %r6 = ld.global.u32 %d7, 8\n  ret\n}\n",
+    );
+}
+
+/// Whatever the memory held before: more or fewer blocks, instructions, variables, functions.
+#[test]
+fn a_copy_over_another_module_is_the_module() {
+    let small =
+        parse_module("target sm_80 ptx 8.1\nentry @k {\n  local $x: u32 local align 4\nbb0:\n  ret\n}\n").unwrap();
+    let modules = [Module::default(), small, round_trip(SAXPY), round_trip(MACHINE)];
+    for from in &modules {
+        for over in &modules {
+            let mut copy = over.clone();
+            copy.clone_from(from);
+            assert_eq!(format!("{copy:?}"), format!("{from:?}"));
+        }
+        assert_eq!(format!("{:?}", from.clone()), format!("{from:?}"));
+    }
+}
+
+#[test]
+fn the_shape_of_one_source_is_that_of_the_list() {
+    let mut func = Function::new("f", FunctionKind::Device);
+    for row in ROWS {
+        let head = InstHead { opcode: row.opcode, fields: row.default_fields(), guard: None, line: 0 };
+        let inst = func.new_inst(head, &[], &[], &[]);
+        let data = func.inst(inst);
+        for n in 0..7 {
+            let one_by_one: Vec<_> = (0..).map_while(|index| data.src_shape(n, index)).collect();
+            assert_eq!(one_by_one, data.src_shapes(n), "{} with {n} sources", row.name);
+        }
+    }
+}

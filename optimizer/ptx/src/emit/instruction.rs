@@ -1,0 +1,133 @@
+//! Instructions by their rows: PTX name, modifiers in the order of the fields, operands by their shapes.
+
+use std::fmt::Write;
+
+use super::EmitError;
+use super::function::FunctionWriter;
+use crate::spelling::SPELLINGS;
+use oriole_ir::ops::{Opcode, Shape, SrcType, Type};
+use oriole_ir::{Inst, InstData, Operand};
+
+/// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
+fn takes_words(data: &InstData, ty: Type) -> bool {
+    let from = data.field::<SrcType>().map(Type::from);
+    match data.opcode {
+        // Conversions with bf16 want registers of the exact size.
+        Opcode::Cvt if data.ty() == Type::Bf16 || from == Some(Type::Bf16) => false,
+        Opcode::Ld | Opcode::Ldu | Opcode::St => true,
+        Opcode::Cvt | Opcode::CvtPackInt => !ty.is_float(),
+        _ => false,
+    }
+}
+
+impl FunctionWriter<'_> {
+    pub(super) fn instruction(&mut self, inst: Inst) -> Result<(), EmitError> {
+        match self.special(inst) {
+            Some(result) => result,
+            None => self.by_row(inst),
+        }
+    }
+
+    /// The name with all modifiers.
+    pub(super) fn mnemonic(&self, data: &InstData) -> Option<String> {
+        let row = data.opcode.row();
+        let mut name = match row.ptx {
+            Some(ptx) => ptx.to_owned(),
+            None => {
+                let spelling = SPELLINGS.iter().find(|spelling| spelling.opcode == data.opcode)?;
+                spelling.fixed.iter().fold(spelling.base.to_owned(), |name, part| name + "." + part)
+            }
+        };
+        for (slot, spec) in row.fields.iter().enumerate() {
+            if Some(data.fields.0[slot]) != spec.default {
+                let _ = write!(name, ".{}", spec.field.value_name(data.fields.0[slot]));
+            }
+        }
+        Some(name)
+    }
+
+    /// Prints an instruction as its row says.
+    pub(super) fn by_row(&mut self, inst: Inst) -> Result<(), EmitError> {
+        let data = *self.func.inst(inst);
+        let Some(name) = self.mnemonic(&data) else { return Err(self.refuse("PTX has no such instruction")) };
+        let shapes = data.src_shapes(self.func.srcs(inst).len());
+        let sources = self.sources(inst, &data, &shapes)?;
+        self.with_results(inst, &data, &name, &sources)
+    }
+
+    /// Prints an instruction with these sources, and its results as its row says.
+    pub(super) fn with_results(
+        &mut self,
+        inst: Inst,
+        data: &InstData,
+        name: &str,
+        sources: &[String],
+    ) -> Result<(), EmitError> {
+        let dsts = self.func.dsts(inst).to_vec();
+        let shapes = data.dst_shapes();
+        let mut targets = Vec::with_capacity(dsts.len());
+        for (dst, shape) in dsts.iter().zip(&shapes) {
+            let ty = data.shape_type(*shape).unwrap_or(Type::B32);
+            let ty = if takes_words(data, ty) { widened(ty) } else { ty };
+            targets.push((self.target(*dst, ty)?, ty));
+        }
+        let names: Vec<_> = targets.iter().map(|(name, _)| name.as_str()).collect();
+        let result = match shapes.first() {
+            Some(Shape::V) if names.len() > 1 => format!("{{{}}}", names.join(", ")),
+            _ if names.len() == 2 && is_optional(data.opcode) && !self.is_used(dsts[1]) => names[0].to_owned(),
+            _ => names.join("|"),
+        };
+        let mut operands: Vec<&str> = if result.is_empty() { Vec::new() } else { vec![&result] };
+        operands.extend(sources.iter().map(String::as_str));
+        let gap = if operands.is_empty() { "" } else { " " };
+        self.guarded(format_args!("{name}{gap}{}", operands.join(", ")));
+        for (dst, (written, ty)) in dsts.iter().zip(&targets) {
+            self.write_back(*dst, *ty, written, data.opcode == Opcode::Cvt);
+        }
+        Ok(())
+    }
+
+    /// The sources as PTX writes them: addresses in brackets, vectors in braces.
+    pub(super) fn sources(&mut self, inst: Inst, data: &InstData, shapes: &[Shape]) -> Result<Vec<String>, EmitError> {
+        let srcs = self.func.srcs(inst).to_vec();
+        let mut out = Vec::with_capacity(srcs.len());
+        let mut vector = Vec::new();
+        for (i, (operand, shape)) in srcs.iter().zip(shapes).enumerate() {
+            match shape {
+                Shape::Offset => {}
+                Shape::Base if shapes.get(i + 1) == Some(&Shape::Offset) => {
+                    out.push(self.address(*operand, srcs[i + 1])?);
+                }
+                Shape::Base => out.push(self.base(*operand)?),
+                Shape::Imm => out.push(operand.imm().unwrap_or(0).to_string()),
+                Shape::V if data.vector_len() > 1 => {
+                    vector.push(self.typed_source(*operand, data, *shape)?);
+                    if vector.len() == data.vector_len() {
+                        out.push(format!("{{{}}}", vector.join(", ")));
+                    }
+                }
+                shape => out.push(self.typed_source(*operand, data, *shape)?),
+            }
+        }
+        Ok(out)
+    }
+
+    /// A constant of a narrow type stands in a word, where PTX does not check it against the type.
+    fn typed_source(&mut self, operand: Operand, data: &InstData, shape: Shape) -> Result<String, EmitError> {
+        let ty = data.shape_type(shape).unwrap_or(Type::B32);
+        if takes_words(data, ty) && ty.bits() < 32 {
+            return self.wide_register(operand, Type::B32);
+        }
+        self.source(operand, ty)
+    }
+}
+
+/// Whether the second result need not be written.
+fn is_optional(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::SetPBool | Opcode::Shfl | Opcode::MatchAll)
+}
+
+/// The type of the whole word that a narrow value stands in.
+fn widened(ty: Type) -> Type {
+    if matches!(ty.bits(), 8 | 16) { Type::B32 } else { ty }
+}

@@ -1,0 +1,117 @@
+//! PTX out: a module at virtual level as text that ptxas accepts.
+//!
+//! Functions in SSA form must be taken out of it before. Each IR register is a PTX register of its width; an
+//! instruction is printed by its row, and where PTX asks for something else (16-bit registers, a register where the
+//! IR has a constant or one word of a wide value, the carry flag) instructions before and behind it bring its
+//! operands there through temporaries.
+//!
+//! Order of the text: declarations of device functions, variables behind those that they point to, functions.
+
+mod function;
+mod instruction;
+mod operand;
+mod special;
+mod variable;
+
+use std::fmt::Write;
+
+use thiserror::Error;
+
+use self::function::FunctionWriter;
+use oriole_ir::{Form, Function, FunctionKind, Level, Linkage, Module};
+
+/// Why a module cannot be written as PTX.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum EmitError {
+    /// A function of another level or form: PTX has neither phis nor the machine's instructions and registers.
+    #[error("function `{function}` is at {level} level in {form} form; PTX has virtual level and virtual form alone")]
+    Form {
+        /// The function.
+        function: String,
+        /// Its level.
+        level: &'static str,
+        /// Its form.
+        form: &'static str,
+    },
+    /// An instruction of another level, or with an operand that PTX does not have.
+    #[error("`{instruction}` in function `{function}` cannot be written as PTX: {reason}")]
+    Instruction {
+        /// The function.
+        function: String,
+        /// The instruction in `.ori` syntax.
+        instruction: String,
+        /// What PTX lacks.
+        reason: &'static str,
+    },
+    /// A register of a file that PTX does not have.
+    #[error("register `{register}` in function `{function}` cannot be written as PTX")]
+    Register {
+        /// The function.
+        function: String,
+        /// The register in `.ori` syntax.
+        register: String,
+    },
+    /// A variable whose initial value holds an address that PTX cannot place.
+    #[error("the initial value of `{variable}` cannot be written as PTX: {reason}")]
+    Variable {
+        /// The variable.
+        variable: String,
+        /// What PTX lacks.
+        reason: &'static str,
+    },
+}
+
+/// The module as PTX.
+pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
+    let (major, minor) = module.ptx_version;
+    let mut out = format!(".version {major}.{minor}\n.target {}\n.address_size 64\n\n", module.target);
+    for function in module.functions.values().filter(|function| function.kind == FunctionKind::Device) {
+        header(&mut out, function);
+        out.push_str(";\n");
+    }
+    variable::emit_globals(&mut out, module)?;
+    for function in module.functions.values().filter(|function| function.is_definition()) {
+        out.push('\n');
+        if function.form != Form::Virtual || function.level != Level::Virtual {
+            let (function, level, form) = (function.name.clone(), function.level.name(), function.form.name());
+            return Err(EmitError::Form { function, level, form });
+        }
+        header(&mut out, function);
+        for directive in &function.directives {
+            let values: Vec<_> = directive.values.iter().map(u64::to_string).collect();
+            // `.noreturn` belongs to the header of declarations too and is written there.
+            if directive.name != "noreturn" {
+                let _ = write!(out, "\n.{} {}", directive.name, values.join(", "));
+            }
+        }
+        FunctionWriter::new(module, function, &mut out).write()?;
+    }
+    Ok(out)
+}
+
+/// Linkage, kind, results, name and parameters.
+fn header(out: &mut String, function: &Function) {
+    if function.linkage != Linkage::Internal {
+        let _ = write!(out, ".{} ", function.linkage.name());
+    }
+    out.push_str(if function.kind == FunctionKind::Entry { ".entry " } else { ".func " });
+    if !function.returns.is_empty() {
+        parameters(out, function, &function.returns);
+        out.push(' ');
+    }
+    out.push_str(&function.name);
+    parameters(out, function, &function.params);
+    if function.directives.iter().any(|directive| directive.name == "noreturn") {
+        out.push_str(" .noreturn");
+    }
+}
+
+fn parameters(out: &mut String, function: &Function, locals: &[oriole_ir::Local]) {
+    out.push('(');
+    for (i, local) in locals.iter().enumerate() {
+        out.push_str(if i > 0 { ",\n\t" } else { "" });
+        let variable = &function.locals[*local];
+        variable::declare(out, variable, &variable.name);
+    }
+    out.push(')');
+}

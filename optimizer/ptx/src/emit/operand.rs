@@ -1,0 +1,182 @@
+//! Operands as text, brought into registers where PTX asks for one.
+
+use std::fmt::Write;
+
+use super::EmitError;
+use super::function::{FunctionWriter, Temp};
+use oriole_ir::ops::Type;
+use oriole_ir::{Operand, Reg};
+
+impl FunctionWriter<'_> {
+    /// A source of a type: a register, or a constant where PTX has a way to write one.
+    pub(super) fn source(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
+        match operand {
+            Operand::Imm(bits) if ty.bits() <= 64 && ty != Type::Pred && !is_narrow_float(ty) => {
+                Ok(immediate(bits, ty))
+            }
+            other => self.register(other, ty),
+        }
+    }
+
+    /// A source of a type in a register: 16-bit types in a 16-bit one, all others in one of their size.
+    pub(super) fn register(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
+        let wide = self.wide_register(operand, ty)?;
+        if ty.bits() != 16 {
+            return Ok(wide);
+        }
+        let half = self.temp(Temp::Half);
+        self.line(format_args!("cvt.u16.u32 {half}, {wide}"));
+        Ok(half)
+    }
+
+    /// A source in a register of whole words.
+    pub(super) fn wide_register(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
+        match operand {
+            Operand::Reg(reg) => Ok(self.reg(reg)),
+            Operand::Word(reg, word) => Ok(self.word(reg, word)),
+            Operand::Imm(bits) => Ok(self.constant_register(bits, ty)),
+            // Whatever a register holds that nobody wrote may stand for an undefined value.
+            Operand::Undef => Ok(self.constant_register(0, ty)),
+            Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => {
+                let name = self.symbol(operand);
+                let double = ty.bits() == 64;
+                let temp = self.temp(if double { Temp::Double } else { Temp::Word });
+                self.line(format_args!("mov.u{} {temp}, {name}", if double { 64 } else { 32 }));
+                Ok(temp)
+            }
+            Operand::Special(special) => {
+                let temp = self.temp(Temp::of(ty));
+                self.line(format_args!("mov.b{} {temp}, %{}", ty.bits(), special.name()));
+                Ok(temp)
+            }
+            Operand::Modified { .. } => Err(self.refuse("PTX has no source modifiers")),
+            Operand::Const { .. } => Err(self.refuse("PTX has no constant banks")),
+            Operand::Block(_) => Err(self.refuse("a block is not a value")),
+        }
+    }
+
+    fn constant_register(&mut self, bits: u64, ty: Type) -> String {
+        match ty.bits() {
+            1 => {
+                let temp = self.temp(Temp::Pred);
+                self.line(format_args!("mov.pred {temp}, {}", bits & 1));
+                temp
+            }
+            64 => {
+                let temp = self.temp(Temp::Double);
+                self.line(format_args!("mov.b64 {temp}, {bits:#x}"));
+                temp
+            }
+            128 => {
+                let (low, high, quad) = (self.temp(Temp::Double), self.temp(Temp::Double), self.temp(Temp::Quad));
+                self.line(format_args!("mov.b64 {low}, {bits:#x}"));
+                self.line(format_args!("mov.b64 {high}, 0"));
+                self.line(format_args!("mov.b128 {quad}, {{{low}, {high}}}"));
+                quad
+            }
+            _ => {
+                let temp = self.temp(Temp::Word);
+                self.line(format_args!("mov.b32 {temp}, {:#x}", bits & 0xFFFF_FFFF));
+                temp
+            }
+        }
+    }
+
+    /// One word of a wider register.
+    fn word(&mut self, reg: Reg, word: u8) -> String {
+        let name = self.reg(reg);
+        if self.func.regs()[reg].words <= 1 {
+            return name;
+        }
+        let temp = self.temp(Temp::Word);
+        let double = if self.func.regs()[reg].words == 2 {
+            name
+        } else {
+            let double = self.temp(Temp::Double);
+            let parts = if word < 2 { format!("{{{double}, _}}") } else { format!("{{_, {double}}}") };
+            self.line(format_args!("mov.b128 {parts}, {name}"));
+            double
+        };
+        let parts = if word.is_multiple_of(2) { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
+        self.line(format_args!("mov.b64 {parts}, {double}"));
+        temp
+    }
+
+    /// The name of a variable or function.
+    pub(super) fn symbol(&self, operand: Operand) -> String {
+        match operand {
+            Operand::Global(id) => self.module.globals[id].name.clone(),
+            Operand::Local(id) => self.func.locals[id].name.clone(),
+            Operand::Func(id) => self.module.functions[id].name.clone(),
+            _ => String::new(),
+        }
+    }
+
+    /// An address without brackets: a register, a symbol or a number.
+    pub(super) fn base(&mut self, operand: Operand) -> Result<String, EmitError> {
+        match operand {
+            Operand::Global(_) | Operand::Local(_) => Ok(self.symbol(operand)),
+            Operand::Imm(bits) => Ok(format!("{bits}")),
+            Operand::Reg(_) => self.wide_register(operand, Type::B64),
+            Operand::Undef => self.wide_register(operand, Type::B64),
+            _ => self.wide_register(operand, Type::B32),
+        }
+    }
+
+    /// `[base+offset]`.
+    pub(super) fn address(&mut self, base: Operand, offset: Operand) -> Result<String, EmitError> {
+        let offset = offset.imm().unwrap_or(0) as i64;
+        if let Operand::Imm(bits) = base {
+            return Ok(format!("[{}]", bits.wrapping_add(offset as u64)));
+        }
+        let mut base = self.base(base)?;
+        let near = i32::try_from(offset).is_ok();
+        if !near {
+            let sum = self.temp(Temp::Double);
+            self.line(format_args!("add.s64 {sum}, {base}, {offset}"));
+            base = sum;
+        }
+        let mut text = format!("[{base}");
+        if near && offset != 0 {
+            let _ = write!(text, "+{offset}");
+        }
+        text.push(']');
+        Ok(text)
+    }
+
+    /// A destination of a type: the register itself, or a 16-bit temporary that [`Self::write_back`] widens.
+    pub(super) fn target(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
+        match operand {
+            Operand::Reg(_) if ty.bits() == 16 => Ok(self.temp(Temp::Half)),
+            Operand::Reg(reg) => Ok(self.reg(reg)),
+            _ => Err(self.refuse("a destination is not a register")),
+        }
+    }
+
+    /// Widens what stands in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
+    pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str, signed: bool) {
+        if let (Operand::Reg(reg), 16) = (operand, ty.bits()) {
+            let name = self.reg(reg);
+            let sign = if ty.is_signed() && signed { 's' } else { 'u' };
+            self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));
+        }
+    }
+}
+
+/// Whether constants of the type cannot be written in PTX.
+fn is_narrow_float(ty: Type) -> bool {
+    ty.is_float() && !matches!(ty, Type::F32 | Type::F64)
+}
+
+/// A constant as PTX writes it for a type.
+pub(super) fn immediate(bits: u64, ty: Type) -> String {
+    let shift = 64 - ty.bits().clamp(1, 64);
+    let (unsigned, signed) = (bits << shift >> shift, (bits << shift) as i64 >> shift);
+    match ty {
+        Type::F32 => format!("0f{unsigned:08X}"),
+        Type::F64 => format!("0d{unsigned:016X}"),
+        Type::S64 if signed == i64::MIN => format!("{unsigned:#x}"),
+        ty if ty.is_signed() && ty != Type::S16x2 => format!("{signed}"),
+        _ => format!("{unsigned}"),
+    }
+}

@@ -1,0 +1,83 @@
+//! PTX ISA 9.0 text in and out.
+//!
+//! [`parse`] turns text into the syntax tree of [`ast`] in three steps: [`lexer`] makes tokens, the parser builds the
+//! tree and goes on behind a fault, so that one run reports as many as make sense. Meaning (which opcodes
+//! exist, which names are declared) is left to the lowering. No text, however hostile, makes it panic,
+//! overflow the stack, or take more than a small multiple of the text's size in memory.
+
+pub mod ast;
+pub mod diagnostics;
+mod emit;
+pub mod lexer;
+mod lower;
+mod parser;
+mod spelling;
+
+use oriole_ir as ir;
+
+pub use diagnostics::{Diagnostic, PtxError};
+pub use emit::EmitError;
+pub use oriole_ir::place::line_column;
+
+/// Parses a whole PTX module.
+///
+/// # Errors
+///
+/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
+pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
+    parser::parse(source)
+}
+
+/// Lowers the tree of a module to IR in virtual form; `source` is the text that the tree was parsed from.
+///
+/// # Errors
+///
+/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
+pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    lower::lower(tree, source)
+}
+
+/// Parses and lowers a whole PTX module. Its functions are in virtual form; SSA construction is a step of its own.
+///
+/// # Errors
+///
+/// As [`parse`] and [`lower`].
+pub fn read(source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    lower(&parse(source)?, source)
+}
+
+/// Prints a module at virtual level and in virtual form as PTX text for ptxas.
+///
+/// # Errors
+///
+/// The first thing that PTX has no words for: machine-level instructions and registers, constant banks.
+pub fn emit(module: &ir::Module) -> Result<String, EmitError> {
+    emit::emit(module)
+}
+
+/// The text of a PTX file, without the NUL bytes that end an image meant for the driver.
+///
+/// # Errors
+///
+/// The place of the first byte that is not UTF-8, as a place in the lossy decoding of the same bytes.
+pub fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
+    let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
+    str::from_utf8(&bytes[..length]).map_err(|error| {
+        let start = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
+        let span = ast::Span { start, end: start };
+        Diagnostic::new(span, "the file is not UTF-8 text", "first bad byte", "give PTX text, not a cubin or fatbin")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decode_trims_the_final_nul_and_places_bad_bytes() {
+        assert_eq!(decode(b"abc\0\0"), Ok("abc"));
+        assert_eq!(decode(b""), Ok(""));
+        let fault = decode(b"ab\xFFc").expect_err("not UTF-8");
+        assert_eq!(fault.span.offset(), 2);
+    }
+}

@@ -1,0 +1,352 @@
+//! One function's body: statements to blocks of instructions.
+//!
+//! A block begins at each label that a branch names and behind each terminator; the entry block stands before the
+//! first label, so that nothing branches to it. Where control falls from one block into the next a `bra` says so,
+//! and at the end of the body a `ret`.
+
+use std::collections::HashSet;
+
+use super::Context;
+use super::operand::Place;
+use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
+use super::select::{Selected, select};
+use crate::ast::{self, ScalarType, Span, Statement};
+use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Space, Type};
+use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
+
+/// The state of lowering one body.
+pub(super) struct BodyLowering<'c, 'a, 's> {
+    pub(super) cx: &'c mut Context<'a, 's>,
+    pub(super) item: &'c ast::Function<'s>,
+    pub(super) body: &'c ast::Body<'s>,
+    pub(super) func: Function,
+    pub(super) scopes: Scopes<'s>,
+    pub(super) labels: Labels<'s>,
+    /// The number of the innermost scope, as [`Labels`] counts them.
+    pub(super) scope: u32,
+    scope_count: u32,
+    /// The block that instructions go to; `None` behind a terminator.
+    current: Option<Block>,
+    /// The carry flag, once an instruction uses it.
+    carry: Option<Reg>,
+    /// The guard of the instruction at hand.
+    pub(super) guard: Option<Guard>,
+    /// Labelled blocks that stand in the layout.
+    placed: HashSet<Block>,
+    local_names: HashSet<String>,
+    /// The first SM that has all that the instruction at hand became.
+    first_sm: u16,
+    line: u32,
+    line_offset: usize,
+    /// Register parameters and results with their variables.
+    pub(super) register_results: Vec<(Reg, ScalarType, Local)>,
+}
+
+impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
+    pub(super) fn new(
+        cx: &'c mut Context<'a, 's>,
+        item: &'c ast::Function<'s>,
+        body: &'c ast::Body<'s>,
+        mut func: Function,
+    ) -> Self {
+        let (labels, duplicates) = Labels::collect(body, || func.create_block());
+        for name in duplicates {
+            let message = format!("label `{}` is defined twice", name.text);
+            cx.report(name.span, message, "second definition", "rename one of the two");
+        }
+        let current = Some(func.entry());
+        let local_names = func.locals.values().map(|local| local.name.clone()).collect();
+        BodyLowering {
+            cx,
+            item,
+            body,
+            func,
+            scopes: Scopes::default(),
+            labels,
+            scope: 0,
+            scope_count: 0,
+            current,
+            carry: None,
+            guard: None,
+            placed: HashSet::new(),
+            local_names,
+            first_sm: 0,
+            line: 1,
+            line_offset: 0,
+            register_results: Vec::new(),
+        }
+    }
+
+    pub(super) fn lower(mut self) -> Function {
+        self.scopes.open();
+        self.move_to_line(self.body.span);
+        self.declare_parameters();
+        self.scopes.open();
+        let body = self.body;
+        // Most statements are an instruction, and most instructions one of the IR with the same operands.
+        self.func.reserve(body.statements.len(), body.operand_count());
+        for statement in &body.statements {
+            if self.cx.diagnostics.is_full() || !self.statement(statement) {
+                return self.func;
+            }
+        }
+        if self.current.is_some() {
+            self.lower_return();
+        }
+        self.func
+    }
+
+    /// Lowers a statement; false where it makes no sense to go on.
+    fn statement(&mut self, statement: &'c Statement<'s>) -> bool {
+        match statement {
+            Statement::ScopeStart(span) => return self.open_scope(*span),
+            Statement::ScopeEnd(_) => {
+                self.scopes.close();
+                self.scope = self.labels.parent(self.scope);
+            }
+            Statement::Label(name) => {
+                if let Some(block) = self.labels.block(self.scope, name.text) {
+                    self.place(block);
+                }
+            }
+            Statement::Variable(variable) => self.declare(variable),
+            Statement::Instruction(inst) => {
+                self.move_to_line(inst.span);
+                self.instruction(inst);
+            }
+            Statement::BranchTargets { .. }
+            | Statement::CallTargets { .. }
+            | Statement::CallPrototype(_)
+            | Statement::Pragma(_) => {}
+        }
+        true
+    }
+
+    fn open_scope(&mut self, span: Span) -> bool {
+        if self.scopes.depth() >= MAX_DEPTH {
+            let message = format!("scopes are nested more than {MAX_DEPTH} deep");
+            self.cx.report(span, message, "one too many", "use fewer nested braces");
+            return false;
+        }
+        self.scopes.open();
+        self.scope_count += 1;
+        self.scope = self.scope_count;
+        true
+    }
+
+    /// Moves the line counter on to a place that lies behind the last one.
+    fn move_to_line(&mut self, span: Span) {
+        let to = (span.start as usize).clamp(self.line_offset, self.cx.source.len());
+        if self.line_offset == 0 || to > self.line_offset {
+            let passed = &self.cx.source.as_bytes()[self.line_offset..to];
+            self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u32;
+            self.line_offset = to;
+        }
+    }
+
+    pub(super) fn report(&mut self, span: Span, message: String, label: impl Into<String>, help: impl Into<String>) {
+        self.cx.report(span, message, label, help);
+    }
+
+    /// Declares a register, a range of them, or a variable of the scope.
+    fn declare(&mut self, variable: &'c ast::Variable<'s>) {
+        let declared = match (variable.space, variable.count) {
+            (ast::Space::Reg, Some(count)) => self.scopes.declare_range(variable.name.text, variable.ty, count),
+            (ast::Space::Reg, None) if variable.lanes > 1 => {
+                self.scopes.declare(variable.name.text, Entry::Lanes(variable.ty, variable.lanes))
+            }
+            (ast::Space::Reg, None) => self.scopes.declare(variable.name.text, Entry::Unused(variable.ty)),
+            (ast::Space::Local, _) => self.declare_local(variable, Space::Local),
+            (ast::Space::Param, _) => self.declare_local(variable, Space::Param),
+            _ => self.hoist(variable),
+        };
+        if !declared {
+            let message = format!("`{}` is declared twice in this scope", variable.name.text);
+            self.report(variable.name.span, message, "second declaration", "rename or remove one of the two");
+        }
+    }
+
+    fn declare_local(&mut self, declared: &ast::Variable<'s>, space: Space) -> bool {
+        let Some(mut variable) = self.cx.variable(declared, space) else { return true };
+        variable.linkage = ir::Linkage::Internal;
+        variable.name = self.unique_local(&variable.name);
+        let local = self.func.locals.push(variable);
+        self.scopes.declare(declared.name.text, Entry::Local(local))
+    }
+
+    /// A name that no variable of the function has: compilers reuse `param0` in every call's scope.
+    pub(super) fn unique_local(&mut self, name: &str) -> String {
+        let mut unique = name.to_owned();
+        let mut number = self.func.locals.len();
+        while !self.local_names.insert(unique.clone()) {
+            unique = format!("{name}_{number}");
+            number += 1;
+        }
+        unique
+    }
+
+    /// A variable of the scope that lives as long as the module: it moves there under a unique name.
+    fn hoist(&mut self, declared: &'c ast::Variable<'s>) -> bool {
+        let mut name = declared.name.text.to_owned();
+        let mut number = self.cx.module.globals.len();
+        while self.cx.global_names.contains(&name) || self.cx.symbols.contains_key(name.as_str()) {
+            number += 1;
+            name = format!("{}_{}_{number}", self.item.name.text, declared.name.text);
+        }
+        let shadowed = self.cx.symbols.remove(declared.name.text);
+        let id = self.cx.declare_global(declared, &name);
+        self.cx.symbols.remove(declared.name.text);
+        if let Some(symbol) = shadowed {
+            self.cx.symbols.insert(declared.name.text, symbol);
+        }
+        let Some(id) = id else { return true };
+        self.cx.initialise(declared, id);
+        self.scopes.declare(declared.name.text, Entry::Symbol(ir::SymbolRef::Global(id)))
+    }
+
+    /// Starts `block` here; control falls into it.
+    pub(super) fn place(&mut self, block: Block) {
+        if self.current.is_some() {
+            self.push(Opcode::Bra, &[], &[block.into()]);
+        }
+        if self.placed.insert(block) {
+            self.func.append_block(block);
+        }
+        self.current = Some(block);
+    }
+
+    /// The block that instructions go to: a new one behind a terminator.
+    fn block(&mut self) -> Block {
+        match self.current {
+            Some(block) => block,
+            None => {
+                let block = self.func.new_block();
+                self.current = Some(block);
+                block
+            }
+        }
+    }
+
+    /// Appends an instruction without a guard.
+    pub(super) fn push(&mut self, opcode: Opcode, dsts: &[Operand], srcs: &[Operand]) {
+        self.push_full(opcode, opcode.row().default_fields(), None, dsts, srcs);
+    }
+
+    /// Appends an instruction with a `Type` field and no guard.
+    pub(super) fn push_typed(&mut self, opcode: Opcode, ty: Type, dsts: &[Operand], srcs: &[Operand]) {
+        self.push_full(opcode, typed(opcode, ty), None, dsts, srcs);
+    }
+
+    /// Appends an instruction.
+    pub(super) fn push_full(
+        &mut self,
+        opcode: Opcode,
+        fields: FieldValues,
+        guard: Option<Guard>,
+        dsts: &[Operand],
+        srcs: &[Operand],
+    ) {
+        let block = self.block();
+        self.first_sm = self.first_sm.max(opcode.row().first_sm(&fields));
+        let inst = self.func.new_inst(InstHead { opcode, fields, guard, line: self.line }, dsts, srcs, &[]);
+        self.func.append_inst(block, inst);
+        if opcode.is(Flags::TERMINATOR) {
+            self.current = None;
+        }
+    }
+
+    /// A new register for a value of a type.
+    pub(super) fn temp(&mut self, ty: Type) -> Reg {
+        self.func.new_reg(RegInfo::of(ty))
+    }
+
+    /// The carry flag as a predicate.
+    pub(super) fn carry(&mut self) -> Reg {
+        let func = &mut self.func;
+        *self.carry.get_or_insert_with(|| func.new_reg(RegInfo::PRED))
+    }
+
+    fn instruction(&mut self, inst: &ast::Instruction<'s>) {
+        let faults = self.cx.diagnostics.len();
+        self.first_sm = 0;
+        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults {
+            let help = "check its operands against the PTX ISA";
+            self.report(inst.span, format!("`{}` cannot be read", inst.opcode.text), "not understood", help);
+        }
+        self.check_target(inst);
+    }
+
+    /// Reports an instruction that the module's target does not have; ptxas refuses it too.
+    fn check_target(&mut self, inst: &ast::Instruction<'s>) {
+        let first = self.first_sm;
+        let Some(target) = self.cx.target.filter(|target| target.number() < first) else { return };
+        let span = inst.mnemonic_span(self.body);
+        let text = self.cx.source.get(span.range()).unwrap_or(inst.opcode.text);
+        let message = format!("`{text}` needs sm_{first} or later");
+        let help = format!("write `.target sm_{first}`, or what {target} has");
+        self.report(span, message, format!("the module is for {target}"), help);
+    }
+
+    /// Lowers an instruction; `None` after a fault.
+    fn lower_instruction(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
+        self.guard = None;
+        if let Some(guard) = inst.guard {
+            self.guard = Some(self.lower_guard(&guard, inst)?);
+        }
+        match self.lower_by_name(inst) {
+            Some(result) => result,
+            None => {
+                let selected = self.select(inst)?;
+                self.lower_selected(inst, selected)
+            }
+        }
+    }
+
+    /// A guard that the instruction itself writes is copied first: the instruction may become several.
+    fn lower_guard(&mut self, guard: &ast::Guard<'s>, inst: &ast::Instruction<'s>) -> Option<Guard> {
+        let place = Place { span: guard.predicate.span, ty: Type::Pred, loose: false };
+        let operand = self.named_value(guard.predicate.text, place)?;
+        let mut reg = operand.whole_reg()?;
+        let writes = self.body[inst.operands].first().is_some_and(|first| match first.kind {
+            ast::OperandKind::Pair(pair) => {
+                self.body[pair].iter().any(|o| o.kind == ast::OperandKind::Name(guard.predicate.text))
+            }
+            _ => false,
+        });
+        if writes {
+            let copy = self.temp(Type::Pred);
+            self.push_typed(Opcode::Mov, Type::Pred, &[copy.into()], &[reg.into()]);
+            reg = copy;
+        }
+        Some(Guard { reg, negated: guard.negated })
+    }
+
+    /// The row that the instruction's text stands for, looked up once a text.
+    fn select(&mut self, inst: &ast::Instruction<'s>) -> Option<Selected> {
+        let span = inst.mnemonic_span(self.body);
+        let text = self.cx.source.get(span.range()).unwrap_or("");
+        if let Some(Ok(selected)) = self.cx.selections.get(text) {
+            return Some(*selected);
+        }
+        let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
+        let result = select(inst.opcode.text, &modifiers);
+        self.cx.selections.insert(text, result.clone());
+        match result {
+            Ok(selected) => Some(selected),
+            Err(refusal) => {
+                let whole: String = text.split_whitespace().collect();
+                self.report(span, format!("{}: `{whole}`", refusal.message), refusal.label, refusal.help);
+                None
+            }
+        }
+    }
+}
+
+/// Default fields with this type.
+pub(super) fn typed(opcode: Opcode, ty: Type) -> FieldValues {
+    let mut fields = opcode.row().default_fields();
+    if let Some(slot) = opcode.row().slot(Type::FIELD) {
+        fields.0[slot] = ty.index();
+    }
+    fields
+}

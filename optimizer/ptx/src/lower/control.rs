@@ -1,0 +1,177 @@
+//! Control flow, and instructions that PTX names without an opcode of the table.
+//!
+//! A terminator is never guarded in the IR: `@p bra a` is a `cbra` to `a` or to a new block behind it, and any
+//! other guarded terminator stands in a block of its own that a `cbra` goes to.
+
+use super::body::BodyLowering;
+use super::operand::{Place, describe};
+use crate::ast::{self, OperandKind};
+use crate::spelling::MEMBAR_LEVELS;
+use oriole_ir::ops::{FenceKind, FieldValue, Opcode, Scope, Type};
+use oriole_ir::{Block, Guard, Operand};
+
+impl<'s> BodyLowering<'_, '_, 's> {
+    /// Lowers the instructions that are known by their base name alone, which succeeds or not; `None` for all others.
+    pub(super) fn lower_by_name(&mut self, inst: &ast::Instruction<'s>) -> Option<Option<()>> {
+        let modifiers = &self.body[inst.modifiers];
+        let first = modifiers.first().map_or("", |modifier| modifier.text);
+        Some(match inst.opcode.text {
+            "mov" => self.lower_mov(inst),
+            "bra" => self.lower_branch(inst),
+            "brx" => self.lower_indexed_branch(inst),
+            "call" => self.lower_call(inst),
+            "ret" => self.guarded_terminator(Self::lower_return),
+            "exit" => self.guarded_terminator(|lowering| lowering.push(Opcode::Exit, &[], &[])),
+            "membar" if first != "proxy" => self.lower_membar(inst, first),
+            // Proxies and barrier objects are not modelled, so there is nothing that such a fence could order.
+            "fence" | "membar" if matches!(first, "proxy" | "mbarrier_init") => Some(()),
+            "createpolicy" => self.lower_cache_policy(inst),
+            _ => return None,
+        })
+    }
+
+    fn lower_membar(&mut self, inst: &ast::Instruction<'s>, level: &str) -> Option<()> {
+        let Some((_, scope)) = MEMBAR_LEVELS.iter().find(|(name, _)| *name == level) else {
+            let span = inst.mnemonic_span(self.body);
+            let help = "write `membar.cta`, `membar.gl` or `membar.sys`";
+            self.report(span, "`membar` needs a level".into(), "level missing", help);
+            return None;
+        };
+        let row = Opcode::Fence.row();
+        let mut fields = row.default_fields();
+        for (slot, spec) in row.fields.iter().enumerate() {
+            let sc = FenceKind::Sc.index();
+            fields.0[slot] = if spec.field == Scope::FIELD { scope.index() } else { sc };
+        }
+        self.push_full(Opcode::Fence, fields, self.guard, &[], &[]);
+        Some(())
+    }
+
+    /// A cache policy is a hint: any value will do.
+    fn lower_cache_policy(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
+        let first = self.body[inst.operands].first()?;
+        let target = self.destination(first, Type::B64, false)?;
+        let fields = super::body::typed(Opcode::Mov, Type::B64);
+        self.push_full(Opcode::Mov, fields, self.guard, &[target.reg.into()], &[Operand::Imm(0)]);
+        Some(())
+    }
+
+    fn lower_branch(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
+        let target = match &self.body[inst.operands] {
+            [one] => self.target(one)?,
+            _ => {
+                self.report(inst.span, "`bra` takes one label".into(), "wrong operands", "write `bra label;`");
+                return None;
+            }
+        };
+        match self.guard {
+            None => self.push(Opcode::Bra, &[], &[target.into()]),
+            Some(guard) => {
+                let next = self.func.create_block();
+                self.conditional(guard, target, next);
+                self.place(next);
+            }
+        }
+        Some(())
+    }
+
+    fn conditional(&mut self, guard: Guard, taken: Block, other: Block) {
+        let (yes, no) = if guard.negated { (other, taken) } else { (taken, other) };
+        self.push(Opcode::CBra, &[], &[guard.reg.into(), yes.into(), no.into()]);
+    }
+
+    fn target(&mut self, operand: &ast::Operand<'s>) -> Option<Block> {
+        let OperandKind::Name(name) = operand.kind else {
+            self.report(
+                operand.span,
+                "a label is needed here".into(),
+                describe(operand.kind),
+                "name a label of this function",
+            );
+            return None;
+        };
+        let block = self.labels.block(self.scope, name);
+        if block.is_none() {
+            let message = format!("label `{name}` is not defined");
+            self.report(operand.span, message, "unknown label", "define it in this scope or in one around it");
+        }
+        block
+    }
+
+    fn lower_indexed_branch(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
+        let [index, ast::Operand { kind: OperandKind::Name(table), span }] = &self.body[inst.operands] else {
+            self.report(
+                inst.span,
+                "`brx.idx` takes an index and a table".into(),
+                "wrong operands",
+                "write `brx.idx %r1, table;`",
+            );
+            return None;
+        };
+        let Some(targets) = self.labels.table(table) else {
+            let message = format!("`{table}` is not a table of branch targets");
+            self.report(*span, message, "unknown table", "define it with `.branchtargets`");
+            return None;
+        };
+        let mut srcs = vec![self.value(index, Type::U32, false)?];
+        for target in &self.body[targets] {
+            srcs.push(self.target(target)?.into());
+        }
+        self.guarded_terminator(|lowering| lowering.push(Opcode::Brx, &[], &srcs))
+    }
+
+    /// Lowers a terminator, in a block of its own where it is guarded.
+    fn guarded_terminator(&mut self, lower: impl FnOnce(&mut Self)) -> Option<()> {
+        let Some(guard) = self.guard.take() else {
+            lower(self);
+            return Some(());
+        };
+        let [taken, next] = [(); 2].map(|()| self.func.create_block());
+        self.conditional(guard, taken, next);
+        self.place(taken);
+        lower(self);
+        self.place(next);
+        Some(())
+    }
+
+    /// `ret`, behind the stores of results that are declared as registers.
+    pub(super) fn lower_return(&mut self) {
+        for (reg, ty, local) in self.register_results.clone() {
+            self.store_parameter(local, reg.into(), ty);
+        }
+        self.push(Opcode::Ret, &[], &[]);
+    }
+
+    /// Names and loads the parameters; those that are registers are loaded at the entry.
+    pub(super) fn declare_parameters(&mut self) {
+        let item = self.item;
+        let parameters = item.parameters.iter().zip(self.func.params.clone());
+        for (declared, local) in parameters {
+            if declared.space != ast::Space::Reg {
+                self.declare_parameter(declared, super::scope::Entry::Local(local));
+            } else if let Some(reg) = self.register_parameter(declared) {
+                self.load_parameter(reg, local, declared.ty);
+            }
+        }
+        for (declared, local) in item.returns.iter().zip(self.func.returns.clone()) {
+            if declared.space != ast::Space::Reg {
+                self.declare_parameter(declared, super::scope::Entry::Local(local));
+            } else if let Some(reg) = self.register_parameter(declared) {
+                self.register_results.push((reg, declared.ty, local));
+            }
+        }
+    }
+
+    fn declare_parameter(&mut self, declared: &ast::Variable<'s>, entry: super::scope::Entry) {
+        if declared.name.text != "_" && !self.scopes.declare(declared.name.text, entry) {
+            let message = format!("parameter `{}` is declared twice", declared.name.text);
+            self.report(declared.name.span, message, "second declaration", "rename one of the two");
+        }
+    }
+
+    fn register_parameter(&mut self, declared: &ast::Variable<'s>) -> Option<oriole_ir::Reg> {
+        self.declare_parameter(declared, super::scope::Entry::Unused(declared.ty));
+        let place = Place { span: declared.name.span, ty: super::variable::scalar(declared.ty)?, loose: false };
+        self.named_value(declared.name.text, place)?.whole_reg()
+    }
+}

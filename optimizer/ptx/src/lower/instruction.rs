@@ -1,0 +1,302 @@
+//! Instructions that a row of the opcode table describes: the written operands, fitted to the row's shapes.
+//!
+//! The row's results come first, `a|b` filling two of them and missing ones going to fresh registers; then the
+//! sources in order. A few opcodes have operands that PTX leaves out or writes differently; [`BodyLowering::arguments`]
+//! brings those into the row's order.
+
+use super::body::{BodyLowering, typed};
+use super::operand::{Destination, describe};
+use super::select::Selected;
+use super::video::is_video;
+use crate::ast::{self, OperandKind, Span};
+use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type, Vector};
+use oriole_ir::{Operand, RegInfo};
+
+/// A source of an instruction: as written, or implied.
+#[derive(Clone, Copy)]
+pub(super) enum Argument<'s> {
+    Written(ast::Operand<'s>),
+    Implied(Operand),
+}
+
+impl<'s> BodyLowering<'_, '_, 's> {
+    /// Lowers an instruction by its row. `None` after a fault, which is reported.
+    pub(super) fn lower_selected(&mut self, inst: &ast::Instruction<'s>, selected: Selected) -> Option<()> {
+        if is_video(selected.opcode) {
+            return self.lower_video(inst, selected);
+        }
+        let mut selected = selected;
+        let mut operands = &self.body[inst.operands];
+        if selected.cache_policy
+            && let [rest @ .., _] = operands
+        {
+            operands = rest;
+        }
+        let pair = matches!(operands.first().map(|o| o.kind), Some(OperandKind::Pair(_)));
+        if pair && selected.opcode == Opcode::SetP {
+            selected = with_two_results(selected);
+        }
+        let row = selected.opcode.row();
+        let written_results = usize::from(!row.dsts.is_empty());
+        if operands.len() < written_results {
+            return self.wrong_count(inst, written_results, operands.len());
+        }
+        let (results, sources) = operands.split_at(written_results);
+        let arguments = self.arguments(inst, &mut selected, sources, pair)?;
+        let loose = selected.opcode.is(Flags::WIDER);
+        let mut fields = selected.fields;
+        let srcs = self.sources(inst, selected.opcode, &mut fields, &arguments, loose)?;
+        let destinations = match results.first() {
+            Some(first) => self.results(first, selected, loose)?,
+            None => Vec::new(),
+        };
+        let dsts: Vec<Operand> = destinations.iter().map(|destination| destination.reg.into()).collect();
+        self.push_full(selected.opcode, fields, self.guard, &dsts, &srcs);
+        for destination in destinations {
+            self.finish(destination);
+        }
+        Some(())
+    }
+
+    fn wrong_count(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<()> {
+        let plural = |n: usize| if n == 1 { "operand" } else { "operands" };
+        let message = format!("`{}` takes {expected} {}, and has {written}", inst.opcode.text, plural(expected));
+        self.report(inst.span, message, format!("{written} {}", plural(written)), "add or remove operands");
+        None
+    }
+
+    /// The registers that take the results.
+    fn results(&mut self, first: &ast::Operand<'s>, selected: Selected, loose: bool) -> Option<Vec<Destination>> {
+        let row = selected.opcode.row();
+        let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
+        if row.dsts == [Shape::V] {
+            let lanes = row.value::<Vector>(&selected.fields).map_or(1, Vector::len);
+            return self.vector(first, lanes)?.iter().map(|o| self.destination(o, ty(Shape::V), loose)).collect();
+        }
+        let written = match first.kind {
+            OperandKind::Pair(pair) => self.body[pair].to_vec(),
+            _ => vec![*first],
+        };
+        if written.len() > row.dsts.len() || selected.carry_out && written.len() > 1 {
+            self.report(
+                first.span,
+                "this instruction has one result".into(),
+                "two results",
+                "remove `|` and the second one",
+            );
+            return None;
+        }
+        let mut out = Vec::with_capacity(2);
+        for (i, shape) in row.dsts.iter().enumerate() {
+            let destination = match written.get(i) {
+                Some(operand) => self.destination(operand, ty(*shape), loose)?,
+                None if selected.carry_out => Destination { reg: self.carry(), extended: None },
+                None => Destination { reg: self.temp(ty(*shape)), extended: None },
+            };
+            out.push(destination);
+        }
+        Some(out)
+    }
+
+    /// The elements of a vector operand of so many lanes.
+    fn vector(&mut self, operand: &ast::Operand<'s>, lanes: usize) -> Option<Vec<ast::Operand<'s>>> {
+        match operand.kind {
+            OperandKind::Vector(list) if list.len() == lanes => Some(self.body[list].to_vec()),
+            _ if lanes == 1 => Some(vec![*operand]),
+            kind => {
+                let message = format!("a vector of {lanes} elements is needed here");
+                self.report(operand.span, message, describe(kind), "list the elements in braces, as in `{%r1, %r2}`");
+                None
+            }
+        }
+    }
+
+    /// The sources in the order of the row, with those that PTX leaves out.
+    fn arguments(
+        &mut self,
+        inst: &ast::Instruction<'s>,
+        selected: &mut Selected,
+        sources: &[ast::Operand<'s>],
+        pair: bool,
+    ) -> Option<Vec<Argument<'s>>> {
+        let mut out: Vec<_> = sources.iter().copied().map(Argument::Written).collect();
+        let implied = |bits: u64| Argument::Implied(Operand::Imm(bits));
+        match selected.opcode {
+            opcode if opcode.is(Flags::CARRY) => {
+                // The flag is the machine's carry, also after a subtraction: set where nothing is borrowed.
+                let idle = u64::from(selected.opcode == Opcode::ISubCarry);
+                let carry = if selected.carry_in { Operand::Reg(self.carry()) } else { Operand::Imm(idle) };
+                out.push(Argument::Implied(carry));
+            }
+            Opcode::SetPBool if pair && sources.len() == 2 => out.push(implied(1)),
+
+            Opcode::CvtPackInt if sources.len() == 2 => out.push(implied(0)),
+            Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
+            Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
+            Opcode::CpAsync => return self.async_copy_arguments(inst, sources),
+            _ => {}
+        }
+        Some(out)
+    }
+
+    /// `[dst], [src], size{, bytes read | predicate to read none}`.
+    fn async_copy_arguments(
+        &mut self,
+        inst: &ast::Instruction<'s>,
+        sources: &[ast::Operand<'s>],
+    ) -> Option<Vec<Argument<'s>>> {
+        let [to, from, size, rest @ ..] = sources else {
+            self.wrong_count(inst, 3, sources.len());
+            return None;
+        };
+        let Operand::Imm(bytes @ (4 | 8 | 16)) = self.value(size, Type::U32, false)? else {
+            self.report(
+                size.span,
+                "the size of an asynchronous copy is 4, 8 or 16".into(),
+                "wrong size",
+                "write 4, 8 or 16",
+            );
+            return None;
+        };
+        let read = match rest {
+            [] => Operand::Imm(bytes),
+            [operand] if self.is_predicate(operand) => {
+                let ignore = self.value(operand, Type::Pred, false)?;
+                let reg = self.temp(Type::B32);
+                let srcs = [Operand::Imm(0), Operand::Imm(bytes), ignore];
+                self.push_full(Opcode::SelP, typed(Opcode::SelP, Type::B32), None, &[reg.into()], &srcs);
+                reg.into()
+            }
+            [operand, ..] => self.value(operand, Type::U32, false)?,
+        };
+        let written = [to, from].map(|operand| Argument::Written(*operand));
+        Some(written.into_iter().chain([Operand::Imm(bytes), read].map(Argument::Implied)).collect())
+    }
+
+    fn is_predicate(&mut self, operand: &ast::Operand<'s>) -> bool {
+        use super::operand::Named;
+        match operand.kind {
+            OperandKind::Not(_) => true,
+            OperandKind::Name(name) => {
+                matches!(self.lookup(name, operand.span), Some(Named::Reg(_, ast::ScalarType::Pred)))
+            }
+            _ => false,
+        }
+    }
+
+    /// The sources by their shapes.
+    fn sources(
+        &mut self,
+        inst: &ast::Instruction<'s>,
+        opcode: Opcode,
+        fields: &mut FieldValues,
+        arguments: &[Argument<'s>],
+        loose: bool,
+    ) -> Option<Vec<Operand>> {
+        let row = opcode.row();
+        let expected = row.srcs.iter().filter(|shape| **shape != Shape::Offset).count();
+        if arguments.len() != expected {
+            let results = usize::from(!row.dsts.is_empty());
+            self.wrong_count(inst, expected + results, arguments.len() + results);
+            return None;
+        }
+        let mut out = Vec::with_capacity(row.srcs.len());
+        let mut rest = arguments.iter();
+        for (i, shape) in row.srcs.iter().enumerate() {
+            if *shape == Shape::Offset {
+                continue;
+            }
+            match rest.next()? {
+                Argument::Implied(operand) => out.push(*operand),
+                Argument::Written(operand) if *shape == Shape::Base && row.srcs.get(i + 1) == Some(&Shape::Offset) => {
+                    let (base, offset, space) = self.address(operand)?;
+                    if i == 0 {
+                        self.check_space(operand.span, opcode, fields, space, base)?;
+                    }
+                    out.extend([base, offset]);
+                }
+                Argument::Written(operand) if *shape == Shape::Base => out.push(self.plain_address(operand)?),
+                Argument::Written(operand) if *shape == Shape::V => {
+                    let lanes = row.value::<Vector>(fields).map_or(1, Vector::len);
+                    let ty = row.shape_type(fields, Shape::V).unwrap_or(Type::B32);
+                    for element in self.vector(operand, lanes)? {
+                        out.push(self.value(&element, ty, loose)?);
+                    }
+                }
+                Argument::Written(operand) if *shape == Shape::Imm => out.push(self.immediate(operand)?),
+                Argument::Written(operand) => {
+                    let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
+                    out.push(self.value(operand, ty, loose)?);
+                }
+            }
+        }
+        Some(out)
+    }
+
+    fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
+        if let OperandKind::Constant(constant) = operand.kind
+            && let Some(bits) = constant.integer_bits()
+        {
+            return Some(Operand::Imm(bits & 0xFFFF_FFFF));
+        }
+        let help = "this operand is an integer constant";
+        self.report(operand.span, "a constant is needed here".into(), describe(operand.kind), help);
+        None
+    }
+
+    /// An access that names a variable and no space goes to the variable's space; another space is a fault, and so is a
+    /// space that the access cannot have, such as a volatile load's of a parameter: ptxas refuses both. An address
+    /// in the generic or global space is as wide as the module's addresses.
+    fn check_space(
+        &mut self,
+        span: Span,
+        opcode: Opcode,
+        fields: &mut FieldValues,
+        space: Option<Space>,
+        base: Operand,
+    ) -> Option<()> {
+        let row = opcode.row();
+        let Some(slot) = row.slot(Space::FIELD) else { return Some(()) };
+        let written = Space::ALL[fields.0[slot] as usize];
+        if let Some(space) = space {
+            let mut narrowed = *fields;
+            narrowed.0[slot] = space.index();
+            let legal = row.fields[slot].legal >> space.index() & 1 == 1 && row.broken_rule(&narrowed).is_none();
+            if written == Space::Generic && legal {
+                *fields = narrowed;
+            } else if written != space {
+                let message = format!("this variable is in `.{}`, the access in another space", space.name());
+                self.report(
+                    span,
+                    message,
+                    format!("in `.{}`", space.name()),
+                    "name the variable's space in the instruction",
+                );
+                return None;
+            }
+            return Some(());
+        }
+        let narrow = matches!(base, Operand::Reg(reg) if self.func.regs()[reg] == RegInfo::words(1));
+        if narrow && self.cx.address_bytes == 8 && matches!(written, Space::Generic | Space::Global) {
+            let message = "an address of this space has 64 bits".to_owned();
+            self.report(span, message, "32-bit address", "use a 64-bit register");
+            return None;
+        }
+        Some(())
+    }
+}
+
+/// `setp` with two results is the combined comparison with a predicate that is true.
+fn with_two_results(selected: Selected) -> Selected {
+    let (from, to) = (Opcode::SetP.row(), Opcode::SetPBool.row());
+    let mut fields = to.default_fields();
+    for (slot, spec) in to.fields.iter().enumerate() {
+        if let Some(old) = from.slot(spec.field) {
+            fields.0[slot] = selected.fields.0[old];
+        }
+        if spec.field == BoolOp::FIELD {
+            fields.0[slot] = BoolOp::And.index();
+        }
+    }
+    Selected { opcode: Opcode::SetPBool, fields, ..selected }
+}

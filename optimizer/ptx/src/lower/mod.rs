@@ -1,0 +1,245 @@
+//! Lowering: from the syntax tree of a PTX module to an IR module in virtual form.
+//!
+//! Steps: declare every symbol of the module, so that functions and initialisers may name any of them; lower the
+//! variables; lower each body, statement by statement ([`body`]). An instruction's name and modifiers select a row
+//! of the opcode table ([`select`]), whose shapes then say what its operands are ([`operand`], [`instruction`]).
+//! Registers map one to one, control flow to blocks, guards to guards.
+//!
+//! Lowering goes on behind a fault, so that one run reports all of them. Cost: linear in the text, apart from the
+//! nesting of scopes, which is bounded.
+
+mod body;
+mod call;
+mod control;
+mod instruction;
+mod moves;
+mod operand;
+mod scope;
+mod select;
+#[cfg(test)]
+mod tests;
+mod variable;
+pub(super) mod video;
+
+use std::collections::{HashMap, HashSet};
+
+use self::body::BodyLowering;
+use self::select::{Refusal, Selected};
+use crate::ast::{self, DirectiveArgument, Item, Span};
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use oriole_ir::ops::Space;
+use oriole_ir::sm::Target;
+use oriole_ir::{self as ir, Directive, FuncId, FunctionKind, SymbolRef};
+
+/// Lowers the tree of `source`.
+pub(super) fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+    let mut cx = Context::new(tree, source);
+    cx.declare_aliases(tree);
+    let functions = cx.declare_functions(tree);
+    cx.declare_variables(tree);
+    for (item, id) in tree.items.iter().filter_map(as_function).zip(functions) {
+        if let (Some(body), Some(id)) = (&item.body, id) {
+            let declared = cx.module.functions[id].clone();
+            let lowered = BodyLowering::new(&mut cx, item, body, declared).lower();
+            cx.module.functions[id] = lowered;
+        }
+    }
+    if cx.diagnostics.is_empty() { Ok(cx.module) } else { Err(cx.diagnostics.into_vec()) }
+}
+
+fn as_function<'a, 's>(item: &'a Item<'s>) -> Option<&'a ast::Function<'s>> {
+    match item {
+        Item::Function(function) => Some(function),
+        _ => None,
+    }
+}
+
+/// What the whole module shares while it is lowered.
+struct Context<'a, 's> {
+    source: &'a str,
+    address_bytes: u32,
+    module: ir::Module,
+    /// The module's target; `None` where it is none that this crate knows, and any instruction is taken.
+    target: Option<Target>,
+    symbols: HashMap<&'s str, SymbolRef>,
+    /// Names of module-level variables, those of hoisted ones too.
+    global_names: HashSet<String>,
+    aliases: HashMap<&'s str, ast::Name<'s>>,
+    diagnostics: Diagnostics,
+    /// What each instruction text selected, so that the table is searched once a text.
+    selections: HashMap<&'a str, Result<Selected, Refusal>>,
+}
+
+impl<'a, 's> Context<'a, 's> {
+    fn new(tree: &ast::Module<'s>, source: &'a str) -> Context<'a, 's> {
+        let mut module = ir::Module::default();
+        if let Some(target) = tree.targets.first() {
+            module.target = target.text.to_owned();
+        }
+        module.ptx_version = (tree.version.major.min(255) as u8, tree.version.minor.min(255) as u8);
+        let target = module.sm();
+        Context {
+            source,
+            address_bytes: tree.address_size / 8,
+            module,
+            target,
+            symbols: HashMap::new(),
+            global_names: HashSet::new(),
+            aliases: HashMap::new(),
+            diagnostics: Diagnostics::default(),
+            selections: HashMap::new(),
+        }
+    }
+
+    fn report(&mut self, span: Span, message: String, label: impl Into<String>, help: impl Into<String>) {
+        self.diagnostics.report(span, message, label, help);
+    }
+
+    fn declare_aliases(&mut self, tree: &ast::Module<'s>) {
+        for item in &tree.items {
+            if let Item::Alias { name, aliasee } = item {
+                self.aliases.insert(name.text, *aliasee);
+            }
+        }
+    }
+
+    /// Makes a function of each name; the result has one id for each function item of the tree, in order. An alias
+    /// is the function that it stands for.
+    fn declare_functions(&mut self, tree: &ast::Module<'s>) -> Vec<Option<FuncId>> {
+        let mut ids = Vec::new();
+        for function in tree.items.iter().filter_map(as_function) {
+            ids.push(self.declare_function(function));
+        }
+        for (alias, aliasee) in self.aliases.clone() {
+            match self.symbols.get(aliasee.text) {
+                Some(symbol @ SymbolRef::Func(_)) => {
+                    self.symbols.insert(alias, *symbol);
+                }
+                _ => self.report(
+                    aliasee.span,
+                    format!("`{}` is not a function of this module", aliasee.text),
+                    "not defined",
+                    "an alias needs a function that is defined in the same module",
+                ),
+            }
+        }
+        ids
+    }
+
+    fn declare_function(&mut self, function: &ast::Function<'s>) -> Option<FuncId> {
+        let name = function.name;
+        if self.aliases.contains_key(name.text) {
+            return None;
+        }
+        match self.symbols.get(name.text) {
+            Some(SymbolRef::Func(id)) => {
+                let id = *id;
+                if function.body.is_some() {
+                    self.check_single_definition(function, id)?;
+                    let header = self.function_header(function);
+                    self.module.functions[id] = header;
+                }
+                Some(id)
+            }
+            Some(SymbolRef::Global(_)) => None,
+            None => {
+                let header = self.function_header(function);
+                let id = self.module.functions.push(header);
+                self.symbols.insert(name.text, SymbolRef::Func(id));
+                Some(id)
+            }
+        }
+    }
+
+    /// Definitions are marked by an entry block until their bodies are lowered.
+    fn check_single_definition(&mut self, function: &ast::Function<'s>, id: FuncId) -> Option<()> {
+        if self.module.functions[id].is_definition() {
+            self.report(
+                function.name.span,
+                format!("function `{}` is defined twice", function.name.text),
+                "second definition",
+                "rename or remove one of the two",
+            );
+            return None;
+        }
+        Some(())
+    }
+
+    fn function_header(&mut self, function: &ast::Function<'s>) -> ir::Function {
+        let kind = if function.is_entry { FunctionKind::Entry } else { FunctionKind::Device };
+        let mut header = ir::Function::new(function.name.text, kind);
+        header.linkage = variable::linkage(function.linkage);
+        let mut taken = HashSet::new();
+        for parameter in &function.parameters {
+            if let Some(variable) = self.parameter(parameter, &mut taken, header.params.len()) {
+                header.params.push(header.locals.push(variable));
+            }
+        }
+        for result in &function.returns {
+            if let Some(variable) = self.parameter(result, &mut taken, header.params.len() + header.returns.len()) {
+                header.returns.push(header.locals.push(variable));
+            }
+        }
+        header.directives = directives(function);
+        if function.body.is_some() {
+            header.new_block();
+        }
+        header
+    }
+
+    /// A parameter as a variable; nameless and repeated ones get a name of their own.
+    fn parameter(
+        &mut self,
+        parameter: &ast::Variable<'s>,
+        taken: &mut HashSet<String>,
+        position: usize,
+    ) -> Option<ir::Variable> {
+        let mut variable = self.variable(parameter, Space::Param)?;
+        if variable.name == "_" || taken.contains(&variable.name) {
+            variable.name = format!("param_{position}");
+        }
+        taken.insert(variable.name.clone());
+        Some(variable)
+    }
+
+    fn declare_variables(&mut self, tree: &ast::Module<'s>) {
+        let mut initialised = Vec::new();
+        for item in &tree.items {
+            let Item::Variable(declared) = item else { continue };
+            if let Some(id) = self.declare_global(declared, declared.name.text) {
+                initialised.push((declared, id));
+            }
+        }
+        for (declared, id) in initialised {
+            self.initialise(declared, id);
+        }
+    }
+}
+
+/// The directives that the PTX output repeats.
+fn directives(function: &ast::Function<'_>) -> Vec<Directive> {
+    const KEPT: &[&str] = &[
+        "maxntid",
+        "reqntid",
+        "minnctapersm",
+        "maxnctapersm",
+        "maxnreg",
+        "noreturn",
+        "explicitcluster",
+        "reqnctapercluster",
+        "maxclusterrank",
+    ];
+    let kept = function.directives.iter().filter(|directive| KEPT.contains(&directive.name.text));
+    kept.map(|directive| Directive {
+        name: directive.name.text.to_owned(),
+        values: directive
+            .arguments
+            .iter()
+            .filter_map(|argument| match argument {
+                DirectiveArgument::Integer(value) => Some(*value),
+                DirectiveArgument::Text(_) => None,
+            })
+            .collect(),
+    })
+    .collect()
+}

@@ -1,0 +1,195 @@
+//! Lowered text of small kernels, and what is said about faulty ones.
+
+use crate::{line_column, lower, parse, read};
+
+/// A kernel with registers of every kind around `body`.
+fn kernel(body: &str) -> String {
+    format!(
+        ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 table[4];\n.shared .align 4 .b8 tile[64];\n\
+         .visible .entry k(.param .u64 p, .param .u32 n)\n{{\n.reg .pred %p<8>;\n.reg .b16 %h<8>;\n.reg .b32 %r<8>;\n\
+         .reg .b64 %d<8>;\n.reg .b128 %q<4>;\n.reg .f32 %f<8>;\n{body}\n}}\n"
+    )
+}
+
+/// Lines before the body.
+const PREAMBLE: usize = 13;
+
+/// The lowered module's text, before SSA construction.
+fn virtual_form(source: &str) -> String {
+    let tree = parse(source).unwrap_or_else(|faults| panic!("{source}: {faults:#?}"));
+    lower(&tree, source).unwrap_or_else(|faults| panic!("{source}: {faults:#?}")).to_string()
+}
+
+/// The instructions of the lowered kernel, without labels, lines and the final `ret`.
+fn lowered(body: &str) -> Vec<String> {
+    let source = kernel(body);
+    let text = virtual_form(&source);
+    let body = text.lines().skip_while(|line| !line.starts_with("bb")).filter(|line| line.starts_with(' '));
+    let mut out: Vec<_> = body.map(|line| line.trim().split(" !").next().unwrap_or("").to_owned()).collect();
+    assert_eq!(out.pop().as_deref(), Some("ret"));
+    out
+}
+
+/// Line, column and message of the first fault, with its help.
+fn fault(body: &str) -> (usize, usize, String, String) {
+    let source = kernel(body);
+    let faults = read(&source).expect_err(body);
+    let (line, column) = faults[0].line_column(&source);
+    assert_eq!((line, column), line_column(&source, faults[0].span.offset()));
+    (line - PREAMBLE, column, faults[0].message.clone(), faults[0].help.clone())
+}
+
+#[test]
+fn ordinary_instructions_follow_their_rows() {
+    assert_eq!(
+        lowered("ld.param.u64 %d1, [p];\nadd.s32 %r1, %r2, -1;\nfma.rn.f32 %f1, %f2, 0f3F800000, %f3;"),
+        ["%d0 = ld.param.u64 [$p]", "%r2 = iadd.s32 %r1, 0xffffffff", "%r5 = ffma.rn.f32 %r3, 0x3f800000, %r4"]
+    );
+    assert_eq!(
+        lowered("st.global.v2.u32 [%d1+8], {%r1, %r2};\n@!%p1 mul.wide.u32 %d2, %r1, 4;"),
+        ["st.global.v2.u32 [%d0+8], %r1, %r2", "@!%p3 %d4 = imul.wide.u32 %r1, 4"]
+    );
+}
+
+#[test]
+fn branches_end_blocks() {
+    let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");
+    let text = virtual_form(&source);
+    let body = &text[text.find("bb0").expect("blocks")..];
+    let expected = "bb0:\n  bra bb1 !7\nbb1:\n  %p1 = setp.ne.u32 %r0, 0 !15\n  cbra %p1, bb1, bb2 !16\nbb2:\n  \
+                    cbra %p1, bb4, bb3 !17\nbb3:\n  exit !17\nbb4:\n  ret !17\n}\n";
+    assert_eq!(body, expected);
+}
+
+#[test]
+fn faults_name_instruction_place_and_remedy() {
+    let (line, column, message, help) = fault("add.s32 %r1, %r2, 1;\nadd.sat.u32 %r1, %r2, 3;");
+    assert_eq!((line, column), (2, 1));
+    assert_eq!(message, "`.u32` does not go with `.sat`: `add.sat.u32`");
+    assert_eq!(help, "with `.sat` the type may be `.s32`");
+    let (_, column, message, _) = fault("add.s32 %r1, %r9, 1;");
+    assert_eq!((column, message.as_str()), (14, "`%r9` is not declared"));
+    let (.., message, help) = fault("wgmma.fence.sync.aligned;");
+    assert_eq!(message, "`wgmma` is not supported yet: `wgmma.fence.sync.aligned`");
+    assert!(help.starts_with("warp-group matrix instructions"), "{help}");
+}
+
+#[test]
+fn instructions_that_the_target_lacks_are_refused() {
+    let source = kernel("add.s32 %r1, %r2, 1;\n@%p1 redux.sync.add.s32 %r1, %r2, -1;").replace("sm_90", "sm_75");
+    let faults = read(&source).expect_err("`redux` comes with `sm_80`");
+    let (line, column) = faults[0].line_column(&source);
+    assert_eq!((faults.len(), line - PREAMBLE, column), (1, 2, 6));
+    assert_eq!(faults[0].message, "`redux.sync.add.s32` needs sm_80 or later");
+    assert_eq!(faults[0].help, "write `.target sm_80`, or what sm_75 has");
+    let source = kernel("mov.b128 %q1, %q2;").replace("sm_90", "sm_60");
+    assert_eq!(read(&source).expect_err("moves of 128 bits are later")[0].message, "`mov.b128` needs sm_70 or later");
+}
+
+#[test]
+fn membar_is_written_where_the_target_has_no_fence() {
+    let source = kernel("membar.gl;").replace("sm_90", "sm_60");
+    let module = read(&source).expect("`membar` is older than `fence`");
+    assert!(module.to_string().contains("fence.sc.gpu"));
+    assert!(crate::emit(&module).expect("it has a spelling").contains("membar.gl;"));
+    assert!(crate::emit(&read(&kernel("membar.gl;")).expect("valid")).expect("valid").contains("fence.sc.gpu;"));
+    let source = kernel("fence.acq_rel.gpu;").replace("sm_90", "sm_60");
+    assert_eq!(read(&source).expect_err("too old")[0].message, "`fence.acq_rel.gpu` needs sm_70 or later");
+}
+
+#[test]
+fn moves_pack_and_unpack_words() {
+    assert_eq!(
+        lowered("mov.b64 {%r1, %r2}, %d1;\nmov.b32 {%h1, %h2}, %r1;\nmov.b64 %d2, {%h1, %h2, %h1, 7};"),
+        [
+            "%r1 = mov.b32 %d0.0",
+            "%r2 = mov.b32 %d0.1",
+            "%r3 = mov.b32 %r1",
+            "%r4 = shr.u32 %r1, 16",
+            "%d5 = pack.b16 %r3, %r4, %r3, 7"
+        ]
+    );
+    assert_eq!(
+        lowered("mov.u32 %r1, %tid.x;\nmov.u64 %d1, tile+8;\nmov.b16 %h1, 0x3C00;")[0],
+        "%r0 = s2r.b32 sr.tid.x"
+    );
+}
+
+#[test]
+fn carries_travel_in_one_predicate() {
+    assert_eq!(
+        lowered("add.cc.u32 %r1, %r2, %r3;\naddc.u32 %r4, 0, 0;"),
+        ["%r2, %p3 = iadd.carry.u32 %r0, %r1, 0", "%r4, %p5 = iadd.carry.u32 0, 0, %p3"]
+    );
+}
+
+#[test]
+fn narrow_loads_extend_into_wide_registers() {
+    assert_eq!(
+        lowered("ld.global.s8 %d1, [%d2];\nst.global.u8 [%d2], %d1;"),
+        ["%r2 = ld.global.s8 [%d0]", "%d1 = cvt.s64.s8 %r2", "st.global.u8 [%d0], %d1.0"]
+    );
+}
+
+#[test]
+fn two_results_and_negated_predicates_are_lowered() {
+    assert_eq!(
+        lowered("setp.lt.and.s32 %p1|%p2, %r1, %r2, !%p3;"),
+        ["%p3 = not.pred %p2", "%p4, %p5 = setp.bool.lt.and.s32 %r0, %r1, %p3"]
+    );
+    assert_eq!(
+        lowered("@%p1 setp.eq.s32 %p1|%p2, %r1, 0;"),
+        ["%p1 = mov.pred %p0", "@%p1 %p0, %p3 = setp.bool.eq.and.s32 %r2, 0, 1"]
+    );
+}
+
+#[test]
+fn variables_give_their_space_to_accesses() {
+    assert_eq!(lowered("ld.u32 %r1, [table+4];"), ["%r0 = ld.global.u32 [@table+4]"]);
+    let (.., message, _) = fault("ld.shared.u32 %r1, [table];");
+    assert_eq!(message, "this variable is in `.global`, the access in another space");
+    // Parameters have no volatile accesses.
+    let (.., message, _) = fault("ld.volatile.u32 %r1, [p];");
+    assert_eq!(message, "this variable is in `.param`, the access in another space");
+}
+
+#[test]
+fn widths_and_constants_are_checked() {
+    let (line, column, message, help) = fault("add.s32 %r1, %d2, 1;");
+    assert_eq!((line, column), (1, 14));
+    assert_eq!(message, "`%d2` is a `.b64` register, but the operand is `.s32`");
+    assert_eq!(help, "use a register of 32 bits, or convert it with `cvt`");
+    let (.., message, _) = fault("add.s32 %r1, %r2, 1.5;");
+    assert_eq!(message, "this constant does not fit an operand of type `.s32`");
+    let (.., message, _) = fault("bra nowhere;");
+    assert_eq!(message, "label `nowhere` is not defined");
+    let (.., message, _) = fault("frobnicate.b32 %r1, %r2;");
+    assert_eq!(message, "`frobnicate` is not an instruction: `frobnicate.b32`");
+}
+
+#[test]
+fn all_faults_come_at_once() {
+    let source =
+        kernel("tex.1d.v4.f32.s32 {%f1, %f2, %f3, %f4}, [table, {%r1}];\nadd.s32 %r1, %r8, 1;\nldmatrix.sync %r1;");
+    let faults = read(&source).expect_err("three faults");
+    assert_eq!(faults.len(), 3);
+}
+
+#[test]
+fn huge_ranges_and_scopes_cost_nothing() {
+    let body =
+        format!(".reg .b32 %big<4000000000>;\nadd.s32 %big3999999999, %r1, 1;\n{}{}", "{".repeat(100), "}".repeat(100));
+    assert_eq!(lowered(&body), ["%r1 = iadd.s32 %r0, 1"]);
+    let (.., message, _) = fault(&format!("{}{}", "{".repeat(220), "}".repeat(220)));
+    assert_eq!(message, "scopes are nested more than 200 deep");
+}
+
+#[test]
+fn calls_pass_variables_as_large_as_the_parameters() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.param .b32 r) f(.param .b32 x) { ret; }\n\
+        .entry k() {\n.param .b64 a;\n.param .b32 b;\ncall (b), f, (a);\n}\n";
+    let faults = crate::read(text).expect_err("the argument is too large");
+    assert_eq!(faults[0].message, "this variable has 8 bytes, the function's parameter 4");
+    assert_eq!(faults[0].line_column(text).0, 8);
+    assert!(crate::read(&text.replace(".b64 a", ".b32 a")).is_ok());
+}

@@ -1,0 +1,102 @@
+//! How PTX spells the opcodes whose row has no PTX name, and the families that are not supported.
+//!
+//! Most rows carry their PTX name. The others differ from a sibling by operands or by modifiers that are part of the
+//! name; their spellings stand here, for reading and for printing. The first spelling of an opcode is the one printed.
+
+use oriole_ir::ops::{Opcode, Scope};
+
+/// One way to write an opcode: base name, and the modifiers that are always there.
+pub(super) struct Spelling {
+    /// The name before the first dot.
+    pub base: &'static str,
+    /// Modifiers that must be written.
+    pub fixed: &'static [&'static str],
+    /// The opcode.
+    pub opcode: Opcode,
+}
+
+macro_rules! spellings {
+    ($($base:literal [$($fixed:literal)*] $opcode:ident;)*) => {
+        /// Every spelling that the opcode table leaves to code.
+        pub(super) const SPELLINGS: &[Spelling] =
+            &[$(Spelling { base: $base, fixed: &[$($fixed),*], opcode: Opcode::$opcode }),*];
+    };
+}
+
+spellings! {
+    "add" ["cc"] IAddCarry;
+    "addc" ["cc"] IAddCarry;
+    "addc" [] IAddCarry;
+    "sub" ["cc"] ISubCarry;
+    "subc" ["cc"] ISubCarry;
+    "subc" [] ISubCarry;
+    "mad" ["lo" "cc"] IMadLoCarry;
+    "madc" ["lo" "cc"] IMadLoCarry;
+    "madc" ["lo"] IMadLoCarry;
+    "mad" ["hi" "cc"] IMadHiCarry;
+    "madc" ["hi" "cc"] IMadHiCarry;
+    "madc" ["hi"] IMadHiCarry;
+    "mad" [] FFma;
+    "setp" [] SetPBool;
+    "setp" [] SetPX2;
+    "setp" [] SetPX2Bool;
+    "set" [] SetBool;
+    "lop3" [] Lop3P;
+    "cvt" [] CvtPack2;
+    "cvt" [] CvtNarrow;
+    "cvt" ["pack" "sat" "s32"] CvtPackInt;
+    "cvt" ["pack" "sat" "s32" "b32"] CvtPackInt;
+    "cp" ["async" "global"] CpAsync;
+    "shfl" ["sync"] Shfl;
+    "match" ["all" "sync"] MatchAll;
+    "elect" ["sync"] Elect;
+    "barrier" ["sync"] BarSync;
+    "barrier" ["cta" "sync"] BarSync;
+    "bar" ["sync"] BarSync;
+    "bar" ["cta" "sync"] BarSync;
+    "barrier" ["arrive"] BarArrive;
+    "barrier" ["cta" "arrive"] BarArrive;
+    "bar" ["arrive"] BarArrive;
+    "bar" ["cta" "arrive"] BarArrive;
+    "barrier" ["red" "popc" "u32"] BarRedPopc;
+    "barrier" ["cta" "red" "popc" "u32"] BarRedPopc;
+    "bar" ["red" "popc" "u32"] BarRedPopc;
+    "bar" ["cta" "red" "popc" "u32"] BarRedPopc;
+    "barrier" ["red" "pred"] BarRed;
+    "barrier" ["cta" "red" "pred"] BarRed;
+    "bar" ["red" "pred"] BarRed;
+    "bar" ["cta" "red" "pred"] BarRed;
+    "setmaxnreg" ["sync"] SetMaxNReg;
+    "vadd" [] VAdd; "vsub" [] VSub; "vabsdiff" [] VAbsDiff; "vmin" [] VMin; "vmax" [] VMax;
+    "vshl" [] VShl; "vshr" [] VShr; "vmad" [] VMad; "vset" [] VSet;
+    "vadd2" [] VAdd2; "vsub2" [] VSub2; "vavrg2" [] VAvrg2; "vabsdiff2" [] VAbsDiff2;
+    "vmin2" [] VMin2; "vmax2" [] VMax2; "vset2" [] VSet2;
+    "vadd4" [] VAdd4; "vsub4" [] VSub4; "vavrg4" [] VAvrg4; "vabsdiff4" [] VAbsDiff4;
+    "vmin4" [] VMin4; "vmax4" [] VMax4; "vset4" [] VSet4;
+}
+
+/// The levels of `membar`, which is a sequentially consistent `fence` of a scope and stands for it before `sm_70`.
+pub(super) const MEMBAR_LEVELS: [(&str, Scope); 3] = [("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
+
+/// The family that an instruction which is not supported belongs to, by base name and modifiers.
+pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'static str> {
+    let has = |name: &str| modifiers.contains(&name);
+    Some(match base {
+        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => "texture and surface",
+        "wmma" | "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => "matrix",
+        "wgmma" => "warp-group matrix",
+        "tcgen05" => "tensor memory",
+        "mbarrier" => "mbarrier",
+        "tensormap" => "tensor map",
+        "multimem" => "multicast memory",
+        "mapa" | "getctarank" | "clusterlaunchcontrol" => "cluster",
+        "barrier" if has("cluster") => "cluster",
+        "prefetch" if has("tensormap") => "tensor map",
+        "cp" if has("bulk") => "bulk copy",
+        "cp" if has("mbarrier") => "mbarrier",
+        "cp" if has("reduce") => "bulk copy",
+        "st" | "red" if has("async") || has("bulk") => "asynchronous store",
+        "alloca" | "stacksave" | "stackrestore" => "stack allocation",
+        _ => return None,
+    })
+}

@@ -1,0 +1,115 @@
+//! The rewrite budget: how many changes a run has made, and how many it may still make.
+//!
+//! Passes are deterministic, so a run with the limit `n` makes exactly the first `n` changes of the unlimited run, and
+//! bisection over `n` finds the change that breaks a program.
+
+use oriole_ir::FuncId;
+
+/// So many changes of a function are too many, and so many more for each of its instructions. Real phases make less
+/// than two for an instruction.
+const MOST_CHANGES: [u64; 2] = [100_000, 1_000];
+
+/// A pass makes far more changes than any function has use for. It gets no leave for another one, and the run ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no end in sight after {changes} changes, the last by {last_rule}")]
+pub struct Endless {
+    /// The changes that the run has made.
+    pub changes: u64,
+    /// The rule that made the last one.
+    pub last_rule: &'static str,
+}
+
+/// A change that was made.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Rewrite {
+    /// The rule that made it.
+    pub rule: &'static str,
+    /// The function in which it was made; `None` for a change of the module itself.
+    pub function: Option<FuncId>,
+}
+
+/// How many changes a run has made and may still make.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct RewriteBudget {
+    limit: Option<u64>,
+    made: u64,
+    last: Option<Rewrite>,
+    /// The function at hand.
+    function: Option<FuncId>,
+    /// The change that is one too many for the function or module at hand.
+    too_many: Option<u64>,
+}
+
+impl RewriteBudget {
+    /// A budget of so many changes; `None` for any number.
+    pub fn new(limit: Option<u64>) -> RewriteBudget {
+        RewriteBudget { limit, ..RewriteBudget::default() }
+    }
+
+    /// The changes made so far.
+    pub fn made(&self) -> u64 {
+        self.made
+    }
+
+    /// The last change.
+    pub fn last(&self) -> Option<Rewrite> {
+        self.last
+    }
+
+    /// A pass begins with a function of so many instructions, or with a whole module.
+    pub(crate) fn begin(&mut self, function: Option<FuncId>, insts: usize) {
+        let [least, each] = MOST_CHANGES;
+        self.function = function;
+        self.too_many = Some(self.made.saturating_add(least).saturating_add(each.saturating_mul(insts as u64)));
+    }
+
+    /// Whether the function or module at hand has had so many changes that the pass has no end.
+    pub(crate) fn endless(&self) -> Option<Endless> {
+        let last = self.last.filter(|_| self.too_many.is_some_and(|too_many| self.made >= too_many))?;
+        Some(Endless { changes: self.made, last_rule: last.rule })
+    }
+
+    pub(super) fn spend(&mut self, rule: &'static str) -> bool {
+        let most = self.too_many.into_iter().chain(self.limit).min();
+        if most.is_some_and(|most| self.made >= most) {
+            return false;
+        }
+        self.made += 1;
+        self.last = Some(Rewrite { rule, function: self.function });
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_budget_ends() {
+        let mut budget = RewriteBudget::new(Some(2));
+        assert!(budget.spend("a") && budget.spend("b"));
+        assert!(!budget.spend("c"));
+        assert_eq!((budget.made(), budget.last()), (2, Some(Rewrite { rule: "b", function: None })));
+        assert!((0..100).all(|_| RewriteBudget::new(None).spend("a")));
+    }
+
+    #[test]
+    fn a_change_is_booked_to_the_function_at_hand() {
+        let mut budget = RewriteBudget::new(None);
+        let function = Some(FuncId::from_u32(3));
+        budget.begin(function, 1);
+        budget.spend("a");
+        assert_eq!(budget.last(), Some(Rewrite { rule: "a", function }));
+    }
+
+    #[test]
+    fn a_pass_that_never_stops_is_stopped() {
+        let mut budget = RewriteBudget::new(None);
+        assert!((0..5).all(|_| budget.spend("a")));
+        budget.begin(None, 2);
+        assert_eq!(budget.endless(), None);
+        while budget.spend("again") {}
+        let endless = budget.endless().expect("so many are too many");
+        assert_eq!(endless.to_string(), "no end in sight after 102005 changes, the last by again");
+    }
+}

@@ -1,0 +1,196 @@
+//! What a pass sees beside its unit: knobs, target, level, analyses, and the leave to make a change.
+//!
+//! A pass asks [`PhaseContext::rewrite`] before each single change, and leaves the change out where the answer is no.
+//! It asks [`PhaseContext::analyses`] for facts, and tells that cache what a change of its own has made untrue.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Knobs;
+use super::budget::RewriteBudget;
+use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses};
+use crate::peephole::RuleSet;
+use oriole_ir::sm::Target;
+use oriole_ir::{FuncId, Function, Module};
+
+/// Whether a pass changed its unit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Changed {
+    /// It is as it was.
+    No,
+    /// Something is different.
+    Yes,
+}
+
+impl Changed {
+    /// `Yes` where the condition holds.
+    pub fn when(condition: bool) -> Changed {
+        if condition { Changed::Yes } else { Changed::No }
+    }
+
+    /// Whether something is different.
+    pub fn is_yes(self) -> bool {
+        self == Changed::Yes
+    }
+}
+
+impl std::ops::BitOr for Changed {
+    type Output = Changed;
+
+    fn bitor(self, other: Changed) -> Changed {
+        Changed::when(self.is_yes() || other.is_yes())
+    }
+}
+
+impl std::ops::BitOrAssign for Changed {
+    fn bitor_assign(&mut self, other: Changed) {
+        *self = *self | other;
+    }
+}
+
+/// Counters of one pass, by name.
+pub type Statistics = BTreeMap<&'static str, u64>;
+
+/// Which sub-passes a run leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Default)]
+pub struct SubPasses {
+    /// Names of `SUB_PASSES` that are turned off.
+    pub disabled: Vec<&'static str>,
+    /// Names that alone may run inside this phase; empty for all of them.
+    pub only: Vec<&'static str>,
+}
+
+impl SubPasses {
+    /// Whether a step may run.
+    pub fn allows(&self, name: &str) -> bool {
+        !self.disabled.contains(&name) && (self.only.is_empty() || self.only.contains(&name))
+    }
+}
+
+/// What a run sets for one pass.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Setting<'a> {
+    pub(crate) knobs: &'a Knobs,
+    pub(crate) target: Target,
+    pub(crate) opt_level: u8,
+    /// The rewrite rules; the built-in ones where there are no others.
+    pub(crate) rules: Option<&'a Arc<RuleSet>>,
+    /// What the pipeline's text says in angle brackets.
+    pub(crate) arguments: &'a [&'static str],
+    pub(crate) sub_passes: &'a SubPasses,
+    /// What the pass preserves by its row.
+    pub(crate) preserves: AnalysisSet,
+}
+
+/// What a pass over functions or loops sees beside the function.
+#[derive(Debug)]
+pub struct PhaseContext<'a, A = Analyses> {
+    /// The knobs of the run.
+    pub knobs: &'a Knobs,
+    /// The machine that the program is for.
+    pub target: Target,
+    /// The optimization level, 0 to 3.
+    pub opt_level: u8,
+    /// What is known about the function at hand; in a [`ModuleContext`], about the module and each of its functions.
+    pub analyses: &'a mut A,
+    setting: Setting<'a>,
+    budget: &'a mut RewriteBudget,
+    statistics: &'a mut Statistics,
+}
+
+/// What a pass over modules, or components of the call graph, sees beside the module.
+pub type ModuleContext<'a> = PhaseContext<'a, ModuleAnalyses>;
+
+impl<'a> ModuleContext<'a> {
+    /// Works on one function with what is known about it. Changes are booked to the function; after one, the analyses
+    /// that the pass does not preserve are forgotten.
+    pub fn function(
+        &mut self,
+        module: &mut Module,
+        id: FuncId,
+        work: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+    ) -> Changed {
+        let func = &mut module.functions[id];
+        self.budget.begin(Some(id), func.inst_count());
+        let mut cx = PhaseContext::new(self.setting, self.analyses.of(id), &mut *self.budget, &mut *self.statistics);
+        let changed = work(func, &mut cx);
+        let preserves = cx.preserves();
+        if changed.is_yes() {
+            self.analyses.retain_in(id, preserves);
+        }
+        changed
+    }
+}
+
+impl<'a, A> PhaseContext<'a, A> {
+    /// A context over a run's settings, analyses and budget, and one pass's counters.
+    pub(crate) fn new(
+        setting: Setting<'a>,
+        analyses: &'a mut A,
+        budget: &'a mut RewriteBudget,
+        statistics: &'a mut Statistics,
+    ) -> PhaseContext<'a, A> {
+        let Setting { knobs, target, opt_level, .. } = setting;
+        PhaseContext { knobs, target, opt_level, analyses, setting, budget, statistics }
+    }
+
+    /// Asks for leave to make one change on behalf of a rule, and counts it. After a no, the change must not be made.
+    pub fn rewrite(&mut self, rule: &'static str) -> bool {
+        let granted = self.budget.spend(rule);
+        if granted {
+            self.count(rule, 1);
+        }
+        granted
+    }
+
+    /// The changes that the run has made so far, in this pass and before.
+    pub fn rewrites_made(&self) -> u64 {
+        self.budget.made()
+    }
+
+    /// Adds to a counter.
+    pub fn count(&mut self, name: &'static str, by: u64) {
+        *self.statistics.entry(name).or_default() += by;
+    }
+
+    /// The rewrite rules of the run.
+    pub fn rules(&self) -> Arc<RuleSet> {
+        self.setting.rules.cloned().unwrap_or_else(RuleSet::builtin)
+    }
+
+    /// Whether the pipeline's text gives the pass this argument.
+    pub fn has_argument(&self, argument: &str) -> bool {
+        self.setting.arguments.contains(&argument)
+    }
+
+    /// Whether a named step inside the pass may run.
+    pub fn allows(&self, sub_pass: &str) -> bool {
+        self.setting.sub_passes.allows(sub_pass)
+    }
+
+    /// Says that this run of the pass preserves these analyses too, beside those that it always preserves.
+    pub fn preserve(&mut self, analyses: AnalysisSet) {
+        self.setting.preserves = self.setting.preserves.union(analyses);
+    }
+
+    /// The analyses that are still true after the changes of this run.
+    pub(crate) fn preserves(&self) -> AnalysisSet {
+        self.setting.preserves
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sub_passes_are_left_out_by_either_list() {
+        let all = SubPasses::default();
+        let without = SubPasses { disabled: vec!["OriCopyProp"], only: Vec::new() };
+        let alone = SubPasses { disabled: Vec::new(), only: vec!["OriCopyProp"] };
+        let allowed = |s: &SubPasses| (s.allows("OriCopyProp"), s.allows("Simplify"));
+        assert_eq!(allowed(&all), (true, true));
+        assert_eq!(allowed(&without), (false, true));
+        assert_eq!(allowed(&alone), (true, false));
+    }
+}

@@ -1,0 +1,193 @@
+//! THE knob table: one row for every knob that `spec/` names or gives an index for.
+//!
+//! Where a document states no default, the row's doc says which was chosen: budgets are unlimited, gates open, and
+//! a switch has the value under which the phase does what its page describes. Where a document gives only an index,
+//! the name is Oriole's own and the doc says so.
+
+use std::fmt;
+
+use super::value::Kind;
+use crate::pass::Page;
+use Kind::{Flag, FunctionGate, InstructionGate, Limit, Number, Real, Text};
+use Page::{CopyPropagation, InstructionMovement, Liveness, Peephole};
+
+/// One knob.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct KnobRow {
+    /// The knob itself; `knob.row()` is this row.
+    pub knob: Knob,
+    /// Its name in any listing.
+    pub name: &'static str,
+    /// Its index in ptxas, where a document gives it. Two rows may share one where the documents query it twice.
+    pub index: Option<u16>,
+    /// What it holds, with its default.
+    pub kind: Kind,
+    /// The document that names it, or gives its index.
+    pub page: Page,
+    /// What it controls, whose choice the default is, and whose choice the name.
+    pub doc: &'static str,
+}
+
+impl KnobRow {
+    /// The name as ptxas stores it.
+    pub fn rot13(&self) -> String {
+        rot13(self.name)
+    }
+
+    pub(super) fn answers_to(&self, key: &str) -> bool {
+        self.name.eq_ignore_ascii_case(key) || self.rot13().eq_ignore_ascii_case(key)
+    }
+}
+
+/// Text with each ASCII letter moved half the alphabet on; applying it twice changes nothing.
+pub fn rot13(text: &str) -> String {
+    let turn = |c: char, base: u8| char::from(base + (c as u8 - base + 13) % 26);
+    text.chars()
+        .map(|c| match c {
+            'a'..='z' => turn(c, b'a'),
+            'A'..='Z' => turn(c, b'A'),
+            _ => c,
+        })
+        .collect()
+}
+
+const UNLIMITED: Kind = Limit(None);
+const ON: Kind = Flag(true);
+const OFF: Kind = Flag(false);
+
+const fn number(default: i64, min: i64, max: i64) -> Kind {
+    Number { default, min, max }
+}
+
+macro_rules! knobs {
+    ($($(#[doc = $doc:literal])+ $name:ident $([$index:literal])? = $kind:expr, $page:expr;)+) => {
+        /// Every knob.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum Knob {
+            $($(#[doc = $doc])+ $name,)+
+        }
+
+        /// The knob table, grouped by document.
+        pub static KNOBS: &[KnobRow] = &[
+            $(KnobRow {
+                knob: Knob::$name,
+                name: stringify!($name),
+                index: knobs!(@index $($index)?),
+                kind: $kind,
+                page: $page,
+                doc: concat!($($doc),+).trim_ascii(),
+            },)+
+        ];
+    };
+    (@index $index:literal) => { Some($index) };
+    (@index) => { None };
+}
+
+knobs! {
+    /// Master switch of GvnCse. On: the page lists the phase as enabled.
+    EnableGvnCse = ON, CopyPropagation;
+    /// How far GvnCse looks: 0 not at all, 1 one block, 2 up the dominator tree, 3 to 6 with extended scope. In
+    /// ptxas the phase does nothing while this is unset; 2, which the page calls standard, was chosen.
+    EnableGvnCseMode[402] = number(2, 0, 6), CopyPropagation;
+    /// Which instructions GvnCse may replace. The page describes an enabling gate while its pseudocode stops at a
+    /// true answer; open means enabled here.
+    EnableGvnCsePerInstr[257] = InstructionGate, CopyPropagation;
+    /// Skips the extended-block pre-pass of GvnCse on Hopper and later. The page gives only the index; the name is
+    /// Oriole's own. Off was chosen.
+    GvnCseSkipExtendedBlocks[210] = OFF, CopyPropagation;
+    /// Master switch of OriReassociateAndCommon. On: the page lists the phase as enabled.
+    AllowReassociateCSE = ON, CopyPropagation;
+    /// Instructions that reassociation processes in one function. Unlimited was chosen.
+    ReassociateCSEBudget = UNLIMITED, CopyPropagation;
+    /// Instructions that local commoning looks back over after reassociation. Unlimited, the whole block, was chosen.
+    ReassociateCSEWindow = UNLIMITED, CopyPropagation;
+    /// Instructions that reassociation passes over first, for debugging. 0 was chosen.
+    ReassociateCSESkip = Limit(Some(0)), CopyPropagation;
+    /// Lets reassociation make 64-bit uniform additions of immediates beyond 32 bits. Off was chosen: no encoding
+    /// holds them.
+    ReassociateLargeImmInUIADD64 = OFF, CopyPropagation;
+    /// Rewrites of a*b + a*c into a*(b+c) in one function. Unlimited was chosen.
+    DistributeAndReassociateMulBudget = UNLIMITED, CopyPropagation;
+    /// Runs LateOriCommoning. On: the walker returns at once when this is off, and the page lists the phase as
+    /// enabled. Forward copy propagation starts its walk from it too.
+    ForceLateCommoning[487] = ON, CopyPropagation;
+    /// Which instructions LateOriCommoning may replace. The page gives only the index; the name is Oriole's own.
+    LateCommoningPerInstr[844] = InstructionGate, CopyPropagation;
+    /// Stops late commoning from following copies. Off was chosen.
+    DisableMoveCommoning = OFF, CopyPropagation;
+    /// Backward propagations in one function. Unlimited was chosen; the page falls back to a scheduler default that
+    /// it does not give.
+    BackCopyPropBudget[808] = UNLIMITED, CopyPropagation;
+    /// Instructions that one run of OriCopyProp processes. Unlimited was chosen.
+    CopyPropBudget = UNLIMITED, CopyPropagation;
+    /// Copies that one run of OriCopyProp propagates into another block. Unlimited was chosen.
+    CopyPropGlobalBudget = UNLIMITED, CopyPropagation;
+    /// Propagates copies into other blocks whatever the cost. Off was chosen.
+    CopyPropForceGlobal = OFF, CopyPropagation;
+    /// Propagates copies into address operands, and 64-bit sums with a constant into their offsets. On was chosen.
+    CopyPropAddr = ON, CopyPropagation;
+    /// Propagates constant-bank references. On was chosen.
+    CopyPropConstantBank = ON, CopyPropagation;
+    /// Decides by reaching definitions instead of dominance, outside SSA. Off was chosen: the page calls it the
+    /// costlier way. The bundles need SSA form, so nothing asks it yet.
+    CopyPropUseReachingDefs = OFF, CopyPropagation;
+    /// Propagates copies of registers with a fixed assignment. Off was chosen. Nothing asks it before registers are
+    /// physical.
+    CopyPropPreAllocReg = OFF, CopyPropagation;
+    /// Propagates registers alone, and only into operands that are values: no constants, no addresses, no guards. Off
+    /// was chosen.
+    CopyPropNoWriteNonRR = OFF, CopyPropagation;
+    /// Propagates a constant that all sources of a phi share. Off was chosen. A phi with one source needs no leave.
+    CopyPropNonRegMultiDef = OFF, CopyPropagation;
+    /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers. Nothing
+    /// asks it until there are such instructions.
+    CopyPropNoMmaCb = ON, CopyPropagation;
+    /// Propagates copies under complementary predicates in the late bundles. On was chosen.
+    LateCopyPropComplPred = ON, CopyPropagation;
+    /// Runs SpeculativeHoistComInsts. On was chosen.
+    SpeculativeHoistCommonInsts = ON, CopyPropagation;
+    /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is
+    /// Oriole's own. Unlimited was chosen: a round that changes nothing ends them.
+    GeneralOptimizeIterations[464] = UNLIMITED, CopyPropagation;
+    /// Gain, as a part of the cost, under which GeneralOptimizeMid and GeneralOptimizeLate stop. The page gives the
+    /// index and the value; the name is Oriole's own.
+    GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation;
+    /// Runs the program only when its hash matches. The page mentions SH= in passing; empty matches every program.
+    SH = Text, CopyPropagation;
+    /// Runs OriSplitLiveRanges. The page says that the entry is gated and gives only the index; the name is
+    /// Oriole's own. On was chosen.
+    SplitLiveRanges[456] = ON, Liveness;
+    /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
+    /// a condition; the name is Oriole's own.
+    MovementEligibility[381] = FunctionGate, InstructionMovement;
+    /// What the movement phases do in an eligible function: 0 each kind its own movement, 1 upward kill movement
+    /// only, 3 stop, others the fallback. The page gives only the index, and queries it twice, here for its value;
+    /// the name is Oriole's own. 0, which the page calls the most common, was chosen.
+    MovementVariant[381] = number(0, 0, 3), InstructionMovement;
+    /// Functions after which the effective optimization level drops. The page says that a counter throttles the
+    /// level and gives only the index; the name is Oriole's own. Unlimited was chosen.
+    OptLevelThrottle[499] = UNLIMITED, InstructionMovement;
+    /// Phases and tokens to turn off, separated by commas, like --disable-phases. Empty was chosen.
+    DisablePhases = Text, InstructionMovement;
+    /// Phases and tokens to run alone, separated by commas. Empty, all of them, was chosen.
+    NamedPhases = Text, InstructionMovement;
+    /// Phases and tokens around which the program is dumped, separated by commas, like --dump-ir. Empty was chosen.
+    DUMPIR = Text, InstructionMovement;
+    /// Distance from a definition to its use beyond which macro expansion counts a constraint as violated. The page
+    /// gives the index and the value; the name is Oriole's own.
+    MacroExpansionDistance[183] = Limit(Some(7)), Peephole;
+}
+
+impl Knob {
+    /// The row of this knob.
+    pub fn row(self) -> &'static KnobRow {
+        &KNOBS[self as usize]
+    }
+}
+
+impl fmt::Display for Knob {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.row().name)
+    }
+}

@@ -1,0 +1,140 @@
+//! What became of a run: a report for each pass, and why a run ended early.
+
+use std::time::Duration;
+
+use super::table::UnknownPhase;
+use crate::pass::{Changed, Endless, Statistics};
+use oriole_ir::verify::Violation;
+
+/// Why a phase did not run.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum SkipReason {
+    /// It is not built yet.
+    Planned,
+    /// The options or `DisablePhases` leave it out.
+    Disabled,
+    /// `NamedPhases` names others.
+    NotNamed,
+    /// It runs from a higher optimization level on.
+    OptLevel,
+    /// It is a hook that the default pipeline leaves empty.
+    NoOpByDefault,
+    /// No function has the form that it needs.
+    Form,
+    /// It stands behind [`Options::stop_after`].
+    Stopped,
+}
+
+impl SkipReason {
+    /// What reports call it.
+    pub fn name(self) -> &'static str {
+        match self {
+            SkipReason::Planned => "planned",
+            SkipReason::Disabled => "disabled",
+            SkipReason::NotNamed => "not named",
+            SkipReason::OptLevel => "optimization level",
+            SkipReason::NoOpByDefault => "no-op by default",
+            SkipReason::Form => "form",
+            SkipReason::Stopped => "stopped before it",
+        }
+    }
+}
+
+impl std::fmt::Display for SkipReason {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What became of one phase.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PhaseReport {
+    /// Its place in the phase list.
+    pub position: usize,
+    /// Its name.
+    pub name: &'static str,
+    /// Its inventory number.
+    pub number: Option<u16>,
+    /// Why it did not run; `None` where it did.
+    pub skipped: Option<SkipReason>,
+    /// Whether it changed a function.
+    pub changed: Changed,
+    /// Instructions in the module's functions before.
+    pub insts_before: usize,
+    /// Instructions after.
+    pub insts_after: usize,
+    /// Changes made.
+    pub rewrites: u64,
+    /// How long it took, with [`Options::time`].
+    pub time: Option<Duration>,
+    /// How long rewrite rules took to become ready, which happens when one is first asked for; no part of `time`.
+    pub rules_time: Option<Duration>,
+    /// Its counters: rules that applied, by name.
+    pub statistics: Statistics,
+}
+
+/// A change that bisection names.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct LastRewrite {
+    /// The phase that made it.
+    pub phase: &'static str,
+    /// The function it was made in; `None` for a change of the module itself.
+    pub function: Option<String>,
+    /// The rule.
+    pub rule: &'static str,
+}
+
+/// What became of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// One for each element of the phase list.
+    pub phases: Vec<PhaseReport>,
+    /// Changes made in all phases.
+    pub rewrites: u64,
+    /// The last one.
+    pub last_rewrite: Option<LastRewrite>,
+}
+
+/// Why a run ended early. The module is then as the guilty phase left it.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PipelineError {
+    /// A token addresses nothing.
+    #[error(transparent)]
+    UnknownPhase(#[from] UnknownPhase),
+    /// The input breaks a rule before any phase has run.
+    #[error("function `{function}` is invalid before the first phase: {}", list(.violations))]
+    InvalidInput {
+        /// The function.
+        function: String,
+        /// What it breaks.
+        violations: Vec<Violation>,
+    },
+    /// A phase does not end.
+    #[error("{phase} does not end on {}: {endless}", place(.function.as_deref()))]
+    Endless {
+        /// The phase.
+        phase: &'static str,
+        /// The function; `None` where the phase changes the module itself.
+        function: Option<String>,
+        /// How far it was.
+        endless: Endless,
+    },
+    /// A phase left a function that breaks a rule.
+    #[error("{phase} left function `{function}` invalid: {}", list(.violations))]
+    Invalid {
+        /// The phase.
+        phase: &'static str,
+        /// The function.
+        function: String,
+        /// What it breaks.
+        violations: Vec<Violation>,
+    },
+}
+
+fn place(function: Option<&str>) -> String {
+    function.map_or("the module".to_owned(), |name| format!("function `{name}`"))
+}
+
+fn list(violations: &[Violation]) -> String {
+    violations.iter().map(Violation::to_string).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,150 @@
+//! Cases: the launches of a kernel, with their own data and with random data of the same shape, each with its judge.
+
+use oriole_ir::Module;
+
+use super::options::{CheckError, CheckOptions};
+use super::reach::{Further, Reach, further};
+use super::report::{CaseLine, KernelReport};
+use super::step::instructions;
+use crate::input::NamedLaunch;
+use crate::judge::{Judge, Judged, Verdict, budget, inconclusive};
+use oriole_interp::launch::Launch;
+use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+
+/// A launch on which the original finishes.
+pub struct Case<'a> {
+    /// The launch's name, and the seed of its data.
+    pub name: String,
+    /// Compares changed programs with the original on it.
+    pub judge: Judge<'a>,
+}
+
+/// What the judges of all cases say about a changed program.
+pub struct Judgement {
+    /// A finding where there is one, else refined where one case is; `None` without any case.
+    pub verdict: Option<Verdict>,
+    /// The case that the verdict is from.
+    pub case: usize,
+    judged: Vec<Judged>,
+}
+
+impl Case<'_> {
+    /// Its name and launch.
+    pub fn named(&self) -> (&str, &Launch) {
+        (&self.name, self.judge.launch())
+    }
+}
+
+/// Judges a changed program on every case.
+pub fn judge_all(changed: &Module, cases: &[Case<'_>]) -> Judgement {
+    let executable = match Executable::new(changed) {
+        Ok(executable) => executable,
+        Err(error) => {
+            let verdict = Some(Verdict::InvalidIr(error.to_string()));
+            return Judgement { verdict, case: 0, judged: Vec::new() };
+        }
+    };
+    let judged: Vec<Judged> = cases.iter().map(|case| case.judge.judge(&executable)).collect();
+    let first = |wanted: fn(&Verdict) -> bool| judged.iter().position(|judged| wanted(&judged.verdict));
+    let case = first(Verdict::is_finding).or_else(|| first(|verdict| *verdict == Verdict::Refined));
+    let verdict = match case {
+        Some(case) => Some(judged[case].verdict.clone()),
+        None => (!cases.is_empty()).then_some(Verdict::Equal),
+    };
+    Judgement { verdict, case: case.unwrap_or(0), judged }
+}
+
+/// Makes a good program the one that the next is compared with.
+pub fn adopt(cases: &mut [Case<'_>], judgement: Judgement) {
+    cases.iter_mut().zip(judgement.judged).for_each(|(case, judged)| case.judge.adopt(judged));
+}
+
+/// Runs the original on every launch and its random variants: the conclusive cases, and a report with a line for each.
+///
+/// # Errors
+///
+/// The original cannot run on a launch.
+pub fn first_runs<'a>(
+    name: &str,
+    module: &'a Module,
+    launches: &[NamedLaunch],
+    options: &CheckOptions,
+) -> Result<(Vec<Case<'a>>, KernelReport), CheckError> {
+    let load = |launch: &str| {
+        let launch = launch.to_owned();
+        move |error| CheckError::Load { launch, error }
+    };
+    let executable = Executable::new(module).map_err(load("any launch"))?;
+    let mut report = KernelReport::new(name, instructions(module), &options.faults);
+    report.phases.reserve(options.phases.len() + 2);
+    let mut cases = Vec::new();
+    let mut reach = (options.tries > 0).then(|| Reach::new(&executable));
+    let observe = RunOptions { races: options.races, reach: reach.is_some(), ..RunOptions::default() };
+    let mut keep = |name: String, launch: Launch, run: RunResult| {
+        if let (Some(reach), None) = (&mut reach, inconclusive(&run)) {
+            reach.note(&run);
+        }
+        cases.extend(Judge::new(module, launch, run).ok().map(|judge| Case { name, judge }));
+    };
+    let mut longest = 0;
+    for NamedLaunch { name, launch } in launches {
+        let run = |launch: &Launch, steps| {
+            executable.run(launch, &RunOptions { steps, ..observe.clone() }).map_err(load(name))
+        };
+        let own = run(launch, options.steps)?;
+        let steps = budget(own.steps);
+        longest = steps.max(longest);
+        report.cases.push(line(name.clone(), None, &own, expectation(launch, &own)));
+        keep(name.clone(), launch.clone(), own);
+        for seed in (0..u64::from(options.randoms)).map(|variant| options.seed.wrapping_add(variant)) {
+            let varied = launch.randomized(seed);
+            let result = run(&varied, Some(steps))?;
+            let name = format!("{name} (seed {seed})");
+            report.cases.push(line(name.clone(), Some(seed), &result, None));
+            keep(name, varied, result);
+        }
+    }
+    if let (Some(reach), Some(first)) = (&mut reach, launches.first()) {
+        let observe = RunOptions { steps: Some(longest), ..observe };
+        let another = |seed| (options.another)(&first.launch, seed);
+        for Further { seed, launch, run } in further(&executable, reach, options.tries, &observe, another) {
+            let name = format!("{} (further data, seed {seed})", first.name);
+            report.cases.push(line(name.clone(), Some(seed), &run, None));
+            cases.extend(Judge::new(module, launch, run).ok().map(|judge| Case { name, judge }));
+        }
+    }
+    Ok((cases, report))
+}
+
+fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Vec<String>>) -> CaseLine {
+    let detail = match (&result.outcome, result.races.first()) {
+        (Outcome::Finished, None) => String::new(),
+        (Outcome::Finished, Some(race)) => race.to_string(),
+        (outcome, _) => outcome.to_string(),
+    };
+    CaseLine {
+        name,
+        seed,
+        inconclusive: inconclusive(result),
+        detail,
+        steps: result.steps,
+        expected: expected.as_ref().map(Vec::is_empty),
+        differences: expected.unwrap_or_default(),
+    }
+}
+
+/// The differences from what the launch expects; `None` where it expects nothing.
+fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
+    let mut expects = false;
+    let mut lines = Vec::new();
+    for (index, buffer) in launch.buffers().filter(|(_, buffer)| buffer.expect.is_some()) {
+        expects = true;
+        match result.buffer(index) {
+            Some(bytes) if result.outcome == Outcome::Finished => {
+                lines.extend(buffer.describe_differences(&launch.arg_name(index), bytes.data(), 3));
+            }
+            _ => lines.push(format!("{}: {}", launch.arg_name(index), result.outcome)),
+        }
+    }
+    expects.then_some(lines)
+}

@@ -1,0 +1,154 @@
+//! Faults in what an instruction says beside its operands: modifiers and guards.
+
+use oriole_ir::ops::{Compare, Field, FieldValue, FieldValues, Flags, Rounding, Type};
+use oriole_ir::{Function, Guard, InstData, Operand};
+
+use super::change::{Change, Place};
+
+/// The changes of one field to other legal values that `accept` lets pass, given the old value and the new one.
+pub(super) fn alternatives(data: &InstData, field: Field, accept: impl Fn(u8, u8) -> bool) -> Vec<Change> {
+    let row = data.opcode.row();
+    let Some(slot) = row.slot(field) else { return Vec::new() };
+    let old = data.fields.0[slot];
+    let values = row.fields[slot].values().filter(|new| *new != old && accept(old, *new));
+    let with = |value| {
+        let mut fields: FieldValues = data.fields;
+        fields.0[slot] = value;
+        fields
+    };
+    let legal = values.map(with).filter(|fields| row.broken_rule(fields).is_none());
+    legal.map(Change::Fields).collect()
+}
+
+/// The same for values of the field's own type.
+fn among<F: FieldValue>(data: &InstData, accept: impl Fn(F, F) -> bool) -> Vec<Change> {
+    alternatives(data, F::FIELD, |old, new| accept(F::ALL[usize::from(old)], F::ALL[usize::from(new)]))
+}
+
+pub(super) fn dropped_guard(func: &Function, place: Place) -> Vec<Change> {
+    let guarded = func.inst(place.inst).guard.is_some();
+    guarded.then_some(Change::Guard(None)).into_iter().collect()
+}
+
+pub(super) fn flipped_guard(func: &Function, place: Place) -> Vec<Change> {
+    let flip = |guard: Guard| Change::Guard(Some(Guard { negated: !guard.negated, ..guard }));
+    func.inst(place.inst).guard.map(flip).into_iter().collect()
+}
+
+/// Zero, or an operand of the instruction's own.
+pub(super) fn wrong_else(func: &Function, place: Place) -> Vec<Change> {
+    let [old] = func.elses(place.inst) else { return Vec::new() };
+    let info = func.defs(place.inst).next().map(|reg| func.regs()[reg]);
+    let own = func.srcs(place.inst).iter().copied().filter(|op| info.is_some() && func.operand_info(*op) == info);
+    let others = own.chain([Operand::Imm(0)]).filter(|other| other != old);
+    others.map(|other| Change::Elses(vec![other])).collect()
+}
+
+/// No rounding written means nearest even, so those two are no different.
+pub(super) fn wrong_rounding(func: &Function, place: Place) -> Vec<Change> {
+    let plain = |rounding| if rounding == Rounding::Default { Rounding::Rn } else { rounding };
+    among::<Rounding>(func.inst(place.inst), |old, new| plain(old) != plain(new) && new != Rounding::Default)
+}
+
+pub(super) fn wrong_signedness(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let symmetric = data.field().is_some_and(|compare| [Compare::Eq, Compare::Ne].contains(&compare));
+    if data.is(Flags::SIGNLESS) || symmetric || data.is(Flags::WRITES) {
+        return Vec::new();
+    }
+    // A word is filled either way by loads of a word or more.
+    let whole = data.is(Flags::READS) && data.ty().bits() >= 32;
+    let integer = |ty: Type| !ty.is_float() && matches!(ty.name().as_bytes()[0], b's' | b'u');
+    let other = |old: u8, new: u8| {
+        let (old, new) = (Type::ALL[usize::from(old)], Type::ALL[usize::from(new)]);
+        integer(old) && integer(new) && old.bits() == new.bits() && old.is_signed() != new.is_signed()
+    };
+    let mut changes = if whole { Vec::new() } else { alternatives(data, Field::Type, other) };
+    changes.extend(alternatives(data, Field::SrcType, other));
+    changes
+}
+
+fn inverse(compare: Compare) -> Option<Compare> {
+    use Compare::*;
+    Some(match compare {
+        Eq => Ne,
+        Ne => Eq,
+        Lt => Ge,
+        Ge => Lt,
+        Le => Gt,
+        Gt => Le,
+        Lo => Hs,
+        Hs => Lo,
+        Ls => Hi,
+        Hi => Ls,
+        Num => Nan,
+        Nan => Num,
+        Equ => Neu,
+        Neu => Equ,
+        Ltu => Geu,
+        Geu => Ltu,
+        Leu => Gtu,
+        Gtu => Leu,
+    })
+}
+
+fn with_boundary(compare: Compare) -> Option<Compare> {
+    use Compare::*;
+    Some(match compare {
+        Lt => Le,
+        Le => Lt,
+        Gt => Ge,
+        Ge => Gt,
+        Lo => Ls,
+        Ls => Lo,
+        Hi => Hs,
+        Hs => Hi,
+        Ltu => Leu,
+        Leu => Ltu,
+        Gtu => Geu,
+        Geu => Gtu,
+        _ => return None,
+    })
+}
+
+pub(super) fn inverted_comparison(func: &Function, place: Place) -> Vec<Change> {
+    among::<Compare>(func.inst(place.inst), |old, new| inverse(old) == Some(new))
+}
+
+pub(super) fn comparison_boundary(func: &Function, place: Place) -> Vec<Change> {
+    among::<Compare>(func.inst(place.inst), |old, new| with_boundary(old) == Some(new))
+}
+
+pub(super) fn toggled_ftz(func: &Function, place: Place) -> Vec<Change> {
+    alternatives(func.inst(place.inst), Field::Ftz, |_, _| true)
+}
+
+pub(super) fn toggled_saturation(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let fields = [Field::Saturate, Field::SatFinite, Field::Relu];
+    fields.into_iter().flat_map(|field| alternatives(data, field, |_, _| true)).collect()
+}
+
+/// Fields that choose between operations; an access's order and cache hints are not among them.
+const MODES: &[Field] = &[
+    Field::NanMode,
+    Field::XorSign,
+    Field::BoolOp,
+    Field::TestProperty,
+    Field::ShuffleMode,
+    Field::VoteMode,
+    Field::ReduxOp,
+    Field::PrmtMode,
+    Field::ShiftDirection,
+    Field::ShiftMode,
+    Field::ShiftAmount,
+    Field::Half,
+    Field::SecondOp,
+    Field::Scale,
+    Field::PlusOne,
+];
+
+pub(super) fn wrong_mode(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    MODES.iter().flat_map(|field| alternatives(data, *field, |_, _| true)).collect()
+}

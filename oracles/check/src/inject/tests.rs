@@ -1,0 +1,98 @@
+use oriole_ir::ops::ROWS;
+use oriole_ir::verify::verify_module;
+use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::ssa;
+
+use super::*;
+use crate::kernels::case;
+use crate::{CheckOptions, check_module};
+use oriole_generate::insts::Family;
+use oriole_generate::{Config, Entropy, single};
+
+#[test]
+fn names_are_unique_and_specifications_round_trip() {
+    let mut names: Vec<_> = KINDS.iter().map(|kind| kind.name).collect();
+    names.sort_unstable();
+    names.dedup();
+    assert_eq!(names.len(), KINDS.len());
+    let spec: FaultSpec = "off-by-one@GeneralOptimizeEarly:7".parse().expect("a fault");
+    assert_eq!(spec.to_string(), "off-by-one@GeneralOptimizeEarly:7");
+    let spec: FaultSpec = "off-by-one@SSA-construction".parse().expect("a fault");
+    assert_eq!((spec.step, spec.to_string().as_str()), (StepId::SsaConstruction, "off-by-one@ssa-construction:1"));
+    let spec: FaultSpec = "off-by-one@29:2".parse().expect("phases have numbers");
+    assert_eq!(spec.step, StepId::Phase("GeneralOptimize"));
+    let errors = ["drop-store", "nothing@GeneralOptimize", "drop-store@Nowhere", "drop-store@GeneralOptimize:x"];
+    for text in errors {
+        assert!(text.parse::<FaultSpec>().is_err(), "{text}");
+    }
+}
+
+/// Each kind finds a place somewhere, changes the module there, and leaves it valid more often than not.
+#[test]
+fn every_kind_changes_modules() {
+    for kind in KINDS {
+        let spec = FaultSpec { kind, step: StepId::Phase("AnalyzeControlFlow"), seed: 3 };
+        let (mut made, mut valid) = (0, 0);
+        for number in 0..1500 {
+            let mut module = case(11, number, &Config::default()).module;
+            ssa::construct_module(&mut module);
+            let Some((id, place, change)) = spec.choose(&module) else { continue };
+            let before = module.clone();
+            change.apply(&mut module.functions[id], place);
+            assert_ne!(before, module, "{} changes nothing", kind.name);
+            made += 1;
+            valid += u32::from(verify_module(&module).is_ok());
+            if made == 6 {
+                break;
+            }
+        }
+        assert!(made > 0, "{} finds no place", kind.name);
+        let by_verifier = kind.name == "wrong-phi";
+        assert!(by_verifier || 2 * valid >= made, "{}: {valid} of {made} are valid", kind.name);
+    }
+}
+
+/// Rows in which no kind of fault finds anything to change: they have no result, take no operand that a fault is about,
+/// and stand among the barriers and hints of which only `bar.sync` is dropped. A new row must take a fault, or be named
+/// here.
+const SPARED: &str = "prefetchu applypriority isspacep cp.async.commit_group cp.async.wait_group cp.async.wait_all cs2r \
+                      bar.arrive bar.warp.sync fence activemask elect.sync griddepcontrol brkpt pmevent setmaxnreg";
+
+#[test]
+fn every_operation_takes_a_fault_or_is_known_not_to() {
+    let config = Config::default();
+    let mut taken = vec![false; ROWS.len()];
+    for (index, (opcode, _)) in single::pins(config.level).iter().enumerate() {
+        if taken[*opcode as usize] {
+            continue;
+        }
+        let mut entropy = Entropy::from_seed(index as u64);
+        let mut module = single::instruction(index as u64, &mut entropy, &config).module;
+        ssa::construct_module(&mut module);
+        for func in module.functions.values() {
+            for place in change::places(func) {
+                let row = func.inst(place.inst).opcode as usize;
+                taken[row] = taken[row] || KINDS.iter().any(|kind| !(kind.changes)(func, place).is_empty());
+            }
+        }
+    }
+    let plain = ROWS.iter().filter(|row| Family::of(row) != Family::Control);
+    let spared: Vec<&str> = plain.filter(|row| !taken[row.opcode as usize]).map(|row| row.name).collect();
+    assert_eq!(spared, SPARED.split(' ').collect::<Vec<_>>());
+}
+
+#[test]
+fn a_fault_is_found_and_its_step_named() {
+    let spec: FaultSpec = "drop-store@OriPerformLiveDeadFirst:3".parse().expect("a fault");
+    let mut phases = default_phases();
+    spec.plant(&mut phases);
+    let options = CheckOptions { phases, randoms: 0, ..CheckOptions::default() };
+    let check = |number| {
+        let generated = case(1, number, &Config::default());
+        check_module("planted", &generated.module, &generated.launches, &options).expect("it can be checked").findings
+    };
+    let finding = (0..20).flat_map(check).next().expect("a store is missing");
+    assert_eq!(finding.phase, StepId::Phase("OriPerformLiveDeadFirst"));
+    let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
+    assert_eq!(rule, Some("planted drop-store"));
+}

@@ -1,0 +1,199 @@
+//! Kernels and their launches from files, with errors that say where and what to do.
+//!
+//! A `.ptx` file is read through the PTX front end, a `.ori` file through the text form; either way the module is
+//! verified before anybody sees it. PTX comes in virtual form, text form in any.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use miette::{Diagnostic as _, NamedSource};
+use oriole_ir::verify::{Violation, verify_module};
+use oriole_ir::{Module, ParseError, parse_module};
+use oriole_optimizer::ssa;
+use oriole_ptx::{self as ptx, Diagnostic, EmitError, PtxError};
+
+use oriole_interp::LoadError;
+pub use oriole_interp::launch::NamedLaunch;
+use oriole_interp::launch::{Launch, LaunchError, launch_files_for};
+
+/// A kernel file may have this many bytes.
+pub const MAX_KERNEL_BYTES: u64 = 64 << 20;
+
+/// The language of a kernel file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Language {
+    /// PTX text.
+    Ptx,
+    /// The text form of the IR.
+    Ori,
+}
+
+impl Language {
+    /// The language that a file's name says.
+    pub fn of(path: &Path) -> Option<Language> {
+        match path.extension()?.to_str()? {
+            "ptx" => Some(Language::Ptx),
+            "ori" => Some(Language::Ori),
+            _ => None,
+        }
+    }
+}
+
+/// The fault of a text in `.ori` form, with the text.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+#[error("{} is not a module in .ori text form", source_code.name())]
+pub struct OriError {
+    /// The file's name and text.
+    #[source_code]
+    pub source_code: NamedSource<String>,
+    /// The fault.
+    #[related]
+    pub related: [ParseError; 1],
+}
+
+/// Why a kernel or its launch cannot be used.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum InputError {
+    /// A file or folder cannot be read.
+    #[error("cannot read `{}`: {reason}", path.display())]
+    Unreadable {
+        /// Which.
+        path: PathBuf,
+        /// The system's message.
+        reason: String,
+    },
+    /// The file's name ends in something else.
+    #[error("`{}` is no kernel file", path.display())]
+    #[diagnostic(help("kernel files end in .ptx or .ori"))]
+    UnknownLanguage {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The PTX text has faults.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ptx(Box<PtxError>),
+    /// The `.ori` text has a fault.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Ori(Box<OriError>),
+    /// The module breaks rules of the IR.
+    #[error("`{}` is not a valid module: {}", path.display(), listed(violations))]
+    #[diagnostic(help("`oriole ops NAME` shows what an opcode takes"))]
+    Invalid {
+        /// The file.
+        path: PathBuf,
+        /// What it breaks.
+        violations: Vec<Violation>,
+    },
+    /// There is no launch for a kernel.
+    #[error("`{}` has no launch file", path.display())]
+    #[diagnostic(help(
+        "write `{}` beside it, name one with --launch, or give --grid, --block and --arg to `oriole run`",
+        beside(path)
+    ))]
+    NoLaunch {
+        /// The kernel file.
+        path: PathBuf,
+    },
+    /// A folder holds no kernels.
+    #[error("there is no kernel in `{}`", path.display())]
+    #[diagnostic(help("kernels are .ptx files, and .ori files with a launch file beside them"))]
+    NoKernels {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A launch file has a fault.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Launch(#[from] LaunchError),
+    /// The kernel cannot run on a launch.
+    #[error("`{}` cannot run on {launch}: {error}", path.display())]
+    #[diagnostic(help("{}", load_help(error, launch)))]
+    Load {
+        /// The kernel file.
+        path: PathBuf,
+        /// The launch.
+        launch: String,
+        /// Why not.
+        error: Box<LoadError>,
+    },
+}
+
+/// What to do about a kernel that does not fit its launch: what the error itself advises, if anything.
+fn load_help(error: &LoadError, launch: &str) -> String {
+    match error.help() {
+        Some(help) => help.to_string(),
+        None => format!("entry, arguments and variables must fit the launch: {launch}"),
+    }
+}
+
+fn listed(violations: &[Violation]) -> String {
+    let shown: Vec<String> = violations.iter().take(5).map(Violation::to_string).collect();
+    let more = violations.len().saturating_sub(shown.len());
+    let tail = if more > 0 { format!("; and {more} more") } else { String::new() };
+    shown.join("; ") + &tail
+}
+
+fn beside(kernel: &Path) -> String {
+    kernel.with_extension("launch.toml").display().to_string()
+}
+
+/// Reads and verifies a kernel file.
+pub fn read_kernel(path: &Path) -> Result<Module, InputError> {
+    let language = Language::of(path).ok_or_else(|| InputError::UnknownLanguage { path: path.to_owned() })?;
+    let unreadable = |reason: String| InputError::Unreadable { path: path.to_owned(), reason };
+    let size = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
+    if size > MAX_KERNEL_BYTES {
+        return Err(unreadable(format!("it has {size} bytes, at most {MAX_KERNEL_BYTES} are read")));
+    }
+    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    parse_kernel(language, path, &bytes)
+}
+
+/// Reads and verifies the bytes of a kernel file; `path` names it in messages.
+pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Module, InputError> {
+    let name = path.display().to_string();
+    let failed =
+        |faults| InputError::Ptx(Box::new(PtxError::new(&name, String::from_utf8_lossy(bytes).into_owned(), faults)));
+    let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
+    let module = match language {
+        Language::Ptx => ptx::read(text).map_err(failed)?,
+        Language::Ori => parse_module(text).map_err(|fault| {
+            let source_code = NamedSource::new(&name, text.to_owned());
+            InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
+        })?,
+    };
+    verify_module(&module).map_err(|violations| InputError::Invalid { path: path.to_owned(), violations })?;
+    Ok(module)
+}
+
+/// Reads PTX text and brings it into SSA form.
+///
+/// # Errors
+///
+/// The faults of the text.
+pub fn read_ptx(text: &str) -> Result<Module, Vec<Diagnostic>> {
+    let mut module = ptx::read(text)?;
+    ssa::construct_module(&mut module);
+    Ok(module)
+}
+
+/// Prints a module in any form as PTX text.
+///
+/// # Errors
+///
+/// The first thing that PTX has no words for.
+pub fn write_ptx(module: &Module) -> Result<String, EmitError> {
+    ptx::emit(&ssa::destructed(module))
+}
+
+/// The launches for a kernel: the files given, or else those beside it.
+pub fn launches_for(kernel: &Path, given: &[PathBuf]) -> Result<Vec<NamedLaunch>, InputError> {
+    let beside = if given.is_empty() { launch_files_for(kernel) } else { given.to_vec() };
+    if beside.is_empty() {
+        return Err(InputError::NoLaunch { path: kernel.to_owned() });
+    }
+    let load = |path: &PathBuf| Ok(NamedLaunch { name: path.display().to_string(), launch: Launch::load(path)? });
+    beside.iter().map(load).collect()
+}

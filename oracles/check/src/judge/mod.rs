@@ -1,0 +1,216 @@
+//! The judge: compares a program with its original on a launch. Every oracle that executes two programs asks it.
+//!
+//! 1. A launch on which the original does not finish, or depends on an undefined value, is inconclusive
+//!    ([`Judge::of`]).
+//! 2. The changed program runs within [`budget`] of the steps that the original took, and [`equivalence`] compares the
+//!    two.
+//! 3. The interpreter tracks undefined bits conservatively: it may call a defined bit undefined, never the reverse.
+//!    Where nothing but that makes a difference, the changed program runs again with several values in place of
+//!    undefined ones, and is right if it does the same as the original with each. A [strict](Judge::strict) judge
+//!    leaves this out.
+//! 4. A difference is inconclusive where threads of the original race, or where the order of threads decides what it
+//!    does.
+//! 5. Without a difference, the changed program is wrong where its threads race and those of the original do not. Races
+//!    are looked for only if the sequence of barriers and shared accesses has changed ([`order`]).
+//!
+//! Cost: a run of the changed program; some more where it differs.
+
+pub mod equivalence;
+pub mod order;
+pub mod verdict;
+
+use std::sync::OnceLock;
+
+use oriole_ir::Module;
+
+use equivalence::compare;
+use order::Order;
+use oriole_interp::launch::Launch;
+use oriole_interp::{Executable, Fill, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
+
+pub use verdict::{Extent, Hang, Mismatch, Verdict};
+
+/// Turns of warps that are tried beside the usual one, to see whether the order of threads matters.
+const SLICES: [u64; 3] = [1, 7, 64];
+
+/// The step budget of a run that is held against another one: the same program on other data, or another program on the
+/// same data. A good step does not make a program run four times as long, and the second summand is for short programs.
+/// A program that never ends costs the budget each time, and bisection and reduction run such a program hundreds of
+/// times.
+pub fn budget(steps: u64) -> u64 {
+    steps.saturating_mul(4).saturating_add(100_000)
+}
+
+/// A launch on which the original finishes, and the run that a changed program is compared with.
+pub struct Judge<'a> {
+    launch: Launch,
+    /// The last good run: that of the original, or of a program that was found to be as good.
+    before: RunResult,
+    original: &'a Module,
+    /// Whether threads of the original race on this launch; looked for when something differs.
+    raced: OnceLock<bool>,
+    /// What orders its threads; asked for when there is something to compare it with.
+    order: OnceLock<Option<Order>>,
+    /// Whether what the interpreter calls undefined is taken for undefined.
+    strict: bool,
+}
+
+/// Why a launch says nothing about programs made of the original.
+#[derive(Debug, thiserror::Error)]
+pub enum Inconclusive {
+    /// The original cannot run on it.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// Its run leads to this verdict.
+    #[error("{0}")]
+    Run(Box<Verdict>),
+}
+
+/// The run of a changed program.
+pub struct Judged {
+    /// What the next program is compared with, if this one is good.
+    pub result: RunResult,
+    /// Compared with the run before.
+    pub verdict: Verdict,
+}
+
+impl<'a> Judge<'a> {
+    /// Runs the original on a launch, within a budget or that of the launch.
+    ///
+    /// # Errors
+    ///
+    /// Why the launch is inconclusive.
+    pub fn of(original: &Executable<'a>, launch: &Launch, steps: Option<u64>) -> Result<Judge<'a>, Inconclusive> {
+        let run = original.run(launch, &RunOptions { steps, ..RunOptions::default() })?;
+        Judge::new(original.module(), launch.clone(), run).map_err(Inconclusive::Run)
+    }
+
+    /// A judge over a run of the original.
+    ///
+    /// # Errors
+    ///
+    /// Why the run is inconclusive.
+    pub fn new(original: &'a Module, launch: Launch, run: RunResult) -> Result<Judge<'a>, Box<Verdict>> {
+        match inconclusive(&run) {
+            Some(verdict) => Err(Box::new(verdict)),
+            None => {
+                let (raced, order) = (OnceLock::new(), OnceLock::new());
+                Ok(Judge { launch, before: run, original, raced, order, strict: false })
+            }
+        }
+    }
+
+    /// The same judge, which takes for undefined whatever the interpreter calls so. For kernels whose undefined values
+    /// stand for registers that may have another value at each read: here they are loaded, and so have one value.
+    pub fn strict(self) -> Judge<'a> {
+        Judge { strict: true, ..self }
+    }
+
+    /// The launch.
+    pub fn launch(&self) -> &Launch {
+        &self.launch
+    }
+
+    /// Judges a changed program.
+    pub fn judge(&self, changed: &Executable<'_>) -> Judged {
+        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        match changed.run(&self.launch, &options) {
+            Ok(result) => self.judge_run(changed, result),
+            Err(error) => Judged { result: self.before.clone(), verdict: Verdict::InvalidIr(error.to_string()) },
+        }
+    }
+
+    /// Judges the run of a changed program.
+    fn judge_run(&self, changed: &Executable<'_>, mut result: RunResult) -> Judged {
+        let verdict = match self.compare(changed, &result) {
+            verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
+            verdict if verdict.is_finding() => verdict,
+            verdict => self.new_race(changed).unwrap_or(verdict),
+        };
+        if verdict == Verdict::Refined && compare(&self.before, &result).is_finding() {
+            // It does not say what the next program must keep; the run before does.
+            result = RunResult { steps: result.steps, ..self.before.clone() };
+        }
+        Judged { result, verdict }
+    }
+
+    /// Compares a run of a changed program with the last good one, races aside.
+    pub fn compare(&self, changed: &Executable<'_>, result: &RunResult) -> Verdict {
+        let verdict = compare(&self.before, result);
+        if self.strict || !verdict.is_about_undefined() {
+            return verdict;
+        }
+        let steps = Some(budget(self.before.steps.max(result.steps)));
+        let options = |fill| RunOptions { steps, fill: Some(fill), ..RunOptions::default() };
+        let same = |fill| {
+            let run = changed.run(&self.launch, &options(fill));
+            run.is_ok_and(|run| !compare(&self.before, &run).is_finding())
+        };
+        if Fill::several().all(same) { Verdict::Refined } else { verdict }
+    }
+
+    /// The last store of a program to a byte of a buffer: the argument that owns it, and the offset.
+    pub fn last_store(&self, program: &Module, byte: (usize, usize)) -> Option<StoreRecord> {
+        let steps = Some(budget(self.before.steps));
+        let options = RunOptions { steps, watch: vec![byte], ..RunOptions::default() };
+        Executable::new(program).ok()?.run(&self.launch, &options).ok()?.stores.pop()
+    }
+
+    /// Makes the run of a good program the one that the next is compared with.
+    pub fn adopt(&mut self, judged: Judged) {
+        self.before = judged.result;
+    }
+
+    /// Whether threads of the original were seen to race: then a difference is inconclusive.
+    pub fn has_raced(&self) -> bool {
+        self.raced.get().copied().unwrap_or(false)
+    }
+
+    /// Whether threads of the original race, or what it does depends on the order in which they run: atomic operations
+    /// are in no race and yet tell who came first.
+    pub fn races(&self) -> bool {
+        *self.raced.get_or_init(|| self.launch.threads() > 1 && self.look_for_races())
+    }
+
+    fn look_for_races(&self) -> bool {
+        let Ok(original) = Executable::new(self.original) else { return false };
+        let run = |options| original.run(&self.launch, &options);
+        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        let Ok(first) = run(RunOptions { races: true, ..options.clone() }) else { return false };
+        let differs = |slice: &u64| {
+            let again = run(RunOptions { slice: Some(*slice), ..options.clone() });
+            again.is_ok_and(|again| compare(&first, &again).is_finding())
+        };
+        !first.races.is_empty() || SLICES.iter().any(differs)
+    }
+
+    /// The verdict on a program that does the same but whose threads race, if it may have changed what orders them.
+    fn new_race(&self, changed: &Executable<'_>) -> Option<Verdict> {
+        let order = self.order.get_or_init(|| Order::of(self.original).filter(|_| self.launch.threads() > 1));
+        if order.as_ref()?.is_kept_by(changed.module()) {
+            return None;
+        }
+        Some(Verdict::Mismatch(Mismatch::Race(self.race_in(changed)?)))
+    }
+
+    /// A race between threads of a changed program, if those of the original do not race.
+    pub fn race_in(&self, changed: &Executable<'_>) -> Option<Race> {
+        if self.races() {
+            return None;
+        }
+        let options = RunOptions { steps: Some(budget(self.before.steps)), races: true, ..RunOptions::default() };
+        changed.run(&self.launch, &options).ok()?.races.into_iter().next()
+    }
+}
+
+/// What makes a run of the original inconclusive.
+pub fn inconclusive(run: &RunResult) -> Option<Verdict> {
+    match run.outcome {
+        Outcome::Finished if run.races.is_empty() => None,
+        // A run compared with itself says which verdict its original leads to.
+        _ => Some(compare(run, run)),
+    }
+}
+
+#[cfg(test)]
+mod tests;

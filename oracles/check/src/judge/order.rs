@@ -1,0 +1,83 @@
+//! What threads can see of each other's accesses, in the order in which it stands in a module.
+//!
+//! A phase that drops a barrier, or moves an access over one, makes a race. Here threads run in one of many orders,
+//! which may show nothing of it. Looking for races in every run would take most of a campaign's time, so it is done
+//! only where the text of a module says that something of this kind may have happened.
+
+use oriole_ir::ops::{Flags, Opcode, Space};
+use oriole_ir::{InstData, Module};
+
+/// The operations that other threads can see, and those that order them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Order(Vec<Step>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Step {
+    opcode: Opcode,
+    space: Option<Space>,
+}
+
+impl Order {
+    /// The order of a module; `None` where it has nothing that orders threads.
+    pub fn of(module: &Module) -> Option<Order> {
+        let insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+        let steps: Vec<Step> = insts.filter_map(step).collect();
+        steps.iter().any(|step| orders(step.opcode)).then_some(Order(steps))
+    }
+
+    /// Whether nothing can race in a changed module that did not before: it does the same in the same order, but for
+    /// plain accesses that it does no longer.
+    pub fn is_kept_by(&self, changed: &Module) -> bool {
+        let Some(changed) = Order::of(changed) else { return false };
+        let mut rest = changed.0.iter().peekable();
+        let kept = self.0.iter().all(|step| rest.next_if_eq(&step).is_some() || step.is_plain());
+        kept && rest.next().is_none()
+    }
+}
+
+impl Step {
+    fn is_plain(self) -> bool {
+        matches!(self.opcode, Opcode::Ld | Opcode::St)
+    }
+}
+
+/// Whether an operation orders accesses of several threads.
+fn orders(opcode: Opcode) -> bool {
+    opcode.is(Flags::CTA_BARRIER) || matches!(opcode, Opcode::BarWarpSync | Opcode::Fence)
+}
+
+fn step(data: &InstData) -> Option<Step> {
+    let space = data.field::<Space>();
+    let own = matches!(space, Some(Space::Local | Space::Param | Space::Const));
+    let seen = (data.is(Flags::READS) || data.is(Flags::WRITES)) && !own;
+    (seen || orders(data.opcode)).then_some(Step { opcode: data.opcode, space })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn module(body: &str) -> Module {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nglobal @s: b8[256] shared align 4\n\nentry @k visible ssa {{\nbb0:\n  %r0 = mov.b32 7\n{body}  ret\n}}\n"
+        );
+        oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    }
+
+    const STORE: &str = "  st.shared.b32 [@s], %r0\n";
+    const LOAD: &str = "  %r1 = ld.shared.b32 [@s+4]\n";
+    const BARRIER: &str = "  bar.sync 0, 0\n";
+
+    #[test]
+    fn dropped_barriers_and_moved_accesses_show_and_dropped_accesses_do_not() {
+        let order = |parts: &[&str]| Order::of(&module(&parts.concat()));
+        let kept = |parts: &[&str]| {
+            let order = order(&[STORE, BARRIER, LOAD]).expect("there is a barrier");
+            order.is_kept_by(&module(&parts.concat()))
+        };
+        assert!(order(&[STORE, LOAD]).is_none());
+        assert!(kept(&[STORE, BARRIER, LOAD]) && kept(&[BARRIER, LOAD]) && kept(&[STORE, BARRIER]));
+        assert!(!kept(&[STORE, LOAD]) && !kept(&[BARRIER, STORE, LOAD]) && !kept(&[STORE, LOAD, BARRIER]));
+        assert!(!kept(&[STORE, BARRIER, LOAD, STORE]), "an access more");
+    }
+}

@@ -1,0 +1,146 @@
+//! What a check is told: which steps it takes, on what data, and what it leaves out; and why it cannot be made.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use oriole_ir::Module;
+use oriole_ir::sm::{Target, TargetError};
+use oriole_optimizer::pass::Pass;
+use oriole_optimizer::pipeline::runner::{Options, default_phases};
+use oriole_optimizer::pipeline::table::UnknownPhase;
+
+use super::familiar::Familiar;
+use crate::inject::FaultSpec;
+use crate::supervise::StepId;
+use oriole_interp::LoadError;
+use oriole_interp::launch::Launch;
+
+/// How to check.
+#[derive(Clone, Debug)]
+pub struct CheckOptions {
+    /// The phases, planned ones included.
+    pub phases: Vec<Pass>,
+    /// How the phases run; the target is that of the module, and verification is always on.
+    pub pipeline: Options,
+    /// Variants with random data for each launch.
+    pub randoms: u32,
+    /// The seed of the first variant.
+    pub seed: u64,
+    /// Launches with other data that are tried where all others leave operations alone ([`reach`]).
+    pub tries: u32,
+    /// How such a launch is made from the first one and a seed.
+    pub another: fn(&Launch, u64) -> Launch,
+    /// The step budget of the launches; their own where `None`.
+    pub steps: Option<u64>,
+    /// Look for data races in the original; a case that has one is inconclusive.
+    pub races: bool,
+    /// Whether the PTX round trip is taken behind the phases.
+    pub round_trip: bool,
+    /// Where reproducers are written; nowhere where `None`.
+    pub out: Option<PathBuf>,
+    /// Failures that are known well enough to need no bisection; everything is bisected where `None`.
+    pub familiar: Option<Arc<Familiar>>,
+    /// Faults that are planted. Those of phases are in `phases` already ([`FaultSpec::plant`]).
+    pub faults: Vec<FaultSpec>,
+    /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
+    pub replay: String,
+}
+
+impl Default for CheckOptions {
+    fn default() -> CheckOptions {
+        let target = Target::portable(90).expect("sm_90 has a row");
+        CheckOptions {
+            phases: default_phases(),
+            pipeline: Options::new(target),
+            randoms: 2,
+            seed: 1,
+            tries: 0,
+            another: Launch::randomized,
+            steps: None,
+            races: false,
+            round_trip: true,
+            out: None,
+            familiar: None,
+            faults: Vec::new(),
+            replay: String::new(),
+        }
+    }
+}
+
+impl CheckOptions {
+    /// The command that shows a finding of a step again.
+    pub(super) fn replay_of(&self, file: &str, step: StepId) -> String {
+        format!("oriole check {file} --phase {} --randoms 0{}", step.token(), self.replay)
+    }
+
+    /// The same check of one step alone, and of what it cannot do without: SSA construction.
+    pub fn only(mut self, step: StepId) -> CheckOptions {
+        self.phases.retain(|entry| StepId::Phase(entry.name) == step);
+        self.round_trip = step == StepId::PtxRoundTrip;
+        self
+    }
+
+    /// The same check without a step; `None` where nothing can be done without it.
+    pub(super) fn without(&self, step: StepId) -> Option<CheckOptions> {
+        let mut options = self.clone();
+        match step {
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::PtxRoundTrip => options.round_trip = false,
+            StepId::Phase(name) => options.phases.retain(|entry| entry.name != name),
+        }
+        Some(options)
+    }
+
+    /// A check of all steps before one, which writes nothing; `None` where there is none before it.
+    pub(super) fn up_to(&self, step: StepId) -> Option<CheckOptions> {
+        let mut options = CheckOptions { out: None, round_trip: false, ..self.clone() };
+        match step {
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::PtxRoundTrip => {}
+            StepId::Phase(name) => {
+                let at = options.phases.iter().position(|entry| entry.name == name);
+                options.phases.truncate(at.unwrap_or(options.phases.len()));
+            }
+        }
+        Some(options)
+    }
+}
+
+/// Why a module cannot be checked.
+#[derive(Debug, thiserror::Error)]
+pub enum CheckError {
+    /// The original cannot run on a launch.
+    #[error("it cannot run on {launch}: {error}")]
+    Load {
+        /// The launch.
+        launch: String,
+        /// Why not.
+        error: LoadError,
+    },
+    /// It is for a machine that nobody knows.
+    #[error(transparent)]
+    Target(#[from] TargetError),
+    /// An option names no phase.
+    #[error(transparent)]
+    UnknownPhase(#[from] UnknownPhase),
+    /// A finding is about a step that the check does not take.
+    #[error("{step} is not among the steps that are taken")]
+    NotAmong {
+        /// The step.
+        step: StepId,
+    },
+    /// A reproducer cannot be written.
+    #[error("cannot write the reproducer `{}`: {reason}", path.display())]
+    Reproducer {
+        /// Where to.
+        path: PathBuf,
+        /// Why not.
+        reason: String,
+    },
+}
+
+/// The target that a module is for.
+pub fn target_of(module: &Module) -> Result<Target, TargetError> {
+    let name = module.target.split(',').next().unwrap_or_default();
+    name.trim().parse()
+}

@@ -1,0 +1,135 @@
+//! Data that takes a kernel where its launches do not.
+//!
+//! What a launch does not execute, it cannot judge: a wrong instruction behind a branch that no thread takes passes
+//! every comparison. So where launches leave operations alone, other data is tried, and what executes something new is
+//! kept.
+
+use oriole_interp::launch::Launch;
+use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+
+/// The operations of a program that nothing has executed yet.
+pub struct Reach {
+    missing: Vec<bool>,
+    left: usize,
+}
+
+impl Reach {
+    /// All operations that a run which finishes may execute.
+    pub fn new(executable: &Executable<'_>) -> Reach {
+        let missing = executable.reachable();
+        let left = missing.iter().filter(|missing| **missing).count();
+        Reach { missing, left }
+    }
+
+    /// Whether every operation was executed.
+    pub fn is_complete(&self) -> bool {
+        self.left == 0
+    }
+
+    /// Notes what a run has executed; whether any of it is new.
+    pub fn note(&mut self, run: &RunResult) -> bool {
+        let mut new = 0;
+        for (missing, reached) in self.missing.iter_mut().zip(&run.reached) {
+            new += usize::from(*missing && *reached);
+            *missing &= !reached;
+        }
+        self.left -= new;
+        new > 0
+    }
+}
+
+/// A launch that goes where others do not.
+pub struct Further {
+    /// The seed of its data.
+    pub seed: u64,
+    /// The launch.
+    pub launch: Launch,
+    /// Its run.
+    pub run: RunResult,
+}
+
+/// How many launches in a row may reach nothing new before no more are tried: most of what is left then, nothing
+/// reaches.
+const FUTILE: u64 = 1;
+
+/// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are
+/// looked at.
+pub fn further(
+    executable: &Executable<'_>,
+    reach: &mut Reach,
+    tries: u32,
+    options: &RunOptions,
+    another: impl Fn(u64) -> Launch,
+) -> Vec<Further> {
+    let options = RunOptions { reach: true, ..options.clone() };
+    let mut found = Vec::new();
+    let mut useful = 0;
+    for seed in 0..u64::from(tries) {
+        if reach.is_complete() || seed >= useful + FUTILE {
+            break;
+        }
+        let launch = another(seed);
+        match executable.run(&launch, &options) {
+            Ok(run) if run.outcome == Outcome::Finished && run.races.is_empty() && reach.note(&run) => {
+                useful = seed + 1;
+                found.push(Further { seed, launch, run });
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_interp::launch::{Arg, ArgValue, Scalar, ScalarType};
+
+    /// The first branch is taken where the argument is odd, the second never.
+    const KERNEL: &str = "\
+target sm_90 ptx 9.0
+
+entry @k visible ssa {
+  param $n: u32 param align 4
+bb0:
+  %r0 = ld.param.u32 [$n]
+  %r1 = and.b32 %r0, 1
+  %p2 = setp.ne.u32 %r1, 0
+  cbra %p2, bb1, bb2
+bb1:
+  %r3 = iadd.u32 %r0, 1
+  bra bb2
+bb2:
+  %p4 = setp.gt.u32 %r1, 1
+  cbra %p4, bb3, bb4
+bb3:
+  trap
+  bra bb4
+bb4:
+  ret
+}
+";
+
+    fn with(number: u64) -> Launch {
+        let mut launch = Launch::new(Some("k".to_owned()));
+        let value = ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, number));
+        launch.args.push(Arg { name: None, value });
+        launch
+    }
+
+    #[test]
+    fn what_reaches_more_is_kept_until_all_is_reached() {
+        let module = oriole_ir::parse_module(KERNEL).expect("the kernel reads");
+        let executable = Executable::new(&module).expect("the kernel loads");
+        let mut reach = Reach::new(&executable);
+        let options = RunOptions { reach: true, ..RunOptions::default() };
+        let even = executable.run(&with(2), &options).expect("the launch fits");
+        assert!(reach.note(&even) && !reach.is_complete() && !reach.note(&even));
+        let found = further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed == FUTILE)));
+        assert!(found.is_empty(), "too many tries were in vain");
+        let found =
+            further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed + 1 == FUTILE)));
+        assert_eq!(found.iter().map(|further| further.seed).collect::<Vec<_>>(), [FUTILE - 1]);
+        assert!(reach.is_complete(), "what stands behind the trap does not count");
+    }
+}

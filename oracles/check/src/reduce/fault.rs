@@ -1,0 +1,161 @@
+//! The built-in predicate: a step goes wrong as it did in a finding.
+//!
+//! "As it did" is more than the verdict, so that one bug is not traded for another on the way: a program that ends
+//! otherwise stays one that ends so, a message stays the same but for names and numbers, and the guilty rewrite stays
+//! one of the same rule.
+
+use oriole_ir::Module;
+use oriole_ir::verify::verify_module;
+use oriole_optimizer::pipeline::table::select;
+
+use super::{Options, Reduced, reduce};
+use crate::bisect::Culprit;
+use crate::cases::Case;
+use crate::judge::{Judge, Verdict, budget};
+use crate::report::{Evidence, Finding};
+use crate::step::{Conditions, Failure, Outcome, Step};
+use crate::supervise::StepId;
+use crate::{CheckError, CheckOptions, signature, target_of};
+use oriole_interp::launch::Launch;
+use oriole_interp::{Executable, RunOptions};
+
+/// The failure to preserve while reducing: step, verdict and signature.
+#[derive(Clone, Debug)]
+pub struct Fault {
+    step: Step,
+    check: CheckOptions,
+    /// `None` where the finding's own program does not show it.
+    wrong: Option<Wrong>,
+    rule: Option<String>,
+    /// The step budget of the original.
+    steps: Option<u64>,
+    /// Whether the original of the finding races already.
+    races: bool,
+}
+
+/// What goes wrong: the verdict, and what stays the same of it while a program shrinks.
+#[derive(Clone, Debug)]
+struct Wrong {
+    verdict: Verdict,
+    signature: String,
+}
+
+impl Wrong {
+    fn of(verdict: Verdict) -> Wrong {
+        Wrong { signature: signature::coarse(&verdict), verdict }
+    }
+
+    fn is_like(&self, other: &Wrong) -> bool {
+        self.verdict.is_like(&other.verdict) && self.signature == other.signature
+    }
+}
+
+/// Reduces a finding: the same step alone goes wrong in the same way, on the launch, where the original finishes,
+/// verifies, depends on nothing undefined and has no race. Where that does not hold for the finding itself, the result
+/// says that it is not interesting.
+///
+/// # Errors
+///
+/// A step that is not among those of the check, or a module for an unknown target.
+pub fn finding(finding: &Finding, check: &CheckOptions, options: &Options) -> Result<Reduced, CheckError> {
+    let fault = Fault::new(finding, check)?;
+    Ok(reduce(&finding.evidence, &|evidence| fault.shows(evidence), options))
+}
+
+impl Fault {
+    /// The fault of a finding.
+    ///
+    /// # Errors
+    ///
+    /// As [`finding`].
+    pub fn new(finding: &Finding, check: &CheckOptions) -> Result<Fault, CheckError> {
+        let Evidence { module, launch } = &*finding.evidence;
+        let mut check = check.clone();
+        check.pipeline.target = target_of(module)?;
+        (check.pipeline.verify, check.pipeline.trusted, check.pipeline.time) = (true, true, false);
+        let mut fault = Fault {
+            step: Step::of(finding.phase, &check.phases).ok_or_else(|| unknown(finding.phase))?,
+            wrong: None,
+            rule: finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone()),
+            steps: check.steps,
+            races: false,
+            check,
+        };
+        if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
+            let options = RunOptions { steps: fault.check.steps, ..RunOptions::default() };
+            if let Ok(run) = executable.run(launch, &options) {
+                // An edit may turn an early exit into a long way round, and a loop that never ends must not take long.
+                fault.steps = Some(budget(run.steps));
+                fault.races = Judge::new(module, launch.clone(), run).is_ok_and(|judge| judge.races());
+            }
+        }
+        let wrong = fault.wrong(&finding.evidence).map(|(wrong, _)| wrong);
+        fault.wrong = wrong.filter(|wrong| wrong.verdict.is_like(&finding.verdict));
+        Ok(fault)
+    }
+
+    /// Whether the evidence shows the same fault.
+    pub fn shows(&self, evidence: &Evidence) -> bool {
+        let Some(wanted) = self.wrong.as_ref().filter(|_| verify_module(&evidence.module).is_ok()) else {
+            return false;
+        };
+        match self.wrong(evidence) {
+            Some((wrong, case)) => {
+                wrong.is_like(wanted) && self.is_sound(case.as_ref()) && self.same_rule(&evidence.module, case.as_ref())
+            }
+            None => false,
+        }
+    }
+
+    /// What goes wrong, where something does, and the case that shows it.
+    fn wrong<'m>(&self, evidence: &'m Evidence) -> Option<(Wrong, Option<Case<'m>>)> {
+        let Evidence { module, launch } = evidence;
+        let case = match launch {
+            None => None,
+            Some(launch) => Some(self.original(module, launch)?),
+        };
+        let mut after = module.clone();
+        let verdict = match self.step.take(&mut after, &self.conditions()).ok()? {
+            Outcome::Skipped(_) => return None,
+            Outcome::Done(done) if !done.changed => return None,
+            Outcome::Done(_) => match Executable::new(&after) {
+                Ok(executable) => case.as_ref()?.judge.judge(&executable).verdict,
+                Err(error) => Verdict::InvalidIr(error.to_string()),
+            },
+            Outcome::Failed(Failure { verdict, .. }) => verdict,
+        };
+        verdict.is_finding().then(|| (Wrong::of(verdict), case))
+    }
+
+    fn conditions(&self) -> Conditions<'_> {
+        let CheckOptions { pipeline, faults, .. } = &self.check;
+        Conditions { pipeline, faults, limit: pipeline.rewrite_limit }
+    }
+
+    /// The run of the original, if it is conclusive.
+    fn original<'m>(&self, module: &'m Module, launch: &Launch) -> Option<Case<'m>> {
+        let judge = Judge::of(&Executable::new(module).ok()?, launch, self.steps).ok()?;
+        Some(Case { name: String::new(), judge })
+    }
+
+    /// Whether the original has no race that the finding's had not.
+    fn is_sound(&self, case: Option<&Case<'_>>) -> bool {
+        self.races || case.is_none_or(|case| !case.judge.races())
+    }
+
+    /// Whether the guilty rewrite is of the same rule, where the finding names one.
+    fn same_rule(&self, before: &Module, case: Option<&Case<'_>>) -> bool {
+        let Some(rule) = &self.rule else { return true };
+        let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
+        let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
+        culprit.guilty_rule().is_ok_and(|found| found == Some(rule.as_str()))
+    }
+}
+
+/// The step is not among those of the check.
+fn unknown(step: StepId) -> CheckError {
+    match step {
+        StepId::Phase(name) => select(name).map_or_else(CheckError::from, |_| CheckError::NotAmong { step }),
+        _ => CheckError::NotAmong { step },
+    }
+}

@@ -1,0 +1,181 @@
+//! Mutators of control flow. After each, [`super::edit::repair`] puts phis and dominance right.
+
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Block, Function, Inst, Operand};
+
+use super::choice::Choice;
+use super::edit::{Substitution, become_plain, predecessors, reachable};
+use crate::report::Evidence;
+
+/// Calls `edit` on every terminator.
+fn terminators(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Block, Inst)) {
+    for func in evidence.module.functions.values_mut() {
+        for block in func.layout().to_vec() {
+            if let Some(inst) = func.terminator(block) {
+                edit(func, block, inst);
+            }
+        }
+    }
+}
+
+fn go(func: &mut Function, inst: Inst, target: Block) {
+    become_plain(func, inst, Opcode::Bra, &[Operand::Block(target)]);
+}
+
+/// Blocks that end the function instead of going on.
+pub fn ends(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    terminators(evidence, |func, _, inst| {
+        if func.inst(inst).opcode != Opcode::Ret && choice.take() {
+            become_plain(func, inst, Opcode::Ret, &[]);
+        }
+    });
+}
+
+/// Conditional branches and switches that always go to their first target.
+pub fn first_side(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    side(evidence, choice, |blocks| blocks.first());
+}
+
+/// The same to their last target.
+pub fn last_side(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    side(evidence, choice, |blocks| blocks.last());
+}
+
+fn side(evidence: &mut Evidence, choice: &mut Choice<'_>, pick: fn(&[Block]) -> Option<&Block>) {
+    terminators(evidence, |func, block, inst| {
+        let targets: Vec<Block> = func.successors(block).collect();
+        let branches = matches!(func.inst(inst).opcode, Opcode::CBra | Opcode::Brx);
+        if let Some(target) = pick(&targets).filter(|_| branches && choice.take()) {
+            go(func, inst, *target);
+        }
+    });
+}
+
+/// Switches with one target less.
+pub fn switch_targets(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    terminators(evidence, |func, _, inst| {
+        if func.inst(inst).opcode != Opcode::Brx {
+            return;
+        }
+        let mut kept = func.srcs(inst)[..1].to_vec();
+        let targets = func.srcs(inst)[1..].to_vec();
+        kept.extend(targets.iter().filter(|_| !choice.take()));
+        if kept.len() > 1 && kept.len() <= targets.len() {
+            func.set_srcs(inst, &kept);
+        }
+    });
+}
+
+/// Loops of one trip: a branch back to a test goes where the test leads, to either side.
+pub fn one_trip(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    terminators(evidence, |func, block, inst| {
+        let place = |wanted: Block| func.layout().iter().position(|block| *block == wanted);
+        let Some(head) = func.successors(block).next() else { return };
+        if func.inst(inst).opcode != Opcode::Bra || place(head) > place(block) {
+            return;
+        }
+        let tests = func.terminator(head).is_some_and(|test| func.inst(test).opcode == Opcode::CBra);
+        let leaves = |next: &Block| tests && *next != head && *next != block;
+        let target = func.successors(head).filter(leaves).find(|_| choice.take());
+        if let Some(target) = target {
+            go(func, inst, target);
+        }
+    });
+}
+
+/// Blocks that nothing leads to.
+pub fn unreachable(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        let reached = reachable(func);
+        func.retain_blocks(|block| reached[*block] || !choice.take());
+    }
+}
+
+/// Blocks that only branch on: who leads to them leads to their target.
+pub fn detours(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        for block in func.layout().iter().skip(1).copied().collect::<Vec<_>>() {
+            let Some(only) = only_inst(func, block) else { continue };
+            let target = func.srcs(only).first().and_then(|op| op.block()).filter(|target| *target != block);
+            if let (Opcode::Bra, Some(target)) = (func.inst(only).opcode, target)
+                && choice.take()
+            {
+                bypass(func, block, target);
+            }
+        }
+    }
+}
+
+/// The instruction of a block that has no other.
+fn only_inst(func: &Function, block: Block) -> Option<Inst> {
+    func.first_inst(block).filter(|_| func.block_insts(block).len() == 1)
+}
+
+fn bypass(func: &mut Function, block: Block, target: Block) {
+    let preds = predecessors(func);
+    for pred in &preds[block] {
+        if let Some(inst) = func.terminator(*pred) {
+            let names = func.srcs_mut(inst).iter_mut().filter(|op| **op == Operand::Block(block));
+            names.for_each(|op| *op = Operand::Block(target));
+        }
+    }
+    for inst in func.block_insts(target).collect::<Vec<_>>() {
+        if func.inst(inst).opcode != Opcode::Phi {
+            break;
+        }
+        let mut srcs = func.srcs(inst).to_vec();
+        let value = srcs.chunks_exact(2).find(|pair| pair[1] == Operand::Block(block)).map(|pair| pair[0]);
+        for pred in preds[block].iter().filter(|pred| !preds[target].contains(pred)) {
+            srcs.extend([value.unwrap_or(super::edit::ZERO), Operand::Block(*pred)]);
+        }
+        func.set_srcs(inst, &srcs);
+    }
+    func.retain_blocks(|other| *other != block);
+}
+
+/// Blocks with one way in, from a block with one way out, joined to it.
+pub fn joined(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        let mut at = 0;
+        while at < func.layout().len() {
+            let block = func.layout()[at];
+            match only_way(func, block) {
+                Some(next) if choice.take() => join(func, block, next),
+                _ => at += 1,
+            }
+        }
+    }
+}
+
+/// The block that this one goes to, if both have only each other.
+fn only_way(func: &Function, block: Block) -> Option<Block> {
+    let last = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::Bra)?;
+    let next = func.srcs(last)[0].block()?;
+    let alone = predecessors(func)[next] == [block];
+    (alone && next != block && next != func.entry()).then_some(next)
+}
+
+fn join(func: &mut Function, block: Block, next: Block) {
+    if let Some(last) = func.last_inst(block) {
+        func.remove_inst(last);
+    }
+    let insts: Vec<Inst> = func.block_insts(next).collect();
+    let mut substitution = Substitution::default();
+    for inst in &insts {
+        if func.inst(*inst).opcode == Opcode::Phi {
+            if let (Some(reg), Some(value)) = (func.defs(*inst).next(), func.srcs(*inst).first()) {
+                substitution.replace(reg, *value);
+            }
+            substitution.remove(func, *inst);
+        }
+    }
+    func.move_insts(next, block);
+    func.retain_blocks(|other| *other != next);
+    for after in func.successors(block).collect::<Vec<_>>() {
+        for inst in func.block_insts(after).collect::<Vec<_>>() {
+            let names = func.srcs_mut(inst).iter_mut().filter(|op| **op == Operand::Block(next));
+            names.for_each(|op| *op = Operand::Block(block));
+        }
+    }
+    substitution.apply(func);
+}

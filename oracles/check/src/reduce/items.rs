@@ -1,0 +1,306 @@
+//! Mutators of what stands around the instructions: functions, variables, parameters, directives, initial content.
+
+use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use oriole_ir::ops::Opcode;
+use oriole_ir::{
+    Block, Form, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Relocation, SymbolRef,
+};
+
+use super::choice::Choice;
+use super::edit::{become_plain, places};
+use crate::report::Evidence;
+use oriole_interp::launch::{ArgValue, Launch};
+
+/// The function that a launch starts.
+pub fn entry(evidence: &Evidence) -> Option<FuncId> {
+    let launch = evidence.launch.as_ref()?;
+    let mut entries = evidence.module.functions.iter().filter(|(_, func)| {
+        func.kind == FunctionKind::Entry && launch.kernel.as_ref().is_none_or(|name| *name == func.name)
+    });
+    entries.next().map(|(id, _)| id)
+}
+
+/// The symbols that operands and initial content name.
+fn named(module: &Module) -> Vec<SymbolRef> {
+    let mut out = Vec::new();
+    for func in module.functions.values() {
+        for inst in func.layout_insts() {
+            out.extend(func.srcs(inst).iter().filter_map(|operand| match operand {
+                Operand::Global(id) => Some(SymbolRef::Global(*id)),
+                Operand::Func(id) => Some(SymbolRef::Func(*id)),
+                _ => None,
+            }));
+        }
+        out.extend(func.locals.values().flat_map(|local| &local.relocations).map(|relocation| relocation.symbol));
+    }
+    out.extend(module.globals.values().flat_map(|global| &global.relocations).map(|relocation| relocation.symbol));
+    out
+}
+
+/// Functions that nothing names and nobody launches, and variables that nothing names.
+pub fn unused_symbols(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    let (entry, named) = (entry(evidence), named(&evidence.module));
+    let module = &mut evidence.module;
+    let function = |id: FuncId| Some(id) != entry && !named.contains(&SymbolRef::Func(id));
+    let dead: Vec<FuncId> = module.functions.keys().filter(|id| function(*id) && choice.take()).collect();
+    let global = |id: Global| !named.contains(&SymbolRef::Global(id));
+    let unused: Vec<Global> = module.globals.keys().filter(|id| global(*id) && choice.take()).collect();
+    if !dead.is_empty() || !unused.is_empty() {
+        drop_symbols(module, &dead, &unused);
+    }
+}
+
+/// What a symbol is called after others are gone; those that are gone themselves stay as they are, and must be named
+/// nowhere.
+struct Renaming {
+    functions: SecondaryMap<FuncId, Option<FuncId>>,
+    globals: SecondaryMap<Global, Option<Global>>,
+}
+
+fn drop_symbols(module: &mut Module, dead: &[FuncId], unused: &[Global]) {
+    let mut renaming = Renaming { functions: SecondaryMap::new(), globals: SecondaryMap::new() };
+    let mut functions: PrimaryMap<FuncId, Function> = PrimaryMap::new();
+    for (id, func) in std::mem::take(&mut module.functions) {
+        if !dead.contains(&id) {
+            renaming.functions[id] = Some(functions.push(func));
+        }
+    }
+    let mut globals = PrimaryMap::new();
+    for (id, global) in std::mem::take(&mut module.globals) {
+        if !unused.contains(&id) {
+            renaming.globals[id] = Some(globals.push(global));
+        }
+    }
+    (module.functions, module.globals) = (functions, globals);
+    module.globals.values_mut().for_each(|global| renaming.relocations(&mut global.relocations));
+    for func in module.functions.values_mut() {
+        func.locals.values_mut().for_each(|local| renaming.relocations(&mut local.relocations));
+        for inst in func.insts().keys().collect::<Vec<_>>() {
+            func.inputs_mut(inst).iter_mut().for_each(|operand| renaming.operand(operand));
+        }
+    }
+}
+
+impl Renaming {
+    fn operand(&self, operand: &mut Operand) {
+        match operand {
+            Operand::Func(id) => *id = self.functions[*id].unwrap_or(*id),
+            Operand::Global(id) => *id = self.globals[*id].unwrap_or(*id),
+            _ => {}
+        }
+    }
+
+    fn relocations(&self, relocations: &mut [Relocation]) {
+        for relocation in relocations {
+            match &mut relocation.symbol {
+                SymbolRef::Func(id) => *id = self.functions[*id].unwrap_or(*id),
+                SymbolRef::Global(id) => *id = self.globals[*id].unwrap_or(*id),
+            }
+        }
+    }
+}
+
+fn uses_local(func: &Function, local: Local) -> bool {
+    let insts = func.layout_insts();
+    insts.flat_map(|inst| func.inputs(inst)).any(|operand| *operand == Operand::Local(local))
+}
+
+/// Variables, parameters and results of functions that nothing names; arguments of launch and calls go with them.
+pub fn unused_locals(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    let entry = entry(evidence);
+    for id in evidence.module.functions.keys().collect::<Vec<_>>() {
+        let func = &evidence.module.functions[id];
+        for local in func.locals.keys().rev().collect::<Vec<_>>() {
+            let func = &evidence.module.functions[id];
+            let param = func.params.iter().position(|param| *param == local);
+            let result = func.returns.iter().position(|result| *result == local);
+            // A declaration is what others call: what it takes is not ours to change.
+            let fixed = !func.is_definition() && (param.is_some() || result.is_some());
+            if fixed || uses_local(func, local) || !choice.take() {
+                continue;
+            }
+            match (param, &mut evidence.launch) {
+                (Some(at), Some(launch)) if Some(id) == entry => drop_argument(launch, at),
+                _ => {}
+            }
+            drop_from_calls(&mut evidence.module, id, param, result);
+            drop_local(&mut evidence.module.functions[id], local);
+        }
+    }
+}
+
+fn drop_local(func: &mut Function, local: Local) {
+    let after = |other: Local| if other > local { Local::new(other.index() - 1) } else { other };
+    let locals = std::mem::take(&mut func.locals);
+    func.locals = locals.into_iter().filter(|(id, _)| *id != local).map(|(_, variable)| variable).collect();
+    for list in [&mut func.params, &mut func.returns] {
+        list.retain(|other| *other != local);
+        list.iter_mut().for_each(|other| *other = after(*other));
+    }
+    for inst in func.insts().keys().collect::<Vec<_>>() {
+        for operand in func.inputs_mut(inst) {
+            if let Operand::Local(id) = operand {
+                *id = after(*id);
+            }
+        }
+    }
+}
+
+/// Takes an argument out of a launch. Addresses within its buffer become null.
+fn drop_argument(launch: &mut Launch, at: usize) {
+    if at >= launch.args.len() {
+        return;
+    }
+    launch.args.remove(at);
+    for arg in &mut launch.args {
+        match &mut arg.value {
+            ArgValue::Alias { arg: owner, .. } if *owner > at => *owner -= 1,
+            ArgValue::Alias { arg: owner, .. } if *owner == at => arg.value = ArgValue::Null,
+            _ => {}
+        }
+    }
+}
+
+/// Takes a parameter or result of a function out of every call of it.
+fn drop_from_calls(module: &mut Module, callee: FuncId, param: Option<usize>, result: Option<usize>) {
+    for (id, _, inst) in places(module) {
+        let func = &mut module.functions[id];
+        let mut srcs = func.srcs(inst).to_vec();
+        if func.inst(inst).opcode != Opcode::Call || srcs[0] != Operand::Func(callee) {
+            continue;
+        }
+        let Operand::Imm(results) = srcs[1] else { continue };
+        let place = result.map(|at| 2 + at).or(param.map(|at| 2 + results as usize + at));
+        if let Some(place) = place.filter(|place| *place < srcs.len()) {
+            srcs.remove(place);
+            srcs[1] = Operand::Imm(results - u64::from(result.is_some()));
+            func.set_srcs(inst, &srcs);
+        }
+    }
+}
+
+/// Calls replaced by the body of the function, where that calls nothing itself.
+pub fn inlined(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for (id, _, inst) in places(&evidence.module) {
+        let module = &evidence.module;
+        let func = &module.functions[id];
+        let data = func.inst(inst);
+        let (Opcode::Call, Some(Operand::Func(callee))) = (data.opcode, func.srcs(inst).first()) else { continue };
+        let body = &module.functions[*callee];
+        let leaf = body.layout_insts().all(|i| body.inst(i).opcode != Opcode::Call);
+        // Two functions in physical form use the same registers.
+        let same = body.form == func.form && func.form != Form::Physical;
+        if body.is_definition() && leaf && data.guard.is_none() && same && choice.take() {
+            let body = body.clone();
+            inline(&mut evidence.module.functions[id], inst, &body);
+        }
+    }
+}
+
+fn inline(func: &mut Function, call: Inst, body: &Function) {
+    let Some(block) = func.block_of(call) else { return };
+    let srcs = func.srcs(call).to_vec();
+    let rest = func.new_block_after(block);
+    if let Some(after) = func.next_inst(call) {
+        func.move_tail(after, rest);
+    }
+    rename_source(func, block, rest);
+    let locals = map_locals(func, &srcs, body);
+    let regs: Vec<_> = body.regs().values().map(|info| func.new_reg(*info)).collect();
+    let blocks: Vec<Block> = body.blocks().keys().map(|_| func.create_block()).collect();
+    let map = |operand: &Operand| match *operand {
+        Operand::Block(block) => Operand::Block(blocks[block.index()]),
+        Operand::Local(local) => Operand::Local(locals[local.index()]),
+        other => other.map_reg(|reg| regs[reg.index()]),
+    };
+    for old in body.layout() {
+        for inst in body.block_insts(*old) {
+            let mut head = body.inst(inst).head();
+            if let Some(guard) = &mut head.guard {
+                guard.reg = regs[guard.reg.index()];
+            }
+            let [dsts, srcs, elses] = [body.dsts(inst), body.srcs(inst), body.elses(inst)]
+                .map(|list| list.iter().map(map).collect::<Vec<_>>());
+            let new = func.new_inst(head, &dsts, &srcs, &elses);
+            if head.opcode == Opcode::Ret {
+                become_plain(func, new, Opcode::Bra, &[Operand::Block(rest)]);
+            }
+            func.append_inst(blocks[old.index()], new);
+        }
+    }
+    become_plain(func, call, Opcode::Bra, &[Operand::Block(blocks[body.entry().index()])]);
+    let mut layout = func.layout().to_vec();
+    let at = layout.iter().position(|block| *block == rest).unwrap_or(layout.len());
+    layout.splice(at..at, body.layout().iter().map(|old| blocks[old.index()]));
+    func.set_layout(layout);
+}
+
+/// Phis behind a block that was split name its second half.
+fn rename_source(func: &mut Function, block: Block, rest: Block) {
+    for next in func.successors(rest).collect::<Vec<_>>() {
+        for inst in func.block_insts(next).collect::<Vec<_>>() {
+            if func.inst(inst).opcode == Opcode::Phi {
+                let names = func.srcs_mut(inst).iter_mut().filter(|op| **op == Operand::Block(block));
+                names.for_each(|op| *op = Operand::Block(rest));
+            }
+        }
+    }
+}
+
+/// The caller's variable for each of the callee's: those of the call for parameters and results, copies for others.
+fn map_locals(func: &mut Function, srcs: &[Operand], body: &Function) -> Vec<Local> {
+    let results = srcs.get(1).and_then(|op| op.imm()).unwrap_or(0) as usize;
+    let given =
+        |at: usize| srcs.get(at).and_then(|op| if let Operand::Local(local) = op { Some(*local) } else { None });
+    let mut out = Vec::new();
+    for (local, variable) in &body.locals {
+        let result = body.returns.iter().position(|other| *other == local).map(|at| 2 + at);
+        let param = body.params.iter().position(|other| *other == local).map(|at| 2 + results + at);
+        let known = result.or(param).and_then(given);
+        let name = format!("{}.{}.{}", body.name, variable.name, func.locals.len());
+        out.push(known.unwrap_or_else(|| {
+            let variable = oriole_ir::Variable { name, ..variable.clone() };
+            func.locals.push(variable)
+        }));
+    }
+    out
+}
+
+/// Functions without performance directives.
+pub fn directives(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        func.directives.retain(|_| !choice.take());
+    }
+}
+
+/// Variables without initial content.
+pub fn initial_content(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    let module = &mut evidence.module;
+    let locals = module.functions.values_mut().flat_map(|func| func.locals.values_mut());
+    for variable in module.globals.values_mut().chain(locals) {
+        if !(variable.init.is_empty() && variable.relocations.is_empty()) && choice.take() {
+            variable.init.clear();
+            variable.relocations.clear();
+        }
+    }
+}
+
+/// Arrays of half as many elements, that are no parameters.
+pub fn shorter_arrays(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    let module = &mut evidence.module;
+    let mut halve = |variable: &mut oriole_ir::Variable| {
+        if let Some(count) = variable.count.filter(|count| *count > 1)
+            && choice.take()
+        {
+            variable.count = Some(count / 2);
+            let size = variable.size();
+            variable.init.truncate(size as usize);
+            variable.relocations.retain(|r| u64::from(r.offset) + u64::from(r.width) <= size);
+        }
+    };
+    module.globals.values_mut().for_each(&mut halve);
+    for func in module.functions.values_mut() {
+        let taken = [func.params.clone(), func.returns.clone()].concat();
+        func.locals.iter_mut().filter(|(id, _)| !taken.contains(id)).for_each(|(_, local)| halve(local));
+    }
+}

@@ -1,0 +1,177 @@
+//! Mutators of the launch: fewer threads, smaller buffers, simpler content.
+
+use super::choice::Choice;
+use super::insts::weight;
+use crate::report::Evidence;
+use oriole_interp::launch::{Arg, ArgValue, Launch, Scalar};
+
+/// Content is zeroed in pieces of this many bytes.
+const PIECE: usize = 8;
+
+fn with(evidence: &mut Evidence, edit: impl FnOnce(&mut Launch)) {
+    if let Some(launch) = &mut evidence.launch {
+        edit(launch);
+    }
+}
+
+/// Grid and block of one in each dimension.
+pub fn single(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for size in launch.grid.iter_mut().chain(&mut launch.block) {
+            if *size > 1 && choice.take() {
+                *size = 1;
+            }
+        }
+    });
+}
+
+/// Half as many threads or blocks in a dimension.
+pub fn half(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for size in launch.grid.iter_mut().chain(&mut launch.block) {
+            if *size > 1 && choice.take() {
+                *size = size.div_ceil(2);
+            }
+        }
+    });
+}
+
+/// One thread or block less in a dimension.
+pub fn one_less(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for size in launch.grid.iter_mut().chain(&mut launch.block) {
+            if *size > 1 && choice.take() {
+                *size -= 1;
+            }
+        }
+    });
+}
+
+/// No dynamic shared memory, step budget, expected content or names of arguments.
+pub fn frame(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        if launch.dynamic_shared > 0 && choice.take() {
+            launch.dynamic_shared = 0;
+        }
+        if launch.steps.is_some() && choice.take() {
+            launch.steps = None;
+        }
+        for arg in &mut launch.args {
+            if arg.name.is_some() && choice.take() {
+                arg.name = None;
+            }
+            if let ArgValue::Buffer(buffer) = &mut arg.value
+                && (buffer.expect.is_some() || buffer.element.is_some())
+                && choice.take()
+            {
+                (buffer.expect, buffer.element) = (None, None);
+            }
+        }
+    });
+}
+
+/// Half as much dynamic shared memory, and buffers half as long.
+pub fn shorter(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        if launch.dynamic_shared > 0 && choice.take() {
+            launch.dynamic_shared /= 2;
+        }
+        for Arg { value, .. } in &mut launch.args {
+            if let ArgValue::Buffer(buffer) = value
+                && !buffer.bytes.is_empty()
+                && choice.take()
+            {
+                let length = buffer.bytes.len() / 2;
+                buffer.bytes.truncate(length);
+                buffer.expect = None;
+            }
+        }
+    });
+}
+
+/// Buffers of a few bytes.
+pub fn tiny(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for Arg { value, .. } in &mut launch.args {
+            for length in [0, 4, 8, 16] {
+                if let ArgValue::Buffer(buffer) = value
+                    && buffer.bytes.len() > length
+                    && choice.take()
+                {
+                    buffer.bytes.truncate(length);
+                    buffer.expect = None;
+                }
+            }
+        }
+    });
+}
+
+/// The contents of arguments that are bytes.
+fn contents(launch: &mut Launch) -> impl Iterator<Item = &mut Vec<u8>> {
+    launch.args.iter_mut().filter_map(|arg| match &mut arg.value {
+        ArgValue::Buffer(buffer) => Some(&mut buffer.bytes),
+        ArgValue::Bytes(bytes) => Some(bytes),
+        _ => None,
+    })
+}
+
+/// Buffers and structures of zeros.
+pub fn blank(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for bytes in contents(launch) {
+            if bytes.iter().any(|byte| *byte != 0) && choice.take() {
+                bytes.fill(0);
+            }
+        }
+    });
+}
+
+/// Pieces of buffers and structures that are zero.
+pub fn blank_pieces(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for piece in contents(launch).flat_map(|bytes| bytes.chunks_mut(PIECE)) {
+            if piece.iter().any(|byte| *byte != 0) && choice.take() {
+                piece.fill(0);
+            }
+        }
+    });
+}
+
+/// Single bytes that are zero.
+pub fn blank_bytes(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    with(evidence, |launch| {
+        for byte in contents(launch).flatten() {
+            if *byte != 0 && choice.take() {
+                *byte = 0;
+            }
+        }
+    });
+}
+
+fn scalars(evidence: &mut Evidence, choice: &mut Choice<'_>, simpler: fn(u64) -> u64) {
+    with(evidence, |launch| {
+        for Arg { value, .. } in &mut launch.args {
+            if let ArgValue::Scalar(scalar) = value {
+                let new = simpler(scalar.bits());
+                if weight(new) < weight(scalar.bits()) && choice.take() {
+                    *scalar = Scalar::from_bits(scalar.ty(), new);
+                }
+            }
+        }
+    });
+}
+
+/// Scalar arguments that are zero.
+pub fn scalars_zero(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    scalars(evidence, choice, |_| 0);
+}
+
+/// Scalar arguments that are one.
+pub fn scalars_one(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    scalars(evidence, choice, |_| 1);
+}
+
+/// Scalar arguments of half as many bits.
+pub fn scalars_half(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    scalars(evidence, choice, |bits| if bits == 0 { 0 } else { bits >> bits.ilog2().div_ceil(2) });
+}

@@ -1,0 +1,73 @@
+//! The list of mutators, in the order in which a round applies them.
+//!
+//! What removes most stands first. A mutator is a function that asks [`Choice::take`] at each opportunity; whether what
+//! it makes is valid, smaller ([`super::measure`]) and still shows the finding is decided elsewhere.
+
+use super::choice::Choice;
+use super::{flow, insts, items, launches};
+use crate::report::Evidence;
+
+/// One way to make a program simpler.
+#[derive(Clone, Copy, Debug)]
+pub struct Mutator {
+    /// Its name.
+    pub name: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// Does it, wherever the choice says so.
+    pub apply: fn(&mut Evidence, &mut Choice<'_>),
+}
+
+macro_rules! mutators {
+    ($($name:literal $function:path, $doc:literal;)*) => {
+        /// Every mutator.
+        pub static MUTATORS: &[Mutator] = &[$(Mutator { name: $name, doc: $doc, apply: $function }),*];
+    };
+}
+
+mutators! {
+    "launch-single" launches::single, "grid and block of one in a dimension";
+    "ends" flow::ends, "a block ends the function";
+    "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
+    "removed" insts::removed, "instructions are dropped, zero stands for their results";
+    "unread" insts::unread, "instructions whose results nothing reads are dropped";
+    "values" insts::values, "an instruction that always computes the same becomes that constant";
+    "first-side" flow::first_side, "a branch or switch always goes to its first target";
+    "last-side" flow::last_side, "a branch or switch always goes to its last target";
+    "one-trip" flow::one_trip, "a branch back to a loop's test leaves the loop";
+    "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
+    "joined" flow::joined, "a block and its only successor become one";
+    "detours" flow::detours, "blocks that only branch on are passed by";
+    "inlined" items::inlined, "a call becomes the body of the function";
+    "unused-symbols" items::unused_symbols, "functions and variables that nothing names are dropped";
+    "unread" insts::unread, "instructions whose results nothing reads are dropped";
+    "unused-locals" items::unused_locals, "variables, parameters and arguments that nothing names are dropped";
+    "forwarded" insts::forwarded, "an instruction is dropped, one of its operands stands for its result";
+    "unguarded" insts::unguarded, "an instruction loses its guard";
+    "switch-targets" flow::switch_targets, "a switch loses a target";
+    "zeros" insts::zeros, "operands become zero";
+    "ones" insts::ones, "operands become one";
+    "scalars" insts::scalars, "vector accesses move one element";
+    "narrowed" insts::narrowed, "types of half the width";
+    "plain-fields" insts::plain_fields, "fields have their defaults";
+    "directives" items::directives, "functions lose their directives";
+    "initial-content" items::initial_content, "variables lose their initial content";
+    "shorter-arrays" items::shorter_arrays, "arrays have half as many elements";
+    "without-lines" insts::without_lines, "instructions lose their source line";
+    "constants-zero" insts::constants_zero, "constants become zero";
+    "constants-one" insts::constants_one, "constants become one";
+    "constants-power" insts::constants_power, "constants become their highest bit";
+    "constants-half" insts::constants_half, "constants have half as many bits";
+    "constants-fewer-bits" insts::constants_fewer_bits, "constants lose their lowest bit";
+    "launch-half" launches::half, "half as many threads or blocks in a dimension";
+    "launch-less" launches::one_less, "one thread or block less in a dimension";
+    "launch-frame" launches::frame, "no dynamic shared memory, budget, expected content or names";
+    "buffers-tiny" launches::tiny, "buffers of a few bytes";
+    "buffers-shorter" launches::shorter, "buffers half as long";
+    "buffers-blank" launches::blank, "buffers of zeros";
+    "buffers-blank-pieces" launches::blank_pieces, "pieces of buffers are zero";
+    "buffers-blank-bytes" launches::blank_bytes, "bytes of buffers are zero";
+    "scalars-zero" launches::scalars_zero, "scalar arguments are zero";
+    "scalars-one" launches::scalars_one, "scalar arguments are one";
+    "scalars-half" launches::scalars_half, "scalar arguments have half as many bits";
+}

@@ -1,0 +1,275 @@
+//! Mutators over everything that the PTX front end and the generator produce, and the driver on made-up predicates.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use oriole_ir::ops::Opcode;
+use oriole_ir::verify::verify_module;
+use oriole_ir::{Module, parse_module};
+use oriole_optimizer::ssa;
+
+use super::choice::{Choice, Facts};
+use super::measure::measure;
+use super::mutators::MUTATORS;
+use super::*;
+use crate::input::{launches_for, read_kernel};
+use crate::kernels::case;
+use oriole_generate::Config;
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch};
+
+/// The kernels of a folder of the corpus, in SSA form, with their first launch.
+fn corpus(folder: &str) -> Vec<(PathBuf, Evidence)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder);
+    let entries = std::fs::read_dir(folder).expect("the corpus is there");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("it can be read").path()).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx" || extension == "ori"));
+    files.sort();
+    let read = |path: PathBuf| {
+        let mut module = read_kernel(&path).expect("kernels of the corpus read");
+        ssa::construct_module(&mut module);
+        let launch = launches_for(&path, &[]).ok().and_then(|launches| launches.into_iter().next());
+        (path, Evidence { module, launch: launch.map(|named| named.launch) })
+    };
+    files.into_iter().map(read).collect()
+}
+
+fn generated(number: u64) -> Evidence {
+    let config = Config { virtual_form: 0, ..Config::default() };
+    let mut generated = case(11, number, &config);
+    Evidence { module: generated.module, launch: Some(generated.launches.swap_remove(0).launch) }
+}
+
+/// What mutators have made.
+#[derive(Default)]
+struct Made {
+    tried: u32,
+    /// Candidates that the verifier accepts.
+    valid: u32,
+    /// Names of mutators that changed something.
+    effective: BTreeSet<&'static str>,
+}
+
+impl Made {
+    /// Takes whole stretches of opportunities of every mutator; what is valid afterwards survives its text.
+    fn mutate(&mut self, evidence: &Evidence, name: &str) {
+        for mutator in MUTATORS {
+            let facts = Facts::default();
+            let mut none = Choice::new(0..0, &facts);
+            let mut same = evidence.clone();
+            (mutator.apply)(&mut same, &mut none);
+            assert_eq!(same, *evidence, "{name}: {} changes what it was not asked to", mutator.name);
+            let sites = none.seen();
+            for range in [0..sites, 0..sites / 2, sites / 2..sites, 0..1.min(sites), sites.saturating_sub(1)..sites] {
+                if !range.is_empty() {
+                    self.candidate(evidence, mutator, Choice::new(range, &facts), name);
+                }
+            }
+        }
+    }
+
+    fn candidate(&mut self, evidence: &Evidence, mutator: &Mutator, mut choice: Choice<'_>, name: &str) {
+        let mut changed = evidence.clone();
+        (mutator.apply)(&mut changed, &mut choice);
+        changed.module.functions.values_mut().for_each(edit::repair);
+        self.tried += 1;
+        if verify_module(&changed.module).is_ok() {
+            if measure(&changed) < measure(evidence) {
+                self.effective.insert(mutator.name);
+            }
+            self.valid += 1;
+            let text = changed.module.to_string();
+            let again = parse_module(&text).unwrap_or_else(|error| panic!("{name}: {}: {error}\n{text}", mutator.name));
+            assert_eq!(again, changed.module, "{name}: {}", mutator.name);
+        }
+    }
+}
+
+/// Every kernel of the corpus and some generated ones; each mutator must be good for something.
+#[test]
+fn mutators_take_every_kernel() {
+    let mut made = Made::default();
+    for (path, mut evidence) in corpus("kernels") {
+        // Buffers are cloned for each candidate, and their content does not matter here.
+        for arg in evidence.launch.iter_mut().flat_map(|launch| &mut launch.args) {
+            if let ArgValue::Buffer(buffer) = &mut arg.value {
+                buffer.bytes.truncate(64);
+                buffer.expect = None;
+            }
+        }
+        made.mutate(&evidence, &path.display().to_string());
+    }
+    for number in 0..12 {
+        let evidence = generated(number);
+        made.mutate(&evidence, &format!("case {number}"));
+        // Edits lead to programs that neither source makes: blocks that nothing leads to, for one.
+        let mut edited = evidence;
+        super::flow::first_side(&mut edited, &mut Choice::new(0..3, &Facts::default()));
+        edited.module.functions.values_mut().for_each(edit::repair);
+        made.mutate(&edited, &format!("case {number}, edited"));
+    }
+    let Made { tried, valid, effective } = made;
+    assert!(tried > 2500 && valid * 10 > tried * 6, "{valid} valid of {tried}");
+    let idle: Vec<&str> = MUTATORS.iter().map(|m| m.name).filter(|name| !effective.contains(name)).collect();
+    assert!(idle.is_empty(), "never make anything simpler: {idle:?}");
+}
+
+#[test]
+fn renumbering_and_renaming_are_done_once() {
+    for number in 0..12 {
+        let tidy = compact::renamed(&compact::renumbered(&generated(number)));
+        assert_eq!(verify_module(&tidy.module), Ok(()));
+        assert_eq!(compact::renamed(&compact::renumbered(&tidy)), tidy);
+        assert_eq!(parse_module(&tidy.module.to_string()).ok(), Some(tidy.module));
+    }
+}
+
+fn holds(module: &Module, opcode: Opcode) -> bool {
+    let insts = |func: &oriole_ir::Function| {
+        let insts = func.layout_insts();
+        insts.filter(|inst| func.inst(*inst).opcode == opcode).count()
+    };
+    module.functions.values().map(insts).sum::<usize>() > 0
+}
+
+/// Without a run there is no launch to keep finishing, so almost everything can go.
+#[test]
+fn what_a_predicate_does_not_need_goes() {
+    for (number, opcode) in [(0, Opcode::IMulLo), (1, Opcode::SetP), (2, Opcode::Cvta)] {
+        let evidence = generated(number);
+        let reduced = reduce(&evidence, &|candidate| holds(&candidate.module, opcode), &Options::default());
+        assert!(reduced.interesting && reduced.complete && holds(&reduced.evidence.module, opcode));
+        assert_eq!(reduced.after.instructions, 2, "{}", reduced.evidence.module);
+        let launch = reduced.evidence.launch.expect("there was a launch");
+        assert_eq!((launch.threads(), launch.args.len()), (1, 0), "case {number}: {}", reduced.evidence.module);
+    }
+}
+
+#[test]
+fn the_number_of_threads_changes_nothing() {
+    let evidence = generated(5);
+    let predicate =
+        |candidate: &Evidence| holds(&candidate.module, Opcode::SetP) && holds(&candidate.module, Opcode::St);
+    let with = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().expect("threads can be had");
+        let reduced = pool.install(|| reduce(&evidence, &predicate, &Options::default()));
+        (reduced.evidence, reduced.evaluations, reduced.rounds)
+    };
+    let one = with(1);
+    assert_eq!(one, with(2));
+    assert_eq!(one, with(5));
+}
+
+#[test]
+fn limits_are_kept_and_what_is_boring_stays() {
+    let evidence = generated(6);
+    let limited = reduce(&evidence, &|_| true, &Options { evaluations: 5, ..Options::default() });
+    assert!(limited.interesting && !limited.complete && limited.evaluations <= 5 + rayon::current_num_threads() as u64);
+    let boring = reduce(&evidence, &|_| false, &Options::default());
+    assert!(!boring.interesting && !boring.complete);
+    assert_eq!((boring.evidence, boring.evaluations), (evidence, 1));
+}
+
+fn parsed(text: &str) -> Evidence {
+    let mut launch = Launch::new(None);
+    let buffer = Buffer { bytes: vec![0; 64], element: None, expect: None };
+    launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
+    Evidence { module: parse_module(text).expect("the kernel is well-formed"), launch: Some(launch) }
+}
+
+/// A mutator, applied everywhere, and the text of what it makes.
+fn everywhere(name: &str, evidence: &Evidence) -> String {
+    let mutator = MUTATORS.iter().find(|mutator| mutator.name == name).expect("there is such a mutator");
+    let mut changed = evidence.clone();
+    (mutator.apply)(&mut changed, &mut Choice::new(0..usize::MAX, &Facts::default()));
+    changed.module.functions.values_mut().for_each(edit::repair);
+    if let Err(violations) = verify_module(&changed.module) {
+        panic!("{name}: {}\n{}", violations[0], changed.module);
+    }
+    changed.module.to_string()
+}
+
+const LOOP: &str = "target sm_90 ptx 9.0
+
+device @twice ssa {
+  return $r: u32 param align 4
+  param $x: u32 param align 4
+bb0:
+  %r0 = ld.param.u32 [$x]
+  %r1 = iadd.u32 %r0, %r0
+  st.param.u32 [$r], %r1
+  ret
+}
+
+entry @k visible ssa {
+  param $out: u64 param align 8
+  local $a: u32 param align 4
+  local $b: u32 param align 4
+bb0:
+  %d0 = ld.param.u64 [$out]
+  bra bb1
+bb1:
+  %r1 = phi [bb0: 0], [bb2: %r2]
+  %p3 = setp.lt.u32 %r1, 3
+  cbra %p3, bb2, bb3
+bb2:
+  %r2 = iadd.u32 %r1, 1
+  bra bb1
+bb3:
+  st.param.u32 [$a], %r1
+  call @twice($a) -> ($b)
+  %r4 = ld.param.u32 [$b]
+  st.global.u32 [%d0+4], %r4
+  ret
+}
+";
+
+#[test]
+fn a_loop_becomes_one_trip_and_repair_fills_in() {
+    let text = everywhere("one-trip", &parsed(LOOP));
+    assert!(text.contains("bb2:\n  %r2 = iadd.u32 %r1, 1\n  bra bb3"), "{text}");
+    assert!(text.contains("%r1 = phi [bb0: 0]\n"), "{text}");
+    let text = everywhere("last-side", &parsed(LOOP));
+    assert!(text.contains("bra bb3"), "{text}");
+}
+
+#[test]
+fn a_call_is_inlined_with_its_variables() {
+    let mut evidence = parsed(LOOP);
+    let before = run(&evidence);
+    let text = everywhere("inlined", &evidence);
+    assert!(!text.contains("call"), "{text}");
+    evidence.module = parse_module(&text).expect("it parses");
+    assert_eq!(run(&evidence), before);
+    assert_eq!(before[4..8], [6, 0, 0, 0]);
+}
+
+/// What the only buffer holds in the end.
+fn run(evidence: &Evidence) -> Vec<u8> {
+    use oriole_interp::{Executable, Outcome, RunOptions};
+    let executable = Executable::new(&evidence.module).expect("it decodes");
+    let launch = evidence.launch.as_ref().expect("there is a launch");
+    let result = executable.run(launch, &RunOptions::default()).expect("it loads");
+    assert_eq!(result.outcome, Outcome::Finished);
+    result.buffer(0).expect("there is a buffer").data().to_vec()
+}
+
+#[test]
+fn values_are_those_of_the_run_and_addresses_stay() {
+    let text = everywhere("values", &parsed(LOOP));
+    assert!(text.contains("st.global.u32 [%d0+4], 6"), "{text}");
+    assert!(text.contains("%d0 = ld.param.u64 [$out]"), "{text}");
+    // The loop's own values change from trip to trip.
+    assert!(text.contains("%r1 = phi [bb0: 0], [bb2: %r2]"), "{text}");
+}
+
+#[test]
+fn unused_parameters_go_with_their_arguments() {
+    let text = LOOP.replace("st.global.u32 [%d0+4], %r4\n", "").replace("  %d0 = ld.param.u64 [$out]\n", "");
+    let evidence = parsed(&text.replace("[$a], %r1", "[$a], 1"));
+    let mut changed = evidence.clone();
+    let mutator = MUTATORS.iter().find(|mutator| mutator.name == "unused-locals").expect("there is such a mutator");
+    (mutator.apply)(&mut changed, &mut Choice::new(0..usize::MAX, &Facts::default()));
+    assert_eq!(changed.launch.expect("there was a launch").args, []);
+    assert!(!changed.module.to_string().contains("$out"), "{}", changed.module);
+    assert_eq!(verify_module(&changed.module), Ok(()));
+}

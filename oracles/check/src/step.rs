@@ -1,0 +1,288 @@
+//! Steps: what a check takes between two programs, one after the other.
+//!
+//! A step is SSA construction for what comes in virtual form, a phase, or the PTX round trip. Those who judge, bisect,
+//! reduce or replay it know its identity, whether it can be bisected, and how to take it; [`plan`] lists the steps of a
+//! check. Taking a step plants the faults that name it, verifies what it leaves, and turns whatever goes wrong into a
+//! value.
+
+use std::time::{Duration, Instant};
+
+use oriole_ir::verify::{Violation, verify_module};
+use oriole_ir::{Function, Module};
+use oriole_optimizer::analysis::ModuleAnalyses;
+use oriole_optimizer::pass::{Pass, Statistics};
+use oriole_optimizer::pipeline::runner::{
+    LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
+};
+use oriole_optimizer::pipeline::table::{UnknownPhase, select};
+use oriole_optimizer::ssa;
+
+use super::options::CheckOptions;
+use super::trip::{Refusal, print_and_read, reads_banks};
+use crate::inject::FaultSpec;
+use crate::judge::{Hang, Verdict};
+use crate::supervise::{StepId, catch, enter};
+
+/// A step of a check.
+#[derive(Clone, Debug)]
+pub struct Step(Work);
+
+#[derive(Clone, Debug)]
+enum Work {
+    SsaConstruction,
+    Phase(Pass),
+    PtxRoundTrip,
+}
+
+/// How steps are taken.
+#[derive(Clone, Copy, Debug)]
+pub struct Conditions<'a> {
+    /// How phases run.
+    pub pipeline: &'a Options,
+    /// Faults planted in steps outside of the phases; those of phases are planted in the list of phases.
+    pub faults: &'a [FaultSpec],
+    /// How many changes a step that can be bisected may make.
+    pub limit: Option<u64>,
+}
+
+/// What became of a step.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It has nothing to do with the module, for this reason.
+    Skipped(&'static str),
+    /// It came to its end, and the module is valid.
+    Done(Done),
+    /// It went wrong. After a panic the module must not be used.
+    Failed(Failure),
+}
+
+/// A step that came to its end.
+#[derive(Debug)]
+pub struct Done {
+    /// Whether it changed the module.
+    pub changed: bool,
+    /// Instructions that it left.
+    pub instructions: usize,
+    /// Changes that were counted.
+    pub rewrites: u64,
+    /// The last one.
+    pub last_rewrite: Option<LastRewrite>,
+    /// Counters, by name: rules that applied, faults that were planted.
+    pub statistics: Statistics,
+    /// How long it took.
+    pub time: Duration,
+    /// How long rewrite rules took to become ready within it; no part of `time`.
+    pub rules_time: Duration,
+}
+
+/// A step that went wrong by itself, without any program being run.
+#[derive(Clone, Debug)]
+pub struct Failure {
+    /// What it did: it panicked, does not end, refused the module, or left an invalid one.
+    pub verdict: Verdict,
+    /// The function on which, where that is known.
+    pub function: Option<String>,
+}
+
+/// The steps of a check in their order, each with the reason why it is left out whatever the module is.
+///
+/// # Errors
+///
+/// An option that names no phase.
+pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Option<SkipReason>)>, UnknownPhase> {
+    // The whole list knows its own phases by name, so tokens that address nothing are refused here, once.
+    let whole = Options { stop_after: None, ..pipeline.clone() };
+    let phases = options.phases.iter().cloned().map(Step::phase).zip(skips(&options.phases, &whole)?);
+    let reached = pipeline.stop_after.map_or(usize::MAX, |last| last.saturating_add(1));
+    let mut steps = Vec::with_capacity(options.phases.len() + 2);
+    steps.push((Step(Work::SsaConstruction), None));
+    steps.extend(phases.take(reached));
+    steps.extend(options.round_trip.then_some((Step(Work::PtxRoundTrip), None)));
+    Ok(steps)
+}
+
+impl Step {
+    /// A phase as a step.
+    pub fn phase(entry: Pass) -> Step {
+        Step(Work::Phase(entry))
+    }
+
+    /// SSA construction.
+    pub fn ssa_construction() -> Step {
+        Step(Work::SsaConstruction)
+    }
+
+    /// The step with an identity, where it is outside of the phases or one of these.
+    pub fn of(id: StepId, phases: &[Pass]) -> Option<Step> {
+        match id {
+            StepId::SsaConstruction => Some(Step(Work::SsaConstruction)),
+            StepId::PtxRoundTrip => Some(Step(Work::PtxRoundTrip)),
+            StepId::Phase(name) => phases.iter().find(|entry| entry.name == name).cloned().map(Step::phase),
+            StepId::Generation | StepId::FrontEnd => None,
+        }
+    }
+
+    /// Its identity.
+    pub fn id(&self) -> StepId {
+        match &self.0 {
+            Work::SsaConstruction => StepId::SsaConstruction,
+            Work::Phase(entry) => StepId::Phase(entry.name),
+            Work::PtxRoundTrip => StepId::PtxRoundTrip,
+        }
+    }
+
+    /// Its number in the inventory of phases.
+    pub fn number(&self) -> Option<u16> {
+        match &self.0 {
+            Work::Phase(entry) => entry.number,
+            Work::SsaConstruction | Work::PtxRoundTrip => None,
+        }
+    }
+
+    /// Whether it makes counted changes and can be asked for fewer. Other steps transform the whole module at once.
+    pub fn can_be_bisected(&self) -> bool {
+        matches!(self.0, Work::Phase(_))
+    }
+
+    /// Whether the next step takes what this one makes. What comes back from PTX is judged and then dropped.
+    pub fn is_kept(&self) -> bool {
+        !matches!(self.0, Work::PtxRoundTrip)
+    }
+
+    /// Why it has nothing to do with a module, as far as that can be told without taking it.
+    pub fn skips(&self, module: &Module) -> Option<&'static str> {
+        match &self.0 {
+            Work::SsaConstruction => (!ssa::is_virtual(module)).then_some(SkipReason::Form.name()),
+            Work::Phase(_) => None,
+            Work::PtxRoundTrip => reads_banks(module).then_some("PTX has no constant banks"),
+        }
+    }
+
+    /// Takes it on a module.
+    ///
+    /// # Errors
+    ///
+    /// An option that names no phase.
+    pub fn take(&self, module: &mut Module, conditions: &Conditions<'_>) -> Result<Outcome, UnknownPhase> {
+        self.take_with(module, conditions, &mut ModuleAnalyses::default())
+    }
+
+    /// Takes it with what the optimizer knows about the module from earlier steps. If the step is done, that is about
+    /// the module which it leaves; otherwise it must be dropped.
+    ///
+    /// # Errors
+    ///
+    /// An option that names no phase.
+    pub(super) fn take_with(
+        &self,
+        module: &mut Module,
+        conditions: &Conditions<'_>,
+        analyses: &mut ModuleAnalyses,
+    ) -> Result<Outcome, UnknownPhase> {
+        let _running = enter(self.id());
+        let work = match &self.0 {
+            Work::Phase(entry) => return take_phase(entry, module, conditions, analyses),
+            Work::SsaConstruction => |module: &mut Module| {
+                ssa::construct_module(module);
+                Ok(())
+            },
+            Work::PtxRoundTrip => |module: &mut Module| {
+                *module = print_and_read(module)?;
+                Ok(())
+            },
+        };
+        *analyses = ModuleAnalyses::default();
+        Ok(self.transform(module, conditions, work))
+    }
+
+    /// Takes a step that transforms the whole module at once.
+    fn transform(
+        &self,
+        module: &mut Module,
+        conditions: &Conditions<'_>,
+        work: fn(&mut Module) -> Result<(), Refusal>,
+    ) -> Outcome {
+        let (start, changed) = (Instant::now(), self.skips(module).is_none());
+        let failed = |verdict| Outcome::Failed(Failure { verdict, function: None });
+        match catch(|| work(module)) {
+            Err(panic) => return failed(Verdict::Panicked(panic)),
+            Ok(Err(refusal)) => return failed(Verdict::Refused(refusal.to_string())),
+            Ok(Ok(())) => {}
+        }
+        let mut statistics = Statistics::new();
+        for fault in conditions.faults.iter().filter(|fault| fault.step == self.id()) {
+            fault.make(module, &mut statistics);
+        }
+        match verify_module(module) {
+            Err(violations) => failed(Verdict::InvalidIr(listed(&violations))),
+            Ok(()) => Outcome::Done(Done {
+                changed,
+                instructions: instructions(module),
+                rewrites: 0,
+                last_rewrite: None,
+                statistics,
+                time: start.elapsed(),
+                rules_time: Duration::ZERO,
+            }),
+        }
+    }
+}
+
+/// Runs one phase of a list that was checked as a whole.
+fn take_phase(
+    entry: &Pass,
+    module: &mut Module,
+    conditions: &Conditions<'_>,
+    analyses: &mut ModuleAnalyses,
+) -> Result<Outcome, UnknownPhase> {
+    let mut options = Options { rewrite_limit: conditions.limit, stop_after: None, ..conditions.pipeline.clone() };
+    // Tokens of other phases of the list were checked with the whole list; alone, this phase would not know them.
+    options.disabled.retain(|token| select(token).is_ok() || token.eq_ignore_ascii_case(entry.name));
+    options.dump.clear();
+    let failed = |verdict, function| Outcome::Failed(Failure { verdict, function });
+    Ok(match catch(|| run_phases_with(std::slice::from_ref(entry), module, &options, &mut (), analyses)) {
+        Err(panic) => failed(Verdict::Panicked(panic), None),
+        Ok(Ok(report)) => outcome(report),
+        Ok(Err(PipelineError::UnknownPhase(unknown))) => return Err(unknown),
+        Ok(Err(PipelineError::Endless { function, endless, .. })) => {
+            failed(Verdict::Hangs(Hang::Changes(endless.to_string())), function)
+        }
+        Ok(Err(
+            PipelineError::Invalid { function, violations, .. } | PipelineError::InvalidInput { function, violations },
+        )) => {
+            let message = format!("function `{function}`: {}", listed(&violations));
+            failed(Verdict::InvalidIr(message), Some(function))
+        }
+    })
+}
+
+/// The outcome of the only phase of a run.
+fn outcome(mut report: Report) -> Outcome {
+    match report.phases.pop() {
+        None => Outcome::Skipped(SkipReason::Stopped.name()),
+        Some(phase) => match phase.skipped {
+            Some(reason) => Outcome::Skipped(reason.name()),
+            None => Outcome::Done(Done {
+                changed: phase.changed.is_yes(),
+                instructions: phase.insts_after,
+                rewrites: phase.rewrites,
+                last_rewrite: report.last_rewrite,
+                statistics: phase.statistics,
+                time: phase.time.unwrap_or_default(),
+                rules_time: phase.rules_time.unwrap_or_default(),
+            }),
+        },
+    }
+}
+
+/// How many instructions a module has.
+pub(super) fn instructions(module: &Module) -> usize {
+    module.functions.values().map(Function::inst_count).sum()
+}
+
+/// The first of some violations, and how many there are beside it.
+fn listed(violations: &[Violation]) -> String {
+    let more = violations.len().saturating_sub(1);
+    let head = violations.first().map_or(String::new(), Violation::to_string);
+    if more == 0 { head } else { format!("{head}; and {more} more") }
+}

@@ -1,0 +1,175 @@
+//! Supervision of work that may go wrong in any way: panics and time limits as values.
+//!
+//! [`catch`] turns a panic into a value. A step that does not end is seen by the clock: each thread notes in its
+//! [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
+//! is left behind, and goes with the process. Running programs needs no such care, as every run has a budget of steps.
+//!
+//! This is a floor of the harness: it knows nothing of programs, checks or findings.
+
+mod panics;
+mod step_id;
+
+use std::cell::RefCell;
+use std::panic::resume_unwind;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+pub use panics::{Panic, catch};
+pub use step_id::StepId;
+
+/// A step that takes longer does not end. The slowest real one takes a tenth of a second for a kernel of ten thousand
+/// instructions.
+pub const LIMIT: Duration = Duration::from_secs(10);
+/// The longest pause between two looks at a slot.
+pub const PAUSE: Duration = Duration::from_millis(50);
+
+/// Where a thread notes the step that it is taking.
+#[derive(Debug, Default)]
+pub struct Slot(Mutex<Option<Running>>);
+
+/// A step, and when it began.
+type Running = (StepId, Instant);
+
+thread_local! {
+    static SLOT: RefCell<Option<Arc<Slot>>> = const { RefCell::new(None) };
+}
+
+impl Slot {
+    /// The step that has been running for longer than `limit`.
+    pub fn overdue(&self, limit: Duration) -> Option<StepId> {
+        self.lock().filter(|(_, since)| since.elapsed() >= limit).map(|(step, _)| step)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Makes this thread note its steps in a slot.
+pub fn show_in(slot: Arc<Slot>) {
+    SLOT.set(Some(slot));
+}
+
+/// Marks a step as running; on drop the step in which it began is the running one again.
+#[must_use]
+pub struct Entered {
+    slot: Option<Arc<Slot>>,
+    outer: Option<Running>,
+}
+
+/// Notes that a step begins.
+pub fn enter(step: StepId) -> Entered {
+    let slot = SLOT.with_borrow(Clone::clone);
+    let outer = slot.as_ref().and_then(|slot| slot.lock().replace((step, Instant::now())));
+    Entered { slot, outer }
+}
+
+impl Drop for Entered {
+    fn drop(&mut self) {
+        if let Some(slot) = &self.slot {
+            *slot.lock() = self.outer;
+        }
+    }
+}
+
+/// Runs `work` on a thread of its own. A panic goes on in this thread.
+///
+/// # Errors
+///
+/// The step that ran for longer than `limit`; the thread is left behind.
+pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, StepId> {
+    let slot = Arc::<Slot>::default();
+    let (sender, receiver) = channel();
+    let own = slot.clone();
+    let thread = thread::spawn(move || {
+        show_in(own);
+        // Nobody listens to a thread that was given up.
+        let _ = sender.send(work());
+    });
+    loop {
+        match receiver.recv_timeout(PAUSE.min(limit)) {
+            Ok(value) => return Ok(value),
+            Err(RecvTimeoutError::Timeout) => slot.overdue(limit).map_or(Ok(()), Err)?,
+            Err(RecvTimeoutError::Disconnected) => match thread.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("a thread that ends in order has sent its result"),
+            },
+        }
+    }
+}
+
+/// Why a step has no result.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Stuck {
+    /// It has panicked.
+    #[error("{0}")]
+    Panicked(Panic),
+    /// It, or this step within it, has not ended in time.
+    #[error("{0} does not end")]
+    Hangs(StepId),
+}
+
+/// Takes a step on a thread of its own, whatever becomes of it.
+///
+/// # Errors
+///
+/// A panic, or that it does not end in time.
+pub fn guard<T: Send + 'static>(
+    step: StepId,
+    limit: Duration,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Stuck> {
+    let entered = move || {
+        let _running = enter(step);
+        catch(work)
+    };
+    within(limit, entered).map_err(Stuck::Hangs)?.map_err(Stuck::Panicked)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const SHORT: Duration = Duration::from_millis(40);
+
+    #[test]
+    fn work_that_ends_and_work_outside_of_steps_is_waited_for() {
+        assert_eq!(within(SHORT, || 7), Ok(7));
+        let slow = || {
+            drop(enter(StepId::Generation));
+            thread::sleep(4 * SHORT);
+            8
+        };
+        assert_eq!(within(SHORT, slow), Ok(8));
+    }
+
+    #[test]
+    fn a_step_that_does_not_end_is_named() {
+        let endless = || {
+            let _running = enter(StepId::Phase("Endless"));
+            thread::sleep(Duration::from_secs(3600));
+        };
+        assert_eq!(within(SHORT, endless), Err(StepId::Phase("Endless")));
+    }
+
+    #[test]
+    fn a_guarded_step_gives_its_result_or_says_why_not() {
+        assert_eq!(guard(StepId::FrontEnd, SHORT, || 7), Ok(7));
+        let panics = guard(StepId::FrontEnd, SHORT, || panic!("no way"));
+        let Err(Stuck::Panicked(panic)) = panics else { panic!("it is caught") };
+        assert_eq!(panic.message, "no way");
+        let inner = || {
+            drop(enter(StepId::SsaConstruction));
+            thread::sleep(Duration::from_secs(3600));
+        };
+        assert_eq!(guard(StepId::FrontEnd, SHORT, inner), Err(Stuck::Hangs(StepId::FrontEnd)));
+    }
+
+    #[test]
+    #[should_panic(expected = "a bug of the check")]
+    fn a_panic_stays_one() {
+        let _ = within(SHORT, || panic!("a bug of the check"));
+    }
+}

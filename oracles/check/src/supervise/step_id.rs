@@ -1,0 +1,83 @@
+//! The identity of a step: the one name under which it is timed, judged, bisected, given faults, and reported.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+/// A step: what makes one program of another, or a first program of a text or of choices.
+///
+/// A step that is to come, such as encoding, decoding or a compiler that is not ours, gets a variant of its own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum StepId {
+    /// A kernel is generated.
+    Generation,
+    /// A kernel file is read.
+    FrontEnd,
+    /// A module in virtual form is brought into SSA form.
+    SsaConstruction,
+    /// A phase, by its name.
+    Phase(&'static str),
+    /// A module is printed as PTX, which takes it out of SSA form, and read again.
+    PtxRoundTrip,
+}
+
+impl StepId {
+    /// The steps that a check takes outside of its phases, in their order.
+    pub const OUTSIDE_PHASES: [StepId; 2] = [StepId::SsaConstruction, StepId::PtxRoundTrip];
+
+    /// Its name in reports, JSON and findings stores.
+    pub fn name(self) -> &'static str {
+        match self {
+            StepId::Generation => "generation",
+            StepId::FrontEnd => "PTX front end",
+            StepId::SsaConstruction => "SSA construction",
+            StepId::Phase(name) => name,
+            StepId::PtxRoundTrip => "PTX round trip",
+        }
+    }
+
+    /// Its name on the command line, in one word.
+    pub fn token(self) -> &'static str {
+        match self {
+            StepId::Generation => "generation",
+            StepId::FrontEnd => "ptx-front-end",
+            StepId::SsaConstruction => "ssa-construction",
+            StepId::Phase(name) => name,
+            StepId::PtxRoundTrip => "ptx-round-trip",
+        }
+    }
+
+    /// The step outside of the phases that a text names, by token in any case or by name.
+    pub fn outside_phases(text: &str) -> Option<StepId> {
+        let named = |step: &StepId| step.token().eq_ignore_ascii_case(text) || step.name() == text;
+        StepId::OUTSIDE_PHASES.into_iter().find(named)
+    }
+}
+
+impl fmt::Display for StepId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(self.name())
+    }
+}
+
+impl Serialize for StepId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_outside_of_phases_are_read_by_token_and_by_name() {
+        for step in StepId::OUTSIDE_PHASES {
+            assert_eq!(StepId::outside_phases(step.name()), Some(step));
+            assert_eq!(StepId::outside_phases(&step.token().to_uppercase()), Some(step));
+            assert!(step.token().chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{step}");
+        }
+        assert_eq!(StepId::outside_phases("GeneralOptimize"), None);
+        assert_eq!(StepId::outside_phases("generation"), None, "no check takes it");
+    }
+}

@@ -1,0 +1,92 @@
+use proptest::test_runner::Config as Cases;
+use proptest::{prop_assert, proptest};
+
+use oriole_ir::parse_module;
+
+use super::*;
+use crate::inject::FaultSpec;
+use crate::supervise::StepId;
+use oriole_generate::{Config, strategy};
+use oriole_interp::launch::pieces;
+
+proptest! {
+    #![proptest_config(Cases::with_cases(48))]
+
+    #[test]
+    fn no_phase_changes_an_instruction(generated in strategy::instructions(Config::default())) {
+        let options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+        let report = check_module("strategy", &generated.module, &generated.launches, &options);
+        prop_assert!(report.is_ok_and(|report| report.clean));
+    }
+}
+
+/// A kernel in virtual form whose threads take different ways.
+const KERNEL: &str = "target sm_90 ptx 9.0
+
+entry @k visible virtual {
+  param $out: u64 param align 8
+bb0:
+  %d0 = ld.param.u64 [$out]
+  %r1 = s2r.b32 sr.tid.x
+  %d2 = imad.wide.u32 %r1, 4, %d0
+  %r3 = mov.b32 7
+  %p4 = setp.lt.u32 %r1, 2
+  cbra %p4, bb1, bb2
+bb1:
+  %r3 = mov.b32 8
+  bra bb2
+bb2:
+  st.global.u32 [%d2], %r3
+  ret
+}
+";
+
+fn check_with(fault: &str) -> KernelReport {
+    let module = parse_module(KERNEL).expect("the kernel reads");
+    let launch = pieces::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+    let fault: FaultSpec = fault.parse().expect("a fault");
+    let mut options = CheckOptions { randoms: 0, faults: vec![fault], ..CheckOptions::default() };
+    fault.plant(&mut options.phases);
+    check_module("k", &module, &launches, &options).expect("it can be checked")
+}
+
+/// Steps outside of the phases are judged as phases are, and the check goes on behind a wrong one.
+#[test]
+fn every_kind_of_step_is_judged_and_takes_faults() {
+    for step in [StepId::SsaConstruction, StepId::Phase("GeneralOptimizeEarly"), StepId::PtxRoundTrip] {
+        let report = check_with(&format!("drop-store@{}", step.token()));
+        let [finding] = &report.findings[..] else { panic!("{step}: {:#?}", report.findings) };
+        assert_eq!((finding.phase, finding.verdict.name()), (step, "mismatch"));
+        assert_eq!(finding.rewrite.is_some(), matches!(step, StepId::Phase(_)), "only phases are bisected");
+        assert!(report.faults[0].planted && !report.clean);
+        let lines = report.phases.iter().filter(|line| line.skipped.is_none());
+        let wrong: Vec<StepId> =
+            lines.filter(|line| line.verdict.as_ref().is_some_and(Verdict::is_finding)).map(|line| line.step).collect();
+        assert_eq!(wrong, [step]);
+        assert_eq!(report.phases.last().map(|line| line.step), Some(StepId::PtxRoundTrip));
+    }
+}
+
+#[test]
+fn a_fault_without_a_place_is_not_planted() {
+    // There is no phi before SSA construction nor behind the round trip, and no switch anywhere.
+    for (fault, planted) in [
+        ("stale-phi@ssa-construction", true),
+        ("stale-phi@ptx-round-trip", false),
+        ("wrong-switch@ssa-construction", false),
+        ("wrong-switch@GeneralOptimizeEarly", false),
+    ] {
+        let report = check_with(fault);
+        assert_eq!((report.faults[0].planted, report.clean), (planted, !planted), "{fault}");
+    }
+}
+
+/// Where SSA construction goes wrong the phases, which need SSA form, have nothing to do.
+#[test]
+fn without_ssa_form_phases_are_left_out() {
+    let report = check_with("undefined-operand@ssa-construction:2");
+    assert_eq!(report.findings.len(), 1, "{:#?}", report.findings);
+    let phases = report.phases.iter().filter(|line| matches!(line.step, StepId::Phase(_)));
+    assert!(phases.filter(|line| line.skipped.is_none()).all(|line| !line.changed));
+}

@@ -1,0 +1,88 @@
+//! The PTX round trip: what the phases made, printed as PTX and read again.
+
+use oriole_ir::{Module, Operand};
+use oriole_optimizer::ssa;
+use oriole_ptx as ptx;
+use oriole_ptx::{self, Diagnostic, EmitError};
+
+/// Why a module cannot make the trip.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    /// It cannot be printed as PTX.
+    #[error(transparent)]
+    Emit(#[from] EmitError),
+    /// What was printed cannot be read.
+    #[error("our own PTX is refused at `{excerpt}`: {fault}")]
+    Read {
+        /// The line that is refused.
+        excerpt: String,
+        /// Why.
+        fault: Box<Diagnostic>,
+    },
+    /// What was printed cannot be read, and nothing says why.
+    #[error("our own PTX is refused")]
+    Silent,
+}
+
+/// Whether an operand is a word of a constant bank, which PTX cannot spell.
+pub fn reads_banks(module: &Module) -> bool {
+    module.functions.values().any(|func| {
+        let mut insts = func.layout_insts();
+        insts.any(|inst| func.inputs(inst).iter().any(|operand| matches!(operand, Operand::Const { .. })))
+    })
+}
+
+/// The module after printing and reading, in virtual form.
+///
+/// # Errors
+///
+/// What PTX has no words for, or what our own front end refuses.
+pub(super) fn print_and_read(module: &Module) -> Result<Module, Refusal> {
+    let text = ptx::emit(&ssa::destructed(module))?;
+    ptx::read(&text).map_err(|faults| match faults.into_iter().next() {
+        Some(fault) => {
+            let (line, _) = fault.line_column(&text);
+            let excerpt = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim().to_owned();
+            Refusal::Read { excerpt, fault: Box::new(fault) }
+        }
+        None => Refusal::Silent,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_ir::parse_module;
+
+    use super::super::{CheckOptions, check_module};
+    use crate::input::NamedLaunch;
+    use oriole_interp::launch::pieces;
+
+    /// Checks a kernel in virtual form, of which nothing but the round trip changes anything.
+    fn trip(body: &str) -> bool {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nentry @k visible virtual {{\n  param $out: u64 param align 8\nbb0:\n  \
+             %r1 = s2r.b32 sr.tid.x\n  %d2 = ld.param.u64 [$out]\n  %d3 = imad.wide.u32 %r1, 4, %d2\n{body}\n  \
+             st.global.b32 [%d3], %r9\n  ret\n}}\n"
+        );
+        let module = parse_module(&text).expect("it parses");
+        let launch = pieces::launch(None, "1", "8", &["zeroed:32".to_owned()]).expect("it is well-formed");
+        let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+        let options = CheckOptions { randoms: 0, phases: Vec::new(), ..CheckOptions::default() };
+        check_module("k", &module, &launches, &options).expect("it fits").clean
+    }
+
+    #[test]
+    fn a_result_may_be_the_guard() {
+        // Where 1.0 > 2.0 is asked for, the first result becomes false and the second true.
+        assert!(trip(
+            "  %r6 = and.b32 %r1, 1\n  %p4 = setp.eq.u32 %r6, 0\n  %p5 = setp.ne.u32 %r6, 0\n  \
+             %p7 = setp.ge.u32 %r1, 0\n  @%p4 %p4, %p5 = setp.bool.gt.and.bf16 16256, 16384, %p7\n  \
+             %r8 = selp.u32 1, 0, %p5\n  %r9 = selp.u32 2, %r8, %p4"
+        ));
+    }
+
+    #[test]
+    fn constant_banks_have_no_ptx() {
+        assert!(trip("  %r9 = mov.b32 c[0][0x210]"));
+    }
+}

@@ -1,0 +1,109 @@
+//! `oriole bisect`: from a failing case to the phase, and to the single change.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use oriole_check::CheckOptions;
+use oriole_check::input::read_kernel;
+use oriole_check::job::Job;
+use oriole_check::judge::Verdict;
+use oriole_check::report::{Finding, Rewrite};
+use oriole_check::supervise::StepId;
+use oriole_check::whole::{self, WholeFinding};
+use oriole_optimizer::pipeline::runner::default_phases;
+use oriole_optimizer::ssa;
+
+use crate::failure::{Failure, Status};
+use crate::settings::{Patience, Subject, check_failure};
+
+/// Finds the phase and the single change that make a kernel go wrong
+///
+/// Each phase runs with leave for fewer and fewer changes until one change decides. Where no phase is wrong alone but
+/// the whole pipeline is, the changes of all phases are counted together. Exit code 0 when nothing is wrong, 1 when
+/// something is, 2 on bad input.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    subject: Subject,
+    /// The seed of the random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    randoms: u32,
+    /// Where the kernel before the guilty phase is written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let Args { subject, seed, randoms, .. } = args;
+    let (name, module, launches) = (subject.name(), read_kernel(&subject.file)?, subject.launches()?);
+    let check = subject.scope.check(&subject.file)?;
+    let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
+    let failed = |error| check_failure(&name, &error);
+    let mut job = Job { name: name.clone(), module, launches, options };
+    let report = job.check(args.patience.hang_after).map_err(failed)?;
+    for finding in &report.findings {
+        show(out, finding)?;
+    }
+    if !report.findings.is_empty() {
+        return Ok(Status::Found);
+    }
+    subject.scope.require_planted([&report])?;
+    ssa::construct_module(&mut job.module);
+    if subject.scope.is_whole()
+        && let Some(finding) = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?
+    {
+        show_whole(out, &name, &subject.scope.settings.replay(), &finding)?;
+        return Ok(Status::Found);
+    }
+    writeln!(
+        out,
+        "nothing is wrong: {} cases, {} of which are inconclusive",
+        report.cases.len(),
+        report.inconclusive()
+    )?;
+    Ok(Status::Clean)
+}
+
+fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+    let Finding { phase, verdict, case, detail, replay, .. } = finding;
+    let number =
+        default_phases().iter().find(|entry| StepId::Phase(entry.name) == *phase).and_then(|entry| entry.number);
+    let number = number.map_or(String::new(), |number| format!(" (phase {number})"));
+    writeln!(out, "{} in {phase}{number}, {case}\n  {detail}", verdict.name())?;
+    match &finding.rewrite {
+        None if matches!(verdict, Verdict::Hangs(_)) => writeln!(out, "  {replay}")?,
+        None => writeln!(out, "  wrong without any counted change\n  {replay}")?,
+        Some(rewrite) => {
+            show_rewrite(out, rewrite)?;
+            writeln!(out, "  right: {replay} --rewrite-limit {}", rewrite.index - 1)?;
+            writeln!(out, "  wrong: {replay} --rewrite-limit {}", rewrite.index)?;
+        }
+    }
+    Ok(())
+}
+
+fn show_rewrite(out: &mut dyn Write, rewrite: &Rewrite) -> Result<(), Failure> {
+    let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
+    let function = rewrite.function.as_ref().map_or(String::new(), |name| format!(" in function `{name}`"));
+    writeln!(out, "  change {} ({rule}){function}", rewrite.index)?;
+    rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    Ok(())
+}
+
+fn show_whole(out: &mut dyn Write, name: &str, replay: &str, finding: &WholeFinding) -> Result<(), Failure> {
+    writeln!(out, "no phase is wrong alone, the whole pipeline is\n  {}", finding.detail)?;
+    if let Some(rewrite) = &finding.rewrite {
+        writeln!(out, "  in {}", finding.phase.unwrap_or("a phase without counted changes"))?;
+        show_rewrite(out, rewrite)?;
+        for (word, limit) in [("right", rewrite.index - 1), ("wrong", rewrite.index)] {
+            writeln!(out, "  {word}: oriole opt {name}{replay} --rewrite-limit {limit} -o {word}.ptx")?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! `oriole check`: executes kernels before and after every phase, and reports what differs.
+
+mod render;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use oriole_check::CheckOptions;
+use oriole_check::input::{InputError, Language, launches_for, read_kernel};
+use oriole_check::job::Job;
+use oriole_check::report::KernelReport;
+use oriole_interp::launch::launch_files_for;
+use rayon::prelude::*;
+
+use crate::failure::{Failure, Status};
+use crate::settings::{Patience, Scope, check_failure};
+
+/// How a report is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Format {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+}
+
+/// Executes kernels before and after every phase and compares
+///
+/// Each kernel runs on the data of its launch files and on random data of the same shape. A phase, or another step,
+/// that changes what a kernel computes is reported with the guilty rewrite, the first differing bytes, a reproducer and
+/// the command that replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input and where a --fault was
+/// never planted.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
+    #[arg(required = true)]
+    paths: Vec<PathBuf>,
+    /// A launch file, instead of those beside each kernel
+    #[arg(long, value_name = "FILE")]
+    launch: Vec<PathBuf>,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// The seed of the random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 2)]
+    randoms: u32,
+    /// Let each phase make at most so many changes, as bisection does
+    #[arg(long, value_name = "N")]
+    rewrite_limit: Option<u64>,
+    /// Stop the original after so many warp instructions
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Look for data races in the original; a case that has one is inconclusive
+    #[arg(long)]
+    races: bool,
+    /// Where reproducers are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    /// Kernels checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Print a table of phases for each kernel
+    #[arg(short, long)]
+    verbose: bool,
+    #[command(flatten)]
+    scope: Scope,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let files = kernels(&args.paths)?;
+    // What is wrong with the options is said once.
+    args.scope.check(Path::new(""))?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let progress = progress(files.len() as u64);
+    let check = |file: &PathBuf| {
+        progress.set_message(file.display().to_string());
+        let result = check_file(file, args);
+        progress.inc(1);
+        result
+    };
+    let results: Vec<Result<KernelReport, Failure>> = pool.install(|| files.par_iter().map(check).collect());
+    progress.finish_and_clear();
+    let (mut reports, mut bad) = (Vec::new(), 0);
+    for result in results {
+        match result {
+            Ok(report) => reports.push(report),
+            Err(failure) => {
+                bad += 1;
+                failure.report();
+            }
+        }
+    }
+    match args.format {
+        Format::Text => render::text(out, &reports, args.verbose)?,
+        Format::Json => render::json(out, &reports)?,
+    }
+    if bad > 0 {
+        return Ok(Status::BadInput);
+    }
+    // With a limit on changes it is the limit that keeps faults out, as in the replay of a bisection.
+    if args.rewrite_limit.is_none() {
+        args.scope.require_planted(&reports)?;
+    }
+    Ok(if reports.iter().all(|report| report.clean) { Status::Clean } else { Status::Found })
+}
+
+/// A bar on standard error, if that is a terminal.
+fn progress(count: u64) -> ProgressBar {
+    let bar = ProgressBar::new(count);
+    match ProgressStyle::with_template("{bar:30} {pos}/{len} {elapsed} {wide_msg}") {
+        Ok(style) => bar.with_style(style),
+        Err(_) => bar,
+    }
+}
+
+fn check_file(file: &Path, args: &Args) -> Result<KernelReport, Failure> {
+    let module = read_kernel(file)?;
+    let launches = launches_for(file, &args.launch)?;
+    let name = file.display().to_string();
+    let Args { randoms, seed, steps, races, .. } = *args;
+    let mut check =
+        CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file)? };
+    check.pipeline.rewrite_limit = args.rewrite_limit;
+    let job = Job { name, module, launches, options: check };
+    job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
+}
+
+/// The kernel files among and below the paths, each folder's in order of their names.
+pub fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
+    let mut files = Vec::new();
+    for path in paths {
+        if !path.is_dir() {
+            files.push(path.clone());
+            continue;
+        }
+        let before = files.len();
+        collect(path, 0, &mut files)?;
+        if files.len() == before {
+            return Err(InputError::NoKernels { path: path.clone() });
+        }
+    }
+    Ok(files)
+}
+
+/// Whether a file in a folder is meant to be checked: texts of the IR serve other purposes too, such as goldens.
+fn is_kernel(path: &Path) -> bool {
+    match Language::of(path) {
+        Some(Language::Ptx) => true,
+        Some(Language::Ori) => !launch_files_for(path).is_empty(),
+        None => false,
+    }
+}
+
+/// Folders are followed this deep; links could make a ring of them.
+const MAX_DEPTH: usize = 32;
+
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), InputError> {
+    let unreadable =
+        |error: std::io::Error| InputError::Unreadable { path: folder.to_owned(), reason: error.to_string() };
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder).map_err(unreadable)? {
+        entries.push(entry.map_err(unreadable)?.path());
+    }
+    entries.sort();
+    for path in entries {
+        if path.is_dir() {
+            if depth < MAX_DEPTH {
+                collect(&path, depth + 1, files)?;
+            }
+        } else if is_kernel(&path) {
+            files.push(path);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Reports of `oriole check`, as text and as JSON.
+
+use std::io::{self, Write};
+
+use oriole_check::judge::Verdict;
+use oriole_check::report::{Finding, KernelReport, StepLine};
+use oriole_check::supervise::StepId;
+use serde::Serialize;
+
+use crate::table::Table;
+
+/// The JSON document. `version` rises when a field changes its meaning.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    clean: bool,
+    phases: Vec<StepSummary>,
+    kernels: &'a [KernelReport],
+}
+
+/// One step over all kernels.
+#[derive(Clone, Debug, Serialize)]
+pub struct StepSummary {
+    #[serde(rename = "name")]
+    step: StepId,
+    number: Option<u16>,
+    /// Kernels that it ran on.
+    kernels: usize,
+    /// Kernels that it changed something in.
+    changed: usize,
+    instructions_before: usize,
+    instructions_after: usize,
+    rewrites: u64,
+    equal: usize,
+    refined: usize,
+    findings: usize,
+    microseconds: u64,
+}
+
+/// Prints the reports for programs.
+pub fn json(out: &mut dyn Write, kernels: &[KernelReport]) -> io::Result<()> {
+    let clean = kernels.iter().all(|report| report.clean);
+    let document = Document { version: 1, clean, phases: summaries(kernels), kernels };
+    serde_json::to_writer_pretty(&mut *out, &document)?;
+    writeln!(out)
+}
+
+/// Prints the reports for people.
+pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io::Result<()> {
+    if verbose {
+        for report in reports {
+            writeln!(out, "{}", report.kernel)?;
+            phases(out, report)?;
+            writeln!(out)?;
+        }
+    }
+    if reports.is_empty() {
+        return Ok(());
+    }
+    kernel_table(out, reports)?;
+    writeln!(out)?;
+    phase_table(out, reports)?;
+    for report in reports {
+        unexpected(out, report)?;
+        report.findings.iter().try_for_each(|found| finding(out, found))?;
+    }
+    conclusion(out, reports)
+}
+
+fn count(number: impl ToString) -> String {
+    number.to_string()
+}
+
+fn milliseconds(microseconds: u64) -> String {
+    format!("{:.1}", microseconds as f64 / 1000.0)
+}
+
+fn phases(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
+    let mut table = Table::new(&["phase", "changed", ">before", ">after", ">rewrites", ">us", "verdict"]);
+    for line in report.phases.iter().filter(|phase| phase.skipped.is_none()) {
+        let changed = if line.changed { "yes" } else { "no" };
+        table.row([
+            line.step.to_string(),
+            changed.to_owned(),
+            count(line.instructions_before),
+            count(line.instructions_after),
+            count(line.rewrites),
+            count(line.microseconds),
+            line.verdict.as_ref().map_or("-", Verdict::name).to_owned(),
+        ]);
+    }
+    table.row(["rules", "", "", "", "", &count(report.rules_microseconds), "-"].map(str::to_owned));
+    table.print(out)
+}
+
+fn kernel_table(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
+    let mut table = Table::new(&["kernel", ">cases", ">inconclusive", ">before", ">after", ">ms", "verdict"]);
+    for report in reports {
+        table.row([
+            report.kernel.clone(),
+            count(report.cases.len()),
+            count(report.inconclusive()),
+            count(report.instructions_before),
+            count(report.instructions_after),
+            milliseconds(report.microseconds),
+            report.verdict().to_owned(),
+        ]);
+    }
+    table.print(out)
+}
+
+fn phase_table(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
+    let mut table = Table::new(&[
+        "phase",
+        ">kernels",
+        ">changed",
+        ">before",
+        ">after",
+        ">rewrites",
+        ">equal",
+        ">refined",
+        ">findings",
+        ">ms",
+    ]);
+    for phase in summaries(reports) {
+        table.row([
+            phase.step.to_string(),
+            count(phase.kernels),
+            count(phase.changed),
+            count(phase.instructions_before),
+            count(phase.instructions_after),
+            count(phase.rewrites),
+            count(phase.equal),
+            count(phase.refined),
+            count(phase.findings),
+            milliseconds(phase.microseconds),
+        ]);
+    }
+    let rules = reports.iter().map(|report| report.rules_microseconds).sum();
+    let cells = ["rules", "", "", "", "", "", "", "", ""].map(str::to_owned);
+    table.row(cells.into_iter().chain([milliseconds(rules)]));
+    table.print(out)
+}
+
+/// One line for each phase that ran on a kernel, in the order of the phase list.
+fn summaries(reports: &[KernelReport]) -> Vec<StepSummary> {
+    let longest = reports.iter().max_by_key(|report| report.phases.len());
+    let mut summaries: Vec<StepSummary> =
+        longest.iter().flat_map(|report| &report.phases).map(StepSummary::new).collect();
+    for line in reports.iter().flat_map(|report| &report.phases).filter(|line| line.skipped.is_none()) {
+        if let Some(summary) = summaries.iter_mut().find(|summary| summary.step == line.step) {
+            summary.add(line);
+        }
+    }
+    summaries.retain(|summary| summary.kernels > 0);
+    summaries
+}
+
+impl StepSummary {
+    fn new(line: &StepLine) -> StepSummary {
+        StepSummary {
+            step: line.step,
+            number: line.number,
+            kernels: 0,
+            changed: 0,
+            instructions_before: 0,
+            instructions_after: 0,
+            rewrites: 0,
+            equal: 0,
+            refined: 0,
+            findings: 0,
+            microseconds: 0,
+        }
+    }
+
+    fn add(&mut self, line: &StepLine) {
+        self.kernels += 1;
+        self.changed += usize::from(line.changed);
+        self.instructions_before += line.instructions_before;
+        self.instructions_after += line.instructions_after;
+        self.rewrites += line.rewrites;
+        self.microseconds += line.microseconds;
+        match line.verdict {
+            None => {}
+            Some(Verdict::Equal) => self.equal += 1,
+            Some(Verdict::Refined) => self.refined += 1,
+            Some(_) => self.findings += 1,
+        }
+    }
+}
+
+/// Launches of a kernel that did not lead to what they expect.
+fn unexpected(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
+    for case in report.cases.iter().filter(|case| case.expected == Some(false)) {
+        writeln!(out, "\n{}: the unoptimized kernel does not do what {} expects", report.kernel, case.name)?;
+        case.differences.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    }
+    Ok(())
+}
+
+fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
+    writeln!(out, "\n{}: {} in {}", finding.kernel, finding.verdict.name(), finding.phase)?;
+    writeln!(out, "  {}", finding.detail)?;
+    if !finding.case.is_empty() {
+        writeln!(out, "  case: {}", finding.case)?;
+    }
+    if let Some(store) = &finding.store_before {
+        writeln!(out, "  stored before the phase: {store}")?;
+    }
+    if let Some(store) = &finding.store_after {
+        writeln!(out, "  stored after the phase:  {store}")?;
+    }
+    match &finding.rewrite {
+        Some(rewrite) => {
+            let rule = rewrite.rule.as_deref().map_or(String::new(), |rule| format!(" ({rule})"));
+            let function = rewrite.function.as_deref().unwrap_or("?");
+            writeln!(out, "  guilty rewrite: number {}{rule} in function `{function}`", rewrite.index)?;
+            rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        None if matches!(finding.verdict, Verdict::Hangs(_)) => {}
+        None => writeln!(out, "  no single rewrite is guilty: the phase is wrong without leave to change anything")?,
+    }
+    if let Some(file) = &finding.reproducer {
+        writeln!(out, "  reproducer: {file}")?;
+    }
+    writeln!(out, "  replay: {}", finding.replay)
+}
+
+fn conclusion(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
+    let clean = reports.iter().filter(|report| report.clean).count();
+    let cases: usize = reports.iter().map(|report| report.cases.len()).sum();
+    let findings: usize = reports.iter().map(|report| report.findings.len()).sum();
+    writeln!(out, "\n{clean} of {} kernels clean, {cases} cases, {findings} findings", reports.len())
+}

@@ -1,0 +1,223 @@
+//! `oriole findings`: looks at the findings store of campaigns.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use clap::Subcommand;
+use oriole::campaign::export::export;
+use oriole::campaign::record::Reduction;
+use oriole::campaign::sarif;
+use oriole::campaign::store::{Store, Stored};
+use serde::Serialize;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::table::Table;
+
+/// Lists, shows, exports and merges what campaigns have found
+///
+/// A finding is one bug as far as that can be told: phase, verdict, rewrite rule and shape of the difference. Its
+/// identifier comes from these, so it is the same on every machine; the first digits suffice. Exit code 0, or 2 on bad
+/// input.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    action: Action,
+    /// The store
+    #[arg(long, global = true, value_name = "FILE", default_value = "oriole-findings/findings.db")]
+    store: PathBuf,
+}
+
+/// How a list of findings is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+enum ListFormat {
+    /// A table.
+    Text,
+    /// For programs.
+    Json,
+    /// SARIF 2.1.0, for annotations.
+    Sarif,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// List findings, those met most often first
+    List {
+        /// How the list is printed
+        #[arg(long, value_enum, default_value_t = ListFormat::Text)]
+        format: ListFormat,
+        /// For SARIF: where the optimizer's source is, to which its paths are relative
+        #[arg(long, value_name = "FOLDER", default_value = ".")]
+        root: PathBuf,
+    },
+    /// Show a finding: what differs, the guilty rewrite, the reproducer, how to replay it
+    Show {
+        /// The first digits of its identifier
+        id: String,
+        /// How it is printed
+        #[arg(long, value_enum, default_value_t = Format::Text)]
+        format: Format,
+    },
+    /// Write the files of findings: reproducers with launches, and what is known
+    Export {
+        /// The first digits of their identifiers; all findings without
+        ids: Vec<String>,
+        /// Where to; a folder for each finding is made in it
+        #[arg(short, long, value_name = "FOLDER", default_value = "oriole-findings")]
+        output: PathBuf,
+    },
+    /// Add what other stores hold, as those of shards, to this one, which is made where there is none
+    Merge {
+        /// The other stores
+        #[arg(required = true)]
+        stores: Vec<PathBuf>,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    match &args.action {
+        Action::Merge { stores } => merge(&args.store, stores, out)?,
+        action => {
+            let store = Store::open(&args.store).map_err(Failure::input)?;
+            match action {
+                Action::List { format, root } => list(&store, *format, root, out)?,
+                Action::Show { id, format } => show(&store, id, *format, out)?,
+                Action::Export { ids, output } => write_files(&store, ids, output, out)?,
+                Action::Merge { .. } => {}
+            }
+        }
+    }
+    Ok(Status::Clean)
+}
+
+/// The JSON document of a list. `version` rises when a field changes its meaning.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    findings: &'a [Stored],
+}
+
+fn list(store: &Store, format: ListFormat, root: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = store.findings().map_err(Failure::input)?;
+    match format {
+        ListFormat::Text => table(&findings, out),
+        ListFormat::Json => json(&Document { version: 1, findings: &findings }, out),
+        ListFormat::Sarif => json(&sarif::document(&findings, root, &folder_of(store)), out),
+    }
+}
+
+fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Failure> {
+    serde_json::to_writer_pretty(&mut *out, value).map_err(|error| Failure::Output(error.into()))?;
+    Ok(writeln!(out)?)
+}
+
+fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
+    let mut table = Table::new(&["id", ">hits", "phase", "verdict", "rule", "shape", "first seen", ">instructions"]);
+    for Stored { id, hits, record } in findings {
+        table.row([
+            id.clone(),
+            hits.total().to_string(),
+            record.key.phase.clone(),
+            record.key.verdict.clone(),
+            record.key.rule.clone(),
+            record.key.shape.clone(),
+            record.kernel.clone(),
+            match record.reduction {
+                Reduction::Done { to, .. } => to.to_string(),
+                _ => "-".to_owned(),
+            },
+        ]);
+    }
+    table.print(out)?;
+    Ok(writeln!(out, "\n{} findings", findings.len())?)
+}
+
+/// The folder of the store, where campaigns write the files of findings.
+fn folder_of(store: &Store) -> String {
+    match store.path().parent().map(|folder| folder.display().to_string()) {
+        Some(folder) if !folder.is_empty() => folder,
+        _ => ".".to_owned(),
+    }
+}
+
+fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<(), Failure> {
+    let stored = store.finding(id).map_err(Failure::input)?;
+    if format == Format::Json {
+        return json(&stored, out);
+    }
+    let Stored { id, hits, record } = &stored;
+    writeln!(out, "{id}: {} in {}", record.key.verdict, record.key.phase)?;
+    writeln!(out, "  shape: {}", record.key.shape)?;
+    writeln!(out, "  hits: {} bisected, {} more recognised", hits.bisected, hits.recognised)?;
+    match &record.first {
+        Some(case) => writeln!(out, "  first seen: {} ({}): {}", record.kernel, case.target, case.command)?,
+        None => writeln!(out, "  first seen: {}", record.kernel)?,
+    }
+    writeln!(out, "  {}", record.detail)?;
+    for (what, store) in [("before the phase", &record.store_before), ("after the phase", &record.store_after)] {
+        if let Some(store) = store {
+            writeln!(out, "  stored {what}: {store}")?;
+        }
+    }
+    match record.rewrite {
+        Some(index) => {
+            let function = record.function.as_deref().unwrap_or("?");
+            let rule = if record.key.rule.is_empty() { "no named rule" } else { &record.key.rule };
+            writeln!(out, "  guilty rewrite: number {index} ({rule}) in function `{function}`")?;
+            record.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
+        None => writeln!(out, "  no single rewrite is guilty")?,
+    }
+    reproducer(store, &stored, out)
+}
+
+/// The text of the reproducer, and how to replay it.
+fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(), Failure> {
+    let record = &stored.record;
+    match &record.reduction {
+        Reduction::Done { from, to, cut_off } => {
+            let rest = if *cut_off { " before the time was up" } else { "" };
+            writeln!(out, "  reproducer, reduced from {from} to {to} instructions{rest}:")?;
+        }
+        Reduction::Failed { why } => writeln!(out, "  reproducer, not reduced ({why}):")?,
+        Reduction::Pending => writeln!(out, "  reproducer, not reduced yet:")?,
+    }
+    let name = record.reproducer();
+    for (_, content) in store.files(&stored.id).map_err(Failure::input)?.iter().filter(|(file, _)| file == name) {
+        String::from_utf8_lossy(content).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
+    let folder = folder_of(store);
+    let file = format!("{folder}/{}/{name}", stored.id);
+    if !Path::new(&file).exists() {
+        let (id, path) = (&stored.id, store.path().display());
+        writeln!(out, "  files:  oriole findings export {id} -o {folder} --store {path}")?;
+    }
+    Ok(writeln!(out, "  replay: {}", record.replay_of(&file))?)
+}
+
+fn write_files(store: &Store, ids: &[String], folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let findings = match ids {
+        [] => store.findings(),
+        ids => ids.iter().map(|id| store.finding(id)).collect(),
+    };
+    for stored in findings.map_err(Failure::input)? {
+        let file = export(store, &stored, folder).map_err(Failure::input)?;
+        writeln!(out, "{}", stored.record.replay_of(&file.display().to_string()))?;
+    }
+    Ok(())
+}
+
+fn merge(path: &Path, stores: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
+    // Every store is looked at before anything is written.
+    let others: Vec<Store> =
+        stores.iter().map(|path| Store::open(path)).collect::<Result<_, _>>().map_err(Failure::input)?;
+    let mut store = Store::open_or_create(path).map_err(Failure::input)?;
+    for other in &others {
+        let merged = store.merge(other).map_err(Failure::input)?;
+        let (findings, campaigns) = (merged.findings, merged.campaigns);
+        writeln!(out, "{}: {findings} new findings, {campaigns} campaigns", other.path().display())?;
+    }
+    let findings = store.findings().map_err(Failure::input)?;
+    Ok(writeln!(out, "{} findings in {}", findings.len(), path.display())?)
+}

@@ -1,0 +1,427 @@
+//! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
+
+mod report;
+
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use miette::miette;
+use oriole::campaign::canary::{self, Sighting};
+use oriole::campaign::export::export;
+use oriole::campaign::replay::Replay;
+use oriole::campaign::store::{Store, Stored};
+use oriole::campaign::target::Target;
+use oriole::campaign::{self, CampaignError, Options, Summary};
+use oriole_check::input::launches_for;
+use oriole_check::job::Job;
+use oriole_check::report::Finding;
+use oriole_check::{CheckOptions, reduce};
+use oriole_generate::Config;
+use oriole_generate::mutate::Corpus;
+use oriole_generate::patterns::Patterns;
+use oriole_ir::Module;
+use oriole_optimizer::pass::Pass;
+use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::pipeline::runner::default_phases;
+use rayon::prelude::*;
+
+use crate::check::{Format, kernels};
+use crate::failure::{Failure, Status};
+use crate::settings::{Patience, Planting, Settings, check_failure, duration, selected};
+use report::{Context, Live, Report};
+
+/// The store's file in the folder of findings.
+pub const STORE: &str = "findings.db";
+/// How long the reduction of one finding may take; most end within two seconds.
+const REDUCTION: Duration = Duration::from_secs(20);
+
+/// Generates kernels and checks every phase on each
+///
+/// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute.
+/// Case N of a seed and a --target is the same kernel whatever --jobs and --shard say. Findings are bisected, reduced
+/// and kept in the store `findings.db` of the --out folder (see `oriole findings`), one for each bug as far as that can
+/// be told. A campaign that was interrupted, or killed, goes on with --resume. Exit code 0 when all is well, 1 on a
+/// finding, 2 on bad input and where a --fault was never planted, 3 where the campaign did too little (--floor,
+/// --canary).
+#[derive(clap::Args)]
+pub struct Args {
+    /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
+    #[arg(long, value_name = "TIME", value_parser = duration)]
+    time: Option<Duration>,
+    /// Stop after so many cases, over all shards
+    #[arg(long, value_name = "N")]
+    cases: Option<u64>,
+    /// The seed of the cases
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Check this case alone, and write it out
+    #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
+    case: Option<u64>,
+    /// The kinds of cases, several with commas between them; all by default
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets())]
+    target: Vec<Target>,
+    /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
+    #[arg(long)]
+    require_coverage: bool,
+    /// Exit with 1 where a rewrite rule never applied
+    #[arg(long)]
+    require_rules: bool,
+    /// Write which opcodes and field values were generated and executed, as JSON
+    #[arg(long, value_name = "FILE")]
+    coverage: Option<PathBuf>,
+    /// Run these phases alone, named as in `check --phase`; without the PTX round trip
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    phases: Vec<String>,
+    /// Go on where the store says that this campaign (same seed, shard and options) stopped
+    #[arg(long, conflicts_with = "case")]
+    resume: bool,
+    /// Exit with 3 where this run executes fewer cases to their end
+    #[arg(long, value_name = "N")]
+    floor: Option<u64>,
+    /// First plant a known fault, and exit with 3 unless it is found and blamed within 60 seconds
+    #[arg(long, conflicts_with = "case")]
+    canary: bool,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    randoms: u32,
+    /// Print one generated case in so many as PTX and read it again; 0 for none, 1 for all
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    round_trip_every: u64,
+    /// Cases checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// Take every N-th case, from the K-th on, counted from 0
+    #[arg(long, value_name = "K/N", value_parser = shard, default_value = "0/1")]
+    shard: (u64, u64),
+    /// Weights and ranges of the generator, as TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Where the store and the reproducers are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
+    out: PathBuf,
+    /// The corpus, of which `regress` and `kernels` are checked first; left out where there is none
+    #[arg(long, value_name = "FOLDER", default_value = "corpus")]
+    corpus: PathBuf,
+    #[command(flatten)]
+    settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
+    #[command(flatten)]
+    patience: Patience,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let options = options(args)?;
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    if let Some(number) = args.case {
+        return one(args, &options, number, out);
+    }
+    let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
+    stop_on_signal(&options)?;
+    if args.canary && !pool.install(|| canary_is_found(&options))? {
+        return Ok(Status::TooLittle);
+    }
+    let mut replay = Replay::new(&options);
+    let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
+    let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
+    writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
+    if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
+        writeln!(std::io::stderr(), "nothing to resume: no such campaign (seed, shard, options) in the store")?;
+    }
+    let live = Live::new();
+    let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
+    let time = live.finish();
+    let mut summary = summary.map_err(campaign_failure)?;
+    pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
+    if summary.given_up >= campaign::MOST_GIVEN_UP {
+        let many = summary.given_up;
+        writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;
+    }
+    met.extend(summary.hits.iter().map(|(id, _)| id.clone()));
+    let findings = exported(&summary, &met, &args.out)?;
+    let context = Context {
+        seed: args.seed,
+        shard: args.shard,
+        floor: args.floor,
+        time,
+        corpus_kernels: kernels,
+        interrupted: options.stop.load(Ordering::Relaxed),
+        arguments: options.arguments.clone(),
+        findings,
+    };
+    let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
+    let report = Report::new(&summary, &rules, context);
+    match args.format {
+        Format::Text => report.text(out)?,
+        Format::Json => report.json(out)?,
+    }
+    if let Some(path) = &args.coverage {
+        let coverage = summary.progress.tally.coverage.summary();
+        let text = serde_json::to_string_pretty(&coverage).map_err(std::io::Error::other)?;
+        std::fs::write(path, text + "\n")?;
+    }
+    let tally = &summary.progress.tally;
+    args.planting.require(|fault| {
+        let fault = fault.to_string();
+        tally.planted.contains_key(&fault) || replay.has_planted(&fault)
+    })?;
+    let fired = !args.require_rules || report.unfired().next().is_none();
+    conclude(args, &summary, met.is_empty() && fired)
+}
+
+/// How the command ends: a finding comes before a floor that was missed.
+fn conclude(args: &Args, summary: &Summary, clean: bool) -> Result<Status, Failure> {
+    let short = args.floor.filter(|floor| summary.valid < *floor);
+    if let Some(floor) = short {
+        let executed = summary.valid;
+        let what = "the campaign does not do its work";
+        writeln!(std::io::stderr(), "{executed} cases were executed, at least {floor} are demanded: {what}")?;
+    }
+    let covered = !args.require_coverage || summary.progress.tally.coverage.is_complete();
+    Ok(match (clean && covered, short) {
+        (false, _) => Status::Found,
+        (true, Some(_)) => Status::TooLittle,
+        (true, None) => Status::Clean,
+    })
+}
+
+/// Plants a fault and looks whether a campaign like this one finds it.
+fn canary_is_found(options: &Options) -> Result<bool, Failure> {
+    let sighting = canary::watch(options).map_err(campaign_failure)?;
+    let mut err = std::io::stderr();
+    let limit = canary::LIMIT.as_secs();
+    match &sighting {
+        Sighting::Found { cases, time } => {
+            let seconds = time.as_secs_f64();
+            writeln!(err, "canary: a planted fault was found and blamed after {cases} cases, {seconds:.1} s")?;
+        }
+        Sighting::Missed { cases } => {
+            writeln!(
+                err,
+                "canary: a planted fault was not found in {cases} cases and {limit} s; this campaign is blind"
+            )?;
+        }
+        Sighting::Misblamed { blamed } => {
+            writeln!(
+                err,
+                "canary: a fault planted as {}/mismatch/{} was blamed on {blamed}",
+                canary::NAME,
+                canary::RULE
+            )?;
+        }
+    }
+    Ok(matches!(sighting, Sighting::Found { .. }))
+}
+
+/// The first signal ends the campaign in order, the second at once.
+fn stop_on_signal(options: &Options) -> Result<(), Failure> {
+    let stop = options.stop.clone();
+    let handler = move || {
+        if stop.swap(true, Ordering::Relaxed) {
+            std::process::exit(130);
+        }
+    };
+    ctrlc::set_handler(handler).map_err(|error| Failure::Output(std::io::Error::other(error)))
+}
+
+/// The findings of the store that were met, written out beside it.
+fn exported(summary: &Summary, met: &[String], folder: &Path) -> Result<Vec<Stored>, Failure> {
+    let mut findings = summary.store.findings().map_err(Failure::input)?;
+    findings.retain(|stored| met.contains(&stored.id));
+    for stored in &findings {
+        export(&summary.store, stored, folder).map_err(Failure::input)?;
+    }
+    Ok(findings)
+}
+
+fn campaign_failure(error: CampaignError) -> Failure {
+    match error {
+        CampaignError::Check(error) => check_failure("the campaign", &error),
+        CampaignError::Store(error) => Failure::input(error),
+        CampaignError::Thread(error) => Failure::Output(std::io::Error::other(error)),
+    }
+}
+
+fn options(args: &Args) -> Result<Options, Failure> {
+    let mut phases = default_phases();
+    args.planting.plant(&mut phases);
+    let check = CheckOptions {
+        phases: chosen(phases, &args.phases)?,
+        pipeline: args.settings.options(&Module::default())?,
+        randoms: args.randoms,
+        round_trip: args.phases.is_empty(),
+        faults: args.planting.faults(),
+        replay: args.settings.replay() + &args.planting.replay(),
+        ..CheckOptions::default()
+    };
+    let mut config = config(args.config.as_deref())?;
+    if let Some(rules) = &check.pipeline.rules {
+        config.patterns = Patterns::new(rules.sources(), rules.rules());
+    }
+    let unlimited = args.time.is_none() && args.cases.is_none();
+    Ok(Options {
+        seed: args.seed,
+        cases: args.cases,
+        time: args.time.or(unlimited.then_some(Duration::from_secs(60))),
+        shard: args.shard,
+        corpus: Arc::new(corpus(args, &config)),
+        config,
+        targets: args.target.clone(),
+        round_trip_every: args.round_trip_every,
+        vary: true,
+        reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
+        resume: args.resume,
+        hang_after: args.patience.hang_after,
+        first_finding: false,
+        stop: Arc::default(),
+        arguments: arguments(args, &check.replay),
+        check,
+    })
+}
+
+/// The phases that some tokens name, in order; all where there is none.
+fn chosen(phases: Vec<Pass>, tokens: &[String]) -> Result<Vec<Pass>, Failure> {
+    if tokens.is_empty() {
+        return Ok(phases);
+    }
+    let mut positions = BTreeSet::new();
+    for token in tokens {
+        positions.extend(selected(&phases, token)?);
+    }
+    Ok(positions.into_iter().map(|at| phases[at].clone()).collect())
+}
+
+/// What a command says that makes one of the cases again, beside seed and number. Targets and corpus decide which case
+/// a number means, so they are always said.
+fn arguments(args: &Args, replay: &str) -> String {
+    let targets = if args.target.is_empty() { Target::ALL } else { &args.target };
+    let names: Vec<&str> = targets.iter().map(|target| target.name()).collect();
+    let mut text = format!(" --target {}", names.join(","));
+    if targets.contains(&Target::Mutants) {
+        text += &format!(" --corpus {}", args.corpus.display());
+    }
+    if !args.phases.is_empty() {
+        text += &format!(" --phases {}", args.phases.join(","));
+    }
+    if let Some(config) = &args.config {
+        text += &format!(" --config {}", config.display());
+    }
+    text + replay
+}
+
+/// The kernels that mutants are made of, where mutants are wanted.
+fn corpus(args: &Args, config: &Config) -> Corpus {
+    let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
+    let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
+    oriole_check::kernels::corpus(&folders, &config.mutants)
+}
+
+/// The names of targets, with what they are.
+fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
+    let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
+    PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
+}
+
+/// The configuration of the generator in a file, or the default.
+pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
+    let Some(path) = path else { return Ok(Config::default()) };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| Failure::Input(miette!("cannot read `{}`: {error}", path.display())))?;
+    toml::from_str(&text).map_err(|error| {
+        let help = "every key stands in the documentation of `generate::config`, and may be absent";
+        Failure::Input(miette!(help = help, "{}: {error}", path.display()))
+    })
+}
+
+/// Checks the kernels of the corpus: how many there are, and what was found.
+fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
+    let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
+    let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    let files = kernels(&there)?;
+    let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
+        let name = file.display().to_string();
+        if replay.hangs() {
+            return Ok(Vec::new());
+        }
+        let module = match replay.read(file)? {
+            Ok(module) => module,
+            Err(finding) => return Ok(vec![finding]),
+        };
+        replay.check(name.clone(), module, launches_for(file, &[])?).map_err(|error| check_failure(&name, &error))
+    };
+    let checked: Vec<Result<Vec<Finding>, Failure>> = files.par_iter().map(check).collect();
+    let (mut findings, mut failures) = (Vec::new(), Vec::new());
+    for result in checked {
+        match result {
+            Ok(found) => findings.extend(found),
+            Err(failure) => failures.push(failure),
+        }
+    }
+    if findings.is_empty()
+        && let Some(failure) = failures.pop()
+    {
+        return Err(failure);
+    }
+    if replay.hangs() {
+        writeln!(std::io::stderr(), "steps do not end; kernels of the corpus are left out")?;
+    }
+    // What the findings are about may be the reason.
+    failures.iter().for_each(|failure| _ = failure.report());
+    Ok((files.len(), findings))
+}
+
+/// Writes a case out and checks it.
+fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Result<Status, Failure> {
+    let name = campaign::case_name(args.seed, number);
+    let made = options.by_number().sound_within(number, options.hang_after);
+    let generated = made.map_err(|why| Failure::Input(miette!("{name} is no valid module: {why}")))?.generated;
+    std::fs::create_dir_all(&args.out)?;
+    let path = args.out.join(format!("{name}.ori"));
+    let module = options.module_of(number, generated.module);
+    std::fs::write(&path, module.to_string())?;
+    for named in &generated.launches {
+        named.launch.save(&args.out, &name).map_err(Failure::input)?;
+    }
+    writeln!(out, "{}", path.display())?;
+    let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
+    let job = Job { name, module, launches: generated.launches, options: check };
+    let report = job.check(options.hang_after).map_err(|error| check_failure(&job.name, &error))?;
+    for case in report.cases.iter().filter(|case| case.inconclusive.is_some()) {
+        writeln!(out, "{}: {}", case.name, case.detail)?;
+    }
+    report.findings.iter().try_for_each(|finding| show_finding(out, finding))?;
+    let planted = |fault: &str| report.faults.iter().any(|line| line.planted && line.fault == fault);
+    args.planting.require(|fault| planted(&fault.to_string()))?;
+    Ok(if report.findings.is_empty() { Status::Clean } else { Status::Found })
+}
+
+/// Prints a finding for people.
+pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
+    let Finding { kernel, phase, verdict, case, detail, replay, .. } = finding;
+    writeln!(out, "{} in {phase}: {kernel}, {case}\n  {detail}", verdict.name())?;
+    if let Some(rewrite) = &finding.rewrite {
+        let rule = rewrite.rule.as_deref().unwrap_or("no named rule");
+        writeln!(out, "  rewrite {} ({rule})", rewrite.index)?;
+        rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    }
+    writeln!(out, "  {replay}")?;
+    Ok(())
+}
+
+fn shard(text: &str) -> Result<(u64, u64), String> {
+    let parts = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
+    match parts {
+        Some((shard, of)) if shard < of => Ok((shard, of)),
+        _ => Err("a shard from 0 and their number, as 0/4".to_owned()),
+    }
+}

@@ -1,0 +1,251 @@
+//! What a campaign says while it runs and at its end.
+
+use std::io::{self, Write};
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use oriole::campaign::coverage;
+use oriole::campaign::record::Reduction;
+use oriole::campaign::store::Stored;
+use oriole::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
+use oriole_optimizer::peephole::RuleSet;
+use serde::Serialize;
+
+/// Between lines of progress where standard error is no terminal, as in the logs of a CI job.
+const LOG: Duration = Duration::from_secs(30);
+
+/// Rules that applied least which a report names.
+const RARE: usize = 5;
+
+/// Progress on standard error: a line that changes on a terminal, a line now and then elsewhere.
+pub struct Live {
+    bar: ProgressBar,
+    start: Instant,
+    logged: Mutex<Instant>,
+}
+
+impl Live {
+    /// Begins.
+    pub fn new() -> Live {
+        let bar = ProgressBar::new_spinner();
+        let bar = match ProgressStyle::with_template("{spinner} {elapsed} {wide_msg}") {
+            Ok(style) => bar.with_style(style),
+            Err(_) => bar,
+        };
+        bar.enable_steady_tick(Duration::from_millis(200));
+        Live { bar, start: Instant::now(), logged: Mutex::new(Instant::now()) }
+    }
+
+    /// Shows how far the campaign is.
+    pub fn show(&self, glance: Glance<'_>) {
+        let mut logged = self.logged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        if self.bar.is_hidden() && logged.elapsed() < LOG {
+            return;
+        }
+        let line = line(glance.tally, glance.cases, self.start.elapsed());
+        let line = format!("{line}, {} findings, {} hits", glance.findings, glance.hits);
+        if self.bar.is_hidden() {
+            *logged = Instant::now();
+            // Nobody is left to tell where standard error is closed.
+            let _ = writeln!(io::stderr(), "{line}");
+        } else {
+            self.bar.set_message(line);
+        }
+    }
+
+    /// Ends, and says how long it took.
+    pub fn finish(self) -> Duration {
+        self.bar.finish_and_clear();
+        self.start.elapsed()
+    }
+}
+
+fn line(tally: &Tally, cases: u64, time: Duration) -> String {
+    let coverage = tally.coverage.summary();
+    let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
+    format!(
+        "{} cases, {:.0} a second, {:.2} % valid, {} of {} opcodes, {percent:.1} % of their fields' values, \
+         {} phases changed something",
+        tally.cases,
+        cases as f64 / time.as_secs_f64().max(0.001),
+        tally.valid_percent(),
+        coverage.rows,
+        coverage.all_rows,
+        tally.phases.len(),
+    )
+}
+
+/// The final report; `--format json` prints it as it is. Fields are added, never renamed or removed.
+#[derive(Serialize)]
+pub struct Report {
+    version: u32,
+    seed: u64,
+    shard: (u64, u64),
+    /// Cases, those before an interruption included.
+    cases: u64,
+    /// Cases before this run, which goes on from there.
+    resumed: u64,
+    /// Cases of this run whose launches all finish: what a floor is compared with.
+    executed: u64,
+    floor: Option<u64>,
+    seconds: f64,
+    cases_per_second: f64,
+    valid_percent: f64,
+    mean_instructions: u64,
+    targets: Vec<(&'static str, TargetTally)>,
+    phases: Vec<(String, u64)>,
+    coverage: coverage::Summary,
+    rules: Vec<RuleTally>,
+    #[serde(skip)]
+    builtin_rules: usize,
+    /// In how many kernels each fault was planted.
+    planted: Vec<(String, u64)>,
+    /// Inconclusive cases: the command that makes each again, and why.
+    silent: Vec<(String, String)>,
+    corpus_kernels: usize,
+    interrupted: bool,
+    store: String,
+    findings: Vec<Stored>,
+    #[serde(skip)]
+    line: String,
+}
+
+/// What a report is about, beside the campaign itself.
+pub struct Context {
+    pub seed: u64,
+    pub shard: (u64, u64),
+    pub floor: Option<u64>,
+    pub time: Duration,
+    pub corpus_kernels: usize,
+    pub interrupted: bool,
+    /// What a command that makes a case again says.
+    pub arguments: String,
+    pub findings: Vec<Stored>,
+}
+
+impl Report {
+    /// The report of a campaign.
+    pub fn new(summary: &Summary, rules: &RuleSet, context: Context) -> Report {
+        let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings } = context;
+        let tally = &summary.progress.tally;
+        let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
+        Report {
+            version: 1,
+            seed,
+            shard,
+            cases: tally.cases,
+            resumed: summary.resumed,
+            executed: summary.valid,
+            floor,
+            seconds: time.as_secs_f64(),
+            cases_per_second: summary.cases() as f64 / time.as_secs_f64().max(0.001),
+            valid_percent: tally.valid_percent(),
+            mean_instructions: tally.instructions.checked_div(tally.cases).unwrap_or(0),
+            targets: tally.targets.iter().map(|(target, tally)| (target.name(), *tally)).collect(),
+            phases: tally.phases.iter().map(|(phase, count)| (phase.clone(), *count)).collect(),
+            coverage: tally.coverage.summary(),
+            rules: tally.rules(rules),
+            builtin_rules: rules.builtin_count(),
+            planted: tally.planted.iter().map(|(fault, count)| (fault.clone(), *count)).collect(),
+            silent: tally.silent.iter().map(|(number, why)| (command(number), why.clone())).collect(),
+            corpus_kernels,
+            interrupted,
+            store: summary.store.path().display().to_string(),
+            findings,
+            line: line(tally, summary.cases(), time),
+        }
+    }
+
+    /// The rules that never applied.
+    pub fn unfired(&self) -> impl Iterator<Item = &RuleTally> {
+        self.rules.iter().filter(|rule| rule.applied == 0)
+    }
+
+    /// Prints how often rules applied: all together, each of the user's own, the rarest, and those that never did.
+    fn rules(&self, out: &mut dyn Write) -> io::Result<()> {
+        let applied: u64 = self.rules.iter().map(|rule| rule.applied).sum();
+        let unfired = self.unfired().count();
+        writeln!(out, "rules: {} of {} applied, {applied} times", self.rules.len() - unfired, self.rules.len())?;
+        let of = |RuleTally { name, matched, applied }: &RuleTally| format!("{name} {applied} of {matched} matches");
+        self.rules[self.builtin_rules..].iter().try_for_each(|rule| writeln!(out, "rule {}", of(rule)))?;
+        let mut rare: Vec<&RuleTally> = self.rules.iter().filter(|rule| rule.applied > 0).collect();
+        rare.sort_by_key(|rule| rule.applied);
+        let rare: Vec<String> = rare.into_iter().take(RARE).map(of).collect();
+        if !rare.is_empty() {
+            writeln!(out, "rules that applied least: {}", rare.join(", "))?;
+        }
+        let unfired: Vec<String> = self.unfired().map(of).collect();
+        if !unfired.is_empty() {
+            writeln!(out, "rules that never applied: {}", unfired.join(", "))?;
+        }
+        Ok(())
+    }
+
+    /// Prints it for programs.
+    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        serde_json::to_writer_pretty(&mut *out, self)?;
+        writeln!(out)
+    }
+
+    /// Prints it for people.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.findings.iter().try_for_each(|stored| finding(out, stored))?;
+        for (command, why) in &self.silent {
+            writeln!(out, "inconclusive: {why}\n  {command}")?;
+        }
+        for (target, TargetTally { cases, valid, dropped }) in &self.targets {
+            writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
+        }
+        for (phase, count) in &self.phases {
+            writeln!(out, "{phase}: changed {count} kernels")?;
+        }
+        let missing = [("never generated", self.coverage.missing_rows.join(", "))];
+        for (what, names) in missing.into_iter().chain([("never executed", self.coverage.holes.join(", "))]) {
+            if !names.is_empty() {
+                writeln!(out, "{what}: {names}")?;
+            }
+        }
+        self.rules(out)?;
+        if self.resumed > 0 {
+            writeln!(out, "{} cases were done before", self.resumed)?;
+        }
+        let (mean, seconds) = (self.mean_instructions, self.seconds);
+        let hits: u64 = self.findings.iter().map(|stored| stored.hits.total()).sum();
+        let found = format!("{} findings, {hits} hits", self.findings.len());
+        writeln!(out, "{}, {found}, {mean} instructions a kernel, {seconds:.1} s", self.line)?;
+        if !self.findings.is_empty() {
+            writeln!(out, "next: oriole findings list --store {}", self.store)?;
+        }
+        if self.interrupted {
+            writeln!(out, "interrupted; the same command with --resume goes on")?;
+        }
+        Ok(())
+    }
+}
+
+/// A finding in a few lines.
+pub fn finding(out: &mut dyn Write, stored: &Stored) -> io::Result<()> {
+    let record = &stored.record;
+    let key = &record.key;
+    let rule = if key.rule.is_empty() { "no named rule" } else { &key.rule };
+    writeln!(
+        out,
+        "{} {} in {}, {rule}: {}, {} hits",
+        stored.id,
+        key.verdict,
+        key.phase,
+        key.shape,
+        stored.hits.total()
+    )?;
+    writeln!(out, "  {}", record.detail.lines().next().unwrap_or_default())?;
+    match &record.reduction {
+        Reduction::Done { from, to, cut_off } => {
+            let rest = if *cut_off { "; the time was up, --resume goes on" } else { "" };
+            writeln!(out, "  reduced from {from} to {to} instructions{rest}")?;
+        }
+        Reduction::Failed { why } => writeln!(out, "  not reduced: {why}")?,
+        Reduction::Pending => {}
+    }
+    writeln!(out, "  oriole findings show {}", &stored.id[..stored.id.len().min(8)])
+}

@@ -1,0 +1,234 @@
+//! `oriole phases`, `oriole knobs` and `oriole ops`: the tables that everything derives from, as text.
+
+use std::io::{self, Write};
+
+use miette::miette;
+use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
+use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
+use oriole_optimizer::pass::{COLUMN_TITLES, Pass, SecondRun};
+use oriole_optimizer::pipeline::table::{PASSES, PHASES};
+use serde::Serialize;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::table::Table;
+
+/// Lists the phases in the order in which they run
+///
+/// Phases marked planned are known and never run.
+#[derive(clap::Args)]
+pub struct PhasesArgs {
+    /// List the passes of cicc instead; their order is that of the document
+    #[arg(long)]
+    cicc: bool,
+    /// How the list is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Lists the knobs with their defaults
+#[derive(clap::Args)]
+pub struct KnobsArgs {
+    /// How the list is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Lists the opcodes, or explains one
+#[derive(clap::Args)]
+pub struct OpsArgs {
+    /// The opcode's mnemonic, or the beginning of some
+    name: Option<String>,
+}
+
+/// A phase, for programs.
+#[derive(Serialize)]
+struct PhaseItem {
+    name: &'static str,
+    number: Option<u16>,
+    stage: String,
+    status: String,
+    from_level: u8,
+    on_by_default: bool,
+    unit: String,
+    needs: String,
+    preserves: String,
+    second_run_may_go_on: bool,
+    tokens: &'static [&'static str],
+    arguments: &'static [&'static [&'static str]],
+    page: String,
+    doc: &'static str,
+}
+
+impl PhaseItem {
+    fn new(row: &Pass) -> PhaseItem {
+        PhaseItem {
+            name: row.name,
+            number: row.number,
+            stage: row.stage.to_string(),
+            status: row.status.to_string(),
+            from_level: row.min_opt_level,
+            on_by_default: !row.no_op_by_default,
+            unit: row.unit.to_string(),
+            needs: row.needs.to_string(),
+            preserves: row.preserves.to_string(),
+            second_run_may_go_on: row.second_run != SecondRun::ChangesNothing,
+            tokens: row.tokens,
+            arguments: row.parameters,
+            page: row.page.to_string(),
+            doc: row.doc,
+        }
+    }
+}
+
+/// Prints the phases, or the passes of cicc.
+pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let rows = if args.cicc { PASSES } else { PHASES };
+    match args.format {
+        Format::Json => json(out, &rows.iter().map(PhaseItem::new).collect::<Vec<_>>())?,
+        Format::Text if args.cicc => {
+            let mut table = Table::new(&["pass", "arguments", "unit", "status", "what it does"]);
+            let groups = |row: &Pass| row.parameters.iter().map(|group| group.join("|")).collect::<Vec<_>>().join(";");
+            for row in rows {
+                table.row([row.name.into(), groups(row), row.unit.to_string(), row.status.to_string(), row.doc.into()]);
+            }
+            table.print(out)?;
+        }
+        Format::Text => {
+            let mut table = Table::new(&COLUMN_TITLES);
+            rows.iter().for_each(|row| table.row(row.columns().map(String::from)));
+            table.print(out)?;
+        }
+    }
+    Ok(Status::Clean)
+}
+
+/// A knob, for programs.
+#[derive(Serialize)]
+struct KnobItem {
+    name: &'static str,
+    rot13: String,
+    index: Option<u16>,
+    kind: &'static str,
+    default: String,
+    page: String,
+    doc: &'static str,
+}
+
+/// Prints the knobs.
+pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let defaults = Knobs::new();
+    let items = KNOBS.iter().map(|row| KnobItem {
+        name: row.name,
+        rot13: row.rot13(),
+        index: row.index,
+        kind: kind_name(row.kind),
+        default: defaults.text_of(row.knob),
+        page: row.page.to_string(),
+        doc: row.doc,
+    });
+    match args.format {
+        Format::Json => json(out, &items.collect::<Vec<_>>())?,
+        Format::Text => {
+            let mut table = Table::new(&["knob", ">index", "kind", "default", "what it controls"]);
+            for item in items {
+                let index = item.index.map_or("-".to_owned(), |index| index.to_string());
+                table.row([item.name.to_owned(), index, item.kind.to_owned(), item.default, item.doc.to_owned()]);
+            }
+            table.print(out)?;
+        }
+    }
+    Ok(Status::Clean)
+}
+
+fn kind_name(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Flag(_) => "flag",
+        Kind::Limit(_) => "limit",
+        Kind::Number { .. } => "number",
+        Kind::Real(_) => "real",
+        Kind::InstructionGate => "instruction gate",
+        Kind::FunctionGate => "function gate",
+        Kind::Text => "text",
+    }
+}
+
+fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}
+
+/// Prints all opcodes, or all that is known about some.
+pub fn ops(args: &OpsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let Some(name) = &args.name else {
+        let mut table = Table::new(&["opcode", "level", "PTX", "what it does"]);
+        for row in ROWS {
+            let (level, ptx) = (format!("{:?}", row.level).to_lowercase(), row.ptx.unwrap_or("-").to_owned());
+            table.row([row.name.to_owned(), level, ptx, row.doc.to_owned()]);
+        }
+        table.print(out)?;
+        return Ok(Status::Clean);
+    };
+    let named: Vec<&OpRow> = match Opcode::from_name(name) {
+        Some(opcode) => vec![opcode.row()],
+        None => ROWS.iter().filter(|row| row.name.contains(name.as_str()) || row.ptx == Some(name)).collect(),
+    };
+    if named.is_empty() {
+        let help = "`oriole ops` lists them all";
+        return Err(Failure::Input(miette!(help = help, "no opcode is named like `{name}`")));
+    }
+    named.iter().try_for_each(|row| explain(out, row))?;
+    Ok(Status::Clean)
+}
+
+fn explain(out: &mut dyn Write, row: &OpRow) -> io::Result<()> {
+    writeln!(out, "{}: {}", row.name, row.doc)?;
+    writeln!(out, "  level     {}", format!("{:?}", row.level).to_lowercase())?;
+    writeln!(out, "  results   {:?}", row.dsts)?;
+    writeln!(out, "  operands  {:?}", row.srcs)?;
+    let flags = Flags::NAMES.iter().filter(|(flag, _)| row.flags.has(*flag));
+    writeln!(out, "  flags     {}", flags.map(|(_, name)| *name).collect::<Vec<_>>().join(", "))?;
+    for spec in row.fields {
+        let shown = |value| match spec.field.value_name(value) {
+            "" => "(nothing)".to_owned(),
+            name => name.to_owned(),
+        };
+        let values: Vec<String> = spec.values().map(shown).collect();
+        writeln!(out, "  field     {:?}: {}", spec.field, values.join(" "))?;
+    }
+    columns(out, row)?;
+    for rule in row.requires {
+        let (if_values, then_values) = (names(rule.field, rule.values), names(rule.then, rule.allowed));
+        write!(out, "  rule      {:?} {if_values}", rule.field)?;
+        if let Some((field, values)) = rule.also {
+            write!(out, " with {field:?} {}", names(field, values))?;
+        }
+        writeln!(out, " needs {:?} {then_values}", rule.then)?;
+    }
+    Ok(())
+}
+
+/// The columns of a row that say how it behaves on the machine.
+fn columns(out: &mut dyn Write, row: &OpRow) -> io::Result<()> {
+    writeln!(out, "  since     sm_{}", row.since)?;
+    for later in row.later {
+        write!(out, "  later     sm_{}: {:?} {}", later.sm, later.field, names(later.field, later.values))?;
+        if let Some((field, values)) = later.also {
+            write!(out, " with {field:?} {}", names(field, values))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "  cost      {:?}, rank {}", row.cost, row.rank)?;
+    writeln!(out, "  latency   {:?}", row.latency)?;
+    writeln!(out, "  undefined {:?}", row.undef)
+}
+
+/// The names of a field's values in a set.
+fn names(field: Field, mask: u64) -> String {
+    let values = (0..field.value_names().len() as u8).filter(|value| mask >> value & 1 == 1);
+    let shown = |value| match field.value_name(value) {
+        "" => "(nothing)",
+        name => name,
+    };
+    values.map(shown).collect::<Vec<_>>().join(" ")
+}

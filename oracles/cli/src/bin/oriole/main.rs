@@ -1,0 +1,90 @@
+//! The `oriole` command: one file for each subcommand, and what they share.
+//!
+//! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little. A reader that closes
+//! standard output early ends the command quietly.
+
+mod bisect;
+mod check;
+mod failure;
+mod findings;
+mod fuzz;
+mod listings;
+mod opt;
+mod reduce;
+mod rules;
+mod run;
+mod selftest;
+mod settings;
+mod shell;
+mod table;
+
+use std::io::{self, BufWriter, Write};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use failure::{Failure, Status};
+
+/// Checks make and drop modules, strings and reports all the time.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
+/// Optimizes GPU kernels, executes them, and proves that the one does not change the other.
+#[derive(Parser)]
+#[command(name = "oriole", version, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Run(run::Args),
+    Check(check::Args),
+    Fuzz(fuzz::Args),
+    Findings(findings::Args),
+    Bisect(bisect::Args),
+    Reduce(reduce::Args),
+    Selftest(selftest::Args),
+    Rules(rules::Args),
+    Opt(opt::Args),
+    Phases(listings::PhasesArgs),
+    Knobs(listings::KnobsArgs),
+    Ops(listings::OpsArgs),
+    Completions(shell::CompletionsArgs),
+    Man(shell::ManArgs),
+}
+
+impl Command {
+    fn run(&self, out: &mut dyn Write) -> Result<Status, Failure> {
+        match self {
+            Command::Run(args) => run::run(args, out),
+            Command::Check(args) => check::run(args, out),
+            Command::Fuzz(args) => fuzz::run(args, out),
+            Command::Findings(args) => findings::run(args, out),
+            Command::Bisect(args) => bisect::run(args, out),
+            Command::Reduce(args) => reduce::run(args, out),
+            Command::Selftest(args) => selftest::run(args, out),
+            Command::Rules(args) => rules::run(args, out),
+            Command::Opt(args) => opt::run(args, out),
+            Command::Phases(args) => listings::phases(args, out),
+            Command::Knobs(args) => listings::knobs(args, out),
+            Command::Ops(args) => listings::ops(args, out),
+            Command::Completions(args) => shell::completions(args, out),
+            Command::Man(args) => shell::man(args, out),
+        }
+    }
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let mut out = BufWriter::new(io::stdout());
+    let result = cli.command.run(&mut out);
+    let result = result.and_then(|status| {
+        out.flush()?;
+        Ok(status)
+    });
+    match result {
+        Ok(status) => status.into(),
+        Err(failure) => failure.report(),
+    }
+}

@@ -1,0 +1,184 @@
+//! `oriole opt`: optimizes a kernel without executing it.
+
+use oriole_check::input::write_ptx;
+use std::fs;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use miette::miette;
+use oriole_check::CheckOptions;
+use oriole_check::input::{Language, read_kernel};
+use oriole_check::step::{Conditions, Done, Outcome, Step};
+use oriole_check::supervise::{StepId, catch};
+use oriole_ir::Module;
+use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_phases};
+use oriole_optimizer::pipeline::table::UnknownPhase;
+use oriole_optimizer::pipeline::text::parse;
+use oriole_optimizer::ssa;
+
+use crate::failure::{Failure, Status};
+use crate::settings::{Scope, position, target};
+use crate::table::Table;
+
+/// The language of the output.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
+pub enum Emit {
+    /// The text form of the IR.
+    Ori,
+    /// PTX.
+    Ptx,
+}
+
+/// Optimizes a kernel without executing it
+///
+/// Dumps and times go to standard error, the kernel to standard output or to the file that -o names.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The kernel: a .ptx or .ori file
+    file: PathBuf,
+    /// The language of the output; by default that of the file named by -o, or else of the kernel
+    #[arg(long, value_enum)]
+    emit: Option<Emit>,
+    /// Where the optimized kernel goes
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Show the kernel before and after these phases
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    dump_ir: Vec<String>,
+    /// Run these passes, in this order, instead of the phases: names with commas between them (see `oriole phases`)
+    #[arg(long, value_name = "PASS,...", conflicts_with = "phase")]
+    passes: Option<String>,
+    /// Run nothing behind this phase
+    #[arg(long, value_name = "PHASE")]
+    stop_after: Option<String>,
+    /// Make at most so many changes
+    #[arg(long, value_name = "N")]
+    rewrite_limit: Option<u64>,
+    /// Show what each phase did, and how long it took
+    #[arg(long)]
+    time: bool,
+    /// Verify the kernel after each phase that changed it
+    #[arg(long)]
+    verify: bool,
+    #[command(flatten)]
+    scope: Scope,
+}
+
+/// Writes dumps to standard error as they come.
+struct Dumps;
+
+impl Observer for Dumps {
+    fn dump(&mut self, text: &str) {
+        // A closed standard error takes no dumps; the optimized kernel is still wanted.
+        drop(writeln!(io::stderr(), "{text}"));
+    }
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let mut module = read_kernel(&args.file)?;
+    let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file)?;
+    if let Some(text) = &args.passes {
+        phases = parse(text).map_err(Failure::input)?;
+        faults.iter().for_each(|fault| fault.plant(&mut phases));
+    }
+    options.target = target(&module)?;
+    let mut planted = Vec::new();
+    if ssa::is_virtual(&module) {
+        let conditions = Conditions { pipeline: &options, faults: &faults, limit: None };
+        match Step::ssa_construction().take(&mut module, &conditions).map_err(unknown_phase)? {
+            Outcome::Failed(failure) => {
+                let (file, step) = (args.file.display(), StepId::SsaConstruction);
+                let verdict = failure.verdict;
+                writeln!(out, "{step}: {verdict}\n`oriole check {file} --phase {}` shows it", step.token())?;
+                return Ok(Status::Found);
+            }
+            Outcome::Done(Done { statistics, .. }) => planted.push((StepId::SsaConstruction, statistics)),
+            Outcome::Skipped(_) => {}
+        }
+    }
+    options.dump.clone_from(&args.dump_ir);
+    options.stop_after = args.stop_after.as_deref().map(|token| position(&phases, token)).transpose()?;
+    options.rewrite_limit = args.rewrite_limit;
+    options.time = args.time;
+    options.verify = args.verify;
+    let report = match catch(|| run_phases(&phases, &mut module, &options, &mut Dumps)) {
+        Err(panic) => {
+            writeln!(out, "a phase panics: {panic}\n`oriole check {}` names it", args.file.display())?;
+            return Ok(Status::Found);
+        }
+        Ok(Ok(report)) => report,
+        Ok(Err(PipelineError::UnknownPhase(error))) => return Err(unknown_phase(error)),
+        Ok(Err(error)) => {
+            writeln!(out, "{error}")?;
+            return Ok(Status::Found);
+        }
+    };
+    if args.rewrite_limit.is_none() {
+        planted.extend(report.phases.iter().map(|phase| (StepId::Phase(phase.name), phase.statistics.clone())));
+        args.scope.require_made(&planted)?;
+    }
+    if args.passes.is_some() {
+        say_what_did_not_run(&report);
+    }
+    if args.time {
+        let mut text = Vec::new();
+        times(&report, &mut text)?;
+        drop(io::stderr().write_all(&text));
+    }
+    write_module(args, &module, out)?;
+    Ok(Status::Clean)
+}
+
+fn unknown_phase(error: UnknownPhase) -> Failure {
+    Failure::Input(miette!(help = "`oriole phases` lists them all", "{error}"))
+}
+
+/// Says on standard error which of the passes that were asked for did not run.
+fn say_what_did_not_run(report: &Report) {
+    for phase in &report.phases {
+        if let Some(reason) = phase.skipped {
+            drop(writeln!(io::stderr(), "{} did not run: {reason}", phase.name));
+        }
+    }
+}
+
+fn write_module(args: &Args, module: &Module, out: &mut dyn Write) -> Result<(), Failure> {
+    let text = match language(args) {
+        Emit::Ori => module.to_string(),
+        Emit::Ptx => write_ptx(module).map_err(|error| {
+            let help = "`--emit ori` prints every module";
+            Failure::Input(miette!(help = help, "`{}` cannot be printed as PTX: {error}", args.file.display()))
+        })?,
+    };
+    match &args.output {
+        None => Ok(out.write_all(text.as_bytes())?),
+        Some(path) => fs::write(path, text).map_err(|error| {
+            Failure::Input(miette!(help = "name another file with -o", "cannot write `{}`: {error}", path.display()))
+        }),
+    }
+}
+
+fn language(args: &Args) -> Emit {
+    let named = args.output.as_deref().and_then(Language::of).or_else(|| Language::of(&args.file));
+    args.emit.unwrap_or(if named == Some(Language::Ori) { Emit::Ori } else { Emit::Ptx })
+}
+
+/// What each phase did, and how long it took; then how long the rewrite rules took to become ready.
+fn times(report: &Report, out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new(&["phase", "changed", ">before", ">after", ">rewrites", ">us"]);
+    for phase in report.phases.iter().filter(|phase| phase.skipped.is_none()) {
+        table.row([
+            phase.name.to_owned(),
+            if phase.changed.is_yes() { "yes" } else { "no" }.to_owned(),
+            phase.insts_before.to_string(),
+            phase.insts_after.to_string(),
+            phase.rewrites.to_string(),
+            phase.time.map_or(0, |time| time.as_micros()).to_string(),
+        ]);
+    }
+    let rules: Duration = report.phases.iter().filter_map(|phase| phase.rules_time).sum();
+    table.row(["rules", "", "", "", "", &rules.as_micros().to_string()].map(str::to_owned));
+    table.print(out)
+}

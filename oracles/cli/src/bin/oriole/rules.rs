@@ -1,0 +1,277 @@
+//! `oriole rules`: whether rewrite rules are right, which there are, and what one is.
+
+mod show;
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use miette::{Report, miette};
+use oriole_optimizer::peephole::RuleSet;
+use oriole_proof::{Cache, Prover, Solver, SolverError};
+use oriole_rules::{RuleError, Source};
+use oriole_validate::kernel::{Confirmation, Reproducer};
+use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answers};
+use rayon::prelude::*;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::settings::read_rules;
+
+/// Validates, lists and explains rewrite rules
+///
+/// The language is described in optimizer/rules/README.md.
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Check(CheckArgs),
+    List(ListArgs),
+    Explain(ExplainArgs),
+}
+
+/// Shows for every rule that it is right, or an input on which it is wrong
+///
+/// Exit code 0 when every rule is proved, exhausted or tested; 1 when one is refuted, unknown or applies to nothing; 2
+/// for bad input, or when --no-solver meets a question without a kept answer.
+#[derive(clap::Args)]
+struct CheckArgs {
+    /// Rule files; without any, the built-in rules
+    files: Vec<PathBuf>,
+    /// Only these rules
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    rule: Vec<String>,
+    /// Ask no solver: trust kept answers alone
+    #[arg(long)]
+    no_solver: bool,
+    /// The solver: a path to z3, cvc5 or bitwuzla; by default the first of them on the path
+    #[arg(long, value_name = "PROGRAM", conflicts_with = "no_solver")]
+    solver: Option<PathBuf>,
+    /// How long the solver may take for a question
+    #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Keep answers in FOLDER/answers.txt, instead of using those about the built-in rules
+    #[arg(long, value_name = "FOLDER")]
+    cache: Option<PathBuf>,
+    /// Where kernels that show what is wrong are written
+    #[arg(long, value_name = "FOLDER", default_value = "oriole-findings/rules")]
+    out: PathBuf,
+    /// Inputs that are tried for each question
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    samples: u64,
+    /// Rules checked at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Lists rules with their places and what is known about them
+#[derive(clap::Args)]
+struct ListArgs {
+    /// Rule files; without any, the built-in rules
+    files: Vec<PathBuf>,
+    /// How the list is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// Explains a rule: its text, what it stands for, its guards and why, and the evidence
+#[derive(clap::Args)]
+struct ExplainArgs {
+    /// The rule's name
+    name: String,
+    /// Rule files; without any, the built-in rules
+    files: Vec<PathBuf>,
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    match &args.command {
+        Command::Check(args) => check(args, out),
+        Command::List(args) => list(args, out),
+        Command::Explain(args) => explain(args, out),
+    }
+}
+
+/// Rules, and what is wrong with them apart from what they mean.
+struct Loaded {
+    set: RuleSet,
+    faults: Option<RuleError>,
+}
+
+fn load(files: &[PathBuf]) -> Result<Loaded, Failure> {
+    let sources: Vec<Source> = match files.is_empty() {
+        true => oriole_rules::builtin_sources(),
+        false => files.iter().map(|path| read_rules(path)).collect::<Result<_, _>>()?,
+    };
+    let set = RuleSet::unchecked(&sources).map_err(Failure::input)?;
+    Ok(Loaded { faults: RuleSet::parse_all(&sources).err(), set })
+}
+
+fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let start = Instant::now();
+    let Loaded { set, faults } = load(&args.files)?;
+    if set.rules().is_empty() {
+        let help = "a rule begins with `rule NAME:`; optimizer/rules/README.md describes the language";
+        return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
+    }
+    let chosen = chosen(&set, &args.rule)?;
+    let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
+    if solver.is_none() && !args.no_solver {
+        drop(writeln!(std::io::stderr(), "no z3, cvc5 or bitwuzla on the path: only kept answers count"));
+    }
+    let cache = match &args.cache {
+        Some(folder) => Cache::load(folder),
+        None => kept_answers(),
+    };
+    let cache = Mutex::new(cache.map_err(|error| solver_failure(error.into()))?);
+    let trials = Trials { samples: args.samples.max(16), ..Trials::default() };
+    let judge = Judge::new(Prover { solver, cache, limit: Duration::from_secs(args.timeout) }, trials);
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let saved = Mutex::new(Instant::now());
+    let judged = |index: &usize| {
+        let report = judge.rule(&set, *index);
+        save_sometimes(&judge, &saved)?;
+        report
+    };
+    let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
+    // What was answered is kept even where something else went wrong.
+    judge.prover.cache().save().map_err(|error| solver_failure(error.into()))?;
+    let reports: Vec<RuleReport> = results.into_iter().collect::<Result<_, _>>().map_err(solver_failure)?;
+    let mut replays = Vec::new();
+    for (report, index) in reports.iter().zip(&chosen) {
+        replays.push(reproduce(report, &set, *index, &args.out)?);
+    }
+    let findings = show::Findings { reports: &reports, replays: &replays, time: start.elapsed() };
+    match args.format {
+        Format::Text => findings.text(out)?,
+        Format::Json => findings.json(out)?,
+    }
+    let faulty = faults.is_some();
+    if let Some(faults) = faults {
+        out.flush()?;
+        drop(writeln!(std::io::stderr(), "{:?}", Report::new(faults)));
+    }
+    Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
+        Status::Found
+    } else if faulty {
+        Status::BadInput
+    } else {
+        Status::Clean
+    })
+}
+
+/// Keeps answers while others are sought, so that a run that is ended loses little.
+fn save_sometimes(judge: &Judge, saved: &Mutex<Instant>) -> Result<(), SolverError> {
+    let mut saved = saved.lock().unwrap_or_else(PoisonError::into_inner);
+    if saved.elapsed() > Duration::from_secs(5) {
+        judge.prover.cache().save()?;
+        *saved = Instant::now();
+    }
+    Ok(())
+}
+
+fn solver_failure(error: SolverError) -> Failure {
+    Failure::Input(Report::msg(error))
+}
+
+/// The rules with these names, or all.
+fn chosen(set: &RuleSet, names: &[String]) -> Result<Vec<usize>, Failure> {
+    if names.is_empty() {
+        return Ok((0..set.rules().len()).collect());
+    }
+    names.iter().map(|name| position(set, name)).collect()
+}
+
+fn position(set: &RuleSet, name: &str) -> Result<usize, Failure> {
+    let found = set.rules().iter().position(|rule| rule.name == name);
+    found.ok_or_else(|| {
+        let closest = set.rules().iter().map(|rule| (strsim::jaro_winkler(rule.name, name), rule.name));
+        let closest = closest.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(String::new(), |(_, near)| near.to_owned());
+        Failure::Input(miette!(
+            help = format!("did you mean `{closest}`? `oriole rules list` lists them"),
+            "there is no rule `{name}`"
+        ))
+    })
+}
+
+/// Writes what shows that a rule is wrong; the command that replays it.
+fn reproduce(report: &RuleReport, set: &RuleSet, index: usize, folder: &Path) -> Result<Option<String>, Failure> {
+    let Some(refutation) = &report.refutation else { return Ok(None) };
+    let reproducer = match &refutation.confirmation {
+        Confirmation::Confirmed(reproducer) | Confirmation::Disagreement { reproducer, .. } => reproducer,
+        Confirmation::NotTried => return Ok(None),
+    };
+    write_reproducer(reproducer, set, index, folder).map(Some).map_err(|error| {
+        let help = "name another folder with --out";
+        Failure::Input(miette!(help = help, "cannot write the kernel into `{}`: {error}", folder.display()))
+    })
+}
+
+fn write_reproducer(
+    reproducer: &Reproducer,
+    set: &RuleSet,
+    index: usize,
+    folder: &Path,
+) -> Result<String, Box<dyn std::error::Error + Send + Sync>> {
+    let rule = &set.rules()[index];
+    fs::create_dir_all(folder)?;
+    let kernel = folder.join(format!("{}.ori", rule.name));
+    reproducer.launch.save(folder, rule.name)?;
+    fs::write(&kernel, &reproducer.kernel)?;
+    // The rule alone, without its examples: the kernel is one.
+    let mut decl = rule.decl().clone();
+    decl.examples.clear();
+    let rules = folder.join(format!("{}.rules", rule.name));
+    fs::write(&rules, format!("{decl}\n"))?;
+    let phase = oriole_validate::kernel::PHASE;
+    let without = reproducer.without.map_or(String::new(), |step| format!(" --disable-phases {step}"));
+    let files = (kernel.display(), rules.display());
+    Ok(format!("oriole check {} --phase {phase}{without} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
+}
+
+/// What kept answers and a look at each rule say.
+fn known(set: &RuleSet, rules: &[usize]) -> Result<Vec<RuleReport>, Failure> {
+    let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
+    let trials = Trials { samples: 256, quick: 256, kernels: false, guards: false, ..Trials::default() };
+    let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, trials);
+    let report = |index: &usize| match judge.rule(set, *index) {
+        Err(SolverError::Miss { .. }) => Ok(judge.unasked(set, *index)),
+        other => other,
+    };
+    let reports: Result<Vec<RuleReport>, SolverError> = rules.par_iter().map(report).collect();
+    reports.map_err(solver_failure)
+}
+
+fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let Loaded { set, .. } = load(&args.files)?;
+    let all: Vec<usize> = (0..set.rules().len()).collect();
+    let reports = known(&set, &all)?;
+    match args.format {
+        Format::Text => show::list(out, &reports)?,
+        Format::Json => show::list_json(out, &reports)?,
+    }
+    Ok(Status::Clean)
+}
+
+fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    let Loaded { set, .. } = load(&args.files)?;
+    let index = position(&set, &args.name)?;
+    let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
+    let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, Trials::default());
+    let report = match judge.rule(&set, index) {
+        Err(SolverError::Miss { .. }) => judge.unasked(&set, index),
+        other => other.map_err(solver_failure)?,
+    };
+    show::explain(out, &set, index, &report)?;
+    Ok(if report.verdict == Verdict::Refuted { Status::Found } else { Status::Clean })
+}

@@ -1,0 +1,320 @@
+//! How reports about rules are printed.
+
+use std::io::{self, Write};
+use std::time::Duration;
+
+use oriole_optimizer::peephole::RuleSet;
+use oriole_validate::kernel::Confirmation;
+use oriole_validate::{GuardReport, Need, RuleReport, Verdict};
+use serde::Serialize;
+
+use crate::table::Table;
+
+/// Instances that `explain` shows.
+const SHOWN_INSTANCES: usize = 12;
+/// Reasons that a report shows of those why a rule is not proved.
+const SHOWN_REASONS: usize = 3;
+
+/// The reports of a check.
+pub struct Findings<'a> {
+    /// One a rule.
+    pub reports: &'a [RuleReport],
+    /// For each the command that replays what is wrong with it.
+    pub replays: &'a [Option<String>],
+    /// How long all took.
+    pub time: Duration,
+}
+
+impl Findings<'_> {
+    /// For people: a table, what is wrong, and a line that sums it up.
+    pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut table =
+            Table::new(&["rule", ">instances", "verdict", "evidence", ">inputs", ">met guards", "guards", ">ms"]);
+        for report in self.reports {
+            table.row([
+                report.name.clone(),
+                report.instances.to_string(),
+                report.verdict.name().to_owned(),
+                evidence(report),
+                report.proof.tried.to_string(),
+                share(report.proof.relevant, report.proof.tried),
+                guards(&report.guards),
+                report.time.as_millis().to_string(),
+            ]);
+        }
+        table.print(out)?;
+        for (report, replay) in self.reports.iter().zip(self.replays) {
+            wrong(out, report, replay.as_deref())?;
+        }
+        for report in self.reports {
+            let idle = report.guards.iter().filter(|guard| matches!(guard.need, Need::Idle | Need::Unclear));
+            for guard in idle {
+                writeln!(
+                    out,
+                    "\n{} at {}: the guard `{}` {}",
+                    report.name,
+                    report.place,
+                    guard.text,
+                    need(&guard.need)
+                )?;
+            }
+        }
+        writeln!(out, "\n{}", self.summary())
+    }
+
+    fn summary(&self) -> String {
+        let count = |verdict| self.reports.iter().filter(|report| report.verdict == verdict).count();
+        let all = [
+            Verdict::Proved,
+            Verdict::Exhaustive,
+            Verdict::Tested,
+            Verdict::Unknown,
+            Verdict::Vacuous,
+            Verdict::Refuted,
+        ];
+        let counts: Vec<String> = all
+            .into_iter()
+            .filter(|verdict| count(*verdict) > 0 || *verdict == Verdict::Refuted)
+            .map(|verdict| format!("{} {}", count(verdict), verdict.name()))
+            .collect();
+        let tried: u64 = self.reports.iter().map(|report| report.proof.tried).sum();
+        let rules = self.reports.len();
+        let noun = if rules == 1 { "rule" } else { "rules" };
+        format!("{rules} {noun}: {}; {tried} inputs in {:.1} s", counts.join(", "), self.time.as_secs_f64())
+    }
+
+    /// For programs.
+    pub fn json(&self, out: &mut dyn Write) -> io::Result<()> {
+        let items: Vec<Item<'_>> = self
+            .reports
+            .iter()
+            .zip(self.replays)
+            .map(|(report, replay)| Item::new(report, replay.as_deref()))
+            .collect();
+        serde_json::to_writer_pretty(&mut *out, &items)?;
+        writeln!(out)
+    }
+}
+
+fn share(part: u64, whole: u64) -> String {
+    if whole == 0 { "-".to_owned() } else { format!("{:.0} %", 100.0 * part as f64 / whole as f64) }
+}
+
+/// How the variants were settled.
+fn evidence(report: &RuleReport) -> String {
+    let proof = &report.proof;
+    let mut parts = Vec::new();
+    if report.refutation.is_none() {
+        if proof.simplified > 0 {
+            parts.push(format!("{} equal terms", proof.simplified));
+        }
+        if proof.solved > 0 {
+            let solvers: Vec<&str> = proof.solvers.iter().map(String::as_str).collect();
+            parts.push(format!("{} by {} in {} ms", proof.solved, solvers.join(" and "), proof.millis));
+        }
+        if proof.exhausted > 0 {
+            parts.push(format!("{} by all inputs", proof.exhausted));
+        }
+        if proof.vacuous > 0 {
+            parts.push(format!("{} never apply", proof.vacuous));
+        }
+        if !proof.kernels_only.is_empty() {
+            parts.push(format!("{} as kernels only", proof.kernels_only.len()));
+        }
+        if proof.unmet > 0 {
+            parts.push(format!("{} whose guards no sample met", proof.unmet));
+        }
+        if proof.applied > 0 {
+            parts.push(format!("executed {} times", proof.applied));
+        }
+    }
+    if !proof.open.is_empty() {
+        parts.push(format!("{} open", proof.open.len()));
+    }
+    if let Some(refutation) = &report.refutation {
+        parts.push(format!("found by {}", refutation.found_by));
+    }
+    parts.join(", ")
+}
+
+fn guards(guards: &[GuardReport]) -> String {
+    let count = |wanted: fn(&Need) -> bool| guards.iter().filter(|guard| wanted(&guard.need)).count();
+    let kinds: [(usize, &str); 4] = [
+        (count(|need| matches!(need, Need::Shown(_) | Need::Refused(_))), "needed"),
+        (count(|need| *need == Need::Cost), "cost"),
+        (count(|need| *need == Need::Idle), "idle"),
+        (count(|need| *need == Need::Unclear), "unclear"),
+    ];
+    let parts: Vec<String> =
+        kinds.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
+    if parts.is_empty() { "-".to_owned() } else { parts.join(", ") }
+}
+
+fn need(need: &Need) -> String {
+    match need {
+        Need::Shown(example) => format!("is needed; without it: {example}"),
+        Need::Refused(reason) => format!("is needed; without it the rule is refused: {reason}"),
+        Need::Cost => "says when the rule pays, not what it means".to_owned(),
+        Need::Idle => "is idle: the rule is right without it".to_owned(),
+        Need::Unclear => "was not shown to be needed".to_owned(),
+    }
+}
+
+/// Why a rule does not pass.
+fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::Result<()> {
+    if report.verdict.is_pass() {
+        return Ok(());
+    }
+    writeln!(out, "\n{}: {} at {}", report.verdict.name(), report.name, report.place)?;
+    for reason in report.proof.open.iter().take(SHOWN_REASONS) {
+        writeln!(out, "  {reason}")?;
+    }
+    if report.proof.open.len() > SHOWN_REASONS {
+        writeln!(out, "  and {} more", report.proof.open.len() - SHOWN_REASONS)?;
+    }
+    let Some(refutation) = &report.refutation else { return Ok(()) };
+    writeln!(out, "  {refutation}")?;
+    match &refutation.confirmation {
+        Confirmation::Confirmed(_) => writeln!(out, "  the interpreter confirms it:")?,
+        Confirmation::Disagreement { reason, .. } => {
+            writeln!(out, "  found as said, and not seen when executed: {reason}; please report it with this kernel:")?;
+        }
+        Confirmation::NotTried => {}
+    }
+    match replay {
+        Some(replay) => writeln!(out, "  {replay}"),
+        None => Ok(()),
+    }
+}
+
+/// A rule, for programs.
+#[derive(Serialize)]
+struct Item<'a> {
+    name: &'a str,
+    place: &'a str,
+    priority: u16,
+    instances: usize,
+    variants: usize,
+    contract: &'a str,
+    verdict: &'a str,
+    equal_terms: u32,
+    solved: u32,
+    solvers: Vec<&'a str>,
+    solver_ms: u64,
+    exhausted: u32,
+    vacuous: u32,
+    open: &'a [String],
+    tried: u64,
+    met_guards: u64,
+    kernels: u64,
+    applied: u64,
+    guards: Vec<GuardItem<'a>>,
+    counterexample: Option<String>,
+    confirmed: Option<bool>,
+    replay: Option<&'a str>,
+    ms: u64,
+}
+
+#[derive(Serialize)]
+struct GuardItem<'a> {
+    guard: &'a str,
+    need: &'static str,
+    why: String,
+}
+
+impl<'a> Item<'a> {
+    fn new(report: &'a RuleReport, replay: Option<&'a str>) -> Item<'a> {
+        let proof = &report.proof;
+        let guard = |guard: &'a GuardReport| GuardItem {
+            guard: &guard.text,
+            need: match guard.need {
+                Need::Shown(_) | Need::Refused(_) => "needed",
+                Need::Cost => "cost",
+                Need::Idle => "idle",
+                Need::Unclear => "unclear",
+            },
+            why: need(&guard.need),
+        };
+        let confirmed = |confirmation: &Confirmation| matches!(confirmation, Confirmation::Confirmed(_));
+        Item {
+            name: &report.name,
+            place: &report.place,
+            priority: report.priority,
+            instances: report.instances,
+            variants: report.variants,
+            contract: report.contract,
+            verdict: report.verdict.name(),
+            equal_terms: proof.simplified,
+            solved: proof.solved,
+            solvers: proof.solvers.iter().map(String::as_str).collect(),
+            solver_ms: proof.millis,
+            exhausted: proof.exhausted,
+            vacuous: proof.vacuous,
+            open: &proof.open,
+            tried: proof.tried,
+            met_guards: proof.relevant,
+            kernels: proof.kernels,
+            applied: proof.applied,
+            guards: report.guards.iter().map(guard).collect(),
+            counterexample: report.refutation.as_ref().map(ToString::to_string),
+            confirmed: report.refutation.as_ref().map(|refutation| confirmed(&refutation.confirmation)),
+            replay,
+            ms: report.time.as_millis() as u64,
+        }
+    }
+}
+
+/// The rules with their places.
+pub fn list(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
+    let mut table = Table::new(&["rule", "place", ">priority", ">instances", "contract", "verdict"]);
+    for report in reports {
+        table.row([
+            report.name.clone(),
+            report.place.clone(),
+            report.priority.to_string(),
+            report.instances.to_string(),
+            report.contract.to_owned(),
+            report.verdict.name().to_owned(),
+        ]);
+    }
+    table.print(out)?;
+    writeln!(out, "\n{} rules; `oriole rules explain NAME` says more", reports.len())
+}
+
+/// The same for programs.
+pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
+    let items: Vec<Item<'_>> = reports.iter().map(|report| Item::new(report, None)).collect();
+    serde_json::to_writer_pretty(&mut *out, &items)?;
+    writeln!(out)
+}
+
+/// Everything about one rule.
+pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleReport) -> io::Result<()> {
+    let rule = &set.rules()[index];
+    writeln!(out, "{} at {}, priority {}, {}", report.name, report.place, report.priority, report.contract)?;
+    for line in rule.decl().doc.lines() {
+        writeln!(out, "  {line}")?;
+    }
+    writeln!(out, "\n{}\n", rule.decl())?;
+    let bound: Vec<String> = rule.instances().iter().map(|instance| instance.binding_text()).collect();
+    if bound.iter().any(|text| !text.is_empty()) {
+        writeln!(out, "It stands for {} instances:", bound.len())?;
+        bound.iter().take(SHOWN_INSTANCES).try_for_each(|text| writeln!(out, "  {text}"))?;
+        if bound.len() > SHOWN_INSTANCES {
+            writeln!(out, "  and {} more", bound.len() - SHOWN_INSTANCES)?;
+        }
+        writeln!(out)?;
+    }
+    if !report.guards.is_empty() {
+        writeln!(out, "Guards:")?;
+        for guard in &report.guards {
+            writeln!(out, "  `{}` {}", guard.text, need(&guard.need))?;
+        }
+        writeln!(out)?;
+    }
+    writeln!(out, "Verdict: {}", report.verdict.name())?;
+    writeln!(out, "  {}", evidence(report))?;
+    let met = share(report.proof.relevant, report.proof.tried);
+    writeln!(out, "  {} inputs tried, {met} of them met the guards", report.proof.tried)?;
+    wrong(out, report, None)
+}

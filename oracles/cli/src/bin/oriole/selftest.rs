@@ -1,0 +1,158 @@
+//! `oriole selftest`: plants faults in phases and reports how many the harness finds.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::time::Instant;
+
+use miette::miette;
+use oriole::selftest::{self, KindReport, Options, percent};
+use oriole_check::inject::{ENDLESS_KINDS, KINDS, Kind, NotPlanted, step_named};
+use oriole_check::supervise::StepId;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::fuzz::config;
+use crate::table::Table;
+
+/// Plants faults in phases, and reports how many are found
+///
+/// Each case is a generated kernel with one fault, planted after a phase has done its work. Faults that show nothing
+/// are neutral where the structure of the kernel says so, escaped where other data shows them, and else probably
+/// neutral. Exit code 0 when at least 99 % of those that are not neutral are caught, 1 otherwise, 2 where no fault was
+/// planted at all.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Plant faults in this phase alone, or in ssa-construction or ptx-round-trip; by default in all that can go wrong
+    #[arg(long, value_name = "PHASE")]
+    phase: Vec<String>,
+    /// Plant faults of this kind alone; by default of all kinds
+    #[arg(long, value_name = "KIND")]
+    kind: Vec<String>,
+    /// Cases of each kind
+    #[arg(long, value_name = "N", default_value_t = 1000)]
+    cases: u64,
+    /// The seed of cases and places
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Other sets of data that decide whether a fault that shows nothing is neutral
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    data_sets: u64,
+    /// Weights and ranges of the generator, as TOML
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Kinds tried at the same time; by default as many as there are processors
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    jobs: usize,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+    /// List the kinds of faults
+    #[arg(long)]
+    list: bool,
+}
+
+/// The share of faults that must be caught.
+const WANTED: f64 = 99.0;
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    if args.list {
+        let mut table = Table::new(&["kind", "what goes wrong"]);
+        KINDS.iter().chain(ENDLESS_KINDS).for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
+        table.print(out)?;
+        return Ok(Status::Clean);
+    }
+    let options = Options {
+        steps: args.phase.iter().map(|token| step(token)).collect::<Result<_, _>>()?,
+        kinds: args.kind.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
+        cases: args.cases,
+        seed: args.seed,
+        config: config(args.config.as_deref())?,
+        enough: None,
+        data_sets: args.data_sets,
+    };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
+    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let start = Instant::now();
+    let reports = pool.install(|| selftest::run(&options));
+    match args.format {
+        Format::Json => {
+            serde_json::to_writer_pretty(&mut *out, &reports).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        Format::Text => text(out, &reports, start.elapsed().as_secs_f64())?,
+    }
+    require_planted(&reports)?;
+    Ok(if share(&reports) >= WANTED { Status::Clean } else { Status::Found })
+}
+
+fn step(token: &str) -> Result<StepId, Failure> {
+    step_named(token).map_err(|error| Failure::Input(miette!(help = "`oriole phases` lists them all", "{error}")))
+}
+
+fn named(name: &str) -> Result<&'static Kind, Failure> {
+    let unknown = || miette!(help = "`oriole selftest --list` lists them", "`{name}` is no kind of fault");
+    KINDS.iter().find(|kind| kind.name == name).ok_or_else(|| Failure::Input(unknown()))
+}
+
+/// An error where no kind found any place: that nothing escaped means nothing then. Kinds are counted one by one in the
+/// report.
+fn require_planted(reports: &[KindReport]) -> Result<(), Failure> {
+    if reports.iter().any(|report| report.injected > 0) {
+        return Ok(());
+    }
+    let faults = reports.iter().map(|report| report.kind.to_owned()).collect();
+    Err(Failure::input(NotPlanted { faults }))
+}
+
+fn share(reports: &[KindReport]) -> f64 {
+    percent(reports.iter().map(|report| report.caught).sum(), reports.iter().map(|report| report.escaped).sum())
+}
+
+fn text(out: &mut dyn Write, reports: &[KindReport], seconds: f64) -> Result<(), Failure> {
+    let mut table = Table::new(&[
+        "kind",
+        ">injected",
+        ">caught",
+        ">by verifier",
+        ">neutral",
+        ">probably neutral",
+        ">escaped",
+        ">%",
+        ">first case",
+        ">seconds",
+    ]);
+    for report in reports {
+        let KindReport { injected, caught, caught_by_verifier, neutral, probably_neutral, escaped, .. } = report;
+        let counts = [injected, caught, caught_by_verifier, neutral, probably_neutral, escaped];
+        let first = report.first_case.map_or("-".to_owned(), |case| case.to_string());
+        let until = report.first_seconds.map_or("-".to_owned(), |seconds| format!("{seconds:.3}"));
+        let cells = counts.into_iter().map(u64::to_string);
+        let cells = cells.chain([format!("{:.1}", report.percent()), first, until]);
+        table.row(std::iter::once(report.kind.to_owned()).chain(cells));
+    }
+    table.print(out)?;
+    for (kind, missed) in reports.iter().flat_map(|report| report.shown.iter().map(move |missed| (report.kind, missed)))
+    {
+        let what = if missed.escaped { "escaped" } else { "probably neutral" };
+        writeln!(out, "\n{kind}, case {}: {what}, {}", missed.case, missed.why)?;
+        missed.diff.lines().try_for_each(|line| writeln!(out, "  {line}"))?;
+        writeln!(out, "  {}", missed.replay)?;
+    }
+    let sum = |of: fn(&KindReport) -> u64| reports.iter().map(of).sum::<u64>();
+    writeln!(
+        out,
+        "\n{} faults of {} kinds: {} caught, {} neutral, {} probably neutral, {} escaped; {:.2} % of those that are not \
+         neutral caught, {seconds:.1} s",
+        sum(|report| report.injected),
+        reports.len(),
+        sum(|report| report.caught),
+        sum(|report| report.neutral),
+        sum(|report| report.probably_neutral),
+        sum(|report| report.escaped),
+        share(reports)
+    )?;
+    let (faults, found) = selftest::by_opcode(reports);
+    writeln!(out, "{faults} faults by kind and opcode, {found} caught in some case")?;
+    Ok(())
+}

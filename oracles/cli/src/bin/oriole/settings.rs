@@ -1,0 +1,323 @@
+//! The options about kernel and pipeline that several subcommands share.
+
+use std::fs;
+use std::io::ErrorKind;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use miette::miette;
+use oriole::campaign::canary;
+use oriole_check::inject::{FaultSpec, NotPlanted};
+use oriole_check::input::{InputError, Language, NamedLaunch, launches_for};
+use oriole_check::report::KernelReport;
+use oriole_check::supervise::StepId;
+use oriole_check::{CheckError, CheckOptions, target_of};
+use oriole_ir::Module;
+use oriole_ir::sm::Target;
+use oriole_optimizer::pass::{Pass, Statistics};
+use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::pipeline::runner::{Options, default_phases};
+use oriole_optimizer::pipeline::table::{PHASES, UnknownPhase};
+use oriole_rules::Source;
+
+use crate::failure::Failure;
+
+/// Which phases run, and how.
+#[derive(clap::Args, Clone)]
+pub struct Settings {
+    /// The optimization level
+    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: u8,
+    /// Set a knob (see `oriole knobs`)
+    #[arg(long, value_name = "NAME=VALUE")]
+    knob: Vec<String>,
+    /// Leave out phases, by name, number or token (see `oriole phases`)
+    #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
+    disable_phases: Vec<String>,
+    #[command(flatten)]
+    rules: RuleFiles,
+}
+
+impl Settings {
+    /// The options of a pipeline for a module.
+    pub fn options(&self, module: &Module) -> Result<Options, Failure> {
+        let mut options = Options::new(target(module)?);
+        options.opt_level = self.level;
+        options.disabled.clone_from(&self.disable_phases);
+        options.rules = self.rules.load()?;
+        for setting in &self.knob {
+            let help = "`oriole knobs` lists every knob with what it takes";
+            options
+                .knobs
+                .set(setting)
+                .map_err(|error| Failure::Input(miette!(help = help, "--knob {setting}: {error}")))?;
+        }
+        Ok(options)
+    }
+
+    /// What a replay command repeats of these settings.
+    pub fn replay(&self) -> String {
+        let mut text = String::new();
+        if self.level != 3 {
+            text += &format!(" -O{}", self.level);
+        }
+        self.knob.iter().for_each(|setting| text += &format!(" --knob {setting}"));
+        if !self.disable_phases.is_empty() {
+            text += &format!(" --disable-phases {}", self.disable_phases.join(","));
+        }
+        text + &self.rules.replay()
+    }
+}
+
+/// Rewrite rules beside those that are built in.
+#[derive(clap::Args, Clone)]
+pub struct RuleFiles {
+    /// Add the rewrite rules of a file (see `oriole rules`)
+    #[arg(long, value_name = "FILE")]
+    rules: Vec<PathBuf>,
+    /// Leave the built-in rewrite rules out
+    #[arg(long)]
+    no_builtin_rules: bool,
+}
+
+impl RuleFiles {
+    /// The rules; `None` for the built-in ones. What a rule means, or whether it pays, is not looked at: that is what
+    /// checks are for.
+    pub fn load(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
+        if self.rules.is_empty() && !self.no_builtin_rules {
+            return Ok(None);
+        }
+        let mut sources = if self.no_builtin_rules { Vec::new() } else { oriole_rules::builtin_sources() };
+        for path in &self.rules {
+            sources.push(read_rules(path)?);
+        }
+        RuleSet::unchecked(&sources).map(|set| Some(Arc::new(set))).map_err(Failure::input)
+    }
+
+    /// What a replay command repeats of this.
+    pub fn replay(&self) -> String {
+        let files: String = self.rules.iter().map(|path| format!(" --rules {}", path.display())).collect();
+        files + if self.no_builtin_rules { " --no-builtin-rules" } else { "" }
+    }
+}
+
+/// A rule file may have this many bytes.
+const MAX_RULE_BYTES: u64 = 4 << 20;
+
+/// Reads a rule file.
+pub fn read_rules(path: &Path) -> Result<Source, Failure> {
+    let unreadable = |reason: String| Failure::from(InputError::Unreadable { path: path.to_owned(), reason });
+    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
+    if metadata.is_dir() {
+        return Err(unreadable("it is a folder; name the rule files in it".to_owned()));
+    }
+    let size = metadata.len();
+    if size > MAX_RULE_BYTES {
+        return Err(unreadable(format!("it has {size} bytes, at most {MAX_RULE_BYTES} are read")));
+    }
+    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
+        ErrorKind::InvalidData => unreadable("it is no text; rule files are UTF-8".to_owned()),
+        _ => unreadable(error.to_string()),
+    })?;
+    Ok(Source { name: path.display().to_string(), text: text.into() })
+}
+
+/// The machine that a module is for.
+pub fn target(module: &Module) -> Result<Target, Failure> {
+    target_of(module).map_err(|error| {
+        let help = "the architecture stands behind `.target` in PTX, behind `target` in .ori";
+        Failure::Input(miette!(help = help, "{error}"))
+    })
+}
+
+/// Faults to plant, to see the harness find them.
+#[derive(clap::Args, Clone)]
+pub struct Planting {
+    /// Plant a fault after a phase or another step, to see it found: one of the kinds of `oriole selftest --list`, and
+    /// a seed for its place; an error where no kernel has a place for it
+    #[arg(long, value_name = "KIND@STEP[:SEED]")]
+    fault: Vec<FaultSpec>,
+    /// Add a phase with a known fault, `Canary`, to see what findings look like
+    #[arg(long)]
+    plant: bool,
+}
+
+impl Planting {
+    /// Puts phases with faults in the place of those without.
+    pub fn plant(&self, phases: &mut Vec<Pass>) {
+        self.fault.iter().for_each(|fault| fault.plant(phases));
+        if self.plant {
+            canary::plant(phases);
+        }
+    }
+
+    /// The faults; those of phases are planted in a list of these.
+    pub fn faults(&self) -> Vec<FaultSpec> {
+        self.fault.clone()
+    }
+
+    /// An error where a fault was planted in no kernel, as far as `was_planted` knows: finding nothing means nothing
+    /// then.
+    pub fn require(&self, was_planted: impl Fn(&FaultSpec) -> bool) -> Result<(), Failure> {
+        let missing = self.fault.iter().filter(|fault| !was_planted(fault));
+        let faults: Vec<String> = missing.map(FaultSpec::to_string).collect();
+        if faults.is_empty() { Ok(()) } else { Err(Failure::input(NotPlanted { faults })) }
+    }
+
+    /// What a replay command repeats of this.
+    pub fn replay(&self) -> String {
+        let faults: String = self.fault.iter().map(|fault| format!(" --fault {fault}")).collect();
+        faults + if self.plant { " --plant" } else { "" }
+    }
+}
+
+/// When a phase counts as one that does not end.
+#[derive(clap::Args, Clone)]
+pub struct Patience {
+    /// A phase that takes longer does not end, and is a finding: 10s, 500ms
+    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
+    pub hang_after: Duration,
+}
+
+/// Reads a time: a number of milliseconds, seconds, minutes or hours.
+pub fn duration(text: &str) -> Result<Duration, String> {
+    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
+    let factor = match &text[digits.len()..] {
+        "ms" => 1,
+        "" | "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 3600 * 1000,
+        unit => return Err(format!("`{unit}` is none of ms, s, m, h")),
+    };
+    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+}
+
+/// What is checked: which phases, how they run, and with which faults.
+#[derive(clap::Args, Clone)]
+pub struct Scope {
+    /// Look at this phase alone; ssa-construction and ptx-round-trip are the steps that are no phases
+    #[arg(long, value_name = "PHASE")]
+    pub phase: Option<String>,
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(flatten)]
+    planting: Planting,
+}
+
+impl Scope {
+    /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
+    /// phase, so neither goes through PTX unless that is asked for.
+    pub fn check(&self, file: &Path) -> Result<CheckOptions, Failure> {
+        let mut phases = default_phases();
+        self.planting.plant(&mut phases);
+        let step = self.phase.as_deref().and_then(StepId::outside_phases);
+        if let (Some(token), None) = (&self.phase, step) {
+            phases = selected(&phases, token)?.into_iter().map(|at| phases[at].clone()).collect();
+        }
+        let whole = self.phase.is_none() && Language::of(file) == Some(Language::Ptx);
+        let options = CheckOptions {
+            phases,
+            pipeline: self.settings.options(&Module::default())?,
+            round_trip: whole,
+            faults: self.planting.faults(),
+            replay: self.replay(),
+            ..CheckOptions::default()
+        };
+        Ok(match step {
+            Some(step) => options.only(step),
+            None => options,
+        })
+    }
+
+    /// An error where a fault was planted in none of the kernels.
+    pub fn require_planted<'r>(&self, reports: impl IntoIterator<Item = &'r KernelReport>) -> Result<(), Failure> {
+        let lines = reports.into_iter().flat_map(|report| &report.faults).filter(|line| line.planted);
+        let planted: Vec<&str> = lines.map(|line| line.fault.as_str()).collect();
+        self.planting.require(|fault| planted.contains(&fault.to_string().as_str()))
+    }
+
+    /// An error where the counters of no step say that a fault was made in it.
+    pub fn require_made(&self, steps: &[(StepId, Statistics)]) -> Result<(), Failure> {
+        self.planting.require(|fault| {
+            let mut own = steps.iter().filter(|(step, _)| *step == fault.step);
+            own.any(|(_, statistics)| fault.was_made(statistics))
+        })
+    }
+
+    /// Whether all phases run.
+    pub fn is_whole(&self) -> bool {
+        self.phase.is_none()
+    }
+
+    /// What a replay command repeats of this, beside the phase.
+    pub fn replay(&self) -> String {
+        self.settings.replay() + &self.planting.replay()
+    }
+}
+
+/// One kernel, and what of it is looked at.
+#[derive(clap::Args, Clone)]
+pub struct Subject {
+    /// The kernel: a .ptx or .ori file
+    pub file: PathBuf,
+    /// A launch file, instead of those beside the kernel
+    #[arg(long, value_name = "FILE")]
+    pub launch: Vec<PathBuf>,
+    #[command(flatten)]
+    pub scope: Scope,
+}
+
+impl Subject {
+    /// The file's name in messages.
+    pub fn name(&self) -> String {
+        self.file.display().to_string()
+    }
+
+    /// The launches.
+    pub fn launches(&self) -> Result<Vec<NamedLaunch>, InputError> {
+        launches_for(&self.file, &self.launch)
+    }
+}
+
+/// The position in a list of phases that a token of the command line names; the last one where it names several.
+pub fn position(phases: &[Pass], token: &str) -> Result<usize, Failure> {
+    let last = selected(phases, token)?.last().copied();
+    last.ok_or_else(|| unknown_phase(&format!("`{token}` names no phase")))
+}
+
+/// The positions in a list of phases that a token names: a phase, a group of phases, or a part of one.
+pub fn selected(phases: &[Pass], token: &str) -> Result<Vec<usize>, Failure> {
+    use oriole_optimizer::pipeline::table::{Selection, select};
+    let in_no_table = |name: &str| PHASES.iter().all(|row| row.name != name);
+    let planted = |at: &usize| in_no_table(phases[*at].name) && phases[*at].name.eq_ignore_ascii_case(token);
+    let planted: Vec<usize> = (0..phases.len()).filter(planted).collect();
+    if !planted.is_empty() {
+        return Ok(planted);
+    }
+    let rows = match select(token).map_err(|error: UnknownPhase| unknown_phase(&error.to_string()))? {
+        Selection::Phases(rows) => rows,
+        Selection::SubPass(row) => match select(row.inside) {
+            Ok(Selection::Phases(rows)) => rows,
+            _ => Vec::new(),
+        },
+    };
+    let named = |entry: &Pass| rows.iter().any(|row| row.name == entry.name);
+    Ok((0..phases.len()).filter(|at| named(&phases[*at])).collect())
+}
+
+fn unknown_phase(message: &str) -> Failure {
+    Failure::Input(miette!(help = "`oriole phases` lists them all", "{message}"))
+}
+
+/// A check that could not be made, as a failure.
+pub fn check_failure(kernel: &str, error: &CheckError) -> Failure {
+    let help = match error {
+        CheckError::Load { .. } => "arguments and entry of the launch file must fit the kernel's parameters",
+        CheckError::UnknownPhase(_) | CheckError::NotAmong { .. } => "`oriole phases` lists them all",
+        CheckError::Target(_) => "the architecture stands behind `.target` in PTX, behind `target` in .ori",
+        CheckError::Reproducer { .. } => "name another folder with --out",
+    };
+    Failure::Input(miette!(help = help, "{kernel}: {error}"))
+}

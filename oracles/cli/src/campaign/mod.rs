@@ -1,0 +1,445 @@
+//! A campaign: generated kernels, one after the other, each checked phase by phase.
+//!
+//! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one
+//! counter, and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and
+//! then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
+//! ([`worker`]).
+//!
+//! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each goes into
+//! the findings store ([`store`]) at once and is reduced by the worker that found it, while the others go on. Cases
+//! that are done and what they showed are committed together, about once a second; a campaign that was killed goes on
+//! from there.
+
+pub mod canary;
+pub mod coverage;
+pub mod export;
+mod ledger;
+pub mod ranges;
+pub mod record;
+mod reduction;
+pub mod replay;
+pub mod sarif;
+pub mod store;
+pub mod tally;
+pub mod target;
+mod vary;
+mod worker;
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use oriole_ir::Module;
+
+use ledger::{End, Ledger, Local};
+use oriole_check::familiar::Familiar;
+use oriole_check::report::{Finding, KernelReport};
+use oriole_check::supervise::catch;
+use oriole_check::supervise::{self, Panic};
+use oriole_check::{CheckError, CheckOptions, check_module, reduce};
+use oriole_generate::mutate::Corpus;
+use oriole_generate::{Config, Generated};
+use oriole_interp::launch::random::SplitMix64;
+use ranges::Ranges;
+use record::{CaseId, Fnv, Key};
+use reduction::{Limits, REDUCTION_TIME, limits, reduction};
+use store::{Progress, Store, StoreError};
+use target::{Case, Cases, Target, Unsound};
+use worker::Post;
+
+pub use tally::{RuleTally, Tally, TargetTally};
+pub use worker::MOST_GIVEN_UP;
+
+/// Cases after which a worker merges its tally.
+const MERGE: u64 = 32;
+/// Cases whose text stands for the generator in a campaign's identity.
+const SAMPLE: u64 = 16;
+
+/// What to run.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The seed of all cases.
+    pub seed: u64,
+    /// Cases over all shards; unlimited where `None`.
+    pub cases: Option<u64>,
+    /// How long; unlimited where `None`.
+    pub time: Option<Duration>,
+    /// This shard, from 0, and how many there are.
+    pub shard: (u64, u64),
+    /// What is generated.
+    pub config: Config,
+    /// The kinds of cases; all where empty.
+    pub targets: Vec<Target>,
+    /// The kernels of which mutants are made.
+    pub corpus: Arc<Corpus>,
+    /// How it is checked.
+    pub check: CheckOptions,
+    /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
+    pub vary: bool,
+    /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
+    /// takes half as long as all phases together and judges printer and reader, which every other test also does.
+    pub round_trip_every: u64,
+    /// What a command that makes a case again says beside seed and number: ` --target mutants --config F`.
+    pub arguments: String,
+    /// How findings are reduced; not at all where `None`.
+    pub reduce: Option<reduce::Options>,
+    /// Go on where the store says that this campaign stopped.
+    pub resume: bool,
+    /// A step of a check that takes longer does not end, and is a finding.
+    pub hang_after: Duration,
+    /// Stop at the first finding.
+    pub first_finding: bool,
+    /// Set by somebody else to end the campaign in order.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Options {
+    /// So many cases of whole kernels from a seed, everything else at its default.
+    pub fn new(seed: u64, cases: u64) -> Options {
+        Options {
+            seed,
+            cases: Some(cases),
+            time: None,
+            shard: (0, 1),
+            config: Config::default(),
+            targets: vec![Target::Kernels],
+            corpus: Arc::default(),
+            check: CheckOptions { randoms: 0, ..CheckOptions::default() },
+            vary: true,
+            round_trip_every: 8,
+            arguments: String::new(),
+            reduce: None,
+            resume: false,
+            hang_after: supervise::LIMIT,
+            first_finding: false,
+            stop: Arc::default(),
+        }
+    }
+
+    /// The cases by number.
+    pub fn by_number(&self) -> Cases {
+        Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone())
+    }
+
+    /// What tells this campaign from others: seed and shard for people, and a hash of all that decides what a case is
+    /// and what comes of it: configuration, targets, phases and their options, and what the generator makes of the
+    /// first cases.
+    pub fn identity(&self) -> String {
+        let mut hash = Fnv::default();
+        hash.text(&format!("{:?} {:?}", self.config, self.targets));
+        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, faults, .. } = &self.check;
+        phases.iter().for_each(|entry| hash.text(entry.name));
+        faults.iter().for_each(|fault| hash.text(&fault.to_string()));
+        let rules = pipeline.rules.iter().flat_map(|rules| rules.sources());
+        rules.for_each(|source| hash.text(&source.text));
+        let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
+        hash.text(&format!(
+            "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
+            self.round_trip_every, self.vary
+        ));
+        let cases = self.by_number().in_virtual_form();
+        (0..SAMPLE).for_each(|number| hash.text(&cases.case(number).generated.module.to_string()));
+        let (shard, shards) = self.shard;
+        format!("seed {} shard {shard}/{shards} {}", self.seed, hash.hex())
+    }
+}
+
+/// Why a campaign stopped before its end.
+#[derive(Debug, thiserror::Error, miette::Diagnostic)]
+pub enum CampaignError {
+    /// A kernel cannot be checked.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// The findings store failed.
+    #[error(transparent)]
+    #[diagnostic(transparent)]
+    Store(#[from] StoreError),
+    /// A worker cannot be started.
+    #[error("a thread cannot be started: {0}")]
+    Thread(rayon::ThreadPoolBuildError),
+}
+
+/// What a campaign looks like while it runs.
+#[derive(Clone, Copy, Debug)]
+pub struct Glance<'a> {
+    /// What it has seen, runs before an interruption included.
+    pub tally: &'a Tally,
+    /// Cases of this run.
+    pub cases: u64,
+    /// Findings that it has met.
+    pub findings: usize,
+    /// How often.
+    pub hits: u64,
+}
+
+/// How a campaign ended.
+#[derive(Debug)]
+pub struct Summary {
+    /// How far it is, runs before an interruption included.
+    pub progress: Progress,
+    /// Cases that were done before this run.
+    pub resumed: u64,
+    /// Cases of this run whose launches all finish.
+    pub valid: u64,
+    /// Identifiers of the findings that it has met, and how often.
+    pub hits: Vec<(String, store::Hits)>,
+    /// Workers that were caught in a step without end; [`MOST_GIVEN_UP`] of them end a campaign.
+    pub given_up: usize,
+    /// The store.
+    pub store: Store,
+}
+
+impl Summary {
+    /// Cases of this run.
+    pub fn cases(&self) -> u64 {
+        self.progress.tally.cases - self.resumed
+    }
+}
+
+/// The name of a case, for files and messages.
+pub fn case_name(seed: u64, number: u64) -> String {
+    format!("seed{seed}-case{number}")
+}
+
+/// Runs a campaign on as many threads as the current pool has. `progress` sees it now and then.
+///
+/// # Errors
+///
+/// A store that fails, or options that name no phase.
+pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Result<Summary, CampaignError> {
+    let familiar = Arc::<Familiar>::default();
+    let ledger = Ledger::open(store, options, familiar.clone())?;
+    let (resumed, valid) = (ledger.progress().tally.cases, ledger.progress().tally.valid);
+    let campaign = Arc::new(Campaign {
+        checks: checks(options, &familiar),
+        cases: options.by_number(),
+        start: Instant::now(),
+        done: ledger.progress().done.clone(),
+        next: AtomicU64::new(0),
+        stop: AtomicBool::new(false),
+        resumed,
+        ledger: Mutex::new(ledger),
+        options: options.clone(),
+    });
+    let result = worker::run(&campaign, rayon::current_num_threads(), &progress);
+    // What was done before an error is kept too.
+    let end = campaign.ledger(|ledger| ledger.commit().and_then(|()| ledger.close()));
+    let given_up = result?;
+    let End { progress, hits, store } = end?;
+    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })
+}
+
+/// How a campaign checks its cases: nothing is written, and what is familiar is not bisected.
+fn checks(options: &Options, familiar: &Arc<Familiar>) -> Vec<[CheckOptions; 2]> {
+    let check = CheckOptions { out: None, familiar: Some(familiar.clone()), ..options.check.clone() };
+    Options { check, ..options.clone() }.checks()
+}
+
+/// A campaign under way. Threads that were given up keep it for ever.
+struct Campaign {
+    options: Options,
+    /// By variation, without and with the round trip.
+    checks: Vec<[CheckOptions; 2]>,
+    cases: Cases,
+    start: Instant,
+    /// Places in the order of cases that are done since before this run.
+    done: Ranges,
+    next: AtomicU64,
+    stop: AtomicBool,
+    resumed: u64,
+    ledger: Mutex<Ledger>,
+}
+
+impl Campaign {
+    fn work(&self, post: &Post) -> Result<(), CampaignError> {
+        while let Some(place) = self.draw() {
+            let number = self.number(place).unwrap_or(u64::MAX);
+            post.begin(place, number);
+            let one = self.one(number)?;
+            let full = post.done(|local| {
+                one.add_to(local);
+                local.done.push(place);
+                local.tally.cases >= MERGE || !local.findings.is_empty()
+            });
+            match full {
+                Some(true) => self.merge(post)?,
+                Some(false) => {}
+                None => return Ok(()),
+            }
+        }
+        self.merge(post)?;
+        self.reduce_pending(post)
+    }
+
+    /// The number of the case at a place in this shard's order.
+    fn number(&self, place: u64) -> Option<u64> {
+        let (shard, shards) = self.options.shard;
+        place.checked_mul(shards.max(1))?.checked_add(shard)
+    }
+
+    fn is_over(&self) -> bool {
+        let late = self.options.time.is_some_and(|time| self.start.elapsed() >= time);
+        late || self.stop.load(Ordering::Relaxed) || self.options.stop.load(Ordering::Relaxed)
+    }
+
+    /// The next place of this shard that is not done, while there is one and time is left.
+    fn draw(&self) -> Option<u64> {
+        while !self.is_over() {
+            let place = self.next.fetch_add(1, Ordering::Relaxed);
+            let number = self.number(place)?;
+            if self.options.cases.is_some_and(|cases| number >= cases) {
+                return None;
+            }
+            if !self.done.contains(place) {
+                return Some(place);
+            }
+        }
+        None
+    }
+
+    /// How a case is checked. Round trips are drawn, so that every shard has its part.
+    fn check_of(&self, number: u64, target: Target) -> &CheckOptions {
+        let trip = SplitMix64::new(!number).next_u64().checked_rem(self.options.round_trip_every) == Some(0);
+        &self.checks[self.options.variation_of(number)][usize::from(trip && target.is_own())]
+    }
+
+    /// Makes and checks a case.
+    fn one(&self, number: u64) -> Result<One, CampaignError> {
+        let unchecked = |why| Ok(One { number, target: self.cases.target(number).0, dropped: 0, said: Err(why) });
+        let case = match catch(|| self.cases.sound(number)) {
+            Ok(Ok(case)) => case,
+            Ok(Err(unsound)) => return unchecked(Unchecked::Unsound(unsound)),
+            Err(panic) => return unchecked(Unchecked::Unmade(panic)),
+        };
+        let Case { target, generated: Generated { module, launches, .. }, dropped } = case;
+        let module = self.options.module_of(number, module);
+        let one = |said| One { number, target, dropped, said };
+        let name = case_name(self.options.seed, number);
+        // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
+        match catch(|| check_module(&name, &module, &launches, self.check_of(number, target))) {
+            Err(panic) => Ok(one(Err(Unchecked::CheckPanics(panic)))),
+            Ok(Ok(report)) => Ok(one(Ok((module, report)))),
+            Ok(Err(error @ CheckError::Load { .. })) => Ok(one(Err(Unchecked::Unfit(error)))),
+            Ok(Err(error)) => Err(error.into()),
+        }
+    }
+
+    /// Hands over what a worker has, and reduces what is new in it.
+    fn merge(&self, post: &Post) -> Result<(), CampaignError> {
+        let Some(local) = post.done(std::mem::take) else { return Ok(()) };
+        let fresh = self.hand_over(local)?;
+        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding, post))
+    }
+
+    /// Adds to what the campaign knows; the findings that are new.
+    fn hand_over(&self, local: Local) -> Result<Vec<(u64, Finding)>, CampaignError> {
+        let fresh = self.ledger(|ledger| ledger.add(local, |number| Some(self.case_id(number))))?;
+        if self.options.first_finding && !fresh.is_empty() {
+            self.stop.store(true, Ordering::Relaxed);
+        }
+        Ok(fresh)
+    }
+
+    /// Shows how far the campaign is.
+    fn show(&self, progress: &impl Fn(Glance<'_>)) {
+        self.ledger(|ledger| {
+            let (findings, hits) = ledger.met();
+            let tally = &ledger.progress().tally;
+            progress(Glance { tally, cases: tally.cases - self.resumed, findings, hits });
+        });
+    }
+
+    fn case_id(&self, number: u64) -> CaseId {
+        let (seed, target) = (self.options.seed, self.cases.target(number).0);
+        let command = format!("oriole fuzz --seed {seed} --case {number}{}", self.options.arguments);
+        CaseId { seed, number, target, command }
+    }
+
+    /// How a finding is reduced now; not at all where the time for that is up.
+    fn reduction_limits(&self) -> Option<Limits> {
+        limits(self.options.reduce?, self.options.time.map(|time| time + REDUCTION_TIME), self.start)
+    }
+
+    /// Reduces a finding that is new, outside of the lock, and saves the result.
+    fn reduce(&self, number: u64, finding: &Finding, post: &Post) -> Result<(), CampaignError> {
+        let Some(limits) = self.reduction_limits() else { return Ok(()) };
+        let id = Key::of(finding).id();
+        post.reduces(&id);
+        let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
+        match post.done(|_| ()) {
+            Some(()) => Ok(self.ledger(|ledger| ledger.reduced(&id, reduction, &files))?),
+            None => Ok(()),
+        }
+    }
+
+    /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
+    fn reduce_pending(&self, post: &Post) -> Result<(), CampaignError> {
+        while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
+            let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
+            let Ok(case) = self.cases.sound(number) else { continue };
+            let Case { target, generated: Generated { module, launches, .. }, .. } = case;
+            let module = self.options.module_of(number, module);
+            let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
+            let name = case_name(self.options.seed, number);
+            post.reduces(&id);
+            let report = catch(|| check_module(&name, &module, &launches, &check));
+            if post.done(|_| ()).is_none() {
+                break;
+            }
+            let Ok(Ok(report)) = report else { continue };
+            let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
+            found.map_or(Ok(()), |finding| self.reduce(number, finding, post))?;
+        }
+        Ok(())
+    }
+
+    /// Does something with the ledger while nobody else does. Cases must not run meanwhile.
+    fn ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
+        work(&mut self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// Why a case was not checked.
+#[derive(Debug, thiserror::Error)]
+enum Unchecked {
+    /// The generator panics.
+    #[error("it cannot be made: {0}")]
+    Unmade(Panic),
+    /// The generator made no valid module.
+    #[error(transparent)]
+    Unsound(Unsound),
+    /// It does not fit its launch.
+    #[error(transparent)]
+    Unfit(CheckError),
+    /// There is a bug in the check.
+    #[error("the check itself panics: {0}")]
+    CheckPanics(Panic),
+}
+
+/// What became of a case.
+struct One {
+    number: u64,
+    target: Target,
+    dropped: u32,
+    /// What was checked and found, or why it was not.
+    said: Result<(Module, KernelReport), Unchecked>,
+}
+
+impl One {
+    fn add_to(self, local: &mut Local) {
+        let One { number, target, dropped, said } = self;
+        local.tally.begin(target, dropped);
+        match said {
+            Ok((module, report)) => {
+                local.tally.count(number, target, &module, &report);
+                local.findings.extend(report.findings.into_iter().map(|finding| (number, finding)));
+            }
+            Err(why) => {
+                local.tally.silent.insert(number, why.to_string());
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,235 @@
+//! Findings as a campaign keeps them: one for each bug, as far as that can be told.
+//!
+//! Two findings are one where step, verdict, rule of the guilty rewrite and failure signature agree. From these four
+//! comes the identifier, which is thus the same on every machine and in every campaign. A store keeps names, so that
+//! those of steps and verdicts that this version does not know stay readable.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+use super::target::Target;
+use oriole_check::familiar::Way;
+use oriole_check::report::{Evidence, Finding};
+
+/// What stands for the file in a replay command.
+const FILE: &str = "{file}";
+
+/// What makes two findings one.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub struct Key {
+    /// The name of the guilty step.
+    pub phase: String,
+    /// The name of the verdict.
+    pub verdict: String,
+    /// The rule of the guilty rewrite; empty where it has none.
+    pub rule: String,
+    /// The failure signature ([`oriole_check::signature`]).
+    pub shape: String,
+}
+
+impl Key {
+    /// The key of a finding.
+    pub fn of(finding: &Finding) -> Key {
+        let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.clone());
+        Key {
+            phase: finding.phase.to_string(),
+            verdict: finding.verdict.name().to_owned(),
+            rule: rule.unwrap_or_default(),
+            shape: finding.signature.clone(),
+        }
+    }
+
+    /// The way in which it goes wrong, for [`oriole_check::familiar`].
+    pub(super) fn way(&self) -> Way {
+        (self.phase.clone(), self.verdict.clone(), self.shape.clone())
+    }
+
+    /// The identifier: 16 hexadecimal digits.
+    pub fn id(&self) -> String {
+        let mut hash = Fnv::default();
+        [&self.phase, &self.verdict, &self.rule, &self.shape].into_iter().for_each(|part| hash.text(part));
+        hash.hex()
+    }
+
+    /// The name of a class of bugs: `GeneralOptimize/mismatch/add-zero`.
+    pub fn rule_id(&self) -> String {
+        let rule = if self.rule.is_empty() { "-" } else { &self.rule };
+        format!("{}/{}/{rule}", self.phase, self.verdict).replace(' ', "-")
+    }
+}
+
+/// FNV-1a of 64 bits: small, and the same everywhere and always, as identifiers must be.
+pub(super) struct Fnv(u64);
+
+impl Default for Fnv {
+    fn default() -> Fnv {
+        Fnv(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Fnv {
+    /// Adds a text and its end.
+    pub(super) fn text(&mut self, text: &str) {
+        for byte in text.bytes().chain([0xff]) {
+            self.0 = (self.0 ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+        }
+    }
+
+    pub(super) fn hex(&self) -> String {
+        format!("{:016x}", self.0)
+    }
+}
+
+/// A case of a campaign.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CaseId {
+    /// The campaign's seed.
+    pub seed: u64,
+    /// The case's number.
+    pub number: u64,
+    /// The target that it belongs to.
+    pub target: Target,
+    /// The command that makes it again.
+    pub command: String,
+}
+
+/// A finding in a store.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Record {
+    /// What makes it this one.
+    #[serde(flatten)]
+    pub key: Key,
+    /// The kernel on which it was seen first.
+    pub kernel: String,
+    /// The case on which it was seen first; `None` for kernels that are files.
+    pub first: Option<CaseId>,
+    /// Seconds since 1970 at that time.
+    pub time: u64,
+    /// The launch that shows it.
+    pub launch: String,
+    /// What differs.
+    pub detail: String,
+    /// The function, where it is known.
+    pub function: Option<String>,
+    /// The number of the guilty rewrite among those of the phase.
+    pub rewrite: Option<u64>,
+    /// What the guilty rewrite changes, as a unified diff.
+    pub diff: String,
+    /// The store that wrote the first differing byte before the phase.
+    pub store_before: Option<String>,
+    /// The store that wrote it after the phase.
+    pub store_after: Option<String>,
+    /// The replay command, with `{file}` for the reproducer.
+    pub replay: String,
+    /// What became of reduction.
+    pub reduction: Reduction,
+}
+
+/// What became of reduction.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Reduction {
+    /// It has not been tried.
+    #[default]
+    Pending,
+    /// There is a smaller program, of so many instructions.
+    Done {
+        /// Before.
+        from: usize,
+        /// After.
+        to: usize,
+        /// Whether the end of the campaign came before that of the reduction.
+        #[serde(default)]
+        cut_off: bool,
+    },
+    /// It was tried, and failed.
+    Failed {
+        /// Why.
+        why: String,
+    },
+}
+
+impl Reduction {
+    /// Whether there is something left to do.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Reduction::Pending | Reduction::Done { cut_off: true, .. })
+    }
+
+    /// Whether it has come further than another one.
+    pub fn is_further_than(&self, other: &Reduction) -> bool {
+        match (self, other) {
+            (Reduction::Done { to: ours, .. }, Reduction::Done { to: theirs, .. }) => ours < theirs,
+            (Reduction::Done { .. }, _) => true,
+            _ => false,
+        }
+    }
+}
+
+/// A file of a finding: its name, and its bytes.
+pub type File = (String, Vec<u8>);
+
+impl Record {
+    /// The record of a finding that was just made.
+    pub fn new(finding: &Finding, first: Option<CaseId>) -> Record {
+        let rewrite = finding.rewrite.as_ref();
+        // The check was told to write no file, so that its command names the kernel.
+        let file = finding.reproducer.as_ref().unwrap_or(&finding.kernel);
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        Record {
+            key: Key::of(finding),
+            kernel: finding.kernel.clone(),
+            first,
+            time: now.map_or(0, |time| time.as_secs()),
+            launch: finding.case.clone(),
+            detail: finding.detail.clone(),
+            function: finding.function.clone(),
+            rewrite: rewrite.map(|rewrite| rewrite.index),
+            diff: rewrite.map_or(String::new(), |rewrite| rewrite.diff.clone()),
+            store_before: finding.store_before.clone(),
+            store_after: finding.store_after.clone(),
+            replay: finding.replay.replacen(file, FILE, 1),
+            reduction: Reduction::Pending,
+        }
+    }
+
+    /// The command that shows the finding again, from a file with the reproducer.
+    pub fn replay_of(&self, file: &str) -> String {
+        self.replay.replacen(FILE, file, 1)
+    }
+
+    /// The name of the file to replay: the smallest there is.
+    pub fn reproducer(&self) -> &'static str {
+        if matches!(self.reduction, Reduction::Done { .. }) { "reduced.ori" } else { "original.ori" }
+    }
+}
+
+/// The files that show a finding: `stem.ori`, `stem.launch.toml`, and large buffers beside it.
+pub fn files(evidence: &Evidence, stem: &str) -> Vec<File> {
+    let mut files = vec![(format!("{stem}.ori"), evidence.module.to_string().into_bytes())];
+    if let Some(launch) = &evidence.launch {
+        let written = launch.to_toml(stem);
+        let name = |path: PathBuf| path.display().to_string();
+        files.extend(written.files.into_iter().map(|(path, bytes)| (name(path), bytes)));
+        files.push((format!("{stem}.launch.toml"), written.text.into_bytes()));
+    }
+    files
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_of_a_key_tells_findings_apart() {
+        let key = |parts: [&str; 4]| {
+            let [phase, verdict, rule, shape] = parts.map(str::to_owned);
+            Key { phase, verdict, rule, shape }.id()
+        };
+        let first = key(["a", "b", "c", "d"]);
+        assert_eq!(first, key(["a", "b", "c", "d"]));
+        assert_eq!(first.len(), 16);
+        let others = [["ab", "", "c", "d"], ["x", "b", "c", "d"], ["a", "b", "", "cd"], ["a", "b", "c", "e"]];
+        assert!(others.into_iter().all(|other| key(other) != first));
+    }
+}

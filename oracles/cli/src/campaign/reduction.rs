@@ -1,0 +1,65 @@
+//! The reduction of a campaign's findings, within the campaign's time.
+
+use std::time::{Duration, Instant};
+
+use super::record::{File, Reduction, files};
+use oriole_check::report::Finding;
+use oriole_check::supervise::catch;
+use oriole_check::{CheckOptions, reduce};
+
+/// How long findings are reduced once a campaign's time is up. A bug that breaks everything has hundreds of findings;
+/// those that are left are stored as they are, and `--resume` reduces them.
+pub(super) const REDUCTION_TIME: Duration = Duration::from_secs(10);
+/// With less time than that nothing is begun.
+const SHORTEST: Duration = Duration::from_secs(1);
+
+/// How long a reduction may take.
+pub(super) struct Limits {
+    options: reduce::Options,
+    /// Whether the campaign's end comes before what it would have otherwise.
+    shortened: bool,
+}
+
+/// The limits of a reduction that must end so long after the start; `None` where there is no time for it.
+pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: Instant) -> Option<Limits> {
+    let Some(time) = time else { return Some(Limits { options, shortened: false }) };
+    let left = time.checked_sub(start.elapsed()).filter(|left| *left >= SHORTEST)?;
+    let shortened = left < options.time;
+    Some(Limits { options: reduce::Options { time: options.time.min(left), ..options }, shortened })
+}
+
+/// Reduces a finding: what became of it, and the files of what is left.
+pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Reduction, Vec<File>) {
+    let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
+    if finding.verdict.is_by_clock() {
+        return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
+    }
+    match catch(|| reduce::finding(finding, check, &limits.options)) {
+        Err(panic) => failed(&format!("the reducer panics: {panic}")),
+        Ok(Err(error)) => failed(&error.to_string()),
+        Ok(Ok(reduced)) if !reduced.interesting => failed("the step alone does not go wrong in the same way"),
+        Ok(Ok(reduced)) => {
+            let (from, to) = (reduced.before.instructions, reduced.after.instructions);
+            let cut_off = limits.shortened && !reduced.complete;
+            (Reduction::Done { from, to, cut_off }, files(&reduced.evidence, "reduced"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reductions_end_with_the_time_for_them() {
+        let options = reduce::Options { time: Duration::from_secs(20), ..reduce::Options::default() };
+        let now = Instant::now();
+        let time = |time: Option<u64>| {
+            limits(options, time.map(Duration::from_secs), now).map(|limits| (limits.options.time, limits.shortened))
+        };
+        assert_eq!(time(None), Some((options.time, false)));
+        assert_eq!(time(Some(60)), Some((options.time, false)));
+        assert!(time(Some(5)).is_some_and(|(time, shortened)| shortened && time <= Duration::from_secs(5)));
+        assert_eq!(time(Some(0)), None);
+    }
+}

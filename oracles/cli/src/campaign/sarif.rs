@@ -1,0 +1,123 @@
+//! Findings as SARIF 2.1.0, which code hosts show as annotations.
+//!
+//! A class of bugs (phase, verdict, rule) is a SARIF rule; a finding is a result at the place in the optimizer's source
+//! where the rule of the guilty rewrite is named, or else where the phase has its row. Places are found by looking
+//! through the source below a root, so that paths are relative to it; without sources, the place is the reproducer.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use super::record::Reduction;
+use super::store::Stored;
+
+/// Where the phases are, below the root.
+const SOURCE: &str = "optimizer/src";
+/// Where each phase has its row.
+const TABLE: &str = "optimizer/src/pipeline/table.rs";
+
+/// The document for some findings; `folder` is where their reproducers are, relative to `root`.
+pub fn document(findings: &[Stored], root: &Path, folder: &str) -> Value {
+    let sources = Sources::read(root);
+    let mut rules: Vec<String> = findings.iter().map(|stored| stored.record.key.rule_id()).collect();
+    rules.sort();
+    rules.dedup();
+    let results: Vec<Value> = findings.iter().map(|stored| result(stored, &rules, &sources, folder)).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "oriole",
+                "semanticVersion": env!("CARGO_PKG_VERSION"),
+                "rules": rules.iter().map(|id| rule(id)).collect::<Vec<_>>(),
+            }},
+            "columnKind": "unicodeCodePoints",
+            "results": results,
+        }],
+    })
+}
+
+fn rule(id: &str) -> Value {
+    let mut parts = id.splitn(3, '/');
+    let mut part = || parts.next().unwrap_or_default();
+    let (phase, verdict, rule) = (part(), part(), part());
+    json!({
+        "id": id,
+        "shortDescription": { "text": format!("{verdict} in {phase}, rule {rule}") },
+        "defaultConfiguration": { "level": "error" },
+    })
+}
+
+fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) -> Value {
+    let record = &stored.record;
+    let key = &record.key;
+    let rule = key.rule_id();
+    let file = format!("{folder}/{}/{}", stored.id, record.reproducer());
+    let (uri, line) = sources.place(&key.phase, &key.rule).unwrap_or((file.clone(), 1));
+    let size = match record.reduction {
+        Reduction::Done { from, to, .. } => format!("reduced from {from} to {to} instructions"),
+        _ => "not reduced".to_owned(),
+    };
+    let detail = record.detail.lines().next().unwrap_or_default();
+    let replay = record.replay_of(&file);
+    let text = format!("{} in {}: {detail} ({}; {size}). Replay: {replay}", key.verdict, key.phase, key.shape);
+    json!({
+        "ruleId": rule,
+        "ruleIndex": rules.iter().position(|id| *id == rule),
+        "level": "error",
+        "message": { "text": text },
+        "locations": [{ "physicalLocation": {
+            "artifactLocation": { "uri": uri },
+            "region": { "startLine": line },
+        }}],
+        "partialFingerprints": { "oriole/v1": stored.id },
+        "occurrenceCount": stored.hits.total().max(1),
+    })
+}
+
+/// The optimizer's source: paths relative to the root, and texts.
+struct Sources(Vec<(String, String)>);
+
+impl Sources {
+    fn read(root: &Path) -> Sources {
+        let mut files = Vec::new();
+        collect(&root.join(SOURCE), 0, &mut files);
+        files.sort();
+        let relative = |path: &Path| {
+            let parts = path.strip_prefix(root).unwrap_or(path).components();
+            parts.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect::<Vec<_>>().join("/")
+        };
+        let text = |path: &PathBuf| Some((relative(path), fs::read_to_string(path).ok()?));
+        Sources(files.iter().filter_map(text).collect())
+    }
+
+    /// Where a rule is named outside of tables and tests, or else where the phase has its row.
+    fn place(&self, phase: &str, rule: &str) -> Option<(String, u64)> {
+        let is_code = |path: &str| !path.contains("/pipeline/") && !path.contains("test");
+        let code = self.0.iter().filter(|(path, _)| is_code(path));
+        let table = self.0.iter().filter(|(path, _)| path == TABLE);
+        let named = (!rule.is_empty()).then(|| code.filter_map(|file| find(file, rule)).next()).flatten();
+        named.or_else(|| table.filter_map(|file| find(file, phase)).next())
+    }
+}
+
+/// The line of a file that holds a name in quotes.
+fn find((path, text): &(String, String), name: &str) -> Option<(String, u64)> {
+    let quoted = format!("\"{name}\"");
+    let at = text.lines().position(|line| line.contains(&quoted))?;
+    Some((path.clone(), at as u64 + 1))
+}
+
+/// The Rust files below a folder; what cannot be read is left out, as the places are a help and no more.
+fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for path in entries.flatten().map(|entry| entry.path()) {
+        if path.is_dir() && depth < 16 {
+            collect(&path, depth + 1, files);
+        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            files.push(path);
+        }
+    }
+}

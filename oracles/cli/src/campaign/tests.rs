@@ -1,0 +1,205 @@
+//! Campaigns: shards, the planted fault, and interruption.
+
+use oriole_check::kernels::case;
+use oriole_ir::Function;
+use oriole_optimizer::pass::{Changed, Pass, PhaseContext, Run};
+use oriole_optimizer::peephole::RuleSet;
+
+use super::record::Reduction;
+use super::replay::Replay;
+use super::store::Stored;
+use super::*;
+use oriole_generate::patterns::Patterns;
+
+fn finish(options: &Options) -> Summary {
+    run(options, Store::in_memory().expect("memory"), |_| ()).expect("the store is in memory")
+}
+
+fn planted(cases: u64) -> Options {
+    let mut options = Options::new(1, cases);
+    canary::plant(&mut options.check.phases);
+    options
+}
+
+#[test]
+fn shards_together_are_the_whole() {
+    let tally = |shard| finish(&Options { shard, targets: Vec::new(), ..Options::new(1, 40) }).progress.tally;
+    let whole = tally((0, 1));
+    let mut parts = tally((0, 3));
+    (1..3).for_each(|shard| parts.add(tally((shard, 3))));
+    assert_eq!(whole.cases, 40);
+    assert_eq!(whole, parts);
+}
+
+#[test]
+fn the_canary_is_found_and_blamed() {
+    let sighting = canary::watch(&Options::new(1, 1)).expect("the store is in memory");
+    assert!(matches!(sighting, canary::Sighting::Found { .. }), "{sighting:?}");
+    // A campaign that runs no phase but those which the knob names does not see the fault, and says so.
+    let mut blind = Options::new(1, 1);
+    blind.check.pipeline.disabled.push(canary::NAME.to_owned());
+    blind.stop = Arc::new(AtomicBool::new(true));
+    let missed = canary::watch(&blind).expect("the store is in memory");
+    assert_eq!(missed, canary::Sighting::Missed { cases: 0 });
+}
+
+#[test]
+fn one_bug_on_many_kernels_is_few_findings_and_all_hits() {
+    let summary = finish(&planted(300));
+    let hits: Vec<_> = summary.hits.iter().map(|(_, hits)| *hits).collect();
+    let total: u64 = hits.iter().map(|hits| hits.total()).sum();
+    let recognised: u64 = hits.iter().map(|hits| hits.recognised).sum();
+    assert!(total > 40, "the fault shows in many kernels: {hits:?}");
+    assert!(hits.len() < 10, "{hits:?}");
+    assert!(recognised > total / 2, "most are recognised without bisection: {hits:?}");
+    let stored = summary.store.findings().expect("the store is in memory");
+    assert_eq!(stored.iter().map(|stored| stored.hits.total()).sum::<u64>(), total);
+    assert!(stored.iter().all(|stored| stored.record.key.rule == canary::RULE));
+}
+
+#[test]
+fn an_interrupted_campaign_goes_on_without_gaps() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    let open = || Store::open_or_create(&path).expect("the folder is writable");
+    let whole = finish(&planted(120));
+    let ids = |summary: &Summary| summary.hits.iter().map(|(id, hits)| (id.clone(), hits.total())).collect::<Vec<_>>();
+    let mut options = Options { resume: true, ..planted(50) };
+    let first = run(&options, open(), |_| ()).expect("the store is new");
+    assert_eq!((first.resumed, first.cases()), (0, 50));
+    drop(first);
+    options.cases = Some(120);
+    let second = run(&options, open(), |_| ()).expect("the store is whole");
+    assert_eq!((second.resumed, second.cases()), (50, 70));
+    assert_eq!(second.progress.tally, whole.progress.tally);
+    assert_eq!(ids(&second), ids(&whole));
+    drop(second);
+    let again = run(&Options { resume: false, ..options }, open(), |_| ()).expect("the store is whole");
+    assert_eq!((again.resumed, ids(&again)), (0, ids(&whole)));
+}
+
+/// Stands still the first time it is asked, as a machine may that has other things to do.
+fn slow_once(_: &mut Function, _: &mut PhaseContext<'_>) -> Changed {
+    static FIRST: AtomicBool = AtomicBool::new(true);
+    if FIRST.swap(false, Ordering::Relaxed) {
+        std::thread::sleep(Duration::from_secs(3));
+    }
+    Changed::No
+}
+
+#[test]
+fn a_step_that_was_slow_once_is_no_finding_and_its_case_is_counted() {
+    let mut options = Options { hang_after: Duration::from_millis(700), ..Options::new(1, 20) };
+    options.check.phases.push(Pass::custom("SlowOnce", Run::function(slow_once)));
+    let summary = finish(&options);
+    assert_eq!((summary.cases(), summary.hits), (20, Vec::new()));
+    let silent: Vec<&String> = summary.progress.tally.silent.values().collect();
+    assert!(matches!(&silent[..], [why] if why.contains("another time it has")), "{silent:?}");
+}
+
+fn with_rules(mut options: Options, text: &str) -> Options {
+    let builtin = RuleSet::builtin();
+    let rules = Arc::new(builtin.with("mine.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
+    options.config.patterns = Patterns::new(rules.sources(), rules.rules());
+    options.check.pipeline.rules = Some(rules);
+    options
+}
+
+/// Right for dividends that are not negative.
+const WRONG: &str = "rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2)";
+
+#[test]
+fn a_users_wrong_rule_is_found_and_named() {
+    let options = with_rules(Options { first_finding: true, ..Options::new(1, 400) }, WRONG);
+    let summary = finish(&options);
+    let stored = summary.store.findings().expect("the store is in memory");
+    assert!(!stored.is_empty() && stored.iter().all(|stored| stored.record.key.rule == "mine"), "{stored:?}");
+    let rules = options.check.pipeline.rules.expect("the rules are set");
+    let mine = summary.progress.tally.rules(&rules).pop().expect("the user's rule is the last");
+    assert!(mine.name == "mine" && mine.applied > 0 && mine.matched >= mine.applied, "{mine:?}");
+}
+
+#[test]
+fn a_guard_that_never_holds_shows_as_matches_without_applications() {
+    let text = "rule mine: idiv.s32(x, C) => x if C == 0x1234567, C == 0x7654321";
+    let options = with_rules(Options::new(1, 60), text);
+    let rules = options.check.pipeline.rules.clone().expect("the rules are set");
+    let mine = finish(&options).progress.tally.rules(&rules).pop().expect("the user's rule is the last");
+    assert!(mine.applied == 0 && mine.matched > 0, "{mine:?}");
+}
+
+#[test]
+fn other_options_make_another_campaign() {
+    let options = Options::new(1, 10);
+    let mut others = vec![Options::new(2, 10), Options { shard: (0, 2), ..options.clone() }, planted(10)];
+    others.push(Options { config: Config { trips: 2, ..Config::default() }, ..options.clone() });
+    others.push(with_rules(options.clone(), WRONG));
+    others.push(Options { targets: vec![Target::Instructions], ..options.clone() });
+    assert_eq!(options.identity(), Options { cases: Some(11), ..options.clone() }.identity());
+    assert!(others.iter().all(|other| other.identity() != options.identity()));
+}
+
+#[test]
+fn a_finding_is_reduced_and_replays() {
+    let summary = finish(&Options { first_finding: true, ..reducing() });
+    let stored = summary.store.findings().expect("the store is in memory");
+    let stored = stored.first().expect("the fault shows");
+    let Reduction::Done { from, to, cut_off: false } = stored.record.reduction else {
+        panic!("{:?}", stored.record.reduction)
+    };
+    assert!(to < from && to <= 20, "{to} of {from} instructions are left");
+    let files = summary.store.files(&stored.id).expect("the store is in memory");
+    let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
+    for name in ["original.launch.toml", "original.ori", "reduced.launch.toml", "reduced.ori"] {
+        assert!(names.contains(&name), "{names:?}");
+    }
+}
+
+/// What a replay finds on the first kernels of a campaign, a fault being planted.
+fn replayed<'a>(options: &'a Options, kernels: u64) -> (Replay<'a>, Vec<Finding>) {
+    let replay = Replay::new(options);
+    let check = |number| {
+        let Generated { module, launches, .. } = case(options.seed, number, &options.config);
+        replay.check(case_name(options.seed, number), module, launches).expect("generated kernels can be checked")
+    };
+    let findings = (0..kernels).flat_map(check).collect();
+    (replay, findings)
+}
+
+/// A campaign with the planted fault that reduces.
+fn reducing() -> Options {
+    let reduce = Some(reduce::Options { time: Duration::from_secs(5), ..reduce::Options::default() });
+    Options { reduce, ..planted(60) }
+}
+
+fn is_reduced(stored: &Stored) -> bool {
+    matches!(stored.record.reduction, Reduction::Done { .. })
+}
+
+#[test]
+fn what_a_replay_finds_is_counted_and_reduced() {
+    let options = reducing();
+    let (mut replay, findings) = replayed(&options, 200);
+    let (total, bisected) = (findings.len(), findings.iter().filter(|finding| finding.bisected).count());
+    assert!(bisected > 0 && bisected < total, "{bisected} of {total}");
+    let memory = Store::in_memory().expect("memory");
+    let (mut store, ids) = replay.save(memory, 200, findings).expect("the store is in memory");
+    let stored = store.findings().expect("the store is in memory");
+    assert_eq!(stored.len(), ids.len());
+    assert_eq!(stored.iter().map(|stored| stored.hits.total()).sum::<u64>(), total as u64);
+    replay.reduce(&mut store).expect("the store is in memory");
+    let stored = store.findings().expect("the store is in memory");
+    assert!(stored.iter().all(is_reduced), "{stored:?}");
+}
+
+#[test]
+fn what_a_replay_left_is_reduced_where_the_campaign_meets_it() {
+    let options = reducing();
+    let (mut replay, findings) = replayed(&options, 60);
+    let memory = Store::in_memory().expect("memory");
+    let (store, ids) = replay.save(memory, 60, findings).expect("the store is in memory");
+    let summary = run(&options, store, |_| ()).expect("the store is in memory");
+    let mut stored = summary.store.findings().expect("the store is in memory");
+    stored.retain(|stored| ids.contains(&stored.id));
+    assert!(!stored.is_empty() && stored.iter().all(is_reduced), "{stored:?}");
+}

@@ -1,0 +1,152 @@
+//! Cases under other conditions than the default: knobs, levels and machines that change what phases do.
+//!
+//! Code that the default pipeline never reaches is tested by nobody else. Which case gets which condition follows from
+//! its number, and the replay command of a finding names it; the machine stands in the module.
+
+use oriole_ir::Module;
+use oriole_ir::sm::Target;
+
+use super::Options;
+use oriole_check::CheckOptions;
+use oriole_generate::another_launch;
+
+/// A condition: what a phase does differently under it.
+struct Variation {
+    /// The machine; that of the module where `None`.
+    target: Option<&'static str>,
+    /// The optimization level; the campaign's own where `None`, and where that is not the default.
+    level: Option<u8>,
+    knobs: &'static [&'static str],
+}
+
+const PLAIN: Variation = Variation { target: None, level: None, knobs: &[] };
+/// The level that a user has not chosen.
+const DEFAULT_LEVEL: u8 = 3;
+
+const fn level(level: u8) -> Variation {
+    Variation { level: Some(level), ..PLAIN }
+}
+
+const fn knobs(knobs: &'static [&'static str]) -> Variation {
+    Variation { knobs, ..PLAIN }
+}
+
+/// By number, around. Most cases are plain, as most users' kernels are.
+const VARIATIONS: &[Variation] = &[
+    PLAIN,
+    PLAIN,
+    Variation { target: Some("sm_70"), ..PLAIN },
+    PLAIN,
+    level(1),
+    PLAIN,
+    Variation { target: Some("sm_70"), ..level(2) },
+    PLAIN,
+    level(0),
+    PLAIN,
+    knobs(&["CopyPropNoWriteNonRR=1"]),
+    PLAIN,
+    knobs(&["CopyPropAddr=0", "LateCopyPropComplPred=0"]),
+    PLAIN,
+    Variation { target: Some("sm_70"), ..knobs(&["CopyPropNonRegMultiDef=1", "CopyPropForceGlobal=1"]) },
+    PLAIN,
+    knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
+    PLAIN,
+    knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
+];
+
+impl Options {
+    /// The number of a case's variation.
+    pub(super) fn variation_of(&self, number: u64) -> usize {
+        if self.vary { (number % VARIATIONS.len() as u64) as usize } else { 0 }
+    }
+
+    /// How the cases of each variation are checked, without and with the round trip.
+    pub(super) fn checks(&self) -> Vec<[CheckOptions; 2]> {
+        // A campaign has just verified the module.
+        let with = |mut check: CheckOptions, round_trip| {
+            check.pipeline.trusted = true;
+            CheckOptions { round_trip, ..check }
+        };
+        let both = |number| [false, true].map(|trip| with(self.check_of(number), self.check.round_trip && trip));
+        (0..VARIATIONS.len() as u64).map(both).collect()
+    }
+
+    /// How a case is checked.
+    pub fn check_of(&self, number: u64) -> CheckOptions {
+        let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
+        let Variation { level, knobs, .. } = VARIATIONS[self.variation_of(number)];
+        let mut replay = String::new();
+        if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
+            check.pipeline.opt_level = level;
+            replay += &format!(" -O{level}");
+        }
+        // What the caller has set comes last, and so stays.
+        let own: Vec<String> = check.pipeline.knobs.settings().collect();
+        replay.extend(knobs.iter().map(|setting| format!(" --knob {setting}")));
+        check.replay = replay + &check.replay;
+        for setting in knobs.iter().map(|setting| (*setting).to_owned()).chain(own) {
+            // Every row is tested to be legal, and the caller's settings were taken before.
+            let _ = check.pipeline.knobs.set(&setting);
+        }
+        check
+    }
+
+    /// The module of a case, for the machine that it runs for: that of the variation, if it has all the operations.
+    pub fn module_of(&self, number: u64, mut module: Module) -> Module {
+        let varied = VARIATIONS[self.variation_of(number)].target;
+        let has_all = |name: &&str| name.parse::<Target>().is_ok_and(|target| target.number() >= module.first_sm());
+        if let Some(target) = varied.filter(has_all) {
+            module.target = target.to_owned();
+        }
+        module
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_optimizer::pass::knobs::Knobs;
+
+    use super::*;
+
+    #[test]
+    fn levels_are_varied_and_said_unless_one_is_chosen() {
+        let mut options = Options::new(1, 1);
+        let levels = |options: &Options| {
+            (0..VARIATIONS.len() as u64).map(|number| options.check_of(number)).collect::<Vec<CheckOptions>>()
+        };
+        let checks = levels(&options);
+        for level in 0..=3 {
+            let said = |check: &&CheckOptions| check.pipeline.opt_level == level;
+            let check = checks.iter().find(said).unwrap_or_else(|| panic!("no case has level {level}"));
+            assert_eq!(check.replay.contains(&format!(" -O{level}")), level != DEFAULT_LEVEL, "{}", check.replay);
+        }
+        options.check.pipeline.opt_level = 1;
+        assert!(levels(&options).iter().all(|check| check.pipeline.opt_level == 1 && !check.replay.contains("-O")));
+    }
+
+    #[test]
+    fn some_kernels_are_for_the_older_machine() {
+        let options = Options::new(1, 1);
+        let (mut varied, mut older) = (0, 0);
+        for number in
+            (0..20 * VARIATIONS.len() as u64).filter(|n| VARIATIONS[options.variation_of(*n)].target.is_some())
+        {
+            let module = options.module_of(number, oriole_check::kernels::case(1, number, &options.config).module);
+            assert!(module.sm().is_some_and(|target| target.number() >= module.first_sm()));
+            varied += 1;
+            older += u32::from(module.target == "sm_70");
+        }
+        assert!(10 * older > varied, "{older} of {varied}");
+    }
+
+    #[test]
+    fn every_knob_and_machine_is_known() {
+        for variation in VARIATIONS {
+            for setting in variation.knobs {
+                Knobs::new().set(setting).expect("a knob and a value");
+            }
+            let module = Module { target: variation.target.unwrap_or("sm_90").to_owned(), ..Module::default() };
+            oriole_check::target_of(&module).expect("a machine");
+        }
+    }
+}

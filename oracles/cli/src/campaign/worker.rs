@@ -1,0 +1,215 @@
+//! Workers of a campaign, and the supervisor that looks after them.
+//!
+//! A worker draws cases, checks them, and hands over what they showed. What it is at stands at its [`Post`], where the
+//! supervisor sees a step that does not end ([`supervise`]): it gives the worker up, keeps what the worker had done,
+//! records the finding if the step does not end a second time either, and starts another worker. The thread that was
+//! given up is left behind, and does nothing more should it come back.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::Ordering;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::ledger::Local;
+use super::record::Reduction;
+use super::target::Case;
+use super::{Campaign, CampaignError, Glance, case_name};
+use oriole_check::job::Job;
+use oriole_check::supervise::{self, Slot, StepId};
+
+/// Steps that do not end keep their threads, and what those hold. After so many the campaign ends.
+pub const MOST_GIVEN_UP: usize = 16;
+
+/// What a worker is at.
+#[derive(Debug, Default)]
+enum At {
+    #[default]
+    Nothing,
+    /// A case: its place in the order of cases, and its number.
+    Case(u64, u64),
+    /// The reduction of a finding.
+    Reduction(String),
+}
+
+/// What a worker shares with the supervisor.
+#[derive(Debug, Default)]
+pub(super) struct Post {
+    slot: Arc<Slot>,
+    desk: Mutex<Desk>,
+}
+
+#[derive(Debug, Default)]
+struct Desk {
+    at: At,
+    local: Local,
+    given_up: bool,
+}
+
+impl Post {
+    fn desk(&self) -> MutexGuard<'_, Desk> {
+        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// A case begins.
+    pub fn begin(&self, place: u64, number: u64) {
+        self.desk().at = At::Case(place, number);
+    }
+
+    /// The reduction of a finding begins.
+    pub fn reduces(&self, id: &str) {
+        self.desk().at = At::Reduction(id.to_owned());
+    }
+
+    /// What was begun is done: adds to what the worker has. `None` where the worker was given up, whose work is then
+    /// somebody else's.
+    pub fn done<T>(&self, add: impl FnOnce(&mut Local) -> T) -> Option<T> {
+        let mut desk = self.desk();
+        desk.at = At::Nothing;
+        (!desk.given_up).then(|| add(&mut desk.local))
+    }
+
+    /// Gives the worker up if a step of it is overdue: the step, what it was at, and what it has done.
+    fn give_up(&self, campaign: &Campaign) -> Option<(StepId, At, Local)> {
+        let mut desk = self.desk();
+        let step = self.slot.overdue(campaign.options.hang_after)?;
+        desk.given_up = true;
+        Some((step, std::mem::take(&mut desk.at), std::mem::take(&mut desk.local)))
+    }
+}
+
+/// A worker that has ended, and how: a panic is one of the campaign itself.
+struct Ended {
+    number: usize,
+    result: Result<Result<(), CampaignError>, Box<dyn Any + Send>>,
+}
+
+/// The workers at their posts, by number.
+struct Crew<'a> {
+    campaign: &'a Arc<Campaign>,
+    posts: Vec<(usize, Arc<Post>)>,
+    hired: usize,
+    ends: Sender<Ended>,
+}
+
+/// Runs a campaign with so many workers, and says how many were given up. `progress` sees it now and then.
+pub(super) fn run(
+    campaign: &Arc<Campaign>,
+    workers: usize,
+    progress: &impl Fn(Glance<'_>),
+) -> Result<usize, CampaignError> {
+    let (ends, ended) = channel();
+    let mut crew = Crew { campaign, posts: Vec::new(), hired: 0, ends };
+    (0..workers).try_for_each(|_| crew.hire())?;
+    let mut result = Ok(());
+    let mut given_up = 0;
+    while !crew.posts.is_empty() {
+        match ended.recv_timeout(supervise::PAUSE.min(campaign.options.hang_after)) {
+            Ok(Ended { number, result: end }) => {
+                crew.posts.retain(|(other, _)| *other != number);
+                let end = end.unwrap_or_else(|panic| resume_unwind(panic));
+                if end.is_err() {
+                    campaign.stop.store(true, Ordering::Relaxed);
+                }
+                result = result.and(end);
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
+                given_up += crew.look_after()?;
+                if given_up >= MOST_GIVEN_UP {
+                    campaign.stop.store(true, Ordering::Relaxed);
+                }
+            }
+        }
+        campaign.show(progress);
+    }
+    result.map(|()| given_up)
+}
+
+impl Crew<'_> {
+    /// Starts a worker. It is a pool of one thread, so that reductions stay in it.
+    fn hire(&mut self) -> Result<(), CampaignError> {
+        let number = self.hired;
+        self.hired += 1;
+        let (post, campaign, ends) = (Arc::<Post>::default(), self.campaign.clone(), self.ends.clone());
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| format!("worker {number}"));
+        let pool = pool.build().map_err(CampaignError::Thread)?;
+        self.posts.push((number, post.clone()));
+        pool.spawn(move || {
+            supervise::show_in(post.slot.clone());
+            let result = catch_unwind(AssertUnwindSafe(|| campaign.work(&post)));
+            // Nobody listens to a worker that was given up.
+            let _ = ends.send(Ended { number, result });
+        });
+        Ok(())
+    }
+
+    /// Gives up workers whose step does not end, and starts others for them; how many.
+    fn look_after(&mut self) -> Result<usize, CampaignError> {
+        let mut given_up = 0;
+        for (number, post) in self.posts.clone() {
+            let Some((step, at, local)) = post.give_up(self.campaign) else { continue };
+            self.posts.retain(|(other, _)| *other != number);
+            self.campaign.take_over(step, at, local)?;
+            self.hire()?;
+            given_up += 1;
+        }
+        Ok(given_up)
+    }
+}
+
+impl Campaign {
+    /// Ends the work of somebody whose step did not end.
+    fn take_over(&self, step: StepId, at: At, mut local: Local) -> Result<(), CampaignError> {
+        match at {
+            At::Nothing => {}
+            At::Case(place, number) => {
+                self.hang(step, number, &mut local);
+                local.done.push(place);
+            }
+            At::Reduction(id) => {
+                let why = format!("{step} does not end on a smaller kernel");
+                self.ledger(|ledger| ledger.reduced(&id, Reduction::Failed { why }, &[]))?;
+            }
+        }
+        for (number, finding) in self.hand_over(local)? {
+            // What does not end here is not reduced here, and that is said at once.
+            self.reduce(number, &finding, &Post::default())?;
+        }
+        Ok(())
+    }
+
+    /// The finding of a case whose step did not end. A step that was slow once, because the machine had other things to
+    /// do, is none.
+    fn hang(&self, step: StepId, number: u64, local: &mut Local) {
+        let limit = self.options.hang_after;
+        let Case { target, generated, dropped } = match self.cases.sound_within(number, limit) {
+            Ok(case) => case,
+            Err(why) => {
+                local.tally.begin(self.cases.target(number).0, 0);
+                local.tally.silent.insert(number, why.to_string());
+                return;
+            }
+        };
+        local.tally.begin(target, dropped);
+        let job = Job {
+            name: case_name(self.options.seed, number),
+            module: self.options.module_of(number, generated.module),
+            launches: generated.launches,
+            options: self.check_of(number, target).clone(),
+        };
+        let finding = job.hang(step, limit).and_then(|finding| Ok((job.hangs_again(&finding, limit)?, finding)));
+        match finding {
+            Ok((true, finding)) => {
+                let faults = self.options.check.faults.iter().filter(|fault| fault.step == step);
+                faults.for_each(|fault| local.tally.plant(&fault.to_string()));
+                local.findings.push((number, finding));
+            }
+            Ok((false, _)) => {
+                local.tally.silent.insert(number, format!("{step} has not ended after {limit:?}, another time it has"));
+            }
+            Err(error) => {
+                local.tally.silent.insert(number, format!("{step} has not ended after {limit:?}: {error}"));
+            }
+        }
+    }
+}

@@ -1,0 +1,207 @@
+//! Analyses against their definitions, on raw random graphs and modules.
+//!
+//! Blocks with any control flow among them, unreachable ones and entries with predecessors included; a few registers of
+//! every file that are defined and read over and over, under guards or not. The same function then in SSA form. The
+//! kernels of the generator, which are larger and tamer, go the same way in [`super::convergence`].
+//!
+//! Then a few functions that call each other by name and by address, for the call graph.
+
+use oriole_ir::ops::{AtomOp, Opcode, Scope, Space, SpecialReg, Type};
+use oriole_ir::verify::verify_function;
+use oriole_ir::{
+    Block, FuncId, Function, FunctionKind, Guard, InstBuilder, Linkage, Local, Module, Operand, Reg, RegFile, RegInfo,
+    Variable,
+};
+use oriole_optimizer::ssa;
+
+use super::canary;
+use oriole_check::analyses;
+use oriole_generate::Entropy;
+
+/// Blocks of a graph at most; beyond a dozen nothing new happens, and definitions are quadratic.
+const BLOCKS: usize = 12;
+
+/// A random function: whether it has control flow.
+pub fn analyses(data: &[u8]) -> bool {
+    let mut entropy = Entropy::from_bytes(data);
+    let mut func = random(&mut entropy);
+    agree(&func);
+    ssa::construct(&mut func);
+    if let Err(violations) = verify_function(&func, None) {
+        panic!("SSA form is invalid: {}", violations[0]);
+    }
+    agree(&func);
+    calls_agree(&callers(&mut entropy));
+    func.layout().len() > 1
+}
+
+/// Holds the call graph of a module against its definition.
+fn calls_agree(module: &Module) {
+    let mut truth = module.clone();
+    if canary::planted() {
+        // The definition is asked about a module where nobody calls the first function by name.
+        for func in truth.functions.values_mut() {
+            for inst in func.insts().keys().collect::<Vec<_>>() {
+                let called =
+                    func.srcs_mut(inst).first_mut().filter(|callee| **callee == Operand::Func(FuncId::from_u32(0)));
+                called.into_iter().for_each(|callee| *callee = Operand::Func(FuncId::from_u32(1)));
+            }
+        }
+    }
+    if let Err(wrong) = analyses::compare_calls(module, &truth) {
+        panic!("{wrong}\n{module}");
+    }
+}
+
+/// Two to six functions, declared or defined, seen outside or not, that call each other and unknown ones.
+fn callers(entropy: &mut Entropy<'_>) -> Module {
+    let mut module = Module::default();
+    let ids: Vec<FuncId> = (0..2 + entropy.below(5))
+        .map(|at| {
+            let name = if entropy.percent(5) { "malloc".to_owned() } else { format!("f{at}") };
+            let mut func = Function::new(name, FunctionKind::Device);
+            func.linkage = if entropy.percent(80) { Linkage::Internal } else { Linkage::Visible };
+            module.functions.push(func)
+        })
+        .collect();
+    for id in &ids {
+        if entropy.percent(80) {
+            let func = &mut module.functions[*id];
+            let (block, address) = (func.new_block(), func.new_reg(RegInfo::words(2)));
+            for _ in 0..entropy.below(3) {
+                let target = Operand::Func(entropy.choose(&ids));
+                let inst = match entropy.below(8) {
+                    0 => InstBuilder::new(Opcode::Mov).field(Type::B64).dst(address).src(target),
+                    1 => InstBuilder::new(Opcode::Call).src(address).src(Operand::Imm(0)),
+                    _ => InstBuilder::new(Opcode::Call).src(target).src(Operand::Imm(0)),
+                };
+                inst.append(func, block);
+            }
+            InstBuilder::new(Opcode::Ret).append(func, block);
+        }
+    }
+    module
+}
+
+/// Holds the analyses of a function against the definitions.
+fn agree(func: &Function) {
+    let mut truth = func.clone();
+    if canary::planted() {
+        // The definitions are asked about a function that reads one register less.
+        let reads = |inst| truth.inst(inst).opcode == Opcode::St;
+        let found = truth.layout_insts().find(|inst| reads(*inst));
+        if let Some(inst) = found {
+            truth.srcs_mut(inst).iter_mut().for_each(|src| *src = Operand::Imm(0));
+        }
+    }
+    if let Err(wrong) = analyses::compare(func, &truth) {
+        panic!("{wrong}\n{}", oriole_ir::function_to_string(func, None));
+    }
+}
+
+/// Few registers, so that paths meet the same ones again.
+struct Regs {
+    words: Vec<Reg>,
+    uniform: Vec<Reg>,
+    predicates: Vec<Reg>,
+}
+
+fn random(entropy: &mut Entropy<'_>) -> Function {
+    let mut func = Function::new("random", FunctionKind::Device);
+    for name in ["a", "b"] {
+        func.locals.push(Variable::new(name, Space::Local, Type::B32, Some(2)));
+    }
+    let uniform = RegInfo { file: RegFile::UR, words: 1 };
+    let mut regs = |count: usize, info| (0..count).map(|_| func.new_reg(info)).collect();
+    let regs =
+        Regs { words: regs(4, RegInfo::words(1)), uniform: regs(2, uniform), predicates: regs(3, RegInfo::PRED) };
+    let blocks: Vec<Block> = (0..=entropy.below(BLOCKS)).map(|_| func.new_block()).collect();
+    for block in &blocks {
+        for _ in 0..entropy.below(5) {
+            instruction(entropy, &regs).append(&mut func, *block);
+        }
+        terminator(entropy, &regs, &blocks).append(&mut func, *block);
+    }
+    func
+}
+
+fn instruction(entropy: &mut Entropy<'_>, regs: &Regs) -> InstBuilder {
+    let word = |entropy: &mut Entropy<'_>| entropy.choose(&regs.words);
+    let inst = match entropy.below(7) {
+        0 => {
+            let store = InstBuilder::new(Opcode::St).field(space(entropy)).field(Type::B32);
+            store.src(address(entropy, regs)).src(offset(entropy)).src(word(entropy))
+        }
+        1 => InstBuilder::new(Opcode::Mov).field(Type::B32).dst(word(entropy)).src(entropy.choose(&regs.uniform)),
+        2 => InstBuilder::new(Opcode::Mov).field(Type::B32).dst(entropy.choose(&regs.uniform)).src(Operand::Imm(1)),
+        3 => {
+            // Two destinations at once, which may be the instruction's own sources.
+            let add = InstBuilder::new(Opcode::IAddCarry).field(Type::U32).dst(word(entropy));
+            let add = add.dst(entropy.choose(&regs.predicates)).src(word(entropy)).src(word(entropy));
+            add.src(entropy.choose(&regs.predicates))
+        }
+        4 => {
+            let read = entropy.choose(&[SpecialReg::TidX, SpecialReg::WarpId, SpecialReg::CtaidX, SpecialReg::NtidX]);
+            InstBuilder::new(Opcode::S2r).field(Type::B32).dst(word(entropy)).src(Operand::Special(read))
+        }
+        5 if entropy.percent(30) => {
+            let vote = InstBuilder::new(Opcode::Vote).field(Type::Pred).dst(entropy.choose(&regs.predicates));
+            vote.src(entropy.choose(&regs.predicates)).src(word(entropy))
+        }
+        5 if entropy.percent(30) => match entropy.below(3) {
+            0 => InstBuilder::new(Opcode::Fence).field(Scope::Gpu),
+            1 => {
+                let add = InstBuilder::new(Opcode::Atom).field(AtomOp::Exch).field(Space::Global).field(Type::B32);
+                add.dst(word(entropy)).src(address(entropy, regs)).src(offset(entropy)).src(word(entropy))
+            }
+            _ => {
+                let add = InstBuilder::new(Opcode::IAdd).field(Type::U32).dst(word(entropy));
+                add.src(word(entropy)).src(Operand::Imm(entropy.choose(&[2, 4, 0xffff_fffc])))
+            }
+        },
+        5 => {
+            let load = InstBuilder::new(Opcode::Ld).field(space(entropy)).field(Type::B32).dst(word(entropy));
+            load.src(address(entropy, regs)).src(offset(entropy))
+        }
+        _ => {
+            let add = InstBuilder::new(Opcode::IAdd).field(Type::U32).dst(word(entropy));
+            add.src(word(entropy)).src(word(entropy))
+        }
+    };
+    let guard = entropy.percent(30);
+    inst.guard(guard.then(|| Guard { reg: entropy.choose(&regs.predicates), negated: entropy.percent(50) }))
+}
+
+fn space(entropy: &mut Entropy<'_>) -> Space {
+    entropy.choose(&[Space::Global, Space::Global, Space::Shared, Space::Local, Space::Generic])
+}
+
+/// A word, a number, or one of the two variables of the function.
+fn address(entropy: &mut Entropy<'_>, regs: &Regs) -> Operand {
+    let locals = [Operand::Local(Local::from_u32(0)), Operand::Local(Local::from_u32(1))];
+    match entropy.below(6) {
+        0 => Operand::Imm(8),
+        1 => entropy.choose(&locals),
+        _ => entropy.choose(&regs.words).into(),
+    }
+}
+
+fn offset(entropy: &mut Entropy<'_>) -> Operand {
+    Operand::Imm(entropy.choose(&[0, 0, 2, 4, 4, 8, u64::MAX - 3]))
+}
+
+fn terminator(entropy: &mut Entropy<'_>, regs: &Regs, blocks: &[Block]) -> InstBuilder {
+    let any = |entropy: &mut Entropy<'_>| entropy.choose(blocks);
+    match entropy.below(8) {
+        0 => InstBuilder::new(Opcode::Ret),
+        1 | 2 => InstBuilder::new(Opcode::Bra).src(any(entropy)),
+        3 => {
+            let targets: Vec<Operand> = (0..=entropy.below(3)).map(|_| any(entropy).into()).collect();
+            InstBuilder::new(Opcode::Brx).src(entropy.choose(&regs.words)).srcs(targets)
+        }
+        _ => {
+            let branch = InstBuilder::new(Opcode::CBra).src(entropy.choose(&regs.predicates));
+            branch.src(any(entropy)).src(any(entropy))
+        }
+    }
+}

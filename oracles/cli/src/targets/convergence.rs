@@ -1,0 +1,174 @@
+//! Fixed points: what phases leave needs no more of the same, and the analyses agree with their definitions on every
+//! state.
+//!
+//! For a generated kernel, in SSA form or taken out of it:
+//!
+//! 1. Graph, dominators and liveness equal their definitions ([`oriole_reference`]) before the first phase and after
+//!    each that changed something; the live sets also satisfy their equations.
+//! 2. A phase that runs again over its own output changes nothing, unless its row says that it may go on, or a cap
+//!    ended it.
+//! 3. The bundles end: within their cap of rounds, and without one after at most one round more than they made changes.
+//! 4. The whole pipeline over its own output changes nothing; where a cap ends its bundles, it reaches a fixed point
+//!    within [`MOST_RUNS`].
+
+use oriole_ir::sm::Target;
+use oriole_ir::{Form, Module};
+use oriole_optimizer::pass::knobs::{Knob, Knobs};
+use oriole_optimizer::pass::{Pass, SecondRun};
+use oriole_optimizer::pipeline::runner::{Options, PhaseReport, run_phases};
+use oriole_optimizer::ssa;
+
+use super::canary;
+use super::input::kernel_of_bytes;
+use oriole_check::analyses;
+use oriole_generate::Entropy;
+
+/// Bytes in front of an input that choose the settings.
+const HEAD: usize = 8;
+/// Runs of the whole pipeline over its own output of which one must change nothing, where its bundles are capped.
+pub const MOST_RUNS: usize = 4;
+
+/// A generated kernel: every phase settles, and so does the pipeline.
+pub fn convergence(data: &[u8]) -> bool {
+    let (head, generated) = kernel_of_bytes(data, HEAD);
+    let mut entropy = Entropy::from_bytes(head);
+    let mut module = generated.module;
+    let mut knobs = Knobs::new();
+    if entropy.percent(30) {
+        set(&mut knobs, Knob::GeneralOptimizeIterations, entropy.below(4));
+    }
+    if entropy.percent(20) {
+        module.functions.values_mut().for_each(ssa::destruct);
+    }
+    settles(&module, &knobs);
+    true
+}
+
+/// Checks a module of any form, with the knobs that cap the bundles. Returns how many runs of the pipeline over its own
+/// output it took until one changed nothing.
+///
+/// # Panics
+///
+/// If something does not settle, or an analysis is wrong.
+pub fn settles(module: &Module, knobs: &Knobs) -> usize {
+    let target = oriole_check::target_of(module).unwrap_or_else(|_| Target::portable(90).expect("sm_90 has a row"));
+    let options = Options { knobs: knobs.clone(), verify: true, trusted: true, ..Options::new(target) };
+    agree(module, "before the first phase");
+    let phases = canary::phases_that_go_on();
+    let mut state = module.clone();
+    for entry in &phases {
+        phase_settles(entry, &mut state, &options);
+    }
+    pipeline_settles(&phases, state, &options)
+}
+
+fn set(knobs: &mut Knobs, knob: Knob, value: usize) {
+    let setting = format!("{knob}={value}");
+    knobs.set(&setting).unwrap_or_else(|error| panic!("`{setting}` is a legal setting, but: {error}"));
+}
+
+/// The analyses of every function equal their definitions.
+fn agree(module: &Module, when: &str) {
+    for func in module.functions.values().filter(|func| func.is_definition()) {
+        if let Err(wrong) = analyses::compare(func, func) {
+            panic!("{when}: {wrong}\n{module}");
+        }
+    }
+}
+
+/// Runs a list of phases; the module is as it was where none of them runs.
+fn run(phases: &[Pass], module: &mut Module, options: &Options) -> Vec<PhaseReport> {
+    let before = module.clone();
+    match run_phases(phases, module, options, &mut ()) {
+        Ok(report) => report.phases,
+        Err(error) => panic!("{error}\n{before}"),
+    }
+}
+
+fn phase_settles(entry: &Pass, state: &mut Module, options: &Options) {
+    let name = entry.name;
+    let before = state.clone();
+    let Some(first) = run(std::slice::from_ref(entry), state, options).pop() else { return };
+    if !first.changed.is_yes() {
+        assert_eq!(before, *state, "{name} says that it changed nothing");
+        return;
+    }
+    agree(state, &format!("after {name}"));
+    let capped = rounds_end(&first, state, options);
+    let mut again = state.clone();
+    let Some(second) = run(std::slice::from_ref(entry), &mut again, options).pop() else { return };
+    let goes_on = second.changed.is_yes() || second.rewrites > 0 || again != *state;
+    assert!(!goes_on || capped || may_go_on(entry), "{name} goes on over its own output:\n{state}\nbecomes\n{again}");
+}
+
+/// Whether the phase's row says that a second run may find more to do.
+fn may_go_on(entry: &Pass) -> bool {
+    entry.second_run != SecondRun::ChangesNothing
+}
+
+/// Checks the number of rounds of a bundle, and says whether its cap may have ended it.
+fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
+    let Some(rounds) = report.statistics.get("rounds").copied() else { return false };
+    let functions =
+        state.functions.values().filter(|func| func.form == Form::Ssa && func.is_definition()).count() as u64;
+    let most = report.rewrites + functions;
+    assert!(rounds <= most, "{}: {rounds} rounds for {} changes\n{state}", report.name, report.rewrites);
+    let counted = matches!(report.number, Some(13 | 29));
+    match options.knobs.limit(Knob::GeneralOptimizeIterations).filter(|_| counted) {
+        Some(cap) => {
+            let all = u64::from(cap) * functions;
+            assert!(rounds <= all, "{}: {rounds} rounds, where {cap} a function are allowed\n{state}", report.name);
+            rounds >= u64::from(cap)
+        }
+        None => false,
+    }
+}
+
+/// The pipeline over its own output changes nothing any more, in the run with the number that is returned.
+fn pipeline_settles(phases: &[Pass], mut state: Module, options: &Options) -> usize {
+    let capped = options.knobs.is_set(Knob::GeneralOptimizeIterations);
+    let most = if capped { MOST_RUNS } else { 1 };
+    let (before, mut busy) = (state.clone(), Vec::new());
+    for runs in 1..=most {
+        let reports = run(phases, &mut state, options);
+        busy = reports.iter().filter(|report| report.changed.is_yes()).map(|report| report.name).collect();
+        if busy.is_empty() {
+            return runs;
+        }
+    }
+    let busy = busy.join(", ");
+    panic!(
+        "run {most} of the pipeline over its own output still changes something, in {busy}:\n{before}\nbecomes\n{state}"
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use oriole_check::input::read_kernel;
+    use oriole_check::kernels::from_seed;
+    use oriole_generate::Config;
+
+    fn settles_at_once(mut module: Module) {
+        ssa::construct_module(&mut module);
+        assert_eq!(settles(&module, &Knobs::new()), 1);
+    }
+
+    #[test]
+    fn real_kernels_settle() {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels");
+        let files = std::fs::read_dir(folder).expect("the corpus is there").filter_map(Result::ok);
+        let mut paths: Vec<_> = files.map(|file| file.path()).collect();
+        paths.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+        assert!(paths.len() >= 48, "{} kernels", paths.len());
+        paths.iter().for_each(|path| settles_at_once(read_kernel(path).expect("the corpus reads")));
+    }
+
+    #[test]
+    fn generated_kernels_settle() {
+        let config = Config::default();
+        (0..150).for_each(|seed| settles_at_once(from_seed(seed, &config).module));
+    }
+}

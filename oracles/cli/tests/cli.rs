@@ -1,0 +1,311 @@
+//! The command line: exit codes, and what the commands print.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+const KERNEL: &str = "target sm_90 ptx 9.0
+
+entry @k visible ssa {
+  param $out: u64 param align 8
+bb0:
+  %d0 = ld.param.u64 [$out]
+  %r1 = iadd.u32 3, 4
+  st.global.u32 [%d0], %r1
+  ret
+}
+";
+
+const LAUNCH: &str = "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\nexpect_hex = \"07000000\"\n";
+
+/// A folder with the kernel and the launch.
+fn folder(kernel: &str, launch: &str) -> tempfile::TempDir {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("k.ori"), kernel).expect("the kernel is written");
+    std::fs::write(folder.path().join("k.launch.toml"), launch).expect("the launch is written");
+    folder
+}
+
+fn oriole(args: &[&str], folder: &Path) -> Output {
+    let command = Command::new(env!("CARGO_BIN_EXE_oriole")).args(args).current_dir(folder).output();
+    command.expect("the command starts")
+}
+
+fn corpus() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/kernels")
+}
+
+#[track_caller]
+fn assert_ends(output: &Output, code: i32, stdout: &str, stderr: &str) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(code), "{out}\n{err}");
+    assert!(out.contains(stdout), "no `{stdout}` in\n{out}");
+    assert!(err.contains(stderr), "no `{stderr}` in\n{err}");
+    assert!(!err.contains("panicked"), "{err}");
+}
+
+#[test]
+fn run_says_whether_buffers_match() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["run", "k.ori"], good.path()), 0, "ok, 1 buffer as expected", "");
+    let other = folder(KERNEL, &LAUNCH.replace("07", "08"));
+    assert_ends(&oriole(&["run", "k.ori"], other.path()), 1, "expected 8 (0x00000008), got 7 (0x00000007)", "");
+    let out_of_steps = oriole(&["run", "k.ori", "--steps", "2"], good.path());
+    assert_ends(&out_of_steps, 1, "out of steps after 2 warp instructions", "");
+    let pieces = ["run", "k.ori", "--grid", "1", "--block", "2", "--arg", "zeroed:8", "--stats"];
+    assert_ends(&oriole(&pieces, good.path()), 0, "b32: 0x7 0x0", "");
+    assert_ends(&oriole(&["run", "k.ori", "--trace", "0"], good.path()), 0, "`%r1 = iadd.u32 3, 4`", "");
+}
+
+#[test]
+fn bad_input_ends_with_two_and_says_where() {
+    let good = folder(KERNEL, LAUNCH);
+    let small = oriole(&["run", "k.ori", "--grid", "1", "--block", "1", "--arg", "zeroed:2"], good.path());
+    assert_ends(&small, 1, "out of bounds", "");
+    assert_ends(&oriole(&["run", "none.ori"], good.path()), 2, "", "cannot read `none.ori`");
+    assert_ends(&oriole(&["run", "k.launch.toml"], good.path()), 2, "", "is no kernel file");
+    assert_ends(&oriole(&["check", "k.ori", "--phase", "GeneralOptimise"], good.path()), 2, "", "did you mean");
+    assert_ends(&oriole(&["check", "k.ori", "--knob", "NoSuchKnob=1"], good.path()), 2, "", "no knob");
+    let empty = tempfile::tempdir().expect("a temporary folder");
+    assert_ends(&oriole(&["check", "."], empty.path()), 2, "", "there is no kernel");
+    let misspelt = folder(&KERNEL.replace("iadd", "iaddd"), LAUNCH);
+    assert_ends(&oriole(&["check", "k.ori"], misspelt.path()), 2, "", "k.ori:7:");
+    let launch = folder(KERNEL, &LAUNCH.replace("block", "blok"));
+    assert_ends(&oriole(&["run", "k.ori"], launch.path()), 2, "", "k.launch.toml:2:");
+    let alone = folder(KERNEL, LAUNCH);
+    std::fs::remove_file(alone.path().join("k.launch.toml")).expect("it was there");
+    assert_ends(&oriole(&["check", "k.ori"], alone.path()), 2, "", "has no launch file");
+    let invalid = folder(&KERNEL.replace("st.global.u32 [%d0], %r1", "st.global.u32 [%d0], %r9"), LAUNCH);
+    assert_ends(&oriole(&["opt", "k.ori"], invalid.path()), 2, "", "is not a valid module");
+}
+
+#[test]
+fn check_reports_phases_as_text_and_json() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["check", "k.ori"], good.path()), 0, "1 of 1 kernels clean, 3 cases, 0 findings", "");
+    let output = oriole(&["check", "k.ori", "--format", "json"], good.path());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).expect("the report is JSON");
+    assert_eq!(json["clean"], true);
+    assert_eq!(json["kernels"][0]["cases"].as_array().map(Vec::len), Some(3));
+    let changed = |phase: &serde_json::Value| phase["name"] == "GeneralOptimizeEarly" && phase["changed"] == 1;
+    assert!(json["phases"].as_array().is_some_and(|phases| phases.iter().any(changed)), "{json:#}");
+    let other = folder(KERNEL, &LAUNCH.replace("07", "08"));
+    assert_ends(&oriole(&["check", "k.ori"], other.path()), 1, "unexpected", "");
+}
+
+/// PTX is read into virtual form, so that SSA construction is a step that is judged, bisected and reduced like any
+/// other.
+#[test]
+fn faults_in_ssa_construction_are_found_in_ptx() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let fault = ["--fault", "swapped-branch@ssa-construction"];
+    for kernel in ["saxpy", "sha256", "transpose", "quicksort"] {
+        let file = corpus().join(format!("{kernel}.ptx"));
+        let check = ["check", file.to_str().expect("a path of plain letters"), "--randoms", "0"];
+        let found = oriole(&[&check[..], &fault].concat(), here.path());
+        assert_ends(&found, 1, "mismatch in SSA construction", "");
+    }
+    let file = corpus().join("saxpy.ptx");
+    let file = file.to_str().expect("a path of plain letters");
+    let bisected = oriole(&[&["bisect", file][..], &fault].concat(), here.path());
+    assert_ends(&bisected, 1, "mismatch in SSA construction", "");
+    let reduced = oriole(&[&["reduce", file, "-o", "small.ori"][..], &fault].concat(), here.path());
+    assert_ends(&reduced, 0, "mismatch in SSA construction", "");
+    assert_ends(&reduced, 0, "small.ptx shows the same", "");
+    let text = std::fs::read_to_string(here.path().join("small.ori")).expect("it is written");
+    // In text form, virtual form is what no other word says.
+    assert!(!text.contains(" ssa {") && text.contains("cbra"), "{text}");
+}
+
+/// A fault that was never planted is no fault that was not found.
+#[test]
+fn a_fault_without_a_place_is_an_error() {
+    let good = folder(KERNEL, LAUNCH);
+    let never = |args: &[&str], fault: &str| {
+        let output = oriole(&[args, &["--fault", fault]].concat(), good.path());
+        assert_ends(&output, 2, "", &format!("never planted: {fault}"));
+    };
+    // The kernel is in SSA form already, has no branch, and is no PTX that makes the round trip.
+    for fault in
+        ["off-by-one@ssa-construction:1", "swapped-branch@GeneralOptimizeEarly:7", "drop-store@ptx-round-trip:1"]
+    {
+        never(&["check", "k.ori"], fault);
+        never(&["bisect", "k.ori"], fault);
+        never(&["reduce", "k.ori"], fault);
+        never(&["opt", "k.ori"], fault);
+    }
+    never(&["check", "k.ori", "--phase", "GeneralOptimizeMid"], "off-by-one@GeneralOptimizeEarly:1");
+    let instructions = ["--target", "instructions", "--corpus", "none", "--jobs", "1"];
+    never(&[&["fuzz", "--cases", "4"][..], &instructions].concat(), "dropped-barrier@GeneralOptimizeEarly:1");
+    never(&[&["fuzz", "--case", "1"][..], &instructions].concat(), "dropped-barrier@GeneralOptimizeEarly:1");
+    let selftest =
+        ["selftest", "--kind", "dropped-barrier", "--phase", "ptx-round-trip", "--cases", "1", "--jobs", "1"];
+    assert_ends(&oriole(&selftest, good.path()), 2, "", "never planted: dropped-barrier");
+    // Where changes are limited, the limit keeps the fault out: that is how a bisection shows what is right.
+    let fault = ["check", "k.ori", "--fault", "drop-store@GeneralOptimizeEarly:1"];
+    assert_ends(&oriole(&fault, good.path()), 1, "mismatch in GeneralOptimizeEarly", "");
+    assert_ends(&oriole(&[&fault[..], &["--rewrite-limit", "0"]].concat(), good.path()), 0, "0 findings", "");
+    // One kernel of several is enough.
+    let branch = corpus().join("saxpy.ptx");
+    let both = ["check", "k.ori", branch.to_str().expect("a path of plain letters"), "--randoms", "0"];
+    let found = oriole(&[&both[..], &["--fault", "swapped-branch@ssa-construction"]].concat(), good.path());
+    assert_ends(&found, 1, "mismatch in SSA construction", "");
+}
+
+#[test]
+fn fuzz_checks_generated_kernels_and_replays_one() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let output = oriole(&["fuzz", "--cases", "20", "--jobs", "1"], here.path());
+    assert_ends(&output, 0, "20 cases", "");
+    assert_ends(&output, 0, "100.00 % valid", "");
+    assert_ends(&oriole(&["fuzz", "--case", "7", "--out", "found"], here.path()), 0, "seed1-case7.ori", "");
+    assert_ends(&oriole(&["check", "found/seed1-case7.ori"], here.path()), 0, "0 findings", "");
+    std::fs::write(here.path().join("c.toml"), "tripes = 2").expect("the folder is writable");
+    assert_ends(&oriole(&["fuzz", "--config", "c.toml"], here.path()), 2, "", "unknown field `tripes`");
+    assert_ends(&oriole(&["fuzz", "--shard", "4/4"], here.path()), 2, "", "a shard from 0");
+}
+
+/// What cannot be checked is said to be so, with what to do; a copy's refutation replays, though copies are forwarded.
+#[test]
+fn rule_files_are_checked_or_refused() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let write = |name: &str, text: &[u8]| std::fs::write(here.path().join(name), text).expect("the folder is writable");
+    let check = |file: &str| oriole(&["rules", "check", file, "--no-solver"], here.path());
+    write("empty.rules", b"# nothing\n");
+    assert_ends(&check("empty.rules"), 2, "", "there is no rule to check");
+    write("bytes.rules", &[0xff, 0xfe, 0]);
+    assert_ends(&check("bytes.rules"), 2, "", "it is no text");
+    assert_ends(&check("."), 2, "", "it is a folder");
+    write("endless.rules", b"rule a: isub.u32(x, 0) => isub.u32(x, 0)\n");
+    assert_ends(&check("endless.rules"), 2, "1 proved", "rule `a` applies to its own result");
+    write("copy.rules", b"rule copy: mov.b32(lo(&cvt.u64.u32(_))) => 1\n");
+    let found = check("copy.rules");
+    assert_ends(&found, 1, "the interpreter confirms it", "");
+    let text = String::from_utf8_lossy(&found.stdout).into_owned();
+    let replay = text.lines().find_map(|line| line.trim().strip_prefix("oriole ")).expect("it says how to replay");
+    let replay: Vec<&str> = replay.split_whitespace().collect();
+    assert_ends(&oriole(&replay, here.path()), 1, "mismatch", "");
+}
+
+#[test]
+fn a_users_rules_join_the_built_in_ones() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let write = |text: &str| std::fs::write(here.path().join("mine.rules"), text).expect("the folder is writable");
+    let fuzz = ["fuzz", "--target", "kernels", "--cases", "300", "--jobs", "1", "--rules", "mine.rules"];
+    write("rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2)");
+    let found = oriole(&fuzz, here.path());
+    assert_ends(&found, 1, "mismatch in GeneralOptimizeEarly, mine: ", "");
+    assert_ends(&found, 1, "\nrule mine ", "");
+    let list = oriole(&["findings", "list", "--store", "oriole-findings/findings.db"], here.path());
+    let id = String::from_utf8_lossy(&list.stdout).lines().nth(2).map(|line| line[..16].to_owned());
+    let id = id.expect("there is a finding");
+    let store = ["findings", "show", &id, "--store", "oriole-findings/findings.db"];
+    assert_ends(&oriole(&store, here.path()), 0, " --rules mine.rules", "");
+    write("rule mine priority 20: idiv.s32(x, 4) => shr.s32(x, 2) if x");
+    assert_ends(&oriole(&fuzz, here.path()), 2, "", "this is no condition");
+    let missing = ["opt", "k.ori", "--rules", "other.rules"];
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&missing, good.path()), 2, "", "cannot read `other.rules`");
+    write("rule mine: imul.lo.u32(_, C) => 0 if C == 0x1234567, C == 0x7654321");
+    let unfired = [&fuzz[..], &["--require-rules", "--phases", "GeneralOptimize"]].concat();
+    assert_ends(&oriole(&unfired, here.path()), 1, "rules that never applied: ", "");
+}
+
+#[test]
+fn reduce_by_a_command_writes_what_is_left() {
+    let good = folder(KERNEL, LAUNCH);
+    let output = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "--jobs", "1"], good.path());
+    assert_ends(&output, 0, "2 instructions of 4, 1 blocks of 1", "");
+    assert_ends(&output, 0, "nothing more can go", "");
+    let text = std::fs::read_to_string(good.path().join("k-reduced.ori")).expect("it is written");
+    assert!(text.contains("iadd.u16 0, 0") && !text.contains("st.global"), "{text}");
+    let again = oriole(&["reduce", "k-reduced.ori", "--exec", "grep -q iadd", "-o", "twice.ori"], good.path());
+    assert_ends(&again, 0, "2 instructions of 2", "");
+    let twice = std::fs::read_to_string(good.path().join("twice.ori")).expect("it is written");
+    assert_eq!(twice, text);
+    assert!(good.path().join("twice.launch.toml").exists());
+    let output = oriole(&["reduce", "k.ori", "--exec", "grep -q iadd", "--emit", "ptx"], good.path());
+    assert_ends(&output, 0, "k-reduced.ptx shows the same", "");
+    let ptx = ["reduce", "k-reduced.ptx", "--exec", "grep -q add.u16", "-o", "three.ori"];
+    assert_ends(&oriole(&ptx, good.path()), 0, "three.ptx shows the same", "");
+}
+
+#[test]
+fn reduce_refuses_what_is_not_interesting() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["reduce", "k.ori"], good.path()), 2, "", "is not interesting: a check finds nothing");
+    let other = oriole(&["reduce", "k.ori", "--exec", "grep -q imul"], good.path());
+    assert_ends(&other, 2, "", "is not interesting: the predicate does not hold");
+    let quick = oriole(&["reduce", "k.ori", "--predicate", "hang", "--limit", "20s"], good.path());
+    assert_ends(&quick, 2, "", "is not interesting: the predicate does not hold");
+    assert_ends(&oriole(&["reduce", "k.ori", "--phase", "NoSuchPhase"], good.path()), 2, "", "NoSuchPhase");
+}
+
+#[test]
+fn bisect_says_that_nothing_is_wrong() {
+    let good = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["bisect", "k.ori"], good.path()), 0, "nothing is wrong: 3 cases, 0 of which", "");
+    assert_ends(&oriole(&["bisect", "none.ori"], good.path()), 2, "", "cannot read `none.ori`");
+    assert_ends(&oriole(&["check", "k.ori", "--rewrite-limit", "0"], good.path()), 0, "0 findings", "");
+}
+
+#[test]
+fn opt_prints_what_can_be_read_again() {
+    let good = folder(KERNEL, LAUNCH);
+    let output = oriole(&["opt", "k.ori", "-o", "k2.ptx", "--verify"], good.path());
+    assert_ends(&output, 0, "", "");
+    let launch = good.path().join("k.launch.toml");
+    let launch = launch.to_str().expect("a path of plain letters");
+    assert_ends(&oriole(&["run", "k2.ptx", "--launch", launch], good.path()), 0, "as expected", "");
+    assert_ends(&oriole(&["opt", "k.ori"], good.path()), 0, "st.global.u32 [%d0], 7", "");
+    let stopped = oriole(&["opt", "k.ori", "--stop-after", "AnalyzeControlFlow"], good.path());
+    assert_ends(&stopped, 0, "%r1 = iadd.u32 3, 4", "");
+    let dumped = oriole(&["opt", "k.ori", "--dump-ir", "GeneralOptimizeEarly", "--time"], good.path());
+    assert_ends(&dumped, 0, "", "; after GeneralOptimizeEarly: k");
+}
+
+#[test]
+fn opt_runs_a_pipeline_that_is_given_as_text() {
+    let good = folder(KERNEL, LAUNCH);
+    let run = |text: &str| oriole(&["opt", "k.ori", "--passes", text], good.path());
+    assert_ends(&run("AnalyzeControlFlow"), 0, "%r1 = iadd.u32 3, 4", "");
+    let planned = run("gvn,GeneralOptimizeEarly,memory-space-opt<second-time;warnings>");
+    assert_ends(
+        &planned,
+        0,
+        "st.global.u32 [%d0], 7",
+        "gvn did not run: planned\nmemory-space-opt did not run: planned",
+    );
+    assert_ends(&run("GvnCse,GvnCsee"), 2, "", "no pass is called `GvnCsee` (did you mean GvnCse, gvn?)");
+    assert_ends(&run("sink<rp>"), 2, "", "`sink` takes no argument `rp` (did you mean rp-aware?)");
+}
+
+#[test]
+fn listings_are_complete() {
+    let here = Path::new(".");
+    assert_ends(&oriole(&["phases", "--cicc"], here), 0, "first-time|second-time;warnings|no-warnings", "");
+    assert_ends(&oriole(&["phases"], here), 0, "OriPerformLiveDeadFourth", "");
+    assert_ends(&oriole(&["phases", "--format", "json"], here), 0, "\"status\": \"planned\"", "");
+    assert_ends(&oriole(&["knobs"], here), 0, "DisablePhases", "");
+    assert_ends(&oriole(&["ops", "iadd"], here), 0, "commutative", "");
+    assert_ends(&oriole(&["ops", "nonsense"], here), 2, "", "no opcode is named like `nonsense`");
+    assert_ends(&oriole(&["completions", "bash"], here), 0, "oriole", "");
+    assert_ends(&oriole(&["man"], here), 0, "dump\\-ir", "");
+}
+
+/// A reader that closes the pipe after the first bytes must not make the command panic.
+#[test]
+fn a_closed_pipe_ends_the_command_quietly() {
+    let kernel = corpus().join("sha256.ptx");
+    for args in [&["knobs"][..], &["opt", kernel.to_str().expect("a path of plain letters"), "--emit", "ori"]] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_oriole"))
+            .args(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the command starts");
+        drop(child.stdout.take());
+        let output = child.wait_with_output().expect("the command ends");
+        assert_ends(&output, 0, "", "");
+    }
+}

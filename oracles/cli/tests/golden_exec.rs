@@ -1,0 +1,89 @@
+//! Every golden executes equally before and after its phase (`corpus/golden/<phase>/*.ori`).
+//!
+//! Goldens have no launch files: pointers get buffers of random bytes, numbers small values.
+
+use std::path::{Path, PathBuf};
+
+use oriole_check::judge::{Inconclusive, Judge, Verdict};
+use oriole_interp::Executable;
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType, random};
+use oriole_ir::ops::Type;
+use oriole_ir::{FunctionKind, Module, parse_module};
+
+const STEPS: u64 = 1_000_000;
+
+fn goldens() -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/golden");
+    let list = |folder: &Path| -> Vec<PathBuf> {
+        let entries = std::fs::read_dir(folder).expect("the folder can be read");
+        entries.map(|entry| entry.expect("the folder can be read").path()).collect()
+    };
+    let folders = list(&folder).into_iter().filter(|path| path.is_dir());
+    let mut files: Vec<PathBuf> = folders.flat_map(|folder| list(&folder)).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ori"));
+    files.sort();
+    files
+}
+
+/// A launch of each entry: 64-bit parameters are pointers, others are numbers drawn from `seed`.
+fn launches(module: &Module, seed: u64) -> Vec<Launch> {
+    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry && func.is_definition());
+    entries
+        .map(|func| {
+            let mut launch = Launch::new(Some(func.name.clone()));
+            launch.block = [32, 1, 1];
+            launch.args = func
+                .params
+                .iter()
+                .enumerate()
+                .map(|(index, param)| {
+                    let variable = &func.locals[*param];
+                    argument(variable.ty, variable.size() as usize, seed * 100 + index as u64)
+                })
+                .collect();
+            launch
+        })
+        .collect()
+}
+
+fn argument(ty: Type, bytes: usize, seed: u64) -> Arg {
+    let value = match (ty, bytes) {
+        (Type::U64 | Type::B64 | Type::S64, 8) => {
+            ArgValue::Buffer(Buffer { bytes: random::bytes(seed, 4096), ..Buffer::default() })
+        }
+        (_, 4) => ArgValue::Scalar(Scalar::from_bits(ScalarType::B32, seed % 40)),
+        (_, 8) => ArgValue::Scalar(Scalar::from_bits(ScalarType::B64, random::bytes(seed, 8)[0].into())),
+        _ => ArgValue::Bytes(random::bytes(seed, bytes)),
+    };
+    Arg { name: None, value }
+}
+
+/// The verdicts of a golden over a few launches.
+fn verdicts(path: &Path) -> Vec<Verdict> {
+    let text = std::fs::read_to_string(path).expect("the golden can be read");
+    let (input, expected) = text.split_once(";; expect:\n").expect("a golden has two modules");
+    let (before, after) = (parse_module(input).expect("a module"), parse_module(expected).expect("a module"));
+    let (original, optimized) =
+        (Executable::new(&before).expect("it decodes"), Executable::new(&after).expect("it decodes"));
+    let verdict = |launch: &Launch| match Judge::of(&original, launch, Some(STEPS)) {
+        Ok(judge) => judge.judge(&optimized).verdict,
+        Err(Inconclusive::Run(verdict)) => *verdict,
+        Err(Inconclusive::Load(error)) => panic!("the launch fits, but: {error}"),
+    };
+    (0..4).flat_map(|seed| launches(&before, seed)).map(|launch| verdict(&launch)).collect()
+}
+
+#[test]
+fn every_golden_executes_equally_before_and_after() {
+    let goldens = goldens();
+    assert!(goldens.len() > 20, "{} goldens", goldens.len());
+    let (mut bad, mut telling) = (Vec::new(), 0);
+    for path in &goldens {
+        let verdicts = verdicts(path);
+        bad.extend(verdicts.iter().filter(|v| v.is_finding()).map(|verdict| format!("{}: {verdict}", path.display())));
+        telling += usize::from(verdicts.iter().any(Verdict::is_good));
+    }
+    assert!(bad.is_empty(), "{}", bad.join("\n"));
+    // Goldens that trap are inconclusive; most must not be.
+    assert!(telling * 10 >= goldens.len() * 8, "only {telling} of {} goldens are conclusive", goldens.len());
+}

@@ -1,0 +1,144 @@
+//! What no compiler says about the tree: stray files, sources that nothing declares, lines that are too wide, and
+//! documents that name what does not exist.
+
+use std::path::{Path, PathBuf};
+
+/// What may lie in the root; everything else there was left by accident.
+const ROOT: &[&str] = &[
+    "ARCHITECTURE.md",
+    "CONTRIBUTING.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "ci",
+    "corpus",
+    "fuzz",
+    "optimizer",
+    "oracles",
+    "rustfmt.toml",
+    // What is built, found or installed, all of it ignored.
+    "oriole-findings",
+    "target",
+];
+/// The most characters of a line, unless it holds a literal that cannot be broken.
+const WIDTH: usize = 120;
+/// Documents that name files of the tree.
+const DOCUMENTS: &[&str] = &["ARCHITECTURE.md", "CONTRIBUTING.md", "README.md", "corpus/README.md", "fuzz/README.md"];
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn entries(folder: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("a folder lists its files").path()).collect();
+    paths.sort();
+    paths
+}
+
+fn name(path: &Path) -> &str {
+    path.file_name().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+fn stem(path: &Path) -> &str {
+    path.file_stem().and_then(|name| name.to_str()).unwrap_or_default()
+}
+
+/// Every Rust file below the two folders of crates.
+fn sources() -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![root().join("optimizer"), root().join("oracles")]);
+    while let Some(folder) = folders.pop() {
+        for path in entries(&folder) {
+            match path.is_dir() {
+                true if name(&path) != "target" => folders.push(path),
+                false if name(&path).ends_with(".rs") => found.push(path),
+                _ => {}
+            }
+        }
+    }
+    assert!(found.len() > 300, "{} files", found.len());
+    found
+}
+
+fn read(path: &Path) -> String {
+    std::fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn nothing_stray_lies_in_the_root() {
+    let stray: Vec<PathBuf> = entries(&root())
+        .into_iter()
+        .filter(|path| !name(path).starts_with('.') && !ROOT.contains(&name(path)))
+        .collect();
+    assert!(stray.is_empty(), "remove it, or say in `ROOT` why it is there: {stray:?}");
+}
+
+#[test]
+fn no_line_is_too_wide() {
+    let mut wide = Vec::new();
+    for path in sources() {
+        let text = read(&path);
+        let lines =
+            text.lines().enumerate().filter(|(_, line)| line.chars().count() > WIDTH && !line.contains(['"', '\\']));
+        wide.extend(lines.map(|(at, _)| format!("{}:{}", path.display(), at + 1)));
+    }
+    assert!(wide.is_empty(), "{} lines have more than {WIDTH} characters:\n{}", wide.len(), wide.join("\n"));
+}
+
+/// Whether the module that a file is comes from the file that should declare it.
+fn is_declared(path: &Path) -> bool {
+    let folder = path.parent().expect("a file lies in a folder");
+    // `a/mod.rs` is declared beside `a`, `a/b.rs` in `a/mod.rs`, `a.rs` or a root in `a`.
+    let (name, place) = match stem(path) {
+        "mod" => (stem(folder).to_owned(), folder.parent().expect("a module has a parent")),
+        stem => (stem.to_owned(), folder),
+    };
+    let beside = place.with_extension("rs");
+    let declaring = ["mod.rs", "lib.rs", "main.rs"].map(|file| place.join(file)).into_iter().chain([beside]);
+    let declarations = [format!("mod {name};"), format!("mod {name} {{")];
+    let texts: Vec<String> = declaring.filter(|file| file.is_file()).map(|file| read(&file)).collect();
+    texts.iter().any(|text| declarations.iter().any(|declaration| text.contains(declaration)))
+}
+
+#[test]
+fn every_source_is_declared() {
+    let is_root = |path: &Path| {
+        let folder = path.parent().map(name).unwrap_or_default();
+        ["lib", "main"].contains(&stem(path))
+            || ["tests", "benches"].contains(&folder) && !path.components().any(|part| part.as_os_str() == "src")
+    };
+    let in_sources = |path: &Path| path.components().any(|part| part.as_os_str() == "src");
+    let dead: Vec<PathBuf> =
+        sources().into_iter().filter(|path| in_sources(path) && !is_root(path) && !is_declared(path)).collect();
+    assert!(dead.is_empty(), "no module declares these files: {dead:?}");
+}
+
+/// The paths of the tree that a text names in backticks: those that begin with one of its folders.
+fn named_paths(text: &str) -> Vec<String> {
+    let words = text.split('`').skip(1).step_by(2);
+    let is_path = |word: &&str| {
+        ["optimizer/", "oracles/", "corpus/", "fuzz/", "ci/"].iter().any(|folder| word.starts_with(folder))
+            && word.chars().all(|c| c.is_ascii_alphanumeric() || "/._-".contains(c))
+            && !["NAME", "TARGET"].iter().any(|placeholder| word.contains(placeholder))
+    };
+    words.filter(is_path).map(str::to_owned).collect()
+}
+
+#[test]
+fn documents_name_files_that_exist() {
+    let mut missing = Vec::new();
+    let mut count = 0;
+    for document in DOCUMENTS {
+        for path in named_paths(&read(&root().join(document))) {
+            count += 1;
+            if !root().join(&path).exists() {
+                missing.push(format!("{document}: {path}"));
+            }
+        }
+    }
+    assert!(count > 30, "{count} paths are named");
+    assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
+}

@@ -1,0 +1,233 @@
+//! Flow: branches, switches, loops, unstructured regions, threads that leave early.
+//!
+//! Every shape begins in the current block and goes on in a new one that all threads reach which came in, except for
+//! those that left. Loops count their trips, unstructured regions spend fuel on every branch, so every kernel ends.
+
+use oriole_ir::ops::{Compare, Opcode, Type};
+use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};
+
+use super::builder::Builder;
+use super::insts::Family;
+
+impl Builder<'_, '_> {
+    /// Shapes one after the other, until the budget is spent.
+    pub(super) fn body(&mut self) {
+        while !self.is_done() {
+            self.shape();
+        }
+    }
+
+    /// What stands inside another shape: one or two shapes, or straight code.
+    fn inner(&mut self) {
+        self.flow.depth += 1;
+        for _ in 0..self.entropy.between(1, 2) {
+            if !self.is_done() {
+                self.shape();
+            }
+        }
+        self.flow.depth -= 1;
+    }
+
+    fn shape(&mut self) {
+        let weights = &self.config.flow;
+        let deeper = |weight| if self.flow.depth < self.config.depth { weight } else { 0 };
+        let together = |weight| if self.flow.uniform { weight } else { 0 };
+        let in_kernel = |weight| if self.regions.is_empty() { 0 } else { weight };
+        let may_repeat = self.flow.trips * 2 <= self.config.nested_trips;
+        let callable = if self.callees.is_empty() { 0 } else { weights.call };
+        let weights = [
+            weights.straight,
+            deeper(weights.branch),
+            deeper(weights.diamond),
+            deeper(weights.switch),
+            if may_repeat { deeper(weights.repeat) } else { 0 },
+            if may_repeat { deeper(weights.soup) } else { 0 },
+            in_kernel(if self.flow.depth == 0 { weights.leave } else { 0 }),
+            weights.never,
+            in_kernel(together(weights.exchange)),
+            in_kernel(together(weights.barrier)),
+            in_kernel(together(deeper(weights.partial))),
+            callable,
+        ];
+        match self.entropy.weighted(&weights) {
+            0 => self.stretch(),
+            1 => self.one_side(),
+            2 => self.diamond(),
+            3 => self.switch(),
+            4 => self.repeat(),
+            5 => self.soup(),
+            6 => self.leave(),
+            7 => self.never(),
+            8 => self.exchange(),
+            9 => self.one_of(Family::Barrier),
+            10 => self.partial(),
+            _ => self.call(),
+        }
+    }
+
+    /// Runs `inside` in flow that is uniform only where it was and `uniform` says so.
+    fn within(&mut self, uniform: bool, trips: u32, inside: impl FnOnce(&mut Self)) {
+        let outside = self.flow;
+        self.flow.uniform &= uniform;
+        self.flow.trips *= trips;
+        inside(self);
+        self.flow = outside;
+    }
+
+    fn blocks<const N: usize>(&mut self) -> [Block; N] {
+        [(); N].map(|()| self.func.new_block())
+    }
+
+    fn one_side(&mut self) {
+        let uniform = self.entropy.percent(30);
+        let on = self.condition(uniform);
+        let [inside, join] = self.blocks();
+        let targets = if self.entropy.percent(50) { [join, inside] } else { [inside, join] };
+        self.branch(on, targets, inside);
+        self.within(uniform, 1, Self::inner);
+        self.jump(join, join);
+    }
+
+    fn diamond(&mut self) {
+        let uniform = self.entropy.percent(30);
+        let on = self.condition(uniform);
+        let [yes, no, join] = self.blocks();
+        self.branch(on, [yes, no], yes);
+        self.within(uniform, 1, Self::inner);
+        self.jump(join, no);
+        self.within(uniform, 1, Self::inner);
+        self.jump(join, join);
+    }
+
+    /// A branch table; several indices may go to one block, and a side may go on into the next.
+    fn switch(&mut self) {
+        let count = self.entropy.between(2, self.config.targets) as usize;
+        let sides: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
+        let join = self.func.new_block();
+        let size = self.entropy.choose(&[2, 4, 8]);
+        let table: Vec<Operand> = (0..size)
+            .map(|_| match self.entropy.below(count + 1) {
+                0 => Operand::Block(join),
+                side => Operand::Block(sides[side - 1]),
+            })
+            .collect();
+        let mut value = self.value(Type::B32);
+        if let Some(lane) = self.lane.filter(|_| self.entropy.percent(self.config.operand.split)) {
+            let both = Self::typed(Opcode::Xor, Type::B32).src(value).src(lane);
+            value = Operand::Reg(self.hidden(both, RegInfo::words(1)));
+        }
+        let index = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(size as u64 - 1));
+        let index = self.hidden(index, RegInfo::words(1));
+        self.end(&InstBuilder::new(Opcode::Brx).src(index).srcs(table), sides[0]);
+        for side in 0..count {
+            self.within(false, 1, Self::inner);
+            let next = sides.get(side + 1).copied().unwrap_or(join);
+            let to = if self.entropy.percent(25) { next } else { join };
+            self.jump(to, next);
+        }
+    }
+
+    /// A counter that goes up to a number of trips, and whether that is the same in all threads.
+    fn counter(&mut self) -> (Reg, Operand, u32, bool) {
+        let most = self.config.trips.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
+        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)), RegInfo::words(1));
+        if self.entropy.percent(60) {
+            let trips = self.entropy.between(1, most);
+            return (counter, Operand::Imm(trips.into()), trips, true);
+        }
+        let value = self.value(Type::B32);
+        let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(Operand::Imm(most.into()));
+        (counter, Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, false)
+    }
+
+    /// A loop, tested at its end or at its head; some threads may leave it from its middle.
+    fn repeat(&mut self) {
+        let (counter, trips, most, uniform) = self.counter();
+        let breaks = self.entropy.percent(25);
+        let at_head = self.entropy.percent(40);
+        let [head, body, exit] = self.blocks();
+        self.jump(head, head);
+        if at_head {
+            let more = self.below(counter, trips);
+            self.branch(more.into(), [body, exit], body);
+        } else {
+            self.jump(body, body);
+        }
+        self.within(uniform && !breaks, most, |builder| {
+            builder.inner();
+            if breaks {
+                let [rest] = builder.blocks();
+                let on = builder.condition(false);
+                builder.branch(on, [exit, rest], rest);
+                builder.inner();
+            }
+            builder.count(counter, 1);
+        });
+        if at_head {
+            self.jump(head, exit);
+        } else {
+            let more = self.below(counter, trips);
+            self.branch(more.into(), [head, exit], exit);
+        }
+    }
+
+    fn below(&mut self, counter: Reg, limit: Operand) -> Reg {
+        let inst = Self::typed(Opcode::SetP, Type::U32).field(Compare::Lt).src(counter).src(limit);
+        self.hidden(inst, RegInfo::PRED)
+    }
+
+    fn count(&mut self, counter: Reg, by: u64) {
+        self.push(&Self::typed(Opcode::IAdd, Type::U32).src(counter).src(Operand::Imm(by)).dst(counter));
+    }
+
+    /// Blocks that branch to each other as they please, while there is fuel; entered at one or two places.
+    fn soup(&mut self) {
+        let fuel_left = self.config.fuel.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
+        let fuel = Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0));
+        let fuel = self.hidden(fuel, RegInfo::words(1));
+        let count = self.entropy.between(2, self.config.soup.max(2)) as usize;
+        let members: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
+        let [exit] = self.blocks();
+        let entries = [members[0], self.entropy.choose(&members)];
+        let on = self.condition(false);
+        self.branch(on, entries, members[0]);
+        for at in 0..count {
+            let next = members.get(at + 1).copied().unwrap_or(exit);
+            self.within(false, fuel_left, Self::stretch);
+            let targets = [self.entropy.choose(&members), self.entropy.choose(&members)];
+            let [onward] = self.blocks();
+            self.count(fuel, 1);
+            let more = self.below(fuel, Operand::Imm(fuel_left.into()));
+            self.branch(more.into(), [onward, exit], onward);
+            let on = self.condition(false);
+            self.branch(on, targets, next);
+        }
+    }
+
+    /// Some threads store what they have and end. The others are no longer all threads.
+    fn leave(&mut self) {
+        let [gone, rest] = self.blocks();
+        let on = self.condition(false);
+        self.branch(on, [gone, rest], gone);
+        self.store_results();
+        let end = self.entropy.choose(&[Opcode::Exit, Opcode::Ret]);
+        self.end(&InstBuilder::new(end), rest);
+        self.flow.uniform = false;
+    }
+
+    /// A branch to a trap, or a guarded trap, on a condition that no data meets.
+    fn never(&mut self) {
+        let value = self.value(Type::B32);
+        let low = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(7));
+        let low = self.hidden(low, RegInfo::words(1));
+        let never = self.compare(Compare::Gt, low.into(), 7);
+        if self.entropy.percent(30) {
+            let guard = oriole_ir::Guard { reg: never, negated: false };
+            return self.push(&InstBuilder::new(Opcode::Trap).guard(Some(guard)));
+        }
+        let [trap, rest] = self.blocks();
+        self.branch(never.into(), [trap, rest], trap);
+        self.push(&InstBuilder::new(Opcode::Trap));
+        self.jump(rest, rest);
+    }
+}

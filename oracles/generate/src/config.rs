@@ -1,0 +1,397 @@
+//! Every range and weight of the generator, with its reason.
+
+use oriole_ir::ops::OpRow;
+use oriole_ir::{Form, Level};
+use serde::{Deserialize, Serialize};
+
+use super::patterns::Patterns;
+
+/// What the generator makes. Read from TOML; what a file does not name keeps its default.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Instructions of a kernel before prologue and epilogue, smallest and largest. Small enough for thousands of
+    /// checks a second, large enough that phases meet in one kernel.
+    pub instructions: [u32; 2],
+    /// Instructions in a straight stretch, smallest and largest; shorter stretches make more blocks.
+    pub stretch: [u32; 2],
+    /// Nesting of branches and loops. Deeper code shows nothing new to phases that work on a dominator tree.
+    pub depth: u32,
+    /// Trips of a loop at most; each costs a run of its body.
+    pub trips: u32,
+    /// Trips of nested loops together at most, so that every kernel ends soon.
+    pub nested_trips: u32,
+    /// Branches that an unstructured region may take before it is left: its fuel.
+    pub fuel: u32,
+    /// Blocks of an unstructured region at most; three suffice for irreducible flow.
+    pub soup: u32,
+    /// Targets of a switch at most.
+    pub targets: u32,
+    /// Blocks of the grid at most; two show what depends on the block.
+    pub blocks: u32,
+    /// Warps of a block at most; two show what crosses warps.
+    pub warps: u32,
+    /// Percentage of kernels that stay in virtual form, where registers have many definitions. Phases that need SSA
+    /// form leave them alone, so there are few; raise it to test those that run before. With 100, single
+    /// instructions and mutants stay too.
+    pub virtual_form: u32,
+    /// Launches of a kernel whatever they reach. More make each check better and fewer: with two, the self-test
+    /// catches 0.4 % more faults, and a sixth fewer kernels are checked.
+    pub launches: u32,
+    /// Further launches that are tried where those leave operations alone; what reaches something new is kept. Few
+    /// kernels gain by the fifth.
+    pub tries: u32,
+    /// The level of the opcode table whose rows are generated.
+    pub level: TableLevel,
+    /// Instances of an operation in a kernel that is about it alone. Each costs little beside the kernel itself.
+    pub repeats: u32,
+    /// Weights of where the operands of these instances come from.
+    pub mixture: MixtureWeights,
+    /// Device functions at most; a later one may call those before it.
+    pub functions: u32,
+    /// Instructions of a device function at most.
+    pub function_instructions: u32,
+    /// Weights of the shapes that flow can take.
+    pub flow: FlowWeights,
+    /// Weights of the families of instructions.
+    pub family: FamilyWeights,
+    /// Percentages of what an operand or destination is.
+    pub operand: OperandPercent,
+    /// How kernels of the corpus are changed.
+    pub mutants: MutantConfig,
+    /// The rewrite rules whose left-hand sides are made; not read from TOML.
+    #[serde(skip)]
+    pub patterns: Patterns,
+}
+
+/// A level of the opcode table.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum TableLevel {
+    /// Typed operations, as PTX has them.
+    Virtual,
+    /// Operations of the machine. There are none in the table so far; rows are picked up as they come.
+    Machine,
+}
+
+impl TableLevel {
+    /// Whether a row belongs to the level.
+    pub fn has(self, row: &OpRow) -> bool {
+        let level = match self {
+            TableLevel::Virtual => Level::Virtual,
+            TableLevel::Machine => Level::Machine,
+        };
+        level.has(row)
+    }
+}
+
+/// Weights of where the operands come from in a kernel about one operation.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MixtureWeights {
+    /// Constants alone: what is folded. A wrong fold shows on a few pairs of values only, so most are of this kind.
+    pub constants: u32,
+    /// One register, the others constants: identities and strength reduction.
+    pub one_register: u32,
+    /// One constant, the others registers.
+    pub one_constant: u32,
+    /// Registers alone: what no phase should touch, and printing.
+    pub registers: u32,
+    /// The same register wherever it fits: `x - x` and the like.
+    pub same: u32,
+}
+
+/// Weights of the shapes that flow can take.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FlowWeights {
+    /// Straight code; the rest of a kernel when nothing else is chosen.
+    pub straight: u32,
+    /// One side only.
+    pub branch: u32,
+    /// Two sides.
+    pub diamond: u32,
+    /// A branch table; sides may fall into the same block.
+    pub switch: u32,
+    /// A loop with a counter, tested at its end or at its head, sometimes left early.
+    pub repeat: u32,
+    /// Blocks that branch anywhere among themselves: unstructured and irreducible.
+    pub soup: u32,
+    /// Threads that end early.
+    pub leave: u32,
+    /// A branch that no thread takes, to a trap.
+    pub never: u32,
+    /// Values exchanged through shared memory across barriers.
+    pub exchange: u32,
+    /// A barrier with all its forms.
+    pub barrier: u32,
+    /// Collectives of some lanes, in a branch that these take.
+    pub partial: u32,
+    /// A call.
+    pub call: u32,
+}
+
+/// Weights of the families of instructions in straight code.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct FamilyWeights {
+    /// Results from operands alone: most rows, and what most phases rewrite.
+    pub plain: u32,
+    /// Special registers.
+    pub special: u32,
+    /// Loads, stores, atomics, prefetches, address conversions.
+    pub memory: u32,
+    /// Atomics on cells that all threads share.
+    pub contended: u32,
+    /// Warp collectives with all lanes.
+    pub collective: u32,
+    /// Fences, hints and the like.
+    pub effect: u32,
+    /// Results that nothing uses, of operands that nothing has defined.
+    pub undefined: u32,
+    /// Left-hand sides of rewrite rules. Ordinary code meets most of them once in many thousand kernels; at this
+    /// weight each of four hundred fires a dozen times a minute, and one instruction in eight comes from them.
+    pub pattern: u32,
+}
+
+/// Percentages of what an operand or destination is.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct OperandPercent {
+    /// A constant. Constants feed folding and identities, too many leave nothing that depends on data.
+    pub constant: u32,
+    /// A constant where the type is a float; random bits make NaN of most chains.
+    pub float_constant: u32,
+    /// One word of a wider register, where a word is wanted.
+    pub word: u32,
+    /// The value that was made last: long chains instead of a bush.
+    pub recent: u32,
+    /// A destination that other blocks read, so that phis come up.
+    pub variable: u32,
+    /// An instruction with a guard.
+    pub guard: u32,
+    /// A condition of a branch, or an index of a switch, that also depends on the lane, so that all ways are taken
+    /// whatever the data. If all were, a warp would never take a branch as a whole.
+    pub split: u32,
+    /// The pattern of a rule in which one place is something else: half-right matches are where a matcher goes wrong.
+    pub near_miss: u32,
+    /// The parts of a wide value that are the words of one register: what packs them is a copy, or nearly.
+    pub taken_apart: u32,
+    /// An address that depends on data.
+    pub dynamic: u32,
+    /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
+    pub reload: u32,
+    /// Fields at their defaults, the code that compilers make most.
+    pub default_field: u32,
+    /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
+    /// that the round trip through PTX says nothing about them.
+    pub bank_kernel: u32,
+    /// A word of the constant bank, in such a kernel.
+    pub bank: u32,
+    /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
+    /// fields have would take hours to come up.
+    pub rare_field: u32,
+}
+
+impl Config {
+    /// The form in which kernels are checked that do not draw it: virtual where everything is to stay so.
+    pub fn form(&self) -> Form {
+        if self.virtual_form >= 100 { Form::Virtual } else { Form::Ssa }
+    }
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config {
+            instructions: [2, 9],
+            stretch: [1, 5],
+            depth: 3,
+            trips: 3,
+            nested_trips: 9,
+            fuel: 5,
+            soup: 4,
+            targets: 4,
+            blocks: 2,
+            warps: 2,
+            virtual_form: 20,
+            launches: 1,
+            tries: 4,
+            level: TableLevel::Virtual,
+            repeats: 40,
+            mixture: MixtureWeights::default(),
+            functions: 2,
+            function_instructions: 8,
+            flow: FlowWeights::default(),
+            family: FamilyWeights::default(),
+            operand: OperandPercent::default(),
+            mutants: MutantConfig::default(),
+            patterns: Patterns::default(),
+        }
+    }
+}
+
+/// How kernels of the corpus are changed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MutantConfig {
+    /// Changes of a mutant at most. Few, since each may be the one that makes it trap.
+    pub changes: u32,
+    /// Attempts at a mutant that verifies.
+    pub attempts: u32,
+    /// Instructions that a change moves or repeats at most.
+    pub region: u32,
+    /// Trips of a loop that is put around instructions at most.
+    pub trips: u32,
+    /// Blocks of the grid at most, in each direction; what a phase breaks shows in few.
+    pub blocks: u32,
+    /// Warp instructions that a kernel may take to be changed at all: some ten times those of a generated one, so that
+    /// mutants do not take most of the time.
+    pub steps: u64,
+    /// Bytes of all buffers of a launch at most; they are compared after every phase.
+    pub bytes: usize,
+    /// Weight of changing a constant: where folding and identities begin.
+    pub constant: u32,
+    /// Weight of reading another register.
+    pub operand: u32,
+    /// Weight of another value for a field.
+    pub field: u32,
+    /// Weight of another operation on the same operands.
+    pub opcode: u32,
+    /// Weight of another order; it mostly shows what depends on it.
+    pub swap: u32,
+    /// Weight of repeating an instruction: what commoning looks for.
+    pub duplicate: u32,
+    /// Weight of deleting one. Rare, since it leaves values undefined.
+    pub delete: u32,
+    /// Weight of guarding one.
+    pub guard: u32,
+    /// Weight of instructions from elsewhere.
+    pub splice: u32,
+    /// Weight of a loop around instructions.
+    pub repeat: u32,
+    /// Weight of a branch that nothing takes.
+    pub never: u32,
+}
+
+impl MutantConfig {
+    /// The weights in the order of [`super::mutate::Edit::ALL`].
+    pub fn weights(&self) -> [u32; 11] {
+        let MutantConfig {
+            constant,
+            operand,
+            field,
+            opcode,
+            swap,
+            duplicate,
+            delete,
+            guard,
+            splice,
+            repeat,
+            never,
+            ..
+        } = *self;
+        [constant, operand, field, opcode, swap, duplicate, delete, guard, splice, repeat, never]
+    }
+}
+
+impl Default for MutantConfig {
+    fn default() -> MutantConfig {
+        MutantConfig {
+            changes: 3,
+            attempts: 8,
+            region: 6,
+            trips: 3,
+            blocks: 2,
+            steps: 20_000,
+            bytes: 1 << 16,
+            constant: 20,
+            operand: 12,
+            field: 12,
+            opcode: 12,
+            swap: 8,
+            duplicate: 8,
+            delete: 3,
+            guard: 8,
+            splice: 10,
+            repeat: 5,
+            never: 5,
+        }
+    }
+}
+
+impl Default for MixtureWeights {
+    fn default() -> MixtureWeights {
+        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1 }
+    }
+}
+
+impl Default for FlowWeights {
+    fn default() -> FlowWeights {
+        FlowWeights {
+            straight: 20,
+            branch: 14,
+            diamond: 14,
+            switch: 6,
+            repeat: 10,
+            soup: 6,
+            leave: 3,
+            never: 2,
+            exchange: 4,
+            barrier: 4,
+            partial: 4,
+            call: 4,
+        }
+    }
+}
+
+impl Default for FamilyWeights {
+    fn default() -> FamilyWeights {
+        FamilyWeights {
+            plain: 70,
+            special: 2,
+            memory: 14,
+            contended: 2,
+            collective: 3,
+            effect: 2,
+            undefined: 3,
+            pattern: 8,
+        }
+    }
+}
+
+impl Default for OperandPercent {
+    fn default() -> OperandPercent {
+        OperandPercent {
+            constant: 25,
+            float_constant: 40,
+            word: 12,
+            recent: 40,
+            variable: 25,
+            guard: 12,
+            split: 60,
+            near_miss: 25,
+            taken_apart: 15,
+            dynamic: 40,
+            reload: 2,
+            default_field: 40,
+            bank_kernel: 5,
+            bank: 10,
+            rare_field: 15,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn configurations_survive_toml_and_name_unknown_keys() {
+        let config = Config { trips: 7, ..Config::default() };
+        let text = toml::to_string(&config).expect("a configuration is TOML");
+        assert_eq!(toml::from_str::<Config>(&text).ok(), Some(config));
+        assert_eq!(toml::from_str::<Config>("trips = 2").map(|c| c.trips).ok(), Some(2));
+        let error = toml::from_str::<Config>("tripes = 2").expect_err("no such key");
+        assert!(error.to_string().contains("tripes"), "{error}");
+    }
+}

@@ -1,0 +1,233 @@
+//! Straight code: instructions of every family, chosen by row.
+
+use std::sync::LazyLock;
+
+use oriole_ir::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
+use oriole_ir::{InstBuilder, Operand, RegInfo};
+
+use super::builder::{Builder, fixed};
+use super::config::TableLevel;
+use super::sync::ALL_LANES;
+
+/// How instructions of an opcode are made. Follows from the row alone, so a new row is generated the day it lands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Family {
+    /// Results from operands.
+    Plain,
+    /// Reads a special register.
+    Special,
+    /// Has an address.
+    Memory,
+    /// Waits for threads of the block.
+    Barrier,
+    /// Lanes of a warp together.
+    Collective,
+    /// Nothing but an effect.
+    Effect,
+    /// Flow of control; made by the shapes of flow, not in straight code.
+    Control,
+}
+
+impl Family {
+    /// The family of a row.
+    pub fn of(row: &OpRow) -> Family {
+        let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));
+        if row.flags.has(Flags::TERMINATOR) || takes(&[Shape::Incoming, Shape::Callee]) || row.opcode == Opcode::Trap {
+            Family::Control
+        } else if takes(&[Shape::Special]) {
+            Family::Special
+        } else if takes(&[Shape::Base]) {
+            Family::Memory
+        } else if row.flags.has(Flags::CONVERGENT.or(Flags::FENCE)) {
+            Family::Barrier
+        } else if row.flags.has(Flags::CONVERGENT) {
+            Family::Collective
+        } else if row.flags.has(Flags::PURE) {
+            Family::Plain
+        } else {
+            Family::Effect
+        }
+    }
+
+    /// The opcodes of the family that whole kernels are made of: those of the virtual level.
+    pub fn opcodes(self) -> &'static [Opcode] {
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 7]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 7] = Default::default();
+            ROWS.iter()
+                .filter(|row| TableLevel::Virtual.has(row))
+                .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
+            families
+        });
+        &BY_FAMILY[self as usize]
+    }
+}
+
+impl Builder<'_, '_> {
+    /// A stretch of straight code.
+    pub(super) fn stretch(&mut self) {
+        let [low, high] = self.config.stretch;
+        for _ in 0..self.entropy.between(low, high) {
+            if !self.is_done() {
+                self.instruction();
+            }
+        }
+    }
+
+    fn instruction(&mut self) {
+        if self.entropy.percent(self.config.operand.reload) {
+            return self.reload();
+        }
+        let weights = &self.config.family;
+        let weights = [
+            weights.plain,
+            weights.special,
+            if self.regions.is_empty() { 0 } else { weights.memory },
+            if self.cells.is_some() { weights.contended } else { 0 },
+            if self.flow.uniform { weights.collective } else { 0 },
+            weights.effect,
+            weights.undefined,
+            weights.pattern,
+        ];
+        match self.entropy.weighted(&weights) {
+            0 => self.one_of(Family::Plain),
+            1 => self.one_of(Family::Special),
+            2 => self.one_of(Family::Memory),
+            3 => self.contended(),
+            4 => self.one_of(Family::Collective),
+            5 => self.one_of(Family::Effect),
+            6 => self.undefined(),
+            _ => self.pattern(),
+        }
+    }
+
+    /// An instruction of a family.
+    pub(super) fn one_of(&mut self, family: Family) {
+        let opcode = self.entropy.choose(family.opcodes());
+        self.instruction_of(opcode);
+    }
+
+    /// An instruction of an opcode that is no control flow, and what it needs; none where the code at hand has no place
+    /// for it.
+    pub(super) fn instruction_of(&mut self, opcode: Opcode) {
+        match Family::of(opcode.row()) {
+            Family::Plain => self.plain(opcode),
+            Family::Special => self.special(opcode),
+            Family::Memory => self.access(opcode),
+            Family::Barrier => self.barrier(opcode),
+            Family::Collective => self.collective(opcode, ALL_LANES, false),
+            Family::Effect => self.effect(opcode),
+            Family::Control => {}
+        }
+    }
+
+    fn plain(&mut self, opcode: Opcode) {
+        let row = opcode.row();
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(mut sources) = self.sources(row, &fields) else { return };
+        self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        let guard = self.guard();
+        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources.iter().copied()).guard(guard);
+        let mut taken = Vec::new();
+        for shape in row.dsts {
+            let info = result_info(row, &fields, *shape, sources.len());
+            let mut reg = self.destination(info, guard.is_some());
+            if taken.contains(&reg) {
+                // Two results cannot go to one variable.
+                reg = self.func.new_reg(info);
+                self.define(reg);
+            }
+            taken.push(reg);
+            inst = inst.dst(reg);
+        }
+        self.push(&inst);
+    }
+
+    /// Gives a register some value and offers it.
+    pub(super) fn define(&mut self, reg: oriole_ir::Reg) {
+        let info = self.info(reg);
+        let ty = match info.words {
+            _ if info.is_predicate() => Type::Pred,
+            1 => Type::B32,
+            2 => Type::B64,
+            _ => Type::B128,
+        };
+        self.push(&Self::typed(Opcode::Mov, ty).src(Operand::Imm(0)).dst(reg));
+        self.offer(reg);
+    }
+
+    /// Registers that do not change are values like others; what a clock shows is never used.
+    fn special(&mut self, opcode: Opcode) {
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let ty = opcode.row().value::<Type>(&fields).unwrap_or(Type::B32);
+        let fits = |reg: &SpecialReg| reg.is_volatile() == (opcode == Opcode::Cs2r) && reg.bits() == ty.bits();
+        let fitting: Vec<SpecialReg> = SpecialReg::ALL.iter().copied().filter(fits).collect();
+        if fitting.is_empty() {
+            return;
+        }
+        let reg = self.entropy.choose(&fitting);
+        let inst = Self::typed(opcode, ty).src(Operand::Special(reg));
+        if reg.is_volatile() {
+            self.hidden(inst, RegInfo::of(ty));
+        } else {
+            let to = self.destination(RegInfo::of(ty), false);
+            self.push(&inst.dst(to));
+        }
+    }
+
+    fn effect(&mut self, opcode: Opcode) {
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(mut sources) = self.sources(opcode.row(), &fields) else { return };
+        if opcode == Opcode::SetMaxNReg {
+            // A multiple of 8 from 24 to 256.
+            sources = vec![Operand::Imm(8 * u64::from(self.entropy.between(3, 32)))];
+        }
+        self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
+    }
+
+    /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or that of a
+    /// register which other ways to here may have written, or will.
+    fn undefined(&mut self) {
+        let mut value = match (self.entropy.below(3), self.forgotten) {
+            (0, Some(reg)) => Operand::Reg(reg),
+            (1, _) => {
+                let reg = self.func.new_reg(RegInfo::words(1));
+                self.awaited = Some((reg, self.block));
+                Operand::Reg(reg)
+            }
+            _ => Operand::Undef,
+        };
+        for _ in 0..self.entropy.between(1, 2) {
+            let opcode = self.entropy.choose(Family::Plain.opcodes());
+            let row = opcode.row();
+            let Some(fields) = self.fields(opcode, &[fixed(Type::B32)]) else { continue };
+            let Some(mut sources) = self.sources(row, &fields) else { continue };
+            let [shape] = row.dsts else { continue };
+            let at = self.entropy.below(sources.len());
+            if matches!(sources[at], Operand::Imm(_))
+                || result_info(row, &fields, row.srcs[at.min(row.srcs.len() - 1)], 1) != RegInfo::words(1)
+            {
+                continue;
+            }
+            sources[at] = value;
+            let count = sources.len();
+            let inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
+            let info = result_info(row, &fields, *shape, count);
+            let reg = self.hidden(inst, info);
+            if info == RegInfo::words(1) {
+                value = Operand::Reg(reg);
+                self.forgotten = Some(reg);
+            }
+        }
+    }
+}
+
+/// The register of a result.
+pub(super) fn result_info(row: &OpRow, fields: &FieldValues, shape: Shape, sources: usize) -> RegInfo {
+    match shape {
+        Shape::Packed => {
+            let bits = row.value::<Type>(fields).map_or(32, Type::bits) as usize * sources;
+            RegInfo::words(bits.div_ceil(32) as u8)
+        }
+        shape => row.shape_type(fields, shape).map_or(RegInfo::words(1), RegInfo::of),
+    }
+}

@@ -1,0 +1,427 @@
+//! A kernel's frame: parameters, memory, variables in front; stores of all results behind; the launch that fits.
+//!
+//! Parameters, in order: the results, one slot a thread; bytes that are only read; one region of global memory a
+//! thread; the cells; a word and a double; a structure by value.
+
+use oriole_ir::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
+use oriole_ir::{Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable};
+
+use super::Generated;
+use super::builder::{Builder, fixed};
+use super::call;
+use super::config::Config;
+use super::entropy::Entropy;
+use super::memory::{CELLS, REGION, Region};
+use super::single::Pin;
+use super::values::constant;
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch, Scalar, ScalarType};
+
+/// Variables of each file and width; few, so that values meet in phis.
+const WORDS: usize = 4;
+const DOUBLES: usize = 3;
+const QUADS: usize = 1;
+const PREDICATES: usize = 3;
+/// Ways to part the lanes of a warp.
+const SPLITS: usize = 2;
+
+/// Bytes of a thread's results: the variables and the checksums, and then its own shared and local memory.
+const RESULTS: u32 = VALUES + 2 * REGION;
+const VALUES: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+
+/// Bytes of the parameters that a kernel may read from the constant bank, word by word: the numbers and the structure,
+/// not the addresses.
+pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76];
+
+/// The grid and block of a kernel.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Geometry {
+    pub blocks: u32,
+    pub threads: u32,
+}
+
+/// The module's variables that a kernel uses.
+struct Variables {
+    shared: Global,
+    constants: Global,
+    table: Global,
+}
+
+/// Adds a kernel to a module.
+pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
+    frame(module, entropy, config, false, |builder| {
+        let [low, high] = builder.config.instructions;
+        builder.budget = builder.entropy.between(low, high);
+        builder.body();
+    })
+}
+
+/// A kernel of one instruction with what it needs, tried so many times until it has a place. Results that it does not
+/// have to hide are stored as those of any other instruction.
+pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let mut module = Module::default();
+    let (opcode, field) = pin;
+    // Nothing but a call reads parameter memory that a thread writes.
+    let calls = opcode == Opcode::St && field == Some(fixed(Space::Param));
+    if calls {
+        let callee = call::device("device", Vec::new(), entropy, config);
+        module.functions.push(callee);
+    }
+    let geometry = frame(&mut module, entropy, config, true, |builder| {
+        builder.pin = field.map(|(field, value)| (opcode, field, value));
+        for _ in 0..attempts {
+            builder.budget = attempts;
+            if calls {
+                builder.call();
+            } else {
+                builder.instruction_of(opcode);
+            }
+            if has(&builder.func, opcode, field) {
+                break;
+            }
+        }
+    });
+    Generated { launches: launches(entropy, config, geometry), form: config.form(), module }
+}
+
+/// Whether the function's first block holds the pinned instruction, unguarded.
+fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
+    func.block_insts(func.entry()).any(|inst| {
+        let data = func.inst(inst);
+        let value = field.is_none_or(|(field, value)| data.field_index(field) == Some(value));
+        data.opcode == opcode && data.guard.is_none() && value
+    })
+}
+
+/// Adds a kernel with a body to a module; `whole` gives it memory of every space.
+fn frame(
+    module: &mut Module,
+    entropy: &mut Entropy<'_>,
+    config: &Config,
+    whole: bool,
+    body: impl FnOnce(&mut Builder<'_, '_>),
+) -> Geometry {
+    let blocks = entropy.between(1, config.blocks);
+    let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)];
+    let geometry = Geometry { blocks, threads: 32 * warps };
+    let variables = variables(module, entropy, geometry);
+    let mut func = Function::new("kernel", FunctionKind::Entry);
+    func.linkage = Linkage::Visible;
+    let types = [Type::U64, Type::U64, Type::U64, Type::U64, Type::B32, Type::B64];
+    for (at, ty) in types.into_iter().enumerate() {
+        let local = func.locals.push(Variable::new(format!("a{at}"), Space::Param, ty, None));
+        func.params.push(local);
+    }
+    let structure = Variable { align: 16, ..Variable::new("a6", Space::Param, Type::B8, Some(REGION.into())) };
+    let structure = func.locals.push(structure);
+    func.params.push(structure);
+    let mut builder = Builder::new(func, entropy, config);
+    builder.threads = geometry.threads;
+    builder.callees = module.functions.keys().collect();
+    builder.budget = 1000;
+    builder.prologue(structure, &variables, whole);
+    builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
+    body(&mut builder);
+    builder.call_rest(module);
+    builder.settle();
+    builder.store_results();
+    let block = builder.block;
+    builder.end(&InstBuilder::new(Opcode::Ret), block);
+    module.functions.push(builder.func);
+    geometry
+}
+
+fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry) -> Variables {
+    let mut add = |name: &str, space, count: u32, filled: bool| {
+        let mut variable = Variable { align: 256, ..Variable::new(name, space, Type::B8, Some(count.into())) };
+        if filled {
+            variable.init = bytes(entropy, count as usize);
+        }
+        module.globals.push(variable)
+    };
+    Variables {
+        // Regions of threads are found by exclusive or, so their base is aligned to all of them together.
+        shared: add("shared_memory", Space::Shared, REGION * geometry.threads, false),
+        constants: add("constants", Space::Const, REGION, true),
+        table: add("table", Space::Global, REGION, true),
+    }
+}
+
+impl Builder<'_, '_> {
+    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) {
+        let (word, double) = (RegInfo::words(1), RegInfo::words(2));
+        let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
+        let tid = self.hidden(read(SpecialReg::TidX), word);
+        let cta = self.hidden(read(SpecialReg::CtaidX), word);
+        let number = Self::typed(Opcode::IMadLo, Type::U32).src(cta).src(Operand::Imm(self.threads.into())).src(tid);
+        let number = self.hidden(number, word);
+        let params = self.func.params.clone();
+        let mut addresses = Vec::new();
+        for (local, stride) in params[..4].iter().zip([RESULTS, 0, REGION, 0]) {
+            let base = self.read_param(*local, Type::B64);
+            let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(Operand::Imm(stride.into())).src(base);
+            addresses.push(if stride == 0 { base } else { self.hidden(at, double) });
+        }
+        let plain = self.read_param(params[UNIFORM], Type::B32);
+        let wide = self.read_param(params[5], Type::B64);
+        self.uniforms = vec![(plain, 8), (plain, 8), (cta, 1)];
+        self.cells = Some(addresses[3]);
+        self.results = Some(addresses[0]);
+        self.regions(&addresses, structure, variables, [tid, number], whole);
+        let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
+        let seed = self.hidden(seed, word);
+        self.variables_from(seed, wide, Some(addresses[2]));
+    }
+
+    fn regions(
+        &mut self,
+        addresses: &[Reg],
+        structure: Local,
+        variables: &Variables,
+        [tid, number]: [Reg; 2],
+        whole: bool,
+    ) {
+        let double = RegInfo::words(2);
+        let region = |space, base, generic, writable, constant| Region { space, base, generic, writable, constant };
+        let (input, scratch) = (addresses[1], addresses[2]);
+        self.regions.push(region(Space::Global, input.into(), Some(input), false, true));
+        self.regions.push(region(Space::Global, scratch.into(), Some(scratch), true, false));
+        let table = Operand::Global(variables.table);
+        let generic = self.generic(Space::Global, table);
+        self.regions.push(region(Space::Global, table, Some(generic), false, true));
+        let constants = Operand::Global(variables.constants);
+        let generic = self.generic(Space::Const, constants);
+        self.regions.push(region(Space::Const, constants, Some(generic), false, true));
+        let generic =
+            (whole || self.entropy.percent(20)).then(|| self.generic(Space::Param, Operand::Local(structure)));
+        self.regions.push(region(Space::Param, Operand::Local(structure), generic, false, true));
+        if whole || self.entropy.percent(60) {
+            let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
+            let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);
+            let own = Operand::Reg(self.hidden(own, double));
+            let generic = self.generic(Space::Shared, own);
+            self.clear(Space::Shared, own, number);
+            self.regions.push(region(Space::Shared, own, Some(generic), true, false));
+        }
+        if whole || self.entropy.percent(40) {
+            let array = Variable { align: 16, ..Variable::new("array", Space::Local, Type::B8, Some(REGION.into())) };
+            let array = Operand::Local(self.func.locals.push(array));
+            let generic = self.generic(Space::Local, array);
+            self.clear(Space::Local, array, number);
+            self.regions.push(region(Space::Local, array, Some(generic), true, false));
+        }
+    }
+
+    fn generic(&mut self, space: Space, address: Operand) -> Reg {
+        let convert = Self::typed(Opcode::Cvta, Type::U64).field(CvtaDirection::ToGeneric).field(space).src(address);
+        self.hidden(convert, RegInfo::words(2))
+    }
+
+    /// Defines a region's bytes. Some of them are the thread's number, so that it matters whose region it is.
+    fn clear(&mut self, space: Space, base: Operand, number: Reg) {
+        for at in (0..REGION).step_by(16) {
+            let store = Self::typed(Opcode::St, Type::B32).field(space).field(Vector::V4);
+            let at = store.src(base).src(Operand::Imm(at.into()));
+            let values = [0; 3].map(|_: u8| Operand::Imm(constant(self.entropy, Type::B32)));
+            self.push(&at.src(number).srcs(values));
+        }
+    }
+
+    /// Defines the variables and the checksums. Most variables hold what the thread's own memory does, so that each
+    /// thread has other corner values; the others, and all where there is none, come from a word and a double.
+    pub(super) fn variables_from(&mut self, word: Reg, double: Reg, memory: Option<Reg>) {
+        for at in 0..WORDS as u64 {
+            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(Operand::Imm(2 * at * at * 977 + 1));
+            let load = |base| Self::typed(Opcode::Ld, Type::B32).src(base).src(Operand::Imm(16 + 4 * at));
+            let base = memory.filter(|_| at + 1 < WORDS as u64);
+            self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(1));
+        }
+        for at in 0..DOUBLES as u64 {
+            let factor = Operand::Imm(at * 0x0100_0005);
+            let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(factor).src(double);
+            let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(Operand::Imm(8 * at));
+            self.variable(memory.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
+        }
+        for _ in 0..QUADS {
+            let made = Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]);
+            self.variable(made, RegInfo::words(4));
+        }
+        for at in 0..PREDICATES {
+            let bit = self.bit_of(self.variables[at], at as u32);
+            self.variables.push(bit);
+        }
+        let lane = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::LaneId));
+        let lane = self.hidden(lane, RegInfo::words(1));
+        self.lane = Some(lane);
+        for _ in 0..SPLITS {
+            let bit = self.entropy.between(0, 4);
+            let split = self.bit_of(lane, bit);
+            self.splits.push(split);
+        }
+        let [sum, wide_sum] = self.sums;
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)).dst(sum));
+        self.push(&Self::typed(Opcode::Mov, Type::B64).src(Operand::Imm(0)).dst(wide_sum));
+    }
+
+    fn variable(&mut self, inst: InstBuilder, info: RegInfo) {
+        let reg = self.hidden(inst, info);
+        self.variables.push(reg);
+    }
+
+    /// All variables and checksums in one word.
+    pub(super) fn combine(&mut self) -> Reg {
+        for reg in self.variables.clone() {
+            self.fold(reg);
+        }
+        let [sum, wide] = self.sums;
+        for at in [0, 1] {
+            self.mix(sum, Type::U32, Operand::Word(wide, at));
+        }
+        sum
+    }
+
+    /// Every thread stores its variables and checksums to its slot of the results.
+    pub(super) fn store_results(&mut self) {
+        let Some(results) = self.results else { return };
+        let mut offset = 0;
+        let [sum, wide_sum] = self.sums;
+        let (predicates, mut values): (Vec<Reg>, Vec<Reg>) =
+            self.variables.iter().copied().chain([wide_sum]).partition(|reg| self.info(*reg).is_predicate());
+        for predicate in predicates {
+            self.fold(predicate);
+        }
+        values.push(sum);
+        values.sort_by_key(|reg| std::cmp::Reverse(self.info(*reg).words));
+        for reg in values {
+            let words = self.info(reg).words;
+            let ty = [Type::B32, Type::B64, Type::B128][usize::from(words) / 2];
+            let store =
+                Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(Operand::Imm(offset)).src(reg);
+            self.push(&store);
+            offset += 4 * u64::from(words);
+        }
+        self.store_regions(results);
+    }
+
+    /// Every thread stores its shared and local memory behind its results.
+    fn store_regions(&mut self, results: Reg) {
+        let is_own = |region: &Region| matches!(region.space, Space::Shared | Space::Local);
+        let own: Vec<(Space, Operand)> =
+            self.regions.iter().filter(|region| is_own(region)).map(|region| (region.space, region.base)).collect();
+        for (slot, (space, base)) in own.into_iter().enumerate() {
+            for at in (0..REGION).step_by(16) {
+                let pair = [0; 2].map(|_: u8| self.func.new_reg(RegInfo::words(2)));
+                let load = Self::typed(Opcode::Ld, Type::B64).field(space).field(Vector::V2);
+                self.push(&load.dst(pair[0]).dst(pair[1]).src(base).src(Operand::Imm(at.into())));
+                let place = VALUES + slot as u32 * REGION + at;
+                let store = Self::typed(Opcode::St, Type::B64).field(Space::Global).field(Vector::V2);
+                self.push(&store.src(results).src(Operand::Imm(place.into())).srcs(pair.map(Operand::Reg)));
+            }
+        }
+    }
+}
+
+/// Corner values that the bytes of a launch are made of.
+const CORNERS: usize = 128;
+
+/// Bytes of corner values of all kinds. Long ones repeat values in another order: drawing each anew would take a tenth
+/// of a check.
+fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
+    const TYPES: [Type; 7] = [Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2];
+    let mut corners = Vec::new();
+    let mut out = Vec::with_capacity(length + 8);
+    while out.len() < length && corners.len() < CORNERS {
+        let ty = entropy.choose(&TYPES);
+        let corner = (constant(entropy, ty).to_le_bytes(), ty.bits() as usize / 8);
+        out.extend_from_slice(&corner.0[..corner.1]);
+        corners.push(corner);
+    }
+    while out.len() < length {
+        let choices = entropy.bits().to_le_bytes();
+        for choice in choices {
+            let (value, bytes) = corners[usize::from(choice) % CORNERS];
+            out.extend_from_slice(&value[..bytes]);
+        }
+    }
+    out.truncate(length);
+    out
+}
+
+/// The launches of a kernel: other data each, and other grids where that changes what the kernel sees.
+pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geometry) -> Vec<NamedLaunch> {
+    let one = |at| {
+        // The block's size is part of the code (barriers, neighbours); the grid's is not.
+        let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
+        let launch = launch(entropy, Geometry { blocks, ..geometry });
+        NamedLaunch { name: format!("generated {at}"), launch }
+    };
+    (0..config.launches.max(1)).map(one).collect()
+}
+
+/// A launch that fits the kernel.
+pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
+    let mut launch = Launch::new(Some("kernel".to_owned()));
+    launch.grid = [geometry.blocks, 1, 1];
+    launch.block = [geometry.threads, 1, 1];
+    launch.steps = Some(STEPS);
+    let threads = (geometry.blocks * geometry.threads) as usize;
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
+    let values = [
+        buffer(not_stored(RESULTS as usize * threads)),
+        buffer(bytes(entropy, REGION as usize)),
+        buffer(bytes(entropy, REGION as usize * threads)),
+        buffer(bytes(entropy, 8 * CELLS.len())),
+        scalar(
+            ScalarType::B32,
+            if entropy.percent(PLAIN) { constant(entropy, Type::B32) } else { entropy.bits() >> 32 },
+        ),
+        scalar(
+            ScalarType::B64,
+            constant(entropy, Type::F64) | if entropy.percent(PLAIN) { 0 } else { entropy.bits() >> 32 },
+        ),
+        ArgValue::Bytes(bytes(entropy, REGION as usize)),
+    ];
+    launch.args = values.into_iter().map(|value| Arg { name: None, value }).collect();
+    launch
+}
+
+/// What so many bytes of results hold before the kernel runs.
+fn not_stored(bytes: usize) -> Vec<u8> {
+    let mut all = NOT_STORED.repeat(bytes.div_ceil(NOT_STORED.len()));
+    all.truncate(bytes);
+    all
+}
+
+/// Not zero, which kernels store too often for a lost store to show. The length is prime, so that no two slots begin
+/// alike.
+const NOT_STORED: [u8; 251] = {
+    let mut bytes = [1; 251];
+    let mut at = 0;
+    while at < bytes.len() {
+        bytes[at] |= at as u8;
+        at += 1;
+    }
+    bytes
+};
+
+/// Of a hundred words in arguments, so many are corner values. The others have something in each byte, so that bytes
+/// that are not loaded show.
+const PLAIN: u32 = 10;
+
+/// The argument whose bits decide where whole warps go.
+const UNIFORM: usize = 4;
+
+/// Lets a launch go other ways than one that it is like: the first other way at every branch that is uniform, then at
+/// some.
+pub(super) fn turn(launch: &mut Launch, like: &Launch, seed: u64) {
+    const TURNS: [u64; 4] = [0xFFFF_FFFF, 0x5555_5555, 0xAAAA_AAAA, 0x3333_3333];
+    if let (ArgValue::Scalar(own), ArgValue::Scalar(like)) =
+        (&mut launch.args[UNIFORM].value, &like.args[UNIFORM].value)
+        && let Some(turn) = TURNS.get(seed as usize)
+    {
+        *own = Scalar::from_bits(like.ty(), like.bits() ^ turn);
+    }
+}
+
+/// Warp instructions that a kernel may execute: far more than any does, so that running out of them is a bug.
+pub(super) const STEPS: u64 = 200_000;

@@ -1,0 +1,98 @@
+//! The kernel generator: whole modules with launches, valid by construction.
+//!
+//! [`from_seed`] and [`from_bytes`] go through the same code ([`generate`]); what is made depends on them and on the
+//! [`Config`] alone. A kernel
+//!
+//! - ends: loops count, unstructured regions have fuel;
+//! - depends on nothing undefined: every value that is stored, branched on or used as an address is defined;
+//! - has no data race: a thread writes memory of its own, shared cells by one operation whose order does not matter,
+//!   and shared memory across barriers;
+//! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
+//!
+//! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then
+//! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
+//! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels that
+//! somebody has written; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is
+//! structured, unstructured and irreducible.
+
+mod builder;
+mod call;
+mod cfg;
+pub mod config;
+pub mod entropy;
+mod fields;
+pub mod insts;
+mod kernel;
+mod memory;
+pub mod mutate;
+pub mod patterns;
+pub mod shapes;
+pub mod single;
+mod sync;
+mod values;
+
+use oriole_ir::{Form, Module};
+
+pub use config::Config;
+pub use entropy::Entropy;
+use oriole_interp::launch::random::SplitMix64;
+use oriole_interp::launch::{Launch, NamedLaunch};
+
+#[cfg(any(test, feature = "proptest"))]
+pub mod strategy;
+
+/// A module and the launches of its kernel.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Generated {
+    /// The module, in virtual form.
+    pub module: Module,
+    /// The form in which it is to be checked: whoever checks it constructs SSA form.
+    pub form: Form,
+    /// The launches.
+    pub launches: Vec<NamedLaunch>,
+}
+
+/// The kernel of a seed.
+pub fn from_seed(seed: u64, config: &Config) -> Generated {
+    generate(&mut Entropy::from_seed(seed), config)
+}
+
+/// The kernel that these bytes spell.
+pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
+    generate(&mut Entropy::from_bytes(bytes), config)
+}
+
+/// Another launch of a kernel with the same grid and block: other corners for a generated one, for others random data
+/// of the same shape.
+pub fn another_launch(like: &Launch, seed: u64) -> Launch {
+    let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
+    // Other kernels get other data of the same seed.
+    let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
+    let mut launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
+    let kinds = |launch: &Launch| launch.args.iter().map(|arg| std::mem::discriminant(&arg.value)).collect::<Vec<_>>();
+    if kinds(like) != kinds(&launch) {
+        return like.randomized(seed);
+    }
+    kernel::turn(&mut launch, like, seed);
+    launch
+}
+
+fn hash(bytes: &[u8]) -> u64 {
+    bytes.iter().fold(0, |hash, byte| SplitMix64::new(hash ^ u64::from(*byte)).next_u64())
+}
+
+/// A kernel of the choices of `entropy`.
+pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let mut module = Module::default();
+    // More functions are rarer: half of the kernels have none.
+    let functions = entropy.between(0, config.functions).min(entropy.between(0, config.functions));
+    for at in 0..functions {
+        let callees = module.functions.keys().collect();
+        let function = call::device(&format!("device{at}"), callees, entropy, config);
+        module.functions.push(function);
+    }
+    let geometry = kernel::kernel(&mut module, entropy, config);
+    let form = if entropy.percent(config.virtual_form) { Form::Virtual } else { Form::Ssa };
+    let launches = kernel::launches(entropy, config, geometry);
+    Generated { module, form, launches }
+}

@@ -1,0 +1,276 @@
+//! Memory: stretches that a thread may use as it likes, and accesses that stay within them.
+//!
+//! Each writable region belongs to one thread, so whatever is done to it races with nobody. What threads share are the
+//! cells, each of which takes one operation that can be done in any order, and shared memory across barriers
+//! ([`super::sync`]).
+
+use oriole_ir::ops::{
+    AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Shape, Space, Type, Vector,
+};
+use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+
+use super::builder::{Builder, fixed};
+
+/// Bytes of a thread's region in each space, and of the regions that all threads read. A power of two, and no less than
+/// the largest access.
+pub(super) const REGION: u32 = 32;
+
+/// Memory that the code at hand may use.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    pub space: Space,
+    /// Its first byte: a register, or a variable.
+    pub base: Operand,
+    /// The same as a generic address.
+    pub generic: Option<Reg>,
+    pub writable: bool,
+    /// Nobody writes it while the kernel runs.
+    pub constant: bool,
+}
+
+/// The operations of the shared cells: each cell of 8 bytes takes one.
+pub(super) const CELLS: [(AtomOp, Type); 12] = [
+    (AtomOp::Add, Type::U32),
+    (AtomOp::Add, Type::S32),
+    (AtomOp::Add, Type::U64),
+    (AtomOp::Min, Type::U32),
+    (AtomOp::Max, Type::S32),
+    (AtomOp::Min, Type::S64),
+    (AtomOp::Max, Type::U64),
+    (AtomOp::And, Type::B32),
+    (AtomOp::Or, Type::B32),
+    (AtomOp::Xor, Type::B32),
+    (AtomOp::And, Type::B64),
+    (AtomOp::Xor, Type::B64),
+];
+
+impl Builder<'_, '_> {
+    /// An instruction with an address.
+    pub(super) fn access(&mut self, opcode: Opcode) {
+        match opcode {
+            Opcode::Cvta => self.convert_address(),
+            Opcode::IsSpaceP => self.query_space(),
+            Opcode::CpAsync => self.copy_async(),
+            _ => self.access_with(opcode),
+        }
+    }
+
+    /// A word stored, loaded, stored and loaded again, so that the order of accesses shows.
+    pub(super) fn reload(&mut self) {
+        let writable: Vec<Region> = self.regions.iter().copied().filter(|region| region.writable).collect();
+        if writable.is_empty() {
+            return;
+        }
+        let region = self.entropy.choose(&writable);
+        let (base, offset) = self.address(region, 4);
+        for _ in 0..2 {
+            let value = Operand::Reg(self.register(RegInfo::words(1)));
+            let access = |opcode| Self::typed(opcode, Type::B32).field(region.space).src(base).src(offset);
+            self.push(&access(Opcode::St).src(value));
+            let to = self.destination(RegInfo::words(1), false);
+            self.push(&access(Opcode::Ld).dst(to));
+        }
+    }
+
+    fn access_with(&mut self, opcode: Opcode) {
+        let row = opcode.row();
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(region) = self.region_for(row, &fields) else { return };
+        let bytes = access_bytes(row, &fields);
+        let (base, offset) = self.address(region, bytes);
+        let mut sources = vec![base, offset];
+        for shape in row.srcs.iter().skip(2) {
+            let count = if *shape == Shape::V { vector(row, &fields) } else { 1 };
+            for _ in 0..count {
+                match row.shape_type(&fields, *shape) {
+                    Some(ty) => sources.push(self.value(ty)),
+                    // The size of what a hint is about: a line of the cache.
+                    None => sources.push(Operand::Imm(128)),
+                }
+            }
+        }
+        let guard = self.guard();
+        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources).guard(guard);
+        let mut taken: Vec<Reg> = Vec::new();
+        for shape in row.dsts {
+            let info = row.shape_type(&fields, *shape).map_or(RegInfo::words(1), RegInfo::of);
+            let count = if *shape == Shape::V { vector(row, &fields) } else { 1 };
+            for _ in 0..count {
+                let reg = self.separate_destination(info, guard.is_some(), &taken);
+                taken.push(reg);
+                inst = inst.dst(reg);
+            }
+        }
+        self.push(&inst);
+    }
+
+    /// Memory of the space that the fields say, which may be written where the row writes.
+    fn region_for(&mut self, row: &OpRow, fields: &FieldValues) -> Option<Region> {
+        let space = row.value::<Space>(fields).unwrap_or(Space::Generic);
+        let writes = row.flags.has(Flags::WRITES) || row.flags.has(Flags::HINT);
+        let constant = row.value::<NonCoherent>(fields) == Some(NonCoherent::Nc) || row.opcode == Opcode::Ldu;
+        let fits = |region: &Region| {
+            let there = match space {
+                Space::Generic => region.generic.is_some(),
+                space => region.space == space,
+            };
+            // Atomics exist in global and shared memory only.
+            let atomic = row.flags.has(Flags::READS.or(Flags::WRITES));
+            let place = !atomic || matches!(region.space, Space::Global | Space::Shared);
+            // Vectors of atomics exist in global memory only.
+            let wide = !atomic || vector(row, fields) == 1 || region.space == Space::Global;
+            there && place && wide && (!writes || region.writable) && (!constant || region.constant)
+        };
+        let fitting: Vec<Region> = self.regions.iter().copied().filter(fits).collect();
+        if fitting.is_empty() {
+            return None;
+        }
+        let region = self.entropy.choose(&fitting);
+        let base = match (space, region.generic) {
+            (Space::Generic, Some(generic)) => Operand::Reg(generic),
+            _ => region.base,
+        };
+        Some(Region { base, ..region })
+    }
+
+    /// An aligned address of so many bytes within a region: a constant offset, or one that depends on data.
+    pub(super) fn address(&mut self, region: Region, bytes: u32) -> (Operand, Operand) {
+        let places = (REGION / bytes) as usize;
+        let offset = self.entropy.below(places) as u64 * u64::from(bytes);
+        let dynamic = region.space != Space::Param && self.entropy.percent(self.config.operand.dynamic);
+        if !dynamic {
+            return (region.base, Operand::Imm(offset));
+        }
+        let base = match region.base {
+            Operand::Reg(reg) => reg,
+            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
+        };
+        let index = self.register(RegInfo::words(1));
+        let mask = u64::from((REGION - 1) & !(bytes - 1));
+        let masked = Self::typed(Opcode::And, Type::B32).src(index).src(Operand::Imm(mask));
+        let masked = self.hidden(masked, RegInfo::words(1));
+        let reg = if self.info(base).words == 1 {
+            self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(base).src(masked), RegInfo::words(1))
+        } else {
+            self.wide_sum(base, masked)
+        };
+        (Operand::Reg(reg), Operand::Imm(0))
+    }
+
+    /// A 64-bit address plus a 32-bit number, in one of the ways of compilers.
+    pub(super) fn wide_sum(&mut self, base: Reg, index: Reg) -> Reg {
+        let double = RegInfo::words(2);
+        if self.entropy.percent(50) {
+            let inst = Self::typed(Opcode::IMadWide, Type::U32).src(index).src(Operand::Imm(1)).src(base);
+            return self.hidden(inst, double);
+        }
+        let pack = Self::typed(Opcode::Pack, Type::B32).src(index).src(Operand::Imm(0));
+        let wide = self.hidden(pack, double);
+        self.hidden(Self::typed(Opcode::IAdd, Type::S64).src(base).src(wide), double)
+    }
+
+    /// A destination that is none of `taken`.
+    fn separate_destination(&mut self, info: RegInfo, guarded: bool, taken: &[Reg]) -> Reg {
+        let reg = self.destination(info, guarded);
+        if !taken.contains(&reg) {
+            return reg;
+        }
+        let reg = self.func.new_reg(info);
+        self.define(reg);
+        reg
+    }
+
+    /// There and back again: the result is an address, and as such used for an access, never observed.
+    fn convert_address(&mut self) {
+        let Some(fields) = self.fields(Opcode::Cvta, &[]) else { return };
+        let row = Opcode::Cvta.row();
+        let space = row.value::<Space>(&fields).unwrap_or(Space::Global);
+        let ty = row.value::<Type>(&fields).unwrap_or(Type::U64);
+        let to_generic = row.value::<CvtaDirection>(&fields) == Some(CvtaDirection::ToGeneric);
+        let fits = |region: &Region| region.space == space && region.generic.is_some();
+        let region = self.regions.iter().copied().find(fits);
+        let from = match (region.and_then(|region| Some((region.base, region.generic?))), ty) {
+            // Half of an address is nothing that an access could use.
+            (_, Type::U32) => Operand::Reg(self.register(RegInfo::words(1))),
+            (Some((base, _)), _) if to_generic => base,
+            (Some((_, generic)), _) => Operand::Reg(generic),
+            (None, _) => return,
+        };
+        let inst = InstBuilder::new(Opcode::Cvta).fields(fields).src(from);
+        let address = self.hidden(inst, RegInfo::of(ty));
+        if ty == Type::U64 {
+            let space = if to_generic { Space::Generic } else { space };
+            let Some(load) =
+                self.fields(Opcode::Ld, &[fixed(space), fixed(Vector::V1), fixed(Type::U32), fixed(NonCoherent::No)])
+            else {
+                return;
+            };
+            let to = self.destination(RegInfo::words(1), false);
+            self.push(&InstBuilder::new(Opcode::Ld).fields(load).src(address).src(Operand::Imm(0)).dst(to));
+        }
+    }
+
+    fn query_space(&mut self) {
+        let generics: Vec<Reg> = self.regions.iter().filter_map(|region| region.generic).collect();
+        let Some(fields) = self.fields(Opcode::IsSpaceP, &[]) else { return };
+        if generics.is_empty() {
+            return;
+        }
+        let address = self.entropy.choose(&generics);
+        let to = self.destination(RegInfo::PRED, false);
+        self.push(&InstBuilder::new(Opcode::IsSpaceP).fields(fields).src(address).dst(to));
+    }
+
+    /// A copy from global to shared memory, and what waits for it.
+    fn copy_async(&mut self) {
+        let find = |space, writable: bool| move |region: &Region| region.space == space && region.writable == writable;
+        let from = self.regions.iter().copied().find(find(Space::Global, false));
+        let to = self.regions.iter().copied().find(find(Space::Shared, true));
+        let (Some(from), Some(to)) = (from, to) else { return };
+        let Some(fields) = self.fields(Opcode::CpAsync, &[]) else { return };
+        let cached_above = fields.0[0] != 0;
+        let bytes = if cached_above { 16 } else { self.entropy.choose(&[4, 8, 16]) };
+        let (to, to_offset) = self.address(to, bytes);
+        let (from, from_offset) = self.address(from, bytes);
+        let read = Operand::Imm(self.entropy.between(0, bytes).into());
+        let addresses = [to, to_offset, from, from_offset, Operand::Imm(bytes.into()), read];
+        self.push(&InstBuilder::new(Opcode::CpAsync).fields(fields).srcs(addresses));
+        if self.entropy.percent(50) {
+            self.push(&InstBuilder::new(Opcode::CpAsyncCommit));
+            self.push(&InstBuilder::new(Opcode::CpAsyncWait).src(Operand::Imm(0)));
+        } else {
+            self.push(&InstBuilder::new(Opcode::CpAsyncWaitAll));
+        }
+    }
+
+    /// An atomic on a cell that all threads change. What it yields depends on their order, and is not used.
+    pub(super) fn contended(&mut self) {
+        let Some(cells) = self.cells else { return };
+        let at = self.entropy.below(CELLS.len());
+        let (op, ty) = CELLS[at];
+        let opcode = self.entropy.choose(&[Opcode::Red, Opcode::Atom]);
+        let space = self.entropy.choose(&[Space::Global, Space::Generic]);
+        let Some(fields) = self.fields(opcode, &[fixed(op), fixed(ty), fixed(space), fixed(Vector::V1)]) else {
+            return;
+        };
+        let value = self.value(ty);
+        let guard = self.guard();
+        let offset = Operand::Imm(8 * at as u64);
+        let inst = InstBuilder::new(opcode).fields(fields).src(cells).src(offset).src(value);
+        if opcode == Opcode::Atom {
+            self.hidden(inst, RegInfo::of(ty));
+        } else {
+            self.push(&inst.guard(guard));
+        }
+    }
+}
+
+fn vector(row: &OpRow, fields: &FieldValues) -> usize {
+    row.value::<Vector>(fields).map_or(1, Vector::len)
+}
+
+/// Bytes that an access moves; hints are about a line, but move nothing.
+fn access_bytes(row: &OpRow, fields: &FieldValues) -> u32 {
+    let ty = row.value::<Type>(fields).unwrap_or(Type::B32);
+    (ty.bits() / 8).max(1) * vector(row, fields) as u32
+}

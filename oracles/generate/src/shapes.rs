@@ -1,0 +1,158 @@
+//! Large kernels of simple shape, as PTX text: what the benchmark `scale` and the tests of depth feed to the optimizer.
+//!
+//! A kernel of a shape repeats one pattern until it has the number of instructions that is asked for. The patterns are
+//! made so that no phase has much to remove: values come from a parameter and reach a store, and no two operations
+//! compute the same. Time and memory of every step then depend on the size alone.
+
+use std::fmt::Write;
+
+/// What a kernel repeats.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shape {
+    /// One block; each value is made of the two before.
+    Line,
+    /// One block; a rewrite rule puts an instruction before every third.
+    Rewrites,
+    /// Branches inside of branches: each level jumps over all that are deeper, and every level joins.
+    Nested,
+    /// If and else, one after the other.
+    Diamonds,
+    /// Loops of one block, one after the other.
+    Loops,
+    /// If and else that change one of 64 variables in turn; all are live everywhere.
+    Variables,
+}
+
+impl Shape {
+    /// Every shape with its name.
+    pub const ALL: [(Shape, &'static str); 6] = [
+        (Shape::Line, "line"),
+        (Shape::Rewrites, "rewrites"),
+        (Shape::Nested, "nested"),
+        (Shape::Diamonds, "diamonds"),
+        (Shape::Loops, "loops"),
+        (Shape::Variables, "variables"),
+    ];
+
+    /// A kernel of about so many instructions.
+    pub fn kernel(self, instructions: usize) -> String {
+        let mut out = String::from(HEAD);
+        let written = match self {
+            Shape::Line => line(&mut out, instructions),
+            Shape::Rewrites => rewrites(&mut out, instructions / 3),
+            Shape::Nested => nested(&mut out, instructions / 7),
+            Shape::Diamonds => diamonds(&mut out, instructions / 8),
+            Shape::Loops => loops(&mut out, instructions / 6),
+            Shape::Variables => variables(&mut out, instructions / 8),
+        };
+        written.expect("writing to a string succeeds");
+        out.push_str("\tret;\n}\n");
+        out
+    }
+}
+
+/// `%a` and `%b` are the kernel's inputs, `%out` is where results go.
+const HEAD: &str = "\
+.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry shape(.param .u64 out, .param .u32 a, .param .u32 b)
+{
+\t.reg .b64 %out;
+\t.reg .b32 %a, %b;
+\tld.param.u64 %out, [out];
+\tld.param.u32 %a, [a];
+\tld.param.u32 %b, [b];
+";
+
+fn line(out: &mut String, count: usize) -> std::fmt::Result {
+    writeln!(out, "\t.reg .b32 %r<{}>;\n\tmov.u32 %r0, %a;\n\tmov.u32 %r1, %b;", count + 2)?;
+    for n in 2..count + 2 {
+        let opcode = ["add.u32", "xor.b32", "mul.lo.u32"][n % 3];
+        writeln!(out, "\t{opcode} %r{n}, %r{}, %r{};", n - 1, n - 2)?;
+    }
+    writeln!(out, "\tst.global.u32 [%out], %r{};", count + 1)
+}
+
+/// `x & (x ^ b)` becomes `x & ~b`.
+fn rewrites(out: &mut String, count: usize) -> std::fmt::Result {
+    writeln!(out, "\t.reg .b32 %r<{count}>, %x;\n\tmov.u32 %x, %a;")?;
+    for n in 0..count {
+        writeln!(out, "\txor.b32 %r{n}, %x, %b;\n\tand.b32 %x, %x, %r{n};\n\tadd.u32 %x, %x, {n};")?;
+    }
+    writeln!(out, "\tst.global.u32 [%out], %x;")
+}
+
+fn nested(out: &mut String, depth: usize) -> std::fmt::Result {
+    writeln!(out, "\t.reg .pred %p<{depth}>;\n\t.reg .b32 %r<{}>, %x;\n\tmov.u32 %x, %a;", 2 * depth)?;
+    for n in 0..depth {
+        let value = 2 * n;
+        writeln!(out, "\tmul.lo.u32 %r{value}, %x, %b;\n\tadd.u32 %x, %r{value}, {n};")?;
+        writeln!(out, "\tsetp.lt.u32 %p{n}, %x, %b;\n\t@%p{n} bra $join{n};")?;
+    }
+    for n in (0..depth).rev() {
+        let value = 2 * n + 1;
+        writeln!(out, "\txor.b32 %r{value}, %x, {n};\n\tmul.lo.u32 %x, %r{value}, %a;")?;
+        writeln!(out, "$join{n}:\n\tadd.u32 %x, %x, {};", depth + n)?;
+    }
+    writeln!(out, "\tst.global.u32 [%out], %x;")
+}
+
+fn diamonds(out: &mut String, count: usize) -> std::fmt::Result {
+    writeln!(out, "\t.reg .pred %p<{count}>;\n\t.reg .b32 %r<{count}>, %x, %y;")?;
+    writeln!(out, "\tmov.u32 %x, %a;\n\tmov.u32 %y, %b;")?;
+    for n in 0..count {
+        diamond(out, n, ["%x", "%y"])?;
+    }
+    writeln!(out, "\tadd.u32 %x, %x, %y;\n\tst.global.u32 [%out], %x;")
+}
+
+/// Eight instructions; both sides change the first variable.
+fn diamond(out: &mut String, n: usize, [changed, other]: [&str; 2]) -> std::fmt::Result {
+    writeln!(out, "\tmul.lo.u32 %r{n}, {changed}, {other};")?;
+    writeln!(out, "\tsetp.lt.u32 %p{n}, %r{n}, {n};\n\t@%p{n} bra $else{n};")?;
+    writeln!(out, "\tadd.u32 {changed}, %r{n}, {other};\n\txor.b32 {other}, {other}, {changed};\n\tbra.uni $join{n};")?;
+    writeln!(out, "$else{n}:\n\txor.b32 {changed}, %r{n}, %a;\n\tadd.u32 {changed}, {changed}, {n};\n$join{n}:")
+}
+
+fn loops(out: &mut String, count: usize) -> std::fmt::Result {
+    writeln!(out, "\t.reg .pred %p<{count}>;\n\t.reg .b32 %i, %x;\n\tmov.u32 %x, %a;")?;
+    for n in 0..count {
+        writeln!(out, "\tmov.u32 %i, {n};\n$loop{n}:\n\tmul.lo.u32 %x, %x, %b;\n\txor.b32 %x, %x, %i;")?;
+        writeln!(out, "\tadd.u32 %i, %i, 3;\n\tsetp.lt.u32 %p{n}, %i, %a;\n\t@%p{n} bra $loop{n};")?;
+    }
+    writeln!(out, "\tst.global.u32 [%out], %x;")
+}
+
+fn variables(out: &mut String, count: usize) -> std::fmt::Result {
+    const VARIABLES: usize = 64;
+    writeln!(out, "\t.reg .pred %p<{count}>;\n\t.reg .b32 %r<{count}>, %v<{VARIABLES}>;")?;
+    for n in 0..VARIABLES {
+        writeln!(out, "\tadd.u32 %v{n}, %a, {n};")?;
+    }
+    for n in 0..count {
+        let [changed, other] = [n, 5 * n + 1].map(|number| format!("%v{}", number % VARIABLES));
+        diamond(out, n, [&changed, &other])?;
+    }
+    for n in 0..VARIABLES {
+        writeln!(out, "\tst.global.u32 [%out+{}], %v{n};", 4 * n)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_ptx as ptx;
+
+    #[test]
+    fn kernels_have_the_size_that_is_asked_for() {
+        for (shape, name) in Shape::ALL {
+            let source = shape.kernel(10_000);
+            let module = ptx::parse(&source).and_then(|tree| ptx::lower(&tree, &source));
+            let module = module.unwrap_or_else(|faults| panic!("{name}: {}", faults[0].message));
+            let count = module.functions.values().map(|func| func.inst_count()).sum::<usize>();
+            assert!((10_000..12_000).contains(&count), "{name} has {count} instructions");
+        }
+    }
+}

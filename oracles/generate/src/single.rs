@@ -1,0 +1,256 @@
+//! One operation at a time: every legal value of every field of every row, on corner operands.
+//!
+//! The cases of this generator walk through a list of *pins*, a row with one value of one of its fields each, in a
+//! fixed shuffled order: after one lap every legal value has been executed, and a wrong evaluation of one operation
+//! waits for no luck in flow or data. What the pin leaves open is chosen at random.
+//!
+//! An operation whose results follow from its operands is repeated [`Config::repeats`] times on different operands:
+//! constants alone, which the optimizer folds and the interpreter computes; constants beside registers, where
+//! identities apply; registers, of which every lane has corner values of its own; and the same register several times.
+//! Each result is stored as it is. Others (memory, barriers, collectives, effects) stand in the frame of a whole
+//! kernel.
+//!
+//! Rows are picked up from the table by level ([`Config::level`]) the day they land.
+
+use std::sync::LazyLock;
+
+use oriole_ir::ops::{Compare, Field, OpRow, Opcode, ROWS, Space, SpecialReg, Type};
+use oriole_ir::{Function, FunctionKind, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
+
+use super::Generated;
+use super::builder::Builder;
+use super::config::{Config, TableLevel};
+use super::entropy::Entropy;
+use super::insts::{Family, result_info};
+use super::kernel;
+use super::values::{Place, extreme};
+use oriole_interp::launch::random::SplitMix64;
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch};
+
+/// Threads of the kernel: one warp, so that registers take 32 values of each operand.
+const LANES: u32 = 32;
+/// Bytes of one operand or result of a lane: the widest value.
+const VALUE: u32 = 16;
+/// Operands of a lane in memory at most; rows with more types fall back to constants.
+const MOST_OPERANDS: usize = 24;
+/// Registers of a type: as many as operations have operands of one type, mostly.
+const REGISTERS: usize = 3;
+/// How often a row that needs its surroundings is tried before a case does without it.
+const ATTEMPTS: u32 = 16;
+
+/// A row, and the value that one of its fields has; rows without fields have none.
+pub type Pin = (Opcode, Option<(Field, u8)>);
+
+/// Every pin of the rows of a level, control flow left out, in a fixed order that mixes rows.
+pub fn pins(level: TableLevel) -> &'static [Pin] {
+    static BY_LEVEL: LazyLock<[Vec<Pin>; 2]> =
+        LazyLock::new(|| [TableLevel::Virtual, TableLevel::Machine].map(shuffled_pins));
+    &BY_LEVEL[level as usize]
+}
+
+fn shuffled_pins(level: TableLevel) -> Vec<Pin> {
+    let rows = ROWS.iter().filter(|row| level.has(row) && Family::of(row) != Family::Control);
+    let mut pins: Vec<Pin> = rows.flat_map(row_pins).collect();
+    let mut random = SplitMix64::new(pins.len() as u64);
+    for at in (1..pins.len()).rev() {
+        pins.swap(at, random.below(at as u64 + 1) as usize);
+    }
+    pins
+}
+
+fn row_pins(row: &OpRow) -> Vec<Pin> {
+    let values = row.fields.iter().flat_map(|spec| spec.values().map(|value| Some((spec.field, value))));
+    let values: Vec<_> = values.collect();
+    let values = if values.is_empty() { vec![None] } else { values };
+    values.into_iter().map(|value| (row.opcode, value)).collect()
+}
+
+/// Case `index` of this generator: an operation with the pin of that place in the list.
+pub fn instruction(index: u64, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let pins = pins(config.level);
+    match pins.get((index % pins.len().max(1) as u64) as usize) {
+        Some(pin) if Family::of(pin.0.row()) == Family::Plain => repeated(*pin, entropy, config),
+        Some(pin) => kernel::around(*pin, ATTEMPTS, entropy, config),
+        None => super::generate(entropy, config),
+    }
+}
+
+/// An operation on many operands, in straight code.
+fn repeated((opcode, field): Pin, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    let mut func = Function::new("kernel", FunctionKind::Entry);
+    func.linkage = Linkage::Visible;
+    for name in ["results", "operands"] {
+        let local = func.locals.push(Variable::new(name, Space::Param, Type::U64, None));
+        func.params.push(local);
+    }
+    let mut builder = Builder::new(func, entropy, config);
+    builder.pin = field.map(|(field, value)| (opcode, field, value));
+    let [results, operands] = builder.lane_addresses();
+    let mut sweep = Sweep { opcode, results, operands, loaded: Vec::new(), stored: 0 };
+    for _ in 0..config.repeats.max(1) {
+        sweep.once(&mut builder);
+    }
+    let end = builder.entropy.choose(&[Opcode::Ret, Opcode::Exit]);
+    let block = builder.block;
+    InstBuilder::new(end).append(&mut builder.func, block);
+    let mut module = Module::default();
+    module.functions.push(builder.func);
+    let (loaded, stored) = (sweep.loaded, sweep.stored);
+    // One launch: the lanes have other data each, and constants none.
+    let launches = vec![launch(&loaded, stored, entropy)];
+    Generated { module, form: config.form(), launches }
+}
+
+impl Builder<'_, '_> {
+    /// The lane's place in the results and in the operands. Each value of a lane has those of the other lanes beside
+    /// it.
+    fn lane_addresses(&mut self) -> [Reg; 2] {
+        let lane = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX));
+        let lane = self.hidden(lane, RegInfo::words(1));
+        let params = self.func.params.clone();
+        [params[0], params[1]].map(|param| {
+            let base = self.read_param(param, Type::U64);
+            let at = Self::typed(Opcode::IMadWide, Type::U32).src(lane).src(Operand::Imm(VALUE.into())).src(base);
+            self.hidden(at, RegInfo::words(2))
+        })
+    }
+}
+
+/// The instances of an operation, and what they have read and written so far.
+struct Sweep {
+    opcode: Opcode,
+    results: Reg,
+    operands: Reg,
+    /// Registers with corner values of their types, in the order of the operands in memory.
+    loaded: Vec<(Type, Reg)>,
+    /// Results in memory.
+    stored: u32,
+}
+
+/// Where the operands of an instance come from.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mixture {
+    /// Constants alone.
+    Constants,
+    /// One register, the others constants.
+    OneRegister(usize),
+    /// One constant, the others registers.
+    OneConstant(usize),
+    /// Registers alone.
+    Registers,
+    /// One register for all places that it fits.
+    Same,
+}
+
+impl Sweep {
+    /// One instance.
+    fn once(&mut self, builder: &mut Builder<'_, '_>) {
+        let row = self.opcode.row();
+        let Some(fields) = builder.fields(self.opcode, &[]) else { return };
+        let Some(places) = builder.places(row, &fields) else { return };
+        let mixture = self.mixture(builder, places.len());
+        let mut sources: Vec<Operand> =
+            places.iter().enumerate().map(|(at, place)| self.operand(builder, mixture, at, *place)).collect();
+        builder.specify(self.opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        let mut inst = InstBuilder::new(self.opcode).fields(fields).srcs(sources.iter().copied());
+        let mut results = Vec::new();
+        for shape in row.dsts {
+            let reg = builder.func.new_reg(result_info(row, &fields, *shape, sources.len()));
+            results.push(reg);
+            inst = inst.dst(reg);
+        }
+        builder.push(&inst);
+        results.into_iter().for_each(|reg| self.store(builder, reg));
+    }
+
+    fn mixture(&self, builder: &mut Builder<'_, '_>, places: usize) -> Mixture {
+        let weights = &builder.config.mixture;
+        let weights = [weights.constants, weights.one_register, weights.one_constant, weights.registers, weights.same];
+        match builder.entropy.weighted(&weights) {
+            0 => Mixture::Constants,
+            1 => Mixture::OneRegister(builder.entropy.below(places)),
+            2 => Mixture::OneConstant(builder.entropy.below(places)),
+            3 => Mixture::Registers,
+            _ => Mixture::Same,
+        }
+    }
+
+    fn operand(&mut self, builder: &mut Builder<'_, '_>, mixture: Mixture, at: usize, place: Place) -> Operand {
+        let ty = match place {
+            Place::Immediate(bits) => return Operand::Imm(bits),
+            Place::Value(ty) => ty,
+        };
+        let is_constant = match mixture {
+            Mixture::Constants => true,
+            Mixture::OneRegister(register) => at != register,
+            Mixture::OneConstant(constant) => at == constant,
+            Mixture::Registers | Mixture::Same => false,
+        };
+        if is_constant {
+            return Operand::Imm(extreme(builder.entropy, ty));
+        }
+        let which = if mixture == Mixture::Same { 0 } else { at % REGISTERS };
+        self.register(builder, ty, which).map_or_else(|| Operand::Imm(extreme(builder.entropy, ty)), Operand::Reg)
+    }
+
+    /// One of the registers of a type, loaded when it is first asked for; `None` where memory is full.
+    fn register(&mut self, builder: &mut Builder<'_, '_>, ty: Type, which: usize) -> Option<Reg> {
+        let known = self.loaded.iter().filter(|(loaded, _)| *loaded == ty).nth(which);
+        if let Some((_, reg)) = known {
+            return Some(*reg);
+        }
+        if self.loaded.len() >= MOST_OPERANDS {
+            return self.loaded.iter().find(|(loaded, _)| *loaded == ty).map(|(_, reg)| *reg);
+        }
+        let info = RegInfo::of(ty);
+        let access = match info.words {
+            2 => Type::B64,
+            4 => Type::B128,
+            _ => Type::B32,
+        };
+        let offset = u64::from(VALUE * LANES) * self.loaded.len() as u64;
+        let load = Builder::typed(Opcode::Ld, access).field(Space::Global).src(self.operands);
+        let reg = builder.hidden(load.src(Operand::Imm(offset)), RegInfo::of(access));
+        let reg = if info.is_predicate() { builder.compare(Compare::Ne, reg.into(), 0) } else { reg };
+        self.loaded.push((ty, reg));
+        Some(reg)
+    }
+
+    /// Stores a result as it is, all its words.
+    fn store(&mut self, builder: &mut Builder<'_, '_>, reg: Reg) {
+        let info = builder.info(reg);
+        let (value, ty) = match info.words {
+            _ if info.is_predicate() => {
+                let one = Builder::typed(Opcode::SelP, Type::U32).src(Operand::Imm(1)).src(Operand::Imm(0)).src(reg);
+                (builder.hidden(one, RegInfo::words(1)), Type::B32)
+            }
+            2 => (reg, Type::B64),
+            4 => (reg, Type::B128),
+            _ => (reg, Type::B32),
+        };
+        let offset = u64::from(VALUE * LANES * self.stored);
+        let store = Builder::typed(Opcode::St, ty).field(Space::Global).src(self.results).src(Operand::Imm(offset));
+        builder.push(&store.src(value));
+        self.stored += 1;
+    }
+}
+
+/// A launch: corner values of the type that each operand has.
+fn launch(loaded: &[(Type, Reg)], stored: u32, entropy: &mut Entropy<'_>) -> NamedLaunch {
+    let mut operands = Vec::with_capacity(loaded.len() * (VALUE * LANES) as usize);
+    for (ty, _) in loaded {
+        for _ in 0..LANES {
+            operands.extend_from_slice(&extreme(entropy, *ty).to_le_bytes());
+            operands.extend_from_slice(&extreme(entropy, *ty).to_le_bytes());
+        }
+    }
+    // Constants alone read nothing, and yet the parameter has a buffer.
+    operands.resize(operands.len().max(VALUE as usize), 0);
+    let results = vec![0; (VALUE * LANES * stored.max(1)) as usize];
+    let mut launch = Launch::new(Some("kernel".to_owned()));
+    launch.block = [LANES, 1, 1];
+    launch.steps = Some(kernel::STEPS);
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    launch.args = [results, operands].map(|bytes| Arg { name: None, value: buffer(bytes) }).into();
+    NamedLaunch { name: "generated".to_owned(), launch }
+}

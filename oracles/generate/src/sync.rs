@@ -1,0 +1,155 @@
+//! What threads do together: barriers, values exchanged through shared memory, warp collectives.
+
+use oriole_ir::ops::{Aligned, Compare, Opcode, Shape, ShuffleMode, Space, SpecialReg, Type};
+use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+
+use super::builder::{Builder, fixed};
+use super::insts::Family;
+use super::memory::{REGION, Region};
+
+/// All lanes of a warp.
+pub(super) const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
+
+impl Builder<'_, '_> {
+    /// A barrier, in uniform flow.
+    pub(super) fn barrier(&mut self, opcode: Opcode) {
+        match opcode {
+            Opcode::BarArrive => self.arrive_or_wait(),
+            Opcode::BarWarpSync => self.push(&InstBuilder::new(opcode).src(ALL_LANES)),
+            _ => self.barrier_with(opcode),
+        }
+    }
+
+    fn barrier_with(&mut self, opcode: Opcode) {
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let number = self.entropy.below(16) as u64;
+        let threads = self.entropy.choose(&[0, self.threads]);
+        let mut inst = InstBuilder::new(opcode).fields(fields);
+        inst = inst.src(Operand::Imm(number)).src(Operand::Imm(threads.into()));
+        if opcode.row().srcs.contains(&Shape::P) {
+            inst = inst.src(Operand::Reg(self.register(RegInfo::PRED)));
+        }
+        match opcode.row().dsts.first() {
+            None => self.push(&inst),
+            Some(shape) => {
+                let info = if *shape == Shape::P { RegInfo::PRED } else { RegInfo::words(1) };
+                let to = self.destination(info, false);
+                self.push(&inst.dst(to));
+            }
+        }
+    }
+
+    /// The first warp goes on at once, the others wait for it.
+    fn arrive_or_wait(&mut self) {
+        if self.pin.is_some_and(|(opcode, ..)| opcode == Opcode::BarArrive) {
+            return self.arrive_alone();
+        }
+        let tid =
+            self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
+        let first = self.compare(Compare::Lt, tid.into(), 32);
+        let [arrive, wait, join] = [(); 3].map(|()| self.func.new_block());
+        let number = Operand::Imm(self.entropy.between(1, 15).into());
+        let threads = Operand::Imm(self.threads.into());
+        let lone = self.threads == 32;
+        self.branch(first.into(), [arrive, wait], arrive);
+        // A block of one warp has nobody to wait for it.
+        let count = if lone { Operand::Imm(64) } else { threads };
+        let aligned = [fixed(Aligned::No)];
+        if let (Some(arriving), Some(waiting)) =
+            (self.fields(Opcode::BarArrive, &aligned), self.fields(Opcode::BarSync, &aligned))
+        {
+            self.push(&InstBuilder::new(Opcode::BarArrive).fields(arriving).src(number).src(count));
+            self.jump(join, wait);
+            self.push(&InstBuilder::new(Opcode::BarSync).fields(waiting).src(number).src(count));
+        } else {
+            self.jump(join, wait);
+        }
+        self.jump(join, join);
+        self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0)));
+    }
+
+    /// All threads arrive, and nobody waits: only where it is the kernel's one barrier, since it stays half full.
+    fn arrive_alone(&mut self) {
+        let Some(fields) = self.fields(Opcode::BarArrive, &[]) else { return };
+        let count = Operand::Imm(u64::from(self.threads) + 32);
+        self.push(&InstBuilder::new(Opcode::BarArrive).fields(fields).src(Operand::Imm(1)).src(count));
+    }
+
+    /// Each thread writes its region of shared memory, and after a barrier reads another one's.
+    pub(super) fn exchange(&mut self) {
+        let shared = |region: &&Region| region.space == Space::Shared && region.writable;
+        let Some(region) = self.regions.iter().find(shared).copied() else { return };
+        let Operand::Reg(own) = region.base else { return };
+        let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
+        let value = self.value(Type::B32);
+        let store = Self::typed(Opcode::St, Type::B32).field(Space::Shared).src(own).src(Operand::Imm(word));
+        self.push(&store.src(value));
+        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0));
+        self.push(&barrier);
+        let other = self.neighbour(own);
+        let to = self.destination(RegInfo::words(1), false);
+        let load = Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(other).src(Operand::Imm(word));
+        self.push(&load.dst(to));
+        self.push(&barrier);
+    }
+
+    /// The address of another thread's region: its number differs in some bits.
+    fn neighbour(&mut self, own: Reg) -> Reg {
+        let flip = u64::from(REGION) * self.entropy.between(1, self.threads - 1) as u64;
+        let ty = if self.info(own).words == 1 { Type::B32 } else { Type::B64 };
+        self.hidden(Self::typed(Opcode::Xor, ty).src(own).src(Operand::Imm(flip)), RegInfo::of(ty))
+    }
+
+    /// A warp collective of the lanes of `members`, all of which come here. Where some lanes are missing, a shuffle
+    /// reads the lowest member.
+    pub(super) fn collective(&mut self, opcode: Opcode, members: Operand, partial: bool) {
+        let row = opcode.row();
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let Some(mut sources) = self.sources(row, &fields) else { return };
+        if let Some(last) = sources.last_mut() {
+            *last = members;
+        }
+        let mut inst = InstBuilder::new(opcode).fields(fields);
+        if let (Opcode::Shfl, true) = (opcode, partial) {
+            let lowest = Self::typed(Opcode::Fns, Type::B32).src(members).src(Operand::Imm(0)).src(Operand::Imm(1));
+            sources[1] = Operand::Reg(self.hidden(lowest, RegInfo::words(1)));
+            sources[2] = Operand::Imm(31);
+            inst = inst.field(ShuffleMode::Idx);
+        }
+        let mut inst = inst.srcs(sources);
+        if opcode == Opcode::ActiveMask {
+            // Which lanes run together is the machine's choice.
+            self.hidden(inst, RegInfo::words(1));
+            return;
+        }
+        for shape in row.dsts {
+            let info = row.shape_type(&fields, *shape).map_or(RegInfo::words(1), RegInfo::of);
+            let to = self.destination(info, false);
+            inst = inst.dst(to);
+        }
+        self.push(&inst);
+    }
+
+    /// The lanes for which a predicate holds go one way and do something together, the others perhaps too.
+    pub(super) fn partial(&mut self) {
+        let on = Operand::Reg(self.register(RegInfo::PRED));
+        let ballot = Self::typed(Opcode::Ballot, Type::B32).src(on).src(ALL_LANES);
+        let members = self.hidden(ballot, RegInfo::words(1));
+        let others = self.hidden(Self::typed(Opcode::Not, Type::B32).src(members), RegInfo::words(1));
+        let [yes, no, join] = [(); 3].map(|()| self.func.new_block());
+        self.branch(on, [yes, no], yes);
+        let outside = std::mem::replace(&mut self.flow.uniform, false);
+        for (mask, next) in [(members, no), (others, join)] {
+            for _ in 0..self.entropy.between(0, 2) {
+                if self.entropy.percent(20) {
+                    self.push(&InstBuilder::new(Opcode::BarWarpSync).src(mask));
+                }
+                let opcode = self.entropy.choose(Family::Collective.opcodes());
+                self.collective(opcode, mask.into(), true);
+            }
+            self.stretch();
+            self.jump(join, next);
+        }
+        self.flow.uniform = outside;
+    }
+}

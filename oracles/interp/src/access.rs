@@ -1,0 +1,541 @@
+//! Memory accesses of a warp.
+
+use std::collections::HashMap;
+
+use oriole_ir::ops::AtomOp;
+
+use super::frame::{Frame, LANES, lanes};
+use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
+use super::outcome::Cause;
+use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
+use super::race::{self, Detector};
+use super::scalar;
+
+/// Elements of a vector access at most.
+const MOST_ELEMENTS: usize = 8;
+
+/// Why a lane cannot go on.
+#[derive(Debug)]
+pub enum Fault {
+    /// It traps.
+    Trap(usize, Cause),
+    /// It depends on an undefined value.
+    Undefined(usize, &'static str),
+}
+
+/// The local memory of a warp: a stretch for each lane.
+#[derive(Clone, Debug, Default)]
+pub struct LocalMemory {
+    pub(super) stride: usize,
+    bytes: Bytes,
+    /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
+    partial: HashMap<(usize, usize), u8>,
+}
+
+/// The most local memory that a thread has.
+pub const MAX_LOCAL: usize = 512 * 1024;
+
+impl LocalMemory {
+    /// Makes sure that every lane has so many bytes.
+    pub fn reserve(&mut self, len: usize) {
+        if len <= self.stride {
+            return;
+        }
+        let stride = len.next_power_of_two().max(256);
+        let mut bytes = Bytes::undefined(stride * LANES);
+        for lane in 0..LANES {
+            for at in 0..self.stride {
+                let (value, undefined) = self.bytes.load(lane * self.stride + at, 1);
+                bytes.store(lane * stride + at, 1, value, undefined);
+            }
+        }
+        (self.stride, self.bytes) = (stride, bytes);
+    }
+
+    /// Makes a range undefined in the lanes of a mask.
+    pub fn forget(&mut self, mask: u32, start: usize, len: usize) {
+        lanes(mask).for_each(|lane| self.bytes.forget(lane * self.stride + start..lane * self.stride + start + len));
+        if !self.partial.is_empty() {
+            self.partial.retain(|(lane, at), _| mask >> lane & 1 == 0 || !(start..start + len).contains(at));
+        }
+    }
+
+    /// Reads up to 8 bytes of a lane's memory.
+    pub fn read(&self, lane: usize, start: usize, len: usize) -> (u64, bool) {
+        let byte = |at: usize| self.bytes.load(lane * self.stride + start + at, 1);
+        (0..len.min(8)).map(|at| (at, byte(at))).fold((0, false), |(value, undefined), (at, (byte, unknown))| {
+            (value | byte << (8 * at), undefined || unknown)
+        })
+    }
+
+    /// Writes up to 8 bytes of a lane's memory.
+    pub fn write(&mut self, lane: usize, start: usize, len: usize, value: u64) {
+        for at in 0..len.min(8) {
+            self.bytes.store(lane * self.stride + start + at, 1, value >> (8 * at), false);
+        }
+    }
+
+    /// Copies bytes within each lane's memory.
+    pub fn copy(&mut self, mask: u32, from: usize, to: usize, len: usize) {
+        for lane in lanes(mask) {
+            let start = lane * self.stride;
+            for at in 0..len {
+                let (value, undefined) = self.bytes.load(start + from + at, 1);
+                self.bytes.store(start + to + at, 1, value, undefined);
+                if undefined && !self.partial.is_empty() {
+                    self.set_bits(lane, to + at, self.bits(lane, from + at));
+                }
+            }
+        }
+    }
+
+    /// The undefined bits of a lane's byte, if it is not defined.
+    fn bits(&self, lane: usize, at: usize) -> u8 {
+        self.partial.get(&(lane, at)).copied().unwrap_or(u8::MAX)
+    }
+
+    fn set_bits(&mut self, lane: usize, at: usize, bits: u8) {
+        if bits == u8::MAX {
+            self.partial.remove(&(lane, at));
+        } else {
+            self.partial.insert((lane, at), bits);
+        }
+    }
+}
+
+/// A store that touched a watched byte of global memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Write {
+    /// The address and size of the store.
+    pub address: u64,
+    /// How many bytes it wrote.
+    pub bytes: u32,
+    /// The lane that stored.
+    pub lane: usize,
+    /// The operation that stored.
+    pub pc: u32,
+}
+
+/// Everything that a warp can access.
+pub struct Spaces<'a> {
+    pub global: &'a mut GlobalMemory,
+    pub constants: &'a Bytes,
+    pub params: &'a Bytes,
+    pub shared: &'a mut Bytes,
+    pub local: &'a mut LocalMemory,
+    /// The global region that was accessed last.
+    pub hint: usize,
+    /// Addresses whose stores are recorded, and the records.
+    pub watch: &'a [u64],
+    pub written: Vec<Write>,
+    /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
+    pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// The operation that is executing.
+    pub pc: u32,
+}
+
+#[derive(Clone, Copy)]
+pub(super) enum Located {
+    Global(usize, usize),
+    Shared(usize),
+    Local(usize),
+    Const(usize),
+    Param(usize),
+}
+
+fn space_name(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Generic => "generic",
+        Memory::Global => "global",
+        Memory::Shared => "shared",
+        Memory::Local => "local",
+        Memory::Const => "const",
+        Memory::Param => "param",
+    }
+}
+
+/// The space of a generic address and the address in it.
+pub fn from_generic(address: u64) -> (Memory, u64) {
+    let windows = [
+        (SHARED_WINDOW, Memory::Shared),
+        (LOCAL_WINDOW, Memory::Local),
+        (CONST_WINDOW, Memory::Const),
+        (PARAM_WINDOW, Memory::Param),
+    ];
+    let found = windows.into_iter().find(|(base, _)| address.wrapping_sub(*base) < WINDOW);
+    found.map_or((Memory::Global, address), |(base, memory)| (memory, address - base))
+}
+
+/// The generic address of an address in a space.
+pub fn to_generic(memory: Memory, address: u64) -> u64 {
+    match memory {
+        Memory::Shared => SHARED_WINDOW + (address & (WINDOW - 1)),
+        Memory::Local => LOCAL_WINDOW + (address & (WINDOW - 1)),
+        Memory::Const => CONST_WINDOW + (address & (WINDOW - 1)),
+        Memory::Param => PARAM_WINDOW + (address & (WINDOW - 1)),
+        Memory::Global | Memory::Generic => address,
+    }
+}
+
+#[inline(always)]
+pub(super) fn address_of(frame: &Frame, address: &Address, lane: usize) -> u64 {
+    let base = match address.base {
+        Place::Word(slot) => u64::from(frame.words[slot as usize][lane]),
+        Place::Pair(slot) => {
+            let (low, high) = (frame.words[slot as usize][lane], frame.words[slot as usize + 1][lane]);
+            u64::from(low) | u64::from(high) << 32
+        }
+        Place::Pred(_) | Place::None if address.frame => u64::from(frame.base),
+        Place::Pred(_) | Place::None => 0,
+    };
+    let sum = base.wrapping_add(address.offset);
+    // 32-bit bases address 32-bit spaces: offsets wrap there.
+    if matches!(address.base, Place::Word(_)) { sum & 0xFFFF_FFFF } else { sum }
+}
+
+#[inline(always)]
+pub(super) fn address_undefined(frame: &Frame, address: &Address) -> u32 {
+    match address.base {
+        Place::Word(slot) => frame.undefined[slot as usize],
+        Place::Pair(slot) => frame.pair_undefined(slot),
+        Place::Pred(_) | Place::None => 0,
+    }
+}
+
+fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Fault> {
+    match lanes(address_undefined(frame, address) & mask).next() {
+        Some(lane) => Err(Fault::Undefined(lane, "an address")),
+        None => Ok(()),
+    }
+}
+
+impl Spaces<'_> {
+    pub(super) fn locate(&mut self, memory: Memory, address: u64, bytes: u64, lane: usize) -> Result<Located, Cause> {
+        if address & (bytes - 1) != 0 {
+            return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
+        }
+        let (memory, offset) = match memory {
+            Memory::Generic => from_generic(address),
+            other => (other, address),
+        };
+        let within = |len: usize| offset < len as u64 && len as u64 - offset >= bytes;
+        let found = match memory {
+            Memory::Global | Memory::Generic => self.global.find(self.hint, offset, bytes).map(|index| {
+                self.hint = index;
+                Located::Global(index, (offset - self.global.region(index).base) as usize)
+            }),
+            Memory::Shared => within(self.shared.len()).then_some(Located::Shared(offset as usize)),
+            Memory::Local => {
+                within(self.local.stride).then(|| Located::Local(lane * self.local.stride + offset as usize))
+            }
+            Memory::Const => within(self.constants.len()).then_some(Located::Const(offset as usize)),
+            Memory::Param => within(self.params.len()).then_some(Located::Param(offset as usize)),
+        };
+        found.ok_or_else(|| {
+            let near = match memory {
+                Memory::Global => self.global.describe(offset),
+                Memory::Shared => format!("shared memory has {} bytes", self.shared.len()),
+                Memory::Local => format!("the thread has {} bytes", self.local.stride),
+                Memory::Const => format!("constant memory has {} bytes", self.constants.len()),
+                Memory::Param => format!("the parameters have {} bytes", self.params.len()),
+                Memory::Generic => String::new(),
+            };
+            Cause::OutOfBounds { space: space_name(memory), address: offset, bytes: bytes as u32, near }
+        })
+    }
+
+    /// Tells the race detector of an access.
+    fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        let Some((detector, cta, first)) = &mut self.races else { return };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
+        match at {
+            Located::Global(region, at) => {
+                let address = self.global.region(region).base + at as u64;
+                detector.access(Memory::Global, *cta, address, bytes, access);
+            }
+            Located::Shared(at) => detector.access(Memory::Shared, *cta, at as u64, bytes, access),
+            Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
+        }
+    }
+
+    /// A fence by the lanes of a mask.
+    pub fn fence(&mut self, mask: u32) {
+        if let Some((detector, _, first)) = &mut self.races {
+            lanes(mask).for_each(|lane| detector.fence(*first + lane as u64));
+        }
+    }
+
+    /// The memory that a place lies in, and where there.
+    #[inline(always)]
+    pub(super) fn memory(&self, at: Located) -> (&Bytes, usize) {
+        match at {
+            Located::Global(region, at) => (&self.global.region(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&self.local.bytes, at),
+            Located::Const(at) => (self.constants, at),
+            Located::Param(at) => (self.params, at),
+        }
+    }
+
+    /// The same, to change; whoever changes global memory tells [`Self::written`] of bytes that are watched.
+    #[inline(always)]
+    pub(super) fn memory_mut(&mut self, at: Located) -> Result<(&mut Bytes, usize), Cause> {
+        Ok(match at {
+            Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
+            Located::Shared(at) => (self.shared, at),
+            Located::Local(at) => (&mut self.local.bytes, at),
+            Located::Const(at) => return Err(Cause::ReadOnly { space: "const", address: at as u64 }),
+            Located::Param(at) => return Err(Cause::ReadOnly { space: "param", address: at as u64 }),
+        })
+    }
+
+    #[inline(always)]
+    fn read(&self, at: Located, bytes: usize) -> (u64, bool) {
+        let (memory, at) = self.memory(at);
+        memory.load(at, bytes)
+    }
+
+    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
+        let (memory, offset) = self.memory_mut(at)?;
+        memory.store(offset, bytes, value, undefined);
+        if let Located::Global(region, at) = at {
+            let address = self.global.region(region).base + at as u64;
+            if self.watch.iter().any(|w| w.wrapping_sub(address) < bytes as u64) {
+                self.written.push(Write { address, bytes: bytes as u32, lane, pc: self.pc });
+            }
+        }
+        Ok(())
+    }
+
+    /// A load of any shape, lane after lane; [`super::words`] does what it can for all lanes together.
+    pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let bytes = u64::from(access.bytes);
+        let whole = bytes * access.regs.len() as u64;
+        for lane in lanes(mask) {
+            let address = address_of(frame, &access.address, lane);
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
+            self.observe(start, whole, lane, false, !access.weak);
+            for (i, slot) in access.regs.iter().enumerate() {
+                let at = start.plus(i * bytes as usize);
+                self.load_element(frame, at, access, *slot, lane);
+            }
+        }
+        Ok(())
+    }
+
+    fn load_element(&self, frame: &mut Frame, at: Located, access: &Access, slot: u32, lane: usize) {
+        match access.bytes {
+            1 | 2 => {
+                let (value, undefined) = self.read(at, access.bytes as usize);
+                let shift = 64 - 8 * u32::from(access.bytes);
+                let signed = (((value << shift) as i64) >> shift) as u32;
+                let bits = if undefined { self.narrow_bits(at, access) } else { 0 };
+                frame.put(slot, lane, if access.signed { signed } else { value as u32 }, bits);
+            }
+            _ => {
+                for word in 0..u32::from(access.bytes) / 4 {
+                    let (value, undefined) = self.read(at.plus(4 * word as usize), 4);
+                    let bits = if undefined { self.unknown_bits(at.plus(4 * word as usize), 4) } else { 0 };
+                    frame.put(slot + word, lane, value as u32, bits);
+                }
+            }
+        }
+    }
+
+    /// The undefined bits of up to 4 bytes.
+    fn unknown_bits(&self, at: Located, bytes: usize) -> u32 {
+        let byte = |i: usize| match (self.read(at.plus(i), 1).1, at.plus(i)) {
+            (false, _) => 0,
+            (true, Located::Local(at)) => u32::from(self.local.bits(at / self.local.stride, at % self.local.stride)),
+            (true, _) => 0xFF,
+        };
+        (0..bytes).map(|i| byte(i) << (8 * i)).sum()
+    }
+
+    /// The undefined bits of a word that 1 or 2 bytes are extended to.
+    fn narrow_bits(&self, at: Located, access: &Access) -> u32 {
+        let width = 8 * u32::from(access.bytes);
+        let bits = self.unknown_bits(at, access.bytes.into());
+        let signed = access.signed && bits >> (width - 1) & 1 == 1;
+        if signed { bits | u32::MAX << width } else { bits }
+    }
+
+    /// Writes up to 4 bytes of a word, of which some bits are undefined.
+    #[cold]
+    fn write_partly(&mut self, at: Located, bytes: usize, value: u64, unknown: u32, lane: usize) -> Result<(), Cause> {
+        (0..bytes).try_for_each(|i| {
+            let bits = (unknown >> (8 * i)) as u8;
+            if let Located::Local(at) = at.plus(i) {
+                self.local.set_bits(at / self.local.stride, at % self.local.stride, bits);
+            }
+            self.write(at.plus(i), 1, value >> (8 * i) & 0xFF, bits != 0, lane)
+        })
+    }
+
+    /// A store of any shape, lane after lane.
+    pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let bytes = u64::from(access.bytes);
+        let whole = bytes * access.regs.len() as u64;
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let address = address_of(frame, &access.address, lane);
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, !access.weak);
+            for (i, slot) in access.regs.iter().enumerate() {
+                let at = start.plus(i * bytes as usize);
+                for part in 0..(u32::from(access.bytes) / 4).max(1) {
+                    let (value, unknown) = (frame.words[(slot + part) as usize][lane], frame.bits(slot + part, lane));
+                    let (at, bytes) = (at.plus(4 * part as usize), bytes.min(4) as usize);
+                    let stored = match unknown {
+                        0 => self.write(at, bytes, value.into(), false, lane),
+                        _ => self.write_partly(at, bytes, value.into(), unknown, lane),
+                    };
+                    stored.map_err(trap)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// A read-modify-write, lane after lane.
+    pub fn atomic(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &access.address, mask)?;
+        let Some((rmw, _)) = access.rmw else { return Ok(()) };
+        let (bytes, elements) = (usize::from(access.bytes), access.operands.len());
+        let count = if rmw == Rmw::Cas { 1 } else { elements };
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let address = address_of(frame, &access.address, lane);
+            let whole = (bytes * count) as u64;
+            let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
+            self.observe(start, whole, lane, true, true);
+            // A register may be an operand and a result, so results are written once all operands are read.
+            let mut old = [(0, false); MOST_ELEMENTS];
+            for (element, old) in old.iter_mut().enumerate().take(count) {
+                let at = start.plus(element * bytes);
+                *old = self.modify(frame, at, access, element, lane).map_err(trap)?;
+            }
+            for (slot, (old, undefined)) in access.regs.iter().zip(&old[..count.min(MOST_ELEMENTS)]) {
+                let bits = if *undefined { u32::MAX } else { 0 };
+                for word in 0..bytes.div_ceil(4) {
+                    frame.put(slot + word as u32, lane, (old >> (32 * word)) as u32, bits);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Changes one element; what was there before, and whether that was undefined.
+    fn modify(
+        &mut self,
+        frame: &Frame,
+        at: Located,
+        access: &Access,
+        element: usize,
+        lane: usize,
+    ) -> Result<(u128, bool), Cause> {
+        let Some((rmw, ty)) = access.rmw else { return Ok((0, true)) };
+        let bytes = usize::from(access.bytes);
+        let (old, old_undefined) = self.read_wide(at, bytes);
+        let operand = |index: usize| value_of(frame, access.operands[index], bytes, lane);
+        let (new, new_undefined) = match rmw {
+            Rmw::Cas => {
+                let ((compare, cu), (swap, su)) = (operand(0), operand(1));
+                let unknown = old_undefined || cu;
+                (if old == compare { swap } else { old }, unknown || (old == compare && su))
+            }
+            Rmw::Op(AtomOp::Exch) => operand(element),
+            Rmw::Op(op) => {
+                let (value, undefined) = operand(element);
+                let combine = if matches!(at, Located::Shared(_)) { scalar::atomic_shared } else { scalar::atomic };
+                (u128::from(combine(op, ty, old as u64, value as u64)), undefined || old_undefined)
+            }
+        };
+        self.write_wide(at, bytes, new, new_undefined, lane)?;
+        Ok((old, old_undefined))
+    }
+
+    fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
+        if bytes <= 8 {
+            let (value, undefined) = self.read(at, bytes);
+            return (u128::from(value), undefined);
+        }
+        let ((low, lu), (high, hu)) = (self.read(at, 8), self.read(at.plus(8), 8));
+        (u128::from(low) | u128::from(high) << 64, lu || hu)
+    }
+
+    fn write_wide(
+        &mut self,
+        at: Located,
+        bytes: usize,
+        value: u128,
+        undefined: bool,
+        lane: usize,
+    ) -> Result<(), Cause> {
+        self.write(at, bytes.min(8), value as u64, undefined, lane)?;
+        if bytes > 8 {
+            self.write(at.plus(8), 8, (value >> 64) as u64, undefined, lane)?;
+        }
+        Ok(())
+    }
+
+    /// A copy from global to shared memory; bytes past what is read are zero.
+    pub fn copy(&mut self, frame: &Frame, copy: &AsyncCopy, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &copy.to, mask)?;
+        check_defined(frame, &copy.from, mask)?;
+        let bytes = u64::from(copy.bytes);
+        for lane in lanes(mask) {
+            let trap = |cause| Fault::Trap(lane, cause);
+            let Place::Word(size) = copy.size else { return Ok(()) };
+            if frame.undefined[size as usize] >> lane & 1 == 1 {
+                return Err(Fault::Undefined(lane, "the size of a copy"));
+            }
+            let size = u64::from(frame.words[size as usize][lane]).min(bytes) as usize;
+            let to = self.locate(copy.to.memory, address_of(frame, &copy.to, lane), bytes, lane).map_err(trap)?;
+            let from = address_of(frame, &copy.from, lane);
+            let from =
+                if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
+            self.observe(to, bytes, lane, true, false);
+            if let Some(from) = from {
+                self.observe(from, size as u64, lane, false, false);
+            }
+            for at in 0..bytes as usize {
+                let (value, undefined) = match from {
+                    Some(from) if at < size => self.read(from.plus(at), 1),
+                    _ => (0, false),
+                };
+                self.write(to.plus(at), 1, value, undefined, lane).map_err(trap)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Located {
+    #[inline(always)]
+    fn plus(self, n: usize) -> Located {
+        match self {
+            Located::Global(region, at) => Located::Global(region, at + n),
+            Located::Shared(at) => Located::Shared(at + n),
+            Located::Local(at) => Located::Local(at + n),
+            Located::Const(at) => Located::Const(at + n),
+            Located::Param(at) => Located::Param(at + n),
+        }
+    }
+}
+
+/// The raw bits of a value of so many bytes, and whether any word is undefined.
+fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool) {
+    let mut value = 0;
+    let mut undefined = false;
+    for word in 0..bytes.div_ceil(4) {
+        value |= u128::from(frame.words[slot as usize + word][lane]) << (32 * word);
+        undefined |= frame.undefined[slot as usize + word] >> lane & 1 == 1;
+    }
+    if bytes < 4 {
+        value &= (1 << (8 * bytes)) - 1;
+    }
+    (value, undefined)
+}

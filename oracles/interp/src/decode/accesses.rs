@@ -1,0 +1,165 @@
+//! Decoding of memory accesses and addresses.
+
+use oriole_ir::ops::{AtomOp, CvtaDirection, Opcode, Order, Shape, Space};
+use oriole_ir::{FunctionKind, Inst, InstData, Operand};
+
+use super::{Decoded, Decoder, Slots, Width, op};
+use crate::program::{Access, Address, AsyncCopy, Kind, Memory, Op, Place, Rmw, Slot};
+use crate::words::Words;
+
+impl Decoder<'_> {
+    /// The address in sources `at` and `at + 1`.
+    pub(super) fn address(&mut self, inst: Inst, at: usize, space: Space) -> Decoded<Address> {
+        let func = self.func;
+        let (base, offset) = match func.srcs(inst).get(at..) {
+            Some([base, Operand::Imm(offset), ..]) => (*base, *offset),
+            _ => return Err("an address is a base and an offset".into()),
+        };
+        let mut memory = match space {
+            Space::Generic => Memory::Generic,
+            Space::Global => Memory::Global,
+            Space::Shared => Memory::Shared,
+            Space::Local => Memory::Local,
+            Space::Const => Memory::Const,
+            Space::Param if func.kind == FunctionKind::Entry => Memory::Param,
+            Space::Param => Memory::Local,
+        };
+        if let Operand::Local(local) = base {
+            if !func.locals.is_valid(local) {
+                return Err("a variable does not exist".into());
+            }
+            let frame = !self.is_entry_param(local);
+            if matches!(memory, Memory::Param | Memory::Local) {
+                memory = if frame { Memory::Local } else { Memory::Param };
+            }
+            let offset = offset.wrapping_add(u64::from(self.offsets[local]));
+            return Ok(Address { base: Place::None, offset, frame, memory });
+        }
+        let data = *func.inst(inst);
+        let base = self.typed(&data, base, Shape::Base)?;
+        Ok(Address { base, offset, frame: false, memory })
+    }
+
+    pub(super) fn space(data: &InstData) -> Space {
+        data.field::<Space>().unwrap_or(Space::Generic)
+    }
+
+    /// The first slot of each element's register; `b128` elements take four words.
+    pub(super) fn elements(&mut self, data: &InstData, operands: &[Operand]) -> Decoded<Vec<Slot>> {
+        if operands.len() != data.vector_len() {
+            return Err("the number of registers is not the vector's length".into());
+        }
+        let width = Width::of(data.ty());
+        let slot = |slots| match slots {
+            Slots::Words(slot, _) => Ok(slot),
+            Slots::Pred(_) => Err("memory holds no predicates".to_string()),
+        };
+        operands.iter().map(|operand| self.place(*operand, width).and_then(slot)).collect()
+    }
+
+    pub(super) fn access(&mut self, inst: Inst, data: &InstData, regs: &[Operand]) -> Decoded<Access> {
+        let bytes = (data.ty().bits() / 8) as u8;
+        let address = self.address(inst, 0, Self::space(data))?;
+        let regs = self.elements(data, regs)?;
+        Ok(Access {
+            address,
+            bytes,
+            signed: data.ty().is_signed(),
+            words: Words::new(&regs, bytes),
+            regs,
+            rmw: None,
+            operands: Vec::new(),
+            weak: data.field::<Order>().is_none_or(|order| order == Order::Weak),
+        })
+    }
+
+    pub(super) fn load(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let dsts = self.func.dsts(inst);
+        let access = self.access(inst, data, dsts)?;
+        let fast = match access.address.memory {
+            Memory::Shared => Kind::LoadShared,
+            Memory::Global => Kind::LoadGlobal,
+            _ => Kind::Load,
+        };
+        let kind = if access.words.any() { fast } else { Kind::Load };
+        Ok(self.with_access(kind, access))
+    }
+
+    pub(super) fn store(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let values = self.func.srcs(inst).get(2..).ok_or("operands are missing")?;
+        let access = self.access(inst, data, values)?;
+        let fast = match access.address.memory {
+            Memory::Shared => Kind::StoreShared,
+            Memory::Global => Kind::StoreGlobal,
+            _ => Kind::Store,
+        };
+        let kind = if access.words.any() { fast } else { Kind::Store };
+        Ok(self.with_access(kind, access))
+    }
+
+    pub(super) fn with_access(&mut self, kind: Kind, access: Access) -> Op {
+        self.program.accesses.push(access);
+        op(kind).x(self.program.accesses.len() as u32 - 1)
+    }
+
+    pub(super) fn atomic(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let func = self.func;
+        let operands = func.srcs(inst).get(2..).ok_or("operands are missing")?;
+        let mut access = self.access(inst, data, &[Operand::Undef].repeat(data.vector_len()))?;
+        access.regs = if data.opcode == Opcode::Red { Vec::new() } else { self.elements(data, func.dsts(inst))? };
+        let rmw = match data.opcode {
+            Opcode::AtomCas => Rmw::Cas,
+            _ => Rmw::Op(data.field::<AtomOp>().ok_or("the operation is missing")?),
+        };
+        let n = if rmw == Rmw::Cas { 2 } else { data.vector_len() };
+        if operands.len() != n {
+            return Err("the number of operands is wrong".into());
+        }
+        for operand in operands {
+            let one = self.place(*operand, Width::of(data.ty()))?;
+            let Slots::Words(slot, _) = one else { return Err("memory holds no predicates".into()) };
+            access.operands.push(slot);
+        }
+        access.rmw = Some((rmw, data.ty()));
+        access.weak = false;
+        Ok(self.with_access(Kind::Atomic, access))
+    }
+
+    pub(super) fn async_copy(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let to = self.address(inst, 0, Space::Shared)?;
+        let from = self.address(inst, 2, Space::Global)?;
+        let bytes = match self.func.srcs(inst).get(4) {
+            Some(Operand::Imm(bytes @ (4 | 8 | 16))) => *bytes as u8,
+            _ => return Err("a copy is of 4, 8 or 16 bytes".into()),
+        };
+        let size = self.source(data, inst, 5, Shape::R)?;
+        self.program.copies.push(AsyncCopy { to, from, bytes, size });
+        Ok(op(Kind::AsyncCopy).x(self.program.copies.len() as u32 - 1))
+    }
+
+    pub(super) fn address_test(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let space = Self::space(data) as u32;
+        let base = self.source(data, inst, 0, Shape::Base)?;
+        let (a, wide) = match base {
+            Place::Word(slot) => (slot, 0),
+            Place::Pair(slot) => (slot, 1),
+            _ => return Err("an address is a word or two".into()),
+        };
+        if data.opcode == Opcode::IsSpaceP {
+            let Place::Pred(dst) = self.destination(data, inst, 0, Shape::P)? else {
+                return Err("the destination is no predicate".into());
+            };
+            return Ok(Op { dst, a, b: wide, ..op(Kind::IsSpace) }.x(space));
+        }
+        let (dst, dst_wide) = match self.destination(data, inst, 0, Shape::T)? {
+            Place::Word(slot) => (slot, 0),
+            Place::Pair(slot) => (slot, 1),
+            _ => return Err("an address is a word or two".into()),
+        };
+        let kind = match data.field::<CvtaDirection>() {
+            Some(CvtaDirection::FromGeneric) => Kind::FromGeneric,
+            _ => Kind::ToGeneric,
+        };
+        Ok(Op { dst, a, b: wide, c: dst_wide, ..op(kind) }.x(space))
+    }
+}

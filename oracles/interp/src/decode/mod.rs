@@ -1,0 +1,311 @@
+//! Decoding: from the IR to a [`Program`].
+//!
+//! Decoding checks all that the engine relies on (operand counts, widths, files, targets), so that no module makes
+//! the engine panic; whether the module is well-formed beyond that is the verifier's business.
+
+mod accesses;
+mod lanes;
+mod operands;
+mod operations;
+
+use cranelift_entity::{PrimaryMap, SecondaryMap};
+use oriole_ir::ops::{Flags, Opcode, Type};
+use oriole_ir::{Block, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Reg, inst_to_string};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+
+use super::program::{ALWAYS, FuncInfo, Kind, Op, Place, PredOp, Program, Slot};
+
+/// Why a function cannot be decoded.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{function}` cannot run: {reason}, in `{inst}`")]
+pub struct DecodeError {
+    /// The function.
+    pub function: String,
+    /// The instruction's text.
+    pub inst: String,
+    /// What is wrong.
+    pub reason: String,
+}
+
+type Decoded<T> = Result<T, String>;
+
+/// The largest variable of a function; far above what local memory or parameters may have.
+const MAX_VARIABLE: u64 = 1 << 30;
+
+/// The addresses that were given to a module's variables, in their own spaces.
+pub type Addresses = PrimaryMap<Global, u64>;
+
+/// Decodes every function of a module.
+pub fn decode(module: &Module, addresses: &Addresses) -> Result<Program, DecodeError> {
+    let mut program = Program::default();
+    for id in module.functions.keys() {
+        Decoder::new(module, addresses, &mut program, id).function()?;
+    }
+    Ok(program)
+}
+
+/// Offset of each variable in the frame of its function, and the frame's size. Parameters of an entry are laid out
+/// in parameter memory instead, in order, each at a multiple of its alignment.
+pub fn frame_layout(func: &Function) -> (SecondaryMap<Local, u32>, u32) {
+    let mut offsets = SecondaryMap::new();
+    let (mut frame, mut params) = (0u64, 0u64);
+    for (local, var) in &func.locals {
+        let is_param = func.kind == FunctionKind::Entry && func.params.contains(&local);
+        let end = if is_param { &mut params } else { &mut frame };
+        let at = end.checked_next_multiple_of(u64::from(var.align.max(1))).unwrap_or(u64::MAX);
+        *end = at.saturating_add(var.size());
+        offsets[local] = at.min(u64::from(u32::MAX)) as u32;
+    }
+    (offsets, frame.min(u64::from(u32::MAX)).next_multiple_of(16).min(u64::from(u32::MAX)) as u32)
+}
+
+struct Decoder<'a> {
+    module: &'a Module,
+    func: &'a Function,
+    id: FuncId,
+    addresses: &'a Addresses,
+    program: &'a mut Program,
+    info: FuncInfo,
+    offsets: SecondaryMap<Local, u32>,
+    slots: SecondaryMap<Reg, Option<Slot>>,
+    constants: FxHashMap<(u32, Option<u32>), Slot>,
+    pred_constants: FxHashMap<Option<bool>, Slot>,
+    undef: Option<Slot>,
+    /// Where each block and each edge with copies begins.
+    blocks: SecondaryMap<Block, Option<u32>>,
+    edges: FxHashMap<(Block, Block), u32>,
+    /// Operations whose labels stand for a pair of blocks until all are placed.
+    jumps: Vec<(usize, Block)>,
+    inst: Option<Inst>,
+}
+
+impl<'a> Decoder<'a> {
+    fn new(module: &'a Module, addresses: &'a Addresses, program: &'a mut Program, id: FuncId) -> Decoder<'a> {
+        let func = &module.functions[id];
+        let (offsets, frame) = frame_layout(func);
+        let place = |locals: &[Local]| -> Vec<(u32, u32)> {
+            let known = locals.iter().filter(|local| func.locals.is_valid(**local));
+            known.map(|local| (offsets[*local], func.locals[*local].size() as u32)).collect()
+        };
+        let (params, results) = (place(&func.params), place(&func.returns));
+        let info = FuncInfo { name: func.name.clone(), frame, params, results, ..FuncInfo::default() };
+        Decoder {
+            module,
+            func,
+            id,
+            addresses,
+            program,
+            info,
+            offsets,
+            slots: SecondaryMap::with_capacity(func.regs().len()),
+            constants: FxHashMap::with_capacity_and_hasher(func.regs().len() / 4, FxBuildHasher),
+            pred_constants: FxHashMap::default(),
+            undef: None,
+            blocks: SecondaryMap::new(),
+            edges: FxHashMap::default(),
+            jumps: Vec::new(),
+            inst: None,
+        }
+    }
+
+    fn function(mut self) -> Result<(), DecodeError> {
+        let body = self.body();
+        body.map_err(|reason| DecodeError {
+            function: self.func.name.clone(),
+            inst: self.inst.map_or_else(String::new, |inst| inst_to_string(self.func, inst, Some(self.module))),
+            reason,
+        })?;
+        self.program.functions.push(self.info);
+        Ok(())
+    }
+
+    fn body(&mut self) -> Decoded<()> {
+        let func = self.func;
+        if let Some(var) = func.locals.values().find(|var| var.size() > MAX_VARIABLE) {
+            return Err(format!("variable `${}` has {} bytes, more than {MAX_VARIABLE}", var.name, var.size()));
+        }
+        if !func.is_definition() {
+            return Ok(());
+        }
+        self.info.entry = Some(self.program.ops.len() as u32);
+        // Copies on edges come on top of the instructions.
+        let operations = func.inst_count() * 3 / 2;
+        self.program.ops.reserve(operations);
+        self.program.insts.reserve(operations);
+        self.program.opcodes.reserve(operations);
+        let predecessors = self.phi_predecessors()?;
+        for block in func.layout() {
+            self.stubs(*block, &predecessors[*block])?;
+            self.blocks[*block] = Some(self.program.ops.len() as u32);
+            for inst in func.block_insts(*block) {
+                self.inst = Some(inst);
+                if func.inst(inst).opcode != Opcode::Phi {
+                    self.instruction(*block, inst)?;
+                }
+            }
+            let last = func.last_inst(*block);
+            if !last.is_some_and(|inst| func.inst(inst).is(Flags::TERMINATOR)) {
+                return Err(format!("`{block}` does not end in a terminator"));
+            }
+        }
+        self.patch()
+    }
+
+    /// The predecessors of each block that has phis, once each, in layout order.
+    fn phi_predecessors(&self) -> Decoded<SecondaryMap<Block, Vec<Block>>> {
+        let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+        for block in self.func.layout() {
+            for successor in self.func.successors(*block) {
+                if !self.func.blocks().is_valid(successor) {
+                    return Err(format!("`{successor}` does not exist"));
+                }
+                let first = self.func.first_inst(successor);
+                let has_phis = first.is_some_and(|inst| self.func.inst(inst).opcode == Opcode::Phi);
+                if has_phis && predecessors[successor].last() != Some(block) {
+                    predecessors[successor].push(*block);
+                }
+            }
+        }
+        Ok(predecessors)
+    }
+
+    /// The copies of each edge into a block, before the block.
+    fn stubs(&mut self, block: Block, predecessors: &[Block]) -> Decoded<()> {
+        let func = self.func;
+        let phis = func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi);
+        let phis: Vec<Inst> = phis.collect();
+        for pred in predecessors {
+            self.edges.insert((*pred, block), self.program.ops.len() as u32);
+            let mut copies = Vec::new();
+            for phi in &phis {
+                self.inst = Some(*phi);
+                let source = func.srcs(*phi).chunks(2).find(|pair| pair.get(1) == Some(&Operand::Block(*pred)));
+                let source = source.ok_or_else(|| format!("the phi has no source for `{pred}`"))?[0];
+                let [Operand::Reg(dst)] = func.dsts(*phi) else { return Err("a phi defines one register".into()) };
+                copies.push((*dst, source));
+            }
+            self.parallel_copy(&copies)?;
+            let at = self.push(Kind::Jump, None);
+            self.jumps.push((at, block));
+        }
+        Ok(())
+    }
+
+    /// Copies that happen at once: through temporaries where a destination is also a source.
+    fn parallel_copy(&mut self, copies: &[(Reg, Operand)]) -> Decoded<()> {
+        let clash = copies.iter().any(|(dst, _)| copies.iter().any(|(_, src)| src.reg() == Some(*dst)));
+        if !clash {
+            return copies.iter().try_for_each(|(dst, src)| {
+                let to = self.reg_place(*dst)?;
+                let from = self.place(*src, self.width(*dst)?)?;
+                self.copy(to, from);
+                Ok(())
+            });
+        }
+        let mut moves = Vec::new();
+        for (dst, src) in copies {
+            let width = self.width(*dst)?;
+            let from = self.place(*src, width)?;
+            let temporary = self.fresh(width);
+            self.copy(temporary, from);
+            moves.push((self.reg_place(*dst)?, temporary));
+        }
+        moves.into_iter().for_each(|(to, from)| self.copy(to, from));
+        Ok(())
+    }
+
+    fn copy(&mut self, to: Slots, from: Slots) {
+        match (to, from) {
+            (Slots::Pred(dst), Slots::Pred(a)) => {
+                let at = self.push(Kind::Pred(PredOp::Mov), None);
+                self.program.ops[at] = Op { dst, a, ..self.program.ops[at] };
+            }
+            (Slots::Words(dst, words), Slots::Words(a, _)) => {
+                for word in 0..words {
+                    let at = self.push(Kind::Mov32, None);
+                    self.program.ops[at] = Op { dst: dst + word, a: a + word, ..self.program.ops[at] };
+                }
+            }
+            _ => unreachable!("places of one width are of one kind"),
+        }
+    }
+
+    fn patch(&mut self) -> Decoded<()> {
+        for (at, from) in std::mem::take(&mut self.jumps) {
+            let resolve = |label: u32| -> Decoded<u32> {
+                let to = Block::from_u32(label);
+                let found = self.edges.get(&(from, to)).copied().or(self.blocks.get(to).copied().flatten());
+                found.ok_or_else(|| format!("`{to}` is not part of the function"))
+            };
+            let op = self.program.ops[at];
+            match op.kind {
+                // A stub's jump goes to its block itself; the block is what it was recorded with.
+                Kind::Jump if self.program.opcodes[at].is_none() => {
+                    self.program.ops[at].x = self.blocks[from].ok_or("a phi's block is not placed")?;
+                }
+                Kind::Jump => self.program.ops[at].x = resolve(op.x)?,
+                Kind::Branch => {
+                    self.program.ops[at].b = resolve(op.b)?;
+                    self.program.ops[at].c = resolve(op.c)?;
+                }
+                _ => {
+                    let targets = self.program.switches[op.x as usize].clone();
+                    self.program.switches[op.x as usize] = targets.into_iter().map(resolve).collect::<Decoded<_>>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn push(&mut self, kind: Kind, opcode: Option<Opcode>) -> usize {
+        let at = self.program.ops.len();
+        self.program.ops.push(Op { kind, negated: false, guard: ALWAYS, dst: 0, a: 0, b: 0, c: 0, x: 0 });
+        self.program.insts.push((self.id, self.inst.expect("operations are made for instructions")));
+        self.program.opcodes.push(opcode);
+        at
+    }
+}
+
+/// The width of a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Width {
+    Pred,
+    Words(u8),
+}
+
+impl Width {
+    fn of(ty: Type) -> Width {
+        match ty {
+            Type::Pred => Width::Pred,
+            _ => Width::Words(ty.bits().div_ceil(32) as u8),
+        }
+    }
+}
+
+/// Where a value of any width stands: first slot, number of words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Slots {
+    Pred(Slot),
+    Words(Slot, u32),
+}
+
+impl Slots {
+    fn narrow(self) -> Decoded<Place> {
+        match self {
+            Slots::Pred(slot) => Ok(Place::Pred(slot)),
+            Slots::Words(slot, 1) => Ok(Place::Word(slot)),
+            Slots::Words(slot, 2) => Ok(Place::Pair(slot)),
+            Slots::Words(_, n) => Err(format!("a value of {n} words is no operand of this instruction")),
+        }
+    }
+}
+
+fn op(kind: Kind) -> Op {
+    Op { kind, negated: false, guard: ALWAYS, dst: 0, a: 0, b: 0, c: 0, x: 0 }
+}
+
+impl Op {
+    fn x(self, x: u32) -> Op {
+        Op { x, ..self }
+    }
+}

@@ -1,0 +1,82 @@
+//! Values that stand in for undefined ones.
+//!
+//! Following which bits are defined, as runs do otherwise, errs on one side only: a bit that is called defined is, but
+//! one that nothing depends on may be called undefined (`partial.rs`). A run with particular values in place of
+//! undefined ones never errs; it is one of the things that the program may do.
+
+use super::frame::{Word, lanes};
+use super::program::Slot;
+use crate::launch::random::SplitMix64;
+
+/// Which values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fill {
+    /// All bits are zeros.
+    Zeros,
+    /// All bits are ones.
+    Ones,
+    /// Each read of something undefined gives other bits.
+    Random(u64),
+}
+
+impl Fill {
+    /// Enough of them that a program that depends on something undefined does different things in two, as a rule.
+    pub fn several() -> impl Iterator<Item = Fill> {
+        [Fill::Zeros, Fill::Ones].into_iter().chain((0..6).map(Fill::Random))
+    }
+}
+
+/// Makes such values for a frame.
+#[derive(Clone, Debug)]
+pub(super) struct Filler {
+    fill: Fill,
+    random: SplitMix64,
+    /// Lanes in which nothing has written a word, or a predicate, by slot.
+    open: Vec<u32>,
+    open_preds: Vec<u32>,
+}
+
+impl Filler {
+    /// For the frame of this number.
+    pub fn new(fill: Fill, frame: u64) -> Filler {
+        let seed = if let Fill::Random(seed) = fill { seed } else { 0 };
+        let random = SplitMix64::new(seed ^ SplitMix64::new(frame).next_u64());
+        Filler { fill, random, open: Vec::new(), open_preds: Vec::new() }
+    }
+
+    /// Takes the undefined lanes of words and predicates over.
+    pub fn open(&mut self, words: &mut [u32], preds: &mut [u32]) {
+        self.open = words.iter_mut().map(std::mem::take).collect();
+        self.open_preds = preds.iter_mut().map(std::mem::take).collect();
+    }
+
+    /// Gives what is open values, other ones each time.
+    pub fn refill(&mut self, words: &mut [Word], preds: &mut [u32]) {
+        for (at, word) in words.iter_mut().enumerate() {
+            lanes(self.open[at]).for_each(|lane| word[lane] = self.word());
+        }
+        for (at, pred) in preds.iter_mut().enumerate() {
+            let open = self.open_preds[at];
+            *pred = (*pred & !open) | (self.word() & open);
+        }
+    }
+
+    /// Some lanes of a word are written.
+    pub fn close(&mut self, slot: Slot, mask: u32) {
+        self.open[slot as usize] &= !mask;
+    }
+
+    /// Some lanes of a predicate are written.
+    pub fn close_pred(&mut self, slot: Slot, mask: u32) {
+        self.open_preds[slot as usize] &= !mask;
+    }
+
+    /// The next word.
+    pub fn word(&mut self) -> u32 {
+        match self.fill {
+            Fill::Zeros => 0,
+            Fill::Ones => u32::MAX,
+            Fill::Random(_) => self.random.next_u64() as u32,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The reference interpreter: executes a kernel of Ori, at any level, on a launch.
+//!
+//! A module is decoded once ([`Executable::new`]) and run as often as wanted. Warps of 32 lanes execute together
+//! over lane masks, diverge and reconverge (the group of lanes that is furthest back goes first), and wait for each
+//! other at barriers and collectives. Every register word and memory byte carries whether anything has defined it.
+//! Nothing here uses the optimizer's evaluators or analyses; it is what they are judged by.
+
+mod access;
+mod collective;
+mod decode;
+mod engine;
+mod external;
+mod fill;
+mod frame;
+pub mod launch;
+mod load;
+mod machine;
+mod memory;
+mod outcome;
+mod partial;
+mod program;
+mod race;
+pub mod scalar;
+#[cfg(test)]
+mod tests;
+#[cfg(test)]
+mod transfer;
+#[cfg(test)]
+mod twin;
+mod vector;
+mod warp;
+mod words;
+
+pub use decode::DecodeError;
+pub use fill::Fill;
+pub use load::{
+    Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
+};
+pub use memory::{Bytes, may_be_address};
+pub use memory::{WINDOW, generic_window};
+pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

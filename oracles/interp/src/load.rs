@@ -1,0 +1,480 @@
+//! From a module and a launch to a run, and from a run to its results.
+
+use std::collections::BTreeMap;
+
+use cranelift_entity::{EntityRef, PrimaryMap};
+use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::{FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
+
+use super::access::to_generic;
+use super::decode::{Addresses, DecodeError, decode, frame_layout};
+use super::fill::Fill;
+use super::machine::{Machine, SLICE};
+use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
+use super::outcome::{Outcome, Place, ThreadId};
+use super::program::{Memory, Program};
+use super::race::{self, Detector};
+use crate::launch::{ArgValue, Launch};
+
+/// Where a kernel's parameters begin in constant bank 0, in bytes.
+pub const PARAMETER_BANK: u32 = 0x210;
+/// The step budget of a launch that names none, in instructions of a warp.
+const DEFAULT_STEPS: u64 = 1 << 28;
+/// The largest variable that is laid out.
+const MAX_VARIABLE: u64 = 1 << 30;
+
+/// Stands for the address of dynamic shared memory until the static part is laid out.
+const DYNAMIC: u64 = u64::MAX;
+
+/// Why a module cannot run on a launch.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error, miette::Diagnostic)]
+pub enum LoadError {
+    /// An instruction cannot be decoded.
+    #[error(transparent)]
+    Decode(#[from] DecodeError),
+    /// There is no such entry.
+    #[error("there is no entry `{name}`")]
+    #[diagnostic(help("entries of the module: {known}"))]
+    NoEntry {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// No entry is named and there is not exactly one.
+    #[error("the module has {count} entries; say which one to launch")]
+    #[diagnostic(help("entries of the module: {known}"))]
+    Ambiguous {
+        /// How many there are.
+        count: usize,
+        /// Their names.
+        known: String,
+    },
+    /// The launch has another number of arguments than the entry has parameters.
+    #[error("`{entry}` takes {parameters} arguments, the launch gives {arguments}")]
+    ArgumentCount {
+        /// The entry.
+        entry: String,
+        /// Its parameters.
+        parameters: usize,
+        /// The launch's arguments.
+        arguments: usize,
+    },
+    /// An argument has another size than its parameter.
+    #[error("argument {index} (`{name}`) has {given} bytes, the parameter `{parameter}` has {wanted}")]
+    ArgumentSize {
+        /// The argument's place, from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// Its size.
+        given: usize,
+        /// The parameter's name.
+        parameter: String,
+        /// The parameter's size.
+        wanted: u64,
+    },
+    /// A variable that is defined elsewhere, or is too large.
+    #[error("variable `{name}` cannot be laid out: {reason}")]
+    Variable {
+        /// Its name.
+        name: String,
+        /// Why not.
+        reason: &'static str,
+    },
+}
+
+/// A decoded module, ready to run.
+pub struct Executable<'m> {
+    module: &'m Module,
+    program: Program,
+    constants: Bytes,
+    shared: u32,
+    variables: Vec<(u64, String, Bytes)>,
+}
+
+/// What to observe of a run.
+#[derive(Clone, Debug, Default)]
+pub struct RunOptions {
+    /// The step budget; the launch's own where `None`.
+    pub steps: Option<u64>,
+    /// Operations that a warp executes before the next one's turn: another order of threads, just as good.
+    pub slice: Option<u64>,
+    /// What stands in for undefined values: then nothing is undefined, save bytes of memory that nobody writes.
+    pub fill: Option<Fill>,
+    /// Look for data races; also where the launch asks for it.
+    pub races: bool,
+    /// Count executed instructions by opcode.
+    pub stats: bool,
+    /// Note which operations any thread executes.
+    pub reach: bool,
+    /// Follow one thread.
+    pub trace: Option<ThreadId>,
+    /// Bytes whose stores are recorded: argument index and offset.
+    pub watch: Vec<(usize, usize)>,
+}
+
+/// One instruction of the traced thread.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TraceEvent {
+    /// The instruction.
+    pub place: Place,
+    /// Its first destination afterwards, in up to 64 bits.
+    pub value: u64,
+}
+
+/// A store to a watched byte.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoreRecord {
+    /// The argument whose buffer was written, and the byte offset.
+    pub argument: usize,
+    /// The first byte written.
+    pub offset: usize,
+    /// How many bytes.
+    pub bytes: u32,
+    /// Who.
+    pub thread: ThreadId,
+    /// Where.
+    pub place: Place,
+}
+
+/// Two accesses of different threads to the same byte, at least one a write, that nothing orders.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Race {
+    /// The state space, and the byte's address in it.
+    pub space: &'static str,
+    /// The address.
+    pub address: u64,
+    /// Who accessed it first, where, and whether that was a write.
+    pub first: (ThreadId, Place, bool),
+    /// The same of the access that came later.
+    pub second: (ThreadId, Place, bool),
+}
+
+impl std::fmt::Display for Race {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let verb = |write| if write { "writes" } else { "reads" };
+        let ((ta, pa, wa), (tb, pb, wb)) = (&self.first, &self.second);
+        write!(out, "race on {} byte {:#x}: {ta} {} it at {pa}, ", self.space, self.address, verb(*wa))?;
+        write!(out, "{tb} {} it at {pb}", verb(*wb))
+    }
+}
+
+/// A stretch of global memory after the run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct GlobalState {
+    /// The argument that it belongs to; `None` for a variable of the module.
+    pub argument: Option<usize>,
+    /// Its name.
+    pub name: String,
+    /// Its bytes, and which of them are undefined.
+    pub bytes: Bytes,
+}
+
+/// What a run leaves.
+#[derive(Clone, Debug)]
+pub struct RunResult {
+    /// How it ended.
+    pub outcome: Outcome,
+    /// Global memory: buffers in argument order, then variables.
+    pub memory: Vec<GlobalState>,
+    /// Instructions of warps that were executed.
+    pub steps: u64,
+    /// Instructions of threads by mnemonic, where they were counted.
+    pub stats: BTreeMap<&'static str, u64>,
+    /// Whether each operation of the program was executed, where that was noted.
+    pub reached: Vec<bool>,
+    /// What the traced thread did.
+    pub trace: Vec<TraceEvent>,
+    /// Stores to watched bytes, in order.
+    pub stores: Vec<StoreRecord>,
+    /// Data races, where they were looked for.
+    pub races: Vec<Race>,
+}
+
+impl RunResult {
+    /// The buffer of an argument.
+    pub fn buffer(&self, argument: usize) -> Option<&Bytes> {
+        self.memory.iter().find(|state| state.argument == Some(argument)).map(|state| &state.bytes)
+    }
+}
+
+/// Where variables lie and what they hold.
+struct Layout {
+    addresses: Addresses,
+    shared: u64,
+    constants: u64,
+    next_variable: u64,
+}
+
+impl<'m> Executable<'m> {
+    /// Decodes a module.
+    pub fn new(module: &'m Module) -> Result<Executable<'m>, LoadError> {
+        let mut layout =
+            Layout { addresses: PrimaryMap::new(), shared: 0, constants: 0, next_variable: FIRST_VARIABLE };
+        for global in module.globals.values() {
+            let address = layout.place(global)?;
+            layout.addresses.push(address);
+        }
+        layout.shared = layout.shared.next_multiple_of(16);
+        for address in layout.addresses.values_mut().filter(|address| **address == DYNAMIC) {
+            *address = layout.shared;
+        }
+        let program = decode(module, &layout.addresses)?;
+        let mut constants = Bytes::defined(vec![0; layout.constants as usize]);
+        let mut variables = Vec::new();
+        for (id, global) in &module.globals {
+            let bytes = initial_bytes(module, global, &layout.addresses);
+            let address = layout.addresses[id];
+            match global.space {
+                Space::Const => {
+                    bytes
+                        .iter()
+                        .enumerate()
+                        .for_each(|(i, b)| constants.store(address as usize + i, 1, u64::from(*b), false));
+                }
+                Space::Shared => {}
+                _ => variables.push((address, global.name.clone(), Bytes::defined(bytes))),
+            }
+        }
+        Ok(Executable { module, program, constants, shared: layout.shared as u32, variables })
+    }
+
+    /// The module that it runs.
+    pub fn module(&self) -> &'m Module {
+        self.module
+    }
+
+    /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
+    pub fn reachable(&self) -> Vec<bool> {
+        let Program { insts, opcodes, .. } = &self.program;
+        let mut doomed: Vec<(FuncId, Vec<Inst>)> = Vec::new();
+        for (func, inst) in
+            insts.iter().zip(opcodes).filter(|(_, opcode)| **opcode == Some(Opcode::Trap)).map(|(at, _)| at)
+        {
+            let function = &self.module.functions[*func];
+            match function.block_of(*inst) {
+                Some(block) if function.inst(*inst).guard.is_none() => {
+                    doomed.push((*func, function.block_insts(block).collect()));
+                }
+                _ => doomed.push((*func, vec![*inst])),
+            }
+        }
+        let dooms = |at: &(FuncId, Inst)| doomed.iter().any(|(func, insts)| *func == at.0 && insts.contains(&at.1));
+        insts.iter().map(|at| !dooms(at)).collect()
+    }
+
+    /// Runs an entry.
+    pub fn run(&self, launch: &Launch, options: &RunOptions) -> Result<RunResult, LoadError> {
+        let entry = self.entry(launch)?;
+        let (global, owners, params) = self.bind(entry, launch)?;
+        let watch = options.watch.iter().filter_map(|(argument, offset)| {
+            let index = owners.iter().position(|owner| owner == argument)?;
+            Some(global.regions()[index].base + *offset as u64)
+        });
+        let watch = watch.collect();
+        let mut bank = vec![0; PARAMETER_BANK as usize];
+        bank.extend_from_slice(params.data());
+        let mut machine = Machine {
+            module: self.module,
+            program: &self.program,
+            entry: entry.index(),
+            block: launch.block,
+            grid: launch.grid,
+            dynamic_shared: launch.dynamic_shared,
+            shared: self.shared,
+            constants: &self.constants,
+            params,
+            bank,
+            global,
+            steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
+            slice: options.slice.unwrap_or(SLICE).max(1),
+            fill: options.fill,
+            executed: 0,
+            counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
+            trace: options.trace.map(|thread| (thread, Vec::new())),
+            races: (options.races || launch.race_check).then(Detector::default),
+            watch,
+            writes: Vec::new(),
+        };
+        let outcome = machine.run();
+        let counts = machine.counts.take().unwrap_or_default();
+        let reached = counts.iter().filter(|_| options.reach).map(|count| *count > 0).collect();
+        let counts = if options.stats { &counts[..] } else { &[] };
+        Ok(RunResult { stats: self.stats(counts), reached, ..self.result(machine, outcome, &owners) })
+    }
+
+    /// Counts of operations by mnemonic.
+    fn stats(&self, counts: &[u64]) -> BTreeMap<&'static str, u64> {
+        let mut stats = BTreeMap::new();
+        for (count, opcode) in counts.iter().zip(&self.program.opcodes) {
+            if let Some(opcode) = opcode.filter(|_| *count > 0) {
+                *stats.entry(opcode.row().name).or_insert(0) += count;
+            }
+        }
+        stats
+    }
+
+    fn result(&self, machine: Machine<'_>, outcome: Outcome, owners: &[usize]) -> RunResult {
+        let events = machine.trace.as_ref().map_or(&[][..], |(_, events)| events);
+        let shown = events.iter().filter(|event| self.program.opcodes[event.pc as usize].is_some());
+        let trace = shown.map(|event| TraceEvent {
+            place: machine.place(event.pc),
+            value: u64::from(event.value.0) | u64::from(event.value.1) << 32,
+        });
+        let trace = trace.collect();
+        let stores = machine.writes.iter().filter_map(|(write, thread, pc)| {
+            let region = machine.global.find(0, write.address, 1)?;
+            Some(StoreRecord {
+                argument: *owners.get(region)?,
+                offset: (write.address - machine.global.region(region).base) as usize,
+                bytes: write.bytes,
+                thread: *thread,
+                place: machine.place(*pc),
+            })
+        });
+        let stores = stores.collect();
+        let conflicts = machine.races.as_ref().map_or(&[][..], |detector| &detector.conflicts);
+        let side = |access: &race::Access| (machine.thread_at(access.thread), machine.place(access.pc), access.write);
+        let races = conflicts.iter().map(|conflict| Race {
+            space: if conflict.memory == Memory::Shared { "shared" } else { "global" },
+            address: conflict.address,
+            first: side(&conflict.first),
+            second: side(&conflict.second),
+        });
+        let races = races.collect();
+        // What a kernel allocates, nobody sees when it has ended.
+        let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
+        let memory = regions.map(|(i, region)| GlobalState {
+            argument: owners.get(i).copied(),
+            name: region.name,
+            bytes: region.bytes,
+        });
+        let (stats, reached) = (BTreeMap::new(), Vec::new());
+        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, reached, trace, stores, races }
+    }
+
+    /// The entry that a launch names, or the only one.
+    fn entry(&self, launch: &Launch) -> Result<FuncId, LoadError> {
+        let functions = &self.module.functions;
+        let entries: Vec<FuncId> = functions
+            .iter()
+            .filter(|(_, f)| f.kind == FunctionKind::Entry && f.is_definition())
+            .map(|(id, _)| id)
+            .collect();
+        let known = || entries.iter().map(|id| functions[*id].name.as_str()).collect::<Vec<_>>().join(", ");
+        match (&launch.kernel, &entries[..]) {
+            (Some(name), _) => {
+                let found = entries.iter().find(|id| functions[**id].name == *name);
+                found.copied().ok_or_else(|| LoadError::NoEntry { name: name.clone(), known: known() })
+            }
+            (None, [only]) => Ok(*only),
+            (None, _) => Err(LoadError::Ambiguous { count: entries.len(), known: known() }),
+        }
+    }
+
+    /// Global memory with the launch's buffers, the argument that owns each region, and parameter memory.
+    fn bind(&self, entry: FuncId, launch: &Launch) -> Result<(GlobalMemory, Vec<usize>, Bytes), LoadError> {
+        let func = &self.module.functions[entry];
+        if func.params.len() != launch.args.len() {
+            let (parameters, arguments) = (func.params.len(), launch.args.len());
+            return Err(LoadError::ArgumentCount { entry: func.name.clone(), parameters, arguments });
+        }
+        let mut global = GlobalMemory::default();
+        let (mut owners, mut bases) = (Vec::new(), vec![0; launch.args.len()]);
+        for (index, arg) in launch.args.iter().enumerate() {
+            if let ArgValue::Buffer(buffer) = &arg.value {
+                bases[index] = global.map(launch.arg_name(index), Bytes::defined(buffer.bytes.clone()));
+                owners.push(index);
+            }
+        }
+        for (address, name, bytes) in &self.variables {
+            global.map_at(*address, name.clone(), bytes.clone());
+        }
+        let (offsets, _) = frame_layout(func);
+        let end = func.params.iter().map(|p| u64::from(offsets[*p]) + func.locals[*p].size()).max().unwrap_or(0);
+        let mut params = vec![0; end as usize];
+        for (index, (param, arg)) in func.params.iter().zip(&launch.args).enumerate() {
+            let bytes = match &arg.value {
+                ArgValue::Scalar(scalar) => scalar.to_bytes(),
+                ArgValue::Bytes(bytes) => bytes.clone(),
+                ArgValue::Buffer(_) => bases[index].to_le_bytes().to_vec(),
+                ArgValue::Alias { arg, offset } => {
+                    (bases.get(*arg).copied().unwrap_or(0).wrapping_add(*offset)).to_le_bytes().to_vec()
+                }
+                ArgValue::Null => vec![0; 8],
+            };
+            let variable = &func.locals[*param];
+            if bytes.len() as u64 != variable.size() {
+                return Err(LoadError::ArgumentSize {
+                    index,
+                    name: launch.arg_name(index),
+                    given: bytes.len(),
+                    parameter: variable.name.clone(),
+                    wanted: variable.size(),
+                });
+            }
+            params[offsets[*param] as usize..][..bytes.len()].copy_from_slice(&bytes);
+        }
+        Ok((global, owners, Bytes::defined(params)))
+    }
+}
+
+impl Layout {
+    fn place(&mut self, global: &oriole_ir::Variable) -> Result<u64, LoadError> {
+        let fail = |reason| Err(LoadError::Variable { name: global.name.clone(), reason });
+        let align = u64::from(global.align.max(1));
+        if global.size() > MAX_VARIABLE {
+            return fail("it is larger than 1 GiB");
+        }
+        match global.space {
+            // All dynamic shared arrays begin where the static ones end.
+            Space::Shared if global.linkage == Linkage::Extern => Ok(DYNAMIC),
+            Space::Shared => {
+                let at = self.shared.next_multiple_of(align);
+                self.shared = at + global.size();
+                if self.shared > 1 << 24 { fail("shared memory is full") } else { Ok(at) }
+            }
+            Space::Const => {
+                let at = self.constants.next_multiple_of(align);
+                self.constants = at + global.size();
+                if self.constants > 1 << 24 { fail("constant memory is full") } else { Ok(at) }
+            }
+            Space::Global if global.linkage == Linkage::Extern => fail("it is defined in another module"),
+            Space::Global => {
+                let at = self.next_variable.next_multiple_of(align.max(256));
+                self.next_variable = (at + global.size()).next_multiple_of(GAP) + GAP;
+                Ok(at)
+            }
+            _ => fail("variables of a module are global, shared or constant"),
+        }
+    }
+}
+
+/// A variable's bytes with the addresses in them.
+fn initial_bytes(module: &Module, global: &oriole_ir::Variable, addresses: &Addresses) -> Vec<u8> {
+    if global.space == Space::Shared {
+        return Vec::new();
+    }
+    let mut bytes = global.init.clone();
+    bytes.resize(global.size() as usize, 0);
+    for Relocation { offset, width, symbol, addend, generic } in &global.relocations {
+        let address = match symbol {
+            SymbolRef::Func(id) => CODE_WINDOW + 16 * id.index() as u64,
+            SymbolRef::Global(id) => {
+                let own = addresses[*id];
+                let memory = match module.globals[*id].space {
+                    Space::Shared => Memory::Shared,
+                    Space::Const => Memory::Const,
+                    _ => Memory::Global,
+                };
+                if *generic { to_generic(memory, own) } else { own }
+            }
+        };
+        let value = address.wrapping_add(*addend as u64).to_le_bytes();
+        if let Some(place) = bytes.get_mut(*offset as usize..*offset as usize + usize::from(*width).min(8)) {
+            place.copy_from_slice(&value[..place.len()]);
+        }
+    }
+    bytes
+}

@@ -1,0 +1,303 @@
+//! The machine: runs the CTAs of a grid, their warps and barriers, until all threads have ended.
+//!
+//! CTAs run one after the other; one that spins for long gets company, so that CTAs that wait for each other go on.
+//! The order is fixed, so a run is repeatable.
+
+mod barrier;
+mod control;
+mod rendezvous;
+
+use oriole_ir::{Module, inst_to_string};
+
+use self::barrier::{BARRIERS, BarrierState};
+use super::access::{Fault, Spaces, Write};
+use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
+use super::fill::Fill;
+use super::frame::lanes;
+use super::memory::{Bytes, GlobalMemory};
+use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
+use super::program::{Kind, Program};
+use super::race::Detector;
+use super::warp::{State, Warp};
+
+/// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
+pub const SLICE: u64 = 4096;
+/// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
+const PATIENCE: u32 = 16;
+const MAX_RESIDENT: usize = 64;
+pub(crate) struct Cta {
+    ctaid: [u32; 3],
+    pub(crate) warps: Vec<Warp>,
+    shared: Bytes,
+    barriers: [BarrierState; BARRIERS],
+    rounds: u32,
+}
+
+/// What stays the same for all CTAs of a launch.
+pub struct Machine<'a> {
+    pub module: &'a Module,
+    pub program: &'a Program,
+    pub entry: usize,
+    pub block: [u32; 3],
+    pub grid: [u32; 3],
+    pub dynamic_shared: u32,
+    pub shared: u32,
+    pub constants: &'a Bytes,
+    pub params: Bytes,
+    /// Constant bank 0, for operands that name it.
+    pub bank: Vec<u8>,
+    pub global: GlobalMemory,
+    pub steps: u64,
+    pub slice: u64,
+    pub fill: Option<Fill>,
+    pub executed: u64,
+    pub counts: Option<Vec<u64>>,
+    pub trace: Option<(ThreadId, Vec<Traced>)>,
+    pub races: Option<Detector>,
+    pub watch: Vec<u64>,
+    /// Stores to watched bytes: who, at which operation.
+    pub writes: Vec<(Write, ThreadId, u32)>,
+}
+
+pub(crate) type Step<T = ()> = Result<T, Box<Outcome>>;
+
+impl Machine<'_> {
+    /// Runs the grid.
+    pub fn run(&mut self) -> Outcome {
+        match self.run_grid() {
+            Ok(()) => Outcome::Finished,
+            Err(outcome) => *outcome,
+        }
+    }
+
+    fn run_grid(&mut self) -> Step {
+        let [gx, gy, gz] = self.grid.map(u64::from);
+        let total = gx * gy * gz;
+        let mut next = 0;
+        let mut resident: Vec<Cta> = Vec::new();
+        loop {
+            let patient = resident.iter().all(|cta| cta.rounds >= PATIENCE);
+            if next < total && patient && resident.len() < MAX_RESIDENT {
+                let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
+                resident.push(self.start(ctaid));
+                next += 1;
+            }
+            if resident.is_empty() {
+                return Ok(());
+            }
+            for cta in &mut resident {
+                self.round(cta)?;
+            }
+            resident.retain(|cta| cta.warps.iter().any(|warp| warp.live != 0));
+        }
+    }
+
+    fn start(&self, ctaid: [u32; 3]) -> Cta {
+        let threads: u32 = self.block.iter().product();
+        let warp = |first: u32| {
+            let n = (threads - first).min(32);
+            let mask = if n == 32 { u32::MAX } else { (1 << n) - 1 };
+            Warp::start(self.program, self.entry, first, mask, &self.bank, self.fill)
+        };
+        Cta {
+            ctaid,
+            warps: (0..threads).step_by(32).map(warp).collect(),
+            shared: self.shared_memory(),
+            barriers: [BarrierState::default(); BARRIERS],
+            rounds: 0,
+        }
+    }
+
+    /// Shared memory of a new CTA. The part that the system reserves holds zeros.
+    fn shared_memory(&self) -> Bytes {
+        let own = (self.shared + self.dynamic_shared) as usize;
+        if !self.program.reserved_shared {
+            return Bytes::undefined(own);
+        }
+        let start = own.next_multiple_of(16);
+        let mut shared = Bytes::undefined(start + RESERVED_SHARED as usize);
+        (start..shared.len()).for_each(|at| shared.store(at, 1, 0, false));
+        shared
+    }
+
+    /// Every warp's turn.
+    fn round(&mut self, cta: &mut Cta) -> Step {
+        cta.rounds += 1;
+        let mut ran = false;
+        for warp in 0..cta.warps.len() {
+            ran |= self.slice(cta, warp)?;
+        }
+        if !ran && cta.warps.iter().any(|warp| warp.live != 0) {
+            return Err(Box::new(Outcome::Deadlock(self.waiters(cta))));
+        }
+        Ok(())
+    }
+
+    /// Lets a warp execute until its slice is over or nothing in it is ready; whether it did anything.
+    fn slice(&mut self, cta: &mut Cta, index: usize) -> Step<bool> {
+        let mut budget = self.slice;
+        let mut ran = false;
+        while budget > 0 {
+            cta.warps[index].merge(self.program);
+            let Some(group) = cta.warps[index].choose() else { break };
+            ran = true;
+            if self.steps == 0 {
+                return Err(Box::new(Outcome::OutOfSteps { budget: self.executed }));
+            }
+            let allowed = budget.min(self.steps);
+            let (stop, used) = self.execute(cta, index, group, allowed);
+            let used = used.max(1);
+            budget = budget.saturating_sub(used);
+            self.steps = self.steps.saturating_sub(used);
+            self.executed += used;
+            let expired = matches!(stop, Stop::Slice) && cta.warps[index].groups.len() > 1;
+            cta.warps[index].expired = if expired { cta.warps[index].expired.saturating_add(1) } else { 0 };
+            self.handle(cta, index, group, stop)?;
+        }
+        Ok(ran)
+    }
+
+    fn coordinates(&self, cta: &Cta, warp: usize) -> Coordinates {
+        Coordinates {
+            block: self.block,
+            grid: self.grid,
+            ctaid: cta.ctaid,
+            first_thread: cta.warps[warp].first_thread,
+            dynamic_shared: self.dynamic_shared,
+            total_shared: self.shared + self.dynamic_shared,
+        }
+    }
+
+    fn cta_index(&self, [x, y, z]: [u32; 3]) -> u64 {
+        let [gx, gy, _] = self.grid.map(u64::from);
+        u64::from(x) + gx * (u64::from(y) + gy * u64::from(z))
+    }
+
+    /// The index in the grid of a warp's first thread.
+    fn grid_index(&self, cta: &Cta, warp: usize) -> u64 {
+        let threads: u64 = self.block.map(u64::from).iter().product();
+        self.cta_index(cta.ctaid) * threads + u64::from(cta.warps[warp].first_thread)
+    }
+
+    /// The thread with an index in the grid.
+    pub fn thread_at(&self, index: u64) -> ThreadId {
+        let ([bx, by, _], [gx, gy, _]) = (self.block.map(u64::from), self.grid.map(u64::from));
+        let threads: u64 = self.block.map(u64::from).iter().product();
+        let (cta, tid) = (index / threads, index % threads);
+        ThreadId {
+            ctaid: [cta % gx, cta / gx % gy, cta / gx / gy].map(|x| x as u32),
+            tid: [tid % bx, tid / bx % by, tid / bx / by].map(|x| x as u32),
+        }
+    }
+
+    /// Runs a group; returns why it stopped and after how many operations.
+    fn execute(&mut self, cta: &mut Cta, index: usize, group: usize, budget: u64) -> (Stop, u64) {
+        let at = self.coordinates(cta, index);
+        let cta_index = self.cta_index(cta.ctaid);
+        let first_thread = self.grid_index(cta, index);
+        let warp = &mut cta.warps[index];
+        let meeting = warp.next_meeting(group);
+        let state = warp.groups[group];
+        let mut frame = std::mem::take(&mut warp.frames[state.frame]);
+        let trace = self.trace.as_mut().and_then(|(thread, events)| {
+            let lane = lanes(warp.threads).find(|lane| at.thread(*lane) == *thread)?;
+            Some((lane, events))
+        });
+        let mut running = Run {
+            program: self.program,
+            frame: &mut frame,
+            spaces: Spaces {
+                global: &mut self.global,
+                constants: self.constants,
+                params: &self.params,
+                shared: &mut cta.shared,
+                local: &mut warp.local,
+                hint: 0,
+                watch: &self.watch,
+                written: Vec::new(),
+                races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
+                pc: 0,
+            },
+            at,
+            mask: state.mask,
+            pc: state.pc,
+            meeting,
+            budget,
+            clock: &mut warp.clock,
+            counts: self.counts.as_deref_mut(),
+            trace,
+        };
+        let stop = run(&mut running);
+        let (pc, left) = (running.pc, running.budget);
+        let written = std::mem::take(&mut running.spaces.written);
+        self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
+        warp.frames[state.frame] = frame;
+        warp.groups[group].pc = pc;
+        (stop, budget - left)
+    }
+
+    fn handle(&mut self, cta: &mut Cta, index: usize, group: usize, stop: Stop) -> Step {
+        match stop {
+            Stop::Meeting | Stop::Slice => Ok(()),
+            Stop::Diverge(taken, then, other) => {
+                cta.warps[index].groups[group].pc = other;
+                cta.warps[index].split(group, taken, then);
+                Ok(())
+            }
+            Stop::Scatter => {
+                self.scatter(cta, index, group);
+                Ok(())
+            }
+            Stop::Fault(fault) => Err(self.fault(cta, index, group, fault)),
+            Stop::Control(mask) => {
+                let warp = &mut cta.warps[index];
+                let idle = warp.groups[group].mask & !mask;
+                if idle != 0 {
+                    let next = warp.groups[group].pc + 1;
+                    warp.split(group, idle, next);
+                }
+                self.control(cta, index, group)
+            }
+        }
+    }
+
+    pub(crate) fn fault(&self, cta: &Cta, warp: usize, group: usize, fault: Fault) -> Box<Outcome> {
+        let place = self.place(cta.warps[warp].groups[group].pc);
+        let thread = |lane| self.coordinates(cta, warp).thread(lane);
+        Box::new(match fault {
+            Fault::Trap(lane, cause) => Outcome::Trapped { cause, thread: thread(lane), place },
+            Fault::Undefined(lane, what) => Outcome::Undefined { what, thread: thread(lane), place },
+        })
+    }
+
+    pub(crate) fn trap(&self, cta: &Cta, warp: usize, group: usize, cause: Cause) -> Box<Outcome> {
+        let lane = cta.warps[warp].groups[group].mask.trailing_zeros() as usize;
+        self.fault(cta, warp, group, Fault::Trap(lane, cause))
+    }
+
+    /// The instruction of an operation.
+    pub fn place(&self, pc: u32) -> InstPlace {
+        let (func, inst) = self.program.insts[pc as usize];
+        let func = &self.module.functions[func];
+        InstPlace {
+            function: func.name.clone(),
+            line: func.inst(inst).line,
+            text: inst_to_string(func, inst, Some(self.module)),
+        }
+    }
+
+    fn control(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {
+        let pc = cta.warps[index].groups[group].pc;
+        match self.program.ops[pc as usize].kind {
+            Kind::Call => self.call(cta, index, group),
+            Kind::Return => self.leave(cta, index, group),
+            Kind::Exit => self.exit(cta, index, group),
+            Kind::Barrier => self.arrive(cta, index, group),
+            Kind::Collective => {
+                cta.warps[index].groups[group].state = State::Collective;
+                self.collective(cta, index, pc)
+            }
+            _ => Err(self.trap(cta, index, group, Cause::Trap)),
+        }
+    }
+}

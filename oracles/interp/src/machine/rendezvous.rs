@@ -1,0 +1,73 @@
+//! Collectives: the groups of a warp that wait for each other, and what they exchange.
+
+use super::{Cta, Machine, Step};
+use crate::access::Fault;
+use crate::collective::{Inputs, compute};
+use crate::engine::{read_place, write_place};
+use crate::frame::lanes;
+use crate::outcome::Cause;
+use crate::program::{CollectiveOp, Place};
+use crate::warp::State;
+
+impl Machine<'_> {
+    /// Executes a collective for the groups that wait at it, as far as all their members are there.
+    pub(super) fn collective(&mut self, cta: &mut Cta, index: usize, pc: u32) -> Step {
+        let op = self.program.ops[pc as usize];
+        let collective = self.program.collectives[op.x as usize];
+        let warp = &cta.warps[index];
+        let waiting: Vec<usize> = (0..warp.groups.len())
+            .filter(|i| warp.groups[*i].state == State::Collective && warp.groups[*i].pc == pc)
+            .collect();
+        let present = waiting.iter().fold(0, |mask, i| mask | warp.groups[*i].mask);
+        let mut inputs = Inputs::default();
+        for group in &waiting {
+            let state = warp.groups[*group];
+            let frame = &warp.frames[state.frame];
+            for lane in lanes(state.mask) {
+                let (members, undefined) = read_place(frame, collective.mask, lane);
+                if undefined {
+                    return Err(self.fault(cta, index, *group, Fault::Undefined(lane, "a member mask")));
+                }
+                if members as u32 >> lane & 1 == 0 {
+                    let cause = Cause::BadCollective(format!("lane {lane} is not in its member mask {members:#x}"));
+                    return Err(self.fault(cta, index, *group, Fault::Trap(lane, cause)));
+                }
+                inputs.members[lane] = members as u32;
+                for (i, place) in collective.srcs.iter().enumerate() {
+                    let (value, undefined) = read_place(frame, *place, lane);
+                    inputs.values[i][lane] = value;
+                    inputs.undefined[i] |= u32::from(undefined) << lane;
+                }
+            }
+        }
+        let complete = |lane: usize| inputs.members[lane] & warp.live & !present == 0;
+        let ready: Vec<usize> =
+            waiting.into_iter().filter(|group| lanes(warp.groups[*group].mask).all(complete)).collect();
+        let active = ready.iter().fold(0, |mask, group| mask | warp.groups[*group].mask);
+        let first = self.grid_index(cta, index);
+        if let (CollectiveOp::Sync, Some(detector)) = (collective.op, &mut self.races) {
+            detector.barrier(lanes(active).map(|lane| first + lane as u64));
+        }
+        let out = compute(collective.op, &inputs, active);
+        let warp = &mut cta.warps[index];
+        for group in ready {
+            let state = &mut warp.groups[group];
+            for lane in lanes(state.mask) {
+                let undefined = out.undefined >> lane & 1 == 1;
+                let pred = u64::from(out.preds >> lane & 1);
+                let frame = &mut warp.frames[state.frame];
+                let value = if matches!(collective.dsts[0], Place::Pred(_)) { pred } else { out.values[lane] };
+                write_place(frame, collective.dsts[0], lane, value, undefined);
+                write_place(frame, collective.dsts[1], lane, pred, undefined && pred_follows(collective.op));
+            }
+            state.state = State::Ready;
+            state.pc += 1;
+        }
+        Ok(())
+    }
+}
+
+/// Whether the predicate of a collective depends on the values that it looks at.
+fn pred_follows(op: CollectiveOp) -> bool {
+    !matches!(op, CollectiveOp::Shuffle(_))
+}

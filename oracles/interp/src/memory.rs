@@ -1,0 +1,325 @@
+//! Memory: bytes, and for each byte whether anything has defined it.
+//!
+//! Generic addresses: the windows below are where shared, local, constant and parameter memory appear; everything
+//! else is global. Global memory is a list of regions with unmapped gaps between them, so that an access out of
+//! bounds of its buffer is seen, unless it is off by more than 64 KiB.
+
+use oriole_ir::ops::Space;
+
+/// Where shared memory appears in the generic space.
+pub const SHARED_WINDOW: u64 = 0x7000_0000_0000;
+/// Where the thread's local memory appears in the generic space.
+pub const LOCAL_WINDOW: u64 = 0x7100_0000_0000;
+/// Where constant memory appears in the generic space.
+pub const CONST_WINDOW: u64 = 0x7200_0000_0000;
+/// Where kernel parameters appear in the generic space.
+pub const PARAM_WINDOW: u64 = 0x7300_0000_0000;
+/// Addresses of functions begin here, 16 bytes apart.
+pub const CODE_WINDOW: u64 = 0x7400_0000_0000;
+/// Every window has this size.
+pub const WINDOW: u64 = 1 << 40;
+
+/// Where a space appears in the generic one: 0 for global memory, which is the rest of it.
+pub fn generic_window(space: Space) -> Option<u64> {
+    match space {
+        Space::Generic | Space::Global => Some(0),
+        Space::Shared => Some(SHARED_WINDOW),
+        Space::Local => Some(LOCAL_WINDOW),
+        Space::Const => Some(CONST_WINDOW),
+        Space::Param => Some(PARAM_WINDOW),
+    }
+}
+
+const FIRST_GLOBAL: u64 = 0x1_0000_0000;
+/// Where the module's own variables begin: above all buffers, so that a buffer's address does not depend on them.
+pub const FIRST_VARIABLE: u64 = 0x100_0000_0000;
+/// Where memory that kernels allocate begins: above all buffers and variables.
+pub const HEAP: u64 = 0x6000_0000_0000;
+/// How many bytes may be allocated at a time, as CUDA has it by default.
+const HEAP_LIMIT: u64 = 8 << 20;
+/// Unmapped bytes between regions, at least.
+pub const GAP: u64 = 1 << 16;
+
+/// Whether a number may be the address of something: global memory and the windows lie there.
+pub fn may_be_address(value: u64) -> bool {
+    (FIRST_GLOBAL..CODE_WINDOW + WINDOW).contains(&value)
+}
+
+/// A stretch of memory with a bit per byte that nothing has defined.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Bytes {
+    data: Vec<u8>,
+    undefined: Vec<u64>,
+}
+
+impl Bytes {
+    /// Bytes that are all defined.
+    pub fn defined(data: Vec<u8>) -> Bytes {
+        let undefined = vec![0; data.len().div_ceil(64)];
+        Bytes { data, undefined }
+    }
+
+    /// Bytes that nothing has defined; they read as a pattern that is unlikely to be wanted.
+    pub fn undefined(len: usize) -> Bytes {
+        Bytes { data: vec![0xA5; len], undefined: vec![u64::MAX; len.div_ceil(64)] }
+    }
+
+    /// The number of bytes.
+    pub fn len(&self) -> usize {
+        self.data.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.data.is_empty()
+    }
+
+    /// The bytes, undefined ones included.
+    pub fn data(&self) -> &[u8] {
+        &self.data
+    }
+
+    /// Whether a byte is undefined.
+    pub fn is_undefined(&self, at: usize) -> bool {
+        self.undefined[at / 64] >> (at % 64) & 1 == 1
+    }
+
+    /// Makes room for more bytes, undefined.
+    pub fn grow(&mut self, len: usize) {
+        self.data.resize(len, 0xA5);
+        self.undefined.resize(len.div_ceil(64), u64::MAX);
+    }
+
+    /// Makes a range undefined again.
+    pub fn forget(&mut self, range: std::ops::Range<usize>) {
+        range.for_each(|at| self.undefined[at / 64] |= 1 << (at % 64));
+    }
+
+    /// Reads 1, 2, 4 or 8 bytes at a multiple of their number; and whether any is undefined.
+    #[inline(always)]
+    pub fn load(&self, at: usize, bytes: usize) -> (u64, bool) {
+        let value = match bytes {
+            1 => u64::from(self.data[at]),
+            2 => u64::from(u16::from_le_bytes(self.array(at))),
+            4 => u64::from(u32::from_le_bytes(self.array(at))),
+            _ => u64::from_le_bytes(self.array(at)),
+        };
+        (value, self.undefined[at / 64] >> (at % 64) & mask(bytes) != 0)
+    }
+
+    /// Writes 1, 2, 4 or 8 bytes at a multiple of their number.
+    #[inline(always)]
+    pub fn store(&mut self, at: usize, bytes: usize, value: u64, undefined: bool) {
+        match bytes {
+            1 => self.data[at] = value as u8,
+            2 => self.data[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes()),
+            4 => self.data[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
+            _ => self.data[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+        }
+        let bits = mask(bytes) << (at % 64);
+        let word = &mut self.undefined[at / 64];
+        *word = if undefined { *word | bits } else { *word & !bits };
+    }
+
+    /// Reads an aligned word for each lane, and which lanes' words are undefined.
+    ///
+    /// # Safety
+    /// Every offset is a multiple of 4 with at least 4 bytes after it.
+    #[inline(always)]
+    pub unsafe fn gather(&self, offsets: &[u32; 32]) -> ([u32; 32], u32) {
+        let unknown = |offset: u32| {
+            // SAFETY: the caller's offsets lie in `data`, and `undefined` has a bit for each of its bytes.
+            let word = unsafe { self.undefined.get_unchecked(offset as usize / 64) };
+            word >> (offset % 64) & 0xF
+        };
+        let mut any = 0;
+        let mut values = [0; 32];
+        for (value, offset) in values.iter_mut().zip(offsets) {
+            // SAFETY: as the caller promises.
+            let bytes = unsafe { self.data.as_ptr().add(*offset as usize).cast::<[u8; 4]>().read() };
+            *value = u32::from_le_bytes(bytes);
+            any |= unknown(*offset);
+        }
+        if any == 0 {
+            return (values, 0);
+        }
+        let lane = |(i, offset): (usize, &u32)| u32::from(unknown(*offset) != 0) << i;
+        (values, offsets.iter().enumerate().map(lane).sum())
+    }
+
+    #[inline(always)]
+    fn array<const N: usize>(&self, at: usize) -> [u8; N] {
+        let mut out = [0; N];
+        out.copy_from_slice(&self.data[at..at + N]);
+        out
+    }
+}
+
+#[inline(always)]
+fn mask(bytes: usize) -> u64 {
+    (1 << bytes) - 1
+}
+
+/// A mapped part of global memory.
+#[derive(Clone, Debug)]
+pub struct Region {
+    /// What it is, for messages.
+    pub name: String,
+    /// Its first address.
+    pub base: u64,
+    /// Its content.
+    pub bytes: Bytes,
+    /// Whether it was allocated and is so no longer.
+    pub freed: bool,
+}
+
+/// Global memory.
+#[derive(Clone, Debug, Default)]
+pub struct GlobalMemory {
+    regions: Vec<Region>,
+    /// Bytes of the heap that are in use.
+    allocated: u64,
+}
+
+impl GlobalMemory {
+    /// Maps a region and returns its address, which is a multiple of 64 KiB.
+    pub fn map(&mut self, name: impl Into<String>, bytes: Bytes) -> u64 {
+        let end = self.regions.last().map_or(FIRST_GLOBAL, |r| r.base + r.bytes.len() as u64);
+        let base = end.next_multiple_of(GAP) + GAP;
+        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
+        base
+    }
+
+    /// Maps a region at an address above all others.
+    pub fn map_at(&mut self, base: u64, name: impl Into<String>, bytes: Bytes) {
+        debug_assert!(self.regions.last().is_none_or(|r| r.base + r.bytes.len() as u64 <= base));
+        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
+    }
+
+    /// Allocates undefined bytes on the heap and returns their address, or 0 where the heap is too small. No address
+    /// is ever used again.
+    pub fn allocate(&mut self, bytes: u64) -> u64 {
+        if bytes > HEAP_LIMIT - self.allocated {
+            return 0;
+        }
+        let end = self.regions.last().map_or(0, |r| r.base + r.bytes.len() as u64);
+        let base = if end < HEAP { HEAP } else { end.next_multiple_of(GAP) + GAP };
+        self.allocated += bytes;
+        self.regions.push(Region {
+            name: "the heap".to_owned(),
+            base,
+            bytes: Bytes::undefined(bytes as usize),
+            freed: false,
+        });
+        base
+    }
+
+    /// Unmaps what [`allocate`](Self::allocate) returned; whether the address was one of those.
+    pub fn free(&mut self, address: u64) -> bool {
+        let Ok(index) = self.regions.binary_search_by_key(&address, |region| region.base) else { return false };
+        let region = &mut self.regions[index];
+        if address < HEAP || region.freed {
+            return false;
+        }
+        self.allocated -= region.bytes.len() as u64;
+        (region.bytes, region.freed) = (Bytes::default(), true);
+        true
+    }
+
+    /// The regions, by address.
+    pub fn regions(&self) -> &[Region] {
+        &self.regions
+    }
+
+    /// The regions, by address, for who takes the memory apart.
+    pub fn into_regions(self) -> Vec<Region> {
+        self.regions
+    }
+
+    /// The index of the region that an access lies in, trying `hint` first.
+    #[inline(always)]
+    pub fn find(&self, hint: usize, address: u64, bytes: u64) -> Option<usize> {
+        let inside = |region: &Region| {
+            let offset = address.wrapping_sub(region.base);
+            let len = region.bytes.len() as u64;
+            offset < len && len - offset >= bytes
+        };
+        match self.regions.get(hint) {
+            Some(region) if inside(region) => Some(hint),
+            _ => {
+                let index = self.regions.partition_point(|r| r.base <= address).checked_sub(1)?;
+                inside(&self.regions[index]).then_some(index)
+            }
+        }
+    }
+
+    /// A region.
+    #[inline(always)]
+    pub fn region(&self, index: usize) -> &Region {
+        &self.regions[index]
+    }
+
+    /// A region, to change.
+    #[inline(always)]
+    pub fn region_mut(&mut self, index: usize) -> &mut Region {
+        &mut self.regions[index]
+    }
+
+    /// A sentence about where an address lies, for traps.
+    pub fn describe(&self, address: u64) -> String {
+        let index = self.regions.partition_point(|r| r.base <= address);
+        match index.checked_sub(1).map(|i| &self.regions[i]) {
+            Some(region) if address - region.base < region.bytes.len() as u64 + GAP => {
+                let offset = address - region.base;
+                format!("byte {offset} of `{}`, which has {} bytes", region.name, region.bytes.len())
+            }
+            _ => match self.regions.get(index) {
+                Some(next) if next.base - address <= GAP => {
+                    format!("{} bytes before `{}`", next.base - address, next.name)
+                }
+                _ => "no buffer is near".to_string(),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn undefined_bytes_are_tracked_one_by_one() {
+        let mut bytes = Bytes::undefined(130);
+        bytes.store(64, 4, 0x0102_0304, false);
+        assert_eq!(bytes.load(64, 4), (0x0102_0304, false));
+        assert_eq!(bytes.load(66, 2), (0x0102, false));
+        assert!(bytes.load(64, 8).1);
+        bytes.store(65, 1, 9, true);
+        assert!(bytes.load(64, 4).1 && !bytes.load(64, 1).1);
+    }
+
+    #[test]
+    fn freed_memory_is_gone_and_counts_no_more() {
+        let mut memory = GlobalMemory::default();
+        let buffer = memory.map("a", Bytes::defined(vec![0; 16]));
+        let first = memory.allocate(HEAP_LIMIT - 8);
+        let second = memory.allocate(8);
+        assert!(memory.find(0, second, 8).is_some() && memory.allocate(1) == 0);
+        assert!(memory.free(first) && !memory.free(first) && !memory.free(buffer));
+        assert_eq!(memory.find(0, first, 1), None);
+        assert!(memory.allocate(100) > second);
+    }
+
+    #[test]
+    fn accesses_past_a_buffer_are_not_found() {
+        let mut memory = GlobalMemory::default();
+        let a = memory.map("a", Bytes::defined(vec![0; 16]));
+        let b = memory.map("b", Bytes::defined(vec![0; 8]));
+        assert_eq!(memory.find(0, a + 12, 4), Some(0));
+        assert_eq!(memory.find(0, a + 13, 4), None);
+        assert_eq!(memory.find(0, b, 8), Some(1));
+        assert_eq!(memory.find(1, a - 1, 1), None);
+        assert_eq!(memory.describe(a + 20), "byte 20 of `a`, which has 16 bytes");
+        assert_eq!(memory.describe(a - 4), "4 bytes before `a`");
+    }
+}

@@ -1,0 +1,81 @@
+//! The read-modify-write of atomic operations and the combination of warp-wide reductions.
+
+use super::float::Float;
+use super::half::{Bf16, F16};
+use super::integer::Int;
+use oriole_ir::ops::{AtomOp, ReduxOp, Type};
+
+/// The new value of a global memory word. `add.f32` flushes subnormal inputs and results there (PTX ISA, `atom`).
+pub fn atomic(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
+    match (op, ty) {
+        (AtomOp::Add, Type::F32) => canonical(f32::of(old).flush().add(f32::of(operand).flush()).flush()),
+        _ => atomic_shared(op, ty, old, operand),
+    }
+}
+
+/// The new value of a shared memory word, where `add.f32` keeps subnormals. All other operations are those of
+/// [`atomic`].
+pub fn atomic_shared(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
+    match ty {
+        Type::F32 => float_atomic::<f32>(op, old, operand),
+        Type::F64 => float_atomic::<f64>(op, old, operand),
+        Type::F16 => float_atomic::<F16>(op, old, operand),
+        Type::Bf16 => float_atomic::<Bf16>(op, old, operand),
+        Type::F16x2 => halves(old, operand, |a, b| float_atomic::<F16>(op, a, b)),
+        Type::Bf16x2 => halves(old, operand, |a, b| float_atomic::<Bf16>(op, a, b)),
+        Type::S32 => int_atomic::<i32>(op, old, operand),
+        Type::S64 => int_atomic::<i64>(op, old, operand),
+        Type::U32 | Type::B32 => int_atomic::<u32>(op, old, operand),
+        _ => int_atomic::<u64>(op, old, operand),
+    }
+}
+
+fn halves(old: u64, operand: u64, one: impl Fn(u64, u64) -> u64) -> u64 {
+    one(old >> 16 & 0xffff, operand >> 16 & 0xffff) << 16 | one(old & 0xffff, operand & 0xffff)
+}
+
+fn canonical<F: Float>(value: F) -> u64 {
+    if value.is_nan() { F::NAN } else { value.word() }
+}
+
+/// Minimum and maximum order -0 before +0 and prefer numbers to NaN.
+fn float_atomic<F: Float>(op: AtomOp, old: u64, operand: u64) -> u64 {
+    let (a, b) = (F::of(old), F::of(operand));
+    match op {
+        AtomOp::Add => canonical(a.add(b)),
+        AtomOp::Min => super::float::smaller(a, b),
+        AtomOp::Max => super::float::larger(a, b),
+        _ => int_atomic::<u64>(op, old, operand) & (F::SIGN | (F::SIGN - 1)),
+    }
+}
+
+fn int_atomic<I: Int>(op: AtomOp, old: u64, operand: u64) -> u64 {
+    let (a, b) = (I::of(old), I::of(operand));
+    let result = match op {
+        AtomOp::And => I::of(old & operand),
+        AtomOp::Or => I::of(old | operand),
+        AtomOp::Xor => I::of(old ^ operand),
+        AtomOp::Exch => b,
+        AtomOp::Add => I::wrap(a.wide() + b.wide()),
+        AtomOp::Inc if a >= b => I::wrap(0),
+        AtomOp::Inc => I::wrap(a.wide() + 1),
+        AtomOp::Dec if a == I::wrap(0) || a > b => b,
+        AtomOp::Dec => I::wrap(a.wide() - 1),
+        AtomOp::Min => a.min(b),
+        AtomOp::Max => a.max(b),
+    };
+    result.word()
+}
+
+/// Combines two lanes' values for `redux.sync`.
+pub fn reduce(op: ReduxOp, ty: Type, a: u64, b: u64) -> u64 {
+    let op = match op {
+        ReduxOp::Add => AtomOp::Add,
+        ReduxOp::Min => AtomOp::Min,
+        ReduxOp::Max => AtomOp::Max,
+        ReduxOp::And => AtomOp::And,
+        ReduxOp::Or => AtomOp::Or,
+        ReduxOp::Xor => AtomOp::Xor,
+    };
+    if ty.is_signed() { int_atomic::<i32>(op, a, b) } else { int_atomic::<u32>(op, a, b) }
+}

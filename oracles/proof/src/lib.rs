@@ -1,0 +1,31 @@
+//! Proofs about expressions of register-only operations.
+//!
+//! - [`term`]: bit-vector terms; [`text`] prints them as SMT-LIB 2, [`eval`] computes them.
+//! - [`meaning`]: what every register-only opcode computes, as terms.
+//! - [`query`]: whether one expression refines another under preconditions.
+//! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
+//! - [`solve`]: premises that relate variables are met by construction.
+//! - [`solver`]: answers by z3, cvc5 or bitwuzla, kept by [`cache`] under the text of the question.
+//!
+//! Nothing here comes from the optimizer but the opcode table, and nothing from the interpreter, which the tests
+//! compare [`meaning`] with.
+
+pub mod cache;
+pub mod eval;
+pub mod meaning;
+pub mod query;
+#[cfg(test)]
+mod rewrites;
+pub mod search;
+pub mod solve;
+pub mod solver;
+pub mod term;
+pub mod text;
+
+pub use cache::{Cache, CacheError};
+pub use meaning::{Meaning, absence, differ_modulo_nan, meaning};
+pub use query::{Inputs, Query, Side, equivalence, satisfiable, shrink};
+pub use search::{Domain, Searched, exhaustive, sampled};
+pub use solve::{Solved, solve};
+pub use solver::{Answer, Answered, Prover, Solver, SolverError};
+pub use term::{Term, Terms, Variable};

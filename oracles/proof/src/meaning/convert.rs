@@ -1,0 +1,166 @@
+//! Conversions (PTX ISA, `cvt` and `cvt.pack`).
+//!
+//! From floats to integers, values are rounded and brought into range; NaN becomes zero, or, where either side has 64
+//! bits, the highest bit alone. Between floats, values are rounded once, after rounding to an integral value where the
+//! mode asks for that. `.ftz` is about f32 sources and results. Results of signed types below 32 bits fill the word
+//! with their sign.
+
+use oriole_ir::ops::{Ftz, Opcode, Relu, Rounding, SatFinite, Saturate, SrcType, Type};
+
+use super::super::term::{Term, Terms};
+use super::Context;
+use super::float::{Format, clamp, format};
+use super::integer::saturate;
+use super::soft;
+
+/// The results of an opcode of this file.
+pub(super) fn meaning(opcode: Opcode, cx: &mut Context) -> Option<Vec<Term>> {
+    let source = Type::from(cx.get::<SrcType>());
+    let value = match opcode {
+        Opcode::Cvt => match (format(source), format(cx.ty)) {
+            (None, None) => between_integers(cx, source),
+            (None, Some(to)) => {
+                let value = cx.operand(0, source.bits());
+                let rounded = soft::from_integer(cx.t, to, cx.rounding(), value, source.is_signed());
+                finish(cx, to, rounded)
+            }
+            (Some(from), None) => to_integer(cx, from, source),
+            (Some(from), Some(to)) if from.width() == 8 => {
+                let [low, high] = [0, 8].map(|low| {
+                    let word = cx.operand(0, 16);
+                    let byte = cx.t.extract(word, low, 8);
+                    narrowed(cx, from, to, byte)
+                });
+                cx.t.concat(high, low)
+            }
+            (Some(from), Some(to)) => {
+                let value = cx.operand(0, source.bits());
+                between_floats(cx, from, to, source, value)
+            }
+        },
+        Opcode::CvtPack2 => {
+            let to = format(cx.ty)?;
+            let [high, low] = [0, 1].map(|number| {
+                let value = cx.operand(number, 32);
+                narrowed(cx, &Format::F32, to, value)
+            });
+            cx.t.concat(high, low)
+        }
+        Opcode::CvtNarrow => {
+            let to = format(cx.ty)?;
+            narrow_halves(cx, to)
+        }
+        Opcode::CvtPackInt => pack_integers(cx),
+        _ => return None,
+    };
+    Some(vec![value])
+}
+
+/// Two packed halves into two narrow floats.
+fn narrow_halves(cx: &mut Context, to: &Format) -> Term {
+    let [low, high] = [0, 16].map(|low| {
+        let word = cx.operand(0, 32);
+        let half = cx.t.extract(word, low, 16);
+        narrowed(cx, &Format::F16, to, half)
+    });
+    cx.t.concat(high, low)
+}
+
+/// A result of an integer type in its word.
+fn word(t: &mut Terms, ty: Type, value: Term) -> Term {
+    t.extend(value, ty.bits().max(32), ty.is_signed())
+}
+
+fn between_integers(cx: &mut Context, source: Type) -> Term {
+    let value = cx.operand(0, source.bits());
+    let (width, signed) = (cx.width(), cx.is_signed());
+    // One bit more than either type has, so that both ranges fit as signed values.
+    let wide = width.max(source.bits()) + 1;
+    let value = cx.t.extend(value, wide, source.is_signed());
+    let result =
+        if cx.has::<Saturate>() { saturate(cx.t, value, width, signed) } else { cx.t.extract(value, 0, width) };
+    word(cx.t, cx.ty, result)
+}
+
+fn to_integer(cx: &mut Context, from: &Format, source: Type) -> Term {
+    let value = cx.operand(0, source.bits());
+    let value = if cx.has::<Ftz>() && source == Type::F32 { from.flush(cx.t, value) } else { value };
+    let (width, signed, rounding) = (cx.width(), cx.is_signed(), cx.rounding());
+    let t = &mut *cx.t;
+    let exact = soft::unpack(t, from, value);
+    let (magnitude, huge) = soft::integral(t, from, rounding, exact, width);
+    let infinite = from.is_infinite(t, value);
+    let beyond = t.or(huge, infinite);
+    let limit = t.constant(1 << width, width + 1);
+    let magnitude = t.ite(beyond, limit, magnitude);
+    // One bit for the carry of rounding, one for the sign.
+    let magnitude = t.zero_extend(magnitude, width + 2);
+    let negated = t.neg(magnitude);
+    let result = t.ite(exact.negative, negated, magnitude);
+    let result = saturate(t, result, width, signed);
+    let wide = source.bits() == 64 || width == 64;
+    let (nan, none) = (from.is_nan(t, value), t.constant(if wide { 1 << (width - 1) } else { 0 }, width));
+    let result = t.ite(nan, none, result);
+    word(t, cx.ty, result)
+}
+
+fn between_floats(cx: &mut Context, from: &Format, to: &Format, source: Type, value: Term) -> Term {
+    let value = if cx.has::<Ftz>() && source == Type::F32 { from.flush(cx.t, value) } else { value };
+    let rounding = cx.rounding();
+    let integral = matches!(rounding, Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi);
+    let value = if integral { soft::to_integral(cx.t, from, rounding, value) } else { value };
+    let rounded = narrowed(cx, from, to, value);
+    let rounded = finish(cx, to, rounded);
+    if cx.ty != Type::Tf32 {
+        return rounded;
+    }
+    // The thirteen bits below are zero but in the NaN, which is that of f32.
+    let nan = to.is_nan(cx.t, rounded);
+    let below = cx.t.sign_extend(nan, 13);
+    cx.t.concat(rounded, below)
+}
+
+/// A value of another format, with rectification and clamping to finite values.
+fn narrowed(cx: &mut Context, from: &Format, to: &Format, value: Term) -> Term {
+    let (rounding, rectifies, finite) = (cx.rounding(), cx.has::<Relu>(), cx.has::<SatFinite>());
+    let t = &mut *cx.t;
+    let mut rounded = soft::convert(t, from, to, rounding, value);
+    if finite {
+        rounded = within_finite(t, from, to, value, rounded);
+    }
+    clamp(t, to, rounded, false, rectifies)
+}
+
+/// The largest finite value of the sign where a number has become infinite or, in a format without infinities, NaN.
+fn within_finite(t: &mut Terms, from: &Format, to: &Format, value: Term, rounded: Term) -> Term {
+    let largest = t.constant(to.largest(), to.width() - 1);
+    let (sign, source_nan) = (t.sign(value), from.is_nan(t, value));
+    let limited = t.concat(sign, largest);
+    let magnitude = t.extract(rounded, 0, to.width() - 1);
+    let (beyond, number) = (t.ult(largest, magnitude), t.not(source_nan));
+    let clamps = t.and(beyond, number);
+    t.ite(clamps, limited, rounded)
+}
+
+/// What `.ftz` and `.sat` do to a result.
+fn finish(cx: &mut Context, to: &Format, value: Term) -> Term {
+    let value = if cx.has::<Ftz>() && cx.ty == Type::F32 { to.flush(cx.t, value) } else { value };
+    let saturates = cx.has::<Saturate>();
+    clamp(cx.t, to, value, saturates, false)
+}
+
+/// The first operand above the second, both brought into the range of the type; below 16 bits, above them the low half
+/// of the third.
+fn pack_integers(cx: &mut Context) -> Term {
+    let (width, signed) = (cx.width(), cx.is_signed());
+    let [high, low] = [0, 1].map(|number| {
+        let value = cx.operand(number, 32);
+        saturate(cx.t, value, width, signed)
+    });
+    let packed = cx.t.concat(high, low);
+    if width == 16 {
+        return packed;
+    }
+    let above = cx.operand(2, 16);
+    cx.t.concat(above, packed)
+}

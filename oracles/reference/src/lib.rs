@@ -1,0 +1,34 @@
+//! Facts about a function by their definitions: the slow twins of the optimizer's analyses.
+//!
+//! Nothing here uses the optimizer's `analysis`: a graph is read from the terminators ([`Graph`]), a block dominates
+//! another when removing it cuts that one off ([`Dominance`]), and a register is live where some path leads to a read
+//! that nothing overwrites before ([`LiveRegisters`]). `oriole-check` holds the optimizer's answers against these.
+//!
+//! A block post-dominates another when removing it cuts that one off from the exit ([`PostDominance`]), loops are
+//! largest sets of blocks that lead to each other ([`loops`]), calls are closed over every function in the middle
+//! ([`Calls`]), and what varies between threads is found for each group of threads by itself ([`Varying`]). What an
+//! access depends on is what all ways to it come by last ([`Memory`]), and so is what a read sees of a register
+//! ([`seen`]).
+//!
+//! Cost: quadratic in blocks for dominance, registers times edges for liveness. Meant for small functions.
+
+mod calls;
+mod divergence;
+mod dominance;
+pub mod equations;
+mod graph;
+pub mod live;
+mod memory;
+mod nest;
+mod post_dominance;
+mod reaching;
+
+pub use calls::Calls;
+pub use divergence::{Group, Varying};
+pub use dominance::Dominance;
+pub use graph::Graph;
+pub use live::LiveRegisters;
+pub use memory::{Memory, Reached};
+pub use nest::{NestedLoop, loops};
+pub use post_dominance::PostDominance;
+pub use reaching::{Seen, seen};

@@ -1,0 +1,65 @@
+//! Refutations in words.
+
+use super::kernel::{self, Case, Confirmation, Guarding};
+use super::report::Refutation;
+use super::translate::Question;
+use oriole_proof::eval::Program;
+use oriole_proof::{Term, Variable};
+
+/// What a variant is called in reports.
+pub(super) fn label(question: &Question<'_>) -> String {
+    labelled(&question.variant.instance.binding_text(), &question.variant.root_text())
+}
+
+/// The root with its fields, and the rule's variables.
+pub(super) fn labelled(instance: &str, root: &str) -> String {
+    if instance.is_empty() { root.to_owned() } else { format!("{root} for {instance}") }
+}
+
+/// A refutation in words.
+pub(super) fn described(
+    question: &Question<'_>,
+    case: &Case,
+    found_by: &'static str,
+    confirmation: Confirmation,
+) -> Refutation {
+    let (inputs, undefined) = (&case.lanes[0], case.undefined);
+    let variables = question.terms.variables();
+    let read: Vec<Term> = match &question.effect {
+        Some(operands) => operands.clone(),
+        None => question.values.iter().flatten().copied().chain([question.query.goal]).collect(),
+    };
+    let pointers = kernel::pointers(question);
+    let used = question.terms.reachable(&read);
+    let is_used = |number: usize| {
+        used.iter().any(|term| question.terms.node(*term).op == oriole_proof::term::Op::Variable(number as u32))
+    };
+    let named = variables.iter().zip(inputs).enumerate().filter(|(number, _)| is_used(*number));
+    let shown = |(number, (variable, value)): (usize, (&Variable, &u128))| {
+        let is_address = pointers.iter().any(|pointer| pointer.variable == number);
+        let name = if is_address { format!("{} - memory", variable.name) } else { variable.name.clone() };
+        (name, variable.width, (undefined != Some(number)).then_some(*value))
+    };
+    let inputs_shown = named.map(shown).collect();
+    let defined = question.defined;
+    let value = |side: usize| {
+        let mut roots = question.values[side].clone();
+        roots.extend(defined[side]);
+        let mut values = Program::new(&question.terms, &roots).eval(inputs);
+        let is_defined = defined[side].is_none() || values.pop() == Some(1);
+        values.into_iter().map(|value| is_defined.then_some(value)).collect()
+    };
+    Refutation {
+        instance: question.variant.instance.binding_text(),
+        root: question.variant.root_text(),
+        inputs: inputs_shown,
+        values: match (&question.effect, undefined) {
+            (Some(_), _) => [vec![None], vec![None]],
+            (None, Some(_)) => [Vec::new(), Vec::new()],
+            (None, None) => [value(0), value(1)],
+        },
+        guarded: case.guard != Guarding::None,
+        found_by,
+        confirmation,
+    }
+}

@@ -1,0 +1,70 @@
+//! Roots that do more than compute registers, as far as terms can say something of them: whether operands and addresses
+//! are the same. Everything else is executed ([`super::kernel`]).
+
+use oriole_ir::ops::{CvtaDirection, Field, FieldValues, Opcode, Shape, Space, Type};
+use oriole_rules::instance::Value;
+
+use super::translate::{Absence, Translation};
+use oriole_interp::{WINDOW, generic_window};
+use oriole_proof::Term;
+
+/// Fields that order memory accesses between threads.
+const ORDERING: &[Field] = &[Field::Order, Field::Scope, Field::FenceKind, Field::NonCoherent];
+/// Fields that change no result.
+const HINTS: &[Field] = &[Field::CacheOp, Field::EvictL1, Field::PrefetchSize, Field::PrefetchLevel];
+
+impl Translation<'_> {
+    /// The operands of a result that is the root's own operation, hints aside; nothing where it is another one.
+    pub(super) fn same_operation(&mut self, fields: &FieldValues) -> Result<Option<Vec<Term>>, Absence> {
+        let instance = self.variant.instance;
+        let [Value::Op(operation)] = instance.results.as_slice() else { return Err(Absence::Function) };
+        let after = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
+        let operands = self.operands(operation, &after)?;
+        let (from, to) = (instance.pattern().opcode, operation.opcode);
+        let value = |opcode: Opcode, fields: &FieldValues, field: Field| {
+            opcode.row().slot(field).map_or("", |slot| field.value_name(fields.0[slot]))
+        };
+        let differs = |field: &Field| value(from, fields, *field) != value(to, &after, *field);
+        if let Some(field) = ORDERING.iter().find(|field| differs(field)) {
+            return Err(Absence::Order(field.name()));
+        }
+        let all = from.row().fields.iter().map(|spec| spec.field);
+        let same = from == to && all.filter(|field| !HINTS.contains(field)).all(|field| !differs(&field));
+        Ok(same.then_some(operands))
+    }
+
+    /// Operands, with addresses in place of bases and offsets. The offsets of 32-bit addresses wrap there.
+    pub(super) fn accessed(&mut self, opcode: Opcode, operands: &[Term]) -> Vec<Term> {
+        let shapes = opcode.row().srcs;
+        let mut accessed = Vec::with_capacity(operands.len());
+        for (index, (operand, shape)) in operands.iter().zip(shapes).enumerate() {
+            match shape {
+                Shape::Offset => {}
+                Shape::Base if shapes.get(index + 1) == Some(&Shape::Offset) => {
+                    let offset = self.terms.fit(operands[index + 1], self.terms.width(*operand));
+                    accessed.push(self.terms.add(*operand, offset));
+                }
+                _ => accessed.push(*operand),
+            }
+        }
+        accessed
+    }
+
+    /// What the interpreter takes the conversion of an address to a generic one to be.
+    pub(super) fn converted(&mut self, fields: &FieldValues, operands: &[Term]) -> Option<Term> {
+        let row = Opcode::Cvta.row();
+        let (&[address], Type::U64) = (operands, row.value::<Type>(fields)?) else { return None };
+        if row.value::<CvtaDirection>(fields)? != CvtaDirection::ToGeneric {
+            return None;
+        }
+        let address = self.terms.fit(address, 64);
+        let window = generic_window(row.value::<Space>(fields)?)?;
+        if window == 0 {
+            return Some(address);
+        }
+        let mask = self.terms.constant(u128::from(WINDOW - 1), 64);
+        let within = self.terms.and(address, mask);
+        let window = self.terms.constant(u128::from(window), 64);
+        Some(self.terms.add(window, within))
+    }
+}

@@ -1,0 +1,253 @@
+//! Verdicts on rules: the questions of all variants, then kernels, then guards.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use oriole_optimizer::peephole::RuleSet;
+use oriole_rules::language::ast::Contract;
+
+use super::describe::{described, label, labelled};
+use super::guards;
+use super::kernel::{self, Case, Confirmation};
+use super::report::{Proof, Refutation, RuleReport, Verdict};
+use super::settle::{Judged, Settled, tried};
+use super::translate::{Absence, Question, translate, translate_opaque};
+use super::variant::variants;
+use oriole_proof::{Inputs, Prover, SolverError, shrink};
+
+/// How much is tried.
+#[derive(Clone, Copy, Debug)]
+pub struct Settings {
+    /// Inputs of each question in the first pass over a rule.
+    pub quick: u64,
+    /// Inputs of each question in all.
+    pub samples: u64,
+    /// Every input is tried at once where they have at most so many bits.
+    pub small_bits: u32,
+    /// Every input is tried where nothing else settles the question and they have at most so many bits.
+    pub large_bits: u32,
+    /// How long a refuted rule is searched for a smaller counterexample.
+    pub polish: Duration,
+    /// Whether variants are executed as kernels too.
+    pub kernels: bool,
+    /// Whether guards are shown to be needed.
+    pub guards: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Settings {
+        Settings {
+            quick: 2048,
+            samples: 16_384,
+            small_bits: 17,
+            large_bits: 32,
+            polish: Duration::from_millis(400),
+            kernels: true,
+            guards: true,
+        }
+    }
+}
+
+/// Judges rules; questions that were answered are remembered.
+pub struct Judge {
+    /// The solver and what it has answered.
+    pub prover: Prover,
+    /// How much is tried.
+    pub settings: Settings,
+    pub(super) known: Mutex<HashMap<u128, Arc<Judged>>>,
+}
+
+impl Judge {
+    /// A judge.
+    pub fn new(prover: Prover, settings: Settings) -> Judge {
+        Judge { prover, settings, known: Mutex::new(HashMap::new()) }
+    }
+
+    /// What is known about a rule of a set.
+    pub fn rule(&self, set: &RuleSet, index: usize) -> Result<RuleReport, SolverError> {
+        let start = Instant::now();
+        let rule = &set.rules()[index];
+        let mut report = blank(set, index);
+        let only = Arc::new(set.only(index));
+        let mut questions = Vec::new();
+        for instance in rule.instances() {
+            match variants(instance) {
+                Ok(all) => all.into_iter().for_each(|variant| questions.push(variant)),
+                Err(_) => report.proof.open.push(format!("{}: too many fields match", instance.binding_text())),
+            }
+        }
+        let mut translated = Vec::new();
+        for variant in questions {
+            let text = labelled(&variant.instance.binding_text(), &variant.root_text());
+            let found = match translate(variant.clone()) {
+                Err(Absence::Operation { .. }) => translate_opaque(variant),
+                found => found,
+            };
+            match found {
+                Ok(question) => translated.push(question),
+                Err(Absence::Fields) => {}
+                Err(absence) => report.proof.open.push(format!("{text}: {absence}")),
+            }
+        }
+        report.variants = translated.len();
+        let wrong = self.quick_refutation(&mut translated, &mut report.proof, start);
+        let wrong = match wrong {
+            Some(wrong) => Some(wrong),
+            None => self.settle_all(&mut translated, &mut report.proof, &only)?,
+        };
+        if let Some((at, inputs, found_by)) = wrong {
+            report.refutation = Some(refutation(&translated[at], &inputs, found_by, &only));
+        } else if self.settings.kernels {
+            report.refutation = kernel::execute(&translated, kernel::UNDEFINED, &only, &mut report.proof);
+            let proof = &mut report.proof;
+            if proof.applied == 0 && proof.open.is_empty() && report.refutation.is_none() {
+                let executed =
+                    proof.kernels_only.first().map(|text| format!("{text}: no kernel was found that shows it"));
+                proof.open.extend(executed);
+            }
+        }
+        report.verdict = verdict(&report);
+        if self.settings.guards && report.refutation.is_none() {
+            report.guards = guards::needs(self, set, index)?;
+        }
+        report.time = start.elapsed();
+        Ok(report)
+    }
+
+    /// The report of a rule about which there is no answer and nobody to ask.
+    pub fn unasked(&self, set: &RuleSet, index: usize) -> RuleReport {
+        let mut report = blank(set, index);
+        report.proof.open.push("no kept answer; `oriole rules check` asks a solver".to_owned());
+        report
+    }
+
+    /// Few inputs of every variant. Once one is wrong, the others are looked through for a simpler one, for a while.
+    fn quick_refutation(
+        &self,
+        questions: &mut [Question<'_>],
+        proof: &mut Proof,
+        start: Instant,
+    ) -> Option<(usize, Inputs, &'static str)> {
+        let mut best: Option<(u32, usize, Inputs)> = None;
+        for (at, question) in questions.iter_mut().enumerate().filter(|(_, question)| !question.opaque) {
+            if best.is_some() && start.elapsed() > self.settings.polish {
+                break;
+            }
+            let found = tried(&mut question.terms, &question.query, self.settings.quick, 1);
+            proof.tried += found.tried;
+            proof.relevant += found.relevant;
+            let Some(inputs) = found.counterexample else { continue };
+            let inputs = shrink(&question.terms, &question.query, inputs);
+            let size = size(&inputs);
+            if best.as_ref().is_none_or(|(least, ..)| size < *least) {
+                best = Some((size, at, inputs));
+            }
+        }
+        best.map(|(_, at, inputs)| (at, inputs, "samples"))
+    }
+
+    fn settle_all(
+        &self,
+        questions: &mut [Question<'_>],
+        proof: &mut Proof,
+        only: &Arc<RuleSet>,
+    ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
+        let mut answers: Vec<Arc<Judged>> = Vec::new();
+        for (at, question) in questions.iter_mut().enumerate() {
+            let judged = self.question(&mut question.terms, &question.query)?;
+            // Variants that differ in hints alone ask the same question, which is answered once.
+            let answered = answers.iter().any(|known| Arc::ptr_eq(known, &judged));
+            if !answered {
+                proof.tried += judged.tried;
+                proof.relevant += judged.relevant;
+                answers.push(judged.clone());
+            }
+            proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
+            match &judged.settled {
+                // Any function is not this function: only what the interpreter sees is believed. Of effects, it alone.
+                Settled::Wrong { inputs, .. }
+                    if question.effect.is_some() || question.opaque && !is_confirmed(question, inputs, only) =>
+                {
+                    proof.kernels_only.push(label(question));
+                }
+                Settled::Simplified | Settled::Solved { .. } | Settled::Exhausted if question.assumed => {
+                    proof.kernels_only.push(label(question));
+                }
+                Settled::Simplified => proof.simplified += 1,
+                Settled::Solved { solver, millis } => {
+                    proof.solved += 1;
+                    proof.millis += if answered { 0 } else { *millis };
+                    proof.solvers.insert(solver.clone());
+                }
+                Settled::Exhausted => proof.exhausted += 1,
+                Settled::Vacuous => proof.vacuous += 1,
+                Settled::Open { reason } => {
+                    proof.open.push(format!("{}: {reason}", label(question)));
+                }
+                Settled::Wrong { inputs, found_by } => {
+                    let mut padded = inputs.clone();
+                    padded.resize(question.terms.variables().len(), 0);
+                    let inputs = shrink(&question.terms, &question.query, padded);
+                    return Ok(Some((at, inputs, found_by)));
+                }
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_confirmed(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> bool {
+    let mut inputs = inputs.to_vec();
+    inputs.resize(question.terms.variables().len(), 0);
+    matches!(kernel::confirm(question, &Case::plain(&inputs), only), Confirmation::Confirmed(_))
+}
+
+/// How simple inputs are: the bits that their values need.
+fn size(inputs: &[u128]) -> u32 {
+    inputs.iter().map(|value| 128 - value.leading_zeros()).sum()
+}
+
+fn blank(set: &RuleSet, index: usize) -> RuleReport {
+    let rule = &set.rules()[index];
+    let source = &set.sources()[rule.source];
+    let line = source.text.bytes().take(rule.decl().span.start).filter(|byte| *byte == b'\n').count() + 1;
+    RuleReport {
+        name: rule.name.to_owned(),
+        place: format!("{}:{line}", source.name),
+        priority: rule.priority,
+        instances: rule.instances().len(),
+        variants: 0,
+        contract: if rule.decl().contract == Contract::ModuloNan { "modulo nan" } else { "bit-exact" },
+        verdict: Verdict::Unknown,
+        proof: Proof::default(),
+        guards: Vec::new(),
+        refutation: None,
+        time: Duration::ZERO,
+    }
+}
+
+fn verdict(report: &RuleReport) -> Verdict {
+    let proof = &report.proof;
+    let settled = proof.simplified + proof.solved + proof.exhausted;
+    if report.refutation.is_some() {
+        Verdict::Refuted
+    } else if !proof.open.is_empty() {
+        Verdict::Unknown
+    } else if !proof.kernels_only.is_empty() {
+        if proof.applied > 0 { Verdict::Tested } else { Verdict::Unknown }
+    } else if settled == 0 {
+        Verdict::Vacuous
+    } else if proof.exhausted > 0 {
+        Verdict::Exhaustive
+    } else {
+        Verdict::Proved
+    }
+}
+
+/// What is wrong with a question on some inputs.
+fn refutation(question: &Question<'_>, inputs: &[u128], found_by: &'static str, only: &Arc<RuleSet>) -> Refutation {
+    let case = Case::plain(inputs);
+    let confirmation = kernel::confirm(question, &case, only);
+    described(question, &case, found_by, confirmation)
+}

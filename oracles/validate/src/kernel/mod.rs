@@ -1,0 +1,230 @@
+//! Rules at work: kernels of their left sides, changed by the optimizer with one rule alone, and executed.
+//!
+//! A counterexample of the terms is believed only where the interpreter sees it too. And rules that the terms call
+//! right are executed on some inputs each, undefined ones among them, and under guards that hold in some threads only,
+//! so that matcher, rewriter, evaluation of constants and guards, and the meaning of operations as terms are held
+//! against the interpreter.
+
+mod builder;
+mod effect;
+mod run;
+mod stretch;
+
+use std::sync::Arc;
+
+use oriole_optimizer::peephole::RuleSet;
+
+use self::builder::Builder;
+pub(super) use self::effect::pointers;
+use self::run::executed;
+use super::describe::described;
+use super::report::{Proof, Refutation};
+use super::translate::Question;
+use oriole_check::judge::Verdict;
+use oriole_interp::launch::Launch;
+use oriole_proof::search::examples;
+use oriole_proof::{Inputs, solve};
+
+/// The phase that applies rules, as `oriole check --phase` knows it.
+pub const PHASE: &str = "GeneralOptimizeEarly";
+
+/// Inputs of each variant that are executed.
+const SAMPLES: usize = 6;
+/// The same where an operation has no meaning as terms: then executing is all the evidence.
+const OPAQUE_SAMPLES: usize = 64;
+/// Variants of a rule that are executed.
+const MOST_VARIANTS: usize = 48;
+/// Inputs in which each variable is undefined.
+pub(super) const UNDEFINED: usize = 2;
+/// Inputs of each variant that are executed under a guard too.
+const GUARDED: usize = 2;
+/// Threads of a kernel in which some execute the root and others do not: part of a warp.
+const GUARDED_THREADS: u32 = 3;
+
+/// What executing a counterexample shows.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Confirmation {
+    /// It was not executed.
+    NotTried,
+    /// The optimizer applies the rule, and the interpreter sees another result.
+    Confirmed(Box<Reproducer>),
+    /// The terms say that the rule is wrong here, and executing does not show it: one of them is wrong, or the rule
+    /// cannot be made to apply to this input.
+    Disagreement {
+        /// What executing shows instead.
+        reason: String,
+        /// The kernel.
+        reproducer: Box<Reproducer>,
+    },
+}
+
+/// A kernel with its launch.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Reproducer {
+    /// The kernel as `.ori` text.
+    pub kernel: String,
+    /// Its launch.
+    pub launch: Launch,
+    /// The kernel after the rule was applied.
+    pub after: String,
+    /// A step of the phase that must be left out for the rule to apply.
+    pub without: Option<&'static str>,
+}
+
+/// Which threads execute the root of a left side.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Guarding {
+    /// All: it has no guard.
+    #[default]
+    None,
+    /// Those with an odd number.
+    Odd,
+    /// The others: the guard is negated.
+    Even,
+}
+
+/// The left side on one input.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Case {
+    /// The values of the variables, for one thread after the other; the last for all that are left.
+    pub lanes: Vec<Inputs>,
+    /// The variable that nothing has defined.
+    pub undefined: Option<usize>,
+    /// The root's guard.
+    pub guard: Guarding,
+    /// By thread, bytes of its stretch of memory that are not just anything: where, and what.
+    pub memory: Vec<Vec<(u64, Vec<u8>)>>,
+}
+
+impl Case {
+    /// The same input in every thread, without a guard.
+    pub fn plain(inputs: &[u128]) -> Case {
+        Case { lanes: vec![inputs.to_vec()], undefined: None, guard: Guarding::None, memory: Vec::new() }
+    }
+
+    /// The threads that it needs.
+    fn threads(&self) -> u32 {
+        let guarded = if self.guard == Guarding::None { 1 } else { GUARDED_THREADS };
+        guarded.max(self.lanes.len() as u32)
+    }
+}
+
+/// Executes a counterexample before and after the optimizer with this rule alone.
+pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Confirmation {
+    let mut builder = Builder::new(question, std::slice::from_ref(case));
+    builder.case(case);
+    let (module, launch) = builder.finish();
+    let kernel = module.to_string();
+    let (ran, reason) = match executed(&module, &launch, only) {
+        Ok(ran) => {
+            let reason = match &ran.verdict {
+                Ok(verdict) if verdict.is_finding() => None,
+                Err(reason) => Some(reason.to_string()),
+                Ok(_) if ran.applied == 0 => Some("the optimizer does not apply the rule to this kernel".to_owned()),
+                Ok(verdict) => {
+                    Some(format!("the rule applies, and the interpreter sees no difference ({})", verdict.name()))
+                }
+            };
+            (Some(ran), reason)
+        }
+        Err(reason) => (None, Some(reason.to_string())),
+    };
+    let (after, without) = ran.map_or((String::new(), None), |ran| (ran.after, ran.without));
+    let reproducer = Box::new(Reproducer { kernel, launch, after, without });
+    match reason {
+        None => Confirmation::Confirmed(reproducer),
+        Some(reason) => Confirmation::Disagreement { reason, reproducer },
+    }
+}
+
+/// Executes variants on some inputs each; the first that goes wrong is a refutation.
+/// Each variable is undefined in so many of its inputs.
+pub fn execute(
+    questions: &[Question<'_>],
+    undefined: usize,
+    only: &Arc<RuleSet>,
+    proof: &mut Proof,
+) -> Option<Refutation> {
+    let step = questions.len().div_ceil(MOST_VARIANTS).max(1);
+    for question in questions.iter().step_by(step) {
+        let samples = samples(question);
+        if samples.is_empty() {
+            continue;
+        }
+        let (cases, together) = match question.effect {
+            Some(_) => (effect::cases(question, &samples), effect::TOGETHER),
+            None => (cases(question, &samples, undefined), usize::MAX),
+        };
+        for cases in cases.chunks(together) {
+            if let Some((case, confirmation)) = execute_cases(question, cases, only, proof) {
+                return Some(described(question, &case, "executing kernels", confirmation));
+            }
+        }
+    }
+    None
+}
+
+/// Inputs under which the rule applies.
+fn samples(question: &Question<'_>) -> Vec<Inputs> {
+    let mut terms = question.terms.clone();
+    let count = if question.opaque { OPAQUE_SAMPLES } else { SAMPLES };
+    match solve(&mut terms, &question.query) {
+        Some(solved) => {
+            let found = examples(&terms, &solved.query, count, 5);
+            found.into_iter().map(|inputs| solved.inputs(&terms, inputs)).collect()
+        }
+        None => examples(&terms, &question.query, count, 5),
+    }
+}
+
+/// Each input, each variable undefined in some of them, and a few under a guard that holds in some threads.
+fn cases(question: &Question<'_>, samples: &[Inputs], undefined: usize) -> Vec<Case> {
+    let mut cases: Vec<Case> = samples.iter().map(|inputs| Case::plain(inputs)).collect();
+    for variable in 0..question.terms.variables().len() {
+        for number in variable..variable + undefined.min(samples.len()) {
+            cases.push(Case { undefined: Some(variable), ..Case::plain(&samples[number % samples.len()]) });
+        }
+    }
+    for (inputs, guard) in samples.iter().zip([Guarding::Odd, Guarding::Even]).take(GUARDED) {
+        cases.push(Case { guard, ..Case::plain(inputs) });
+    }
+    cases
+}
+
+/// One kernel of some cases; where it is inconclusive, or something is wrong, one for each.
+fn execute_cases(
+    question: &Question<'_>,
+    cases: &[Case],
+    only: &Arc<RuleSet>,
+    proof: &mut Proof,
+) -> Option<(Case, Confirmation)> {
+    let mut builder = Builder::new(question, cases);
+    cases.iter().for_each(|case| builder.case(case));
+    let (module, launch) = builder.finish();
+    let ran = executed(&module, &launch, only);
+    proof.kernels += 1;
+    let reason = match ran {
+        Ok(ran) => match ran.verdict {
+            Ok(verdict) if verdict.is_finding() => format!("{} leaves another result", only.rules()[0].name),
+            Ok(Verdict::Equal | Verdict::Refined) => {
+                proof.applied += ran.applied;
+                return None;
+            }
+            Ok(_) if cases.len() == 1 => return None,
+            Ok(_) => {
+                return cases.iter().find_map(|case| execute_cases(question, std::slice::from_ref(case), only, proof));
+            }
+            Err(reason) => reason.to_string(),
+        },
+        Err(reason) => reason.to_string(),
+    };
+    // Which input it is.
+    for case in cases {
+        let confirmation = confirm(question, case, only);
+        if matches!(confirmation, Confirmation::Confirmed(_)) {
+            return Some((case.clone(), confirmation));
+        }
+    }
+    let reproducer = Reproducer { kernel: module.to_string(), launch, after: String::new(), without: None };
+    Some((cases[0].clone(), Confirmation::Disagreement { reason, reproducer: Box::new(reproducer) }))
+}

@@ -1,0 +1,223 @@
+//! The judge on right rules, wrong rules and mutants of those in the tree.
+
+mod effects;
+
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use oriole_optimizer::peephole::RuleSet;
+use oriole_rules::Source;
+
+use super::kernel::{Case, Confirmation, Guarding};
+use super::mutate::mutants;
+use super::translate::translate;
+use super::variant::variants;
+use super::*;
+use oriole_proof::{Cache, Prover};
+
+/// A judge that asks no solver.
+fn judge(cache: Cache, settings: Settings) -> Judge {
+    Judge::new(Prover { solver: None, cache: Mutex::new(cache), limit: Duration::from_secs(1) }, settings)
+}
+
+/// A judge that asks the solver on the path; `None` where there is none.
+fn judge_with_solver() -> Option<Judge> {
+    let solver = oriole_proof::Solver::find(None).expect("a solver on the path can be asked its version");
+    if solver.is_none() {
+        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+    }
+    let cache = Mutex::new(Cache::in_memory());
+    Some(Judge::new(Prover { solver: Some(solver?), cache, limit: Duration::from_secs(10) }, Settings::default()))
+}
+
+fn rules(text: &str) -> RuleSet {
+    let source = Source { name: "t.rules".to_owned(), text: text.to_owned().into() };
+    RuleSet::unchecked(&[source]).unwrap_or_else(|error| panic!("{}", error.lines()))
+}
+
+/// What a judge without a solver says of the first rule of a text; `None` where it would have to ask.
+fn verdict(text: &str) -> Option<RuleReport> {
+    judge(Cache::in_memory(), Settings { guards: false, ..Settings::default() }).rule(&rules(text), 0).ok()
+}
+
+/// The rules of the tree, with the answers that are kept: no solver is needed.
+#[test]
+fn the_built_in_rules_are_right() {
+    let cache = kept_answers().expect("the kept answers can be read");
+    let judge = judge(cache, Settings::default());
+    let set = RuleSet::builtin();
+    let bring =
+        "`oriole rules check --cache oracles/validate/src` asks a solver about new rules; commit what it writes";
+    let (mut wrong, mut open, mut executed, mut met) = (Vec::new(), Vec::new(), 0, 0);
+    for index in 0..set.rules().len() {
+        let name = set.rules()[index].name;
+        let report = judge.rule(&set, index).unwrap_or_else(|error| panic!("{name}: {error}; {bring}"));
+        let found = report.refutation.as_ref().map(ToString::to_string).unwrap_or_default();
+        if report.verdict == Verdict::Unknown {
+            open.push(name);
+        } else if !report.verdict.is_pass() {
+            wrong.push(format!("{name}: {} {found} {:?}", report.verdict.name(), report.proof.open));
+        }
+        executed += usize::from(report.proof.applied > 0);
+        met += usize::from(report.proof.unmet == 0);
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(open.is_empty(), "{} rules are not proved; {bring}: {}", open.len(), open.join(", "));
+    let all = set.rules().len();
+    eprintln!("{all} rules, {executed} of them executed, the guards of {met} met by samples");
+    assert!(10 * executed >= 8 * all && 10 * met >= 8 * all, "{executed} executed and {met} met of {all}");
+}
+
+/// Wrong rules of every kind, with what makes them so.
+const WRONG: &[&str] = &[
+    "rule sign: idiv.s32(x, C) => shr.s32(x, log2(C)) if is_power_of_two(C), C > 1",
+    "rule unguarded for T in int: imul.lo.T(x, C) => shl.bits(T)(x, log2(C)) if C > 1",
+    "rule off: imul.lo.u32(x, C) => shl.b32(x, log2(C) + 1) if is_power_of_two(C)",
+    "rule related: shr.b32(&shl.b32(x, A), B) => x if A + B == 32",
+    "rule disjoint: iadd.u32(&and.b32(x, A), B) => or.b32(x, B) if (A & B) == 0",
+    "rule boundary for T in bits: shl.T(_, C) => 0 if C >= W - 1",
+    "rule above: cvt.u32.u16(x) => and.b32(x, 0xfffe)",
+    "rule signed: setp.lt.u32(x, 0x80000000) => setp.ge.s32(x, 1)",
+    "rule zero: fadd.f32(x, 0) => x",
+    "rule nan: fmul.f32(x, 1.0) => x",
+    "rule ordered: not.pred(setp.lt.f32(x, y)) => setp.ge.f32(x, y)",
+    "rule flushed for T in f32: fneg{F}.T(&fneg.T(x)) => x",
+    "rule words: iadd.u32(hi(&cvt.u64.u32(x)), 0) => x",
+    "rule other: selp.b32(x, y, p) => selp.b32(y, x, p)",
+    "rule shared: fmin.f32(x, y) => fmin.f32(x, x) if known_zero(y, 1)",
+    "rule carry: iadd.carry.u32(x, 0, c) => (x, c)",
+    "rule approximate: fsin.approx.f32(fneg.f32(x)) => fsin.approx.f32(x)",
+    "rule never: idiv.u32(x, y) => irem.u32(x, y)",
+    "rule copied: mov.b32(_) => 1",
+    "rule halved: mov.b64(&cvt.u64.u32(_)) => 0",
+];
+
+/// Each is refuted soon, by an input that the interpreter confirms.
+#[test]
+fn wrong_rules_are_refuted_with_a_kernel() {
+    let mut slowest = Duration::ZERO;
+    for text in WRONG {
+        let start = Instant::now();
+        let report = verdict(text).unwrap_or_else(|| panic!("{text}: only a solver could tell"));
+        slowest = slowest.max(start.elapsed());
+        let refutation = report.refutation.as_ref().unwrap_or_else(|| panic!("{text}: {:?}", report.verdict));
+        assert_eq!(report.verdict, Verdict::Refuted);
+        let Confirmation::Confirmed(reproducer) = &refutation.confirmation else {
+            panic!("{text}: {refutation}: {:?}", refutation.confirmation)
+        };
+        assert!(reproducer.kernel.contains("entry @rule") && reproducer.kernel != reproducer.after, "{text}");
+    }
+    eprintln!("{} wrong rules refuted, the slowest in {slowest:?}", WRONG.len());
+    assert!(slowest < Duration::from_secs(10), "two seconds on a machine that does nothing else");
+}
+
+/// Under a guard that holds in some threads, the others keep what they had; a wrong rule is seen there too.
+#[test]
+fn guarded_roots_are_executed() {
+    for (text, right) in [("rule a: iadd.u32(x, 0) => x", true), ("rule a: iadd.carry.u32(x, 0, c) => (x, c)", false)] {
+        let set = rules(text);
+        let variant = variants(&set.rules()[0].instances()[0]).expect("its fields are few").remove(0);
+        let question = translate(variant).expect("it has a meaning");
+        for guard in [Guarding::Odd, Guarding::Even] {
+            let inputs: Vec<u128> = question.terms.variables().iter().map(|_| 1).collect();
+            let case = Case { guard, ..Case::plain(&inputs) };
+            let found = kernel::confirm(&question, &case, &Arc::new(set.only(0)));
+            let (kernel, after) = match &found {
+                Confirmation::Confirmed(reproducer) if !right => (&reproducer.kernel, &reproducer.after),
+                Confirmation::Disagreement { reproducer, reason } if right && reason.contains("(equal)") => {
+                    (&reproducer.kernel, &reproducer.after)
+                }
+                other => panic!("{text}: {other:?}"),
+            };
+            let negated = if guard == Guarding::Even { "@!%" } else { "@%" };
+            assert!(kernel.contains(negated) && after.contains(negated) && kernel != after, "{kernel}\n{after}");
+        }
+    }
+}
+
+/// Counterexamples are small, also where guards relate constants.
+#[test]
+fn counterexamples_are_small() {
+    let report = verdict("rule a: iadd.u32(iadd.u32(x, A), B) => x if A + B == 1").expect("no solver is needed");
+    let refutation = report.refutation.expect("it is wrong");
+    assert_eq!(refutation.to_string(), "iadd.u32, with x = 0, A = 0, B = 1: 0x1 becomes 0x0");
+    let report = verdict("rule a: imul.lo.u32(x, 8) => shl.b32(x, 2)").expect("no solver is needed");
+    assert_eq!(report.refutation.expect("it is wrong").to_string(), "imul.lo.u32, with x = 1: 0x8 becomes 0x4");
+}
+
+/// What has no meaning as terms is proved where any function would do, and executed otherwise.
+#[test]
+fn operations_without_a_meaning_are_executed() {
+    let report = verdict("rule a: selp.f32(x@&fsin.approx.f32(_), x, _) => x").expect("no solver is needed");
+    assert_eq!(report.verdict, Verdict::Proved);
+    let report = verdict("rule a: fsin.approx.f32(fabs.f32(x)) => fsin.approx.f32(x)").expect("no solver is needed");
+    assert_eq!(report.verdict, Verdict::Refuted, "executing shows what no term says");
+}
+
+/// A rule whose guards contradict each other is no proof of anything.
+#[test]
+fn guards_that_cannot_be_met_are_seen() {
+    let Some(judge) = judge_with_solver() else { return };
+    let report = judge.rule(&rules("rule a: iadd.u32(x, C) => x if C < 4, C > 9"), 0).expect("the solver answers");
+    assert_eq!((report.verdict, report.verdict.is_pass()), (Verdict::Vacuous, false));
+}
+
+/// A guard that matters, one that does not, one about cost, and one whose absence is refused.
+#[test]
+fn guards_are_needed_or_idle() {
+    let text = "rule a for T in int: cvt.T.int(T)(x) => x if variable(x), T in full
+                rule b: shl.b32(_, C) => 0 if C >= 32, C != 0
+                rule c: and.b32(x, C) => x if C == -1, C != 0";
+    let set = rules(text);
+    let cache = kept_answers().expect("the kept answers can be read");
+    let solver = oriole_proof::Solver::find(None).expect("a solver on the path can be asked its version");
+    let skip = solver.is_none();
+    let prover = Prover { solver, cache: Mutex::new(cache), limit: Duration::from_secs(10) };
+    let judge = Judge::new(prover, Settings::default());
+    let needs = |index: usize| judge.rule(&set, index).expect("the solver answers").guards;
+    let first = needs(0);
+    assert!(first[0].need == Need::Cost && matches!(first[1].need, Need::Refused(_)), "{first:?}");
+    if skip {
+        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+        return;
+    }
+    for index in [1, 2] {
+        let guards = needs(index);
+        assert!(matches!(guards[0].need, Need::Shown(_)) && guards[1].need == Need::Idle, "{guards:?}");
+    }
+}
+
+/// A guard without which an operand is read that nothing may have defined, and the result was defined before.
+#[test]
+fn guards_against_undefined_operands_are_needed() {
+    let text =
+        "rule a: selp.b32(x, y, p) => imad.lo.u32(isub.u32(x, y), selp.u32(1, 0, p), y) if constant(x), constant(y)";
+    let Some(judge) = judge_with_solver() else { return };
+    let report = judge.rule(&rules(text), 0).expect("the solver answers");
+    let all_shown =
+        report.guards.iter().all(|guard| matches!(&guard.need, Need::Shown(text) if text.contains("undefined")));
+    assert!(report.verdict.is_pass() && all_shown, "{report:?}");
+}
+
+/// Mutants of the rules in the tree: whatever a solver is not needed for is refuted and confirmed, or right.
+#[test]
+fn mutants_are_refuted_and_confirmed() {
+    let every = 29;
+    let all: Vec<_> = RuleSet::builtin().rules().iter().flat_map(|rule| mutants(rule.decl())).collect();
+    let (mut refuted, mut slowest) = (0, Duration::ZERO);
+    for mutant in all.iter().step_by(every) {
+        let text = mutant.decl.to_string();
+        let source = Source { name: "mutant".to_owned(), text: text.clone().into() };
+        let Ok(set) = RuleSet::unchecked(&[source]) else { continue };
+        let start = Instant::now();
+        let settings = Settings { guards: false, ..Settings::default() };
+        let Ok(report) = judge(Cache::in_memory(), settings).rule(&set, 0) else { continue };
+        let Some(refutation) = report.refutation else { continue };
+        slowest = slowest.max(start.elapsed());
+        refuted += 1;
+        let confirmed = matches!(refutation.confirmation, Confirmation::Confirmed(_));
+        assert!(confirmed, "{text} ({}): {refutation} {:?}", mutant.slip, refutation.confirmation);
+    }
+    eprintln!("{refuted} mutants refuted, the slowest in {slowest:?}");
+    assert!(refuted >= 10 && slowest < Duration::from_secs(10), "{refuted} {slowest:?}");
+}

@@ -1,0 +1,427 @@
+//! A variant of a rule as a question: two expressions over the captures, and when the rule applies.
+//!
+//! A captured operand is a register with any content: 1, 32, 64 or 128 bits, whatever the type that reads it. A
+//! captured constant has the bits of its place. The expression before is the pattern's root, the one after what its
+//! destinations become, whole registers each. The preconditions are the rule's guards, the constants that the pattern
+//! requires, and that every derived constant has a value; guards about cost say nothing.
+//!
+//! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
+//! operation, the rule is right if addresses, other operands and fields are the same, hints aside; any other result is
+//! executed. Register-only operations without a meaning (approximations) can be *opaque*: any function of their
+//! operands, so that a proof holds, and a counterexample says nothing by itself. Conversions of addresses are what the
+//! interpreter has them be, which is no proof.
+
+use oriole_ir::ops::{FieldValues, Flags, Opcode, Shape, Type};
+use oriole_rules::instance::{Operation, Pattern, Source, Value, place_type};
+use oriole_rules::language::ast::Contract;
+
+use super::constants::register_bits;
+use super::variant::{Variant, operation_text};
+use oriole_proof::{Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, meaning};
+
+/// Why there is no question.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum Absence {
+    /// An operation has no meaning as terms.
+    #[error("`{operation}`: {reason}")]
+    Operation {
+        /// The operation.
+        operation: String,
+        /// The reason.
+        reason: &'static str,
+    },
+    /// The opcode table does not allow the fields of the result, so the rule does not apply.
+    #[error("the result is not legal for these fields")]
+    Fields,
+    /// An operand has no width.
+    #[error("an operand of `{0}` has no width of its own")]
+    Width(String),
+    /// The result orders memory accesses otherwise.
+    #[error("the result has another {0}; executing one order of events does not show whether that is right")]
+    Order(&'static str),
+    /// The instance is none that the rule language makes.
+    #[error("the rule is malformed")]
+    Function,
+}
+
+impl Absence {
+    pub(super) fn operation(opcode: Opcode, fields: &FieldValues) -> Absence {
+        let reason = absence(opcode, fields).unwrap_or("these fields or operands have no meaning as terms");
+        Absence::Operation { operation: operation_text(opcode, fields), reason }
+    }
+}
+
+/// A variant as terms.
+#[derive(Clone, Debug)]
+pub struct Question<'i> {
+    /// The variant.
+    pub variant: Variant<'i>,
+    /// The arena.
+    pub terms: Terms,
+    /// The inputs under which the result is wrong.
+    pub query: Query,
+    /// The terms of the captures.
+    pub captures: Vec<Term>,
+    /// The terms of the operands that are not captured, in the order of the pattern.
+    pub others: Vec<Term>,
+    /// The constants that the pattern requires, likewise.
+    pub constants: Vec<Term>,
+    /// Bits that conditions want to be known of captures: the capture, whether they are ones, and which bits.
+    pub known: Vec<(usize, bool, Term)>,
+    /// The destinations before, and what they become.
+    pub values: [Vec<Term>; 2],
+    /// Whether those are defined; always, where there is no term.
+    pub defined: [Option<Term>; 2],
+    /// Whether an operation is opaque: then only a proof says something.
+    pub opaque: bool,
+    /// Whether a proof is none, since an operation is taken to be what the interpreter has it be.
+    pub assumed: bool,
+    /// The operands of a root that does more than compute registers.
+    pub effect: Option<Vec<Term>>,
+}
+
+/// A translation at work.
+pub(super) struct Translation<'i> {
+    pub(super) variant: Variant<'i>,
+    pub(super) terms: Terms,
+    captures: Vec<Option<Term>>,
+    others: Vec<Term>,
+    constants: Vec<Term>,
+    pub(super) known: Vec<(usize, bool, Term)>,
+    lets: Vec<Term>,
+    /// Conditions that must hold for the rule to apply.
+    premises: Vec<Term>,
+    /// Whether the expressions are defined, before and after.
+    defined: [Vec<Term>; 2],
+    /// The next operation's fields in the variant.
+    next: usize,
+    /// The results of opaque operations by opcode, fields and operands; none where every operation must have a
+    /// meaning.
+    opaque: Option<Vec<Opaque>>,
+    assumed: bool,
+    effect: Option<Vec<Term>>,
+}
+
+/// An operation that is any function.
+pub(super) struct Opaque {
+    opcode: Opcode,
+    fields: FieldValues,
+    operands: Vec<Term>,
+    results: Vec<Term>,
+}
+
+/// Operands and results of the operation at the root.
+struct Root {
+    operands: Vec<Term>,
+    values: Vec<Term>,
+}
+
+/// The question of a variant.
+pub fn translate(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
+    translated(variant, None)
+}
+
+/// The question of a variant, whose register-only operations without a meaning are opaque.
+pub fn translate_opaque(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
+    translated(variant, Some(Vec::new()))
+}
+
+fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Question<'_>, Absence> {
+    let instance = variant.instance;
+    let mut translation = Translation::new(variant, opaque);
+    translation.declare();
+    let fields = translation.variant.fields[0];
+    let root = translation.pattern(instance.pattern(), true)?;
+    for condition in &instance.conditions {
+        let holds = translation.condition(condition)?;
+        translation.premises.push(holds);
+    }
+    for value in &instance.lets {
+        let value = translation.value(value, None)?;
+        translation.lets.push(value);
+    }
+    let root_opcode = instance.pattern().opcode;
+    let values = if root_opcode.is(Flags::PURE) {
+        if root.values.is_empty() {
+            return Err(Absence::operation(root_opcode, &fields));
+        }
+        [root.values, translation.results(&fields)?]
+    } else {
+        // Other operands are not proved wrong by that.
+        translation.opaque.get_or_insert_default();
+        let values = match translation.same_operation(&fields)? {
+            Some(after) => [&root.operands, &after].map(|operands| translation.accessed(root_opcode, operands)),
+            // Nothing but executing tells.
+            None => ["before", "after"].map(|name| vec![translation.terms.variable(format!("{name}()"), 1)]),
+        };
+        translation.effect = Some(root.operands);
+        values
+    };
+    translation.question(values, &fields)
+}
+
+impl<'i> Translation<'i> {
+    /// A translation that has not begun.
+    pub(super) fn new(variant: Variant<'i>, opaque: Option<Vec<Opaque>>) -> Translation<'i> {
+        Translation {
+            terms: Terms::new(),
+            captures: vec![None; variant.instance.captures.len()],
+            others: Vec::new(),
+            constants: Vec::new(),
+            known: Vec::new(),
+            lets: Vec::new(),
+            premises: Vec::new(),
+            defined: [Vec::new(), Vec::new()],
+            next: 0,
+            opaque,
+            assumed: false,
+            effect: None,
+            variant,
+        }
+    }
+
+    /// Variables for the captures that are no names of operations in the pattern.
+    fn declare(&mut self) {
+        let instance = self.variant.instance;
+        let mut bound = Vec::new();
+        bindings(instance.pattern(), &mut bound);
+        for (index, capture) in instance.captures.iter().enumerate() {
+            if bound.contains(&index) {
+                continue;
+            }
+            // Only addresses have no type.
+            let bits = capture.ty.map_or(64, Type::bits);
+            let width = if capture.constant { capture.bits.max(1) } else { register_bits(bits) };
+            self.captures[index] = Some(self.terms.variable(capture.name.clone(), width.min(128)));
+        }
+    }
+
+    pub(super) fn capture(&self, capture: usize) -> Result<Term, Absence> {
+        self.captures[capture].ok_or(Absence::Function)
+    }
+
+    /// The results of a pattern's operation; at the root its operands too.
+    fn pattern(&mut self, pattern: &Pattern, root: bool) -> Result<Root, Absence> {
+        let fields = self.variant.fields[self.next];
+        self.next += 1;
+        let mut operands = Vec::with_capacity(pattern.srcs.len());
+        for (source, shape) in pattern.srcs.iter().zip(pattern.opcode.row().srcs) {
+            let ty = place_type(pattern.opcode, &fields, *shape);
+            operands.push(self.source(source, ty, pattern, &fields, *shape)?);
+        }
+        let values = match self.applied(pattern.opcode, &fields, &operands, 0) {
+            Ok(values) => values,
+            Err(_) if root => Vec::new(),
+            Err(absence) => return Err(absence),
+        };
+        if let (Some(binding), [value]) = (pattern.binding, values.as_slice()) {
+            // A name that stands twice is one register, which has one definition.
+            match self.captures[binding] {
+                Some(known) => {
+                    let same = self.terms.eq(known, *value);
+                    self.premises.push(same);
+                }
+                None => self.captures[binding] = Some(*value),
+            }
+        }
+        Ok(Root { operands, values })
+    }
+
+    fn source(
+        &mut self,
+        source: &Source,
+        ty: Option<Type>,
+        of: &Pattern,
+        fields: &FieldValues,
+        shape: Shape,
+    ) -> Result<Term, Absence> {
+        let width = match (ty, shape) {
+            (Some(ty), _) => register_bits(ty.bits()),
+            (None, Shape::Base) => 64,
+            (None, _) => return Err(Absence::Width(operation_text(of.opcode, fields))),
+        };
+        match source {
+            Source::Any => {
+                let name = format!("_{}", self.others.len() + 1);
+                let any = self.terms.variable(name, width);
+                self.others.push(any);
+                Ok(any)
+            }
+            Source::Capture(capture) => {
+                // The operation that the name stands for may come later in the pattern, and must then yield this.
+                if self.captures[*capture].is_none() {
+                    let name = self.variant.instance.captures[*capture].name.clone();
+                    self.captures[*capture] = Some(self.terms.variable(name, width));
+                }
+                self.capture(*capture)
+            }
+            Source::Constant(capture) => {
+                let value = self.capture(*capture)?;
+                Ok(self.terms.fit(value, width))
+            }
+            Source::Equals(expr) => {
+                let (value, known) = self.constant(expr)?;
+                self.premises.push(known);
+                self.constants.push(value);
+                Ok(self.terms.fit(value, width))
+            }
+            Source::Inst(pattern) => {
+                let values = self.pattern(pattern, false)?.values;
+                values.first().copied().ok_or(Absence::Function)
+            }
+            Source::Word(word, inner) => {
+                let whole = self.source(inner, Some(Type::B64), of, fields, Shape::D)?;
+                Ok(self.terms.extract(whole, 32 * u32::from(*word & 1), 32))
+            }
+        }
+    }
+
+    /// What the destinations become.
+    fn results(&mut self, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
+        let instance = self.variant.instance;
+        let row = instance.pattern().opcode.row();
+        if let ([Value::Op(operation)], [_, _, ..]) = (instance.results.as_slice(), row.dsts) {
+            return self.operation(operation);
+        }
+        let mut results = Vec::with_capacity(row.dsts.len());
+        for (value, shape) in instance.results.iter().zip(row.dsts) {
+            let ty = place_type(row.opcode, fields, *shape);
+            results.push(self.value(value, ty)?);
+        }
+        Ok(results)
+    }
+
+    pub(super) fn operands(&mut self, operation: &Operation, fields: &FieldValues) -> Result<Vec<Term>, Absence> {
+        let mut operands = Vec::with_capacity(operation.srcs.len());
+        for (src, shape) in operation.srcs.iter().zip(operation.opcode.row().srcs) {
+            let ty = place_type(operation.opcode, fields, *shape).or((*shape == Shape::Base).then_some(Type::B64));
+            operands.push(self.value(src, ty)?);
+        }
+        Ok(operands)
+    }
+
+    fn operation(&mut self, operation: &Operation) -> Result<Vec<Term>, Absence> {
+        let fields = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
+        let operands = self.operands(operation, &fields)?;
+        self.applied(operation.opcode, &fields, &operands, 1)
+    }
+
+    /// What an operation yields, before (side 0) or after.
+    fn applied(
+        &mut self,
+        opcode: Opcode,
+        fields: &FieldValues,
+        operands: &[Term],
+        side: usize,
+    ) -> Result<Vec<Term>, Absence> {
+        if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
+            self.defined[side].extend(found.defined);
+            return Ok(found.values);
+        }
+        if opcode == Opcode::Cvta
+            && self.opaque.is_some()
+            && let Some(address) = self.converted(fields, operands)
+        {
+            self.assumed = true;
+            return Ok(vec![address]);
+        }
+        let absent = || Absence::operation(opcode, fields);
+        let known = self.opaque.as_mut().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
+        let same = |one: &&Opaque| one.opcode == opcode && one.fields == *fields && one.operands == operands;
+        if let Some(one) = known.iter().find(same) {
+            return Ok(one.results.clone());
+        }
+        let mut results = Vec::new();
+        for shape in opcode.row().dsts {
+            let ty = place_type(opcode, fields, *shape).ok_or_else(absent)?;
+            results.push(self.terms.variable(format!("{}()", opcode.row().name), register_bits(ty.bits())));
+        }
+        known.push(Opaque { opcode, fields: *fields, operands: operands.to_vec(), results: results.clone() });
+        Ok(results)
+    }
+
+    /// A value of the result, as the register that holds it.
+    fn value(&mut self, value: &Value, ty: Option<Type>) -> Result<Term, Absence> {
+        match value {
+            Value::Capture(capture) => self.capture(*capture),
+            Value::Word(word, capture) => {
+                let whole = self.capture(*capture)?;
+                let low = 32 * u32::from(*word & 1);
+                let fits = low + 32 <= self.terms.width(whole);
+                if fits { Ok(self.terms.extract(whole, low, 32)) } else { Err(Absence::Function) }
+            }
+            Value::Constant(expr) => {
+                let (value, known) = self.constant(expr)?;
+                self.premises.push(known);
+                Ok(self.terms.fit(value, register_bits(ty.map_or(expr.bits, Type::bits))))
+            }
+            Value::Let(index) => self.lets.get(*index).copied().ok_or(Absence::Function),
+            Value::Op(operation) => self.operation(operation)?.first().copied().ok_or(Absence::Function),
+        }
+    }
+
+    fn question(mut self, values: [Vec<Term>; 2], fields: &FieldValues) -> Result<Question<'i>, Absence> {
+        let [before, after] = &values;
+        let row = self.variant.instance.pattern().opcode.row();
+        let modulo_nan = self.variant.instance.contract == Contract::ModuloNan;
+        let same_widths = |(a, b): (&Term, &Term)| self.terms.width(*a) == self.terms.width(*b);
+        if before.len() != after.len() || !before.iter().zip(after).all(same_widths) {
+            return Err(Absence::Function);
+        }
+        let mut premises = self.premises.clone();
+        if modulo_nan && before.len() == row.dsts.len() {
+            // Where both are NaN of the destination's type, which of them does not matter.
+            let mut differ = self.terms.bit(false);
+            for ((before, after), shape) in before.iter().zip(after).zip(row.dsts) {
+                let ty = place_type(row.opcode, fields, *shape).unwrap_or(Type::B32);
+                let here = differ_modulo_nan(&mut self.terms, ty, *before, *after);
+                differ = self.terms.or(differ, here);
+            }
+            let zero = self.terms.bit(false);
+            let sides = [zero, differ].map(|value| vec![value]);
+            return Ok(self.finish(sides, values.clone(), &mut premises));
+        }
+        let sides = values.clone();
+        Ok(self.finish(sides, values, &mut premises))
+    }
+
+    fn finish(mut self, sides: [Vec<Term>; 2], values: [Vec<Term>; 2], premises: &mut [Term]) -> Question<'i> {
+        let defined = self.defined.clone().map(|conditions| match conditions.is_empty() {
+            true => None,
+            false => Some(self.terms.all(&conditions)),
+        });
+        let [before, after] = sides;
+        let before = Side { values: before, defined: defined[0] };
+        let after = Side { values: after, defined: defined[1] };
+        let query = equivalence(&mut self.terms, &before, &after, premises);
+        let captures = self.captures.iter().map(|term| term.unwrap_or(before.values[0])).collect();
+        Question {
+            variant: self.variant,
+            terms: self.terms,
+            query,
+            captures,
+            others: self.others,
+            constants: self.constants,
+            known: self.known,
+            values,
+            defined,
+            opaque: self.opaque.is_some(),
+            assumed: self.assumed,
+            effect: self.effect,
+        }
+    }
+}
+
+/// The captures that name operations of a pattern.
+fn bindings(pattern: &Pattern, into: &mut Vec<usize>) {
+    into.extend(pattern.binding);
+    for source in &pattern.srcs {
+        let mut source = source;
+        while let Source::Word(_, of) = source {
+            source = of;
+        }
+        if let Source::Inst(inner) = source {
+            bindings(inner, into);
+        }
+    }
+}
