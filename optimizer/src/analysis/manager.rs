@@ -14,6 +14,7 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 
+use super::settled::{Settled, Work};
 use super::{CallGraph, Cfg, Definitions, Divergence, Dominators, Liveness, LoopNest, PostDominators, Uses};
 use oriole_ir::{FuncId, Function, Module};
 
@@ -262,6 +263,8 @@ fn anew<A: Analysis>(of: &A::Of) -> A {
 pub struct Analyses<T = Function> {
     /// By analysis.
     kept: [Option<Arc<dyn Kept<T>>>; AnalysisId::ALL.len()],
+    /// Work that finds nothing to change.
+    settled: Settled,
 }
 
 impl<T: 'static> Analyses<T> {
@@ -293,11 +296,22 @@ impl<T: 'static> Analyses<T> {
         kept.is_some_and(|kept| std::ptr::addr_eq(Arc::as_ptr(kept), Arc::as_ptr(facts)))
     }
 
-    /// After a change: forgets what is not in the set.
+    /// After a change: forgets what is not in the set, and which work is settled.
     pub fn retain(&mut self, preserved: AnalysisSet) {
+        self.settled = Settled::default();
         for analysis in AnalysisId::ALL.iter().filter(|analysis| !preserved.contains(**analysis)) {
             self.kept[*analysis as usize] = None;
         }
+    }
+
+    /// Whether some work is known to find nothing to change in the subject as it is.
+    pub fn is_settled(&self, work: Work) -> bool {
+        self.settled.contains(work)
+    }
+
+    /// Remembers that some work has found nothing to change, though it had leave for every change.
+    pub fn settle(&mut self, work: Work) {
+        self.settled.insert(work);
     }
 
     /// Whether an analysis would be answered without being computed.
@@ -315,13 +329,13 @@ impl<T: 'static> Analyses<T> {
 
 impl<T> Default for Analyses<T> {
     fn default() -> Analyses<T> {
-        Analyses { kept: [const { None }; AnalysisId::ALL.len()] }
+        Analyses { kept: [const { None }; AnalysisId::ALL.len()], settled: Settled::default() }
     }
 }
 
 impl<T> Clone for Analyses<T> {
     fn clone(&self) -> Analyses<T> {
-        Analyses { kept: self.kept.clone() }
+        Analyses { kept: self.kept.clone(), settled: self.settled }
     }
 }
 
@@ -359,6 +373,11 @@ impl ModuleAnalyses {
     /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
     pub fn renumbered(&mut self, id: FuncId) {
         self.functions[id].retain(AnalysisSet::CONTROL_FLOW);
+    }
+
+    /// Forgets which work is settled, for runs under other settings.
+    pub fn unsettle(&mut self) {
+        self.functions.values_mut().for_each(|analyses| analyses.settled = Settled::default());
     }
 
     /// After a change of any functions: forgets what is not in the set.

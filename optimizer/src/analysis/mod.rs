@@ -18,6 +18,7 @@ pub mod memory;
 mod post_dominators;
 mod pressure;
 mod reaching;
+mod settled;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -36,3 +37,4 @@ pub use memory::{MemorySsa, MemoryState};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
 pub use reaching::{Definition, ReachingDefinitions};
+pub use settled::Work;

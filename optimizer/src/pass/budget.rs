@@ -69,9 +69,14 @@ impl RewriteBudget {
         Some(Endless { changes: self.made, last_rule: last.rule })
     }
 
-    pub(super) fn spend(&mut self, rule: &'static str) -> bool {
+    /// Whether there is no leave for another change.
+    pub(super) fn is_spent(&self) -> bool {
         let most = self.too_many.into_iter().chain(self.limit).min();
-        if most.is_some_and(|most| self.made >= most) {
+        most.is_some_and(|most| self.made >= most)
+    }
+
+    pub(super) fn spend(&mut self, rule: &'static str) -> bool {
+        if self.is_spent() {
             return false;
         }
         self.made += 1;

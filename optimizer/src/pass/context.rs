@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Knobs;
 use super::budget::RewriteBudget;
-use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses};
+use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, Work};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
 use oriole_ir::{FuncId, Function, Module};
@@ -119,6 +119,39 @@ impl<'a> ModuleContext<'a> {
             self.analyses.retain_in(id, preserves);
         }
         changed
+    }
+}
+
+impl PhaseContext<'_> {
+    /// Does some work on the function, unless it is known to find nothing to change there. In debug builds it is then
+    /// done on a copy, and must change nothing.
+    pub(crate) fn unless_settled(
+        &mut self,
+        work: Work,
+        func: &mut Function,
+        run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+    ) -> Changed {
+        if self.analyses.is_settled(work) {
+            debug_assert!(self.finds_nothing(func, run), "{work:?} is settled, but changes `{}`", func.name);
+            return Changed::No;
+        }
+        let changed = run(func, self);
+        // Where leave was refused, there is something to find.
+        if !changed.is_yes() && !self.budget.is_spent() {
+            self.analyses.settle(work);
+        }
+        changed
+    }
+
+    fn finds_nothing(
+        &self,
+        func: &Function,
+        run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+    ) -> bool {
+        let (mut analyses, mut budget) = (self.analyses.clone(), self.budget.clone());
+        let mut statistics = Statistics::new();
+        let mut cx = PhaseContext::new(self.setting, &mut analyses, &mut budget, &mut statistics);
+        !run(&mut func.clone(), &mut cx).is_yes()
     }
 }
 

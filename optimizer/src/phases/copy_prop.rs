@@ -43,11 +43,11 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) ->
     let mut budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
     for block in cfg.rpo().iter().copied() {
         pass.block = block;
-        let count = func.block_insts(block).len().min(budget);
-        budget -= count;
-        for at in 0..count {
-            let inst = func.inst_at(block, at);
+        let mut next = func.first_inst(block);
+        while let Some(inst) = next.filter(|_| budget > 0) {
             pass.inst(func, cx, inst);
+            next = func.next_inst(inst);
+            budget -= 1;
         }
     }
     pass.changed

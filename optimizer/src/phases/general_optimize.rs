@@ -12,7 +12,7 @@
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
 use super::{copy_prop, live_dead, simplify};
-use crate::analysis::{AnalysisId, AnalysisSet, Cfg};
+use crate::analysis::{AnalysisId, AnalysisSet, Cfg, Work};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::Function;
 
@@ -85,13 +85,14 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed 
     if cx.allows("OriCopyProp") {
         // It changes operands alone.
         let kept = AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions]));
-        changed |= step(func, cx, kept, |func, cx| copy_prop::run(func, cx, late));
+        let work = if late { Work::LateCopyPropagation } else { Work::CopyPropagation };
+        changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late));
     }
     if cx.allows("Simplify") {
-        changed |= simplify::run(func, cx);
+        changed |= cx.unless_settled(Work::Simplification, func, simplify::run);
     }
     if cx.allows("LocalDeadCode") {
-        changed |= step(func, cx, AnalysisSet::CONTROL_FLOW, live_dead::simple);
+        changed |= step(func, cx, Work::UnreadCode, AnalysisSet::CONTROL_FLOW, live_dead::sweep);
     }
     changed
 }
@@ -99,10 +100,11 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed 
 fn step(
     func: &mut Function,
     cx: &mut PhaseContext<'_>,
+    work: Work,
     kept: AnalysisSet,
     run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
 ) -> Changed {
-    let changed = run(func, cx);
+    let changed = cx.unless_settled(work, func, run);
     if changed.is_yes() {
         cx.analyses.retain(kept);
     }

@@ -18,7 +18,7 @@ use cranelift_entity::EntityRef;
 use super::analyze_control_flow::drop_unreachable;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
-use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness};
+use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, Work};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Order};
 use oriole_ir::{Block, Form, Function, Inst, RegFile};
@@ -28,6 +28,10 @@ const CYCLE_RULE: &str = "dead-cycles";
 
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    cx.unless_settled(Work::DeadCode, func, sweep_dead)
+}
+
+fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let cfg = cx.analyses.get(func);
     let mut changed = drop_unreachable(func, cx, &cfg);
     if changed.is_yes() {
@@ -57,8 +61,13 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     }
 }
 
-/// EarlyOriSimpleLiveDead, and the dead-code step of the bundles.
+/// EarlyOriSimpleLiveDead.
 pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    cx.unless_settled(Work::UnreadCode, func, sweep)
+}
+
+/// The dead-code step of the bundles.
+pub(super) fn sweep(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if func.form == Form::Ssa {
         return sweep_unread(func, cx);
     }

@@ -102,17 +102,40 @@ pub fn run_phases(
     options: &Options,
     observer: &mut dyn Observer,
 ) -> Result<Report, PipelineError> {
-    run_phases_with(passes, module, options, observer, &mut ModuleAnalyses::default())
+    run_phases_with(passes, module, options, observer, &mut Known::default())
 }
 
-/// Runs a list of passes with what is known about the module from passes before; behind them, `analyses` are about
-/// the module that they left. After an error they are about none and must be dropped.
+/// What is known about a module from the passes that made it.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    analyses: ModuleAnalyses,
+    /// What the passes ran under, as far as that decides which work finds nothing to change.
+    setting: Option<(Knobs, Target, Option<Arc<RuleSet>>)>,
+}
+
+impl Known {
+    /// What of it holds for passes under these options.
+    fn under(&mut self, options: &Options) -> &mut ModuleAnalyses {
+        let Options { knobs, target, rules, .. } = options;
+        let same_rules =
+            |other: &Option<Arc<RuleSet>>| other.as_ref().map(Arc::as_ptr) == rules.as_ref().map(Arc::as_ptr);
+        let same = |setting: &(Knobs, Target, _)| setting.0 == *knobs && setting.1 == *target && same_rules(&setting.2);
+        if !self.setting.as_ref().is_some_and(same) {
+            self.analyses.unsettle();
+            self.setting = Some((knobs.clone(), *target, rules.clone()));
+        }
+        &mut self.analyses
+    }
+}
+
+/// Runs a list of passes with what is known about the module from passes before; behind them, `known` is about the
+/// module that they left. After an error it is about none and must be dropped.
 pub fn run_phases_with(
     passes: &[Pass],
     module: &mut Module,
     options: &Options,
     observer: &mut dyn Observer,
-    analyses: &mut ModuleAnalyses,
+    known: &mut Known,
 ) -> Result<Report, PipelineError> {
     let choice = Choice::new(passes, options)?;
     if options.verify && !options.trusted {
@@ -122,7 +145,7 @@ pub fn run_phases_with(
         options,
         choice,
         budget: RewriteBudget::new(options.rewrite_limit),
-        analyses,
+        analyses: known.under(options),
         report: Report::default(),
     };
     for (position, pass) in passes.iter().enumerate() {

@@ -38,8 +38,7 @@ pub mod whole;
 use std::time::Instant;
 
 use oriole_ir::Module;
-use oriole_optimizer::analysis::ModuleAnalyses;
-use oriole_optimizer::pipeline::runner::{Options, SkipReason};
+use oriole_optimizer::pipeline::runner::{Known, Options, SkipReason};
 
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
@@ -79,7 +78,7 @@ fn check(
         pipeline,
         state: module.clone(),
         spare: Module::default(),
-        analyses: ModuleAnalyses::default(),
+        known: Known::default(),
         instructions: report.instructions_before,
         cases,
         report,
@@ -106,7 +105,7 @@ struct Check<'a> {
     /// How many instructions `state` has.
     instructions: usize,
     /// What the optimizer knows about `state`.
-    analyses: ModuleAnalyses,
+    known: Known,
     cases: Vec<Case<'a>>,
     report: KernelReport,
 }
@@ -121,15 +120,15 @@ impl Check<'_> {
         let mut after = std::mem::take(&mut self.spare);
         after.clone_from(&self.state);
         let before = self.instructions;
-        let mut analyses = std::mem::take(&mut self.analyses);
-        let line = match step.take_with(&mut after, &self.conditions(), &mut analyses)? {
+        let mut known = std::mem::take(&mut self.known);
+        let line = match step.take_with(&mut after, &self.conditions(), &mut known)? {
             Outcome::Skipped(reason) => StepLine::skipped(step, before, reason),
             Outcome::Done(done) => {
                 let verdict = self.done(step, &done, &mut after)?;
                 // What is known about the module that the step left is known about the state where that is the state
                 // now.
                 if step.is_kept() && !verdict.as_ref().is_some_and(Verdict::is_finding) {
-                    self.analyses = analyses;
+                    self.known = known;
                 }
                 StepLine::done(step, before, &done, verdict)
             }

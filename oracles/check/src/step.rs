@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Function, Module};
-use oriole_optimizer::analysis::ModuleAnalyses;
 use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::pipeline::runner::{
-    LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
+    Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
 };
 use oriole_optimizer::pipeline::table::{UnknownPhase, select};
 use oriole_optimizer::ssa;
@@ -164,7 +163,7 @@ impl Step {
     ///
     /// An option that names no phase.
     pub fn take(&self, module: &mut Module, conditions: &Conditions<'_>) -> Result<Outcome, UnknownPhase> {
-        self.take_with(module, conditions, &mut ModuleAnalyses::default())
+        self.take_with(module, conditions, &mut Known::default())
     }
 
     /// Takes it with what the optimizer knows about the module from earlier steps. If the step is done, that is about
@@ -177,11 +176,11 @@ impl Step {
         &self,
         module: &mut Module,
         conditions: &Conditions<'_>,
-        analyses: &mut ModuleAnalyses,
+        known: &mut Known,
     ) -> Result<Outcome, UnknownPhase> {
         let _running = enter(self.id());
         let work = match &self.0 {
-            Work::Phase(entry) => return take_phase(entry, module, conditions, analyses),
+            Work::Phase(entry) => return take_phase(entry, module, conditions, known),
             Work::SsaConstruction => |module: &mut Module| {
                 ssa::construct_module(module);
                 Ok(())
@@ -191,7 +190,7 @@ impl Step {
                 Ok(())
             },
         };
-        *analyses = ModuleAnalyses::default();
+        *known = Known::default();
         Ok(self.transform(module, conditions, work))
     }
 
@@ -233,14 +232,14 @@ fn take_phase(
     entry: &Pass,
     module: &mut Module,
     conditions: &Conditions<'_>,
-    analyses: &mut ModuleAnalyses,
+    known: &mut Known,
 ) -> Result<Outcome, UnknownPhase> {
     let mut options = Options { rewrite_limit: conditions.limit, stop_after: None, ..conditions.pipeline.clone() };
     // Tokens of other phases of the list were checked with the whole list; alone, this phase would not know them.
     options.disabled.retain(|token| select(token).is_ok() || token.eq_ignore_ascii_case(entry.name));
     options.dump.clear();
     let failed = |verdict, function| Outcome::Failed(Failure { verdict, function });
-    Ok(match catch(|| run_phases_with(std::slice::from_ref(entry), module, &options, &mut (), analyses)) {
+    Ok(match catch(|| run_phases_with(std::slice::from_ref(entry), module, &options, &mut (), known)) {
         Err(panic) => failed(Verdict::Panicked(panic), None),
         Ok(Ok(report)) => outcome(report),
         Ok(Err(PipelineError::UnknownPhase(unknown))) => return Err(unknown),
