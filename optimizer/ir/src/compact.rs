@@ -88,11 +88,11 @@ bb2:
         let original = func.clone();
         let (add, block) = (func.inst_at(func.entry(), 1), func.layout()[1]);
         for round in 0..100 {
-            let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).src(Operand::Imm(round));
+            let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).src(round);
             let gone = mov.create(&mut func);
             func.insert_before(add, gone);
             func.remove_inst(gone);
-            let srcs: Vec<Operand> = (0..round).map(Operand::Imm).collect();
+            let srcs: Vec<Operand> = (0..round).map(|number| func.imm(number)).collect();
             func.set_srcs(add, &srcs);
         }
         let srcs = original.srcs(original.inst_at(original.entry(), 1)).to_vec();
