@@ -41,7 +41,7 @@ impl Modifiers {
     }
 }
 
-/// One operand of an instruction.
+/// One operand of an instruction. A function has as many as all else together, so they are small.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     /// A whole register.
@@ -81,6 +81,8 @@ pub enum Operand {
     /// A value that nothing has defined.
     Undef,
 }
+
+const _: () = assert!(size_of::<Operand>() == 8 && align_of::<Operand>() == 4);
 
 impl Operand {
     /// The register that the operand reads or writes, if it is one.
