@@ -43,7 +43,7 @@ fn combinations(row: &OpRow, legal: bool) -> Vec<FieldValues> {
 /// An operand of a shape, in a register where it can be.
 fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape, position: usize) -> Operand {
     match shape {
-        Shape::Offset => Operand::Imm(16),
+        Shape::Offset => Operand::imm(16),
         // ptxas 13.0 crashes on stores to the parameter space through a register.
         Shape::Base if row.value::<Space>(fields) == Some(Space::Param) && row.opcode == Opcode::St => {
             let next = func.locals.len();
@@ -51,7 +51,7 @@ fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape,
             Operand::Local(func.locals.push(Variable { align: 16, ..variable }))
         }
         Shape::Base => func.new_reg(RegInfo::words(2)).into(),
-        Shape::Imm => Operand::Imm(match row.opcode {
+        Shape::Imm => Operand::imm(match row.opcode {
             Opcode::Discard | Opcode::ApplyPriority => 128,
             Opcode::CpAsync => 16,
             Opcode::SetMaxNReg => 64,
@@ -60,7 +60,7 @@ fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape,
             op if op.row().name.starts_with('v') => 0,
             _ => 1,
         }),
-        shape if position == 4 && row.opcode == Opcode::CpAsync && shape == Shape::R => Operand::Imm(16),
+        shape if position == 4 && row.opcode == Opcode::CpAsync && shape == Shape::R => Operand::imm(16),
         shape => {
             let ty = row.shape_type(fields, shape).unwrap_or(Type::B32);
             func.new_reg(RegInfo::of(ty)).into()

@@ -51,7 +51,7 @@ fn settled(text: &str, input: u32) -> Option<String> {
     run_phases(&twice, &mut module, &options, &mut ()).expect("the result is valid");
     let func = module.functions.values().next()?;
     let mut constant = func.layout_insts().filter(|inst| func.dsts(*inst).is_empty() && !func.srcs(*inst).is_empty());
-    let known = |inst| func.srcs(inst).get(2).is_none_or(|value| value.imm().is_some());
+    let known = |inst| func.srcs(inst).get(2).is_none_or(|value| value.is_imm());
     constant.all(known).then(|| module.to_string())
 }
 

@@ -2,6 +2,7 @@
 
 use super::entity::{Block, Inst, Reg};
 use super::function::{Function, InstHead, RegInfo};
+use super::immediate::FreeOperand;
 use super::operand::{Guard, Operand};
 use crate::ops::{FieldValue, FieldValues, Opcode};
 
@@ -13,8 +14,8 @@ pub struct InstBuilder {
     guard: Option<Guard>,
     line: u32,
     dsts: Vec<Operand>,
-    srcs: Vec<Operand>,
-    elses: Vec<Operand>,
+    srcs: Vec<FreeOperand>,
+    elses: Vec<FreeOperand>,
 }
 
 impl InstBuilder {
@@ -55,19 +56,19 @@ impl InstBuilder {
     }
 
     /// Adds a source.
-    pub fn src(mut self, operand: impl Into<Operand>) -> InstBuilder {
+    pub fn src(mut self, operand: impl Into<FreeOperand>) -> InstBuilder {
         self.srcs.push(operand.into());
         self
     }
 
     /// Adds sources.
-    pub fn srcs(mut self, operands: impl IntoIterator<Item = Operand>) -> InstBuilder {
-        self.srcs.extend(operands);
+    pub fn srcs(mut self, operands: impl IntoIterator<Item = impl Into<FreeOperand>>) -> InstBuilder {
+        self.srcs.extend(operands.into_iter().map(Into::into));
         self
     }
 
     /// Adds what a destination becomes where the guard is false.
-    pub fn or_else(mut self, operand: impl Into<Operand>) -> InstBuilder {
+    pub fn or_else(mut self, operand: impl Into<FreeOperand>) -> InstBuilder {
         self.elses.push(operand.into());
         self
     }
@@ -86,7 +87,13 @@ impl InstBuilder {
 
     /// Adds the instruction to the arena without placing it.
     pub fn create(&self, func: &mut Function) -> Inst {
-        func.new_inst(self.head(), &self.dsts, &self.srcs, &self.elses)
+        let [srcs, elses] = self.bound(func);
+        func.new_inst(self.head(), &self.dsts, &srcs, &elses)
+    }
+
+    /// Sources and `else` values as operands of a function.
+    fn bound(&self, func: &mut Function) -> [Vec<Operand>; 2] {
+        [&self.srcs, &self.elses].map(|list| list.iter().map(|value| func.bind(*value)).collect())
     }
 
     /// The instruction apart from its operands.
@@ -124,6 +131,7 @@ impl InstBuilder {
 
     /// Puts the instruction in place of another one.
     pub fn replace(&self, func: &mut Function, inst: Inst) {
-        func.set_inst(inst, self.head(), &self.dsts, &self.srcs, &self.elses);
+        let [srcs, elses] = self.bound(func);
+        func.set_inst(inst, self.head(), &self.dsts, &srcs, &elses);
     }
 }

@@ -7,6 +7,7 @@
 use cranelift_entity::PrimaryMap;
 
 use super::function::{Function, InstData};
+use super::immediate::Constants;
 use super::lists::{BlockData, Lists, Node};
 
 /// Functions with fewer unused entries than this are left as they are.
@@ -29,14 +30,22 @@ impl Function {
             return true;
         }
         // Most instructions have two to four operands, so few functions are counted without need.
-        self.pool.len() > 4 * insts + SLACK && self.pool.len() > 2 * self.operands_in_use() + SLACK
+        let pool = self.pool.len() > 4 * insts + SLACK && self.pool.len() > 2 * self.operands_in_use() + SLACK;
+        pool || self.constants.len() > insts + SLACK && self.constants.len() > 2 * self.constants_in_use() + SLACK
+    }
+
+    /// How many operands stand for constants of the table; as many or fewer constants are in use.
+    fn constants_in_use(&self) -> usize {
+        let operands = self.layout_insts().flat_map(|inst| &self.pool[self.operand_places(inst)]);
+        operands.filter(|operand| operand.is_placed()).count()
     }
 
     fn operands_in_use(&self) -> usize {
         self.layout_insts().map(|inst| self.operand_places(inst).len()).sum()
     }
 
-    /// Drops the instructions that stand in no block of the layout, and the operands that belong to no instruction.
+    /// Drops the instructions that stand in no block of the layout, the operands that belong to no instruction, and
+    /// the constants that no operand stands for.
     pub fn compact(&mut self) {
         let count = self.inst_count();
         let mut lists = Lists { blocks: PrimaryMap::new(), nodes: PrimaryMap::with_capacity(count) };
@@ -45,11 +54,12 @@ impl Function {
         }
         let mut insts = PrimaryMap::with_capacity(count);
         let mut pool = Vec::with_capacity(self.operands_in_use());
-        let mut schedules = Vec::new();
+        let (mut constants, mut schedules) = (Constants::default(), Vec::new());
         for block in &self.layout {
             for old in self.block_insts(*block) {
                 let start = pool.len() as u32;
-                pool.extend_from_slice(&self.pool[self.operand_places(old)]);
+                let operands = self.pool[self.operand_places(old)].iter();
+                pool.extend(operands.map(|operand| constants.adopt(&self.constants, *operand)));
                 let inst = insts.push(InstData { start, ..self.insts[old] });
                 lists.nodes.push(Node::default());
                 lists.append(*block, inst);
@@ -58,7 +68,8 @@ impl Function {
                 }
             }
         }
-        (self.lists, self.insts, self.pool, self.schedules) = (lists, insts, pool, schedules);
+        (self.lists, self.insts, self.pool) = (lists, insts, pool);
+        (self.constants, self.schedules) = (constants, schedules);
     }
 }
 
@@ -66,7 +77,7 @@ impl Function {
 mod tests {
     use crate::ops::{Opcode, Type};
     use crate::verify::verify_function;
-    use crate::{InstBuilder, Operand, parse_function};
+    use crate::{Function, FunctionKind, InstBuilder, Operand, parse_function};
 
     const TEXT: &str = "\
 device @f ssa {
@@ -88,11 +99,11 @@ bb2:
         let original = func.clone();
         let (add, block) = (func.inst_at(func.entry(), 1), func.layout()[1]);
         for round in 0..100 {
-            let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).src(Operand::Imm(round));
+            let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).src(round);
             let gone = mov.create(&mut func);
             func.insert_before(add, gone);
             func.remove_inst(gone);
-            let srcs: Vec<Operand> = (0..round).map(Operand::Imm).collect();
+            let srcs: Vec<Operand> = (0..round).map(|number| func.imm(number)).collect();
             func.set_srcs(add, &srcs);
         }
         let srcs = original.srcs(original.inst_at(original.entry(), 1)).to_vec();
@@ -107,5 +118,23 @@ bb2:
         func.retain_blocks(|other| *other != block);
         func.compact();
         assert_eq!(func.first_inst(block), None);
+    }
+
+    #[test]
+    fn constants_that_nothing_names_go() {
+        let mut func = Function::new("f", FunctionKind::Device);
+        let block = func.new_block();
+        let bits = |number: u32| f64::from(number).to_bits();
+        let mov = |number| InstBuilder::new(Opcode::Mov).field(Type::B64).src(bits(number));
+        let insts = [1, 2, 3].map(|number| mov(number).append(&mut func, block));
+        for number in 4..300 {
+            func.srcs_mut(insts[1])[0] = func.imm(bits(number));
+        }
+        assert_eq!(func.constants.len(), 299);
+        let original = func.clone();
+        assert!(func.compact_if_sparse());
+        assert_eq!((func.constants.len(), &func), (3, &original));
+        assert_eq!(func.imm_bits(func.srcs(func.inst_at(block, 1))[0]), Some(bits(299)));
+        assert!(!func.compact_if_sparse());
     }
 }

@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::entity::{Block, Inst, Local, Reg};
+use super::immediate::{Constants, FreeOperand};
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
 use super::operand::{Guard, Operand};
@@ -260,6 +261,7 @@ pub struct Function {
     /// Blocks, of which those in `layout` are part of the function, with their instructions.
     pub(super) lists: Lists,
     pub(super) pool: Vec<Operand>,
+    pub(super) constants: Constants,
     /// The scheduling of machine instructions; `None` for all that stand behind its end.
     pub(super) schedules: Vec<Option<Schedule>>,
 }
@@ -282,6 +284,7 @@ impl Function {
             insts: PrimaryMap::new(),
             lists: Lists::default(),
             pool: Vec::new(),
+            constants: Constants::default(),
             schedules: Vec::new(),
         }
     }
@@ -493,8 +496,14 @@ impl Function {
     fn inst_key(&self, inst: Inst) -> impl PartialEq + Hash + '_ {
         let data = &self.insts[inst];
         let infos: Vec<_> = self.defs(inst).chain(self.uses(inst)).map(|reg| self.regs[reg]).collect();
-        let operands = (self.dsts(inst), self.srcs(inst), self.elses(inst), infos);
-        (data.opcode, data.fields, data.guard, data.line, operands, self.schedule(inst))
+        let counts = (data.dsts, data.srcs, data.elses);
+        let operands: Vec<_> = self.free_operands(inst).collect();
+        (data.opcode, data.fields, data.guard, data.line, counts, operands, infos, self.schedule(inst))
+    }
+
+    /// Destinations, sources and `else` values as any function may compare them.
+    fn free_operands(&self, inst: Inst) -> impl Iterator<Item = FreeOperand> + '_ {
+        self.pool[self.operand_places(inst)].iter().map(|operand| self.free(*operand))
     }
 
     fn header_key(&self) -> impl PartialEq + Hash + '_ {
@@ -527,6 +536,7 @@ impl Clone for Function {
             insts,
             lists,
             pool,
+            constants,
             schedules,
         } = other;
         (self.kind, self.linkage, self.level, self.form) = (*kind, *linkage, *level, *form);
@@ -541,6 +551,7 @@ impl Clone for Function {
         copy_map(&mut self.lists.blocks, &lists.blocks);
         copy_map(&mut self.lists.nodes, &lists.nodes);
         self.pool.clone_from(pool);
+        self.constants.clone_from(constants);
         self.schedules.clone_from(schedules);
     }
 }
@@ -554,15 +565,20 @@ pub(super) fn copy_map<K: EntityRef, V: Clone>(to: &mut PrimaryMap<K, V>, from: 
 
 impl PartialEq for Function {
     fn eq(&self, other: &Function) -> bool {
+        // Over equal tables equal operands are equal as they are: so it is with most copies.
+        let alike = self.constants == other.constants;
+        let same_operands = |a: Inst, b: Inst| match alike {
+            true => self.pool[self.operand_places(a)] == other.pool[other.operand_places(b)],
+            false => self.free_operands(a).eq(other.free_operands(b)),
+        };
         let sizes = |f: &Function| -> Vec<u32> { f.layout.iter().map(|b| f.lists.blocks[*b].len).collect() };
         self.header_key() == other.header_key()
             && sizes(self) == sizes(other)
             && self.layout_insts().zip(other.layout_insts()).all(|(a, b)| {
                 let (da, db) = (&self.insts[a], &other.insts[b]);
                 (da.opcode, da.fields, da.guard, da.line) == (db.opcode, db.fields, db.guard, db.line)
-                    && self.dsts(a) == other.dsts(b)
-                    && self.srcs(a) == other.srcs(b)
-                    && self.elses(a) == other.elses(b)
+                    && (da.dsts, da.srcs, da.elses) == (db.dsts, db.srcs, db.elses)
+                    && same_operands(a, b)
                     && self.schedule(a) == other.schedule(b)
                     && self.defs(a).chain(self.uses(a)).all(|reg| self.regs[reg] == other.regs[reg])
             })
@@ -586,7 +602,7 @@ mod tests {
 
     #[test]
     fn sizes_are_as_planned() {
-        assert_eq!(size_of::<Operand>(), 16);
+        assert_eq!(size_of::<Operand>(), 8);
         assert!(size_of::<InstData>() <= 44);
         assert_eq!(size_of::<RegInfo>(), 2);
     }

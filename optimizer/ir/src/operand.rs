@@ -1,6 +1,7 @@
 //! Operands and guards.
 
 use super::entity::{Block, FuncId, Global, Local, Reg};
+use super::immediate::Imm;
 use crate::ops::SpecialReg;
 
 /// What the machine does to a source before it uses it. A set of bits.
@@ -40,7 +41,7 @@ impl Modifiers {
     }
 }
 
-/// One operand of an instruction.
+/// One operand of an instruction. A function has as many as all else together, so they are small.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Operand {
     /// A whole register.
@@ -57,7 +58,7 @@ pub enum Operand {
         modifiers: Modifiers,
     },
     /// Raw bits, zero-extended from the operand's width. Address offsets are two's complement in 64 bits.
-    Imm(u64),
+    Imm(Imm),
     /// A special register.
     Special(SpecialReg),
     /// A word of a constant bank, at a byte offset.
@@ -80,6 +81,8 @@ pub enum Operand {
     /// A value that nothing has defined.
     Undef,
 }
+
+const _: () = assert!(size_of::<Operand>() == 8 && align_of::<Operand>() == 4);
 
 impl Operand {
     /// The register that the operand reads or writes, if it is one.
@@ -139,15 +142,6 @@ impl Operand {
     /// A word of a constant bank, as it is.
     pub fn constant(bank: u8, offset: u32) -> Operand {
         Operand::Const { bank, offset, modifiers: Modifiers::NONE }
-    }
-
-    /// The immediate's bits.
-    #[inline]
-    pub fn imm(self) -> Option<u64> {
-        match self {
-            Operand::Imm(bits) => Some(bits),
-            _ => None,
-        }
     }
 
     /// The block that the operand names.

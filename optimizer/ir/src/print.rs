@@ -165,8 +165,9 @@ impl Printer<'_> {
                 (Some(Shape::Offset), Some(Operand::Imm(offset))) => {
                     out.write_char('[')?;
                     self.operand(out, srcs[i])?;
-                    if *offset != 0 {
-                        write!(out, "{:+}", *offset as i64)?;
+                    let offset = self.func.bits(*offset);
+                    if offset != 0 {
+                        write!(out, "{:+}", offset as i64)?;
                     }
                     out.write_char(']')?;
                     i += 2;
@@ -185,7 +186,8 @@ impl Printer<'_> {
         let [callee, Operand::Imm(results), params @ ..] = srcs else {
             return self.list(out, srcs);
         };
-        let (results, arguments) = params.split_at((*results as usize).min(params.len()));
+        let results = self.func.bits(*results) as usize;
+        let (results, arguments) = params.split_at(results.min(params.len()));
         self.operand(out, *callee)?;
         out.write_char('(')?;
         self.list(out, arguments)?;
@@ -241,8 +243,10 @@ impl Printer<'_> {
                 self.reg(out, reg)?;
                 write!(out, ".{word}")
             }
-            Operand::Imm(bits) if bits < 0x1_0000 => write!(out, "{bits}"),
-            Operand::Imm(bits) => write!(out, "{bits:#x}"),
+            Operand::Imm(imm) => match self.func.bits(imm) {
+                bits if bits < 0x1_0000 => write!(out, "{bits}"),
+                bits => write!(out, "{bits:#x}"),
+            },
             Operand::Special(reg) => write!(out, "sr.{}", reg.name()),
             Operand::Const { bank, offset, .. } => write!(out, "c[{bank}][{offset:#x}]"),
             Operand::Global(id) => match self.module.and_then(|m| m.globals.get(id)) {

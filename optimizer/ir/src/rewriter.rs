@@ -186,7 +186,7 @@ mod tests {
         let guard = choice[0].is_multiple_of(3).then(|| Guard { reg: Reg::from_u32(0), negated: choice[0] & 1 == 1 });
         let add = InstBuilder::new(Opcode::IAdd).field(Type::U32).guard(guard);
         let add = add.dst(reg(choice[1].max(1))).src(reg(choice[2]));
-        if choice[3].is_multiple_of(4) { add.src(Operand::Imm(choice[3].into())) } else { add.src(reg(choice[3])) }
+        if choice[3].is_multiple_of(4) { add.src(u64::from(choice[3])) } else { add.src(reg(choice[3])) }
     }
 
     /// One edit; what it takes is chosen by the numbers.
@@ -251,7 +251,7 @@ mod tests {
         let insts: Vec<Inst> = (0..80_000).map(|_| reader(&mut func)).collect();
         let mut rewriter = Rewriter::new(&mut func);
         assert_eq!(rewriter.def_use().read_count(source), insts.len());
-        insts.iter().for_each(|inst| rewriter.map_inputs(*inst, |_| Operand::Imm(0)));
+        insts.iter().for_each(|inst| rewriter.map_inputs(*inst, |_| Operand::imm(0)));
         assert_eq!(rewriter.def_use().reads(source).next(), None);
         assert_eq!(rewriter.def_use().definition(source), None);
         let last = *insts.last().expect("there are many");

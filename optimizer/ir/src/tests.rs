@@ -139,8 +139,8 @@ fn modifiers_are_one_canonical_operand() {
         assert_eq!(modified.with_modifiers(Modifiers::NONE), Some(plain));
         assert_eq!(modified.map_reg(|reg| reg).modifiers(), Modifiers::NEGATE);
     }
-    assert_eq!(Operand::Imm(1).with_modifiers(Modifiers::NEGATE), None);
-    assert_eq!(Operand::Imm(1).with_modifiers(Modifiers::NONE), Some(Operand::Imm(1)));
+    assert_eq!(Operand::imm(1).with_modifiers(Modifiers::NEGATE), None);
+    assert_eq!(Operand::imm(1).with_modifiers(Modifiers::NONE), Some(Operand::imm(1)));
 }
 
 #[test]
@@ -151,7 +151,7 @@ fn equality_ignores_unused_entries_only() {
     other.functions[id].new_reg(super::RegInfo::PRED);
     assert_eq!(module, other);
     let inst = other.functions[id].inst_at(super::Block::from_u32(1), 1);
-    other.functions[id].srcs_mut(inst)[1] = super::Operand::Imm(8);
+    other.functions[id].srcs_mut(inst)[1] = super::Operand::imm(8);
     assert_ne!(module, other);
 }
 

@@ -22,7 +22,7 @@ pub struct KnownBits {
 }
 
 impl KnownBits {
-    fn constant(bits: u64) -> KnownBits {
+    pub(crate) fn constant(bits: u64) -> KnownBits {
         KnownBits { zeros: !bits, ones: bits }
     }
 
@@ -68,7 +68,7 @@ struct Known<'a> {
 impl Known<'_> {
     fn operand(&self, operand: Operand, depth: u32) -> KnownBits {
         let width = match operand {
-            Operand::Imm(bits) => return KnownBits::constant(bits),
+            Operand::Imm(imm) => return KnownBits::constant(self.func.bits(imm)),
             Operand::Word(reg, word) => {
                 let whole = self.operand(Operand::Reg(reg), depth);
                 let shift = 32 * u32::from(word.min(1));
@@ -296,7 +296,7 @@ mod tests {
                         index @ 2..=3 => narrow[index as usize - 2],
                         index => wide[index as usize - 4],
                     },
-                    operand => operand.imm().unwrap_or(0),
+                    operand => func.imm_bits(*operand).unwrap_or(0),
                 });
                 let values: Vec<u64> = values.collect();
                 let data = func.inst(inst);

@@ -51,7 +51,7 @@ fn define_most(choices: &mut Choices<'_>, regs: &Regs, func: &mut Function, bloc
         let n = choices.below(9);
         if n < 8 {
             let mov = InstBuilder::new(Opcode::Mov).field(ty).dst(reg);
-            mov.src(Operand::Imm(n as u64 % 2)).append(func, block);
+            mov.src(n as u64 % 2).append(func, block);
         }
     }
 }
@@ -60,7 +60,7 @@ fn narrow(choices: &mut Choices<'_>, regs: &Regs) -> Operand {
     match choices.below(8) {
         n @ 0..4 => Operand::Reg(regs.narrow[n]),
         n @ 4..6 => Operand::Word(regs.wide[n - 4], choices.below(2) as u8),
-        _ => Operand::Imm(choices.below(4) as u64),
+        _ => Operand::imm(choices.below(4) as u32),
     }
 }
 
@@ -99,7 +99,7 @@ fn random_inst(choices: &mut Choices<'_>, regs: &Regs) -> InstBuilder {
         }
         _ => {
             let store = InstBuilder::new(Opcode::St).field(Space::Global).field(Type::B32);
-            store.src(Operand::Imm(8)).src(Operand::Imm(0)).src(narrow(choices, regs))
+            store.src(Operand::imm(8)).src(Operand::imm(0)).src(narrow(choices, regs))
         }
     };
     inst.guard(guard)

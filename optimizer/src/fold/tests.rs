@@ -8,7 +8,7 @@ use oriole_ir::parse_function;
 fn folded(text: &str) -> Option<Vec<u64>> {
     let func = parse_function(&format!("device @f {{\nbb0:\n  {text}\n}}\n")).unwrap_or_else(|e| panic!("{text}: {e}"));
     let inst = func.inst_at(func.entry(), 0);
-    let srcs: Option<Vec<u64>> = func.srcs(inst).iter().map(|op| op.imm()).collect();
+    let srcs: Option<Vec<u64>> = func.srcs(inst).iter().map(|op| func.imm_bits(*op)).collect();
     let data = func.inst(inst);
     fold(data.opcode, &data.fields, &srcs.expect("constants")).map(|folded| folded.results)
 }

@@ -109,7 +109,7 @@ impl<'a> Built<'a> {
         for (operand, shape) in written.operands.iter().zip(row.srcs) {
             srcs.push(self.operand(operand, place_type(opcode, &fields, *shape))?);
         }
-        if opcode.is(Flags::COMMUTATIVE) && srcs[0].imm().is_some() && srcs[1].imm().is_none() {
+        if opcode.is(Flags::COMMUTATIVE) && srcs[0].is_imm() && !srcs[1].is_imm() {
             srcs.swap(0, 1);
         }
         let types = row.dsts.iter().map(|shape| place_type(opcode, &fields, *shape).unwrap_or(Type::B32));
@@ -150,7 +150,7 @@ impl<'a> Built<'a> {
                     false => Err(odd(name.span)),
                 }
             }
-            Operands::Expr(expr) => self.constant(expr, ty).map(Operand::Imm),
+            Operands::Expr(expr) => self.constant(expr, ty).map(|bits| self.func.imm(bits)),
         }
     }
 
@@ -250,7 +250,7 @@ impl<'a> Built<'a> {
             Operands::Expr(Expr::Name(name)) if name.text.starts_with(|c: char| c.is_ascii_lowercase()) => {
                 self.names.get(&name.text).is_some_and(|reg| found == Operand::Reg(*reg))
             }
-            Operands::Expr(expr) => found == Operand::Imm(self.constant(expr, ty)?),
+            Operands::Expr(expr) => self.func.imm_bits(found) == Some(self.constant(expr, ty)?),
         })
     }
 }

@@ -5,16 +5,16 @@
 
 use super::eval::{Environment, evaluate};
 use super::subject::Subject;
-use crate::analysis::known_bits;
+use crate::analysis::{KnownBits, known_bits};
 use oriole_ir::ops::FieldValues;
-use oriole_ir::{Inst, Operand};
+use oriole_ir::{FreeOperand, Inst, Operand};
 use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
 use oriole_rules::number::related;
 
 /// What the captures of an instance stand for.
 #[derive(Clone, Debug, Default)]
 pub struct Bindings {
-    captures: Vec<Option<Operand>>,
+    captures: Vec<Option<FreeOperand>>,
     rests: Vec<Option<FieldValues>>,
 }
 
@@ -27,11 +27,11 @@ impl Bindings {
     }
 
     /// The operand that a capture stands for.
-    pub fn operand(&self, capture: usize) -> Option<Operand> {
+    pub fn operand(&self, capture: usize) -> Option<FreeOperand> {
         self.captures.get(capture).copied().flatten()
     }
 
-    fn bind(&mut self, capture: usize, operand: Operand) -> bool {
+    fn bind(&mut self, capture: usize, operand: FreeOperand) -> bool {
         match self.captures[capture] {
             Some(bound) => bound == operand,
             None => {
@@ -117,11 +117,11 @@ impl<'a> Matching<'a> {
         match source {
             _ if operand == Operand::Undef => false,
             Source::Any => true,
-            Source::Capture(capture) => self.bindings.bind(*capture, operand),
+            Source::Capture(capture) => self.bindings.bind(*capture, self.subject.func.free(operand)),
             Source::Constant(capture) => match self.subject.constant(operand) {
                 Some(bits) => {
                     let bits = bits & ones(self.instance.captures[*capture].bits);
-                    self.bindings.bind(*capture, Operand::Imm(bits))
+                    self.bindings.bind(*capture, FreeOperand::Imm(bits))
                 }
                 None => false,
             },
@@ -148,7 +148,7 @@ impl<'a> Matching<'a> {
             return false;
         }
         if let Some(binding) = pattern.binding
-            && !self.bindings.bind(binding, operand)
+            && !self.bindings.bind(binding, operand.into())
         {
             return false;
         }
@@ -162,8 +162,7 @@ impl<'a> Matching<'a> {
     /// Whether a condition holds; `None` where a constant in it is unknown.
     fn holds(&self, condition: &Condition) -> Option<bool> {
         let constant = |expr| evaluate(expr, &self.bindings);
-        let known =
-            |capture: usize| Some(known_bits(self.subject.func, self.subject.definitions, self.operand(capture)?));
+        let known = |capture: usize| Some(self.known(self.operand(capture)?));
         Some(match condition {
             Condition::Compare { relation, signed, left, right } => {
                 related(*relation, *signed, constant(left)?, constant(right)?, left.bits)
@@ -176,10 +175,10 @@ impl<'a> Matching<'a> {
             Condition::KnownZero(capture, mask) => constant(mask)? & !known(*capture)?.zeros == 0,
             Condition::KnownOne(capture, mask) => constant(mask)? & !known(*capture)?.ones == 0,
             Condition::Extended(capture, from) => self.is_extended(*capture, *from)?,
-            Condition::SingleUse(capture) => self.is_used_once(self.operand(*capture)?),
+            Condition::SingleUse(capture) => self.operand(*capture)?.operand().is_some_and(|of| self.is_used_once(of)),
             Condition::Unused => self.subject.func.defs(self.root?).all(|reg| self.subject.uses.count(reg) == 0),
-            Condition::Variable(capture) => self.subject.constant(self.operand(*capture)?).is_none(),
-            Condition::IsConstant(capture) => self.subject.constant(self.operand(*capture)?).is_some(),
+            Condition::Variable(capture) => self.constant(self.operand(*capture)?).is_none(),
+            Condition::IsConstant(capture) => self.constant(self.operand(*capture)?).is_some(),
             Condition::Field { rest, slot, equal, value } => (self.bindings.rest(*rest)?.0[*slot] == *value) == *equal,
             Condition::Not(condition) => !self.holds(condition)?,
             Condition::Any(conditions) => conditions.iter().any(|condition| self.holds(condition) == Some(true)),
@@ -187,18 +186,33 @@ impl<'a> Matching<'a> {
         })
     }
 
-    fn operand(&self, capture: usize) -> Option<Operand> {
+    fn operand(&self, capture: usize) -> Option<FreeOperand> {
         self.bindings.operand(capture)
+    }
+
+    fn constant(&self, value: FreeOperand) -> Option<u64> {
+        match value {
+            FreeOperand::Imm(bits) => Some(bits),
+            FreeOperand::Operand(operand) => self.subject.constant(operand),
+        }
+    }
+
+    fn known(&self, value: FreeOperand) -> KnownBits {
+        match value {
+            FreeOperand::Imm(bits) => KnownBits::constant(bits),
+            FreeOperand::Operand(operand) => known_bits(self.subject.func, self.subject.definitions, operand),
+        }
     }
 
     fn is_extended(&self, capture: usize, from: u32) -> Option<bool> {
         let operand = self.operand(capture)?;
-        let known = known_bits(self.subject.func, self.subject.definitions, operand);
+        let known = self.known(operand);
         let register = match operand {
-            Operand::Reg(reg) if self.subject.func.regs()[reg].words > 1 => 64,
+            FreeOperand::Operand(Operand::Reg(reg)) if self.subject.func.regs()[reg].words > 1 => 64,
             _ => 32,
         };
         let above = ones(register) & !ones(from);
-        Some(matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Imm(_)) && above & !known.zeros == 0)
+        let value = operand.operand().is_none_or(|operand| matches!(operand, Operand::Reg(_) | Operand::Word(..)));
+        Some(value && above & !known.zeros == 0)
     }
 }

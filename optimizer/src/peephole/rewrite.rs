@@ -10,15 +10,25 @@ use super::matcher::Bindings;
 use super::subject::Subject;
 use crate::analysis::{Definitions, Uses};
 use oriole_ir::ops::{FieldValue, FieldValues, Opcode, Type};
-use oriole_ir::{Function, Inst, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::{FreeOperand, Function, Inst, InstHead, Operand, Reg, RegInfo};
 use oriole_rules::instance::{Instance, Operation, Value, ones, place_type};
 
 /// A source of a new operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Planned {
-    Known(Operand),
+    Known(FreeOperand),
     /// The value of the operation with this index.
     New(usize),
+}
+
+impl Planned {
+    /// The source as an operand; `values` are those of the new operations so far.
+    fn operand(self, func: &mut Function, values: &[Reg]) -> Operand {
+        match self {
+            Planned::Known(value) => func.bind(value),
+            Planned::New(index) => Operand::Reg(values[index]),
+        }
+    }
 }
 
 /// A new operation.
@@ -63,7 +73,7 @@ impl Plan {
     fn is_idle(&self, func: &Function, root: Inst) -> bool {
         let [made] = self.operations.as_slice() else { return false };
         let data = func.inst(root);
-        let same = |(src, old): (&Planned, &Operand)| *src == Planned::Known(*old);
+        let same = |(src, old): (&Planned, &Operand)| *src == Planned::Known(func.free(*old));
         (made.opcode, made.fields) == (data.opcode, data.fields) && made.srcs.iter().zip(func.srcs(root)).all(same)
     }
 
@@ -84,16 +94,12 @@ impl Plan {
             definitions.set(reg, inst, block);
             before.push(inst);
         }
-        let known = |planned: &Planned| match planned {
-            Planned::Known(operand) => *operand,
-            Planned::New(index) => Operand::Reg(values[*index]),
-        };
         let old = *func.inst(root);
         let (dsts, elses) = (func.dsts(root).to_vec(), func.elses(root).to_vec());
         let read: Vec<Reg> = func.uses(root).collect();
         let mut after: Vec<Inst> = vec![root];
         if let Some(last) = self.operations.last().filter(|_| self.direct) {
-            let srcs: Vec<Operand> = last.srcs.iter().map(known).collect();
+            let srcs: Vec<Operand> = last.srcs.iter().map(|src| src.operand(func, &values)).collect();
             let head = InstHead { opcode: last.opcode, fields: last.fields, ..old.head() };
             // Nothing reads the results where the new operation has none.
             let kept = if last.opcode.row().dsts.is_empty() { 0 } else { dsts.len() };
@@ -104,10 +110,11 @@ impl Plan {
                     func.operand_info(*dst).and_then(RegInfo::mov_type).expect("the plan has checked the destinations");
                 let head = InstHead { opcode: Opcode::Mov, fields: mov_fields(ty), ..old.head() };
                 let elses = elses.get(index..=index).unwrap_or(&[]);
+                let value = value.operand(func, &values);
                 if index == 0 {
-                    func.set_inst(root, head, &[*dst], &[known(value)], elses);
+                    func.set_inst(root, head, &[*dst], &[value], elses);
                 } else {
-                    after.push(func.new_inst(head, &[*dst], &[known(value)], elses));
+                    after.push(func.new_inst(head, &[*dst], &[value], elses));
                 }
             }
         }
@@ -130,11 +137,7 @@ impl NewOperation {
         let row = self.opcode.row();
         let ty = row.dsts.first().and_then(|shape| place_type(self.opcode, &self.fields, *shape));
         let reg = func.new_reg(RegInfo::of(ty.unwrap_or(Type::B32)));
-        let known = |planned: &Planned| match planned {
-            Planned::Known(operand) => *operand,
-            Planned::New(index) => Operand::Reg(values[*index]),
-        };
-        let srcs: Vec<Operand> = self.srcs.iter().map(known).collect();
+        let srcs: Vec<Operand> = self.srcs.iter().map(|src| src.operand(func, values)).collect();
         let line = func.inst(root).line;
         let head = InstHead { opcode: self.opcode, fields: self.fields, guard: None, line };
         (func.new_inst(head, &[Operand::Reg(reg)], &srcs, &[]), reg)
@@ -163,16 +166,18 @@ impl Planner<'_> {
         Some(match value {
             Value::Capture(capture) => Planned::Known(self.bindings.operand(*capture)?),
             Value::Word(word, capture) => Planned::Known(self.word(*word, self.bindings.operand(*capture)?)?),
-            Value::Constant(constant) => Planned::Known(Operand::Imm(evaluate(constant, self.bindings)?)),
+            Value::Constant(constant) => Planned::Known(FreeOperand::Imm(evaluate(constant, self.bindings)?)),
             Value::Let(index) => *self.lets.get(*index)?,
             Value::Op(operation) => Planned::New(self.operation(operation)?),
         })
     }
 
-    fn word(&self, word: u8, operand: Operand) -> Option<Operand> {
-        match operand {
-            Operand::Imm(bits) => Some(Operand::Imm(bits >> (32 * u32::from(word)) & 0xffff_ffff)),
-            Operand::Reg(reg) if self.subject.func.regs()[reg].words == 2 => Some(Operand::Word(reg, word)),
+    fn word(&self, word: u8, value: FreeOperand) -> Option<FreeOperand> {
+        match value {
+            FreeOperand::Imm(bits) => Some(FreeOperand::Imm(bits >> (32 * u32::from(word)) & 0xffff_ffff)),
+            FreeOperand::Operand(Operand::Reg(reg)) if self.subject.func.regs()[reg].words == 2 => {
+                Some(Operand::Word(reg, word).into())
+            }
             _ => None,
         }
     }
@@ -183,11 +188,11 @@ impl Planner<'_> {
         let mut srcs = Vec::with_capacity(operation.srcs.len());
         for (index, (src, shape)) in operation.srcs.iter().zip(opcode.row().srcs).enumerate() {
             let mut planned = self.value(src)?;
-            if let Planned::Known(operand) = &mut planned {
-                if let (Operand::Imm(bits), Some(ty)) = (&mut *operand, place_type(opcode, &fields, *shape)) {
+            if let Planned::Known(value) = &mut planned {
+                if let (FreeOperand::Imm(bits), Some(ty)) = (&mut *value, place_type(opcode, &fields, *shape)) {
                     *bits &= ones(ty.bits());
                 }
-                if !self.subject.fits(*operand, opcode, &fields, index) {
+                if !self.subject.fits(*value, opcode, &fields, index) {
                     return None;
                 }
             }

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use crate::analysis::{Definitions, Uses};
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Function, Inst, Operand};
+use oriole_ir::{FreeOperand, Function, Imm, Inst, Operand};
 use oriole_rules::instance::{ones, place_type};
 
 /// How many copies are followed to a constant; longer chains wait for copy propagation.
@@ -28,23 +28,23 @@ impl<'a> Subject<'a> {
         let func = self.func;
         let mut srcs = Cow::Borrowed(func.srcs(inst));
         for (index, operand) in func.srcs(inst).iter().enumerate() {
-            let Some(bits) = self.through_copies(*operand) else { continue };
+            let Some(imm) = self.through_copies(*operand) else { continue };
             let data = func.inst(inst);
             let shape = data.src_shape(srcs.len(), index);
             if let Some(ty) = shape.and_then(|shape| data.shape_type(shape)) {
-                srcs.to_mut()[index] = Operand::Imm(bits & ones(ty.bits()));
+                srcs.to_mut()[index] = func.cut_imm(imm, ty.bits());
             }
         }
         srcs
     }
 
     /// The constant that a register holds.
-    fn through_copies(&self, mut operand: Operand) -> Option<u64> {
+    fn through_copies(&self, mut operand: Operand) -> Option<Imm> {
         for _ in 0..COPIES {
             let mov = self.definitions.unguarded(self.func, operand, Opcode::Mov)?;
             operand = *self.func.srcs(mov).first()?;
-            if let Operand::Imm(bits) = operand {
-                return Some(bits);
+            if let Operand::Imm(imm) = operand {
+                return Some(imm);
             }
         }
         None
@@ -52,7 +52,8 @@ impl<'a> Subject<'a> {
 
     /// The constant that an operand is, or that its register holds.
     pub fn constant(&self, operand: Operand) -> Option<u64> {
-        operand.imm().or_else(|| self.through_copies(operand))
+        let imm = if let Operand::Imm(imm) = operand { imm } else { self.through_copies(operand)? };
+        Some(self.func.bits(imm))
     }
 
     /// The definition of a whole register by an unguarded instruction.
@@ -61,19 +62,24 @@ impl<'a> Subject<'a> {
     }
 
     /// Whether an operand can stand as a source of an operation: some places take only some operands.
-    pub fn fits(&self, operand: Operand, opcode: Opcode, fields: &oriole_ir::ops::FieldValues, index: usize) -> bool {
+    pub fn fits(&self, value: FreeOperand, opcode: Opcode, fields: &oriole_ir::ops::FieldValues, index: usize) -> bool {
         use oriole_ir::RegInfo;
         use oriole_ir::ops::{Shape, Type};
         let Some(shape) = opcode.row().srcs.get(index) else { return false };
         let ty = match shape {
-            Shape::Imm => return operand.imm().is_some(),
+            Shape::Imm => return value.imm().is_some(),
             // PTX ISA, "Addresses as Operands": the offset is a signed 32-bit number.
-            Shape::Offset => return operand.imm().is_some_and(|bits| i32::try_from(bits as i64).is_ok()),
-            Shape::Special => return matches!(operand, Operand::Special(_)),
+            Shape::Offset => return value.imm().is_some_and(|bits| i32::try_from(bits as i64).is_ok()),
+            Shape::Special => return matches!(value, FreeOperand::Operand(Operand::Special(_))),
             Shape::Base => {
-                return !matches!(operand, Operand::Special(_) | Operand::Const { .. } | Operand::Func(_));
+                let wrong = |operand| matches!(operand, Operand::Special(_) | Operand::Const { .. } | Operand::Func(_));
+                return !value.operand().is_some_and(wrong);
             }
             shape => place_type(opcode, fields, *shape),
+        };
+        let operand = match value {
+            FreeOperand::Imm(bits) => return ty.is_none_or(|ty| bits & !ones(ty.bits()) == 0),
+            FreeOperand::Operand(operand) => operand,
         };
         match operand {
             Operand::Reg(_) | Operand::Word(..) => {
@@ -83,7 +89,6 @@ impl<'a> Subject<'a> {
                     found.is_some_and(|info| info.words == wanted.words && info.is_predicate() == wanted.is_predicate())
                 })
             }
-            Operand::Imm(bits) => ty.is_none_or(|ty| bits & !ones(ty.bits()) == 0),
             Operand::Const { .. } => ty != Some(Type::Pred),
             Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => {
                 ty.is_none_or(|ty| ty != Type::Pred && ty.bits() <= 64)

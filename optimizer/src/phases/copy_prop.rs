@@ -169,7 +169,7 @@ impl CopyProp<'_> {
             Operand::Reg(reg) => self.copied(func, reg, under),
             Operand::Word(reg, word) => match self.part(func, reg, word) {
                 Some(part) => Some(part),
-                None => word_of(self.copied(func, reg, under)?, word),
+                None => word_of(func, self.copied(func, reg, under)?, word),
             },
             _ => None,
         }
@@ -186,7 +186,7 @@ impl CopyProp<'_> {
                 // Where the guard is false an undefined `else` may be anything, so also the source.
                 if old == Operand::Undef { srcs[0] } else { self.decided(guard, srcs[0], old, under)? }
             }
-            (Opcode::SelP, None) if fills_register(data.ty()) => self.selected(srcs, under)?,
+            (Opcode::SelP, None) if fills_register(data.ty()) => self.selected(func, srcs, under)?,
             (Opcode::Phi, _) => {
                 let (value, count) = only_source(func, inst)?;
                 let taken = value.reg().is_some() || count == 1 || self.knobs.constant_phis;
@@ -200,10 +200,10 @@ impl CopyProp<'_> {
     }
 
     /// The arm of a `selp` that is known to be taken.
-    fn selected(&self, srcs: &[Operand], under: Under) -> Option<Operand> {
+    fn selected(&self, func: &Function, srcs: &[Operand], under: Under) -> Option<Operand> {
         let [yes, no, condition] = *srcs else { return None };
         match condition {
-            Operand::Imm(bit) => Some(if bit & 1 == 1 { yes } else { no }),
+            Operand::Imm(bit) => Some(if func.bits(bit) & 1 == 1 { yes } else { no }),
             Operand::Reg(reg) => self.decided(Guard { reg, negated: false }, yes, no, under),
             _ => None,
         }
@@ -227,7 +227,7 @@ impl CopyProp<'_> {
         let srcs = func.srcs(inst);
         let part = match func.inst(inst).ty() {
             Type::B32 => srcs.get(usize::from(word)).copied(),
-            Type::B64 => word_of(*srcs.get(usize::from(word / 2))?, word % 2),
+            Type::B64 => word_of(func, *srcs.get(usize::from(word / 2))?, word % 2),
             _ => None,
         };
         part.filter(|part| *part != Operand::Undef)
@@ -246,10 +246,10 @@ impl CopyProp<'_> {
             (Position::Base { .. }, Operand::Global(_) | Operand::Local(_)) => true,
             (Position::Base { offset }, Operand::Imm(base)) => {
                 let wide = func.operand_info(old).is_some_and(|info| info.words == 2);
-                wide || u32::try_from(base.wrapping_add(offset.unwrap_or(0))).is_ok()
+                wide || u32::try_from(func.bits(base).wrapping_add(offset.unwrap_or(0))).is_ok()
             }
             (Position::Value { info, bits, .. }, Operand::Imm(value)) if info.words <= 2 => {
-                return Some(Operand::Imm(if bits < 64 { value & ((1 << bits) - 1) } else { value }));
+                return Some(func.cut_imm(value, bits));
             }
             (Position::Value { info, .. }, Operand::Const { .. }) => self.knobs.constant_bank && !info.is_predicate(),
             (Position::Value { symbols, .. }, Operand::Global(_) | Operand::Local(_) | Operand::Func(_)) => symbols,
@@ -283,7 +283,7 @@ impl CopyProp<'_> {
                     break;
                 }
                 func.srcs_mut(inst)[index - 1] = base;
-                func.srcs_mut(inst)[index] = Operand::Imm(offset as u64);
+                func.srcs_mut(inst)[index] = func.imm(offset as u64);
                 self.changed = Changed::Yes;
             }
         }
@@ -291,12 +291,12 @@ impl CopyProp<'_> {
 
     /// The base and offset that a sum in an address amounts to.
     fn shifted(&self, func: &Function, inst: Inst, index: usize) -> Option<(Operand, i64)> {
-        let (base, offset) = (func.srcs(inst)[index - 1], func.srcs(inst)[index].imm()? as i64);
+        let (base, offset) = (func.srcs(inst)[index - 1], func.imm_bits(func.srcs(inst)[index])? as i64);
         let sum = self.definitions.unguarded(func, base, Opcode::IAdd)?;
         let data = func.inst(sum);
         let plain = data.field::<Saturate>() != Some(Saturate::Sat) && matches!(data.ty(), Type::U64 | Type::S64);
         let [new, Operand::Imm(more)] = *func.srcs(sum) else { return None };
-        let offset = offset.checked_add(more as i64).filter(|offset| OFFSETS.contains(offset))?;
+        let offset = offset.checked_add(func.bits(more) as i64).filter(|offset| OFFSETS.contains(offset))?;
         (plain && matches!(new, Operand::Reg(_))).then_some((new, offset))
     }
 }
@@ -306,10 +306,10 @@ fn negate(guard: Guard) -> Guard {
 }
 
 /// One 32-bit word of a value.
-fn word_of(operand: Operand, word: u8) -> Option<Operand> {
+fn word_of(func: &Function, operand: Operand, word: u8) -> Option<Operand> {
     match operand {
         Operand::Reg(reg) => Some(Operand::Word(reg, word)),
-        Operand::Imm(bits) if word < 2 => Some(Operand::Imm(bits >> (32 * word) & 0xffff_ffff)),
+        Operand::Imm(imm) if word < 2 => Some(func.imm_word(imm, word)),
         Operand::Const { bank, offset, modifiers } => {
             offset.checked_add(4 * u32::from(word)).map(|offset| Operand::Const { bank, offset, modifiers })
         }
@@ -338,7 +338,7 @@ fn position(func: &Function, inst: Inst, index: usize) -> Option<Position> {
     match data.src_shape(srcs.len(), index)? {
         Shape::Base => {
             let offset = data.opcode.row().srcs.get(index + 1) == Some(&Shape::Offset);
-            Some(Position::Base { offset: if offset { srcs.get(index + 1)?.imm() } else { None } })
+            Some(Position::Base { offset: if offset { func.imm_bits(*srcs.get(index + 1)?) } else { None } })
         }
         Shape::Callee => Some(Position::Callee),
         Shape::Incoming => destination(0),

@@ -156,16 +156,18 @@ fn copy(func: &mut Function, dst: Reg, src: Operand, line: u32) -> Inst {
         RegInfo { words: 1, .. } => mov(Type::B32),
         RegInfo { words: 2, .. } => mov(Type::B64),
         RegInfo { words: 4, .. } => mov(Type::B128),
-        info => InstBuilder::new(Opcode::Pack).field(Type::B32).srcs((0..info.words).map(|word| word_of(src, word))),
+        info => {
+            InstBuilder::new(Opcode::Pack).field(Type::B32).srcs((0..info.words).map(|word| word_of(func, src, word)))
+        }
     };
     inst.dst(dst).line(line).create(func)
 }
 
 /// A word of an operand that is as wide as a register.
-fn word_of(operand: Operand, word: u8) -> Operand {
+fn word_of(func: &Function, operand: Operand, word: u8) -> Operand {
     match operand {
         Operand::Reg(reg) => Operand::Word(reg, word),
-        Operand::Imm(bits) => Operand::Imm(bits.checked_shr(32 * u32::from(word)).unwrap_or(0) & 0xffff_ffff),
+        Operand::Imm(imm) => func.imm_word(imm, word),
         other => other,
     }
 }

@@ -89,7 +89,7 @@ mod tests {
         match operand {
             Operand::Reg(reg) => content[reg.as_u32() as usize],
             Operand::Word(reg, word) => content[reg.as_u32() as usize] ^ (u64::from(word) << 8),
-            Operand::Imm(value) => value,
+            Operand::Const { offset, .. } => u64::from(offset),
             other => panic!("{other:?} is not copied here"),
         }
     }
@@ -117,7 +117,7 @@ mod tests {
         ) {
             let source = |(number, kind): (u32, u8)| match kind {
                 0 => Operand::Word(reg(number), 1),
-                1 => Operand::Imm(u64::from(number) + 1000),
+                1 => Operand::constant(0, number + 1000),
                 _ => Operand::Reg(reg(number)),
             };
             let taken = (0..12).filter(|i| chosen[*i]);

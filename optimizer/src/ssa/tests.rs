@@ -84,7 +84,7 @@ impl Machine<'_> {
         match operand {
             Operand::Reg(r) => reg(r),
             Operand::Word(r, word) => vec![reg(r)[word as usize]],
-            Operand::Imm(bits) => (0..words).map(|w| Some((bits >> (32 * w)) as u32)).collect(),
+            Operand::Imm(imm) => (0..words).map(|w| Some((self.func.bits(imm) >> (32 * w)) as u32)).collect(),
             Operand::Undef => vec![None; words],
             other => panic!("{other:?} is not evaluated here"),
         }

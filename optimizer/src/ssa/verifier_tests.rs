@@ -52,7 +52,7 @@ fn scramble(func: &mut Function, place: usize, kind: u32, value: u32) {
     let operands = [
         Operand::Reg(Reg::from_u32(value)),
         Operand::Block(Block::from_u32(value % 12)),
-        Operand::Imm(u64::from(value)),
+        Operand::imm(value),
         Operand::Word(Reg::from_u32(value % 20), value as u8),
         Operand::Func(oriole_ir::FuncId::from_u32(0)),
     ];

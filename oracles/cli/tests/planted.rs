@@ -90,8 +90,8 @@ fn ignores_the_guard(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed 
 
 /// Constant folding that is off by one.
 fn folds_wrongly(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let adds_five = |func: &Function, inst: Inst| func.srcs(inst).get(1) == Some(&Operand::Imm(5));
-    each(func, cx, "fold", adds_five, |func, inst| func.srcs_mut(inst)[1] = Operand::Imm(6))
+    let adds_five = |func: &Function, inst: Inst| func.srcs(inst).get(1) == Some(&Operand::imm(5));
+    each(func, cx, "fold", adds_five, |func, inst| func.srcs_mut(inst)[1] = Operand::imm(6))
 }
 
 /// Simplification that takes subtraction for commutative. Its first change, of an addition, is right.

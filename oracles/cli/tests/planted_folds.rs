@@ -6,7 +6,7 @@ use oriole::campaign::target::Target;
 use oriole::campaign::{Options, run};
 use oriole_check::CheckOptions;
 use oriole_ir::ops::{Opcode, Type};
-use oriole_ir::{Function, Inst, InstBuilder, Operand};
+use oriole_ir::{Function, Inst, InstBuilder};
 use oriole_optimizer::fold::fold;
 use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
 
@@ -24,7 +24,7 @@ fn folds(
     let insts: Vec<Inst> = func.layout_insts().collect();
     for inst in insts {
         let data = *func.inst(inst);
-        let srcs: Option<Vec<u64>> = func.srcs(inst).iter().map(|operand| operand.imm()).collect();
+        let srcs: Option<Vec<u64>> = func.srcs(inst).iter().map(|operand| func.imm_bits(*operand)).collect();
         let fits = data.opcode == opcode && data.ty() == ty && data.guard.is_none();
         let Some(srcs) = srcs.filter(|_| fits) else { continue };
         let Some(folded) = fold(opcode, &data.fields, &srcs) else { continue };
@@ -36,7 +36,7 @@ fn folds(
             _ => Type::B64,
         };
         if cx.rewrite("fold") {
-            InstBuilder::new(Opcode::Mov).field(mov).src(Operand::Imm(value)).dst(dst).replace(func, inst);
+            InstBuilder::new(Opcode::Mov).field(mov).src(value).dst(dst).replace(func, inst);
             changed = Changed::Yes;
         }
     }

@@ -116,7 +116,7 @@ fn a_race_is_no_way_to_become_smaller() {
             func.inst(*inst).opcode == oriole_ir::ops::Opcode::IAdd && func.srcs(*inst)[0] == func.srcs(*inst)[1]
         };
         let Some(inst) = insts.into_iter().find(double).filter(|_| cx.rewrite("double")) else { return Changed::No };
-        func.srcs_mut(inst)[1] = oriole_ir::Operand::Imm(0);
+        func.srcs_mut(inst)[1] = oriole_ir::Operand::imm(0);
         Changed::Yes
     }
     let options = options("Doubles", doubles);
@@ -154,7 +154,7 @@ fn a_pipeline_that_is_wrong_as_a_whole_is_bisected() {
         let insts: Vec<_> = func.layout_insts().collect();
         let wide = insts.into_iter().find(|inst| func.inst(*inst).opcode == oriole_ir::ops::Opcode::IAdd);
         let Some(add) = wide.filter(|_| cx.rewrites_made() > 0 && cx.rewrite("late")) else { return Changed::No };
-        func.srcs_mut(add)[0] = oriole_ir::Operand::Imm(7);
+        func.srcs_mut(add)[0] = oriole_ir::Operand::imm(7);
         Changed::Yes
     }
     let phases = vec![bugs::phase("Counts", counts), bugs::phase("Late", late)];

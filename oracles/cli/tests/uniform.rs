@@ -105,7 +105,7 @@ fn compare(
         if info == RegInfo::PRED {
             value = func.new_reg(RegInfo::words(1));
             let one = InstBuilder::new(Opcode::SelP).field(Type::B32).dst(value);
-            put(one.src(oriole_ir::Operand::Imm(1)).src(oriole_ir::Operand::Imm(0)).src(reg), func);
+            put(one.src(oriole_ir::Operand::imm(1)).src(oriole_ir::Operand::imm(0)).src(reg), func);
         }
         let (equal, same) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
         put(InstBuilder::new(Opcode::MatchAll).field(ty).dst(equal).dst(same).src(value).src(mask), func);

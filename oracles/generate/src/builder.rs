@@ -201,7 +201,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let [word, double] = self.sums;
         match (self.info(reg).is_predicate(), self.info(reg).words) {
             (true, _) => {
-                let bit = Self::typed(Opcode::SelP, Type::U32).src(Operand::Imm(0x9E37)).src(Operand::Imm(1)).src(reg);
+                let bit = Self::typed(Opcode::SelP, Type::U32).src(Operand::imm(0x9E37)).src(Operand::imm(1)).src(reg);
                 let bit = self.hidden(bit, RegInfo::words(1));
                 self.mix(word, Type::U32, Operand::Reg(bit));
             }
@@ -213,7 +213,7 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// Multiplying by an odd number keeps every difference, and makes the order count.
     pub(super) fn mix(&mut self, sum: Reg, ty: Type, value: Operand) {
-        let inst = Self::typed(Opcode::IMadLo, ty).src(sum).src(Operand::Imm(0x0100_0193)).src(value);
+        let inst = Self::typed(Opcode::IMadLo, ty).src(sum).src(Operand::imm(0x0100_0193)).src(value);
         self.push(&inst.dst(sum));
     }
 
@@ -254,14 +254,14 @@ impl<'a, 'b> Builder<'a, 'b> {
 
     /// A hidden predicate: whether a bit of a word is set.
     pub(super) fn bit_of(&mut self, word: Reg, bit: u32) -> Reg {
-        let masked = Self::typed(Opcode::And, Type::B32).src(word).src(Operand::Imm(1 << bit));
+        let masked = Self::typed(Opcode::And, Type::B32).src(word).src(1 << bit);
         let masked = self.hidden(masked, RegInfo::words(1));
         self.compare(oriole_ir::ops::Compare::Ne, masked.into(), 0)
     }
 
     /// A hidden predicate: an unsigned comparison with a constant.
     pub(super) fn compare(&mut self, how: oriole_ir::ops::Compare, value: Operand, with: u64) -> Reg {
-        let inst = Self::typed(Opcode::SetP, Type::U32).field(how).src(value).src(Operand::Imm(with));
+        let inst = Self::typed(Opcode::SetP, Type::U32).field(how).src(value).src(with);
         self.hidden(inst, RegInfo::PRED)
     }
 }

@@ -34,7 +34,7 @@ pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>
     builder.settle();
     let word = builder.combine();
     let store = Builder::typed(Opcode::St, Type::B32).field(Space::Param);
-    builder.push(&store.src(Operand::Local(result)).src(Operand::Imm(0)).src(word));
+    builder.push(&store.src(Operand::Local(result)).src(Operand::imm(0)).src(word));
     let block = builder.block;
     builder.end(&InstBuilder::new(Opcode::Ret), block);
     builder.func
@@ -44,7 +44,7 @@ impl Builder<'_, '_> {
     /// The value of a scalar parameter.
     pub(super) fn read_param(&mut self, local: Local, ty: Type) -> oriole_ir::Reg {
         let load = Self::typed(Opcode::Ld, ty).field(Space::Param);
-        self.hidden(load.src(Operand::Local(local)).src(Operand::Imm(0)), RegInfo::of(ty))
+        self.hidden(load.src(Operand::Local(local)).src(Operand::imm(0)), RegInfo::of(ty))
     }
 
     /// A call of one of the functions, by name or by address.
@@ -74,12 +74,12 @@ impl Builder<'_, '_> {
             builder.func.locals.push(Variable::new(name, Space::Param, ty, None))
         };
         let result = parameter(self, Type::B32);
-        let mut operands = vec![Operand::Imm(1), Operand::Local(result)];
+        let mut operands = vec![Operand::imm(1), Operand::Local(result)];
         for ty in PARAMETERS {
             let local = parameter(self, ty);
             let value = self.value(ty);
             let store = Self::typed(Opcode::St, ty).field(Space::Param);
-            self.push(&store.src(Operand::Local(local)).src(Operand::Imm(0)).src(value));
+            self.push(&store.src(Operand::Local(local)).src(Operand::imm(0)).src(value));
             operands.push(Operand::Local(local));
         }
         let target = Operand::Func(callee);

@@ -116,7 +116,7 @@ impl Builder<'_, '_> {
             let both = Self::typed(Opcode::Xor, Type::B32).src(value).src(lane);
             value = Operand::Reg(self.hidden(both, RegInfo::words(1)));
         }
-        let index = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(size as u64 - 1));
+        let index = Self::typed(Opcode::And, Type::B32).src(value).src(size as u64 - 1);
         let index = self.hidden(index, RegInfo::words(1));
         self.end(&InstBuilder::new(Opcode::Brx).src(index).srcs(table), sides[0]);
         for side in 0..count {
@@ -130,13 +130,13 @@ impl Builder<'_, '_> {
     /// A counter that goes up to a number of trips, and whether that is the same in all threads.
     fn counter(&mut self) -> (Reg, Operand, u32, bool) {
         let most = self.config.trips.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
-        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)), RegInfo::words(1));
+        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
         if self.entropy.percent(60) {
             let trips = self.entropy.between(1, most);
-            return (counter, Operand::Imm(trips.into()), trips, true);
+            return (counter, Operand::imm(trips), trips, true);
         }
         let value = self.value(Type::B32);
-        let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(Operand::Imm(most.into()));
+        let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(u64::from(most));
         (counter, Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, false)
     }
 
@@ -177,13 +177,13 @@ impl Builder<'_, '_> {
     }
 
     fn count(&mut self, counter: Reg, by: u64) {
-        self.push(&Self::typed(Opcode::IAdd, Type::U32).src(counter).src(Operand::Imm(by)).dst(counter));
+        self.push(&Self::typed(Opcode::IAdd, Type::U32).src(counter).src(by).dst(counter));
     }
 
     /// Blocks that branch to each other as they please, while there is fuel; entered at one or two places.
     fn soup(&mut self) {
         let fuel_left = self.config.fuel.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
-        let fuel = Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0));
+        let fuel = Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0));
         let fuel = self.hidden(fuel, RegInfo::words(1));
         let count = self.entropy.between(2, self.config.soup.max(2)) as usize;
         let members: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
@@ -197,7 +197,7 @@ impl Builder<'_, '_> {
             let targets = [self.entropy.choose(&members), self.entropy.choose(&members)];
             let [onward] = self.blocks();
             self.count(fuel, 1);
-            let more = self.below(fuel, Operand::Imm(fuel_left.into()));
+            let more = self.below(fuel, Operand::imm(fuel_left));
             self.branch(more.into(), [onward, exit], onward);
             let on = self.condition(false);
             self.branch(on, targets, next);
@@ -218,7 +218,7 @@ impl Builder<'_, '_> {
     /// A branch to a trap, or a guarded trap, on a condition that no data meets.
     fn never(&mut self) {
         let value = self.value(Type::B32);
-        let low = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::Imm(7));
+        let low = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(7));
         let low = self.hidden(low, RegInfo::words(1));
         let never = self.compare(Compare::Gt, low.into(), 7);
         if self.entropy.percent(30) {

@@ -151,7 +151,7 @@ impl Builder<'_, '_> {
             2 => Type::B64,
             _ => Type::B128,
         };
-        self.push(&Self::typed(Opcode::Mov, ty).src(Operand::Imm(0)).dst(reg));
+        self.push(&Self::typed(Opcode::Mov, ty).src(Operand::imm(0)).dst(reg));
         self.offer(reg);
     }
 
@@ -179,7 +179,7 @@ impl Builder<'_, '_> {
         let Some(mut sources) = self.sources(opcode.row(), &fields) else { return };
         if opcode == Opcode::SetMaxNReg {
             // A multiple of 8 from 24 to 256.
-            sources = vec![Operand::Imm(8 * u64::from(self.entropy.between(3, 32)))];
+            sources = vec![Operand::imm(8 * self.entropy.between(3, 32))];
         }
         self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
     }

@@ -152,13 +152,13 @@ impl Builder<'_, '_> {
         let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
         let tid = self.hidden(read(SpecialReg::TidX), word);
         let cta = self.hidden(read(SpecialReg::CtaidX), word);
-        let number = Self::typed(Opcode::IMadLo, Type::U32).src(cta).src(Operand::Imm(self.threads.into())).src(tid);
+        let number = Self::typed(Opcode::IMadLo, Type::U32).src(cta).src(u64::from(self.threads)).src(tid);
         let number = self.hidden(number, word);
         let params = self.func.params.clone();
         let mut addresses = Vec::new();
         for (local, stride) in params[..4].iter().zip([RESULTS, 0, REGION, 0]) {
             let base = self.read_param(*local, Type::B64);
-            let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(Operand::Imm(stride.into())).src(base);
+            let at = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(u64::from(stride)).src(base);
             addresses.push(if stride == 0 { base } else { self.hidden(at, double) });
         }
         let plain = self.read_param(params[UNIFORM], Type::B32);
@@ -196,7 +196,7 @@ impl Builder<'_, '_> {
         self.regions.push(region(Space::Param, Operand::Local(structure), generic, false, true));
         if whole || self.entropy.percent(60) {
             let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
-            let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(Operand::Imm(REGION.into())).src(base);
+            let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(u64::from(REGION)).src(base);
             let own = Operand::Reg(self.hidden(own, double));
             let generic = self.generic(Space::Shared, own);
             self.clear(Space::Shared, own, number);
@@ -220,8 +220,8 @@ impl Builder<'_, '_> {
     fn clear(&mut self, space: Space, base: Operand, number: Reg) {
         for at in (0..REGION).step_by(16) {
             let store = Self::typed(Opcode::St, Type::B32).field(space).field(Vector::V4);
-            let at = store.src(base).src(Operand::Imm(at.into()));
-            let values = [0; 3].map(|_: u8| Operand::Imm(constant(self.entropy, Type::B32)));
+            let at = store.src(base).src(u64::from(at));
+            let values = [0; 3].map(|_: u8| constant(self.entropy, Type::B32));
             self.push(&at.src(number).srcs(values));
         }
     }
@@ -230,15 +230,14 @@ impl Builder<'_, '_> {
     /// thread has other corner values; the others, and all where there is none, come from a word and a double.
     pub(super) fn variables_from(&mut self, word: Reg, double: Reg, memory: Option<Reg>) {
         for at in 0..WORDS as u64 {
-            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(Operand::Imm(2 * at * at * 977 + 1));
-            let load = |base| Self::typed(Opcode::Ld, Type::B32).src(base).src(Operand::Imm(16 + 4 * at));
+            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(2 * at * at * 977 + 1);
+            let load = |base| Self::typed(Opcode::Ld, Type::B32).src(base).src(16 + 4 * at);
             let base = memory.filter(|_| at + 1 < WORDS as u64);
             self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(1));
         }
         for at in 0..DOUBLES as u64 {
-            let factor = Operand::Imm(at * 0x0100_0005);
-            let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(factor).src(double);
-            let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(Operand::Imm(8 * at));
+            let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(at * 0x0100_0005).src(double);
+            let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(8 * at);
             self.variable(memory.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
         }
         for _ in 0..QUADS {
@@ -258,8 +257,8 @@ impl Builder<'_, '_> {
             self.splits.push(split);
         }
         let [sum, wide_sum] = self.sums;
-        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Imm(0)).dst(sum));
-        self.push(&Self::typed(Opcode::Mov, Type::B64).src(Operand::Imm(0)).dst(wide_sum));
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)).dst(sum));
+        self.push(&Self::typed(Opcode::Mov, Type::B64).src(Operand::imm(0)).dst(wide_sum));
     }
 
     fn variable(&mut self, inst: InstBuilder, info: RegInfo) {
@@ -294,8 +293,7 @@ impl Builder<'_, '_> {
         for reg in values {
             let words = self.info(reg).words;
             let ty = [Type::B32, Type::B64, Type::B128][usize::from(words) / 2];
-            let store =
-                Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(Operand::Imm(offset)).src(reg);
+            let store = Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(offset).src(reg);
             self.push(&store);
             offset += 4 * u64::from(words);
         }
@@ -311,10 +309,10 @@ impl Builder<'_, '_> {
             for at in (0..REGION).step_by(16) {
                 let pair = [0; 2].map(|_: u8| self.func.new_reg(RegInfo::words(2)));
                 let load = Self::typed(Opcode::Ld, Type::B64).field(space).field(Vector::V2);
-                self.push(&load.dst(pair[0]).dst(pair[1]).src(base).src(Operand::Imm(at.into())));
+                self.push(&load.dst(pair[0]).dst(pair[1]).src(base).src(u64::from(at)));
                 let place = VALUES + slot as u32 * REGION + at;
                 let store = Self::typed(Opcode::St, Type::B64).field(Space::Global).field(Vector::V2);
-                self.push(&store.src(results).src(Operand::Imm(place.into())).srcs(pair.map(Operand::Reg)));
+                self.push(&store.src(results).src(u64::from(place)).srcs(pair.map(Operand::Reg)));
             }
         }
     }

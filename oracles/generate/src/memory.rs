@@ -85,7 +85,7 @@ impl Builder<'_, '_> {
                 match row.shape_type(&fields, *shape) {
                     Some(ty) => sources.push(self.value(ty)),
                     // The size of what a hint is about: a line of the cache.
-                    None => sources.push(Operand::Imm(128)),
+                    None => sources.push(Operand::imm(128)),
                 }
             }
         }
@@ -139,7 +139,7 @@ impl Builder<'_, '_> {
         let offset = self.entropy.below(places) as u64 * u64::from(bytes);
         let dynamic = region.space != Space::Param && self.entropy.percent(self.config.operand.dynamic);
         if !dynamic {
-            return (region.base, Operand::Imm(offset));
+            return (region.base, self.func.imm(offset));
         }
         let base = match region.base {
             Operand::Reg(reg) => reg,
@@ -147,24 +147,24 @@ impl Builder<'_, '_> {
         };
         let index = self.register(RegInfo::words(1));
         let mask = u64::from((REGION - 1) & !(bytes - 1));
-        let masked = Self::typed(Opcode::And, Type::B32).src(index).src(Operand::Imm(mask));
+        let masked = Self::typed(Opcode::And, Type::B32).src(index).src(mask);
         let masked = self.hidden(masked, RegInfo::words(1));
         let reg = if self.info(base).words == 1 {
             self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(base).src(masked), RegInfo::words(1))
         } else {
             self.wide_sum(base, masked)
         };
-        (Operand::Reg(reg), Operand::Imm(0))
+        (Operand::Reg(reg), Operand::imm(0))
     }
 
     /// A 64-bit address plus a 32-bit number, in one of the ways of compilers.
     pub(super) fn wide_sum(&mut self, base: Reg, index: Reg) -> Reg {
         let double = RegInfo::words(2);
         if self.entropy.percent(50) {
-            let inst = Self::typed(Opcode::IMadWide, Type::U32).src(index).src(Operand::Imm(1)).src(base);
+            let inst = Self::typed(Opcode::IMadWide, Type::U32).src(index).src(Operand::imm(1)).src(base);
             return self.hidden(inst, double);
         }
-        let pack = Self::typed(Opcode::Pack, Type::B32).src(index).src(Operand::Imm(0));
+        let pack = Self::typed(Opcode::Pack, Type::B32).src(index).src(Operand::imm(0));
         let wide = self.hidden(pack, double);
         self.hidden(Self::typed(Opcode::IAdd, Type::S64).src(base).src(wide), double)
     }
@@ -206,7 +206,7 @@ impl Builder<'_, '_> {
                 return;
             };
             let to = self.destination(RegInfo::words(1), false);
-            self.push(&InstBuilder::new(Opcode::Ld).fields(load).src(address).src(Operand::Imm(0)).dst(to));
+            self.push(&InstBuilder::new(Opcode::Ld).fields(load).src(address).src(Operand::imm(0)).dst(to));
         }
     }
 
@@ -232,12 +232,12 @@ impl Builder<'_, '_> {
         let bytes = if cached_above { 16 } else { self.entropy.choose(&[4, 8, 16]) };
         let (to, to_offset) = self.address(to, bytes);
         let (from, from_offset) = self.address(from, bytes);
-        let read = Operand::Imm(self.entropy.between(0, bytes).into());
-        let addresses = [to, to_offset, from, from_offset, Operand::Imm(bytes.into()), read];
+        let read = Operand::imm(self.entropy.between(0, bytes));
+        let addresses = [to, to_offset, from, from_offset, Operand::imm(bytes), read];
         self.push(&InstBuilder::new(Opcode::CpAsync).fields(fields).srcs(addresses));
         if self.entropy.percent(50) {
             self.push(&InstBuilder::new(Opcode::CpAsyncCommit));
-            self.push(&InstBuilder::new(Opcode::CpAsyncWait).src(Operand::Imm(0)));
+            self.push(&InstBuilder::new(Opcode::CpAsyncWait).src(Operand::imm(0)));
         } else {
             self.push(&InstBuilder::new(Opcode::CpAsyncWaitAll));
         }
@@ -255,8 +255,7 @@ impl Builder<'_, '_> {
         };
         let value = self.value(ty);
         let guard = self.guard();
-        let offset = Operand::Imm(8 * at as u64);
-        let inst = InstBuilder::new(opcode).fields(fields).src(cells).src(offset).src(value);
+        let inst = InstBuilder::new(opcode).fields(fields).src(cells).src(8 * at as u64).src(value);
         if opcode == Opcode::Atom {
             self.hidden(inst, RegInfo::of(ty));
         } else {

@@ -110,7 +110,7 @@ impl Builder<'_, '_> {
         let params = self.func.params.clone();
         [params[0], params[1]].map(|param| {
             let base = self.read_param(param, Type::U64);
-            let at = Self::typed(Opcode::IMadWide, Type::U32).src(lane).src(Operand::Imm(VALUE.into())).src(base);
+            let at = Self::typed(Opcode::IMadWide, Type::U32).src(lane).src(u64::from(VALUE)).src(base);
             self.hidden(at, RegInfo::words(2))
         })
     }
@@ -177,7 +177,7 @@ impl Sweep {
 
     fn operand(&mut self, builder: &mut Builder<'_, '_>, mixture: Mixture, at: usize, place: Place) -> Operand {
         let ty = match place {
-            Place::Immediate(bits) => return Operand::Imm(bits),
+            Place::Immediate(bits) => return builder.func.imm(bits),
             Place::Value(ty) => ty,
         };
         let is_constant = match mixture {
@@ -186,11 +186,9 @@ impl Sweep {
             Mixture::OneConstant(constant) => at == constant,
             Mixture::Registers | Mixture::Same => false,
         };
-        if is_constant {
-            return Operand::Imm(extreme(builder.entropy, ty));
-        }
         let which = if mixture == Mixture::Same { 0 } else { at % REGISTERS };
-        self.register(builder, ty, which).map_or_else(|| Operand::Imm(extreme(builder.entropy, ty)), Operand::Reg)
+        let register = if is_constant { None } else { self.register(builder, ty, which) };
+        register.map_or_else(|| builder.func.imm(extreme(builder.entropy, ty)), Operand::Reg)
     }
 
     /// One of the registers of a type, loaded when it is first asked for; `None` where memory is full.
@@ -210,7 +208,7 @@ impl Sweep {
         };
         let offset = u64::from(VALUE * LANES) * self.loaded.len() as u64;
         let load = Builder::typed(Opcode::Ld, access).field(Space::Global).src(self.operands);
-        let reg = builder.hidden(load.src(Operand::Imm(offset)), RegInfo::of(access));
+        let reg = builder.hidden(load.src(offset), RegInfo::of(access));
         let reg = if info.is_predicate() { builder.compare(Compare::Ne, reg.into(), 0) } else { reg };
         self.loaded.push((ty, reg));
         Some(reg)
@@ -221,7 +219,7 @@ impl Sweep {
         let info = builder.info(reg);
         let (value, ty) = match info.words {
             _ if info.is_predicate() => {
-                let one = Builder::typed(Opcode::SelP, Type::U32).src(Operand::Imm(1)).src(Operand::Imm(0)).src(reg);
+                let one = Builder::typed(Opcode::SelP, Type::U32).src(Operand::imm(1)).src(Operand::imm(0)).src(reg);
                 (builder.hidden(one, RegInfo::words(1)), Type::B32)
             }
             2 => (reg, Type::B64),
@@ -229,7 +227,7 @@ impl Sweep {
             _ => (reg, Type::B32),
         };
         let offset = u64::from(VALUE * LANES * self.stored);
-        let store = Builder::typed(Opcode::St, ty).field(Space::Global).src(self.results).src(Operand::Imm(offset));
+        let store = Builder::typed(Opcode::St, ty).field(Space::Global).src(self.results).src(offset);
         builder.push(&store.src(value));
         self.stored += 1;
     }

@@ -8,7 +8,7 @@ use super::insts::Family;
 use super::memory::{REGION, Region};
 
 /// All lanes of a warp.
-pub(super) const ALL_LANES: Operand = Operand::Imm(0xFFFF_FFFF);
+pub(super) const ALL_LANES: Operand = Operand::imm(0xFFFF_FFFF);
 
 impl Builder<'_, '_> {
     /// A barrier, in uniform flow.
@@ -25,7 +25,7 @@ impl Builder<'_, '_> {
         let number = self.entropy.below(16) as u64;
         let threads = self.entropy.choose(&[0, self.threads]);
         let mut inst = InstBuilder::new(opcode).fields(fields);
-        inst = inst.src(Operand::Imm(number)).src(Operand::Imm(threads.into()));
+        inst = inst.src(number).src(u64::from(threads));
         if opcode.row().srcs.contains(&Shape::P) {
             inst = inst.src(Operand::Reg(self.register(RegInfo::PRED)));
         }
@@ -48,12 +48,12 @@ impl Builder<'_, '_> {
             self.hidden(Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX)), RegInfo::words(1));
         let first = self.compare(Compare::Lt, tid.into(), 32);
         let [arrive, wait, join] = [(); 3].map(|()| self.func.new_block());
-        let number = Operand::Imm(self.entropy.between(1, 15).into());
-        let threads = Operand::Imm(self.threads.into());
+        let number = Operand::imm(self.entropy.between(1, 15));
+        let threads = Operand::imm(self.threads);
         let lone = self.threads == 32;
         self.branch(first.into(), [arrive, wait], arrive);
         // A block of one warp has nobody to wait for it.
-        let count = if lone { Operand::Imm(64) } else { threads };
+        let count = if lone { Operand::imm(64) } else { threads };
         let aligned = [fixed(Aligned::No)];
         if let (Some(arriving), Some(waiting)) =
             (self.fields(Opcode::BarArrive, &aligned), self.fields(Opcode::BarSync, &aligned))
@@ -65,14 +65,14 @@ impl Builder<'_, '_> {
             self.jump(join, wait);
         }
         self.jump(join, join);
-        self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0)));
+        self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0)));
     }
 
     /// All threads arrive, and nobody waits: only where it is the kernel's one barrier, since it stays half full.
     fn arrive_alone(&mut self) {
         let Some(fields) = self.fields(Opcode::BarArrive, &[]) else { return };
-        let count = Operand::Imm(u64::from(self.threads) + 32);
-        self.push(&InstBuilder::new(Opcode::BarArrive).fields(fields).src(Operand::Imm(1)).src(count));
+        let count = Operand::imm(self.threads + 32);
+        self.push(&InstBuilder::new(Opcode::BarArrive).fields(fields).src(Operand::imm(1)).src(count));
     }
 
     /// Each thread writes its region of shared memory, and after a barrier reads another one's.
@@ -82,13 +82,13 @@ impl Builder<'_, '_> {
         let Operand::Reg(own) = region.base else { return };
         let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
         let value = self.value(Type::B32);
-        let store = Self::typed(Opcode::St, Type::B32).field(Space::Shared).src(own).src(Operand::Imm(word));
+        let store = Self::typed(Opcode::St, Type::B32).field(Space::Shared).src(own).src(word);
         self.push(&store.src(value));
-        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::Imm(0)).src(Operand::Imm(0));
+        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
         self.push(&barrier);
         let other = self.neighbour(own);
         let to = self.destination(RegInfo::words(1), false);
-        let load = Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(other).src(Operand::Imm(word));
+        let load = Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(other).src(word);
         self.push(&load.dst(to));
         self.push(&barrier);
     }
@@ -97,7 +97,7 @@ impl Builder<'_, '_> {
     fn neighbour(&mut self, own: Reg) -> Reg {
         let flip = u64::from(REGION) * self.entropy.between(1, self.threads - 1) as u64;
         let ty = if self.info(own).words == 1 { Type::B32 } else { Type::B64 };
-        self.hidden(Self::typed(Opcode::Xor, ty).src(own).src(Operand::Imm(flip)), RegInfo::of(ty))
+        self.hidden(Self::typed(Opcode::Xor, ty).src(own).src(flip), RegInfo::of(ty))
     }
 
     /// A warp collective of the lanes of `members`, all of which come here. Where some lanes are missing, a shuffle
@@ -111,9 +111,9 @@ impl Builder<'_, '_> {
         }
         let mut inst = InstBuilder::new(opcode).fields(fields);
         if let (Opcode::Shfl, true) = (opcode, partial) {
-            let lowest = Self::typed(Opcode::Fns, Type::B32).src(members).src(Operand::Imm(0)).src(Operand::Imm(1));
+            let lowest = Self::typed(Opcode::Fns, Type::B32).src(members).src(Operand::imm(0)).src(Operand::imm(1));
             sources[1] = Operand::Reg(self.hidden(lowest, RegInfo::words(1)));
-            sources[2] = Operand::Imm(31);
+            sources[2] = Operand::imm(31);
             inst = inst.field(ShuffleMode::Idx);
         }
         let mut inst = inst.srcs(sources);

@@ -212,7 +212,7 @@ impl Builder<'_, '_> {
             return self.bank_word(ty);
         }
         if self.entropy.percent(constants) {
-            return Operand::Imm(constant(self.entropy, ty));
+            return self.constant(ty);
         }
         let info = RegInfo::of(ty);
         if info == RegInfo::words(1) && self.entropy.percent(word) {
@@ -221,6 +221,12 @@ impl Builder<'_, '_> {
             return Operand::Word(reg, self.entropy.below(usize::from(words)) as u8);
         }
         Operand::Reg(self.register(info))
+    }
+
+    /// A constant of a type.
+    pub(super) fn constant(&mut self, ty: Type) -> Operand {
+        let bits = constant(self.entropy, ty);
+        self.func.imm(bits)
     }
 
     /// A launch argument of a kernel, where the machine keeps it: in constant bank 0.
@@ -239,7 +245,7 @@ impl Builder<'_, '_> {
             return Some(self.words_in_order(places.len()));
         }
         let operand = |place| match place {
-            Place::Immediate(bits) => Operand::Imm(bits),
+            Place::Immediate(bits) => self.func.imm(bits),
             Place::Value(ty) => self.value(ty),
         };
         Some(places.into_iter().map(operand).collect())
@@ -323,7 +329,7 @@ impl Builder<'_, '_> {
             64 => Type::B64,
             _ => Type::B32,
         };
-        let inst = Self::typed(change, bits).src(sources[1]).src(Operand::Imm(with));
+        let inst = Self::typed(change, bits).src(sources[1]).src(with);
         sources[1] = Operand::Reg(self.hidden(inst, RegInfo::of(ty)));
     }
 }

@@ -61,7 +61,7 @@ fn single(row: &OpRow, fields: FieldValues) -> Option<Module> {
     }
     for shape in row.srcs {
         builder = match shape {
-            Shape::Imm => builder.src(Operand::Imm(0x96)),
+            Shape::Imm => builder.src(Operand::imm(0x96)),
             _ => builder.src(func.new_reg(data.shape_info(*shape)?)),
         };
     }

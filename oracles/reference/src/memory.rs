@@ -157,7 +157,7 @@ impl<'a> Memory<'a> {
     fn stays_inside(&self, inst: Inst, local: Local) -> bool {
         let data = self.func.inst(inst);
         let size = u128::from(data.ty().bits() / 8) * data.vector_len() as u128;
-        let end = self.func.srcs(inst)[1].imm().map(|offset| u128::from(offset) + size);
+        let end = self.func.imm_bits(self.func.srcs(inst)[1]).map(|offset| u128::from(offset) + size);
         end.is_some_and(|end| end <= u128::from(self.func.locals[local].size()))
     }
 
@@ -178,7 +178,7 @@ impl<'a> Memory<'a> {
         }
         let srcs = self.func.srcs(inst);
         let (root, distance, bits) = self.address(srcs[0]);
-        let distance = distance.wrapping_add(srcs[1].imm().unwrap_or(0));
+        let distance = distance.wrapping_add(self.func.imm_bits(srcs[1]).unwrap_or(0));
         let size = u64::from(data.ty().bits() / 8) * data.vector_len() as u64;
         let space = data.field::<Space>().unwrap_or(Space::Generic);
         let constant = space == Space::Const || data.field::<NonCoherent>() == Some(NonCoherent::Nc);
@@ -196,12 +196,12 @@ impl<'a> Memory<'a> {
             _ => 64,
         };
         match base {
-            Operand::Imm(address) => (Some(Operand::Imm(0)), address, bits),
+            Operand::Imm(address) => (Some(Operand::imm(0)), self.func.bits(address), bits),
             Operand::Global(_) | Operand::Local(_) => (Some(base), 0, bits),
             Operand::Reg(reg) if self.func.form == Form::Ssa => {
                 let (root, distance) = self.counted(reg, bits).unwrap_or((base, 0));
                 let (root, distance) = if let Operand::Imm(at) = root {
-                    (Operand::Imm(0), distance.wrapping_add(at))
+                    (Operand::imm(0), distance.wrapping_add(self.func.bits(at)))
                 } else {
                     (root, distance)
                 };
@@ -223,8 +223,10 @@ impl<'a> Memory<'a> {
         }
         let (from, distance) = match (data.opcode, srcs) {
             (Opcode::Mov, [from]) => (*from, 0),
-            (Opcode::IAdd, [from, Operand::Imm(by)]) | (Opcode::IAdd, [Operand::Imm(by), from]) => (*from, *by),
-            (Opcode::ISub, [from, Operand::Imm(by)]) => (*from, by.wrapping_neg()),
+            (Opcode::IAdd, [from, Operand::Imm(by)]) | (Opcode::IAdd, [Operand::Imm(by), from]) => {
+                (*from, self.func.bits(*by))
+            }
+            (Opcode::ISub, [from, Operand::Imm(by)]) => (*from, self.func.bits(*by).wrapping_neg()),
             _ => return None,
         };
         // A circle of copies, which only a phi could break, does not occur in SSA form.

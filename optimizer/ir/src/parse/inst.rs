@@ -124,10 +124,11 @@ impl<'s> Parser<'s> {
             }
             if self.eat(Token::BracketOpen)? {
                 srcs.push(self.operand(body, symbols)?);
-                srcs.push(Operand::Imm(match self.peek()? {
+                let offset = match self.peek()? {
                     Some(Token::BracketClose) => 0,
-                    _ => self.signed("an offset")? as u64,
-                }));
+                    _ => self.signed("an offset")?,
+                };
+                srcs.push(body.func.imm(offset as u64));
                 self.expect(Token::BracketClose, "`]`")?;
             } else {
                 srcs.push(self.operand(body, symbols)?);
@@ -141,7 +142,7 @@ impl<'s> Parser<'s> {
         let arguments = self.parenthesised(body, symbols)?;
         self.expect(Token::Arrow, "`->` and the results")?;
         let results = self.parenthesised(body, symbols)?;
-        let count = Operand::Imm(results.len() as u64);
+        let count = body.func.imm(results.len() as u64);
         Ok([callee, count].into_iter().chain(results).chain(arguments).collect())
     }
 
@@ -215,7 +216,10 @@ impl<'s> Parser<'s> {
                 self.next()?;
                 self.reg_name(body, self.text())
             }
-            Some(Token::Number) if modifiers.is_none() => self.number("a number").map(Operand::Imm),
+            Some(Token::Number) if modifiers.is_none() => {
+                let bits = self.number("a number")?;
+                Ok(body.func.imm(bits))
+            }
             Some(Token::Number) => {
                 self.next()?;
                 self.fail("write an immediate as its bits: negative numbers have no width here")

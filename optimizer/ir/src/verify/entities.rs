@@ -108,7 +108,8 @@ impl Checker<'_> {
             Operand::Local(local) => self.func.locals.is_valid(local),
             Operand::Global(id) => self.symbol_exists(SymbolRef::Global(id)),
             Operand::Func(id) => self.symbol_exists(SymbolRef::Func(id)),
-            Operand::Imm(_) | Operand::Special(_) | Operand::Const { .. } | Operand::Undef => true,
+            Operand::Imm(imm) => self.func.has_imm(imm),
+            Operand::Special(_) | Operand::Const { .. } | Operand::Undef => true,
         }
     }
 

@@ -116,7 +116,7 @@ impl Checker<'_> {
         match shape {
             Shape::Base => self.base(operand),
             Shape::Offset | Shape::Imm => {
-                self.kind(operand.imm().is_some(), operand, "an immediate");
+                self.kind(operand.is_imm(), operand, "an immediate");
             }
             Shape::Special => self.special(data, operand),
             Shape::Block | Shape::Blocks => self.target(operand, in_layout),
@@ -164,7 +164,8 @@ impl Checker<'_> {
         match operand {
             Operand::Reg(reg) => self.register(self.func.regs()[reg], Some(wanted.info)),
             Operand::Word(reg, word) => self.word(self.func.regs()[reg], word, wanted.info),
-            Operand::Imm(bits) => {
+            Operand::Imm(imm) => {
+                let bits = self.func.bits(imm);
                 let fits = wanted.bits >= 64 || bits >> wanted.bits == 0;
                 self.expect(fits, Rule::ImmediateWidth, || format!("{bits:#x} has more than {} bits", wanted.bits));
             }
@@ -255,7 +256,8 @@ impl Checker<'_> {
             };
             self.expect(local, Rule::CallVariables, || format!("{operand:?} is no variable in the parameter space"));
         }
-        let split = usize::try_from(*results).ok().and_then(|results| variables.split_at_checked(results));
+        let split =
+            usize::try_from(self.func.bits(*results)).ok().and_then(|results| variables.split_at_checked(results));
         let Some((results, arguments)) = split else { return self.wrong_count("results") };
         let (module, callee) = (self.module, self.func.srcs(inst)[0]);
         if let (Some(module), Operand::Func(id)) = (module, callee) {

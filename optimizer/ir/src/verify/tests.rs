@@ -234,6 +234,10 @@ const EDITS: &[(Rule, Edit)] = &[
     (Rule::Entity, |f| f.srcs_mut(inst(f, 0))[0] = Operand::Local(crate::Local::from_u32(99))),
     (Rule::Entity, |f| f.raw().layout.push(Block::from_u32(99))),
     (Rule::Entity, |f| {
+        f.imm(1f64.to_bits());
+        f.srcs_mut(inst(f, 0))[0] = Function::new("other", crate::FunctionKind::Device).imm(2f64.to_bits());
+    }),
+    (Rule::Entity, |f| {
         let first = inst(f, 0);
         f.raw().set_next(first, Some(Inst::from_u32(99)));
     }),

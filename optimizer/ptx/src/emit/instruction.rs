@@ -99,7 +99,7 @@ impl FunctionWriter<'_> {
                     out.push(self.address(*operand, srcs[i + 1])?);
                 }
                 Shape::Base => out.push(self.base(*operand)?),
-                Shape::Imm => out.push(operand.imm().unwrap_or(0).to_string()),
+                Shape::Imm => out.push(self.func.imm_bits(*operand).unwrap_or(0).to_string()),
                 Shape::V if data.vector_len() > 1 => {
                     vector.push(self.typed_source(*operand, data, *shape)?);
                     if vector.len() == data.vector_len() {

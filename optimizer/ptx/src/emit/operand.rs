@@ -11,8 +11,8 @@ impl FunctionWriter<'_> {
     /// A source of a type: a register, or a constant where PTX has a way to write one.
     pub(super) fn source(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         match operand {
-            Operand::Imm(bits) if ty.bits() <= 64 && ty != Type::Pred && !is_narrow_float(ty) => {
-                Ok(immediate(bits, ty))
+            Operand::Imm(imm) if ty.bits() <= 64 && ty != Type::Pred && !is_narrow_float(ty) => {
+                Ok(immediate(self.func.bits(imm), ty))
             }
             other => self.register(other, ty),
         }
@@ -34,7 +34,7 @@ impl FunctionWriter<'_> {
         match operand {
             Operand::Reg(reg) => Ok(self.reg(reg)),
             Operand::Word(reg, word) => Ok(self.word(reg, word)),
-            Operand::Imm(bits) => Ok(self.constant_register(bits, ty)),
+            Operand::Imm(imm) => Ok(self.constant_register(self.func.bits(imm), ty)),
             // Whatever a register holds that nobody wrote may stand for an undefined value.
             Operand::Undef => Ok(self.constant_register(0, ty)),
             Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => {
@@ -116,7 +116,7 @@ impl FunctionWriter<'_> {
     pub(super) fn base(&mut self, operand: Operand) -> Result<String, EmitError> {
         match operand {
             Operand::Global(_) | Operand::Local(_) => Ok(self.symbol(operand)),
-            Operand::Imm(bits) => Ok(format!("{bits}")),
+            Operand::Imm(imm) => Ok(self.func.bits(imm).to_string()),
             Operand::Reg(_) => self.wide_register(operand, Type::B64),
             Operand::Undef => self.wide_register(operand, Type::B64),
             _ => self.wide_register(operand, Type::B32),
@@ -125,8 +125,8 @@ impl FunctionWriter<'_> {
 
     /// `[base+offset]`.
     pub(super) fn address(&mut self, base: Operand, offset: Operand) -> Result<String, EmitError> {
-        let offset = offset.imm().unwrap_or(0) as i64;
-        if let Operand::Imm(bits) = base {
+        let offset = self.func.imm_bits(offset).unwrap_or(0) as i64;
+        if let Some(bits) = self.func.imm_bits(base) {
             return Ok(format!("[{}]", bits.wrapping_add(offset as u64)));
         }
         let mut base = self.base(base)?;

@@ -53,7 +53,7 @@ impl FunctionWriter<'_> {
                 self.guarded(format_args!("mov.u{} {to}, {name}", ty.bits()));
                 return Ok(());
             }
-            Operand::Imm(bits) if ty == Type::Pred => (bits & 1).to_string(),
+            Operand::Imm(imm) if ty == Type::Pred => (self.func.bits(imm) & 1).to_string(),
             Operand::Undef if ty.bits() < 128 => "0".to_owned(),
             other => self.source(other, ty)?,
         };
@@ -143,8 +143,8 @@ impl FunctionWriter<'_> {
         for operand in operands {
             texts.push(self.source(*operand, ty)?);
         }
-        let idle = u64::from(subtract);
-        let has_carry = !matches!(carry, Operand::Undef) && *carry != Operand::Imm(idle);
+        let idle = Operand::imm(u32::from(subtract));
+        let has_carry = !matches!(carry, Operand::Undef) && *carry != idle;
         if has_carry {
             let flag = self.source(*carry, Type::Pred)?;
             let (bit, sum) = (self.temp(Temp::Word), self.temp(Temp::Word));
@@ -176,7 +176,7 @@ impl FunctionWriter<'_> {
             _ => format!("barrier.red.{}{aligned}.pred", data.field::<BoolOp>().map_or("and", BoolOp::name)),
         };
         let mut texts = vec![self.source(srcs[0], Type::U32)?];
-        if srcs[1] != Operand::Imm(0) {
+        if srcs[1] != Operand::imm(0) {
             texts.push(self.source(srcs[1], Type::U32)?);
         }
         if let Some(predicate) = srcs.get(2) {
@@ -194,7 +194,7 @@ impl FunctionWriter<'_> {
         let prefetch = data.field::<PrefetchSize>().unwrap_or(PrefetchSize::None);
         let dot = if prefetch == PrefetchSize::None { "" } else { "." };
         let mut texts = vec![self.address(*to, *to_offset)?, self.address(*from, *from_offset)?];
-        texts.push(size.imm().unwrap_or(0).to_string());
+        texts.push(self.func.imm_bits(*size).unwrap_or(0).to_string());
         if read != size {
             texts.push(self.source(*read, Type::U32)?);
         }
@@ -249,14 +249,15 @@ impl FunctionWriter<'_> {
         };
         let Some(name) = self.mnemonic(data) else { return Err(self.refuse("PTX has no such instruction")) };
         let (to, lanes) = (self.destination(inst)?, lanes(data.opcode));
-        let [dst_part, a_part, b_part] = selector_texts(*packed as u32, lanes);
-        let negate = if lanes == 1 { VideoSelectors::unpack(*packed as u32).negate } else { [false; 3] };
+        let packed = self.func.bits(*packed) as u32;
+        let [dst_part, a_part, b_part] = selector_texts(packed, lanes);
+        let negate = if lanes == 1 { VideoSelectors::unpack(packed).negate } else { [false; 3] };
         let (a, b) = (self.register(*a, Type::B32)?, self.register(*b, Type::B32)?);
         let sign = |negate: bool| if negate { "-" } else { "" };
         let mut text = format!("{name} {to}{dst_part}, {}{a}{a_part}, {}{b}{b_part}", sign(negate[0]), sign(negate[1]));
         let second = data.field::<SecondOp>().is_some_and(|op| op != SecondOp::None);
         let third = lanes > 1 || second || !dst_part.is_empty() || data.opcode == Opcode::VMad;
-        if third || *c != Operand::Imm(0) {
+        if third || *c != Operand::imm(0) {
             let c = self.register(*c, Type::B32)?;
             text = format!("{text}, {}{c}", sign(negate[2]));
         }
@@ -275,7 +276,7 @@ impl FunctionWriter<'_> {
 
     fn set_max_registers(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
         use oriole_ir::ops::MaxNReg;
-        let count = self.first_source(inst).imm().unwrap_or(0);
+        let count = self.func.imm_bits(self.first_source(inst)).unwrap_or(0);
         let direction = data.field::<MaxNReg>().map_or("dec", MaxNReg::name);
         self.guarded(format_args!("setmaxnreg.{direction}.sync.aligned.u32 {count}"));
         Ok(())
@@ -294,7 +295,8 @@ impl FunctionWriter<'_> {
                 _ => None,
             })
             .collect();
-        let (results, arguments) = locals.split_at((*results as usize).min(locals.len()));
+        let results = self.func.bits(*results) as usize;
+        let (results, arguments) = locals.split_at(results.min(locals.len()));
         let (callee, prototype) = match callee {
             Operand::Func(_) => (self.symbol(*callee), String::new()),
             register => {

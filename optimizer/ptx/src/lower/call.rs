@@ -46,7 +46,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             results.push(local);
             loads.extend(load);
         }
-        let mut srcs = vec![callee, Operand::Imm(results.len() as u64)];
+        let mut srcs = vec![callee, self.func.imm(results.len() as u64)];
         srcs.extend(results.into_iter().chain(arguments).map(Operand::Local));
         self.push_full(Opcode::Call, Opcode::Call.row().default_fields(), self.guard, &[], &srcs);
         for (reg, local, ty) in loads {
@@ -204,7 +204,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
         let value = self.value(operand, wanted.ty, false)?;
         let local = self.new_parameter("argument", wanted);
-        self.access_parameter(Opcode::St, wanted.ty, &[], &[Operand::Local(local), Operand::Imm(0), value]);
+        self.access_parameter(Opcode::St, wanted.ty, &[], &[Operand::Local(local), Operand::imm(0), value]);
         Some(local)
     }
 
@@ -238,12 +238,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
     pub(super) fn load_parameter(&mut self, reg: Reg, local: Local, ty: ScalarType) {
         let ty = scalar(ty).unwrap_or(Type::B32);
-        self.access_parameter(Opcode::Ld, ty, &[reg.into()], &[Operand::Local(local), Operand::Imm(0)]);
+        self.access_parameter(Opcode::Ld, ty, &[reg.into()], &[Operand::Local(local), Operand::imm(0)]);
     }
 
     pub(super) fn store_parameter(&mut self, local: Local, value: Operand, ty: ScalarType) {
         let ty = scalar(ty).unwrap_or(Type::B32);
-        self.access_parameter(Opcode::St, ty, &[], &[Operand::Local(local), Operand::Imm(0), value]);
+        self.access_parameter(Opcode::St, ty, &[], &[Operand::Local(local), Operand::imm(0), value]);
     }
 
     /// An access in the parameter space, of a type that memory has; PTX does not let it be guarded.

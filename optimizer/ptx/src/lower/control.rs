@@ -52,7 +52,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let first = self.body[inst.operands].first()?;
         let target = self.destination(first, Type::B64, false)?;
         let fields = super::body::typed(Opcode::Mov, Type::B64);
-        self.push_full(Opcode::Mov, fields, self.guard, &[target.reg.into()], &[Operand::Imm(0)]);
+        self.push_full(Opcode::Mov, fields, self.guard, &[target.reg.into()], &[Operand::imm(0)]);
         Some(())
     }
 

@@ -120,12 +120,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
         pair: bool,
     ) -> Option<Vec<Argument<'s>>> {
         let mut out: Vec<_> = sources.iter().copied().map(Argument::Written).collect();
-        let implied = |bits: u64| Argument::Implied(Operand::Imm(bits));
+        let implied = |bits: u32| Argument::Implied(Operand::imm(bits));
         match selected.opcode {
             opcode if opcode.is(Flags::CARRY) => {
                 // The flag is the machine's carry, also after a subtraction: set where nothing is borrowed.
-                let idle = u64::from(selected.opcode == Opcode::ISubCarry);
-                let carry = if selected.carry_in { Operand::Reg(self.carry()) } else { Operand::Imm(idle) };
+                let idle = u32::from(selected.opcode == Opcode::ISubCarry);
+                let carry = if selected.carry_in { Operand::Reg(self.carry()) } else { Operand::imm(idle) };
                 out.push(Argument::Implied(carry));
             }
             Opcode::SetPBool if pair && sources.len() == 2 => out.push(implied(1)),
@@ -149,7 +149,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
             self.wrong_count(inst, 3, sources.len());
             return None;
         };
-        let Operand::Imm(bytes @ (4 | 8 | 16)) = self.value(size, Type::U32, false)? else {
+        let bytes = self.value(size, Type::U32, false)?;
+        let Some(4 | 8 | 16) = self.func.imm_bits(bytes) else {
             self.report(
                 size.span,
                 "the size of an asynchronous copy is 4, 8 or 16".into(),
@@ -159,18 +160,18 @@ impl<'s> BodyLowering<'_, '_, 's> {
             return None;
         };
         let read = match rest {
-            [] => Operand::Imm(bytes),
+            [] => bytes,
             [operand] if self.is_predicate(operand) => {
                 let ignore = self.value(operand, Type::Pred, false)?;
                 let reg = self.temp(Type::B32);
-                let srcs = [Operand::Imm(0), Operand::Imm(bytes), ignore];
+                let srcs = [Operand::imm(0), bytes, ignore];
                 self.push_full(Opcode::SelP, typed(Opcode::SelP, Type::B32), None, &[reg.into()], &srcs);
                 reg.into()
             }
             [operand, ..] => self.value(operand, Type::U32, false)?,
         };
         let written = [to, from].map(|operand| Argument::Written(*operand));
-        Some(written.into_iter().chain([Operand::Imm(bytes), read].map(Argument::Implied)).collect())
+        Some(written.into_iter().chain([bytes, read].map(Argument::Implied)).collect())
     }
 
     fn is_predicate(&mut self, operand: &ast::Operand<'s>) -> bool {
@@ -237,7 +238,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if let OperandKind::Constant(constant) = operand.kind
             && let Some(bits) = constant.integer_bits()
         {
-            return Some(Operand::Imm(bits & 0xFFFF_FFFF));
+            return Some(Operand::imm(bits as u32));
         }
         let help = "this operand is an integer constant";
         self.report(operand.span, "a constant is needed here".into(), describe(operand.kind), help);

@@ -133,7 +133,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let (opcode, ty, srcs) = match (element.bits(), at % 32) {
             (64, _) => (Opcode::Pack, Type::B32, vec![low, Operand::Word(from, (at / 32) as u8 + 1)]),
             (_, 0) => (Opcode::Mov, Type::B32, vec![low]),
-            (_, shift) => (Opcode::Shr, Type::U32, vec![low, Operand::Imm(u64::from(shift))]),
+            (_, shift) => (Opcode::Shr, Type::U32, vec![low, Operand::imm(shift)]),
         };
         self.push_full(opcode, typed(opcode, ty), self.guard, &[to.into()], &srcs);
     }

@@ -33,7 +33,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         match operand.kind {
             OperandKind::Name(name) => self.named_value(name, place),
             OperandKind::Constant(constant) => match immediate_bits(constant, ty) {
-                Some(bits) => Some(Operand::Imm(bits)),
+                Some(bits) => Some(self.func.imm(bits)),
                 None => {
                     let message = format!("this constant does not fit an operand of type `.{}`", ty.name());
                     let help = "write an integer for integers, a float for `.f32` and `.f64`, and move other floats in from a register";
@@ -280,7 +280,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let Some((wide, ty)) = destination.extended else { return };
         let signed = ty.is_signed();
         if self.func.regs()[wide].words > 2 {
-            let zero = Operand::Imm(0);
+            let zero = Operand::imm(0);
             let words = RegInfo::of(ty).words;
             let parts: Vec<_> =
                 (0..4).map(|w| if w >= words { zero } else { word(destination.reg, w, words) }).collect();
@@ -320,8 +320,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
             );
             return None;
         }
-        let offset = Operand::Imm(address.offset as u64);
-        let Some(name) = address.base else { return Some((offset, Operand::Imm(0), None)) };
+        let offset = self.func.imm(address.offset as u64);
+        let Some(name) = address.base else { return Some((offset, Operand::imm(0), None)) };
         match self.lookup(name, operand.span)? {
             Named::Reg(reg, declared) if matches!(declared.bits(), 32 | 64) => Some((reg.into(), offset, None)),
             Named::Address(symbol) => Some((symbol, offset, self.space_of(symbol))),
@@ -377,7 +377,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let sum_ty = if ty.bits() == 64 { Type::S64 } else { Type::S32 };
         let offset = (number.wrapping_mul(size) as u64) & if sum_ty == Type::S32 { 0xFFFF_FFFF } else { u64::MAX };
         let sum = self.temp(sum_ty);
-        self.push_typed(Opcode::IAdd, sum_ty, &[sum.into()], &[base, Operand::Imm(offset)]);
+        let offset = self.func.imm(offset);
+        self.push_typed(Opcode::IAdd, sum_ty, &[sum.into()], &[base, offset]);
         Some(sum.into())
     }
 

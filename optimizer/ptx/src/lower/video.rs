@@ -52,10 +52,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
         for source in [Some(a), Some(b), c] {
             srcs.push(match source {
                 Some(plain) => self.value(&plain.operand, Type::B32, false)?,
-                None => Operand::Imm(0),
+                None => Operand::imm(0),
             });
         }
-        srcs.push(Operand::Imm(u64::from(selectors)));
+        srcs.push(Operand::imm(selectors));
         let target = self.destination(&target.operand, Type::B32, false)?;
         self.push_full(selected.opcode, selected.fields, self.guard, &[target.reg.into()], &srcs);
         Some(())

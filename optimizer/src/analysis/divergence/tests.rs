@@ -136,7 +136,7 @@ fn nested(depth: usize) -> Function {
     let blocks: Vec<Block> = (0..2 * depth + 1).map(|_| func.new_block()).collect();
     let tid = InstBuilder::new(Opcode::S2r).field(Type::B32).src(Operand::Special(SpecialReg::TidX));
     let tid = tid.append_value(&mut func, blocks[0], RegInfo::words(1));
-    let test = InstBuilder::new(Opcode::SetP).field(Type::U32).src(tid).src(Operand::Imm(5));
+    let test = InstBuilder::new(Opcode::SetP).field(Type::U32).src(tid).src(Operand::imm(5));
     let test = test.append_value(&mut func, blocks[0], RegInfo::PRED);
     for level in 0..depth {
         let (join, inner) = (blocks[2 * depth - level], blocks[level + 1]);

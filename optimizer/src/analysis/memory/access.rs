@@ -138,7 +138,7 @@ impl<'a> Locations<'a> {
             return None;
         }
         let (root, counted, bits) = self.address(base);
-        let offset = counted.wrapping_add(offset.imm()?);
+        let offset = counted.wrapping_add(self.func.imm_bits(offset)?);
         let size = data.field::<Type>()?.bits().div_ceil(8) * data.vector_len() as u32;
         let space = data.field::<Space>().unwrap_or(Space::Generic);
         let fixed = data.field::<NonCoherent>() == Some(NonCoherent::Nc);
@@ -156,7 +156,7 @@ impl<'a> Locations<'a> {
         let root = match at {
             Operand::Global(global) => Root::Global(global),
             Operand::Local(local) => Root::Local(local),
-            Operand::Imm(address) => return (Root::Zero, offset.wrapping_add(address), bits),
+            Operand::Imm(address) => return (Root::Zero, offset.wrapping_add(self.func.bits(address)), bits),
             Operand::Reg(reg) if self.definitions.is_some() => Root::Reg(reg),
             _ => Root::Unknown,
         };
@@ -172,8 +172,10 @@ impl<'a> Locations<'a> {
         let wide = whole && modular && data.ty().bits() == bits;
         match (data.opcode, srcs) {
             (Opcode::Mov, [from]) if wide => Some((*from, 0)),
-            (Opcode::IAdd, [from, Operand::Imm(added)] | [Operand::Imm(added), from]) if wide => Some((*from, *added)),
-            (Opcode::ISub, [from, Operand::Imm(taken)]) if wide => Some((*from, taken.wrapping_neg())),
+            (Opcode::IAdd, [from, Operand::Imm(added)] | [Operand::Imm(added), from]) if wide => {
+                Some((*from, self.func.bits(*added)))
+            }
+            (Opcode::ISub, [from, Operand::Imm(taken)]) if wide => Some((*from, self.func.bits(*taken).wrapping_neg())),
             _ => None,
         }
     }
@@ -190,7 +192,7 @@ fn escaped(func: &Function) -> Vec<bool> {
         for (index, operand) in func.inputs(inst).iter().enumerate() {
             let Operand::Local(local) = operand else { continue };
             let named = access && index == 0 && data.field::<Space>() == Some(func.locals[*local].space);
-            let offset = func.srcs(inst).get(1).filter(|_| named).and_then(|offset| offset.imm());
+            let offset = func.srcs(inst).get(1).filter(|_| named).and_then(|offset| func.imm_bits(*offset));
             let fits =
                 offset.is_some_and(|at| at.checked_add(size).is_some_and(|end| end <= func.locals[*local].size()));
             if named && !fits {

@@ -119,17 +119,17 @@ fn long_blocks_are_quick() {
     let mut func = Function::new("long", FunctionKind::Device);
     func.form = Form::Ssa;
     let block = func.new_block();
-    let base = InstBuilder::new(Opcode::Ld).field(Space::Const).field(Type::B64).src(Operand::Imm(0));
-    let base = base.src(Operand::Imm(0)).append_value(&mut func, block, RegInfo::words(2));
+    let base = InstBuilder::new(Opcode::Ld).field(Space::Const).field(Type::B64).src(Operand::imm(0));
+    let base = base.src(Operand::imm(0)).append_value(&mut func, block, RegInfo::words(2));
     for at in 0..50_000 {
         for offset in [16 * at, 16 * at + 4] {
             let store = InstBuilder::new(Opcode::St).field(Space::Global).field(Type::B32);
-            store.src(base).src(Operand::Imm(offset)).src(Operand::Imm(1)).append(&mut func, block);
+            store.src(base).src(offset).src(Operand::imm(1)).append(&mut func, block);
         }
         let load = InstBuilder::new(Opcode::Ld).field(Space::Global).field(Type::B32);
-        load.src(base).src(Operand::Imm(16 * at)).append_value(&mut func, block, RegInfo::words(1));
+        load.src(base).src(16 * at).append_value(&mut func, block, RegInfo::words(1));
         let missed = InstBuilder::new(Opcode::Ld).field(Space::Global).field(Type::B32);
-        missed.src(base).src(Operand::Imm(8)).append_value(&mut func, block, RegInfo::words(1));
+        missed.src(base).src(Operand::imm(8)).append_value(&mut func, block, RegInfo::words(1));
     }
     InstBuilder::new(Opcode::Ret).append(&mut func, block);
     let (cfg, nest, memory) = solve(&func);

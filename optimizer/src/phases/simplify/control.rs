@@ -26,7 +26,7 @@ pub(super) static RULES: &[CodeRule] = &[
 /// A guard that is always true goes; under one that is always false the `else` values are the results.
 fn guard_constant(v: &View<'_>) -> Option<Rewrite> {
     let guard = v.data.guard?;
-    let known = v.source_of(Operand::Reg(guard.reg), Opcode::Mov)?.imm()?;
+    let known = v.imm(v.source_of(Operand::Reg(guard.reg), Opcode::Mov)?)?;
     if (known & 1 == 1) != guard.negated {
         return Some(Rewrite::Guard(None));
     }
@@ -43,14 +43,14 @@ fn folded(v: &View<'_>) -> Option<Rewrite> {
     if !is_pure(v.data) || v.srcs.is_empty() || v.data.opcode == Opcode::Mov {
         return None;
     }
-    let srcs: Option<Vec<u64>> = v.srcs.iter().map(|operand| operand.imm()).collect();
+    let srcs: Option<Vec<u64>> = v.srcs.iter().map(|operand| v.imm(*operand)).collect();
     let folded = fold(v.data.opcode, &v.data.fields, &srcs?)?;
-    Some(Rewrite::Values(folded.results.into_iter().map(Operand::Imm).collect()))
+    Some(Rewrite::Constants(folded.results))
 }
 
 fn constant_last(v: &View<'_>) -> Option<Rewrite> {
     let [Operand::Imm(_), second, ..] = *v.srcs else { return None };
-    if !v.data.is(Flags::COMMUTATIVE) || second.imm().is_some() {
+    if !v.data.is(Flags::COMMUTATIVE) || second.is_imm() {
         return None;
     }
     let mut srcs = v.srcs.to_vec();
@@ -59,7 +59,8 @@ fn constant_last(v: &View<'_>) -> Option<Rewrite> {
 }
 
 fn branch_constant(v: &View<'_>) -> Option<Rewrite> {
-    let [Operand::Imm(condition), yes, no] = *v.srcs else { return None };
+    let [condition, yes, no] = *v.srcs else { return None };
+    let condition = v.imm(condition)?;
     Some(Rewrite::Goto(if condition & 1 == 1 { yes } else { no }.block()?))
 }
 
@@ -74,6 +75,6 @@ fn branch_not(v: &View<'_>) -> Option<Rewrite> {
 }
 
 fn branch_table_constant(v: &View<'_>) -> Option<Rewrite> {
-    let index = usize::try_from(v.src(0)?.imm()?).ok()?;
+    let index = usize::try_from(v.imm(v.src(0)?)?).ok()?;
     v.src(index.checked_add(1)?)?.block().map(Rewrite::Goto)
 }

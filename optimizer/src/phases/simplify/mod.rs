@@ -31,8 +31,8 @@ const BUDGET: usize = 64;
 
 /// What an instruction becomes.
 enum Rewrite {
-    /// Copies of these values into its destinations.
-    Values(Vec<Operand>),
+    /// Copies of constants with these bits into its destinations.
+    Constants(Vec<u64>),
     /// Copies of its `else` values, without the guard.
     Otherwise,
     /// Another operation with the same destinations, guard and `else`.
@@ -76,6 +76,11 @@ impl<'a> View<'a> {
         self.srcs.get(index).copied()
     }
 
+    /// The bits of an immediate.
+    fn imm(&self, operand: Operand) -> Option<u64> {
+        self.subject.func.imm_bits(operand)
+    }
+
     /// The first source of the unguarded operation with this opcode that defines an operand.
     fn source_of(&self, operand: Operand, opcode: Opcode) -> Option<Operand> {
         let inst = self.subject.definitions.unguarded(self.subject.func, operand, opcode)?;
@@ -84,7 +89,7 @@ impl<'a> View<'a> {
 
     /// Whether the rewrite can be written down: copies need a `mov` of each destination's width.
     fn takes(&self, rewrite: &Rewrite) -> bool {
-        let (func, copies) = (self.subject.func, matches!(rewrite, Rewrite::Values(_) | Rewrite::Otherwise));
+        let (func, copies) = (self.subject.func, matches!(rewrite, Rewrite::Constants(_) | Rewrite::Otherwise));
         !copies || func.defs(self.inst).all(|reg| func.regs()[reg].mov_type().is_some())
     }
 }
@@ -195,7 +200,10 @@ impl Simplify {
         let block = func.block_of(inst).expect("the scan walks blocks");
         let (dsts, elses) = (func.dsts(inst).to_vec(), func.elses(inst).to_vec());
         match rewrite {
-            Rewrite::Values(values) => return self.copies(func, inst, head.guard, &values, &elses),
+            Rewrite::Constants(values) => {
+                let values: Vec<Operand> = values.into_iter().map(|bits| func.imm(bits)).collect();
+                return self.copies(func, inst, head.guard, &values, &elses);
+            }
             Rewrite::Otherwise => return self.copies(func, inst, None, &elses, &[]),
             Rewrite::Inst(opcode, fields, srcs) => {
                 func.set_inst(inst, InstHead { opcode, fields, ..head }, &dsts, &srcs, &elses);

@@ -33,6 +33,8 @@ pub enum Change {
     Elses(Vec<Operand>),
     /// It has other sources.
     Sources(Vec<Operand>),
+    /// One of its sources is an immediate of these bits.
+    Immediate(usize, u64),
     /// Its only result is a copy of an operand.
     CopyOf(Operand),
     /// Another operation on other sources, in its place.
@@ -75,6 +77,7 @@ impl Change {
             Change::Guard(guard) => func.set_guard(inst, *guard),
             Change::Elses(elses) => rebuild(func, inst, head, None, Some(elses)),
             Change::Sources(sources) => rebuild(func, inst, head, Some(sources), None),
+            Change::Immediate(at, bits) => func.srcs_mut(inst)[*at] = func.imm(*bits),
             Change::CopyOf(operand) => copy(func, inst, *operand),
             Change::Operation(opcode, fields, sources) => {
                 rebuild(func, inst, InstHead { opcode: *opcode, fields: *fields, ..head }, Some(sources), None);
@@ -136,7 +139,7 @@ fn narrow(func: &mut Function, inst: Inst) {
     func.dsts_mut(inst)[0] = new.into();
     let words = func.regs()[old].words;
     let pack = InstBuilder::new(Opcode::Pack).field(Type::B32).dst(old).src(Operand::Word(new, 0));
-    pack.srcs((1..words).map(|_| Operand::Imm(0))).insert_after(func, inst);
+    pack.srcs((1..words).map(|_| Operand::imm(0))).insert_after(func, inst);
 }
 
 /// Takes a block out of the sources of the phis of another one.
@@ -163,7 +166,7 @@ fn redirect(func: &mut Function, Place { block, inst, .. }: Place, from: Block, 
         if func.inst(phi).opcode == Opcode::Phi {
             let mut sources = func.srcs(phi).to_vec();
             let value = sources.chunks_exact(2).find(|pair| pair[1] == Operand::Block(from)).map(|pair| pair[0]);
-            let value = value.filter(usable).unwrap_or(Operand::Imm(0));
+            let value = value.filter(usable).unwrap_or(Operand::imm(0));
             sources.extend([value, Operand::Block(block)]);
             func.set_srcs(phi, &sources);
         }

@@ -40,7 +40,7 @@ pub(super) fn wrong_else(func: &Function, place: Place) -> Vec<Change> {
     let [old] = func.elses(place.inst) else { return Vec::new() };
     let info = func.defs(place.inst).next().map(|reg| func.regs()[reg]);
     let own = func.srcs(place.inst).iter().copied().filter(|op| info.is_some() && func.operand_info(*op) == info);
-    let others = own.chain([Operand::Imm(0)]).filter(|other| other != old);
+    let others = own.chain([Operand::imm(0)]).filter(|other| other != old);
     others.map(|other| Change::Elses(vec![other])).collect()
 }
 

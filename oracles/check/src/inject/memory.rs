@@ -28,7 +28,7 @@ fn access(func: &Function, inst: Inst) -> Option<(Operand, u64, u64)> {
     let data = func.inst(inst);
     let &[base, Operand::Imm(offset), ..] = func.srcs(inst) else { return None };
     let bytes = u64::from(data.ty().bits()) / 8 * data.vector_len() as u64;
-    (data.is(Flags::READS) || data.is(Flags::WRITES)).then_some((base, offset, bytes))
+    (data.is(Flags::READS) || data.is(Flags::WRITES)).then_some((base, func.bits(offset), bytes))
 }
 
 /// Whether two instructions access the same bytes for certain.
@@ -47,12 +47,7 @@ pub(super) fn wrong_offset(func: &Function, place: Place) -> Vec<Change> {
         return Vec::new();
     }
     let near = [offset.wrapping_add(bytes), offset.wrapping_sub(bytes)];
-    let with = |offset| {
-        let mut sources = func.srcs(place.inst).to_vec();
-        sources[1] = Operand::Imm(offset);
-        Change::Sources(sources)
-    };
-    near.into_iter().map(with).collect()
+    near.into_iter().map(|offset| Change::Immediate(1, offset)).collect()
 }
 
 /// A type of fewer bits that still takes the same registers.

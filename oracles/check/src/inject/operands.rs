@@ -82,9 +82,9 @@ fn mask(ty: Type) -> u64 {
 pub(super) fn off_by_one(func: &Function, place: Place) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, shape, operand) in sources(func, place).into_iter().filter(|_| is_value(func, place)) {
-        let (Some(ty), Some(bits)) = (integer(func, place, shape), operand.imm()) else { continue };
+        let (Some(ty), Some(bits)) = (integer(func, place, shape), func.imm_bits(operand)) else { continue };
         for other in [bits.wrapping_add(1), bits.wrapping_sub(1)] {
-            changes.push(with(func, place, at, Operand::Imm(other & mask(ty))));
+            changes.push(Change::Immediate(at, other & mask(ty)));
         }
     }
     changes
@@ -93,10 +93,12 @@ pub(super) fn off_by_one(func: &Function, place: Place) -> Vec<Change> {
 pub(super) fn wrong_constant_bit(func: &Function, place: Place) -> Vec<Change> {
     let mut changes = Vec::new();
     for (at, shape, operand) in sources(func, place).into_iter().filter(|_| is_value(func, place)) {
-        let (Some(ty), Some(bits)) = (func.inst(place.inst).shape_type(shape), operand.imm()) else { continue };
+        let (Some(ty), Some(bits)) = (func.inst(place.inst).shape_type(shape), func.imm_bits(operand)) else {
+            continue;
+        };
         let last = ty.bits().min(64) - 1;
         for bit in [0, last / 2, last] {
-            changes.push(with(func, place, at, Operand::Imm(bits ^ 1 << bit)));
+            changes.push(Change::Immediate(at, bits ^ 1 << bit));
         }
     }
     changes
@@ -108,17 +110,17 @@ pub(super) fn wrong_shift(func: &Function, place: Place) -> Vec<Change> {
         Opcode::Shf => 2,
         _ => return Vec::new(),
     };
-    let Operand::Imm(amount) = func.srcs(place.inst)[at] else { return Vec::new() };
+    let Some(amount) = func.imm_bits(func.srcs(place.inst)[at]) else { return Vec::new() };
     let near = [amount.wrapping_add(1), amount.wrapping_sub(1)].map(|amount| amount & u64::from(u32::MAX));
-    near.into_iter().map(|amount| with(func, place, at, Operand::Imm(amount))).collect()
+    near.into_iter().map(|amount| Change::Immediate(at, amount)).collect()
 }
 
 pub(super) fn wrong_table(func: &Function, place: Place) -> Vec<Change> {
     if !matches!(func.inst(place.inst).opcode, Opcode::Lop3 | Opcode::Lop3P) {
         return Vec::new();
     }
-    let Operand::Imm(table) = func.srcs(place.inst)[3] else { return Vec::new() };
-    (0..8).map(|bit| with(func, place, 3, Operand::Imm(table ^ 1 << bit))).collect()
+    let Some(table) = func.imm_bits(func.srcs(place.inst)[3]) else { return Vec::new() };
+    (0..8).map(|bit| Change::Immediate(3, table ^ 1 << bit)).collect()
 }
 
 /// Registers that instructions of the block define before a place, the nearest first.

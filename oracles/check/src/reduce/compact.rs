@@ -39,8 +39,9 @@ fn renumber(old: &Function) -> Function {
         regs.clear();
     }
     let reg = |reg: Reg| regs[reg].unwrap_or(reg);
-    let map = |operand: &Operand| match *operand {
+    let map = |new: &mut Function, operand: &Operand| match *operand {
         Operand::Block(block) => Operand::Block(blocks[block].unwrap_or(block)),
+        Operand::Imm(imm) => new.imm(old.bits(imm)),
         other => other.map_reg(reg),
     };
     for (at, block) in old.layout().iter().enumerate() {
@@ -50,7 +51,8 @@ fn renumber(old: &Function) -> Function {
                 guard.reg = reg(guard.reg);
             }
             let lists = [old.dsts(inst), old.srcs(inst), old.elses(inst)];
-            let [dsts, srcs, elses] = lists.map(|list| list.iter().map(map).collect::<Vec<_>>());
+            let [dsts, srcs, elses] =
+                lists.map(|list| list.iter().map(|operand| map(&mut new, operand)).collect::<Vec<_>>());
             let schedule = old.schedule(inst);
             let inst = new.new_inst(head, &dsts, &srcs, &elses);
             new.append_inst(Block::new(at), inst);

@@ -9,7 +9,7 @@ use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Form, FuncId, Function, Guard, Inst, InstHead, Module, Operand, Reg, RegFile};
 
 /// The zero that stands for a missing value.
-pub const ZERO: Operand = Operand::Imm(0);
+pub const ZERO: Operand = Operand::imm(0);
 /// Substitutions that lead in a ring (phis of each other) are given up after so many steps.
 const MOST_STEPS: u32 = 64;
 
@@ -46,7 +46,7 @@ impl Substitution {
     }
 
     /// What stands for an operand in the end.
-    fn resolve(&self, mut operand: Operand) -> Operand {
+    fn resolve(&self, func: &Function, mut operand: Operand) -> Operand {
         for _ in 0..MOST_STEPS {
             let value = |reg| self.values[reg];
             operand = match operand {
@@ -55,7 +55,7 @@ impl Substitution {
                     None => return operand,
                 },
                 Operand::Word(reg, word) => match value(reg) {
-                    Some(value) => word_of(value, word),
+                    Some(value) => word_of(func, value, word),
                     None => return operand,
                 },
                 other => return other,
@@ -69,15 +69,15 @@ impl Substitution {
         let insts: Vec<Inst> = func.layout_insts().collect();
         for inst in &insts {
             let Some(guard) = func.inst(*inst).guard else { continue };
-            match self.resolve(Operand::Reg(guard.reg)) {
+            match self.resolve(func, Operand::Reg(guard.reg)) {
                 Operand::Reg(reg) => func.set_guard(*inst, Some(Guard { reg, ..guard })),
-                Operand::Imm(bits) if (bits & 1 == 1) == guard.negated => self.take_else(func, *inst),
+                Operand::Imm(imm) if (func.bits(imm) & 1 == 1) == guard.negated => self.take_else(func, *inst),
                 _ => unguard(func, *inst),
             }
         }
         for inst in insts {
             for place in 0..func.inputs(inst).len() {
-                let resolved = self.resolve(func.inputs(inst)[place]);
+                let resolved = self.resolve(func, func.inputs(inst)[place]);
                 func.inputs_mut(inst)[place] = resolved;
             }
         }
@@ -95,11 +95,11 @@ impl Substitution {
 }
 
 /// One word of a value.
-fn word_of(value: Operand, word: u8) -> Operand {
+fn word_of(func: &Function, value: Operand, word: u8) -> Operand {
     match value {
         Operand::Reg(reg) => Operand::Word(reg, word),
         Operand::Word(..) if word == 0 => value,
-        Operand::Imm(bits) => Operand::Imm(bits.checked_shr(32 * u32::from(word)).unwrap_or(0) & 0xffff_ffff),
+        Operand::Imm(imm) => func.imm_word(imm, word),
         _ => ZERO,
     }
 }

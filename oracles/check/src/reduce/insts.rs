@@ -66,10 +66,10 @@ pub fn values(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     let known = choice.values(evidence);
     let mut changes = Substitutions::default();
     for (id, _, inst) in places(&evidence.module) {
-        let func = &evidence.module.functions[id];
+        let func = &mut evidence.module.functions[id];
         let (Some(value), Some(reg)) = (known.get(&(id, inst)), func.defs(inst).next()) else { continue };
         if removable(func.inst(inst)) && choice.take() {
-            changes.of(id).replace(reg, Operand::Imm(*value));
+            changes.of(id).replace(reg, func.imm(*value));
             changes.of(id).remove(func, inst);
         }
     }
@@ -99,7 +99,7 @@ pub fn forwarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 fn fits(func: &Function, operand: Operand, info: RegInfo) -> bool {
     match operand {
         Operand::Reg(_) | Operand::Word(..) => func.operand_info(operand) == Some(info),
-        Operand::Imm(bits) => info.words > 1 || bits >> if info.is_predicate() { 1 } else { 32 } == 0,
+        Operand::Imm(imm) => info.words > 1 || func.bits(imm) >> if info.is_predicate() { 1 } else { 32 } == 0,
         Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => info.words == 2,
         _ => false,
     }
@@ -143,17 +143,18 @@ fn free(shape: Shape) -> bool {
     !matches!(shape, Shape::Params | Shape::Block | Shape::Blocks)
 }
 
-/// Calls `edit` on every operand that is a value or an immediate.
-fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Operand)) {
+/// Puts what `edit` says in place of every operand that is a value or an immediate.
+fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Operand) -> Operand) {
     for (id, _, inst) in places(&evidence.module) {
         let func = &mut evidence.module.functions[id];
         let data = *func.inst(inst);
         let shapes = data.src_shapes(func.srcs(inst).len());
         let phi = data.opcode == Opcode::Phi;
-        for (place, operand) in func.inputs_mut(inst).iter_mut().enumerate() {
+        for place in 0..func.inputs(inst).len() {
             let shape = shapes.get(place).copied().unwrap_or(Shape::Any);
             if free(shape) && !(phi && place % 2 == 1) {
-                edit(operand);
+                let new = edit(func, func.inputs(inst)[place]);
+                func.inputs_mut(inst)[place] = new;
             }
         }
     }
@@ -162,21 +163,18 @@ fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Operand)) {
 /// Registers, words of constant banks and addresses of variables replaced by zero. An access through an address that
 /// means nothing traps, and then the original says nothing; what stays is an address that nothing is accessed through.
 pub fn zeros(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    operands(evidence, |operand| {
+    operands(evidence, |_, operand| {
         let value = matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Const { .. });
         let address = matches!(operand, Operand::Local(_) | Operand::Global(_));
-        if (value || address) && choice.take() {
-            *operand = ZERO;
-        }
+        if (value || address) && choice.take() { ZERO } else { operand }
     });
 }
 
 /// Registers replaced by one.
 pub fn ones(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    operands(evidence, |operand| {
-        if matches!(operand, Operand::Reg(_) | Operand::Word(..)) && choice.take() {
-            *operand = Operand::Imm(1);
-        }
+    operands(evidence, |_, operand| {
+        let register = matches!(operand, Operand::Reg(_) | Operand::Word(..));
+        if register && choice.take() { Operand::imm(1) } else { operand }
     });
 }
 
@@ -192,13 +190,10 @@ pub fn weight(bits: u64) -> u64 {
 
 /// Rewrites constants that become simpler by it.
 fn constants(evidence: &mut Evidence, choice: &mut Choice<'_>, simpler: fn(u64) -> u64) {
-    operands(evidence, |operand| {
-        if let Operand::Imm(bits) = operand {
-            let new = simpler(*bits);
-            if weight(new) < weight(*bits) && choice.take() {
-                *bits = new;
-            }
-        }
+    operands(evidence, |func, operand| {
+        let Some(bits) = func.imm_bits(operand) else { return operand };
+        let new = simpler(bits);
+        if weight(new) < weight(bits) && choice.take() { func.imm(new) } else { operand }
     });
 }
 
@@ -309,7 +304,7 @@ fn fit(func: &Function, operand: Operand, wanted: RegInfo) -> Operand {
         Operand::Reg(reg) if func.regs()[reg].words != wanted.words => ZERO,
         Operand::Word(reg, _) if func.regs()[reg].words == 1 => Operand::Reg(reg),
         Operand::Word(reg, word) if word >= func.regs()[reg].words => Operand::Word(reg, 0),
-        Operand::Imm(bits) if wanted.words == 1 && !wanted.is_predicate() => Operand::Imm(bits & 0xffff_ffff),
+        Operand::Imm(imm) if wanted.words == 1 && !wanted.is_predicate() => func.cut_imm(imm, 32),
         other => other,
     }
 }

@@ -169,11 +169,11 @@ fn drop_from_calls(module: &mut Module, callee: FuncId, param: Option<usize>, re
         if func.inst(inst).opcode != Opcode::Call || srcs[0] != Operand::Func(callee) {
             continue;
         }
-        let Operand::Imm(results) = srcs[1] else { continue };
+        let Some(results) = func.imm_bits(srcs[1]) else { continue };
         let place = result.map(|at| 2 + at).or(param.map(|at| 2 + results as usize + at));
         if let Some(place) = place.filter(|place| *place < srcs.len()) {
             srcs.remove(place);
-            srcs[1] = Operand::Imm(results - u64::from(result.is_some()));
+            srcs[1] = func.imm(results - u64::from(result.is_some()));
             func.set_srcs(inst, &srcs);
         }
     }
@@ -208,9 +208,10 @@ fn inline(func: &mut Function, call: Inst, body: &Function) {
     let locals = map_locals(func, &srcs, body);
     let regs: Vec<_> = body.regs().values().map(|info| func.new_reg(*info)).collect();
     let blocks: Vec<Block> = body.blocks().keys().map(|_| func.create_block()).collect();
-    let map = |operand: &Operand| match *operand {
+    let map = |func: &mut Function, operand: &Operand| match *operand {
         Operand::Block(block) => Operand::Block(blocks[block.index()]),
         Operand::Local(local) => Operand::Local(locals[local.index()]),
+        Operand::Imm(imm) => func.imm(body.bits(imm)),
         other => other.map_reg(|reg| regs[reg.index()]),
     };
     for old in body.layout() {
@@ -220,7 +221,7 @@ fn inline(func: &mut Function, call: Inst, body: &Function) {
                 guard.reg = regs[guard.reg.index()];
             }
             let [dsts, srcs, elses] = [body.dsts(inst), body.srcs(inst), body.elses(inst)]
-                .map(|list| list.iter().map(map).collect::<Vec<_>>());
+                .map(|list| list.iter().map(|operand| map(func, operand)).collect::<Vec<_>>());
             let new = func.new_inst(head, &dsts, &srcs, &elses);
             if head.opcode == Opcode::Ret {
                 become_plain(func, new, Opcode::Bra, &[Operand::Block(rest)]);
@@ -249,7 +250,7 @@ fn rename_source(func: &mut Function, block: Block, rest: Block) {
 
 /// The caller's variable for each of the callee's: those of the call for parameters and results, copies for others.
 fn map_locals(func: &mut Function, srcs: &[Operand], body: &Function) -> Vec<Local> {
-    let results = srcs.get(1).and_then(|op| op.imm()).unwrap_or(0) as usize;
+    let results = srcs.get(1).and_then(|op| func.imm_bits(*op)).unwrap_or(0) as usize;
     let given =
         |at: usize| srcs.get(at).and_then(|op| if let Operand::Local(local) = op { Some(*local) } else { None });
     let mut out = Vec::new();

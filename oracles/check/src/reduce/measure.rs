@@ -78,16 +78,18 @@ fn instruction(func: &Function, inst: Inst) -> u64 {
         };
     }
     sum += func.defs(inst).map(|reg| 4 * u64::from(func.regs()[reg].words)).sum::<u64>();
-    sum + func.inputs(inst).iter().map(|operand| self::operand(*operand)).sum::<u64>()
+    sum + func.inputs(inst).iter().map(|operand| self::operand(func, *operand)).sum::<u64>()
 }
 
 /// Every register is more than every constant, and earlier ones are less than later ones, so that operands move towards
 /// the beginning.
-fn operand(operand: Operand) -> u64 {
+fn operand(func: &Function, operand: Operand) -> u64 {
     match operand {
-        Operand::Imm(bits) => weight(bits),
+        Operand::Imm(imm) => weight(func.bits(imm)),
         Operand::Reg(reg) => 300 + reg.index().min(1 << 20) as u64,
-        Operand::Modified { .. } => 1 + operand.with_modifiers(Modifiers::NONE).map_or(0, self::operand),
+        Operand::Modified { .. } => {
+            1 + operand.with_modifiers(Modifiers::NONE).map_or(0, |plain| self::operand(func, plain))
+        }
         Operand::Word(reg, word) => 301 + reg.index().min(1 << 20) as u64 + u64::from(word),
         Operand::Undef | Operand::Block(_) | Operand::Special(_) => 1,
         Operand::Const { .. } | Operand::Global(_) | Operand::Local(_) | Operand::Func(_) => 250,

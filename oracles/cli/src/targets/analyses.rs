@@ -72,8 +72,8 @@ fn callers(entropy: &mut Entropy<'_>) -> Module {
                 let target = Operand::Func(entropy.choose(&ids));
                 let inst = match entropy.below(8) {
                     0 => InstBuilder::new(Opcode::Mov).field(Type::B64).dst(address).src(target),
-                    1 => InstBuilder::new(Opcode::Call).src(address).src(Operand::Imm(0)),
-                    _ => InstBuilder::new(Opcode::Call).src(target).src(Operand::Imm(0)),
+                    1 => InstBuilder::new(Opcode::Call).src(address).src(Operand::imm(0)),
+                    _ => InstBuilder::new(Opcode::Call).src(target).src(Operand::imm(0)),
                 };
                 inst.append(func, block);
             }
@@ -91,7 +91,7 @@ fn agree(func: &Function) {
         let reads = |inst| truth.inst(inst).opcode == Opcode::St;
         let found = truth.layout_insts().find(|inst| reads(*inst));
         if let Some(inst) = found {
-            truth.srcs_mut(inst).iter_mut().for_each(|src| *src = Operand::Imm(0));
+            truth.srcs_mut(inst).iter_mut().for_each(|src| *src = Operand::imm(0));
         }
     }
     if let Err(wrong) = analyses::compare(func, &truth) {
@@ -133,7 +133,7 @@ fn instruction(entropy: &mut Entropy<'_>, regs: &Regs) -> InstBuilder {
             store.src(address(entropy, regs)).src(offset(entropy)).src(word(entropy))
         }
         1 => InstBuilder::new(Opcode::Mov).field(Type::B32).dst(word(entropy)).src(entropy.choose(&regs.uniform)),
-        2 => InstBuilder::new(Opcode::Mov).field(Type::B32).dst(entropy.choose(&regs.uniform)).src(Operand::Imm(1)),
+        2 => InstBuilder::new(Opcode::Mov).field(Type::B32).dst(entropy.choose(&regs.uniform)).src(Operand::imm(1)),
         3 => {
             // Two destinations at once, which may be the instruction's own sources.
             let add = InstBuilder::new(Opcode::IAddCarry).field(Type::U32).dst(word(entropy));
@@ -156,7 +156,7 @@ fn instruction(entropy: &mut Entropy<'_>, regs: &Regs) -> InstBuilder {
             }
             _ => {
                 let add = InstBuilder::new(Opcode::IAdd).field(Type::U32).dst(word(entropy));
-                add.src(word(entropy)).src(Operand::Imm(entropy.choose(&[2, 4, 0xffff_fffc])))
+                add.src(word(entropy)).src(entropy.choose(&[2, 4, 0xffff_fffc]))
             }
         },
         5 => {
@@ -180,14 +180,14 @@ fn space(entropy: &mut Entropy<'_>) -> Space {
 fn address(entropy: &mut Entropy<'_>, regs: &Regs) -> Operand {
     let locals = [Operand::Local(Local::from_u32(0)), Operand::Local(Local::from_u32(1))];
     match entropy.below(6) {
-        0 => Operand::Imm(8),
+        0 => Operand::imm(8),
         1 => entropy.choose(&locals),
         _ => entropy.choose(&regs.words).into(),
     }
 }
 
-fn offset(entropy: &mut Entropy<'_>) -> Operand {
-    Operand::Imm(entropy.choose(&[0, 0, 2, 4, 4, 8, u64::MAX - 3]))
+fn offset(entropy: &mut Entropy<'_>) -> u64 {
+    entropy.choose(&[0, 0, 2, 4, 4, 8, u64::MAX - 3])
 }
 
 fn terminator(entropy: &mut Entropy<'_>, regs: &Regs, blocks: &[Block]) -> InstBuilder {

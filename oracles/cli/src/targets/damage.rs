@@ -101,8 +101,9 @@ impl Edit<'_, '_, '_> {
         match self.entropy.below(12) {
             0..=2 => self.register_operand(),
             3 => Operand::Word(self.reg(), self.entropy.below(5) as u8),
-            4 => Operand::Imm(self.entropy.below(40) as u64),
-            5 => Operand::Imm(self.entropy.bits()),
+            4 => Operand::imm(self.entropy.below(40) as u32),
+            5 if self.entropy.percent(5) => Function::new("", FunctionKind::Device).imm(self.entropy.bits()),
+            5 => self.func.imm(self.entropy.bits()),
             6 => Operand::Special(self.entropy.choose(SpecialReg::ALL)),
             7 => self.constant(),
             8 => Operand::Global(Global::new(number(self.entropy, globals))),

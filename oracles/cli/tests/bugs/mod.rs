@@ -116,26 +116,26 @@ fn and_is_or(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     each(func, cx, fits, |func, inst| becomes(func, inst, Opcode::Or))
 }
 
+/// Changes the bits of the second source, where it is an immediate.
+fn change_second(func: &mut Function, inst: Inst, change: impl Fn(u64) -> u64) {
+    if let Some(bits) = func.imm_bits(func.srcs(inst)[1]) {
+        func.srcs_mut(inst)[1] = func.imm(change(bits));
+    }
+}
+
 fn shift_by_one_more(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let fits = |func: &Function, inst: Inst| {
-        matches!(func.inst(inst).opcode, Opcode::Shl | Opcode::Shr) && matches!(func.srcs(inst)[1], Operand::Imm(1..31))
+        let shifts = matches!(func.inst(inst).opcode, Opcode::Shl | Opcode::Shr);
+        shifts && matches!(func.imm_bits(func.srcs(inst)[1]), Some(1..31))
     };
-    each(func, cx, fits, |func, inst| {
-        if let Operand::Imm(bits) = &mut func.srcs_mut(inst)[1] {
-            *bits += 1;
-        }
-    })
+    each(func, cx, fits, |func, inst| change_second(func, inst, |bits| bits + 1))
 }
 
 fn constant_off_by_one(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let fits = |func: &Function, inst: Inst| {
-        is(func, inst, Opcode::Xor) && matches!(func.srcs(inst)[1], Operand::Imm(bits) if bits & 0xff == 0)
+        is(func, inst, Opcode::Xor) && func.imm_bits(func.srcs(inst)[1]).is_some_and(|bits| bits & 0xff == 0)
     };
-    each(func, cx, fits, |func, inst| {
-        if let Operand::Imm(bits) = &mut func.srcs_mut(inst)[1] {
-            *bits ^= 1;
-        }
-    })
+    each(func, cx, fits, |func, inst| change_second(func, inst, |bits| bits ^ 1))
 }
 
 fn sub_commutes(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {

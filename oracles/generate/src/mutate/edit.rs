@@ -36,12 +36,12 @@ fn value_sources(func: &Function, inst: Inst, fits: impl Fn(Operand) -> bool) ->
 
 /// A constant becomes another one.
 pub(super) fn constant_of(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()> {
-    let is_constant = |operand: Operand| operand.imm().is_some();
+    let is_constant = Operand::is_imm;
     let (block, at) = place(func, entropy, |inst| !value_sources(func, inst, is_constant).is_empty())?;
     let inst = func.inst_at(block, at);
     let sources = value_sources(func, inst, is_constant);
     let (source, ty) = entropy.choose(&sources);
-    func.srcs_mut(inst)[source] = Operand::Imm(constant(entropy, ty));
+    func.srcs_mut(inst)[source] = func.imm(constant(entropy, ty));
     Some(())
 }
 
@@ -53,7 +53,7 @@ pub(super) fn operand(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<
     let sources = value_sources(func, inst, is_register);
     let (source, ty) = entropy.choose(&sources);
     let new = if entropy.percent(30) {
-        Operand::Imm(constant(entropy, ty))
+        func.imm(constant(entropy, ty))
     } else {
         Operand::Reg(register(func, entropy, RegInfo::of(ty))?)
     };
@@ -81,7 +81,7 @@ fn constants_fit(func: &Function, inst: Inst, head: InstHead) -> bool {
     let row = head.opcode.row();
     let shapes = func.inst(inst).src_shapes(func.srcs(inst).len());
     func.srcs(inst).iter().zip(shapes).all(|(operand, shape)| {
-        match (operand.imm(), row.shape_type(&head.fields, shape)) {
+        match (func.imm_bits(*operand), row.shape_type(&head.fields, shape)) {
             (Some(bits), Some(ty)) => ty.bits() >= 64 || bits >> ty.bits() == 0,
             _ => true,
         }
@@ -197,7 +197,7 @@ pub(super) fn guard(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()
             let word = register(func, entropy, RegInfo::words(1))?;
             let to = func.new_reg(RegInfo::PRED);
             let test = InstBuilder::new(Opcode::SetP).field(Type::S32).field(Compare::Gt);
-            let test = test.src(word).src(Operand::Imm(constant(entropy, Type::S32))).dst(to).create(func);
+            let test = test.src(word).src(constant(entropy, Type::S32)).dst(to).create(func);
             func.insert_before(inst, test);
             to
         }

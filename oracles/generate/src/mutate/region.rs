@@ -47,12 +47,12 @@ pub(super) fn repeat(func: &mut Function, entropy: &mut Entropy<'_>, config: &Mu
     let counter = func.new_reg(RegInfo::words(1));
     let more = func.new_reg(RegInfo::PRED);
     let word = |opcode| InstBuilder::new(opcode).field(Type::B32);
-    word(Opcode::Mov).src(Operand::Imm(0)).dst(counter).append(func, block);
+    word(Opcode::Mov).src(Operand::imm(0)).dst(counter).append(func, block);
     InstBuilder::new(Opcode::Bra).src(body).append(func, block);
-    let next = InstBuilder::new(Opcode::IAdd).field(Type::U32).src(counter).src(Operand::Imm(1));
+    let next = InstBuilder::new(Opcode::IAdd).field(Type::U32).src(counter).src(Operand::imm(1));
     next.dst(counter).append(func, body);
     let test = InstBuilder::new(Opcode::SetP).field(Type::U32).field(Compare::Lt);
-    test.src(counter).src(Operand::Imm(trips.into())).dst(more).append(func, body);
+    test.src(counter).src(u64::from(trips)).dst(more).append(func, body);
     InstBuilder::new(Opcode::CBra).src(more).src(body).src(rest).append(func, body);
     Some(())
 }
@@ -74,10 +74,10 @@ pub(super) fn never(func: &mut Function, entropy: &mut Entropy<'_>, most: u32) -
     }
     InstBuilder::new(Opcode::Bra).src(rest).append(func, inside);
     let (low, on) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
-    let masked = InstBuilder::new(Opcode::And).field(Type::B32).src(value).src(Operand::Imm(7)).dst(low);
+    let masked = InstBuilder::new(Opcode::And).field(Type::B32).src(value).src(Operand::imm(7)).dst(low);
     masked.append(func, block);
     let test = InstBuilder::new(Opcode::SetP).field(Type::U32).field(Compare::Gt);
-    test.src(low).src(Operand::Imm(7)).dst(on).append(func, block);
+    test.src(low).src(Operand::imm(7)).dst(on).append(func, block);
     InstBuilder::new(Opcode::CBra).src(on).src(inside).src(rest).append(func, block);
     Some(())
 }
@@ -136,7 +136,7 @@ fn translate(
         srcs.push(match *operand {
             Operand::Reg(reg) => Operand::Reg(read(func, reg, map)),
             Operand::Word(reg, word) => Operand::Word(read(func, reg, map), word),
-            other => other,
+            other => func.bind(from.free(other)),
         });
     }
     head.guard = head.guard.map(|guard| oriole_ir::Guard { reg: read(func, guard.reg, map), ..guard });
@@ -165,6 +165,6 @@ fn source(func: &mut Function, info: RegInfo, code: &mut Vec<Inst>, entropy: &mu
     };
     let reg = func.new_reg(info);
     let bits = constant(entropy, ty);
-    code.push(InstBuilder::new(Opcode::Mov).field(ty).src(Operand::Imm(bits)).dst(reg).create(func));
+    code.push(InstBuilder::new(Opcode::Mov).field(ty).src(bits).dst(reg).create(func));
     reg
 }

@@ -157,10 +157,12 @@ impl Builder<'_, '_> {
         let Bits { zeros, ones } = goal.bits;
         let mut value = goal.value;
         if zeros != 0 || ones == 0 {
-            value = self.made(goal, Opcode::And, goal.ty(), &[value, Operand::Imm(!zeros & goal.all())]);
+            let mask = self.func.imm(!zeros & goal.all());
+            value = self.made(goal, Opcode::And, goal.ty(), &[value, mask]);
         }
         if ones != 0 {
-            value = self.made(goal, Opcode::Or, goal.ty(), &[value, Operand::Imm(ones)]);
+            let ones = self.func.imm(ones);
+            value = self.made(goal, Opcode::Or, goal.ty(), &[value, ones]);
         }
         value
     }
@@ -200,7 +202,7 @@ impl Builder<'_, '_> {
         let count = self.entropy.between(1, goal.low_zeros());
         let inner = self.known(&goal.inner(goal.value, goal.bits.zeros >> count, goal.bits.ones >> count));
         let count = count + u32::from(self.entropy.percent(ASTRAY));
-        self.made(goal, Opcode::Shl, goal.ty(), &[inner, Operand::Imm(count.into())])
+        self.made(goal, Opcode::Shl, goal.ty(), &[inner, Operand::imm(count)])
     }
 
     fn shifted_right(&mut self, goal: &Goal) -> Operand {
@@ -208,7 +210,7 @@ impl Builder<'_, '_> {
         let inner = self.known(&goal.inner(goal.value, goal.bits.zeros << count, goal.bits.ones << count));
         let count = count - u32::from(self.entropy.percent(ASTRAY));
         let ty = self.number_type(goal);
-        self.made(goal, Opcode::Shr, ty, &[inner, Operand::Imm(count.into())])
+        self.made(goal, Opcode::Shr, ty, &[inner, Operand::imm(count)])
     }
 
     fn sum(&mut self, goal: &Goal) -> Operand {
@@ -232,7 +234,7 @@ impl Builder<'_, '_> {
     fn field(&mut self, goal: &Goal) -> Operand {
         let length = goal.length() + self.slack();
         let start = self.entropy.between(0, goal.width() - 1);
-        let srcs = [goal.value, Operand::Imm(start.into()), Operand::Imm(length.into())];
+        let srcs = [goal.value, Operand::imm(start), Operand::imm(length)];
         let ty = self.number_type(goal);
         self.made(goal, Opcode::Bfe, ty, &srcs)
     }

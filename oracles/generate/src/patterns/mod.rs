@@ -136,7 +136,7 @@ impl Builder<'_, '_> {
         let mut making = Making { instance, choice, operands, at: 0, miss, divides: false };
         let pattern = instance.pattern();
         let Some((fields, mut srcs)) = self.parts(pattern, &mut making) else { return };
-        let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && srcs[1].imm().is_none();
+        let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && !srcs[1].is_imm();
         if commutes && self.entropy.percent(25) {
             srcs.swap(0, 1);
         }
@@ -197,7 +197,7 @@ impl Builder<'_, '_> {
             let ty = place_type(pattern.opcode, &fields, *shape)?;
             self.specify(pattern.opcode, ty, &mut srcs);
         }
-        let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1].imm() == Some(0);
+        let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1] == Operand::imm(0);
         (!open).then_some((fields, srcs))
     }
 
@@ -224,7 +224,8 @@ impl Builder<'_, '_> {
     }
 
     fn number(&mut self, bits: u64, ty: Type, making: &mut Making<'_>) -> Operand {
-        Operand::Imm(if making.misses() { choice::near(self.entropy, bits, ty) } else { bits })
+        let bits = if making.misses() { choice::near(self.entropy, bits, ty) } else { bits };
+        self.func.imm(bits)
     }
 
     /// Legal fields of which one has another value, for the same sources and results.
@@ -268,7 +269,7 @@ impl Builder<'_, '_> {
         }
         let info = RegInfo::of(ty);
         let mut operand = match (wanted.constant, wanted.is_register()) {
-            (true, _) => Operand::Imm(super::values::constant(self.entropy, ty)),
+            (true, _) => self.constant(ty),
             (false, true) => Operand::Reg(self.register(info)),
             // Registers mostly: what is constant folds before a rule is asked.
             (false, false) if self.entropy.percent(80) => Operand::Reg(self.register(info)),
@@ -286,8 +287,8 @@ impl Builder<'_, '_> {
         let (ty, all) = if info.words > 1 { (Type::B64, u64::MAX) } else { (Type::B32, u64::from(u32::MAX)) };
         if !wanted.has_known_bits() {
             // Any operation that nothing removes: the value has one use.
-            let most = Operand::Imm(all >> 1);
-            return Operand::Reg(self.hidden(Self::typed(Opcode::Xor, ty).src(operand).src(most), info));
+            let flipped = Self::typed(Opcode::Xor, ty).src(operand).src(all >> 1);
+            return Operand::Reg(self.hidden(flipped, info));
         }
         let above = wanted.extended.map_or(0, |from| all.checked_shl(from).unwrap_or(0));
         let bits = Bits { zeros: wanted.zeros | above, ones: wanted.ones };

@@ -12,7 +12,7 @@ impl Decoder<'_> {
     pub(super) fn address(&mut self, inst: Inst, at: usize, space: Space) -> Decoded<Address> {
         let func = self.func;
         let (base, offset) = match func.srcs(inst).get(at..) {
-            Some([base, Operand::Imm(offset), ..]) => (*base, *offset),
+            Some([base, Operand::Imm(offset), ..]) => (*base, func.bits(*offset)),
             _ => return Err("an address is a base and an offset".into()),
         };
         let mut memory = match space {
@@ -128,8 +128,8 @@ impl Decoder<'_> {
     pub(super) fn async_copy(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let to = self.address(inst, 0, Space::Shared)?;
         let from = self.address(inst, 2, Space::Global)?;
-        let bytes = match self.func.srcs(inst).get(4) {
-            Some(Operand::Imm(bytes @ (4 | 8 | 16))) => *bytes as u8,
+        let bytes = match self.func.srcs(inst).get(4).and_then(|bytes| self.func.imm_bits(*bytes)) {
+            Some(bytes @ (4 | 8 | 16)) => bytes as u8,
             _ => return Err("a copy is of 4, 8 or 16 bytes".into()),
         };
         let size = self.source(data, inst, 5, Shape::R)?;

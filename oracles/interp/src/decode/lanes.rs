@@ -3,7 +3,7 @@
 use oriole_ir::ops::{
     Compare, Field, FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, ShiftDirection, ShiftMode, SrcType, Type,
 };
-use oriole_ir::{Function, Inst, InstData, Operand};
+use oriole_ir::{Function, Inst, InstData};
 
 use super::op;
 use crate::program::{Bin32, Bin64, Compared, Kind, Op, Place, PredOp, ScalarOps, Test, Tri32, Un32, Wide};
@@ -58,10 +58,10 @@ fn lane_kind(func: &Function, inst: Inst, data: &InstData) -> Option<Kind> {
         Opcode::Shr if signed => either(Bin32::ShrS, Bin64::ShrS),
         Opcode::Shr => either(Bin32::ShrU, Bin64::ShrU),
         Opcode::Popc if word => Some(Kind::Un32(Un32::Popc)),
-        Opcode::Lop3 => match func.srcs(inst).get(3) {
-            Some(Operand::Imm(table)) => Some(Kind::Tri32(Tri32::Lop3(*table as u8))),
-            _ => None,
-        },
+        Opcode::Lop3 => {
+            let table = func.srcs(inst).get(3).and_then(|table| func.imm_bits(*table));
+            table.map(|table| Kind::Tri32(Tri32::Lop3(table as u8)))
+        }
         Opcode::Shf if data.field() == Some(ShiftMode::Wrap) => Some(Kind::Tri32(match data.field() {
             Some(ShiftDirection::Left) => Tri32::FunnelLeftWrap,
             _ => Tri32::FunnelRightWrap,

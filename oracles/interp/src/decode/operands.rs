@@ -55,8 +55,8 @@ impl Decoder<'_> {
             }
             (Operand::Undef, Width::Pred) => Ok(Slots::Pred(self.pred_constant(None))),
             (Operand::Undef, Width::Words(words)) => Ok(Slots::Words(self.undefined(), u32::from(words))),
-            (Operand::Imm(bits), Width::Pred) => Ok(Slots::Pred(self.pred_constant(Some(bits & 1 == 1)))),
-            (Operand::Imm(bits), Width::Words(words)) => Ok(self.constant(bits, words)),
+            (Operand::Imm(imm), Width::Pred) => Ok(Slots::Pred(self.pred_constant(Some(self.func.bits(imm) & 1 == 1)))),
+            (Operand::Imm(imm), Width::Words(words)) => Ok(self.constant(self.func.bits(imm), words)),
             (Operand::Global(id), Width::Words(words)) if self.addresses.is_valid(id) => {
                 Ok(self.constant(self.addresses[id], words))
             }

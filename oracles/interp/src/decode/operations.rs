@@ -188,7 +188,7 @@ impl Decoder<'_> {
             _ => Err("a call's parameters are variables of the function".to_string()),
         };
         let places = params.iter().map(place).collect::<Decoded<Vec<_>>>()?;
-        let split = (*results as usize).min(places.len());
+        let split = (func.bits(*results) as usize).min(places.len());
         let (results, args) = (places[..split].to_vec(), places[split..].to_vec());
         self.program.calls.push(Call { target, args, results });
         Ok(op(Kind::Call).x(self.program.calls.len() as u32 - 1))

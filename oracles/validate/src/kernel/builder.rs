@@ -119,7 +119,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         self.operands = self.operands.map(|base| self.own(tid, SLOT, base));
         self.memory = self.memory.map(|base| self.own(tid, STRETCH, base));
         self.thread = Some(tid);
-        let bit = InstBuilder::new(Opcode::And).field(Type::B32).src(tid).src(Operand::Imm(1));
+        let bit = InstBuilder::new(Opcode::And).field(Type::B32).src(tid).src(Operand::imm(1));
         let bit = self.value(bit, RegInfo::words(1));
         self.odd = Some(self.is_set(bit));
     }
@@ -127,14 +127,14 @@ impl<'q, 'i> Builder<'q, 'i> {
     /// Whether a word is not zero.
     fn is_set(&mut self, word: Reg) -> Reg {
         let test = InstBuilder::new(Opcode::SetP).field(Type::U32).field(Compare::Ne);
-        self.value(test.src(word).src(Operand::Imm(0)), RegInfo::PRED)
+        self.value(test.src(word).src(Operand::imm(0)), RegInfo::PRED)
     }
 
     fn parameter(&mut self, name: &str, ty: Type) -> Reg {
         let local = self.func.locals.push(Variable::new(name, Space::Param, ty, None));
         self.func.params.push(local);
         let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Param);
-        self.value(load.src(Operand::Local(local)).src(Operand::Imm(0)), RegInfo::of(ty))
+        self.value(load.src(Operand::Local(local)).src(Operand::imm(0)), RegInfo::of(ty))
     }
 
     pub(super) fn value(&mut self, inst: InstBuilder, info: RegInfo) -> Reg {
@@ -182,11 +182,11 @@ impl<'q, 'i> Builder<'q, 'i> {
         let number = self.variable_of(self.question.captures[index])?;
         let value = case.lanes[0][number] as u64;
         if capture.constant {
-            return Some(Operand::Imm(value));
+            return Some(self.func.imm(value));
         }
         if is_fixed(self.question, index) {
             let bits = capture.ty.map_or(32, Type::bits);
-            return Some(Operand::Imm(value & ones(bits.clamp(1, 64)) as u64));
+            return Some(self.func.imm(value & ones(bits.clamp(1, 64)) as u64));
         }
         let reg = self.load(number, case);
         Some(Operand::Reg(self.with_known_bits(index, reg, case)))
@@ -229,7 +229,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
         let base = self.operands.unwrap_or(self.results);
         let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Global);
-        self.value(load.src(base).src(Operand::Imm(offset)), RegInfo::of(ty))
+        self.value(load.src(base).src(offset), RegInfo::of(ty))
     }
 
     /// A register with what nothing has written.
@@ -237,7 +237,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         let name = format!("nothing{}", self.func.locals.len());
         let local = self.func.locals.push(Variable::new(name, Space::Local, ty, None));
         let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Local);
-        self.value(load.src(Operand::Local(local)).src(Operand::Imm(0)), RegInfo::of(ty))
+        self.value(load.src(Operand::Local(local)).src(Operand::imm(0)), RegInfo::of(ty))
     }
 
     /// The value with operations that show the bits which conditions want to be known.
@@ -260,11 +260,11 @@ impl<'q, 'i> Builder<'q, 'i> {
         let all = ones(ty.bits()) as u64;
         let mut reg = reg;
         if zeros & all != 0 {
-            let and = InstBuilder::new(Opcode::And).field(ty).src(reg).src(Operand::Imm(!zeros & all));
+            let and = InstBuilder::new(Opcode::And).field(ty).src(reg).src(!zeros & all);
             reg = self.value(and, info);
         }
         if set & all != 0 {
-            let or = InstBuilder::new(Opcode::Or).field(ty).src(reg).src(Operand::Imm(set & all));
+            let or = InstBuilder::new(Opcode::Or).field(ty).src(reg).src(set & all);
             reg = self.value(or, info);
         }
         reg
@@ -320,7 +320,7 @@ impl<'q, 'i> Builder<'q, 'i> {
                 self.next_other += 1;
                 let number = self.variable_of(other).unwrap_or(0);
                 if matches!(shape, Shape::Imm | Shape::Offset) {
-                    return Operand::Imm(case.lanes[0][number] as u64);
+                    return self.func.imm(case.lanes[0][number] as u64);
                 }
                 Operand::Reg(self.load(number, case))
             }
@@ -334,7 +334,7 @@ impl<'q, 'i> Builder<'q, 'i> {
                 let value = self.question.constants[self.next_constant];
                 self.next_constant += 1;
                 let bits = Program::new(&self.question.terms, &[value]).eval(&case.lanes[0])[0] as u64;
-                Operand::Imm(bits & ones(ty.map_or(64, Type::bits).clamp(1, 64)) as u64)
+                self.func.imm(bits & ones(ty.map_or(64, Type::bits).clamp(1, 64)) as u64)
             }
             Source::Inst(pattern) => match self.pattern(pattern, case, false).first() {
                 Some(reg) => Operand::Reg(*reg),
@@ -342,7 +342,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             },
             Source::Word(word, of) => match self.source(of, Some(Type::B64), Shape::D, case) {
                 Operand::Reg(reg) => Operand::Word(reg, *word),
-                Operand::Imm(bits) => Operand::Imm(bits >> (32 * u32::from(*word & 1)) & 0xffff_ffff),
+                Operand::Imm(imm) => self.func.imm_word(imm, *word & 1),
                 other => other,
             },
         }
@@ -354,7 +354,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         let (value, ty) = match info.words {
             _ if info.is_predicate() => {
                 let select = InstBuilder::new(Opcode::SelP).field(Type::U32);
-                let select = select.src(Operand::Imm(1)).src(Operand::Imm(0)).src(reg);
+                let select = select.src(Operand::imm(1)).src(Operand::imm(0)).src(reg);
                 (self.value(select, RegInfo::words(1)), Type::B32)
             }
             2 => (reg, Type::B64),
@@ -362,7 +362,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             _ if narrow => (reg, Type::B16),
             _ => (reg, Type::B32),
         };
-        let offset = Operand::Imm(SLOT * u64::from(self.threads) * self.stored);
+        let offset = SLOT * u64::from(self.threads) * self.stored;
         let store = InstBuilder::new(Opcode::St).field(ty).field(Space::Global);
         store.src(self.results).src(offset).src(value).append(&mut self.func, self.block);
         self.stored += 1;

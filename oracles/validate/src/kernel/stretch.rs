@@ -9,7 +9,7 @@ use super::effect::STRETCH;
 impl Builder<'_, '_> {
     /// A thread's own address, so many bytes from its neighbour's.
     pub(super) fn own(&mut self, thread: Reg, bytes: u64, base: Reg) -> Reg {
-        let at = InstBuilder::new(Opcode::IMadWide).field(Type::U32).src(thread).src(Operand::Imm(bytes)).src(base);
+        let at = InstBuilder::new(Opcode::IMadWide).field(Type::U32).src(thread).src(bytes).src(base);
         self.value(at, RegInfo::words(2))
     }
 
@@ -42,9 +42,9 @@ impl Builder<'_, '_> {
     /// Copies a stretch of memory.
     pub(super) fn copy(&mut self, from: (Space, Reg), to: (Space, Reg)) {
         for at in (0..STRETCH).step_by(8) {
-            let load = InstBuilder::new(Opcode::Ld).field(Type::B64).field(from.0).src(from.1).src(Operand::Imm(at));
+            let load = InstBuilder::new(Opcode::Ld).field(Type::B64).field(from.0).src(from.1).src(at);
             let value = self.value(load, RegInfo::words(2));
-            let store = InstBuilder::new(Opcode::St).field(Type::B64).field(to.0).src(to.1).src(Operand::Imm(at));
+            let store = InstBuilder::new(Opcode::St).field(Type::B64).field(to.0).src(to.1).src(at);
             store.src(value).append(&mut self.func, self.block);
         }
     }
