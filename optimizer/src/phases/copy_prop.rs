@@ -19,6 +19,7 @@
 //! `CopyPropUseReachingDefs` and `CopyPropPreAllocReg` (fixed registers) have nothing to decide. `CopyPropNoMmaCb`
 //! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
 
+use super::touched::Touched;
 use super::values::{Definitions, fills_register, only_source};
 use crate::analysis::Cfg;
 use crate::pass::{Changed, Knob, PhaseContext};
@@ -31,13 +32,14 @@ const LONGEST_CHAIN: usize = 1 << 12;
 /// Addresses hold a signed 32-bit offset (PTX ISA, "Addresses as Operands").
 const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64;
 
-/// Propagates; `late` says whether the bundle is one of the last.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
+/// Propagates; `late` says whether the bundle is one of the last. Adds what it changes to `touched`.
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
     let (cfg, definitions) = (cx.analyses.get::<Cfg>(func), cx.analyses.get(func));
     let mut pass = CopyProp {
         definitions: &definitions,
         knobs: Settings::new(cx, late),
         block: func.entry(),
+        touched,
         changed: Changed::No,
     };
     let mut budget = cx.knobs.limit(Knob::CopyPropBudget).map_or(usize::MAX, |limit| limit as usize);
@@ -102,6 +104,7 @@ struct CopyProp<'a> {
     knobs: Settings,
     /// The block of the operand at hand.
     block: Block,
+    touched: &'a mut Touched,
     changed: Changed,
 }
 
@@ -121,7 +124,7 @@ impl CopyProp<'_> {
             let Some(best) = self.best(func, operand, under, || position(func, inst, index)) else { continue };
             if self.is_affordable(operand) && cx.rewrite(rule(operand, best)) {
                 func.inputs_mut(inst)[index] = best;
-                self.changed = Changed::Yes;
+                self.changed(func, inst, operand);
             }
         }
         if self.knobs.into_addresses && !self.knobs.registers_only {
@@ -135,8 +138,15 @@ impl CopyProp<'_> {
         let Some(Operand::Reg(source)) = best else { return };
         if self.is_affordable(Operand::Reg(reg)) && cx.rewrite("copy-into-guard") {
             func.set_guard(inst, Some(Guard { reg: source, negated }));
-            self.changed = Changed::Yes;
+            self.changed(func, inst, Operand::Reg(reg));
         }
+    }
+
+    /// An instruction does not read an operand any more.
+    fn changed(&mut self, func: &Function, inst: Inst, gone: Operand) {
+        self.changed = Changed::Yes;
+        self.touched.inst(func, inst);
+        self.touched.regs(gone.reg());
     }
 
     /// The end of the chain of copies, or the last link before it that fits the position; `None` where nothing does,
@@ -282,9 +292,9 @@ impl CopyProp<'_> {
                 if !cx.rewrite("address-offset") {
                     break;
                 }
-                func.srcs_mut(inst)[index - 1] = base;
+                let sum = std::mem::replace(&mut func.srcs_mut(inst)[index - 1], base);
                 func.srcs_mut(inst)[index] = func.imm(offset as u64);
-                self.changed = Changed::Yes;
+                self.changed(func, inst, sum);
             }
         }
     }

@@ -1,8 +1,8 @@
 //! GeneralOptimize: the bundle of phases 13, 29, 37, 46, 58 and 65 (`spec/copy-propagation-and-cse.txt`, "Interaction
 //! Between Passes").
 //!
-//! A round is forward copy propagation, constant folding with algebraic simplification, then the removal of
-//! definitions that nothing reads. Rounds end when one changes nothing, or before:
+//! A round is forward copy propagation, constant folding with algebraic simplification of what changes have touched,
+//! then the removal of definitions that nothing reads. Rounds end when one changes nothing, or before:
 //!
 //! - variant A (13, 29) after as many rounds as knob 464, `GeneralOptimizeIterations`, allows;
 //! - variant B (37, 58) when a round gains less than a part of its cost, knob 474, `GeneralOptimizeCostThreshold`. The
@@ -11,6 +11,7 @@
 //!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
+use super::touched::Touched;
 use super::{copy_prop, live_dead, simplify};
 use crate::analysis::{AnalysisId, AnalysisSet, Cfg, Work};
 use crate::pass::{Changed, Knob, PhaseContext};
@@ -55,12 +56,13 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut changed = Changed::No;
     let mut cost = 0;
+    let mut touched = Touched::everything();
     for number in 0u32.. {
         if matches!(limit, Limit::Rounds(Some(most)) if number >= most) {
             break;
         }
         let before = cx.rewrites_made();
-        let round = round(func, cx, late);
+        let round = round(func, cx, late, &mut touched);
         changed |= round;
         cx.count("rounds", 1);
         let gain = cx.rewrites_made() - before;
@@ -80,20 +82,41 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
 }
 
 /// After each step the analyses that its changes leave true are kept for the next one.
-fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool) -> Changed {
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
     let mut changed = Changed::No;
     if cx.allows("OriCopyProp") {
         // It changes operands alone.
         let kept = AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions]));
         let work = if late { Work::LateCopyPropagation } else { Work::CopyPropagation };
-        changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late));
+        changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late, touched));
     }
     if cx.allows("Simplify") {
-        changed |= cx.unless_settled(Work::Simplification, func, simplify::run);
+        changed |= simplified(func, cx, touched);
     }
     if cx.allows("LocalDeadCode") {
-        changed |= step(func, cx, Work::UnreadCode, AnalysisSet::CONTROL_FLOW, live_dead::sweep);
+        let sweep = |func: &mut Function, cx: &mut PhaseContext<'_>| live_dead::sweep(func, cx, touched);
+        changed |= step(func, cx, Work::UnreadCode, AnalysisSet::CONTROL_FLOW, sweep);
     }
+    // What is left to find is further away from the changes than a scan of what they touched has looked.
+    if !changed.is_yes() && cx.allows("Simplify") {
+        *touched = Touched::everything();
+        changed = simplified(func, cx, touched);
+    }
+    changed
+}
+
+/// Only a scan over everything says that nothing is left to simplify.
+fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
+    if !touched.is_everything() {
+        return simplify::run(func, cx, touched);
+    }
+    let mut left = Touched::default();
+    let run = |func: &mut Function, cx: &mut PhaseContext<'_>| {
+        left = Touched::everything();
+        simplify::run(func, cx, &mut left)
+    };
+    let changed = cx.unless_settled(Work::Simplification, func, run);
+    *touched = left;
     changed
 }
 

@@ -16,6 +16,7 @@
 use cranelift_entity::EntityRef;
 
 use super::analyze_control_flow::drop_unreachable;
+use super::touched::Touched;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
 use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, Work};
@@ -41,7 +42,7 @@ fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         cx.preserve(AnalysisSet::CONTROL_FLOW);
     }
     if func.form == Form::Ssa {
-        let swept = sweep_unread(func, cx);
+        let swept = sweep_unread(func, cx, &mut Touched::everything());
         if swept.is_yes() {
             cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
         }
@@ -63,13 +64,13 @@ fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// EarlyOriSimpleLiveDead.
 pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    cx.unless_settled(Work::UnreadCode, func, sweep)
+    cx.unless_settled(Work::UnreadCode, func, |func, cx| sweep(func, cx, &mut Touched::everything()))
 }
 
 /// The dead-code step of the bundles.
-pub(super) fn sweep(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+pub(super) fn sweep(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
     if func.form == Form::Ssa {
-        return sweep_unread(func, cx);
+        return sweep_unread(func, cx, touched);
     }
     let mut uses = count_uses(func);
     let blocks = func.layout().to_vec();
@@ -113,7 +114,7 @@ fn count_uses(func: &Function) -> Vec<u32> {
 }
 
 /// In SSA form: removes what nothing reads, and what is read by nothing else.
-fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
     let mut uses = count_uses(func);
     let is_unread =
         |uses: &[u32], inst: Inst| is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
@@ -128,6 +129,7 @@ fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     while let Some(inst) = work.pop().filter(|_| cx.rewrite(RULE)) {
         gone.insert(inst.index());
         changed = Changed::Yes;
+        touched.regs(func.uses(inst));
         for reg in func.uses(inst) {
             uses[reg.index()] -= 1;
             let unread = uses[reg.index()] == 0;

@@ -8,4 +8,5 @@ pub mod live_dead;
 pub mod simplify;
 #[cfg(test)]
 mod tests;
+mod touched;
 mod values;

@@ -1,6 +1,6 @@
 //! Constant folding and algebraic simplification: the second step of a bundle's round.
 //!
-//! One scan in reverse post-order rewrites each instruction until nothing fits. What can be said as a rule stands in
+//! One scan in reverse post-order rewrites each instruction that a change has touched until nothing fits. What can be said as a rule stands in
 //! the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single change lowers a measure
 //! ([`oriole_rules::cost`]; for the code: operations that are neither copies nor constants, guards, operands out of
 //! canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a user brings.
@@ -18,6 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::analyze_control_flow::remove_incoming;
+use super::touched::Touched;
 use crate::analysis::{AnalysisSet, Cfg, Definitions, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::{Plan, mov_fields};
@@ -100,8 +101,9 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     control::RULES.iter().map(|rule| rule.name).chain(rules)
 }
 
-/// Simplifies every reachable instruction. Leaves the analyses that are still true.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+/// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves the
+/// analyses that are still true.
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut pass = Simplify {
         rules: cx.rules(),
@@ -109,6 +111,8 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         uses: cx.analyses.take(func),
         left: BUDGET.saturating_mul(func.inst_count()),
         lost: Vec::new(),
+        earlier: std::mem::take(touched),
+        touched: Touched::default(),
         changed: Changed::No,
         branches_changed: Changed::No,
     };
@@ -125,6 +129,7 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     for edges in pass.lost.chunk_by(|a, b| a.0 == b.0) {
         remove_incoming(func, edges[0].0, |from| edges.binary_search(&(edges[0].0, from)).is_ok());
     }
+    *touched = pass.touched;
     match (pass.changed, pass.branches_changed) {
         (Changed::No, _) => {
             cx.analyses.put(pass.definitions);
@@ -144,6 +149,10 @@ struct Simplify {
     /// Edges that are gone, target first. The phis behind them lose their sources all at once at the end, which no
     /// simplification looks at: a block may lose as many edges as it has.
     lost: Vec<(Block, Block)>,
+    /// What had changed before the scan.
+    earlier: Touched,
+    /// What the scan has changed.
+    touched: Touched,
     changed: Changed,
     /// Whether one of the changes was of a branch.
     branches_changed: Changed,
@@ -152,6 +161,9 @@ struct Simplify {
 impl Simplify {
     /// The first change that fits and has leave.
     fn step(&self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Option<Change> {
+        if !self.earlier.concerns(func, inst) && !self.touched.concerns(func, inst) {
+            return None;
+        }
         let data = func.inst(inst);
         if matches!(data.opcode, Opcode::Phi) || func.srcs(inst).contains(&Operand::Undef) || self.left == 0 {
             return None;
@@ -175,10 +187,12 @@ impl Simplify {
         self.changed = Changed::Yes;
         self.left -= 1;
         let after = func.next_inst(inst);
+        self.touched.regs(func.uses(inst).chain(func.defs(inst)));
         let made = match change {
             Change::Rule(plan) => plan.apply(func, &mut self.definitions, &mut self.uses, inst),
             Change::Code(rewrite) => self.apply_code(func, inst, rewrite),
         };
+        made.iter().for_each(|inst| self.touched.inst(func, *inst));
         made.first().copied().or(after)
     }
 
