@@ -175,6 +175,6 @@ fn for_each_member(func: &Function, inst: Inst, mut each: impl FnMut(Member, Reg
         }
     }
     if let Some(guard) = func.inst(inst).guard {
-        each(Member::guard(inst), guard.reg, Side::Reads);
+        each(Member::guard(inst), guard.reg(), Side::Reads);
     }
 }

@@ -218,13 +218,13 @@ impl Function {
 
     /// The destinations, to change.
     pub fn dsts_mut(&mut self, inst: Inst) -> &mut [Operand] {
-        let range = self.range(0, self.insts[inst].dsts, inst);
+        let range = self.range(0, self.insts[inst].dsts(), inst);
         &mut self.pool[range]
     }
 
     /// The sources, to change.
     pub fn srcs_mut(&mut self, inst: Inst) -> &mut [Operand] {
-        let range = self.range(self.insts[inst].dsts, self.insts[inst].srcs, inst);
+        let range = self.range(self.insts[inst].dsts(), self.insts[inst].srcs, inst);
         &mut self.pool[range]
     }
 
@@ -232,7 +232,7 @@ impl Function {
     /// false.
     pub fn inputs_mut(&mut self, inst: Inst) -> &mut [Operand] {
         let data = self.insts[inst];
-        let range = self.range(data.dsts, data.srcs + data.elses, inst);
+        let range = self.range(data.dsts(), data.srcs + data.elses(), inst);
         &mut self.pool[range]
     }
 

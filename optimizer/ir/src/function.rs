@@ -179,6 +179,10 @@ pub struct InstHead {
 }
 
 /// An instruction without its operands, which stand in the function's pool.
+///
+/// A phi has two sources for each predecessor, and a switch one for each target, so sources are counted in 32 bits.
+/// Destinations are counted in eight: the widest operation of PTX, a load of 128 registers from tensor memory, has half
+/// as many.
 #[derive(Clone, Copy, Debug)]
 pub struct InstData {
     /// The opcode.
@@ -190,17 +194,40 @@ pub struct InstData {
     /// The source line that it comes from; 0 where unknown.
     pub line: u32,
     pub(super) start: u32,
-    pub(super) dsts: u32,
     pub(super) srcs: u32,
-    pub(super) elses: u32,
+    pub(super) dsts: u8,
+    pub(super) elses: u8,
 }
 
+const _: () = assert!(size_of::<InstData>() == 32);
+
 impl InstData {
+    /// The most destinations, and the most `else` values.
+    pub const MAX_DSTS: usize = u8::MAX as usize;
+
     /// An instruction whose operands lie in the pool from `start` on: destinations, sources, `else` values.
-    pub(super) fn new(head: InstHead, start: usize, operands: [&[Operand]; 3]) -> InstData {
+    ///
+    /// # Panics
+    /// If there are more than [`InstData::MAX_DSTS`] destinations or `else` values, or more places in the pool than 32
+    /// bits can number.
+    pub(super) fn new(head: InstHead, start: usize, [dsts, srcs, elses]: [&[Operand]; 3]) -> InstData {
         let InstHead { opcode, fields, guard, line } = head;
-        let [dsts, srcs, elses] = operands.map(|list| list.len() as u32);
-        InstData { opcode, fields, guard, line, start: start as u32, dsts, srcs, elses }
+        let few = |list: &[Operand]| u8::try_from(list.len()).expect("an instruction has at most 255 results");
+        let number = |count: usize| u32::try_from(count).expect("a function has fewer than 2^32 operands");
+        let (start, srcs, dsts, elses) = (number(start), number(srcs.len()), few(dsts), few(elses));
+        InstData { opcode, fields, guard, line, start, srcs, dsts, elses }
+    }
+
+    /// The number of destinations.
+    #[inline]
+    pub(super) fn dsts(&self) -> u32 {
+        u32::from(self.dsts)
+    }
+
+    /// The number of `else` values.
+    #[inline]
+    pub(super) fn elses(&self) -> u32 {
+        u32::from(self.elses)
     }
 
     /// The instruction without where its operands are.
@@ -404,7 +431,7 @@ impl Function {
     #[inline]
     pub fn operand_places(&self, inst: Inst) -> std::ops::Range<usize> {
         let data = &self.insts[inst];
-        self.range(0, data.dsts + data.srcs + data.elses, inst)
+        self.range(0, data.dsts() + data.srcs + data.elses(), inst)
     }
 
     /// The places of all operands, those of instructions that are no longer in use included.
@@ -415,27 +442,27 @@ impl Function {
     /// The destinations.
     #[inline]
     pub fn dsts(&self, inst: Inst) -> &[Operand] {
-        &self.pool[self.range(0, self.insts[inst].dsts, inst)]
+        &self.pool[self.range(0, self.insts[inst].dsts(), inst)]
     }
 
     /// The sources.
     #[inline]
     pub fn srcs(&self, inst: Inst) -> &[Operand] {
-        &self.pool[self.range(self.insts[inst].dsts, self.insts[inst].srcs, inst)]
+        &self.pool[self.range(self.insts[inst].dsts(), self.insts[inst].srcs, inst)]
     }
 
     /// What the destinations become where the guard is false; empty outside SSA and without a guard.
     #[inline]
     pub fn elses(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];
-        &self.pool[self.range(data.dsts + data.srcs, data.elses, inst)]
+        &self.pool[self.range(data.dsts() + data.srcs, data.elses(), inst)]
     }
 
     /// Everything that is read by value: sources, then what the destinations become where the guard is false.
     #[inline]
     pub fn inputs(&self, inst: Inst) -> &[Operand] {
         let data = &self.insts[inst];
-        &self.pool[self.range(data.dsts, data.srcs + data.elses, inst)]
+        &self.pool[self.range(data.dsts(), data.srcs + data.elses(), inst)]
     }
 
     /// The registers that the instruction defines.
@@ -448,7 +475,7 @@ impl Function {
     /// destination's old value shows through too; that is the caller's business.
     #[inline]
     pub fn uses(&self, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
-        let guard = self.insts[inst].guard.map(|guard| guard.reg);
+        let guard = self.insts[inst].guard.map(Guard::reg);
         self.inputs(inst).iter().filter_map(|op| op.reg()).chain(guard)
     }
 
@@ -602,8 +629,6 @@ mod tests {
 
     #[test]
     fn sizes_are_as_planned() {
-        assert_eq!(size_of::<Operand>(), 8);
-        assert!(size_of::<InstData>() <= 44);
         assert_eq!(size_of::<RegInfo>(), 2);
     }
 

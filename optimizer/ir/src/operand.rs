@@ -1,5 +1,7 @@
 //! Operands and guards.
 
+use std::num::NonZeroU32;
+
 use super::entity::{Block, FuncId, Global, Local, Reg};
 use super::immediate::Imm;
 use crate::ops::SpecialReg;
@@ -166,11 +168,69 @@ impl From<Block> for Operand {
     }
 }
 
-/// The condition under which an instruction executes.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Guard {
+/// The condition under which an instruction executes: a predicate, or that it is false. Four bytes, also where there
+/// may be none.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Guard(NonZeroU32);
+
+const _: () = assert!(size_of::<Option<Guard>>() == 4);
+
+impl Guard {
+    /// The predicate, and whether the instruction executes where it is false.
+    ///
+    /// # Panics
+    /// If the register's number is 2^31 - 1 or more.
+    #[inline]
+    pub fn new(reg: Reg, negated: bool) -> Guard {
+        let number = reg.as_u32();
+        assert!(number < u32::MAX >> 1, "a guard is one of the first 2^31 - 1 registers");
+        Guard(NonZeroU32::MIN.saturating_add(number << 1 | u32::from(negated)))
+    }
+
     /// The predicate.
-    pub reg: Reg,
-    /// Whether it executes where the predicate is false.
-    pub negated: bool,
+    #[inline]
+    pub fn reg(self) -> Reg {
+        Reg::from_u32((self.0.get() - 1) >> 1)
+    }
+
+    /// Whether the instruction executes where the predicate is false.
+    #[inline]
+    pub fn negated(self) -> bool {
+        (self.0.get() - 1) & 1 == 1
+    }
+
+    /// The guard that holds where this one does not.
+    #[inline]
+    pub fn opposite(self) -> Guard {
+        Guard::new(self.reg(), !self.negated())
+    }
+
+    /// The guard with another predicate.
+    #[inline]
+    pub fn with_reg(self, reg: Reg) -> Guard {
+        Guard::new(reg, self.negated())
+    }
+}
+
+impl std::fmt::Debug for Guard {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "@{}{}", if self.negated() { "!" } else { "" }, self.reg())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guards_hold_register_and_sense() {
+        for number in [0, 1, 7, (u32::MAX >> 1) - 1] {
+            for negated in [false, true] {
+                let guard = Guard::new(Reg::from_u32(number), negated);
+                assert_eq!((guard.reg().as_u32(), guard.negated()), (number, negated));
+                assert_eq!(guard.opposite(), Guard::new(guard.reg(), !negated));
+                assert_eq!(guard.with_reg(Reg::from_u32(3)), Guard::new(Reg::from_u32(3), negated));
+            }
+        }
+    }
 }

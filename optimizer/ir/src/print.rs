@@ -5,7 +5,7 @@ use std::fmt::{self, Display, Write};
 use super::entity::{Inst, Local, Reg};
 use super::function::{Directive, Form, Function, FunctionKind, Level};
 use super::module::{Linkage, Module, SymbolRef, Variable};
-use super::operand::{Guard, Modifiers, Operand};
+use super::operand::{Modifiers, Operand};
 use super::physical::PhysicalReg;
 use crate::ops::{FieldValue, Opcode, Shape};
 
@@ -120,9 +120,9 @@ impl Printer<'_> {
         let func = self.func;
         let data = func.inst(inst);
         let row = data.opcode.row();
-        if let Some(Guard { reg, negated }) = data.guard {
-            write!(out, "@{}", if negated { "!" } else { "" })?;
-            self.reg(out, reg)?;
+        if let Some(guard) = data.guard {
+            write!(out, "@{}", if guard.negated() { "!" } else { "" })?;
+            self.reg(out, guard.reg())?;
             out.write_char(' ')?;
         }
         self.list(out, func.dsts(inst))?;

@@ -145,7 +145,7 @@ impl<'f> Rewriter<'f> {
             let Some(inst) = self.def_use.reads(old).next() else { return };
             let guard = self.func.inst(inst).guard;
             let rename = |reg| if reg == old { new } else { reg };
-            let renamed = guard.map(|guard| Guard { reg: rename(guard.reg), ..guard });
+            let renamed = guard.map(|guard| guard.with_reg(rename(guard.reg())));
             self.edit(inst, |func| {
                 func.inputs_mut(inst).iter_mut().for_each(|operand| *operand = operand.map_reg(rename));
                 func.set_guard(inst, renamed);
@@ -183,7 +183,7 @@ mod tests {
 
     fn add(func: &Function, choice: [u32; 4]) -> InstBuilder {
         let reg = |number: u32| Reg::from_u32(number % func.regs().len() as u32);
-        let guard = choice[0].is_multiple_of(3).then(|| Guard { reg: Reg::from_u32(0), negated: choice[0] & 1 == 1 });
+        let guard = choice[0].is_multiple_of(3).then(|| Guard::new(Reg::from_u32(0), choice[0] & 1 == 1));
         let add = InstBuilder::new(Opcode::IAdd).field(Type::U32).guard(guard);
         let add = add.dst(reg(choice[1].max(1))).src(reg(choice[2]));
         if choice[3].is_multiple_of(4) { add.src(u64::from(choice[3])) } else { add.src(reg(choice[3])) }
@@ -210,7 +210,7 @@ mod tests {
             5 => rewriter.replace(inst, &new),
             6 => rewriter.map_inputs(inst, |operand| if operand.reg() == Some(old) { by.into() } else { operand }),
             7 => rewriter.set_srcs(inst, &[old.into(), by.into(), Operand::Word(by, 0)]),
-            8 => rewriter.set_guard(inst, Some(Guard { reg: by, negated: false })),
+            8 => rewriter.set_guard(inst, Some(Guard::new(by, false))),
             9 => rewriter.replace_reads(old, by),
             _ if inst != other => rewriter.move_before(other, inst),
             _ => rewriter.set_guard(inst, None),

@@ -1,10 +1,10 @@
 //! Round trips of the text form.
 
 use super::{
-    Form, Function, FunctionKind, InstHead, Level, Modifiers, Module, Operand, PhysicalReg, Reg, RegFile, RegInfo,
-    function_to_string, parse_function, parse_module,
+    Form, Function, FunctionKind, InstBuilder, InstHead, Level, Modifiers, Module, Operand, PhysicalReg, Reg, RegFile,
+    RegInfo, function_to_string, parse_function, parse_module,
 };
-use crate::ops::ROWS;
+use crate::ops::{Opcode, ROWS};
 
 fn round_trip(text: &str) -> Module {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]));
@@ -196,6 +196,23 @@ fn errors_say_where_and_what() {
         let (start, len) = (error.span.offset(), error.span.len());
         assert_eq!(&text[start..start + len], place, "{message}");
     }
+}
+
+/// What a function cannot hold is refused, and what it can hold is held in full: phis have no bound.
+#[test]
+fn lists_of_operands_have_the_room_that_they_need() {
+    let text = |results: usize| {
+        let list: Vec<String> = (1..=results).map(|number| format!("%r{number}")).collect();
+        format!("device @f {{\nbb0:\n  {} = ld.global.v2.b32 [%d0]\n  ret\n}}\n", list.join(", "))
+    };
+    assert_eq!(parse_function(&text(255)).map(|func| func.dsts(func.inst_at(func.entry(), 0)).len()), Ok(255));
+    let error = parse_function(&text(256)).unwrap_err();
+    assert_eq!(error.message, "an instruction has at most 255 results");
+    let mut func = Function::new("f", FunctionKind::Device);
+    let sources = vec![Operand::imm(7); 200_000];
+    let block = func.new_block();
+    let phi = InstBuilder::new(Opcode::Phi).srcs(sources.iter().copied()).append(&mut func, block);
+    assert_eq!(func.srcs(phi), sources);
 }
 
 #[test]

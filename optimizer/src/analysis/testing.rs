@@ -66,7 +66,7 @@ fn narrow(choices: &mut Choices<'_>, regs: &Regs) -> Operand {
 
 fn random_inst(choices: &mut Choices<'_>, regs: &Regs) -> InstBuilder {
     let guard = match choices.below(3) {
-        0 => Some(Guard { reg: regs.preds[choices.below(3)], negated: choices.below(2) == 1 }),
+        0 => Some(Guard::new(regs.preds[choices.below(3)], choices.below(2) == 1)),
         _ => None,
     };
     let inst = match choices.below(9) {

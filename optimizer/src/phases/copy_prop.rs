@@ -119,7 +119,7 @@ impl CopyProp<'_> {
                 continue;
             }
             let is_else = index >= sources;
-            let opposite = guard.filter(|_| self.knobs.complementary).map(negate);
+            let opposite = guard.filter(|_| self.knobs.complementary).map(Guard::opposite);
             let under = if is_else { opposite } else { guard };
             let Some(best) = self.best(func, operand, under, || position(func, inst, index)) else { continue };
             if self.is_affordable(operand) && cx.rewrite(rule(operand, best)) {
@@ -133,11 +133,12 @@ impl CopyProp<'_> {
     }
 
     fn guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
-        let Some(Guard { reg, negated }) = func.inst(inst).guard else { return };
+        let Some(guard) = func.inst(inst).guard else { return };
+        let reg = guard.reg();
         let best = self.best(func, Operand::Reg(reg), None, || Some(Position::Guard));
         let Some(Operand::Reg(source)) = best else { return };
         if self.is_affordable(Operand::Reg(reg)) && cx.rewrite("copy-into-guard") {
-            func.set_guard(inst, Some(Guard { reg: source, negated }));
+            func.set_guard(inst, Some(guard.with_reg(source)));
             self.changed(func, inst, Operand::Reg(reg));
         }
     }
@@ -214,7 +215,7 @@ impl CopyProp<'_> {
         let [yes, no, condition] = *srcs else { return None };
         match condition {
             Operand::Imm(bit) => Some(if func.bits(bit) & 1 == 1 { yes } else { no }),
-            Operand::Reg(reg) => self.decided(Guard { reg, negated: false }, yes, no, under),
+            Operand::Reg(reg) => self.decided(Guard::new(reg, false), yes, no, under),
             _ => None,
         }
     }
@@ -224,8 +225,8 @@ impl CopyProp<'_> {
         if yes == no {
             return Some(yes);
         }
-        let under = under.filter(|under| under.reg == condition.reg)?;
-        if under.negated == condition.negated {
+        let under = under.filter(|under| under.reg() == condition.reg())?;
+        if under.negated() == condition.negated() {
             return Some(yes);
         }
         self.knobs.complementary.then_some(no)
@@ -309,10 +310,6 @@ impl CopyProp<'_> {
         let offset = offset.checked_add(func.bits(more) as i64).filter(|offset| OFFSETS.contains(offset))?;
         (plain && matches!(new, Operand::Reg(_))).then_some((new, offset))
     }
-}
-
-fn negate(guard: Guard) -> Guard {
-    Guard { negated: !guard.negated, ..guard }
 }
 
 /// One 32-bit word of a value.

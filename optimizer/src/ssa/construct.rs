@@ -165,12 +165,12 @@ impl<'a> Renaming<'a> {
             let renamed = self.value(self.func.srcs(inst)[place]);
             self.func.srcs_mut(inst)[place] = renamed;
         }
-        if let Some(mut guard) = self.func.inst(inst).guard {
-            guard.reg = match self.value(Operand::Reg(guard.reg)).reg() {
+        if let Some(guard) = self.func.inst(inst).guard {
+            let reg = match self.value(Operand::Reg(guard.reg())).reg() {
                 Some(reg) => reg,
-                None => self.undefined_guard(guard.reg),
+                None => self.undefined_guard(guard.reg()),
             };
-            self.func.set_guard(inst, Some(guard));
+            self.func.set_guard(inst, Some(guard.with_reg(reg)));
             self.add_elses(inst);
         }
         self.define(inst);

@@ -98,8 +98,8 @@ impl Machine<'_> {
         let func = self.func;
         let (dsts, srcs) = (func.dsts(inst), func.srcs(inst));
         if let Some(guard) = func.inst(inst).guard {
-            let Some(value) = self.word(Operand::Reg(guard.reg)) else { return Step::End(End::Undefined) };
-            if (value != 0) == guard.negated {
+            let Some(value) = self.word(Operand::Reg(guard.reg())) else { return Step::End(End::Undefined) };
+            if (value != 0) == guard.negated() {
                 let values: Vec<Value> = func.elses(inst).iter().map(|e| self.read(*e, 2)).collect();
                 assert!(func.form != Form::Ssa || values.len() == dsts.len());
                 self.write(dsts, values);

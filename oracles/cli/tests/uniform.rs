@@ -109,7 +109,7 @@ fn compare(
         }
         let (equal, same) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
         put(InstBuilder::new(Opcode::MatchAll).field(ty).dst(equal).dst(same).src(value).src(mask), func);
-        put(InstBuilder::new(Opcode::Trap).guard(Some(Guard { reg: same, negated: true })), func);
+        put(InstBuilder::new(Opcode::Trap).guard(Some(Guard::new(same, true))), func);
     }
     checked.len() - before
 }

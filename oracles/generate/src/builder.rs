@@ -184,7 +184,7 @@ impl<'a, 'b> Builder<'a, 'b> {
         let percent = self.config.operand.guard;
         self.entropy.percent(percent).then(|| {
             let reg = self.register(RegInfo::PRED);
-            Guard { reg, negated: self.entropy.percent(30) }
+            Guard::new(reg, self.entropy.percent(30))
         })
     }
 

@@ -222,7 +222,7 @@ impl Builder<'_, '_> {
         let low = self.hidden(low, RegInfo::words(1));
         let never = self.compare(Compare::Gt, low.into(), 7);
         if self.entropy.percent(30) {
-            let guard = oriole_ir::Guard { reg: never, negated: false };
+            let guard = oriole_ir::Guard::new(never, false);
             return self.push(&InstBuilder::new(Opcode::Trap).guard(Some(guard)));
         }
         let [trap, rest] = self.blocks();

@@ -111,7 +111,7 @@ impl Varying {
         // What lanes give to a vote may differ; who votes may not.
         let given = usize::from(matches!(data.opcode, Opcode::Vote | Opcode::Ballot | Opcode::Redux));
         let operands = func.srcs(inst)[given..].iter().chain(func.elses(inst)).filter_map(|operand| operand.reg());
-        let read = operands.chain(data.guard.map(|guard| guard.reg)).any(|reg| self.at(reg, place));
+        let read = operands.chain(data.guard.map(|guard| guard.reg())).any(|reg| self.at(reg, place));
         let itself = by_itself(func, inst, group) || !data.is(Flags::PURE) && limits.apart[place];
         read || itself && !data.is(Flags::TERMINATOR)
     }

@@ -95,7 +95,7 @@ pub fn overwrites(func: &Function, inst: Inst, reg: Reg) -> bool {
 /// The values that an instruction other than a phi reads where it stands.
 pub fn read(func: &Function, inst: Inst) -> impl Iterator<Item = Reg> + '_ {
     let operands = func.srcs(inst).iter().chain(func.elses(inst)).filter_map(|operand| operand.reg());
-    let guard = func.inst(inst).guard.map(|guard| guard.reg);
+    let guard = func.inst(inst).guard.map(|guard| guard.reg());
     operands.chain(guard).filter(|reg| func.regs()[*reg].file != RegFile::B)
 }
 

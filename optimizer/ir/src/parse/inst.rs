@@ -4,7 +4,7 @@ use super::function::Body;
 use super::{Parsed, Parser, Symbols, Token, error};
 use crate::module::SymbolRef;
 use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
-use crate::{Block, Guard, InstHead, Modifiers, Operand, Schedule};
+use crate::{Block, Guard, InstData, InstHead, Modifiers, Operand, Schedule};
 
 impl<'s> Parser<'s> {
     pub(super) fn inst(&mut self, body: &mut Body<'s>, block: Block, symbols: &Symbols) -> Parsed<()> {
@@ -26,6 +26,9 @@ impl<'s> Parser<'s> {
         let mut elses = Vec::new();
         if self.eat_word("else")? {
             elses = self.list(body, symbols)?;
+        }
+        if dsts.len().max(elses.len()) > InstData::MAX_DSTS {
+            return self.fail(format!("an instruction has at most {} results", InstData::MAX_DSTS));
         }
         let schedule = self.schedule()?;
         let line = if self.eat(Token::Bang)? { self.small("a line number")? } else { 0 };
@@ -68,7 +71,7 @@ impl<'s> Parser<'s> {
         let text = self.text();
         let negated = text.starts_with("@!");
         let operand = self.reg_name(body, &text[if negated { 2 } else { 1 }..])?;
-        Ok(operand.whole_reg().map(|reg| Guard { reg, negated }))
+        Ok(operand.whole_reg().map(|reg| Guard::new(reg, negated)))
     }
 
     /// The opcode with the longest mnemonic that fits, and its fields from what is left.

@@ -90,7 +90,7 @@ impl Checker<'_> {
         // Operands are added together, so instructions share all of them or none.
         let shared = !places.is_empty() && std::mem::replace(&mut owned[places.start], true);
         self.expect(!shared, Rule::InstOnce, || format!("`{inst}` shares its operands with another"));
-        let guard = func.inst(inst).guard.map(|guard| Operand::Reg(guard.reg));
+        let guard = func.inst(inst).guard.map(|guard| Operand::Reg(guard.reg()));
         for operand in func.dsts(inst).iter().chain(func.inputs(inst)).copied().chain(guard) {
             self.expect(self.exists(operand), Rule::Entity, || format!("{operand:?} does not exist"));
             if let (Some(reg), Form::Physical) = (operand.reg(), func.form) {

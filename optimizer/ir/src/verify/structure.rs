@@ -56,7 +56,9 @@ impl Checker<'_> {
         if let Some(guard) = data.guard {
             let place = !phi && !data.is(Flags::TERMINATOR);
             self.expect(place, Rule::GuardPlace, || "terminators and phis take no guard".into());
-            self.expect(func.regs()[guard.reg].is_predicate(), Rule::GuardFile, || "the guard is no predicate".into());
+            self.expect(func.regs()[guard.reg()].is_predicate(), Rule::GuardFile, || {
+                "the guard is no predicate".into()
+            });
         }
         let wanted = if func.form == Form::Ssa && data.guard.is_some() { func.dsts(inst).len() } else { 0 };
         let found = func.elses(inst).len();

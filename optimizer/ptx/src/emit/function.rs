@@ -167,7 +167,7 @@ impl<'a> FunctionWriter<'a> {
     fn inst(&mut self, inst: Inst, next: Option<Block>) -> Result<(), EmitError> {
         let data = self.func.inst(inst);
         self.guard = data.guard.map_or_else(String::new, |guard| {
-            format!("@{}{} ", if guard.negated { "!" } else { "" }, self.reg(guard.reg))
+            format!("@{}{} ", if guard.negated() { "!" } else { "" }, self.reg(guard.reg()))
         });
         if data.is(Flags::TERMINATOR) {
             return self.terminator(inst, next);

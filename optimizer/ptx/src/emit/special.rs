@@ -220,7 +220,7 @@ impl FunctionWriter<'_> {
         self.line(format_args!("mov.pred {third}, {c}"));
         let mut results = [(yes, holds), (no, fails)];
         // Outside SSA form a result may be the guard itself, which both instructions read; it is written last.
-        if data.guard.is_some_and(|guard| self.func.defs(inst).next() == Some(guard.reg)) {
+        if data.guard.is_some_and(|guard| self.func.defs(inst).next() == Some(guard.reg())) {
             results.reverse();
         }
         for (to, from) in results {

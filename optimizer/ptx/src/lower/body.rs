@@ -318,7 +318,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             self.push_typed(Opcode::Mov, Type::Pred, &[copy.into()], &[reg.into()]);
             reg = copy;
         }
-        Some(Guard { reg, negated: guard.negated })
+        Some(Guard::new(reg, guard.negated))
     }
 
     /// The row that the instruction's text stands for, looked up once a text.

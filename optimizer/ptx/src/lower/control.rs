@@ -76,8 +76,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     fn conditional(&mut self, guard: Guard, taken: Block, other: Block) {
-        let (yes, no) = if guard.negated { (other, taken) } else { (taken, other) };
-        self.push(Opcode::CBra, &[], &[guard.reg.into(), yes.into(), no.into()]);
+        let (yes, no) = if guard.negated() { (other, taken) } else { (taken, other) };
+        self.push(Opcode::CBra, &[], &[guard.reg().into(), yes.into(), no.into()]);
     }
 
     fn target(&mut self, operand: &ast::Operand<'s>) -> Option<Block> {

@@ -6,8 +6,8 @@
 
 use super::{CodeRule, Rewrite, View, is_pure};
 use crate::fold::fold;
+use oriole_ir::Operand;
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Guard, Operand};
 
 pub(super) static RULES: &[CodeRule] = &[
     // About any operation's guard.
@@ -26,8 +26,8 @@ pub(super) static RULES: &[CodeRule] = &[
 /// A guard that is always true goes; under one that is always false the `else` values are the results.
 fn guard_constant(v: &View<'_>) -> Option<Rewrite> {
     let guard = v.data.guard?;
-    let known = v.imm(v.source_of(Operand::Reg(guard.reg), Opcode::Mov)?)?;
-    if (known & 1 == 1) != guard.negated {
+    let known = v.imm(v.source_of(Operand::Reg(guard.reg()), Opcode::Mov)?)?;
+    if (known & 1 == 1) != guard.negated() {
         return Some(Rewrite::Guard(None));
     }
     Some(if v.subject.func.dsts(v.inst).is_empty() { Rewrite::Nothing } else { Rewrite::Otherwise })
@@ -35,8 +35,8 @@ fn guard_constant(v: &View<'_>) -> Option<Rewrite> {
 
 fn guard_not(v: &View<'_>) -> Option<Rewrite> {
     let guard = v.data.guard?;
-    let reg = v.source_of(Operand::Reg(guard.reg), Opcode::Not)?.whole_reg()?;
-    Some(Rewrite::Guard(Some(Guard { reg, negated: !guard.negated })))
+    let reg = v.source_of(Operand::Reg(guard.reg()), Opcode::Not)?.whole_reg()?;
+    Some(Rewrite::Guard(Some(guard.opposite().with_reg(reg))))
 }
 
 fn folded(v: &View<'_>) -> Option<Rewrite> {

@@ -31,7 +31,7 @@ pub(super) fn dropped_guard(func: &Function, place: Place) -> Vec<Change> {
 }
 
 pub(super) fn flipped_guard(func: &Function, place: Place) -> Vec<Change> {
-    let flip = |guard: Guard| Change::Guard(Some(Guard { negated: !guard.negated, ..guard }));
+    let flip = |guard: Guard| Change::Guard(Some(guard.opposite()));
     func.inst(place.inst).guard.map(flip).into_iter().collect()
 }
 

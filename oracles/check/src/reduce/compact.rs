@@ -48,7 +48,7 @@ fn renumber(old: &Function) -> Function {
         for inst in old.block_insts(*block) {
             let mut head = old.inst(inst).head();
             if let Some(guard) = &mut head.guard {
-                guard.reg = reg(guard.reg);
+                *guard = guard.with_reg(reg(guard.reg()));
             }
             let lists = [old.dsts(inst), old.srcs(inst), old.elses(inst)];
             let [dsts, srcs, elses] =

@@ -6,7 +6,7 @@
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, Form, FuncId, Function, Guard, Inst, InstHead, Module, Operand, Reg, RegFile};
+use oriole_ir::{Block, Form, FuncId, Function, Inst, InstHead, Module, Operand, Reg, RegFile};
 
 /// The zero that stands for a missing value.
 pub const ZERO: Operand = Operand::imm(0);
@@ -69,9 +69,9 @@ impl Substitution {
         let insts: Vec<Inst> = func.layout_insts().collect();
         for inst in &insts {
             let Some(guard) = func.inst(*inst).guard else { continue };
-            match self.resolve(func, Operand::Reg(guard.reg)) {
-                Operand::Reg(reg) => func.set_guard(*inst, Some(Guard { reg, ..guard })),
-                Operand::Imm(imm) if (func.bits(imm) & 1 == 1) == guard.negated => self.take_else(func, *inst),
+            match self.resolve(func, Operand::Reg(guard.reg())) {
+                Operand::Reg(reg) => func.set_guard(*inst, Some(guard.with_reg(reg))),
+                Operand::Imm(imm) if (func.bits(imm) & 1 == 1) == guard.negated() => self.take_else(func, *inst),
                 _ => unguard(func, *inst),
             }
         }
@@ -255,7 +255,7 @@ fn uses(func: &mut Function, preds: &SecondaryMap<Block, Vec<Block>>) {
                     func.inputs_mut(inst)[place] = ZERO;
                 }
             }
-            if func.inst(inst).guard.is_some_and(|guard| !contains(&set, guard.reg)) {
+            if func.inst(inst).guard.is_some_and(|guard| !contains(&set, guard.reg())) {
                 unguard(func, inst);
             }
             func.defs(inst).for_each(|reg| insert(&mut set, reg));

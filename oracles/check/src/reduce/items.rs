@@ -218,7 +218,7 @@ fn inline(func: &mut Function, call: Inst, body: &Function) {
         for inst in body.block_insts(*old) {
             let mut head = body.inst(inst).head();
             if let Some(guard) = &mut head.guard {
-                guard.reg = regs[guard.reg.index()];
+                *guard = guard.with_reg(regs[guard.reg().index()]);
             }
             let [dsts, srcs, elses] = [body.dsts(inst), body.srcs(inst), body.elses(inst)]
                 .map(|list| list.iter().map(|operand| map(func, operand)).collect::<Vec<_>>());

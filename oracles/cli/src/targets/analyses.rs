@@ -169,7 +169,7 @@ fn instruction(entropy: &mut Entropy<'_>, regs: &Regs) -> InstBuilder {
         }
     };
     let guard = entropy.percent(30);
-    inst.guard(guard.then(|| Guard { reg: entropy.choose(&regs.predicates), negated: entropy.percent(50) }))
+    inst.guard(guard.then(|| Guard::new(entropy.choose(&regs.predicates), entropy.percent(50))))
 }
 
 fn space(entropy: &mut Entropy<'_>) -> Space {

@@ -215,8 +215,8 @@ impl Edit<'_, '_, '_> {
         let negated = self.entropy.percent(50);
         let guard = match (self.func.inst(inst).guard, self.entropy.below(3)) {
             (Some(_), 0) => None,
-            (Some(old), 1) => Some(Guard { negated: !old.negated, ..old }),
-            _ => Some(Guard { reg: any, negated }),
+            (Some(old), 1) => Some(old.opposite()),
+            _ => Some(Guard::new(any, negated)),
         };
         self.func.set_guard(inst, guard);
         if self.entropy.percent(70) {

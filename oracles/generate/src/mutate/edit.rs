@@ -188,7 +188,7 @@ pub(super) fn guard(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()
     let (block, at) = place(func, entropy, separate)?;
     let inst = func.inst_at(block, at);
     if let Some(guard) = func.inst(inst).guard {
-        func.set_guard(inst, Some(Guard { negated: !guard.negated, ..guard }));
+        func.set_guard(inst, Some(guard.opposite()));
         return Some(());
     }
     let reg = match register(func, entropy, RegInfo::PRED).filter(|_| entropy.percent(70)) {
@@ -202,6 +202,6 @@ pub(super) fn guard(func: &mut Function, entropy: &mut Entropy<'_>) -> Option<()
             to
         }
     };
-    func.set_guard(inst, Some(Guard { reg, negated: entropy.percent(30) }));
+    func.set_guard(inst, Some(Guard::new(reg, entropy.percent(30))));
     Some(())
 }

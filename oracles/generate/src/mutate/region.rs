@@ -139,7 +139,7 @@ fn translate(
             other => func.bind(from.free(other)),
         });
     }
-    head.guard = head.guard.map(|guard| oriole_ir::Guard { reg: read(func, guard.reg, map), ..guard });
+    head.guard = head.guard.map(|guard| guard.with_reg(read(func, guard.reg(), map)));
     let mut dsts = Vec::new();
     for reg in from.defs(inst).collect::<Vec<Reg>>() {
         let info = from.regs()[reg];

@@ -16,8 +16,8 @@ impl Decoder<'_> {
         self.else_values(inst)?;
         let guard = match data.guard {
             None => (ALWAYS, false),
-            Some(guard) => match self.reg_place(guard.reg)? {
-                Slots::Pred(slot) => (slot, guard.negated),
+            Some(guard) => match self.reg_place(guard.reg())? {
+                Slots::Pred(slot) => (slot, guard.negated()),
                 Slots::Words(..) => return Err("the guard is no predicate".into()),
             },
         };

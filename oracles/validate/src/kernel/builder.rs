@@ -281,7 +281,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             inst = inst.src(self.source(source, ty, *shape, case));
         }
         let guard = self.odd.filter(|_| root && case.guard != Guarding::None);
-        let guard = guard.map(|reg| Guard { reg, negated: case.guard == Guarding::Even });
+        let guard = guard.map(|reg| Guard::new(reg, case.guard == Guarding::Even));
         inst = inst.guard(guard);
         let mut results = Vec::with_capacity(row.dsts.len());
         for shape in row.dsts {
