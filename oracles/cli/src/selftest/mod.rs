@@ -56,6 +56,16 @@ pub struct Options {
     pub enough: Option<u64>,
     /// Other data that decides whether what shows nothing is neutral.
     pub data_sets: u64,
+    /// Options of a command that makes a case again, beside its fault: ` --config F`.
+    pub arguments: String,
+}
+
+impl Options {
+    /// The command that plants a fault in a case.
+    fn replay_of(&self, fault: FaultSpec, number: u64) -> String {
+        let (targets, Options { seed, arguments, .. }) = (TARGETS.map(target::Target::name).join(","), self);
+        format!("oriole fuzz --target {targets} --seed {seed} --case {number} --fault {fault}{arguments}")
+    }
 }
 
 /// What became of the faults of one kind.
@@ -202,14 +212,14 @@ impl KindReport {
         if self.shown.iter().filter(|missed| missed.escaped == escaped).count() >= MOST_SHOWN {
             return;
         }
-        let Trial { fault, number, seed, .. } = trial;
+        let Trial { fault, number, replay, .. } = trial;
         self.shown.push(Missed {
             fault: fault.to_string(),
             case: *number,
             why,
             escaped,
             diff: difference(&trial.before.to_string(), &trial.after.to_string()),
-            replay: format!("oriole fuzz --target kernels,instructions --seed {seed} --case {number} --fault {fault}"),
+            replay: replay.clone(),
         });
     }
 }
@@ -225,7 +235,8 @@ pub struct Trial {
     /// The fault.
     pub fault: FaultSpec,
     number: u64,
-    seed: u64,
+    /// The command that plants it again.
+    replay: String,
     /// Where it is.
     pub function: FuncId,
     /// At which instruction.
@@ -247,7 +258,8 @@ impl Trial {
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
-        Some(Trial { fault, number, seed: options.seed, function: id, place, before, after, launches })
+        let replay = options.replay_of(fault, number);
+        Some(Trial { fault, number, replay, function: id, place, before, after, launches })
     }
 
     fn judge(self) -> (Fate, Trial) {
@@ -341,6 +353,7 @@ mod tests {
             config: Config::default(),
             enough: Some(1),
             data_sets: 1,
+            arguments: String::new(),
         };
         let reports = run(&options);
         assert_eq!(reports.len(), KINDS.len());
