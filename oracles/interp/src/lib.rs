@@ -31,7 +31,7 @@ mod vector;
 mod warp;
 mod words;
 
-pub use decode::DecodeError;
+pub use decode::{DecodeError, DecodeFault, Part};
 pub use fill::Fill;
 pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
