@@ -1,5 +1,5 @@
-//! What no compiler says about the tree: stray files, sources that nothing declares, lines that are too wide,
-//! documents that name what does not exist, and crates that know others than ARCHITECTURE.md says.
+//! What no compiler says about the tree: stray files, sources that nothing declares, lines that are too wide, documents
+//! that name what does not exist, errors without a type, and crates that know others than ARCHITECTURE.md says.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -142,6 +142,37 @@ fn documents_name_files_that_exist() {
     }
     assert!(count > 30, "{count} paths are named");
     assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
+}
+
+/// The arguments of a type that begins with `Result<`, between its brackets, with commas of inner types left out.
+fn result_arguments(text: &str) -> Vec<String> {
+    let (mut depth, mut arguments) = (0, vec![String::new()]);
+    for c in text.chars() {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' if depth == 0 => break,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => arguments.push(String::new()),
+            _ => {}
+        }
+        if depth > 0 || c != ',' {
+            arguments.last_mut().expect("there is one from the start").push(c);
+        }
+    }
+    arguments.iter().map(|argument| argument.trim().to_owned()).collect()
+}
+
+/// Tests may: their errors are messages for people.
+#[test]
+fn no_error_is_a_text() {
+    let in_sources = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "src");
+    let is_text = |arguments: &Vec<String>| match &arguments[..] {
+        [_, error] => ["String", "&str", "&'static str"].contains(&error.as_str()),
+        _ => false,
+    };
+    let has_texts = |path: &PathBuf| read(path).split("Result<").skip(1).map(result_arguments).any(|it| is_text(&it));
+    let texts: Vec<PathBuf> = sources().into_iter().filter(in_sources).filter(has_texts).collect();
+    assert!(texts.is_empty(), "errors are types, which callers can tell apart: {texts:?}");
 }
 
 /// A row of the table of crates in ARCHITECTURE.md.

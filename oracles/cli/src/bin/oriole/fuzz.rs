@@ -402,10 +402,12 @@ pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failur
     Ok(())
 }
 
-fn shard(text: &str) -> Result<(u64, u64), String> {
+/// A text that is no shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a shard from 0 and their number, as 0/4")]
+struct NoShard;
+
+fn shard(text: &str) -> Result<(u64, u64), NoShard> {
     let parts = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
-    match parts {
-        Some((shard, of)) if shard < of => Ok((shard, of)),
-        _ => Err("a shard from 0 and their number, as 0/4".to_owned()),
-    }
+    parts.filter(|(shard, of)| shard < of).ok_or(NoShard)
 }

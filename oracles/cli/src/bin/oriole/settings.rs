@@ -162,18 +162,32 @@ pub struct Patience {
     pub hang_after: Duration,
 }
 
+/// A text that is no time.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoDuration {
+    /// It ends in an unknown unit.
+    #[error("`{0}` is none of ms, s, m, h")]
+    NoUnit(String),
+    /// It begins with no number.
+    #[error("a number of seconds, or with a unit: 60s, 10m, 2h")]
+    NoNumber,
+    /// It has more milliseconds than 64 bits count.
+    #[error("that is too long")]
+    TooLong,
+}
+
 /// Reads a time: a number of milliseconds, seconds, minutes or hours.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, NoDuration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "ms" => 1,
         "" | "s" => 1000,
         "m" => 60 * 1000,
         "h" => 3600 * 1000,
-        unit => return Err(format!("`{unit}` is none of ms, s, m, h")),
+        unit => return Err(NoDuration::NoUnit(unit.to_owned())),
     };
-    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
-    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+    let number: u64 = digits.parse().map_err(|_| NoDuration::NoNumber)?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or(NoDuration::TooLong)
 }
 
 /// What is checked: which phases, how they run, and with which faults.
