@@ -382,6 +382,7 @@ impl<'m> Executable<'m> {
         }
         let mut global = GlobalMemory::default();
         let (mut owners, mut bases) = (Vec::new(), vec![0; launch.args.len()]);
+        // All buffers get addresses before any parameter is filled: an alias may name a later argument.
         for (index, arg) in launch.args.iter().enumerate() {
             if let ArgValue::Buffer(buffer) = &arg.value {
                 bases[index] = global.map(launch.arg_name(index), Bytes::defined(buffer.bytes.clone()));

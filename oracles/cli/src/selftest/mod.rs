@@ -169,11 +169,14 @@ fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
     let mut report = KindReport::new(kind);
     let mut spent = Duration::ZERO;
     for number in 0..options.cases {
+        // Faults that the verifier sees are found without execution, and so are not enough.
         if options.enough.is_some_and(|enough| report.caught - report.caught_by_verifier >= enough) {
             break;
         }
         let start = Instant::now();
         let seed = SplitMix64::new(options.seed ^ SplitMix64::new(number).next_u64()).next_u64();
+        // The step comes from the low bits and the place of the fault from the high ones, so one does not decide the
+        // other.
         let step = steps[(seed % steps.len() as u64) as usize];
         let fault = FaultSpec { kind, step, seed: seed >> 40 };
         report.cases += 1;

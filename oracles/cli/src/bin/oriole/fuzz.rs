@@ -129,11 +129,13 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
     stop_on_signal(&options)?;
+    // The canary runs first: a campaign that cannot find a known fault is not worth its time.
     if args.canary && !pool.install(|| canary_is_found(&options))? {
         return Ok(Status::TooLittle);
     }
     let mut replay = Replay::new(&options);
     let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
+    // Findings of the corpus are saved before the campaign begins, so that a kill loses none.
     let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
     if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
@@ -143,6 +145,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
+    // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
     pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
     if summary.given_up >= campaign::MOST_GIVEN_UP {
         let many = summary.given_up;

@@ -86,6 +86,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     options.target = target(&module)?;
     let mut planted = Vec::new();
+    // The phases need SSA form. Its construction is a step that can fail and take faults like any other.
     if ssa::is_virtual(&module) {
         let conditions = Conditions { pipeline: &options, faults: &faults, limit: None };
         match Step::ssa_construction().take(&mut module, &conditions).map_err(unknown_phase)? {
@@ -126,6 +127,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
             return Ok(Status::Found);
         }
     };
+    // A limit on changes may keep a fault out, as it is meant to in a bisection.
     if args.rewrite_limit.is_none() {
         planted.extend(report.phases.iter().map(|phase| (StepId::Phase(phase.name), phase.statistics.clone())));
         args.scope.require_made(&planted)?;

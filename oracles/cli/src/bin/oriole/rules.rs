@@ -143,6 +143,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         save_sometimes(&judge, &saved)?;
         report
     };
+    // One rule is judged on one thread; the answers of solvers are shared.
     let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
     // What was answered is kept even where something else went wrong.
     judge.prover.cache().save().map_err(|error| solver_failure(error.into()))?;
