@@ -19,7 +19,7 @@ pub struct Case<'a> {
     pub judge: Judge<'a>,
 }
 
-/// What the judges of all cases say about a changed program.
+/// The judgements of all cases on a changed program.
 pub struct Judgement {
     /// A finding where there is one, else refined where one case is; `None` without any case.
     pub verdict: Option<Verdict>,

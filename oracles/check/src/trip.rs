@@ -1,4 +1,4 @@
-//! The PTX round trip: what the phases made, printed as PTX and read again.
+//! The PTX round trip: prints the optimized module as PTX and reads it again.
 
 use oriole_ir::{Module, Operand};
 use oriole_optimizer::ssa;

@@ -26,7 +26,7 @@ pub enum Stop {
     Fault(Fault),
 }
 
-/// What a warp sees of the launch.
+/// The coordinates that a warp sees of the launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinates {
     pub block: [u32; 3],
@@ -221,7 +221,7 @@ fn finish(run: &mut Run<'_>, result: Result<(), Fault>) -> Option<Stop> {
     }
 }
 
-/// Everything that need not be fast.
+/// Executes the operations that need not be fast.
 #[inline(never)]
 fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let program = run.program;

@@ -343,7 +343,7 @@ impl<'m> Executable<'m> {
             second: side(&conflict.second),
         });
         let races = races.collect();
-        // What a kernel allocates, nobody sees when it has ended.
+        // Memory that a kernel allocates is not observable once it has ended.
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),

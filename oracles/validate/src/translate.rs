@@ -74,7 +74,7 @@ pub struct Question<'i> {
     pub defined: [Option<Term>; 2],
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
-    /// Whether a proof is none, since an operation is taken to be what the interpreter has it be.
+    /// True if a proof relies on the interpreter's definition of an operation.
     pub assumed: bool,
     /// The operands of a root that does more than compute registers.
     pub effect: Option<Vec<Term>>,

@@ -1,8 +1,8 @@
 //! A campaign: generated kernels, one after the other, each checked phase by phase.
 //!
 //! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one
-//! counter, and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and
-//! then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
+//! counter, and shard K of N takes the numbers n with n mod N = K. Each worker keeps a tally of its own and merges it
+//! now and then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
 //! ([`worker`]).
 //!
 //! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each goes into

@@ -1,4 +1,4 @@
-//! CTA barriers: arriving, being let go, and what a deadlock looks like.
+//! CTA barriers: arrival, release, and the report of a deadlock.
 
 use oriole_ir::ops::BoolOp;
 

@@ -1,4 +1,4 @@
-//! Collectives: the groups of a warp that wait for each other, and what they exchange.
+//! Warp collectives: groups of a warp wait for each other and exchange values.
 
 use super::{Cta, Machine, Step};
 use crate::access::Fault;
