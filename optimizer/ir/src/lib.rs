@@ -4,6 +4,7 @@
 //! instruction is an opcode with fields, an optional guard, and operands. Everything lives in arenas indexed by
 //! u32 entities, so that cloning a function is a few copies of memory.
 
+pub mod diagnostics;
 pub mod ops;
 pub mod place;
 pub mod sm;

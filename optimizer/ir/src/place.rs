@@ -9,3 +9,15 @@ pub fn line_column(source: &str, offset: usize) -> (usize, usize) {
     let line = before.bytes().filter(|&byte| byte == b'\n').count() + 1;
     (line, before[line_start..].chars().count() + 1)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_count_characters_and_offsets_are_clamped() {
+        assert_eq!(line_column("é\nab", 4), (2, 2));
+        assert_eq!(line_column("é\nab", 1), (1, 1));
+        assert_eq!(line_column("ab", 99), (1, 3));
+    }
+}

@@ -32,6 +32,12 @@ impl Span {
     }
 }
 
+impl From<Span> for miette::SourceSpan {
+    fn from(span: Span) -> miette::SourceSpan {
+        span.range().into()
+    }
+}
+
 /// A name and its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Name<'s> {

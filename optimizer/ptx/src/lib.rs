@@ -6,7 +6,7 @@
 //! overflow the stack, or take more than a small multiple of the text's size in memory.
 
 pub mod ast;
-pub mod diagnostics;
+mod diagnostics;
 mod emit;
 pub mod lexer;
 mod lower;
@@ -15,16 +15,16 @@ mod spelling;
 
 use oriole_ir as ir;
 
-pub use diagnostics::{Diagnostic, PtxError};
 pub use emit::EmitError;
+pub use oriole_ir::diagnostics::{Fault, MAX_FAULTS, SourceError};
 pub use oriole_ir::place::line_column;
 
 /// Parses a whole PTX module.
 ///
 /// # Errors
 ///
-/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
-pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
+/// All faults found, in the order of the text, at most [`MAX_FAULTS`].
+pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Fault>> {
     parser::parse(source)
 }
 
@@ -32,8 +32,8 @@ pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Diagnostic>> {
 ///
 /// # Errors
 ///
-/// All faults found, in the order of the text, at most [`diagnostics::MAX_DIAGNOSTICS`].
-pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+/// All faults found, in the order of the text, at most [`MAX_FAULTS`].
+pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fault>> {
     lower::lower(tree, source)
 }
 
@@ -42,7 +42,7 @@ pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Dia
 /// # Errors
 ///
 /// As [`parse`] and [`lower`].
-pub fn read(source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+pub fn read(source: &str) -> Result<ir::Module, Vec<Fault>> {
     lower(&parse(source)?, source)
 }
 
@@ -60,12 +60,12 @@ pub fn emit(module: &ir::Module) -> Result<String, EmitError> {
 /// # Errors
 ///
 /// The place of the first byte that is not UTF-8, as a place in the lossy decoding of the same bytes.
-pub fn decode(bytes: &[u8]) -> Result<&str, Diagnostic> {
+pub fn decode(bytes: &[u8]) -> Result<&str, Fault> {
     let length = bytes.iter().rposition(|&byte| byte != 0).map_or(0, |last| last + 1);
     str::from_utf8(&bytes[..length]).map_err(|error| {
         let start = u32::try_from(error.valid_up_to()).unwrap_or(u32::MAX);
         let span = ast::Span { start, end: start };
-        Diagnostic::new(span, "the file is not UTF-8 text", "first bad byte", "give PTX text, not a cubin or fatbin")
+        Fault::new(span, "the file is not UTF-8 text", "first bad byte", "give PTX text, not a cubin or fatbin")
     })
 }
 

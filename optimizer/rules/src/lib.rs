@@ -12,5 +12,5 @@ pub mod resolve;
 pub mod source;
 
 pub use instance::{Instance, Rule};
-pub use language::{Fault, RuleError};
+pub use language::{Fault, SourceError};
 pub use source::{Source, builtin_count, builtin_rules, builtin_sources};

@@ -199,11 +199,14 @@ impl Headers {
         // By block: sources of edges into the other entries of the loop that it heads.
         let mut side_entries: Vec<Vec<u32>> = vec![Vec::new(); count];
         let mut member = vec![NONE; count];
+        // Descendants come before their ancestors, so inner loops are found first. A loop that was found counts as
+        // its header from then on, which keeps the walk linear.
         for header in tree.preorder.iter().rev().copied() {
             let mut body: Vec<u32> = Vec::new();
             for latch in predecessors(cfg, header).filter(|from| tree.is_ancestor(header, *from)) {
                 found.is_header[header as usize] = true;
                 let latch = collapsed.find(latch);
+                // `member` names the header whose body the block entered last, so nothing enters a body twice.
                 if latch != header && std::mem::replace(&mut member[latch as usize], header) != header {
                     body.push(latch);
                 }
@@ -215,6 +218,8 @@ impl Headers {
                 let aside = std::mem::take(&mut side_entries[block as usize]);
                 let entering = predecessors(cfg, block).filter(|from| !tree.is_ancestor(block, *from));
                 for from in entering.chain(aside) {
+                    // An edge from outside of the header's subtree enters the body past the header. A loop further
+                    // out may contain both ends, so the header hands the edge on.
                     if !tree.is_ancestor(header, from) {
                         found.irreducible[header as usize] = true;
                         side_entries[header as usize].push(from);

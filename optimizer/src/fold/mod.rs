@@ -1,4 +1,4 @@
-//! Constant folding: what an operation yields for constant operands.
+//! Constant folding: the result of an operation on constant operands.
 //!
 //! The optimizer's own evaluator, after PTX ISA 9.0. Nothing that judges the optimizer may use it. It answers only
 //! where the result is exact and certain: never for a zero divisor, the overflowing signed quotient, NaN inputs or

@@ -1,4 +1,4 @@
-//! What a pass sees beside its unit: knobs, target, level, analyses, and the leave to make a change.
+//! The context of a pass: knobs, target, level, analyses, and the rewrite budget.
 //!
 //! A pass asks [`PhaseContext::rewrite`] before each single change, and leaves the change out where the answer is no.
 //! It asks [`PhaseContext::analyses`] for facts, and tells that cache what a change of its own has made untrue.

@@ -1,4 +1,4 @@
-//! What a pass may know: the function or module at hand, knobs, the target, the rewrite budget, and analyses.
+//! The interface of a pass: the function or module at hand, knobs, the target, the rewrite budget, and analyses.
 //!
 //! Phases and passes import this folder; the tables, the runner and the text form of pipelines ([`crate::pipeline`])
 //! import both. Nothing here knows which passes there are.

@@ -1,4 +1,4 @@
-//! What a pass works on at a time, and how it is called.
+//! The units of a pass, and the call of its work on each.
 //!
 //! The runner goes through a module in the units of a pass and calls the pass for each: once for a module, for each
 //! component of the call graph callees first, for each function in the order of the module, for each loop inner loops

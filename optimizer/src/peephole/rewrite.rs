@@ -88,6 +88,8 @@ impl Plan {
         let mut before: Vec<Inst> = Vec::new();
         let mut values: Vec<Reg> = Vec::new();
         let inner = self.operations.len() - usize::from(self.direct);
+        // An operation reads what the match has captured and operations before it, so one pass in order suffices.
+        // They enter the block only below.
         for operation in &self.operations[..inner] {
             let (inst, reg) = operation.create(func, &values, root);
             values.push(reg);
@@ -96,6 +98,7 @@ impl Plan {
         }
         let old = *func.inst(root);
         let (dsts, elses) = (func.dsts(root).to_vec(), func.elses(root).to_vec());
+        // What the root reads must be kept: setting it below overwrites its operands.
         let read: Vec<Reg> = func.uses(root).collect();
         let mut after: Vec<Inst> = vec![root];
         if let Some(last) = self.operations.last().filter(|_| self.direct) {
@@ -118,6 +121,8 @@ impl Plan {
                 }
             }
         }
+        // New reads are counted before old ones are taken back. Otherwise the count of a register that both read
+        // falls to zero in between, and its definition counts as unread.
         for inst in before.iter().chain(&after) {
             uses.add(func, *inst);
         }

@@ -12,7 +12,7 @@ use super::subject::Subject;
 use super::{check, examples};
 use oriole_ir::{Inst, Operand};
 use oriole_rules::instance::{Instance, Pattern, Rule};
-use oriole_rules::language::{Fault, RuleError, parse};
+use oriole_rules::language::{Fault, SourceError, parse};
 use oriole_rules::resolve;
 use oriole_rules::source::{Source, builtin_count, builtin_rules, builtin_sources};
 
@@ -63,25 +63,25 @@ impl RuleSet {
     }
 
     /// The rules of one file, checked by themselves: all of it, examples too.
-    pub fn parse(name: &str, text: &str) -> Result<RuleSet, RuleError> {
+    pub fn parse(name: &str, text: &str) -> Result<RuleSet, SourceError> {
         let source = Source { name: name.to_owned(), text: Cow::Owned(text.to_owned()) };
         RuleSet::of(&[source], &RuleSet::default(), Reading::Checked)
     }
 
     /// The rules of several files, checked as one set.
-    pub fn parse_all(sources: &[Source]) -> Result<RuleSet, RuleError> {
+    pub fn parse_all(sources: &[Source]) -> Result<RuleSet, SourceError> {
         RuleSet::of(sources, &RuleSet::default(), Reading::Checked)
     }
 
     /// These rules and those of one more file, which is checked against them.
-    pub fn with(&self, name: &str, text: &str) -> Result<RuleSet, RuleError> {
+    pub fn with(&self, name: &str, text: &str) -> Result<RuleSet, SourceError> {
         let source = Source { name: name.to_owned(), text: Cow::Owned(text.to_owned()) };
         RuleSet::of(&[source], self, Reading::Checked)
     }
 
     /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples
     /// is accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
-    pub fn unchecked(sources: &[Source]) -> Result<RuleSet, RuleError> {
+    pub fn unchecked(sources: &[Source]) -> Result<RuleSet, SourceError> {
         RuleSet::of(sources, &RuleSet::default(), Reading::Resolved)
     }
 
@@ -102,13 +102,13 @@ impl RuleSet {
         Ok(RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules })
     }
 
-    fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, RuleError> {
+    fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, SourceError> {
         let mut set = RuleSet { sources: before.sources.clone(), rules: before.rules.clone(), ..RuleSet::default() };
         let known = set.rules.len();
         for source in sources {
             let faults = set.read(source, reading);
             if !faults.is_empty() {
-                return Err(RuleError::new(&source.name, &source.text, faults));
+                return Err(SourceError::new(&source.name, &source.text, faults));
             }
         }
         // What several files do to each other; each fault is shown in the file of the rule that it is about.
@@ -116,7 +116,7 @@ impl RuleSet {
             for (index, source) in set.sources.iter().enumerate() {
                 let faults = check::set_faults(&set.rules, known, index);
                 if !faults.is_empty() {
-                    return Err(RuleError::new(&source.name, &source.text, faults));
+                    return Err(SourceError::new(&source.name, &source.text, faults));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What pipelines are made of, as data: phases of ptxas, passes of cicc, their order and their options; and the runner.
+//! Pipelines as data: phases of ptxas, passes of cicc, their order and their options; and the runner.
 //!
 //! Every fact about a phase, a pass, an ordering constraint or an option is one row of one static table. The runner,
 //! the text of pipelines, the command line, the listings and the tests derive from the rows; nothing else lists

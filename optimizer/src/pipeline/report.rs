@@ -1,4 +1,4 @@
-//! What became of a run: a report for each pass, and why a run ended early.
+//! The result of a run: a report for each pass, and why a run ended early.
 
 use std::time::Duration;
 

@@ -204,9 +204,11 @@ impl Running<'_> {
         if report.skipped.is_none() && !module.functions.values().any(|func| accepts(pass, func)) {
             report.skipped = Some(SkipReason::Form);
         }
+        // A pass that is skipped is neither observed nor dumped, and its report says why.
         let Some(run) = pass.run().filter(|_| report.skipped.is_none()) else { return Ok(report) };
         observer.before(position, pass, module);
         self.dump(pass, "before", module, observer);
+        // The budget and the clock of the rules run over all passes, so a pass is charged the difference.
         let (made, start) = (self.budget.made(), self.options.time.then(Instant::now));
         let prepared = preparation::spent();
         let mut pass_run =

@@ -19,7 +19,7 @@ pub struct Case<'a> {
     pub judge: Judge<'a>,
 }
 
-/// What the judges of all cases say about a changed program.
+/// The judgements of all cases on a changed program.
 pub struct Judgement {
     /// A finding where there is one, else refined where one case is; `None` without any case.
     pub verdict: Option<Verdict>,
@@ -80,6 +80,8 @@ pub fn first_runs<'a>(
     let mut cases = Vec::new();
     let mut reach = (options.tries > 0).then(|| Reach::new(&executable));
     let observe = RunOptions { races: options.races, reach: reach.is_some(), ..RunOptions::default() };
+    // Conclusive runs become cases. Only they count as having reached an operation: what an inconclusive run executes
+    // is compared with nothing.
     let mut keep = |name: String, launch: Launch, run: RunResult| {
         if let (Some(reach), None) = (&mut reach, inconclusive(&run)) {
             reach.note(&run);
@@ -91,6 +93,8 @@ pub fn first_runs<'a>(
         let run = |launch: &Launch, steps| {
             executable.run(launch, &RunOptions { steps, ..observe.clone() }).map_err(load(name))
         };
+        // The launch as it is has the budget that was asked for. Its variants get one by what it took, since other
+        // data may make loops almost endless.
         let own = run(launch, options.steps)?;
         let steps = budget(own.steps);
         longest = steps.max(longest);
@@ -104,6 +108,7 @@ pub fn first_runs<'a>(
             keep(name, varied, result);
         }
     }
+    // Further data comes last: it is tried for the operations that all runs before have left alone.
     if let (Some(reach), Some(first)) = (&mut reach, launches.first()) {
         let observe = RunOptions { steps: Some(longest), ..observe };
         let another = |seed| (options.another)(&first.launch, seed);

@@ -1,21 +1,21 @@
-//! What is known well enough: findings that need no bisection any more.
+//! A rate limit for bisection: after 8 findings of one class only 1 in 32 is bisected.
 //!
-//! A common bug shows in every other kernel, and finding its rewrite costs a dozen runs of the phase. Once a phase has
-//! gone wrong in the same way (same verdict and shape) often enough, only a sample is bisected, so that another bug
-//! with the same looks still comes up. The others are counted all the same.
+//! A common bug shows in every other kernel, and finding its rewrite costs a dozen runs of the phase. A class of
+//! findings is a step, a verdict and a failure signature. Once a class has been bisected often enough, a sample
+//! suffices to notice another bug of the same class. All findings are counted.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Bisected findings after which a way to go wrong is familiar.
+/// Bisected findings after which a class is familiar.
 const ENOUGH: u64 = 8;
 /// Of familiar findings, one in so many is bisected.
 const SAMPLE: u64 = 32;
 
-/// How a phase went wrong: phase, verdict, shape.
+/// The class of a finding: step, verdict, failure signature.
 pub type Way = (String, String, String);
 
-/// How often each way has been seen.
+/// How many findings of each class there were.
 #[derive(Debug, Default)]
 pub struct Familiar {
     ways: Mutex<BTreeMap<Way, Seen>>,

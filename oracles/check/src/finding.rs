@@ -13,7 +13,7 @@ use crate::judge::Verdict;
 use crate::supervise::StepId;
 use oriole_interp::launch::Launch;
 
-/// What is said about a step that failed.
+/// A summary of a step that failed.
 pub(super) struct FailureSummary {
     /// The step.
     pub step: StepId,

@@ -10,7 +10,7 @@ use miette::{Diagnostic as _, NamedSource};
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Module, ParseError, parse_module};
 use oriole_optimizer::ssa;
-use oriole_ptx::{self as ptx, Diagnostic, EmitError, PtxError};
+use oriole_ptx::{self as ptx, EmitError, Fault, SourceError};
 
 use oriole_interp::LoadError;
 pub use oriole_interp::launch::NamedLaunch;
@@ -72,7 +72,7 @@ pub enum InputError {
     /// The PTX text has faults.
     #[error(transparent)]
     #[diagnostic(transparent)]
-    Ptx(Box<PtxError>),
+    Ptx(Box<SourceError>),
     /// The `.ori` text has a fault.
     #[error(transparent)]
     #[diagnostic(transparent)]
@@ -154,8 +154,7 @@ pub fn read_kernel(path: &Path) -> Result<Module, InputError> {
 /// Reads and verifies the bytes of a kernel file; `path` names it in messages.
 pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Module, InputError> {
     let name = path.display().to_string();
-    let failed =
-        |faults| InputError::Ptx(Box::new(PtxError::new(&name, String::from_utf8_lossy(bytes).into_owned(), faults)));
+    let failed = |faults| InputError::Ptx(Box::new(SourceError::new(&name, &String::from_utf8_lossy(bytes), faults)));
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
         Language::Ptx => ptx::read(text).map_err(failed)?,
@@ -173,7 +172,7 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
 /// # Errors
 ///
 /// The faults of the text.
-pub fn read_ptx(text: &str) -> Result<Module, Vec<Diagnostic>> {
+pub fn read_ptx(text: &str) -> Result<Module, Vec<Fault>> {
     let mut module = ptx::read(text)?;
     ssa::construct_module(&mut module);
     Ok(module)

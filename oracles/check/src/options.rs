@@ -1,4 +1,4 @@
-//! What a check is told: which steps it takes, on what data, and what it leaves out; and why it cannot be made.
+//! The options of a check: its steps, its data, its limits; and the errors of a check that cannot be made.
 
 use std::path::PathBuf;
 use std::sync::Arc;

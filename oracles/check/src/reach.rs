@@ -1,8 +1,8 @@
-//! Data that takes a kernel where its launches do not.
+//! Further launches, chosen by coverage: data that takes a kernel where its own launches do not.
 //!
-//! What a launch does not execute, it cannot judge: a wrong instruction behind a branch that no thread takes passes
-//! every comparison. So where launches leave operations alone, other data is tried, and what executes something new is
-//! kept.
+//! A launch judges only what it executes: a wrong instruction behind a branch that no thread takes passes every
+//! comparison. So where the launches leave operations unexecuted, other data is tried, and data that executes something
+//! new is kept.
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
@@ -48,8 +48,8 @@ pub struct Further {
     pub run: RunResult,
 }
 
-/// How many launches in a row may reach nothing new before no more are tried: most of what is left then, nothing
-/// reaches.
+/// How many launches in a row may reach nothing new before no more are tried: by then most operations that were not
+/// executed are unreachable.
 const FUTILE: u64 = 1;
 
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are

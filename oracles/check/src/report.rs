@@ -1,4 +1,4 @@
-//! What a check found, as values that serialize.
+//! The results of a check, as values that serialize.
 //!
 //! These structures are the JSON output of `oriole check --format json`. Fields are added, never renamed or removed;
 //! verdicts and steps are written by the names of [`Verdict::name`] and [`StepId::name`].

@@ -1,9 +1,9 @@
 //! Steps: what a check takes between two programs, one after the other.
 //!
-//! A step is SSA construction for what comes in virtual form, a phase, or the PTX round trip. Those who judge, bisect,
-//! reduce or replay it know its identity, whether it can be bisected, and how to take it; [`plan`] lists the steps of a
-//! check. Taking a step plants the faults that name it, verifies what it leaves, and turns whatever goes wrong into a
-//! value.
+//! A step is SSA construction for what comes in virtual form, a phase, or the PTX round trip. All that the judge,
+//! bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to take it;
+//! [`plan`] lists the steps of a check. Taking a step plants the faults that name it, verifies the module that it
+//! leaves, and turns every failure into a value.
 
 use std::time::{Duration, Instant};
 
@@ -44,7 +44,7 @@ pub struct Conditions<'a> {
     pub limit: Option<u64>,
 }
 
-/// What became of a step.
+/// The outcome of a step.
 #[derive(Debug)]
 pub enum Outcome {
     /// It has nothing to do with the module, for this reason.

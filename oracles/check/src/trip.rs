@@ -1,9 +1,9 @@
-//! The PTX round trip: what the phases made, printed as PTX and read again.
+//! The PTX round trip: prints the optimized module as PTX and reads it again.
 
 use oriole_ir::{Module, Operand};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
-use oriole_ptx::{self, Diagnostic, EmitError};
+use oriole_ptx::{self, EmitError, Fault};
 
 /// Why a module cannot make the trip.
 #[derive(Debug, thiserror::Error)]
@@ -17,7 +17,7 @@ pub enum Refusal {
         /// The line that is refused.
         excerpt: String,
         /// Why.
-        fault: Box<Diagnostic>,
+        fault: Box<Fault>,
     },
     /// What was printed cannot be read, and nothing says why.
     #[error("our own PTX is refused")]

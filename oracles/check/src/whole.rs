@@ -15,7 +15,7 @@ use crate::input::NamedLaunch;
 use crate::judge::Verdict;
 use crate::supervise::catch;
 
-/// What the whole pipeline does wrong.
+/// A failure of the whole pipeline.
 #[derive(Clone, Debug)]
 pub struct WholeFinding {
     /// What differs, which rule is broken, or the panic's message.

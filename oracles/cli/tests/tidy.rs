@@ -1,6 +1,7 @@
-//! What no compiler says about the tree: stray files, sources that nothing declares, lines that are too wide, and
-//! documents that name what does not exist.
+//! What no compiler says about the tree: stray files, sources that nothing declares, lines that are too wide, documents
+//! that name what does not exist, errors without a type, and crates that know others than ARCHITECTURE.md says.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// What may lie in the root; everything else there was left by accident.
@@ -141,4 +142,117 @@ fn documents_name_files_that_exist() {
     }
     assert!(count > 30, "{count} paths are named");
     assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
+}
+
+/// The arguments of a type that begins with `Result<`, between its brackets, with commas of inner types left out.
+fn result_arguments(text: &str) -> Vec<String> {
+    let (mut depth, mut arguments) = (0, vec![String::new()]);
+    for c in text.chars() {
+        match c {
+            '<' | '(' | '[' => depth += 1,
+            '>' | ')' | ']' if depth == 0 => break,
+            '>' | ')' | ']' => depth -= 1,
+            ',' if depth == 0 => arguments.push(String::new()),
+            _ => {}
+        }
+        if depth > 0 || c != ',' {
+            arguments.last_mut().expect("there is one from the start").push(c);
+        }
+    }
+    arguments.iter().map(|argument| argument.trim().to_owned()).collect()
+}
+
+/// Tests may: their errors are messages for people.
+#[test]
+fn no_error_is_a_text() {
+    let in_sources = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "src");
+    let is_text = |arguments: &Vec<String>| match &arguments[..] {
+        [_, error] => ["String", "&str", "&'static str"].contains(&error.as_str()),
+        _ => false,
+    };
+    let has_texts = |path: &PathBuf| read(path).split("Result<").skip(1).map(result_arguments).any(|it| is_text(&it));
+    let texts: Vec<PathBuf> = sources().into_iter().filter(in_sources).filter(has_texts).collect();
+    assert!(texts.is_empty(), "errors are types, which callers can tell apart: {texts:?}");
+}
+
+/// A row of the table of crates in ARCHITECTURE.md.
+struct CrateRow {
+    name: String,
+    folder: String,
+    knows: BTreeSet<String>,
+}
+
+/// The rows of the table, from the crate that knows nothing of ours on.
+fn crate_rows() -> Vec<CrateRow> {
+    let text = read(&root().join("ARCHITECTURE.md"));
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split('|').collect();
+        let names = |cell: &str| cell.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<String>>();
+        let [_, name, folder, knows, ..] = &cells[..] else { panic!("{line}") };
+        let knows = names(knows).iter().map(|known| format!("oriole-{known}")).collect();
+        CrateRow { name: names(name).concat(), folder: names(folder).concat(), knows }
+    };
+    text.lines().filter(|line| line.starts_with("| `oriole")).map(row).collect()
+}
+
+/// Every crate of ours that a manifest names, by the section that does: `dependencies`, `dev-dependencies` and others,
+/// for all machines or for some.
+fn dependencies(manifest: &toml::Table) -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (section, content) in manifest {
+        let Some(content) = content.as_table() else { continue };
+        if section == "target" {
+            for (section, names) in content.values().filter_map(toml::Value::as_table).flat_map(dependencies) {
+                found.entry(section).or_default().extend(names);
+            }
+        } else if section.ends_with("dependencies") {
+            let package = |value: &toml::Value| value.get("package").and_then(toml::Value::as_str).map(str::to_owned);
+            let names = content.iter().map(|(name, value)| package(value).unwrap_or_else(|| name.clone()));
+            let ours = names.filter(|name| name == "oriole" || name.starts_with("oriole-"));
+            found.entry(section.clone()).or_default().extend(ours);
+        }
+    }
+    found
+}
+
+fn manifest(folder: &str) -> toml::Table {
+    let path = root().join(folder).join("Cargo.toml");
+    read(&path).parse().unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn crates_know_whom_the_architecture_says() {
+    let rows = crate_rows();
+    let workspace = manifest(".");
+    let members = workspace["workspace"]["members"].as_array().expect("a list of folders");
+    let members: BTreeSet<&str> = members.iter().filter_map(toml::Value::as_str).collect();
+    assert_eq!(members, rows.iter().map(|row| row.folder.as_str()).collect(), "the table has a row for each crate");
+    let mut above = BTreeSet::new();
+    for CrateRow { name, folder, knows } in &rows {
+        let manifest = manifest(folder);
+        assert_eq!(manifest["package"]["name"].as_str(), Some(name.as_str()), "{folder}");
+        let dependencies = dependencies(&manifest);
+        let known = dependencies.get("dependencies").cloned().unwrap_or_default();
+        assert_eq!(known, *knows, "{folder}/Cargo.toml and the table differ about what {name} knows");
+        let all: BTreeSet<String> = dependencies.into_values().flatten().collect();
+        assert!(all.is_subset(&above), "{name} depends on what stands below it: {:?}", all.difference(&above));
+        above.insert(name.clone());
+    }
+}
+
+/// An oracle that shares an evaluator or an analysis with the optimizer shares its bugs, in tests too.
+#[test]
+fn no_oracle_below_the_check_reaches_the_optimizer() {
+    let rows = crate_rows();
+    let mut reached: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for CrateRow { name, folder, .. } in &rows {
+        let direct: BTreeSet<String> = dependencies(&manifest(folder)).into_values().flatten().collect();
+        // The rows above are done, and nobody depends on a row below.
+        let further = direct.iter().filter_map(|known| reached.get(known)).flatten().cloned().collect();
+        reached.insert(name.clone(), &direct | &further);
+    }
+    for below in ["ir", "ptx", "rules", "interp", "reference", "proof", "generate"] {
+        let reached = &reached[&format!("oriole-{below}")];
+        assert!(!reached.contains("oriole-optimizer"), "oriole-{below} reaches the optimizer through {reached:?}");
+    }
 }

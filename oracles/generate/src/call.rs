@@ -1,7 +1,7 @@
 //! Device functions and their calls.
 //!
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
-//! flow and the instructions of a kernel, without memory of its own and without anything that threads do together.
+//! flow and the instructions of a kernel, without memory of its own, barriers and collectives.
 
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, RegInfo, Variable};

@@ -1,7 +1,7 @@
 //! Flow: branches, switches, loops, unstructured regions, threads that leave early.
 //!
-//! Every shape begins in the current block and goes on in a new one that all threads reach which came in, except for
-//! those that left. Loops count their trips, unstructured regions spend fuel on every branch, so every kernel ends.
+//! Every shape begins in the current block and ends in a new join block, which every entering thread reaches that has
+//! not exited. Loops count their trips, unstructured regions spend fuel on every branch, so every kernel ends.
 
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::patterns::Patterns;
 
-/// What the generator makes. Read from TOML; what a file does not name keeps its default.
+/// Ranges and weights of the generator. Read from TOML; a key that a file does not name keeps its default.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {

@@ -1,18 +1,18 @@
 //! The kernel generator: whole modules with launches, valid by construction.
 //!
-//! [`from_seed`] and [`from_bytes`] go through the same code ([`generate`]); what is made depends on them and on the
-//! [`Config`] alone. A kernel
+//! [`from_seed`] and [`from_bytes`] go through the same code ([`generate`]); the kernel depends on seed or bytes and on
+//! the [`Config`] alone. A kernel
 //!
 //! - ends: loops count, unstructured regions have fuel;
 //! - depends on nothing undefined: every value that is stored, branched on or used as an address is defined;
 //! - has no data race: a thread writes memory of its own, shared cells by one operation whose order does not matter,
 //!   and shared memory across barriers;
-//! - hides nothing: what nothing else uses goes into a checksum that every thread stores.
+//! - hides nothing: every value that nothing else uses goes into a checksum that every thread stores.
 //!
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then
 //! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
-//! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels that
-//! somebody has written; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is
+//! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels of
+//! the corpus; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is
 //! structured, unstructured and irreducible.
 
 mod builder;

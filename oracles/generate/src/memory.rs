@@ -1,7 +1,7 @@
-//! Memory: stretches that a thread may use as it likes, and accesses that stay within them.
+//! Memory: scratch regions, and accesses that stay within them.
 //!
-//! Each writable region belongs to one thread, so whatever is done to it races with nobody. What threads share are the
-//! cells, each of which takes one operation that can be done in any order, and shared memory across barriers
+//! Each writable region belongs to one thread, so accesses to it never race. Threads share two things: the atomic
+//! counters (*cells*), each of which takes one operation whose order does not matter, and shared memory across barriers
 //! ([`super::sync`]).
 
 use oriole_ir::ops::{

@@ -6,7 +6,7 @@
 
 use std::fmt::Write;
 
-/// What a kernel repeats.
+/// The pattern that a kernel repeats.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Shape {
     /// One block; each value is made of the two before.

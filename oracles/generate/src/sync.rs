@@ -1,4 +1,4 @@
-//! What threads do together: barriers, values exchanged through shared memory, warp collectives.
+//! Communication of threads: barriers, values exchanged through shared memory, warp collectives.
 
 use oriole_ir::ops::{Aligned, Compare, Opcode, Shape, ShuffleMode, Space, SpecialReg, Type};
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
@@ -130,7 +130,7 @@ impl Builder<'_, '_> {
         self.push(&inst);
     }
 
-    /// The lanes for which a predicate holds go one way and do something together, the others perhaps too.
+    /// Splits the warp by a predicate; one or both halves execute collectives.
     pub(super) fn partial(&mut self) {
         let on = Operand::Reg(self.register(RegInfo::PRED));
         let ballot = Self::typed(Opcode::Ballot, Type::B32).src(on).src(ALL_LANES);

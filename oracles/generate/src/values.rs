@@ -183,7 +183,7 @@ fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
     }
 }
 
-/// What stands in a source.
+/// The contents of a source.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Place {
     /// An immediate that is part of the operation: a truth table, selectors.

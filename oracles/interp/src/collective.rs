@@ -1,4 +1,4 @@
-//! Warp collectives: each lane's operands in, each lane's results out.
+//! The meaning of warp collectives: from the operands of all lanes to the results of all lanes.
 
 use oriole_ir::ops::{ShuffleMode, VoteMode};
 

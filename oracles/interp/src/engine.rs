@@ -12,7 +12,7 @@ use super::vector;
 /// Why the loop stopped. The program counter stands at the instruction that stopped it.
 #[derive(Debug)]
 pub enum Stop {
-    /// Another group stands here or further back.
+    /// Reconvergence: another group of the activation is at this place or at an earlier one.
     Meeting,
     /// The slice is over.
     Slice,
@@ -26,7 +26,7 @@ pub enum Stop {
     Fault(Fault),
 }
 
-/// What a warp sees of the launch.
+/// The coordinates that a warp sees of the launch.
 #[derive(Clone, Copy, Debug)]
 pub struct Coordinates {
     pub block: [u32; 3],
@@ -163,6 +163,8 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let program = run.program;
     let frame = &mut *run.frame;
     let mut result = Ok(());
+    // The program counter moves on only in `finish`, or where a branch sets it: what stops the loop is found at its
+    // place.
     run.spaces.pc = run.pc;
     match op.kind {
         Kind::Mov32 => {
@@ -219,7 +221,7 @@ fn finish(run: &mut Run<'_>, result: Result<(), Fault>) -> Option<Stop> {
     }
 }
 
-/// Everything that need not be fast.
+/// Executes the operations that need not be fast.
 #[inline(never)]
 fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let program = run.program;
@@ -255,6 +257,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
             }
             let targets = &program.switches[op.x as usize];
             let first = index[mask.trailing_zeros() as usize];
+            // Lanes that agree go on together; otherwise the machine splits the group.
             if lanes(mask).any(|lane| index[lane] != first) {
                 return Some(Stop::Scatter);
             }

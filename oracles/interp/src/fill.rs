@@ -1,8 +1,8 @@
-//! Values that stand in for undefined ones.
+//! Concrete values in place of undefined ones.
 //!
-//! Following which bits are defined, as runs do otherwise, errs on one side only: a bit that is called defined is, but
-//! one that nothing depends on may be called undefined (`partial.rs`). A run with particular values in place of
-//! undefined ones never errs; it is one of the things that the program may do.
+//! Definedness tracking, which other runs use, is conservative: it may call a defined bit undefined, never the reverse
+//! (`partial.rs`). A run with concrete values in place of undefined ones is exact: it is one of the behaviours that the
+//! program may have.
 
 use super::frame::{Word, lanes};
 use super::program::Slot;

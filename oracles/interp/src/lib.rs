@@ -3,7 +3,7 @@
 //! A module is decoded once ([`Executable::new`]) and run as often as wanted. Warps of 32 lanes execute together
 //! over lane masks, diverge and reconverge (the group of lanes that is furthest back goes first), and wait for each
 //! other at barriers and collectives. Every register word and memory byte carries whether anything has defined it.
-//! Nothing here uses the optimizer's evaluators or analyses; it is what they are judged by.
+//! The interpreter uses no evaluator and no analysis of the optimizer, since it judges them.
 
 mod access;
 mod collective;
@@ -31,7 +31,7 @@ mod vector;
 mod warp;
 mod words;
 
-pub use decode::DecodeError;
+pub use decode::{DecodeError, DecodeFault, Part};
 pub use fill::Fill;
 pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,

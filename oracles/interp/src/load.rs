@@ -343,7 +343,7 @@ impl<'m> Executable<'m> {
             second: side(&conflict.second),
         });
         let races = races.collect();
-        // What a kernel allocates, nobody sees when it has ended.
+        // Memory that a kernel allocates is not observable once it has ended.
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
             argument: owners.get(i).copied(),
@@ -382,6 +382,7 @@ impl<'m> Executable<'m> {
         }
         let mut global = GlobalMemory::default();
         let (mut owners, mut bases) = (Vec::new(), vec![0; launch.args.len()]);
+        // All buffers get addresses before any parameter is filled: an alias may name a later argument.
         for (index, arg) in launch.args.iter().enumerate() {
             if let ArgValue::Buffer(buffer) = &arg.value {
                 bases[index] = global.map(launch.arg_name(index), Bytes::defined(buffer.bytes.clone()));

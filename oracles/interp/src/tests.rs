@@ -2,7 +2,7 @@
 
 use oriole_ir::{Module, parse_module};
 
-use super::{Cause, Executable, Fill, Outcome, RunOptions, RunResult, ThreadId};
+use super::{Cause, DecodeFault, Executable, Fill, LoadError, Outcome, RunOptions, RunResult, ThreadId};
 use crate::launch::{Launch, pieces};
 
 fn module(text: &str) -> Module {
@@ -47,6 +47,21 @@ fn variables_beyond_all_memory_are_refused() {
     let module = parse_module(text).expect("the text is a module");
     let error = Executable::new(&module).err().expect("no memory holds it");
     assert!(error.to_string().contains("`$x` has 18446744073709551615 bytes"), "{error}");
+}
+
+/// The text form is read without a verifier, so it says what decoding must refuse.
+#[test]
+fn what_cannot_be_decoded_is_said_with_its_place() {
+    for (inst, fault) in [
+        ("%r9 = mov.b64 %d2", DecodeFault::DestinationWidth),
+        ("%r9 = iadd.u32 %d2, 1", DecodeFault::RegisterWidth),
+        ("%p7 = ld.global.b32 [%d2]", DecodeFault::RegisterWidth),
+    ] {
+        let module = parse_module(&per_thread(&format!("  {inst}"))).expect(inst);
+        let Err(LoadError::Decode(error)) = Executable::new(&module) else { panic!("`{inst}` is decoded") };
+        assert_eq!((error.fault, error.function.as_str()), (fault, "k"), "{inst}");
+        assert!(error.inst.contains(inst), "{} is not {inst}", error.inst);
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
-//! Loads and stores of whole, defined words by all lanes together: what nearly every access is.
+//! Loads and stores of whole, defined words by all lanes together, as nearly every access is.
 //!
-//! Each function does the access, or nothing at all where it takes a closer look: undefined bits, a fault, lanes in
-//! different memories, parts of words, somebody who watches. [`super::access`] does that, lane after lane.
+//! Each function does the whole access, or nothing at all where a case needs more care: undefined bits, a fault, lanes
+//! in different memories, parts of words, an observer. [`super::access`] handles these cases lane by lane.
 
 use super::access::{Fault, Located, Spaces, address_of, address_undefined};
 use super::frame::{Frame, LANES, lanes};

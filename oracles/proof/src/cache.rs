@@ -45,10 +45,33 @@ pub enum CacheError {
         /// The line's number, from one.
         line: usize,
         /// What is wrong.
-        fault: &'static str,
+        fault: LineFault,
         /// The line.
         text: String,
     },
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum LineFault {
+    /// It has more or fewer words than an answer.
+    #[error("not four words")]
+    Words,
+    /// The first word is no hash.
+    #[error("a hash that is not 32 hexadecimal digits")]
+    Hash,
+    /// The second word is no verdict.
+    #[error("a verdict that is not proved, refuted or unknown")]
+    Verdict,
+    /// A value of the counterexample is no number.
+    #[error("a value that is no hexadecimal number")]
+    Value,
+    /// The last word is no number.
+    #[error("milliseconds that are no number")]
+    Milliseconds,
+    /// An earlier line has the same hash.
+    #[error("a second answer to one question")]
+    Second,
 }
 
 /// Known answers, by the hash of their question.
@@ -89,7 +112,7 @@ impl Cache {
             };
             let (hash, answered) = read_line(line).map_err(fail)?;
             if answers.insert(hash, answered).is_some() {
-                return Err(fail("a second answer to one question"));
+                return Err(fail(LineFault::Second));
             }
         }
         Ok(Cache { answers, path: None, changed: false })
@@ -159,24 +182,24 @@ fn word(text: &str) -> String {
     if clean.is_empty() { "-".into() } else { clean.join("-") }
 }
 
-fn read_line(line: &str) -> Result<(u128, Answered), &'static str> {
+fn read_line(line: &str) -> Result<(u128, Answered), LineFault> {
     let words: Vec<&str> = line.split(' ').collect();
-    let [hash, verdict, solver, millis] = words[..] else { return Err("not four words") };
+    let [hash, verdict, solver, millis] = words[..] else { return Err(LineFault::Words) };
     if hash.len() != 32 || !hash.bytes().all(|b| b.is_ascii_hexdigit()) {
-        return Err("a hash that is not 32 hexadecimal digits");
+        return Err(LineFault::Hash);
     }
-    let hash = u128::from_str_radix(hash, 16).map_err(|_| "a hash that is no number")?;
-    let millis = millis.parse().map_err(|_| "milliseconds that are no number")?;
+    let hash = u128::from_str_radix(hash, 16).map_err(|_| LineFault::Hash)?;
+    let millis = millis.parse().map_err(|_| LineFault::Milliseconds)?;
     let answer = match verdict.split_once(':') {
         None if verdict == "proved" => Answer::Proved,
         Some(("refuted", "")) => Answer::Refuted(Vec::new()),
         Some(("refuted", values)) => {
             let value = |text: &str| u128::from_str_radix(text, 16).ok();
             let values: Option<Vec<u128>> = values.split(',').map(value).collect();
-            Answer::Refuted(values.ok_or("a value that is no hexadecimal number")?)
+            Answer::Refuted(values.ok_or(LineFault::Value)?)
         }
         Some(("unknown", reason)) => Answer::Unknown(reason.into()),
-        _ => return Err("a verdict that is not proved, refuted or unknown"),
+        _ => return Err(LineFault::Verdict),
     };
     Ok((hash, Answered { answer, solver: solver.into(), millis, cached: true }))
 }

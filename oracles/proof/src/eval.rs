@@ -96,6 +96,8 @@ impl Step {
     fn run<W: Word>(&self, out: &mut [W], a: &[W], b: &[W], c: &[W]) {
         let mask = W::mask(self.width);
         let width = self.width;
+        // Every operand has zeros above its width, and every result must. So only operations that can set a bit there
+        // are masked.
         match self.op {
             Op::Const(value) => out.fill(W::of(value)),
             Op::Variable(_) => {}
@@ -112,6 +114,7 @@ impl Step {
             Op::SDiv => two(out, a, b, |x, y| signed_division(width, x, y, W::div, true)),
             Op::SRem => two(out, a, b, |x, y| signed_division(width, x, y, W::rem, false)),
             Op::Shl => two(out, a, b, |x, y| {
+                // Counts of the width or more shift everything out, where a shift of the host would overflow.
                 let count = y.count(width);
                 if count < width { x.shl(count).and(mask) } else { W::ZERO }
             }),
@@ -123,6 +126,7 @@ impl Step {
             Op::Eq => two(out, a, b, |x, y| W::truth(x == y)),
             Op::Ult => two(out, a, b, |x, y| W::truth(x < y)),
             Op::Slt => {
+                // With the sign bit flipped, signed order is unsigned order.
                 let sign = W::of(1).shl(self.a_width - 1);
                 two(out, a, b, |x, y| W::truth(x.xor(sign) < y.xor(sign)));
             }

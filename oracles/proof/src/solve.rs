@@ -217,6 +217,7 @@ fn project(t: &mut Terms, term: Term, target: Term) -> Option<(usize, Term)> {
             let target = t.extract(target, 0, t.width(a));
             project(t, a, target)
         }
+        // The low half is solved, or the high one where the low one is constant; the other half is left to chance.
         Op::Concat if t.value(b).is_some() => {
             let target = t.extract(target, t.width(b), t.width(a));
             project(t, a, target)
@@ -225,6 +226,7 @@ fn project(t: &mut Terms, term: Term, target: Term) -> Option<(usize, Term)> {
             let target = t.extract(target, 0, t.width(b));
             project(t, b, target)
         }
+        // A choice yields a constant target where one branch is that constant and the condition picks it.
         Op::Ite if t.value(b).is_some() && t.value(b) == t.value(target) => meet(t, a, true),
         Op::Ite if t.value(c).is_some() && t.value(c) == t.value(target) => meet(t, a, false),
         Op::Eq | Op::Ult | Op::Slt => {

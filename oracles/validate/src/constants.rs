@@ -83,6 +83,7 @@ impl Translation<'_> {
 
     fn function(&mut self, function: Function, arguments: &[Const], bits: u32) -> Result<Known, Absence> {
         let mut values = Vec::with_capacity(arguments.len());
+        // The result is known where every argument is; `Log2` adds a condition of its own.
         let mut known = self.terms.bit(true);
         for argument in arguments {
             let (value, has) = self.constant(argument)?;
@@ -184,6 +185,7 @@ impl Translation<'_> {
     /// Whether a condition holds, and whether that can be told.
     fn known_condition(&mut self, condition: &Condition) -> Result<Known, Absence> {
         let yes = self.terms.bit(true);
+        // Every field of a variant has one value, so conditions on fields are decided here.
         if let Some(holds) = self.variant.field_condition(condition) {
             return Ok((self.terms.bit(holds), yes));
         }
@@ -201,9 +203,11 @@ impl Translation<'_> {
             Condition::KnownZero(capture, mask) | Condition::KnownOne(capture, mask) => {
                 let (mask, known) = self.constant(mask)?;
                 let value = self.capture(*capture)?;
+                // Kernels must show the optimizer that these bits are known, or the rule does not apply in them.
                 self.known.push((*capture, matches!(condition, Condition::KnownOne(..)), mask));
                 let t = &mut self.terms;
                 let width = t.width(mask).max(t.width(value));
+                // The narrower of mask and value counts as having zeros above.
                 let (mask, value) = (t.zero_extend(mask, width), t.zero_extend(value, width));
                 let value = if matches!(condition, Condition::KnownOne(..)) { t.not(value) } else { value };
                 let wrong = t.and(mask, value);
@@ -217,6 +221,7 @@ impl Translation<'_> {
                 let holds = if above == 0 { yes } else { self.zero_from(value, *from, above) };
                 Ok((holds, yes))
             }
+            // These speak of the form of the function, not of values: every input meets them.
             Condition::SingleUse(_) | Condition::Unused | Condition::Variable(_) | Condition::IsConstant(_) => {
                 Ok((yes, yes))
             }
@@ -225,6 +230,7 @@ impl Translation<'_> {
                 Ok((self.terms.not(holds), known))
             }
             Condition::Any(conditions) => {
+                // An alternative that cannot be told does not hold; so the whole can always be told.
                 let mut any = self.terms.bit(false);
                 for condition in conditions {
                     let holds = self.condition(condition)?;

@@ -25,6 +25,7 @@ pub(super) fn described(
 ) -> Refutation {
     let (inputs, undefined) = (&case.lanes[0], case.undefined);
     let variables = question.terms.variables();
+    // Inputs on which neither side depends are left out: their values are those of the search and explain nothing.
     let read: Vec<Term> = match &question.effect {
         Some(operands) => operands.clone(),
         None => question.values.iter().flatten().copied().chain([question.query.goal]).collect(),
@@ -46,6 +47,7 @@ pub(super) fn described(
         let mut roots = question.values[side].clone();
         roots.extend(defined[side]);
         let mut values = Program::new(&question.terms, &roots).eval(inputs);
+        // Where a side is undefined, its value is whatever the terms say and is not shown.
         let is_defined = defined[side].is_none() || values.pop() == Some(1);
         values.into_iter().map(|value| is_defined.then_some(value)).collect()
     };

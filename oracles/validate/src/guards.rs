@@ -56,6 +56,7 @@ fn need(judge: &Judge, set: &RuleSet, index: usize, number: usize) -> Result<Nee
         Err(fault) => return Ok(Need::Refused(fault.to_string())),
     };
     let rule = &set.rules()[index];
+    // Only instances that the guard kept out or changed can show what it is good for.
     let changed = weaker.rules()[0].instances().iter().filter(|instance| !rule.instances().contains(instance));
     let (mut questions, mut need): (Vec<Question<'_>>, Need) = (Vec::new(), Need::Idle);
     for variant in changed.filter_map(|instance| variants(instance).ok()).flatten() {
@@ -74,6 +75,7 @@ fn need(judge: &Judge, set: &RuleSet, index: usize, number: usize) -> Result<Nee
             Err(_) => need = Need::Unclear,
         }
     }
+    // Inputs are tried for all questions before a solver is asked about the first.
     for question in questions.iter_mut().filter(|question| !question.opaque) {
         let found = tried(&mut question.terms, &question.query, judge.settings.quick, 3);
         if let Some(inputs) = found.counterexample {

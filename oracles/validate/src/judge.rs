@@ -80,17 +80,21 @@ impl Judge {
         let mut translated = Vec::new();
         for variant in questions {
             let text = labelled(&variant.instance.binding_text(), &variant.root_text());
+            // Where an operation has no meaning as terms, it becomes any function of its operands: what holds for
+            // every function holds for this one.
             let found = match translate(variant.clone()) {
                 Err(Absence::Operation { .. }) => translate_opaque(variant),
                 found => found,
             };
             match found {
                 Ok(question) => translated.push(question),
+                // The rule does not apply to this variant, so there is nothing to prove.
                 Err(Absence::Fields) => {}
                 Err(absence) => report.proof.open.push(format!("{text}: {absence}")),
             }
         }
         report.variants = translated.len();
+        // Cheap before dear: few inputs refute most wrong rules before a solver is asked anything.
         let wrong = self.quick_refutation(&mut translated, &mut report.proof, start);
         let wrong = match wrong {
             Some(wrong) => Some(wrong),
@@ -98,9 +102,11 @@ impl Judge {
         };
         if let Some((at, inputs, found_by)) = wrong {
             report.refutation = Some(refutation(&translated[at], &inputs, found_by, &only));
+        // Kernels run even where all is proved: they would show that terms or translation are wrong.
         } else if self.settings.kernels {
             report.refutation = kernel::execute(&translated, kernel::UNDEFINED, &only, &mut report.proof);
             let proof = &mut report.proof;
+            // A variant that only kernels can show is not shown where the rule applied in none of them.
             if proof.applied == 0 && proof.open.is_empty() && report.refutation.is_none() {
                 let executed =
                     proof.kernels_only.first().map(|text| format!("{text}: no kernel was found that shows it"));
@@ -108,6 +114,7 @@ impl Judge {
             }
         }
         report.verdict = verdict(&report);
+        // Whether a guard is needed is a question about rules that are right with it.
         if self.settings.guards && report.refutation.is_none() {
             report.guards = guards::needs(self, set, index)?;
         }
@@ -165,12 +172,14 @@ impl Judge {
             }
             proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
             match &judged.settled {
-                // Any function is not this function: only what the interpreter sees is believed. Of effects, it alone.
+                // A counterexample that uses an uninterpreted function must be confirmed by execution. Rules with effects
+                // are judged by execution alone.
                 Settled::Wrong { inputs, .. }
                     if question.effect.is_some() || question.opaque && !is_confirmed(question, inputs, only) =>
                 {
                     proof.kernels_only.push(label(question));
                 }
+                // Such a proof takes the interpreter's definition of an operation for granted.
                 Settled::Simplified | Settled::Solved { .. } | Settled::Exhausted if question.assumed => {
                     proof.kernels_only.push(label(question));
                 }

@@ -195,6 +195,8 @@ impl Pen<'_> {
     }
 
     fn expr(&mut self, expr: &mut Expr, pattern: bool) {
+        // The walk numbers its opportunities and takes the one that is asked for. A rule gets one change, so an
+        // expression that was changed needs no further look.
         let is_operand = matches!(expr, Expr::Name(name) if name.text.starts_with(|c: char| c.is_ascii_lowercase()));
         if !pattern && !is_operand && self.slips(|| format!("`{expr} + 1` for `{expr}`")) {
             *expr = off_by_one(expr.clone());

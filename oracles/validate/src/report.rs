@@ -1,4 +1,4 @@
-//! What is known about a rule, and how.
+//! The result of judging a rule, with its evidence.
 
 use std::collections::BTreeSet;
 use std::time::Duration;

@@ -74,7 +74,7 @@ pub struct Question<'i> {
     pub defined: [Option<Term>; 2],
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
-    /// Whether a proof is none, since an operation is taken to be what the interpreter has it be.
+    /// True if a proof relies on the interpreter's definition of an operation.
     pub assumed: bool,
     /// The operands of a root that does more than compute registers.
     pub effect: Option<Vec<Term>>,
@@ -241,6 +241,7 @@ impl<'i> Translation<'i> {
             (None, _) => return Err(Absence::Width(operation_text(of.opcode, fields))),
         };
         match source {
+            // Each wildcard is a value of its own, whatever other wildcards are.
             Source::Any => {
                 let name = format!("_{}", self.others.len() + 1);
                 let any = self.terms.variable(name, width);
@@ -261,6 +262,7 @@ impl<'i> Translation<'i> {
             }
             Source::Equals(expr) => {
                 let (value, known) = self.constant(expr)?;
+                // The pattern matches only where the constant that it names has a value.
                 self.premises.push(known);
                 self.constants.push(value);
                 Ok(self.terms.fit(value, width))
@@ -269,6 +271,7 @@ impl<'i> Translation<'i> {
                 let values = self.pattern(pattern, false)?.values;
                 values.first().copied().ok_or(Absence::Function)
             }
+            // A word is read of a register of two words, whatever type the place has.
             Source::Word(word, inner) => {
                 let whole = self.source(inner, Some(Type::B64), of, fields, Shape::D)?;
                 Ok(self.terms.extract(whole, 32 * u32::from(*word & 1), 32))

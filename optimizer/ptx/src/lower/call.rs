@@ -62,6 +62,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             OperandKind::Group(list) => Some(self.body[list].to_vec()),
             _ => None,
         };
+        // Only parentheses tell results and arguments from the callee, so parts are taken off from the left.
         let (results, rest) = match operands {
             [first, rest @ ..] if group(first).is_some() => (group(first).unwrap_or_default(), rest),
             rest => (Vec::new(), rest),

@@ -201,6 +201,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
             self.wrong_count(inst, expected + results, arguments.len() + results);
             return None;
         }
+        // Written operands and shapes go side by side. An offset is the exception: it has a shape of its own and is
+        // written with its base.
         let mut out = Vec::with_capacity(row.srcs.len());
         let mut rest = arguments.iter();
         for (i, shape) in row.srcs.iter().enumerate() {
@@ -211,6 +213,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Argument::Implied(operand) => out.push(*operand),
                 Argument::Written(operand) if *shape == Shape::Base && row.srcs.get(i + 1) == Some(&Shape::Offset) => {
                     let (base, offset, space) = self.address(operand)?;
+                    // Of several addresses, only the first is in the space that the fields name.
                     if i == 0 {
                         self.check_space(operand.span, opcode, fields, space, base)?;
                     }

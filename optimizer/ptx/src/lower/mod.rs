@@ -25,14 +25,15 @@ use std::collections::{HashMap, HashSet};
 
 use self::body::BodyLowering;
 use self::select::{Refusal, Selected};
+use crate::Fault;
 use crate::ast::{self, DirectiveArgument, Item, Span};
-use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::diagnostics::Diagnostics;
 use oriole_ir::ops::Space;
 use oriole_ir::sm::Target;
 use oriole_ir::{self as ir, Directive, FuncId, FunctionKind, SymbolRef};
 
 /// Lowers the tree of `source`.
-pub(super) fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Diagnostic>> {
+pub(super) fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fault>> {
     let mut cx = Context::new(tree, source);
     cx.declare_aliases(tree);
     let functions = cx.declare_functions(tree);

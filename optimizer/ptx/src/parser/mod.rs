@@ -15,8 +15,9 @@ mod statements;
 mod tests;
 
 use super::ast::{Body, Module, Name, Operand, Span};
-use super::diagnostics::{Diagnostic, Diagnostics};
+use super::diagnostics::Diagnostics;
 use super::lexer::{Token, TokenKind, tokenize};
+use crate::Fault;
 
 /// How deep expressions, initializers and operands may nest.
 const MAX_NESTING: u32 = 64;
@@ -27,11 +28,11 @@ struct Reported;
 
 type Parsed<T> = Result<T, Reported>;
 
-pub(super) fn parse(source: &str) -> Result<Module<'_>, Vec<Diagnostic>> {
+pub(super) fn parse(source: &str) -> Result<Module<'_>, Vec<Fault>> {
     if u32::try_from(source.len()).is_err() {
         let place = Span::default();
         let help = "split the module and link the parts";
-        return Err(vec![Diagnostic::new(place, "the text is longer than 4 GiB", "this file", help)]);
+        return Err(vec![Fault::new(place, "the text is longer than 4 GiB", "this file", help)]);
     }
     let mut diagnostics = Diagnostics::default();
     let tokens = tokenize(source, &mut diagnostics);

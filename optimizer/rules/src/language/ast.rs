@@ -3,7 +3,37 @@
 //! [`super::resolve`] turns this into instances with opcodes, field values and widths. Whoever wants to know what a
 //! rule means reads those; whoever wants to show, mutate or weaken a rule as its author wrote it works here.
 
-use super::diagnostics::Span;
+use std::ops::Range;
+
+use miette::SourceSpan;
+
+/// Bytes of a rule file.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Span {
+    /// The first byte.
+    pub start: usize,
+    /// The byte behind the last.
+    pub end: usize,
+}
+
+impl Span {
+    /// From the beginning of this one to the end of another.
+    pub fn to(self, other: Span) -> Span {
+        Span { start: self.start, end: other.end.max(self.start) }
+    }
+}
+
+impl From<Range<usize>> for Span {
+    fn from(range: Range<usize>) -> Span {
+        Span { start: range.start, end: range.end }
+    }
+}
+
+impl From<Span> for SourceSpan {
+    fn from(span: Span) -> SourceSpan {
+        (span.start, span.end.saturating_sub(span.start)).into()
+    }
+}
 
 /// A rule file.
 #[derive(Clone, PartialEq, Debug, Default)]

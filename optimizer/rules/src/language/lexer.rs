@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use logos::Logos;
 
-use super::diagnostics::{Fault, Span};
+use super::{Fault, Span};
 
 /// One kind of token; the text is in the span.
 #[derive(Logos, Clone, Copy, PartialEq, Eq, Debug)]

@@ -4,12 +4,12 @@
 //! `optimizer/rules/README.md` describes it for those who write rules.
 
 pub mod ast;
-pub mod diagnostics;
 mod lexer;
 mod parser;
 mod print;
 
-pub use diagnostics::{Fault, MAX_FAULTS, RuleError, Span};
+pub use ast::Span;
+pub use oriole_ir::diagnostics::{Fault, MAX_FAULTS, SourceError};
 pub use parser::{DEFAULT_PRIORITY, MAX_PRIORITY, Outline, outlines, parse, parse_one};
 
 #[cfg(test)]

@@ -8,8 +8,8 @@ mod constants;
 use std::ops::Range;
 
 use super::ast::{Binder, Contract, Example, File, Head, Inst, Let, Name, Operand, RuleDecl, Segment};
-use super::diagnostics::{Fault, Span};
 use super::lexer::{Lexed, Lexeme, Token, lex, lex_until};
+use super::{Fault, Span};
 
 /// How deep patterns and expressions may be nested.
 const MAX_DEPTH: u32 = 24;

@@ -46,7 +46,7 @@ fn every_rule_reports_its_first_mistake() {
     assert_eq!(file.rules.len(), 1);
     let places: Vec<_> = faults.iter().map(|fault| fault.line_column(source)).collect();
     assert_eq!(places, [(4, 1), (1, 20), (3, 17)]);
-    let error = RuleError::new("f.rules", source, faults);
+    let error = SourceError::new("f.rules", source, faults);
     assert!(error.lines().starts_with("f.rules:1:20: expected `,` or `)`, found `=>`"), "{}", error.lines());
 }
 

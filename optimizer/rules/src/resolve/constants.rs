@@ -136,6 +136,8 @@ impl Resolver<'_> {
         }
         let mut values = Vec::new();
         for argument in arguments {
+            // Arguments of functions marked `same` are as wide as the result. Others have the width that they have by
+            // themselves, which must be known.
             let width = match meaning {
                 _ if *same => bits,
                 // How many ones: any width does.

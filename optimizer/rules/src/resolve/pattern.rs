@@ -167,6 +167,7 @@ impl Resolver<'_> {
             Operand::Wildcard(_) => Ok(Source::Any),
             Operand::Inst { binding, shared, inst } => {
                 let made = self.value_type(inst)?;
+                // Types may differ as long as both are held by the same kind of register: bits have no type.
                 if let (Some(made), Some(read)) = (made, place)
                     && RegInfo::of(made) != RegInfo::of(read)
                 {
@@ -193,6 +194,7 @@ impl Resolver<'_> {
             Operand::Expr(expr) => match lone_name(expr) {
                 Some(name) if self.is_capture(&name.text) => {
                     let capture = self.capture(&name.text).ok_or_else(|| self.unbound(name))?;
+                    // Captures of constants and of registers share their numbers; `constant` tells them apart.
                     let constant = self.instance.captures[capture].constant;
                     Ok(if constant { Source::Constant(capture) } else { Source::Capture(capture) })
                 }

@@ -120,6 +120,7 @@ impl Resolver<'_> {
         let mut fields = row.default_fields();
         for (slot, mask) in values.iter().enumerate() {
             if let Some(mask) = mask {
+                // A mask of several values is a pattern that matches any of them; a result must name one.
                 if mask.count_ones() != 1 {
                     let message = "a result has one type, and this is any of two".to_owned();
                     return Err(fault(
@@ -137,6 +138,7 @@ impl Resolver<'_> {
             let help = "capture fields with `{F}` in the pattern; `{_}` captures nothing";
             return Err(fault(name.span, format!("`{}` captures no fields", name.text), "here", help));
         };
+        // Written fields win over captured ones of the same name; every captured field needs a slot.
         let (copied, missing) = self.copied(rest, opcode, &values);
         if let Some(missing) = missing {
             let message = format!("`{}` has no place for the captured {missing}", row.name);
@@ -147,6 +149,7 @@ impl Resolver<'_> {
                 "write this field in the pattern, so that it is not captured",
             ));
         }
+        // The fields must now be complete: a field without a default is either written or captured.
         let filled = |slot: &usize| values[*slot].is_some() || copied.iter().any(|(to, _)| to == slot);
         if let Some(slot) = (0..row.fields.len()).find(|slot| row.fields[*slot].default.is_none() && !filled(slot)) {
             let message = format!(

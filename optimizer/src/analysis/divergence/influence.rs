@@ -1,4 +1,4 @@
-//! What it means for values that threads part at a branch.
+//! The effect of a divergent branch on values.
 //!
 //! Threads that part at `b` meet again at its immediate post-dominator `p` at the latest. Between the two:
 //!

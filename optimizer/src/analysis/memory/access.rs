@@ -1,4 +1,4 @@
-//! What instructions do to memory, and where.
+//! The effect of instructions on memory, and their addresses.
 //!
 //! An address is a root and a number of bytes behind it: a variable, a register at its definition, or nothing where the
 //! address is a number. Additions of constants and copies are followed.

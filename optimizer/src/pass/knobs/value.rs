@@ -1,4 +1,4 @@
-//! What a knob can hold: kinds with their defaults, and values of each kind, read from text and printed.
+//! Values of knobs: kinds with their defaults, and values of each kind, read from text and printed.
 
 use std::fmt;
 use std::ops::RangeInclusive;

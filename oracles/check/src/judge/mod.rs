@@ -203,7 +203,7 @@ impl<'a> Judge<'a> {
     }
 }
 
-/// What makes a run of the original inconclusive.
+/// The reason why a run of the original is inconclusive.
 pub fn inconclusive(run: &RunResult) -> Option<Verdict> {
     match run.outcome {
         Outcome::Finished if run.races.is_empty() => None,

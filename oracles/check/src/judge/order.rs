@@ -1,8 +1,8 @@
 //! What threads can see of each other's accesses, in the order in which it stands in a module.
 //!
-//! A phase that drops a barrier, or moves an access over one, makes a race. Here threads run in one of many orders,
-//! which may show nothing of it. Looking for races in every run would take most of a campaign's time, so it is done
-//! only where the text of a module says that something of this kind may have happened.
+//! A phase that drops a barrier, or moves an access over one, makes a race. The interpreter runs threads in one of many
+//! orders, which may not show it. Looking for races in every run would take most of a campaign's time, so they are
+//! looked for only if the sequence of barriers and shared accesses changed.
 
 use oriole_ir::ops::{Flags, Opcode, Space};
 use oriole_ir::{InstData, Module};

@@ -9,7 +9,7 @@ use serde::{Serialize, Serializer};
 use crate::supervise::Panic;
 use oriole_interp::{Outcome, Race};
 
-/// What became of a step on a kernel, or on one launch of it.
+/// The result of a step on a kernel, or on one launch of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Verdict {
     /// Every byte is the same, undefined ones included.

@@ -23,6 +23,8 @@ fn renumber(old: &Function) -> Function {
     (new.params, new.returns) = (old.params.clone(), old.returns.clone());
     (new.directives, new.locals) = (old.directives.clone(), old.locals.clone());
     let mut blocks: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
+    // Blocks and registers get their numbers before any instruction is copied: branches and phis name what comes
+    // later.
     for block in old.layout() {
         blocks[*block] = Some(new.new_block());
     }
@@ -55,6 +57,7 @@ fn renumber(old: &Function) -> Function {
                 lists.map(|list| list.iter().map(|operand| map(&mut new, operand)).collect::<Vec<_>>());
             let schedule = old.schedule(inst);
             let inst = new.new_inst(head, &dsts, &srcs, &elses);
+            // Blocks were made in the order of the layout, so a place in it is a number.
             new.append_inst(Block::new(at), inst);
             if schedule.is_some() {
                 new.set_schedule(inst, schedule);

@@ -1,8 +1,8 @@
-//! What mutators are made of: substitution of values, removal of instructions, and the repair of SSA form.
+//! The parts of mutators: substitution of values, removal of instructions, and the repair of SSA form.
 //!
-//! Edits are bold and may leave nonsense; [`repair`] makes phis and dominance right again with zeros where a value is
-//! missing, and whatever is still wrong is refused by the verifier before a candidate is looked at. Control flow is
-//! worked out here and not taken from the optimizer, which is what the candidates judge.
+//! Edits may leave invalid IR. [`repair`] corrects phis and dominance, with zeros for missing values, and the verifier
+//! refuses the rest before a candidate is run. Control flow is computed here and not by the optimizer, since the
+//! candidates test the optimizer.
 
 use cranelift_entity::{EntityRef, SecondaryMap};
 use oriole_ir::ops::Opcode;

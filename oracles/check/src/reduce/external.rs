@@ -1,4 +1,4 @@
-//! Predicates of others: a command that looks at a candidate and answers by its exit code.
+//! External predicates: a command that gets a candidate and answers by its exit code.
 //!
 //! Exit code 0 means interesting, as for creduce and llvm-reduce. The command gets the path of the candidate as its
 //! last argument, in the language of the file that is reduced; `ORIOLE_ORI`, `ORIOLE_PTX` and `ORIOLE_LAUNCH` name it

@@ -33,7 +33,7 @@ pub struct Fault {
     races: bool,
 }
 
-/// What goes wrong: the verdict, and what stays the same of it while a program shrinks.
+/// The failure to preserve while reducing: the verdict, and the parts of it that a smaller program keeps.
 #[derive(Clone, Debug)]
 struct Wrong {
     verdict: Verdict,

@@ -4,7 +4,7 @@
 //! [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
 //! is left behind, and goes with the process. Running programs needs no such care, as every run has a budget of steps.
 //!
-//! This is a floor of the harness: it knows nothing of programs, checks or findings.
+//! This module is the lowest layer of the harness: it depends on no program, check or finding.
 
 mod panics;
 mod step_id;
@@ -85,7 +85,7 @@ pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Sen
     let own = slot.clone();
     let thread = thread::spawn(move || {
         show_in(own);
-        // Nobody listens to a thread that was given up.
+        // An abandoned thread has no receiver any more.
         let _ = sender.send(work());
     });
     loop {

@@ -1,8 +1,8 @@
 //! A campaign: generated kernels, one after the other, each checked phase by phase.
 //!
 //! Case `n` of a seed is the same kernel whatever the number of workers and shards: workers draw numbers from one
-//! counter, and a shard takes every so-many-th number. What a case shows is tallied where it ran and merged now and
-//! then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
+//! counter, and shard K of N takes the numbers n with n mod N = K. Each worker keeps a tally of its own and merges it
+//! now and then, so workers hardly wait for each other. A worker that is caught in a phase without end is replaced
 //! ([`worker`]).
 //!
 //! Findings come from [`oriole_check`], bisected; [`record`] says which of them are one. The first of each goes into
@@ -13,6 +13,7 @@
 pub mod canary;
 pub mod coverage;
 pub mod export;
+mod identity;
 mod ledger;
 pub mod ranges;
 pub mod record;
@@ -41,7 +42,7 @@ use oriole_generate::mutate::Corpus;
 use oriole_generate::{Config, Generated};
 use oriole_interp::launch::random::SplitMix64;
 use ranges::Ranges;
-use record::{CaseId, Fnv, Key};
+use record::{CaseId, Key};
 use reduction::{Limits, REDUCTION_TIME, limits, reduction};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target, Unsound};
@@ -52,8 +53,6 @@ pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
 const MERGE: u64 = 32;
-/// Cases whose text stands for the generator in a campaign's identity.
-const SAMPLE: u64 = 16;
 
 /// What to run.
 #[derive(Clone, Debug)]
@@ -79,7 +78,7 @@ pub struct Options {
     /// One case in so many, drawn by its number, is also printed as PTX and read again; none where 0. The round trip
     /// takes half as long as all phases together and judges printer and reader, which every other test also does.
     pub round_trip_every: u64,
-    /// What a command that makes a case again says beside seed and number: ` --target mutants --config F`.
+    /// Options of a command that makes a case again, beside seed and number: ` --target mutants --config F`.
     pub arguments: String,
     /// How findings are reduced; not at all where `None`.
     pub reduce: Option<reduce::Options>,
@@ -119,28 +118,6 @@ impl Options {
     /// The cases by number.
     pub fn by_number(&self) -> Cases {
         Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone())
-    }
-
-    /// What tells this campaign from others: seed and shard for people, and a hash of all that decides what a case is
-    /// and what comes of it: configuration, targets, phases and their options, and what the generator makes of the
-    /// first cases.
-    pub fn identity(&self) -> String {
-        let mut hash = Fnv::default();
-        hash.text(&format!("{:?} {:?}", self.config, self.targets));
-        let CheckOptions { phases, pipeline, randoms, seed, steps, races, round_trip, faults, .. } = &self.check;
-        phases.iter().for_each(|entry| hash.text(entry.name));
-        faults.iter().for_each(|fault| hash.text(&fault.to_string()));
-        let rules = pipeline.rules.iter().flat_map(|rules| rules.sources());
-        rules.for_each(|source| hash.text(&source.text));
-        let (level, knobs, disabled) = (pipeline.opt_level, &pipeline.knobs, &pipeline.disabled);
-        hash.text(&format!(
-            "{level} {knobs:?} {disabled:?} {randoms} {seed} {steps:?} {races} {round_trip} {} {}",
-            self.round_trip_every, self.vary
-        ));
-        let cases = self.by_number().in_virtual_form();
-        (0..SAMPLE).for_each(|number| hash.text(&cases.case(number).generated.module.to_string()));
-        let (shard, shards) = self.shard;
-        format!("seed {} shard {shard}/{shards} {}", self.seed, hash.hex())
     }
 }
 

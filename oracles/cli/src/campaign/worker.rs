@@ -1,9 +1,9 @@
 //! Workers of a campaign, and the supervisor that looks after them.
 //!
-//! A worker draws cases, checks them, and hands over what they showed. What it is at stands at its [`Post`], where the
-//! supervisor sees a step that does not end ([`supervise`]): it gives the worker up, keeps what the worker had done,
-//! records the finding if the step does not end a second time either, and starts another worker. The thread that was
-//! given up is left behind, and does nothing more should it come back.
+//! A worker draws cases, checks them, and hands over the results. It publishes its current task in a [`Post`], where
+//! the supervisor sees a step that does not end ([`supervise`]). The supervisor then gives the worker up, keeps the
+//! results so far, records a finding if the step does not end a second time either, and starts another worker. The
+//! abandoned thread does nothing more should it come back.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};

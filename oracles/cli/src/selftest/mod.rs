@@ -56,6 +56,16 @@ pub struct Options {
     pub enough: Option<u64>,
     /// Other data that decides whether what shows nothing is neutral.
     pub data_sets: u64,
+    /// Options of a command that makes a case again, beside its fault: ` --config F`.
+    pub arguments: String,
+}
+
+impl Options {
+    /// The command that plants a fault in a case.
+    fn replay_of(&self, fault: FaultSpec, number: u64) -> String {
+        let (targets, Options { seed, arguments, .. }) = (TARGETS.map(target::Target::name).join(","), self);
+        format!("oriole fuzz --target {targets} --seed {seed} --case {number} --fault {fault}{arguments}")
+    }
 }
 
 /// What became of the faults of one kind.
@@ -159,11 +169,14 @@ fn run_kind(kind: &'static Kind, options: &Options) -> KindReport {
     let mut report = KindReport::new(kind);
     let mut spent = Duration::ZERO;
     for number in 0..options.cases {
+        // Faults that the verifier sees are found without execution, and so are not enough.
         if options.enough.is_some_and(|enough| report.caught - report.caught_by_verifier >= enough) {
             break;
         }
         let start = Instant::now();
         let seed = SplitMix64::new(options.seed ^ SplitMix64::new(number).next_u64()).next_u64();
+        // The step comes from the low bits and the place of the fault from the high ones, so one does not decide the
+        // other.
         let step = steps[(seed % steps.len() as u64) as usize];
         let fault = FaultSpec { kind, step, seed: seed >> 40 };
         report.cases += 1;
@@ -202,14 +215,14 @@ impl KindReport {
         if self.shown.iter().filter(|missed| missed.escaped == escaped).count() >= MOST_SHOWN {
             return;
         }
-        let Trial { fault, number, seed, .. } = trial;
+        let Trial { fault, number, replay, .. } = trial;
         self.shown.push(Missed {
             fault: fault.to_string(),
             case: *number,
             why,
             escaped,
             diff: difference(&trial.before.to_string(), &trial.after.to_string()),
-            replay: format!("oriole fuzz --target kernels,instructions --seed {seed} --case {number} --fault {fault}"),
+            replay: replay.clone(),
         });
     }
 }
@@ -225,7 +238,8 @@ pub struct Trial {
     /// The fault.
     pub fault: FaultSpec,
     number: u64,
-    seed: u64,
+    /// The command that plants it again.
+    replay: String,
     /// Where it is.
     pub function: FuncId,
     /// At which instruction.
@@ -247,7 +261,8 @@ impl Trial {
         let (id, place, change) = fault.choose(&before)?;
         let mut after = before.clone();
         change.apply(&mut after.functions[id], place);
-        Some(Trial { fault, number, seed: options.seed, function: id, place, before, after, launches })
+        let replay = options.replay_of(fault, number);
+        Some(Trial { fault, number, replay, function: id, place, before, after, launches })
     }
 
     fn judge(self) -> (Fate, Trial) {
@@ -341,6 +356,7 @@ mod tests {
             config: Config::default(),
             enough: Some(1),
             data_sets: 1,
+            arguments: String::new(),
         };
         let reports = run(&options);
         assert_eq!(reports.len(), KINDS.len());

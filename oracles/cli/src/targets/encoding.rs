@@ -1,4 +1,4 @@
-//! Encoder round trip: what is packed into bits is unpacked to the same.
+//! Encoder round trip: packing into bits and unpacking gives the same value.
 //!
 //! There is no encoder of machine words yet; decode after encode goes here with it. Today this covers what is encoded:
 //! the selectors of video instructions, which are one immediate, and the numbers and names of fields and their values,

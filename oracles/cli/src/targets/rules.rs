@@ -6,7 +6,7 @@ use oriole_ir::sm::Target;
 use oriole_optimizer::pass::Pass;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
-use oriole_rules::{RuleError, Source};
+use oriole_rules::{Source, SourceError};
 
 use super::canary;
 use super::input::text;
@@ -47,7 +47,7 @@ pub fn rules(data: &[u8]) -> bool {
 }
 
 /// A refusal says at least one thing, about bytes that the file has.
-fn assert_places(error: &RuleError, text: &str) {
+fn assert_places(error: &SourceError, text: &str) {
     assert!(!error.lines().is_empty(), "a refusal names at least one fault:\n{text}");
     for fault in &error.related {
         let end = fault.span.offset() + fault.span.len();

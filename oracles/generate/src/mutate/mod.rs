@@ -1,9 +1,9 @@
-//! Mutants: small random changes to kernels that somebody has written.
+//! Mutants: small random changes to kernels of the corpus.
 //!
 //! [`Corpus`] holds kernels with launches that are small enough; [`Corpus::mutant`] changes one of them, in virtual
 //! form, by one to [`MutantConfig::changes`] edits ([`Edit`]). An edit keeps operand widths and rules
-//! between fields, so that nearly all mutants verify; those that do not are dropped and counted. What a mutant does is
-//! anybody's guess: one whose original run traps or depends on an undefined value says nothing.
+//! between fields, so that nearly all mutants verify; those that do not are dropped and counted. A mutant may do
+//! anything: where its original run traps or depends on an undefined value, the case is inconclusive.
 
 mod edit;
 mod region;

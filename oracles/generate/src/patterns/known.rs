@@ -1,8 +1,8 @@
 //! Values of which some bits are known, made in the ways that code has them: masked, shifted, summed, chosen, negated.
 //!
-//! What is wanted need not be what an analysis sees, nor what is true: half of the sums, products and fields have one
-//! bit more, some shifts go one too far, and some operands are what the result should be. A rule that applies then is
-//! wrong, or believes an analysis that sees too much.
+//! The value may deliberately lack the requested bits, to test that guards are really checked: half of the sums,
+//! products and fields have one bit more, some shifts go one too far, and some operands are what the result should be.
+//! A rule that applies then is wrong, or relies on an analysis that claims too much.
 
 use oriole_ir::ops::{Opcode, SrcType, Type};
 use oriole_ir::{Operand, RegInfo};

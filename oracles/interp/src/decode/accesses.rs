@@ -3,7 +3,7 @@
 use oriole_ir::ops::{AtomOp, CvtaDirection, Opcode, Order, Shape, Space};
 use oriole_ir::{FunctionKind, Inst, InstData, Operand};
 
-use super::{Decoded, Decoder, Slots, Width, op};
+use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{Access, Address, AsyncCopy, Kind, Memory, Op, Place, Rmw, Slot};
 use crate::words::Words;
 
@@ -13,7 +13,7 @@ impl Decoder<'_> {
         let func = self.func;
         let (base, offset) = match func.srcs(inst).get(at..) {
             Some([base, Operand::Imm(offset), ..]) => (*base, func.bits(*offset)),
-            _ => return Err("an address is a base and an offset".into()),
+            _ => return Err(DecodeFault::NotAddress),
         };
         let mut memory = match space {
             Space::Generic => Memory::Generic,
@@ -26,7 +26,7 @@ impl Decoder<'_> {
         };
         if let Operand::Local(local) = base {
             if !func.locals.is_valid(local) {
-                return Err("a variable does not exist".into());
+                return Err(DecodeFault::NoVariable);
             }
             let frame = !self.is_entry_param(local);
             if matches!(memory, Memory::Param | Memory::Local) {
@@ -47,12 +47,12 @@ impl Decoder<'_> {
     /// The first slot of each element's register; `b128` elements take four words.
     pub(super) fn elements(&mut self, data: &InstData, operands: &[Operand]) -> Decoded<Vec<Slot>> {
         if operands.len() != data.vector_len() {
-            return Err("the number of registers is not the vector's length".into());
+            return Err(DecodeFault::VectorLength);
         }
         let width = Width::of(data.ty());
         let slot = |slots| match slots {
             Slots::Words(slot, _) => Ok(slot),
-            Slots::Pred(_) => Err("memory holds no predicates".to_string()),
+            Slots::Pred(_) => Err(DecodeFault::PredicateInMemory),
         };
         operands.iter().map(|operand| self.place(*operand, width).and_then(slot)).collect()
     }
@@ -86,7 +86,7 @@ impl Decoder<'_> {
     }
 
     pub(super) fn store(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
-        let values = self.func.srcs(inst).get(2..).ok_or("operands are missing")?;
+        let values = self.func.srcs(inst).get(2..).ok_or(DecodeFault::OperandCount)?;
         let access = self.access(inst, data, values)?;
         let fast = match access.address.memory {
             Memory::Shared => Kind::StoreShared,
@@ -104,20 +104,20 @@ impl Decoder<'_> {
 
     pub(super) fn atomic(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let func = self.func;
-        let operands = func.srcs(inst).get(2..).ok_or("operands are missing")?;
+        let operands = func.srcs(inst).get(2..).ok_or(DecodeFault::OperandCount)?;
         let mut access = self.access(inst, data, &[Operand::Undef].repeat(data.vector_len()))?;
         access.regs = if data.opcode == Opcode::Red { Vec::new() } else { self.elements(data, func.dsts(inst))? };
         let rmw = match data.opcode {
             Opcode::AtomCas => Rmw::Cas,
-            _ => Rmw::Op(data.field::<AtomOp>().ok_or("the operation is missing")?),
+            _ => Rmw::Op(data.field::<AtomOp>().ok_or(DecodeFault::NoOperation)?),
         };
         let n = if rmw == Rmw::Cas { 2 } else { data.vector_len() };
         if operands.len() != n {
-            return Err("the number of operands is wrong".into());
+            return Err(DecodeFault::OperandCount);
         }
         for operand in operands {
             let one = self.place(*operand, Width::of(data.ty()))?;
-            let Slots::Words(slot, _) = one else { return Err("memory holds no predicates".into()) };
+            let Slots::Words(slot, _) = one else { return Err(DecodeFault::PredicateInMemory) };
             access.operands.push(slot);
         }
         access.rmw = Some((rmw, data.ty()));
@@ -130,7 +130,7 @@ impl Decoder<'_> {
         let from = self.address(inst, 2, Space::Global)?;
         let bytes = match self.func.srcs(inst).get(4).and_then(|bytes| self.func.imm_bits(*bytes)) {
             Some(bytes @ (4 | 8 | 16)) => bytes as u8,
-            _ => return Err("a copy is of 4, 8 or 16 bytes".into()),
+            _ => return Err(DecodeFault::CopySize),
         };
         let size = self.source(data, inst, 5, Shape::R)?;
         self.program.copies.push(AsyncCopy { to, from, bytes, size });
@@ -143,18 +143,18 @@ impl Decoder<'_> {
         let (a, wide) = match base {
             Place::Word(slot) => (slot, 0),
             Place::Pair(slot) => (slot, 1),
-            _ => return Err("an address is a word or two".into()),
+            _ => return Err(DecodeFault::AddressWidth),
         };
         if data.opcode == Opcode::IsSpaceP {
             let Place::Pred(dst) = self.destination(data, inst, 0, Shape::P)? else {
-                return Err("the destination is no predicate".into());
+                return Err(DecodeFault::NotPredicate(Part::Destination));
             };
             return Ok(Op { dst, a, b: wide, ..op(Kind::IsSpace) }.x(space));
         }
         let (dst, dst_wide) = match self.destination(data, inst, 0, Shape::T)? {
             Place::Word(slot) => (slot, 0),
             Place::Pair(slot) => (slot, 1),
-            _ => return Err("an address is a word or two".into()),
+            _ => return Err(DecodeFault::AddressWidth),
         };
         let kind = match data.field::<CvtaDirection>() {
             Some(CvtaDirection::FromGeneric) => Kind::FromGeneric,

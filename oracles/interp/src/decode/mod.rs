@@ -4,6 +4,7 @@
 //! the engine panic; whether the module is well-formed beyond that is the verifier's business.
 
 mod accesses;
+mod error;
 mod lanes;
 mod operands;
 mod operations;
@@ -13,21 +14,11 @@ use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Reg, inst_to_string};
 use rustc_hash::{FxBuildHasher, FxHashMap};
 
+pub use error::{DecodeError, DecodeFault, Part};
+
 use super::program::{ALWAYS, FuncInfo, Kind, Op, Place, PredOp, Program, Slot};
 
-/// Why a function cannot be decoded.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{function}` cannot run: {reason}, in `{inst}`")]
-pub struct DecodeError {
-    /// The function.
-    pub function: String,
-    /// The instruction's text.
-    pub inst: String,
-    /// What is wrong.
-    pub reason: String,
-}
-
-type Decoded<T> = Result<T, String>;
+type Decoded<T> = Result<T, DecodeFault>;
 
 /// The largest variable of a function; far above what local memory or parameters may have.
 const MAX_VARIABLE: u64 = 1 << 30;
@@ -110,10 +101,10 @@ impl<'a> Decoder<'a> {
 
     fn function(mut self) -> Result<(), DecodeError> {
         let body = self.body();
-        body.map_err(|reason| DecodeError {
+        body.map_err(|fault| DecodeError {
             function: self.func.name.clone(),
             inst: self.inst.map_or_else(String::new, |inst| inst_to_string(self.func, inst, Some(self.module))),
-            reason,
+            fault,
         })?;
         self.program.functions.push(self.info);
         Ok(())
@@ -122,7 +113,7 @@ impl<'a> Decoder<'a> {
     fn body(&mut self) -> Decoded<()> {
         let func = self.func;
         if let Some(var) = func.locals.values().find(|var| var.size() > MAX_VARIABLE) {
-            return Err(format!("variable `${}` has {} bytes, more than {MAX_VARIABLE}", var.name, var.size()));
+            return Err(DecodeFault::VariableTooLarge { name: var.name.clone(), bytes: var.size() });
         }
         if !func.is_definition() {
             return Ok(());
@@ -145,7 +136,7 @@ impl<'a> Decoder<'a> {
             }
             let last = func.last_inst(*block);
             if !last.is_some_and(|inst| func.inst(inst).is(Flags::TERMINATOR)) {
-                return Err(format!("`{block}` does not end in a terminator"));
+                return Err(DecodeFault::NoTerminator(*block));
             }
         }
         self.patch()
@@ -157,7 +148,7 @@ impl<'a> Decoder<'a> {
         for block in self.func.layout() {
             for successor in self.func.successors(*block) {
                 if !self.func.blocks().is_valid(successor) {
-                    return Err(format!("`{successor}` does not exist"));
+                    return Err(DecodeFault::NoBlock(successor));
                 }
                 let first = self.func.first_inst(successor);
                 let has_phis = first.is_some_and(|inst| self.func.inst(inst).opcode == Opcode::Phi);
@@ -180,8 +171,8 @@ impl<'a> Decoder<'a> {
             for phi in &phis {
                 self.inst = Some(*phi);
                 let source = func.srcs(*phi).chunks(2).find(|pair| pair.get(1) == Some(&Operand::Block(*pred)));
-                let source = source.ok_or_else(|| format!("the phi has no source for `{pred}`"))?[0];
-                let [Operand::Reg(dst)] = func.dsts(*phi) else { return Err("a phi defines one register".into()) };
+                let source = source.ok_or(DecodeFault::NoPhiSource(*pred))?[0];
+                let [Operand::Reg(dst)] = func.dsts(*phi) else { return Err(DecodeFault::NotOneResult) };
                 copies.push((*dst, source));
             }
             self.parallel_copy(&copies)?;
@@ -235,13 +226,13 @@ impl<'a> Decoder<'a> {
             let resolve = |label: u32| -> Decoded<u32> {
                 let to = Block::from_u32(label);
                 let found = self.edges.get(&(from, to)).copied().or(self.blocks.get(to).copied().flatten());
-                found.ok_or_else(|| format!("`{to}` is not part of the function"))
+                found.ok_or(DecodeFault::NotInLayout(to))
             };
             let op = self.program.ops[at];
             match op.kind {
                 // A stub's jump goes to its block itself; the block is what it was recorded with.
                 Kind::Jump if self.program.opcodes[at].is_none() => {
-                    self.program.ops[at].x = self.blocks[from].ok_or("a phi's block is not placed")?;
+                    self.program.ops[at].x = self.blocks[from].ok_or(DecodeFault::NotInLayout(from))?;
                 }
                 Kind::Jump => self.program.ops[at].x = resolve(op.x)?,
                 Kind::Branch => {
@@ -295,7 +286,7 @@ impl Slots {
             Slots::Pred(slot) => Ok(Place::Pred(slot)),
             Slots::Words(slot, 1) => Ok(Place::Word(slot)),
             Slots::Words(slot, 2) => Ok(Place::Pair(slot)),
-            Slots::Words(_, n) => Err(format!("a value of {n} words is no operand of this instruction")),
+            Slots::Words(_, n) => Err(DecodeFault::TooWide(n)),
         }
     }
 }

@@ -4,13 +4,13 @@ use cranelift_entity::EntityRef;
 use oriole_ir::ops::Shape;
 use oriole_ir::{FunctionKind, Inst, InstData, Local, Modifiers, Operand, Reg};
 
-use super::{Decoded, Decoder, Slots, Width};
+use super::{DecodeFault, Decoded, Decoder, Slots, Width};
 use crate::memory::CODE_WINDOW;
 use crate::program::{Kind, Op, Place, Slot};
 
 impl Decoder<'_> {
     pub(super) fn width(&self, reg: Reg) -> Decoded<Width> {
-        let info = self.func.regs().get(reg).ok_or("an operand is not a register of the function")?;
+        let info = self.func.regs().get(reg).ok_or(DecodeFault::NoRegister)?;
         Ok(if info.is_predicate() { Width::Pred } else { Width::Words(info.words) })
     }
 
@@ -47,12 +47,10 @@ impl Decoder<'_> {
             (Operand::Reg(reg), _) if self.width(reg)? == width => self.reg_place(reg),
             (Operand::Word(reg, word), Width::Words(1)) => match self.reg_place(reg)? {
                 Slots::Words(slot, words) if u32::from(word) < words => Ok(Slots::Words(slot + u32::from(word), 1)),
-                _ => Err(format!("an operand reads word {word} of a register that has fewer")),
+                _ => Err(DecodeFault::NoWord(word)),
             },
-            (Operand::Reg(_) | Operand::Word(..), _) => Err("a register has another width than its place".to_owned()),
-            (Operand::Modified { .. }, _) => {
-                Err("source modifiers of the machine level have no meaning yet".to_owned())
-            }
+            (Operand::Reg(_) | Operand::Word(..), _) => Err(DecodeFault::RegisterWidth),
+            (Operand::Modified { .. }, _) => Err(DecodeFault::Modified),
             (Operand::Undef, Width::Pred) => Ok(Slots::Pred(self.pred_constant(None))),
             (Operand::Undef, Width::Words(words)) => Ok(Slots::Words(self.undefined(), u32::from(words))),
             (Operand::Imm(imm), Width::Pred) => Ok(Slots::Pred(self.pred_constant(Some(self.func.bits(imm) & 1 == 1)))),
@@ -67,7 +65,7 @@ impl Decoder<'_> {
                 self.info.bank.extend((0..u32::from(words)).map(|word| (slot + word, offset + 4 * word)));
                 Ok(Slots::Words(slot, n))
             }
-            _ => Err("an operand is no value of its place's width".to_owned()),
+            _ => Err(DecodeFault::NotValue),
         }
     }
 
@@ -115,7 +113,7 @@ impl Decoder<'_> {
 
     pub(super) fn local_address(&mut self, local: Local, words: u8) -> Decoded<Slots> {
         if !self.func.locals.is_valid(local) {
-            return Err("a variable does not exist".into());
+            return Err(DecodeFault::NoVariable);
         }
         if self.is_entry_param(local) {
             return Ok(self.constant(u64::from(self.offsets[local]), words));
@@ -133,7 +131,7 @@ impl Decoder<'_> {
 
     /// Where a source of a shape stands.
     pub(super) fn source(&mut self, data: &InstData, inst: Inst, index: usize, shape: Shape) -> Decoded<Place> {
-        let operand = *self.func.srcs(inst).get(index).ok_or("operands are missing")?;
+        let operand = *self.func.srcs(inst).get(index).ok_or(DecodeFault::OperandCount)?;
         self.typed(data, operand, shape)
     }
 
@@ -144,7 +142,7 @@ impl Decoder<'_> {
                 Some(info) => Width::Words(info.words),
                 None => Width::Words(2),
             },
-            _ => Width::of(data.shape_type(shape).ok_or("an operand is no value")?),
+            _ => Width::of(data.shape_type(shape).ok_or(DecodeFault::NotValue)?),
         };
         self.place(operand, width)?.narrow()
     }
@@ -152,7 +150,7 @@ impl Decoder<'_> {
     pub(super) fn destination(&mut self, data: &InstData, inst: Inst, index: usize, shape: Shape) -> Decoded<Place> {
         match self.func.dsts(inst).get(index) {
             Some(operand @ Operand::Reg(_)) => self.typed(data, *operand, shape),
-            _ => Err("a destination is missing or no register".into()),
+            _ => Err(DecodeFault::NoDestination),
         }
     }
 }

@@ -4,7 +4,7 @@ use oriole_ir::ops::{BoolOp, Flags, Opcode, ReduxOp, Shape, ShuffleMode, Special
 use oriole_ir::{Block, Inst, InstData, Operand};
 
 use super::lanes::lane_form;
-use super::{Decoded, Decoder, Slots, Width, op};
+use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{
     ALWAYS, Barrier, BarrierReduce, Call, Collective, CollectiveOp, Kind, Op, Place, PredOp, ScalarOps,
 };
@@ -18,7 +18,7 @@ impl Decoder<'_> {
             None => (ALWAYS, false),
             Some(guard) => match self.reg_place(guard.reg())? {
                 Slots::Pred(slot) => (slot, guard.negated()),
-                Slots::Words(..) => return Err("the guard is no predicate".into()),
+                Slots::Words(..) => return Err(DecodeFault::NotPredicate(Part::Guard)),
             },
         };
         let op = self.operation(inst, &data)?;
@@ -35,7 +35,7 @@ impl Decoder<'_> {
     pub(super) fn else_values(&mut self, inst: Inst) -> Decoded<()> {
         let func = self.func;
         for (dst, value) in func.dsts(inst).iter().zip(func.elses(inst)) {
-            let Operand::Reg(reg) = *dst else { return Err("a destination is no register".into()) };
+            let Operand::Reg(reg) = *dst else { return Err(DecodeFault::NoDestination) };
             let from = self.place(*value, self.width(reg)?)?;
             let to = self.reg_place(reg)?;
             self.copy(to, from);
@@ -66,7 +66,7 @@ impl Decoder<'_> {
             _ if data.is(Flags::CTA_BARRIER) => self.barrier(inst, data),
             Opcode::ActiveMask => {
                 let Place::Word(dst) = self.destination(data, inst, 0, Shape::R)? else {
-                    return Err("the destination is no word".into());
+                    return Err(DecodeFault::NotWord(Part::Destination));
                 };
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
@@ -74,14 +74,14 @@ impl Decoder<'_> {
             Opcode::Fence => Ok(op(Kind::Fence)),
             _ if data.is(Flags::HINT) || data.is(Flags::FENCE) => Ok(op(Kind::Nop)),
             Opcode::CpAsyncCommit | Opcode::BrkPt => Ok(op(Kind::Nop)),
-            other => Err(format!("the interpreter has no meaning for `{}`", other.row().name)),
+            other => Err(DecodeFault::NoMeaning(other.row().name)),
         }
     }
 
     pub(super) fn scalar(&mut self, inst: Inst, data: &InstData, scalar: ScalarOp) -> Decoded<Op> {
         let row = data.opcode.row();
         if self.func.srcs(inst).len() != row.srcs.len() || self.func.dsts(inst).len() != row.dsts.len() {
-            return Err("the number of operands is wrong".into());
+            return Err(DecodeFault::OperandCount);
         }
         let mut ops = ScalarOps {
             op: scalar,
@@ -105,11 +105,11 @@ impl Decoder<'_> {
     }
 
     pub(super) fn mov(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
-        let [Operand::Reg(dst)] = *self.func.dsts(inst) else { return Err("mov defines one register".into()) };
-        let [src] = *self.func.srcs(inst) else { return Err("mov has one source".into()) };
+        let [Operand::Reg(dst)] = *self.func.dsts(inst) else { return Err(DecodeFault::NotOneResult) };
+        let [src] = *self.func.srcs(inst) else { return Err(DecodeFault::OperandCount) };
         let width = Width::of(data.ty());
         if self.width(dst)? != width {
-            return Err("the destination has another width than the type".into());
+            return Err(DecodeFault::DestinationWidth);
         }
         match (self.reg_place(dst)?, self.place(src, width)?) {
             (Slots::Pred(dst), Slots::Pred(a)) => Ok(Op { dst, a, ..op(Kind::Pred(PredOp::Mov)) }),
@@ -120,16 +120,16 @@ impl Decoder<'_> {
                 self.program.packs.push((parts, 32));
                 Ok(Op { dst, ..op(Kind::Pack) }.x(self.program.packs.len() as u32 - 1))
             }
-            _ => Err("a predicate and a word are not the same".into()),
+            _ => Err(DecodeFault::DestinationWidth),
         }
     }
 
     pub(super) fn pack(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let parts = self.func.srcs(inst).len();
-        let [Operand::Reg(reg)] = *self.func.dsts(inst) else { return Err("pack defines one register".into()) };
+        let [Operand::Reg(reg)] = *self.func.dsts(inst) else { return Err(DecodeFault::NotOneResult) };
         let dst = match self.reg_place(reg)? {
             Slots::Words(slot, words) if words == u32::from(data.packed_words(parts)) => slot,
-            _ => return Err("the destination is not as wide as the parts together".into()),
+            _ => return Err(DecodeFault::DestinationWidth),
         };
         let places = (0..parts).map(|i| self.source(data, inst, i, Shape::Parts)).collect::<Decoded<Vec<_>>>()?;
         self.program.packs.push((places, data.ty().bits() as u8));
@@ -137,13 +137,13 @@ impl Decoder<'_> {
     }
 
     pub(super) fn special(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
-        let [Operand::Special(reg)] = *self.func.srcs(inst) else { return Err("expected a special register".into()) };
+        let [Operand::Special(reg)] = *self.func.srcs(inst) else { return Err(DecodeFault::NotSpecial) };
         let dst = self.destination(data, inst, 0, Shape::T)?;
         let (dst, class) = match dst {
             Place::Word(slot) => (slot, 1),
             Place::Pair(slot) => (slot, 2),
             Place::Pred(slot) => (slot, 0),
-            Place::None => return Err("the destination is no register".into()),
+            Place::None => return Err(DecodeFault::NoDestination),
         };
         self.program.reserved_shared |= reg.name().starts_with("reserved_smem");
         let index = SpecialReg::ALL.iter().position(|r| *r == reg).unwrap_or_default();
@@ -153,19 +153,21 @@ impl Decoder<'_> {
     pub(super) fn label(&self, inst: Inst, index: usize) -> Decoded<u32> {
         match self.func.srcs(inst).get(index) {
             Some(Operand::Block(block)) => Ok(block.as_u32()),
-            _ => Err("a branch target is no block".into()),
+            _ => Err(DecodeFault::NotBlock),
         }
     }
 
     pub(super) fn branch(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let Place::Pred(a) = self.source(data, inst, 0, Shape::P)? else {
-            return Err("the condition is no predicate".into());
+            return Err(DecodeFault::NotPredicate(Part::Condition));
         };
         Ok(Op { a, b: self.label(inst, 1)?, c: self.label(inst, 2)?, ..op(Kind::Branch) })
     }
 
     pub(super) fn switch(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
-        let Place::Word(a) = self.source(data, inst, 0, Shape::R)? else { return Err("the index is no word".into()) };
+        let Place::Word(a) = self.source(data, inst, 0, Shape::R)? else {
+            return Err(DecodeFault::NotWord(Part::Index));
+        };
         let n = self.func.srcs(inst).len();
         let targets = (1..n).map(|i| self.label(inst, i)).collect::<Decoded<Vec<_>>>()?;
         self.program.switches.push(targets);
@@ -175,7 +177,7 @@ impl Decoder<'_> {
     pub(super) fn call(&mut self, inst: Inst) -> Decoded<Op> {
         let func = self.func;
         let [callee, Operand::Imm(results), params @ ..] = func.srcs(inst) else {
-            return Err("a call is a callee, a number of results and parameters".into());
+            return Err(DecodeFault::NotCall);
         };
         let target = match callee {
             Operand::Func(id) if self.module.functions.is_valid(*id) => Ok(*id),
@@ -185,7 +187,7 @@ impl Decoder<'_> {
             Operand::Local(local) if func.locals.is_valid(*local) && !self.is_entry_param(*local) => {
                 Ok((self.offsets[*local], func.locals[*local].size() as u32))
             }
-            _ => Err("a call's parameters are variables of the function".to_string()),
+            _ => Err(DecodeFault::NotParameter),
         };
         let places = params.iter().map(place).collect::<Decoded<Vec<_>>>()?;
         let split = (func.bits(*results) as usize).min(places.len());
@@ -205,13 +207,13 @@ impl Decoder<'_> {
         let mut decoded = Op { ..op(Kind::Barrier) };
         if let Some(reduce) = reduce {
             let Place::Pred(a) = self.source(data, inst, 2, Shape::P)? else {
-                return Err("the source is no predicate".into());
+                return Err(DecodeFault::NotPredicate(Part::Source));
             };
             let shape = if reduce == BarrierReduce::Popc { Shape::R } else { Shape::P };
             decoded.a = a;
             decoded.dst = match self.destination(data, inst, 0, shape)? {
                 Place::Word(slot) | Place::Pred(slot) => slot,
-                _ => return Err("the destination has the wrong width".into()),
+                _ => return Err(DecodeFault::DestinationWidth),
             };
         }
         let waits = data.opcode != Opcode::BarArrive;
@@ -229,7 +231,7 @@ impl Decoder<'_> {
             Opcode::MatchAll => CollectiveOp::MatchAll,
             Opcode::Redux => CollectiveOp::Reduce(data.field::<ReduxOp>().unwrap_or(ReduxOp::Add), data.ty()),
             Opcode::Elect => CollectiveOp::Elect,
-            other => return Err(format!("the interpreter has no meaning for `{}`", other.row().name)),
+            other => return Err(DecodeFault::NoMeaning(other.row().name)),
         };
         let row = data.opcode.row();
         let mut collective = Collective { op: kind, srcs: [Place::None; 3], mask: Place::None, dsts: [Place::None; 2] };

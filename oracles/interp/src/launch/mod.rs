@@ -2,8 +2,8 @@
 //!
 //! A [`Launch`] is a plain value with all its data in memory. It comes from a launch file ([`Launch::load`]), from
 //! command-line pieces ([`pieces`]), or from another launch by drawing new data ([`Launch::randomized`]), and can be
-//! written as a file again ([`Launch::save`]). It knows nothing of kernels: whether the arguments fit the parameters
-//! is for whoever binds the two. Comparison is byte for byte ([`compare`]); there is no tolerance.
+//! written as a file again ([`Launch::save`]). It knows nothing of kernels: binding it to one checks whether the
+//! arguments fit the parameters. Comparison is byte for byte ([`compare`]); there is no tolerance.
 //!
 //! # Launch files
 //!

@@ -1,8 +1,8 @@
 //! New data of the same shape: [`Launch::randomized`].
 //!
-//! What is kept: kernel, geometry, every integer scalar (in practice sizes and counts, which a kernel
+//! These stay: kernel, geometry, every integer scalar (in practice sizes and counts, which a kernel
 //! relies on), structures by value, aliases, null pointers, and the length of every buffer. Floats are drawn
-//! anew. Expectations are dropped, as nobody knows the new ones.
+//! anew. Expectations are dropped, as the new ones are unknown.
 //!
 //! A buffer's content is replaced by content of the same kind. The kind follows from the element type that the
 //! launch states, or else from the look of the content ([`guess`]), tried in this order:

@@ -1,4 +1,4 @@
-//! CTA barriers: arriving, being let go, and what a deadlock looks like.
+//! CTA barriers: arrival, release, and the report of a deadlock.
 
 use oriole_ir::ops::BoolOp;
 
@@ -52,11 +52,13 @@ impl Machine<'_> {
         // A warp whose threads all arrive counts in full, also where the CTA's last warp is not full.
         let all = state.mask == cta.warps[index].threads;
         let slot = &mut cta.barriers[id as usize];
+        // The first arrival since the last release begins anew; `all` is true of no threads.
         if !slot.in_use {
             *slot = BarrierState { all: true, in_use: true, ..BarrierState::default() };
         }
         slot.expected = slot.expected.max(count as u32);
         slot.arrived += if all && count != 0 { 32 } else { state.mask.count_ones() };
+        // Results of a reduction gather over arrivals and are written when the barrier lets go.
         slot.popc += preds.count_ones();
         slot.all &= preds == state.mask;
         slot.any |= preds != 0;
@@ -64,6 +66,7 @@ impl Machine<'_> {
         if barrier.waits {
             warp.groups[group].state = State::Barrier(id as u32);
         } else {
+            // `bar.arrive` counts and goes on. What the thread did before is ordered before what those do that wait.
             warp.groups[group].pc += 1;
             let first = self.grid_index(cta, index);
             if let Some(detector) = &mut self.races {

@@ -1,4 +1,4 @@
-//! Collectives: the groups of a warp that wait for each other, and what they exchange.
+//! Warp collectives: groups of a warp wait for each other and exchange values.
 
 use super::{Cta, Machine, Step};
 use crate::access::Fault;
@@ -15,11 +15,15 @@ impl Machine<'_> {
         let op = self.program.ops[pc as usize];
         let collective = self.program.collectives[op.x as usize];
         let warp = &cta.warps[index];
+        // The groups of the warp that wait at this place. Lanes that came here by different ways wait in different
+        // groups, which may have frames of their own.
         let waiting: Vec<usize> = (0..warp.groups.len())
             .filter(|i| warp.groups[*i].state == State::Collective && warp.groups[*i].pc == pc)
             .collect();
         let present = waiting.iter().fold(0, |mask, i| mask | warp.groups[*i].mask);
         let mut inputs = Inputs::default();
+        // The sources of all lanes are read before any result is written: a lane may need what another one holds, in
+        // a register that is also a result.
         for group in &waiting {
             let state = warp.groups[*group];
             let frame = &warp.frames[state.frame];
@@ -40,14 +44,19 @@ impl Machine<'_> {
                 }
             }
         }
+        // A lane may go on once every living lane that it names has come; lanes that have exited are not waited for.
         let complete = |lane: usize| inputs.members[lane] & warp.live & !present == 0;
+        // A group goes on as a whole, so all its lanes must be complete. The others are looked at again when the next
+        // group arrives.
         let ready: Vec<usize> =
             waiting.into_iter().filter(|group| lanes(warp.groups[*group].mask).all(complete)).collect();
         let active = ready.iter().fold(0, |mask, group| mask | warp.groups[*group].mask);
         let first = self.grid_index(cta, index);
+        // Of the collectives, `bar.warp.sync` alone orders memory accesses; the others only exchange values.
         if let (CollectiveOp::Sync, Some(detector)) = (collective.op, &mut self.races) {
             detector.barrier(lanes(active).map(|lane| first + lane as u64));
         }
+        // Lanes that keep waiting were read above; `active` leaves them out.
         let out = compute(collective.op, &inputs, active);
         let warp = &mut cta.warps[index];
         for group in ready {

@@ -1,4 +1,4 @@
-//! What one lane computes: the meaning of every operation that reads and writes registers only.
+//! The meaning, for one lane, of every operation that reads and writes registers only.
 //!
 //! An operation is resolved once, when an instruction is decoded: [`ScalarOp::resolve`] picks a function that is
 //! compiled for the operand type and decodes the modifiers; [`ScalarOp::eval`] then runs on the raw bits of one

@@ -64,6 +64,7 @@ impl<'q, 'i> Builder<'q, 'i> {
     /// A kernel for these cases: where it is one in one thread, its inputs are parameters.
     pub(super) fn new(question: &'q Question<'i>, cases: &[Case]) -> Builder<'q, 'i> {
         let threads = cases.iter().map(Case::threads).max().unwrap_or(1);
+        // A parameter holds at most 64 bits, and all threads share it.
         let wide = question.terms.variables().iter().any(|variable| variable.width > 64);
         let feed = if cases.len() == 1 && threads == 1 && !wide { Feed::Parameters } else { Feed::Buffer };
         let mut func = Function::new("rule", FunctionKind::Entry);
@@ -95,6 +96,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             thread: None,
             before: SplitMix64::new(1),
         };
+        // `finish` lists the arguments in this order, and the scalars behind them.
         builder.results = builder.parameter("results", Type::U64);
         if feed == Feed::Buffer {
             builder.operands = Some(builder.parameter("operands", Type::U64));
@@ -105,6 +107,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         if threads > 1 {
             builder.spread();
         }
+        // Each thread has memory of its own by now, so pointers are made last.
         for pointer in builder.pointers.clone() {
             builder.stretch(pointer.space);
         }

@@ -1,15 +1,15 @@
 //! Diagnostics: message, line and column; recovery; limits; and no panic on any damaged text.
 
-use super::super::super::diagnostics::MAX_DIAGNOSTICS;
 use super::super::parse;
 use super::{HEADER, SAXPY};
+use crate::MAX_FAULTS;
 
 /// Faults of `items` behind a valid header as `line:column: message`, lines counted from the first item.
 fn faults_of(items: &str) -> Vec<String> {
     let source = format!("{HEADER}{items}");
     let faults = parse(&source).expect_err("a fault is expected");
     let header_lines = HEADER.lines().count();
-    let describe = |fault: &crate::Diagnostic| {
+    let describe = |fault: &crate::Fault| {
         let (line, column) = fault.line_column(&source);
         format!("{}:{column}: {}", line - header_lines, fault.message)
     };
@@ -131,16 +131,16 @@ fn long_flat_texts_are_not_deep() {
 
 #[test]
 fn the_number_of_faults_is_bounded() {
-    assert_eq!(body_faults(&"mov.u32 , ;\n".repeat(10_000)).len(), MAX_DIAGNOSTICS);
-    assert_eq!(faults_of(&"#".repeat(10_000)).len(), MAX_DIAGNOSTICS);
-    assert_eq!(faults_of(&"}".repeat(10_000)).len(), MAX_DIAGNOSTICS);
+    assert_eq!(body_faults(&"mov.u32 , ;\n".repeat(10_000)).len(), MAX_FAULTS);
+    assert_eq!(faults_of(&"#".repeat(10_000)).len(), MAX_FAULTS);
+    assert_eq!(faults_of(&"}".repeat(10_000)).len(), MAX_FAULTS);
 }
 
 #[test]
 fn the_error_carries_its_faults_and_their_places() {
     use miette::Diagnostic as _;
     let source = format!("{HEADER}.entry k() {{ mov.u32 , ; }}");
-    let error = crate::PtxError::new("k.ptx", source.as_str(), parse(&source).expect_err("a fault"));
+    let error = crate::SourceError::new("k.ptx", source.as_str(), parse(&source).expect_err("a fault"));
     let related: Vec<_> = error.related().expect("faults").collect();
     assert_eq!(related.len(), 1);
     let label = related[0].labels().and_then(|mut labels| labels.next()).expect("a label");
@@ -224,7 +224,7 @@ fn damaged_texts_give_a_tree_or_diagnostics() {
         for _ in 0..2_000 {
             match parse(&damage(source, &mut numbers)) {
                 Ok(_) => accepted += 1,
-                Err(faults) => assert!((1..=MAX_DIAGNOSTICS).contains(&faults.len())),
+                Err(faults) => assert!((1..=MAX_FAULTS).contains(&faults.len())),
             }
         }
     }

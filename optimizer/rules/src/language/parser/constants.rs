@@ -3,8 +3,8 @@
 //! From the loosest: `|`, `^`, `&`, shifts, sums, products, signs. An `s` right behind an operator makes it signed:
 //! `/s`, `%s`, `>>s`, `<s`.
 
+use super::super::Fault;
 use super::super::ast::{BinaryOp, Expr, Guard, Name, Relation, UnaryOp};
-use super::super::diagnostics::Fault;
 use super::super::lexer::Token;
 use super::{Parsed, Parser};
 

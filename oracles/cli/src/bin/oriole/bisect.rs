@@ -14,6 +14,7 @@ use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
+use crate::options::Given;
 use crate::settings::{Patience, Subject, check_failure};
 
 /// Finds the phase and the single change that make a kernel go wrong
@@ -39,10 +40,10 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let Args { subject, seed, randoms, .. } = args;
     let (name, module, launches) = (subject.name(), read_kernel(&subject.file)?, subject.launches()?);
-    let check = subject.scope.check(&subject.file)?;
+    let check = subject.scope.check(&subject.file, given)?;
     let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
     let failed = |error| check_failure(&name, &error);
     let mut job = Job { name: name.clone(), module, launches, options };
@@ -58,7 +59,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     if subject.scope.is_whole()
         && let Some(finding) = whole::bisect(&name, &job.module, &job.launches, &job.options).map_err(failed)?
     {
-        show_whole(out, &name, &subject.scope.settings.replay(), &finding)?;
+        show_whole(out, &name, &given.replay(), &finding)?;
         return Ok(Status::Found);
     }
     writeln!(

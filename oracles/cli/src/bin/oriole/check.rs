@@ -15,6 +15,7 @@ use oriole_interp::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
+use crate::options::Given;
 use crate::settings::{Patience, Scope, check_failure};
 
 /// How a report is printed.
@@ -68,22 +69,22 @@ pub struct Args {
     #[arg(short, long)]
     verbose: bool,
     #[command(flatten)]
-    scope: Scope,
+    pub scope: Scope,
     #[command(flatten)]
     patience: Patience,
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
-    args.scope.check(Path::new(""))?;
+    args.scope.check(Path::new(""), given)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
     let progress = progress(files.len() as u64);
     let check = |file: &PathBuf| {
         progress.set_message(file.display().to_string());
-        let result = check_file(file, args);
+        let result = check_file(file, args, given);
         progress.inc(1);
         result
     };
@@ -122,13 +123,13 @@ fn progress(count: u64) -> ProgressBar {
     }
 }
 
-fn check_file(file: &Path, args: &Args) -> Result<KernelReport, Failure> {
+fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, Failure> {
     let module = read_kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
     let Args { randoms, seed, steps, races, .. } = *args;
     let mut check =
-        CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file)? };
+        CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file, given)? };
     check.pipeline.rewrite_limit = args.rewrite_limit;
     let job = Job { name, module, launches, options: check };
     job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))

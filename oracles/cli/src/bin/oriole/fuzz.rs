@@ -32,6 +32,7 @@ use rayon::prelude::*;
 
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
+use crate::options::Given;
 use crate::settings::{Patience, Planting, Settings, check_failure, duration, selected};
 use report::{Context, Live, Report};
 
@@ -62,8 +63,8 @@ pub struct Args {
     /// Check this case alone, and write it out
     #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
     case: Option<u64>,
-    /// The kinds of cases, several with commas between them; all by default
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets())]
+    /// The kinds of cases, several with commas between them
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets(), default_values_t = Target::ALL)]
     target: Vec<Target>,
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
@@ -119,8 +120,8 @@ pub struct Args {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let options = options(args)?;
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
+    let options = options(args, given)?;
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
     if let Some(number) = args.case {
@@ -128,11 +129,13 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     }
     let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
     stop_on_signal(&options)?;
+    // The canary runs first: a campaign that cannot find a known fault is not worth its time.
     if args.canary && !pool.install(|| canary_is_found(&options))? {
         return Ok(Status::TooLittle);
     }
     let mut replay = Replay::new(&options);
     let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
+    // Findings of the corpus are saved before the campaign begins, so that a kill loses none.
     let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
     if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
@@ -142,6 +145,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
+    // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
     pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
     if summary.given_up >= campaign::MOST_GIVEN_UP {
         let many = summary.given_up;
@@ -252,7 +256,8 @@ fn campaign_failure(error: CampaignError) -> Failure {
     }
 }
 
-fn options(args: &Args) -> Result<Options, Failure> {
+/// What the campaign does.
+pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let mut phases = default_phases();
     args.planting.plant(&mut phases);
     let check = CheckOptions {
@@ -261,7 +266,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
         faults: args.planting.faults(),
-        replay: args.settings.replay() + &args.planting.replay(),
+        replay: given.replay(),
         ..CheckOptions::default()
     };
     let mut config = config(args.config.as_deref())?;
@@ -284,7 +289,7 @@ fn options(args: &Args) -> Result<Options, Failure> {
         hang_after: args.patience.hang_after,
         first_finding: false,
         stop: Arc::default(),
-        arguments: arguments(args, &check.replay),
+        arguments: given.replay_case(),
         check,
     })
 }
@@ -301,27 +306,9 @@ fn chosen(phases: Vec<Pass>, tokens: &[String]) -> Result<Vec<Pass>, Failure> {
     Ok(positions.into_iter().map(|at| phases[at].clone()).collect())
 }
 
-/// What a command says that makes one of the cases again, beside seed and number. Targets and corpus decide which case
-/// a number means, so they are always said.
-fn arguments(args: &Args, replay: &str) -> String {
-    let targets = if args.target.is_empty() { Target::ALL } else { &args.target };
-    let names: Vec<&str> = targets.iter().map(|target| target.name()).collect();
-    let mut text = format!(" --target {}", names.join(","));
-    if targets.contains(&Target::Mutants) {
-        text += &format!(" --corpus {}", args.corpus.display());
-    }
-    if !args.phases.is_empty() {
-        text += &format!(" --phases {}", args.phases.join(","));
-    }
-    if let Some(config) = &args.config {
-        text += &format!(" --config {}", config.display());
-    }
-    text + replay
-}
-
 /// The kernels that mutants are made of, where mutants are wanted.
 fn corpus(args: &Args, config: &Config) -> Corpus {
-    let wanted = args.target.is_empty() || args.target.contains(&Target::Mutants);
+    let wanted = args.target.contains(&Target::Mutants);
     let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
     oriole_check::kernels::corpus(&folders, &config.mutants)
 }
@@ -418,10 +405,12 @@ pub fn show_finding(out: &mut dyn Write, finding: &Finding) -> Result<(), Failur
     Ok(())
 }
 
-fn shard(text: &str) -> Result<(u64, u64), String> {
+/// A text that is no shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("a shard from 0 and their number, as 0/4")]
+struct NoShard;
+
+fn shard(text: &str) -> Result<(u64, u64), NoShard> {
     let parts = text.split_once('/').and_then(|(shard, of)| Some((shard.parse().ok()?, of.parse().ok()?)));
-    match parts {
-        Some((shard, of)) if shard < of => Ok((shard, of)),
-        _ => Err("a shard from 0 and their number, as 0/4".to_owned()),
-    }
+    parts.filter(|(shard, of)| shard < of).ok_or(NoShard)
 }

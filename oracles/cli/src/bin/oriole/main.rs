@@ -10,6 +10,7 @@ mod findings;
 mod fuzz;
 mod listings;
 mod opt;
+mod options;
 mod reduce;
 mod rules;
 mod run;
@@ -21,8 +22,9 @@ mod table;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Status};
+use options::Given;
 
 /// Checks make and drop modules, strings and reports all the time.
 #[global_allocator]
@@ -55,17 +57,17 @@ enum Command {
 }
 
 impl Command {
-    fn run(&self, out: &mut dyn Write) -> Result<Status, Failure> {
+    fn run(&self, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
         match self {
             Command::Run(args) => run::run(args, out),
-            Command::Check(args) => check::run(args, out),
-            Command::Fuzz(args) => fuzz::run(args, out),
+            Command::Check(args) => check::run(args, given, out),
+            Command::Fuzz(args) => fuzz::run(args, given, out),
             Command::Findings(args) => findings::run(args, out),
-            Command::Bisect(args) => bisect::run(args, out),
-            Command::Reduce(args) => reduce::run(args, out),
-            Command::Selftest(args) => selftest::run(args, out),
+            Command::Bisect(args) => bisect::run(args, given, out),
+            Command::Reduce(args) => reduce::run(args, given, out),
+            Command::Selftest(args) => selftest::run(args, given, out),
             Command::Rules(args) => rules::run(args, out),
-            Command::Opt(args) => opt::run(args, out),
+            Command::Opt(args) => opt::run(args, given, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
             Command::Ops(args) => listings::ops(args, out),
@@ -76,9 +78,12 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let program = Cli::command();
+    let matches = program.clone().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let given = Given::of(&program, &matches);
     let mut out = BufWriter::new(io::stdout());
-    let result = cli.command.run(&mut out);
+    let result = cli.command.run(&given, &mut out);
     let result = result.and_then(|status| {
         out.flush()?;
         Ok(status)

@@ -18,6 +18,7 @@ use oriole_optimizer::pipeline::text::parse;
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
+use crate::options::Given;
 use crate::settings::{Scope, position, target};
 use crate::table::Table;
 
@@ -76,22 +77,28 @@ impl Observer for Dumps {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut module = read_kernel(&args.file)?;
-    let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file)?;
+    let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
     if let Some(text) = &args.passes {
         phases = parse(text).map_err(Failure::input)?;
         faults.iter().for_each(|fault| fault.plant(&mut phases));
     }
     options.target = target(&module)?;
     let mut planted = Vec::new();
+    // The phases need SSA form. Its construction is a step that can fail and take faults like any other.
     if ssa::is_virtual(&module) {
         let conditions = Conditions { pipeline: &options, faults: &faults, limit: None };
         match Step::ssa_construction().take(&mut module, &conditions).map_err(unknown_phase)? {
             Outcome::Failed(failure) => {
                 let (file, step) = (args.file.display(), StepId::SsaConstruction);
                 let verdict = failure.verdict;
-                writeln!(out, "{step}: {verdict}\n`oriole check {file} --phase {}` shows it", step.token())?;
+                writeln!(
+                    out,
+                    "{step}: {verdict}\n`oriole check {file} --phase {}{}` shows it",
+                    step.token(),
+                    given.replay()
+                )?;
                 return Ok(Status::Found);
             }
             Outcome::Done(Done { statistics, .. }) => planted.push((StepId::SsaConstruction, statistics)),
@@ -105,7 +112,12 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     options.verify = args.verify;
     let report = match catch(|| run_phases(&phases, &mut module, &options, &mut Dumps)) {
         Err(panic) => {
-            writeln!(out, "a phase panics: {panic}\n`oriole check {}` names it", args.file.display())?;
+            writeln!(
+                out,
+                "a phase panics: {panic}\n`oriole check {}{}` names it",
+                args.file.display(),
+                given.replay()
+            )?;
             return Ok(Status::Found);
         }
         Ok(Ok(report)) => report,
@@ -115,6 +127,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
             return Ok(Status::Found);
         }
     };
+    // A limit on changes may keep a fault out, as it is meant to in a bisection.
     if args.rewrite_limit.is_none() {
         planted.extend(report.phases.iter().map(|phase| (StepId::Phase(phase.name), phase.statistics.clone())));
         args.scope.require_made(&planted)?;

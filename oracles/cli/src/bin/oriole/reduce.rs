@@ -23,6 +23,7 @@ use oriole_ptx as ptx;
 use crate::failure::{Failure, Status};
 use crate::fuzz::show_finding;
 use crate::opt::Emit;
+use crate::options::Given;
 use crate::settings::{Subject, check_failure, duration};
 
 /// A reduced kernel of at most so many lines is also printed.
@@ -99,9 +100,9 @@ struct Job {
 }
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let module = read_kernel(&args.subject.file)?;
-    let job = job(args, module)?;
+    let job = job(args, given, module)?;
     let options = Options { evaluations: args.evaluations, time: args.time };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
@@ -129,18 +130,18 @@ fn boring(args: &Args, why: &str) -> Failure {
     Failure::Input(miette!(help = help, "`{}` is not interesting: {why}", args.subject.file.display()))
 }
 
-fn job(args: &Args, module: Module) -> Result<Job, Failure> {
+fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
     let Subject { file, launch, .. } = &args.subject;
     let language = Language::of(file).unwrap_or(Language::Ori);
     // A command need not run the kernel, so the launch may be missing; a check must.
     let there = !launch.is_empty() || !launch_files_for(file).is_empty();
     let external = match (&args.exec, args.predicate) {
         (Some(line), _) => External::shell(line, args.limit, language),
-        (None, Some(Predicate::Hang)) if !there => hang(args)?,
-        (None, _) => match fault(args, &module)? {
+        (None, Some(Predicate::Hang)) if !there => hang(args, given)?,
+        (None, _) => match fault(args, given, &module)? {
             Some(job) => return Ok(job),
             // To look for it again in this process would hang again.
-            None => hang(args)?,
+            None => hang(args, given)?,
         },
     };
     let mut launches = if there { args.subject.launches()? } else { Vec::new() };
@@ -157,19 +158,19 @@ fn job(args: &Args, module: Module) -> Result<Job, Failure> {
 }
 
 /// The optimizer as a command of its own, which can be ended.
-fn hang(args: &Args) -> Result<External, Failure> {
+fn hang(args: &Args, given: &Given) -> Result<External, Failure> {
     let scope = &args.subject.scope;
     let mut arguments = vec!["opt".to_owned()];
     arguments.extend(scope.phase.iter().flat_map(|phase| ["--phase".to_owned(), phase.clone()]));
-    arguments.extend(scope.replay().split_whitespace().map(str::to_owned));
+    arguments.extend_from_slice(given.check());
     let program = std::env::current_exe()?;
     Ok(External { program, arguments, wanted: Wanted::Hang, limit: args.limit, language: Language::Ori })
 }
 
 /// What a check finds; `None` where the clock alone says it.
-fn fault(args: &Args, module: &Module) -> Result<Option<Job>, Failure> {
+fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Failure> {
     let (name, launches) = (args.subject.name(), args.subject.launches()?);
-    let mut check = args.subject.scope.check(&args.subject.file)?;
+    let mut check = args.subject.scope.check(&args.subject.file, given)?;
     let failed = |error| check_failure(&name, &error);
     let job = job::Job { name: name.clone(), module: module.clone(), launches, options: check.clone() };
     let report = job.check(args.limit).map_err(failed)?;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use miette::{Report, miette};
 use oriole_optimizer::peephole::RuleSet;
 use oriole_proof::{Cache, Prover, Solver, SolverError};
-use oriole_rules::{RuleError, Source};
+use oriole_rules::{Source, SourceError};
 use oriole_validate::kernel::{Confirmation, Reproducer};
 use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answers};
 use rayon::prelude::*;
@@ -104,7 +104,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 /// Rules, and what is wrong with them apart from what they mean.
 struct Loaded {
     set: RuleSet,
-    faults: Option<RuleError>,
+    faults: Option<SourceError>,
 }
 
 fn load(files: &[PathBuf]) -> Result<Loaded, Failure> {
@@ -143,6 +143,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         save_sometimes(&judge, &saved)?;
         report
     };
+    // One rule is judged on one thread; the answers of solvers are shared.
     let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
     // What was answered is kept even where something else went wrong.
     judge.prover.cache().save().map_err(|error| solver_failure(error.into()))?;

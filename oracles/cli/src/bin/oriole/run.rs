@@ -53,13 +53,22 @@ pub struct Args {
     steps: Option<u64>,
 }
 
-fn thread(text: &str) -> Result<ThreadId, String> {
+/// A text that names no thread.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+enum NoThread {
+    #[error("a thread has at most three indices")]
+    TooManyIndices,
+    #[error("`{0}` is no thread or block index")]
+    NoIndex(String),
+}
+
+fn thread(text: &str) -> Result<ThreadId, NoThread> {
     let (tid, ctaid) = text.split_once(':').unwrap_or((text, "0"));
-    let index = |text: &str| -> Result<[u32; 3], String> {
+    let index = |text: &str| -> Result<[u32; 3], NoThread> {
         let mut index = [0; 3];
         for (axis, part) in text.split(',').enumerate() {
-            let slot = index.get_mut(axis).ok_or("a thread has at most three indices")?;
-            *slot = part.trim().parse().map_err(|_| format!("`{part}` is no thread or block index"))?;
+            let slot = index.get_mut(axis).ok_or(NoThread::TooManyIndices)?;
+            *slot = part.trim().parse().map_err(|_| NoThread::NoIndex(part.to_owned()))?;
         }
         Ok(index)
     };

@@ -12,6 +12,7 @@ use oriole_check::supervise::StepId;
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::fuzz::config;
+use crate::options::Given;
 use crate::table::Table;
 
 /// Plants faults in phases, and reports how many are found
@@ -55,7 +56,7 @@ pub struct Args {
 const WANTED: f64 = 99.0;
 
 /// Runs the command.
-pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     if args.list {
         let mut table = Table::new(&["kind", "what goes wrong"]);
         KINDS.iter().chain(ENDLESS_KINDS).for_each(|kind| table.row([kind.name.to_owned(), kind.doc.to_owned()]));
@@ -70,6 +71,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         config: config(args.config.as_deref())?,
         enough: None,
         data_sets: args.data_sets,
+        arguments: given.replay_case(),
     };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
     let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole::campaign::canary;
 use oriole_check::inject::{FaultSpec, NotPlanted};
@@ -22,12 +23,13 @@ use oriole_optimizer::pipeline::table::{PHASES, UnknownPhase};
 use oriole_rules::Source;
 
 use crate::failure::Failure;
+use crate::options::Given;
 
 /// Which phases run, and how.
 #[derive(clap::Args, Clone)]
 pub struct Settings {
     /// The optimization level
-    #[arg(short = 'O', value_name = "LEVEL", default_value_t = 3, value_parser = clap::value_parser!(u8).range(0..=3))]
+    #[arg(short = 'O', value_name = "LEVEL", default_value = "3", value_parser = levels())]
     level: u8,
     /// Set a knob (see `oriole knobs`)
     #[arg(long, value_name = "NAME=VALUE")]
@@ -55,19 +57,11 @@ impl Settings {
         }
         Ok(options)
     }
+}
 
-    /// What a replay command repeats of these settings.
-    pub fn replay(&self) -> String {
-        let mut text = String::new();
-        if self.level != 3 {
-            text += &format!(" -O{}", self.level);
-        }
-        self.knob.iter().for_each(|setting| text += &format!(" --knob {setting}"));
-        if !self.disable_phases.is_empty() {
-            text += &format!(" --disable-phases {}", self.disable_phases.join(","));
-        }
-        text + &self.rules.replay()
-    }
+/// Each level has one spelling, so that a replay command says a level only where it is not the default.
+fn levels() -> impl TypedValueParser<Value = u8> {
+    PossibleValuesParser::new(["0", "1", "2", "3"]).try_map(|level| level.parse::<u8>())
 }
 
 /// Rewrite rules beside those that are built in.
@@ -93,12 +87,6 @@ impl RuleFiles {
             sources.push(read_rules(path)?);
         }
         RuleSet::unchecked(&sources).map(|set| Some(Arc::new(set))).map_err(Failure::input)
-    }
-
-    /// What a replay command repeats of this.
-    pub fn replay(&self) -> String {
-        let files: String = self.rules.iter().map(|path| format!(" --rules {}", path.display())).collect();
-        files + if self.no_builtin_rules { " --no-builtin-rules" } else { "" }
     }
 }
 
@@ -164,12 +152,6 @@ impl Planting {
         let faults: Vec<String> = missing.map(FaultSpec::to_string).collect();
         if faults.is_empty() { Ok(()) } else { Err(Failure::input(NotPlanted { faults })) }
     }
-
-    /// What a replay command repeats of this.
-    pub fn replay(&self) -> String {
-        let faults: String = self.fault.iter().map(|fault| format!(" --fault {fault}")).collect();
-        faults + if self.plant { " --plant" } else { "" }
-    }
 }
 
 /// When a phase counts as one that does not end.
@@ -180,18 +162,32 @@ pub struct Patience {
     pub hang_after: Duration,
 }
 
+/// A text that is no time.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum NoDuration {
+    /// It ends in an unknown unit.
+    #[error("`{0}` is none of ms, s, m, h")]
+    NoUnit(String),
+    /// It begins with no number.
+    #[error("a number of seconds, or with a unit: 60s, 10m, 2h")]
+    NoNumber,
+    /// It has more milliseconds than 64 bits count.
+    #[error("that is too long")]
+    TooLong,
+}
+
 /// Reads a time: a number of milliseconds, seconds, minutes or hours.
-pub fn duration(text: &str) -> Result<Duration, String> {
+pub fn duration(text: &str) -> Result<Duration, NoDuration> {
     let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
     let factor = match &text[digits.len()..] {
         "ms" => 1,
         "" | "s" => 1000,
         "m" => 60 * 1000,
         "h" => 3600 * 1000,
-        unit => return Err(format!("`{unit}` is none of ms, s, m, h")),
+        unit => return Err(NoDuration::NoUnit(unit.to_owned())),
     };
-    let number: u64 = digits.parse().map_err(|_| "a number of seconds, or with a unit: 60s, 10m, 2h".to_owned())?;
-    number.checked_mul(factor).map(Duration::from_millis).ok_or_else(|| "that is too long".to_owned())
+    let number: u64 = digits.parse().map_err(|_| NoDuration::NoNumber)?;
+    number.checked_mul(factor).map(Duration::from_millis).ok_or(NoDuration::TooLong)
 }
 
 /// What is checked: which phases, how they run, and with which faults.
@@ -201,7 +197,7 @@ pub struct Scope {
     #[arg(long, value_name = "PHASE")]
     pub phase: Option<String>,
     #[command(flatten)]
-    pub settings: Settings,
+    settings: Settings,
     #[command(flatten)]
     planting: Planting,
 }
@@ -209,7 +205,7 @@ pub struct Scope {
 impl Scope {
     /// How a kernel file is checked. Text form may use what PTX does not have, and a check of one phase is about that
     /// phase, so neither goes through PTX unless that is asked for.
-    pub fn check(&self, file: &Path) -> Result<CheckOptions, Failure> {
+    pub fn check(&self, file: &Path, given: &Given) -> Result<CheckOptions, Failure> {
         let mut phases = default_phases();
         self.planting.plant(&mut phases);
         let step = self.phase.as_deref().and_then(StepId::outside_phases);
@@ -222,7 +218,7 @@ impl Scope {
             pipeline: self.settings.options(&Module::default())?,
             round_trip: whole,
             faults: self.planting.faults(),
-            replay: self.replay(),
+            replay: given.replay(),
             ..CheckOptions::default()
         };
         Ok(match step {
@@ -249,11 +245,6 @@ impl Scope {
     /// Whether all phases run.
     pub fn is_whole(&self) -> bool {
         self.phase.is_none()
-    }
-
-    /// What a replay command repeats of this, beside the phase.
-    pub fn replay(&self) -> String {
-        self.settings.replay() + &self.planting.replay()
     }
 }
 

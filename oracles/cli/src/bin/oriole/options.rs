@@ -1,0 +1,187 @@
+//! What each option of a command decides, and the commands that repeat it.
+//!
+//! A command that finds something prints the command that shows it again, and a campaign that goes on must be the one
+//! that stopped. Both follow from one table, [`ROLES`]: the text of a command line is made of the options that were
+//! given ([`Given`]), and the table says which of them are repeated. Tests hold the table against clap's own list of
+//! options, the identity of a campaign against the table, and the rows of the README against both.
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+
+/// What an option decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Role {
+    /// What a check finds. Replay commands repeat it, and it belongs to a campaign's identity.
+    Check,
+    /// Which cases are made. Commands that make a case again repeat it, and it belongs to a campaign's identity.
+    Case,
+    /// As [`Role::Case`], and repeated where it has its default too: with another default the numbers of cases change.
+    Numbering,
+    /// It belongs to a campaign's identity; the reason why no command repeats it.
+    Campaign(&'static str),
+    /// It changes no finding; the reason.
+    Neither(&'static str),
+}
+
+/// Commands that check kernels.
+const CHECKS: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt"];
+
+const LOOKS: Role = Role::Neither("says where results go and how they look");
+const SPEED: Role = Role::Neither("changes how fast results come");
+const AMOUNT: Role = Role::Neither("changes how much is done, not what one case shows");
+const DATA: Role = Role::Neither("a reproducer lies beside the data on which it goes wrong");
+const STEP: Role = Role::Neither("a replay names the guilty step");
+const STATED: Role = Role::Neither("the command that needs a limit states it");
+const REDUCED: Role = Role::Neither("says what is looked for, not what is there");
+const AGAIN: Role = Role::Campaign("the command that makes a case again names the case");
+
+/// What each option of these commands decides, by the name that clap has for it.
+const ROLES: &[(&[&str], &str, Role)] = &[
+    (CHECKS, "level", Role::Check),
+    (CHECKS, "knob", Role::Check),
+    (CHECKS, "disable_phases", Role::Check),
+    (CHECKS, "rules", Role::Check),
+    (CHECKS, "no_builtin_rules", Role::Check),
+    (CHECKS, "fault", Role::Check),
+    (CHECKS, "plant", Role::Check),
+    (&["check", "bisect", "reduce", "opt"], "phase", STEP),
+    (&["check", "bisect", "reduce"], "launch", DATA),
+    (&["check", "bisect"], "seed", DATA),
+    (&["check", "bisect"], "randoms", DATA),
+    (&["check", "bisect", "fuzz"], "hang_after", STATED),
+    (&["check", "fuzz", "selftest"], "format", LOOKS),
+    (&["check", "bisect", "fuzz"], "out", LOOKS),
+    (&["check", "fuzz", "reduce", "selftest"], "jobs", SPEED),
+    (&["check", "opt"], "rewrite_limit", STATED),
+    (&["check"], "steps", DATA),
+    (&["check"], "races", DATA),
+    (&["check"], "verbose", LOOKS),
+    (&["fuzz"], "target", Role::Numbering),
+    (&["fuzz"], "corpus", Role::Numbering),
+    (&["fuzz"], "phases", Role::Case),
+    (&["fuzz", "selftest"], "config", Role::Case),
+    (&["fuzz"], "randoms", Role::Case),
+    (&["fuzz"], "seed", AGAIN),
+    (&["fuzz"], "shard", AGAIN),
+    (&["fuzz"], "round_trip_every", Role::Campaign("a case that is made again always goes through PTX")),
+    (&["fuzz"], "case", Role::Neither("one case is no campaign")),
+    (&["fuzz"], "time", AMOUNT),
+    (&["fuzz"], "cases", AMOUNT),
+    (&["fuzz"], "resume", AMOUNT),
+    (&["fuzz"], "canary", Role::Neither("is a campaign of its own, before the other")),
+    (&["fuzz"], "floor", LOOKS),
+    (&["fuzz"], "require_coverage", LOOKS),
+    (&["fuzz"], "require_rules", LOOKS),
+    (&["fuzz"], "coverage", LOOKS),
+    (&["reduce"], "predicate", REDUCED),
+    (&["reduce"], "check", REDUCED),
+    (&["reduce"], "exec", REDUCED),
+    (&["reduce"], "limit", STATED),
+    (&["reduce"], "time", AMOUNT),
+    (&["reduce"], "evaluations", AMOUNT),
+    (&["reduce", "opt"], "output", LOOKS),
+    (&["reduce", "opt"], "emit", LOOKS),
+    (&["opt"], "dump_ir", LOOKS),
+    (&["opt"], "time", LOOKS),
+    (&["opt"], "verify", LOOKS),
+    (&["opt"], "stop_after", STEP),
+    (&["opt"], "passes", Role::Neither("a check takes the phases")),
+    (&["selftest"], "phase", STEP),
+    (&["selftest"], "kind", Role::Neither("the command names the fault")),
+    (&["selftest"], "seed", Role::Neither("the command names the seed")),
+    (&["selftest"], "cases", AMOUNT),
+    (&["selftest"], "data_sets", AMOUNT),
+    (&["selftest"], "list", LOOKS),
+];
+
+/// What an option of a command decides; `None` for commands that print no other command.
+fn role(command: &str, option: &str) -> Option<Role> {
+    let row = ROLES.iter().find(|(commands, name, _)| *name == option && commands.contains(&command));
+    row.map(|(_, _, role)| *role)
+}
+
+/// The options of a command line that other commands repeat.
+#[derive(Clone, Default, Debug)]
+pub struct Given {
+    /// Words of options that decide what a check finds.
+    check: Vec<String>,
+    /// Words of options that decide which cases are made.
+    case: Vec<String>,
+}
+
+impl Given {
+    /// The options that a command line gives to a subcommand of `program`, in the order of their definition.
+    pub fn of(program: &Command, matches: &ArgMatches) -> Given {
+        let mut given = Given::default();
+        let Some((name, matches)) = matches.subcommand() else { return given };
+        let Some(command) = program.find_subcommand(name) else { return given };
+        for arg in command.get_arguments() {
+            match role(name, arg.get_id().as_str()) {
+                Some(Role::Check) => given.check.extend(words(arg, matches, false)),
+                Some(Role::Case) => given.case.extend(words(arg, matches, false)),
+                Some(Role::Numbering) => given.case.extend(words(arg, matches, true)),
+                Some(Role::Campaign(_) | Role::Neither(_)) | None => {}
+            }
+        }
+        given
+    }
+
+    /// The words that a command repeats which checks a kernel in the same way.
+    pub fn check(&self) -> &[String] {
+        &self.check
+    }
+
+    /// The same as text behind another, each word after a blank.
+    pub fn replay(&self) -> String {
+        text(&self.check)
+    }
+
+    /// What a command repeats that makes the same cases and checks them in the same way.
+    pub fn replay_case(&self) -> String {
+        text(&self.case) + &self.replay()
+    }
+}
+
+/// An option as it is written; nothing where it has its default, unless that is to be said.
+fn words(arg: &Arg, matches: &ArgMatches, say_default: bool) -> Vec<String> {
+    let id = arg.get_id().as_str();
+    let Some(name) = written(arg) else { return Vec::new() };
+    if matches!(arg.get_action(), ArgAction::SetTrue) {
+        return if matches.get_flag(id) { vec![name] } else { Vec::new() };
+    }
+    let Some(occurrences) = matches.get_raw_occurrences(id) else { return Vec::new() };
+    let delimiter = arg.get_value_delimiter().unwrap_or(',').to_string();
+    let join = |values: Vec<String>| values.join(&delimiter);
+    let lossy = |value: &std::ffi::OsStr| value.to_string_lossy().into_owned();
+    let values: Vec<String> = occurrences.map(|values| join(values.map(lossy).collect())).collect();
+    let default = join(arg.get_default_values().iter().map(|value| lossy(value)).collect());
+    if !say_default && values == [default] {
+        return Vec::new();
+    }
+    let with_name = |value: String| match arg.get_long() {
+        Some(_) => vec![name.clone(), value],
+        None => vec![name.clone() + &value],
+    };
+    values.into_iter().flat_map(with_name).collect()
+}
+
+/// The name of an option with its dashes; `None` for what has no name, as files.
+fn written(arg: &Arg) -> Option<String> {
+    let long = arg.get_long().map(|long| format!("--{long}"));
+    long.or_else(|| arg.get_short().map(|short| format!("-{short}")))
+}
+
+fn text(words: &[String]) -> String {
+    words.iter().map(|word| format!(" {}", quoted(word))).collect()
+}
+
+/// A word as a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "_-./,:=@%+".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+#[cfg(test)]
+mod tests;
