@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 
-use super::settled::{Settled, Work};
+use super::settled::{RepeatedWork, Settled};
 use super::{CallGraph, Cfg, Definitions, Divergence, Dominators, Liveness, LoopNest, PostDominators, Uses};
 use oriole_ir::{FuncId, Function, Module};
 
@@ -305,12 +305,12 @@ impl<T: 'static> Analyses<T> {
     }
 
     /// Whether some work is known to find nothing to change in the subject as it is.
-    pub fn is_settled(&self, work: Work) -> bool {
+    pub fn is_settled(&self, work: RepeatedWork) -> bool {
         self.settled.contains(work)
     }
 
     /// Remembers that some work has found nothing to change, though it had leave for every change.
-    pub fn settle(&mut self, work: Work) {
+    pub fn settle(&mut self, work: RepeatedWork) {
         self.settled.insert(work);
     }
 

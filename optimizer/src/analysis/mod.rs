@@ -37,4 +37,4 @@ pub use memory::{MemorySsa, MemoryState};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
 pub use reaching::{Definition, ReachingDefinitions};
-pub use settled::Work;
+pub use settled::RepeatedWork;

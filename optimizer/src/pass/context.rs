@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Knobs;
 use super::budget::RewriteBudget;
-use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, Work};
+use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
 use oriole_ir::{FuncId, Function, Module};
@@ -127,7 +127,7 @@ impl PhaseContext<'_> {
     /// done on a copy, and must change nothing.
     pub(crate) fn unless_settled(
         &mut self,
-        work: Work,
+        work: RepeatedWork,
         func: &mut Function,
         run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Changed {
@@ -215,6 +215,42 @@ impl<'a, A> PhaseContext<'a, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use oriole_ir::parse_function;
+
+    /// How often work is done that changes nothing, of two times that it is due; `spent` says whether there is no leave
+    /// for changes.
+    fn times_done(spent: bool, between: impl FnOnce(&mut Analyses)) -> u32 {
+        let mut func = parse_function("device @f ssa {\nbb0:\n  ret\n}\n").expect("the text is a function");
+        let (knobs, sub_passes) = (Knobs::new(), SubPasses::default());
+        let setting = Setting {
+            knobs: &knobs,
+            target: Target::portable(90).expect("the machine is known"),
+            opt_level: 3,
+            rules: None,
+            arguments: &[],
+            sub_passes: &sub_passes,
+            preserves: AnalysisSet::NONE,
+        };
+        let (mut analyses, mut statistics) = (Analyses::default(), Statistics::new());
+        let mut budget = RewriteBudget::new(spent.then_some(0));
+        let mut between = Some(between);
+        for _ in 0..2 {
+            let mut cx = PhaseContext::new(setting, &mut analyses, &mut budget, &mut statistics);
+            cx.unless_settled(RepeatedWork::DeadCode, &mut func, |_, cx| {
+                cx.count("done", 1);
+                Changed::No
+            });
+            between.take().into_iter().for_each(|between| between(&mut analyses));
+        }
+        statistics["done"] as u32
+    }
+
+    #[test]
+    fn work_that_finds_nothing_is_done_once() {
+        assert_eq!(times_done(false, |_| {}), 1);
+        assert_eq!(times_done(false, |analyses| analyses.retain(AnalysisSet::ALL)), 2, "something has changed");
+        assert_eq!(times_done(true, |_| {}), 2, "there may be something that it had no leave for");
+    }
 
     #[test]
     fn sub_passes_are_left_out_by_either_list() {

@@ -13,7 +13,7 @@
 
 use super::touched::Touched;
 use super::{copy_prop, live_dead, simplify};
-use crate::analysis::{AnalysisId, AnalysisSet, Cfg, Work};
+use crate::analysis::{AnalysisId, AnalysisSet, Cfg, RepeatedWork};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::Function;
 
@@ -87,7 +87,7 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &m
     if cx.allows("OriCopyProp") {
         // It changes operands alone.
         let kept = AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions]));
-        let work = if late { Work::LateCopyPropagation } else { Work::CopyPropagation };
+        let work = if late { RepeatedWork::LateCopyPropagation } else { RepeatedWork::CopyPropagation };
         changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late, touched));
     }
     if cx.allows("Simplify") {
@@ -95,7 +95,7 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &m
     }
     if cx.allows("LocalDeadCode") {
         let sweep = |func: &mut Function, cx: &mut PhaseContext<'_>| live_dead::sweep(func, cx, touched);
-        changed |= step(func, cx, Work::UnreadCode, AnalysisSet::CONTROL_FLOW, sweep);
+        changed |= step(func, cx, RepeatedWork::UnreadCode, AnalysisSet::CONTROL_FLOW, sweep);
     }
     // What is left to find is further away from the changes than a scan of what they touched has looked.
     if !changed.is_yes() && cx.allows("Simplify") {
@@ -115,7 +115,7 @@ fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touc
         left = Touched::everything();
         simplify::run(func, cx, &mut left)
     };
-    let changed = cx.unless_settled(Work::Simplification, func, run);
+    let changed = cx.unless_settled(RepeatedWork::Simplification, func, run);
     *touched = left;
     changed
 }
@@ -123,7 +123,7 @@ fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touc
 fn step(
     func: &mut Function,
     cx: &mut PhaseContext<'_>,
-    work: Work,
+    work: RepeatedWork,
     kept: AnalysisSet,
     run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
 ) -> Changed {

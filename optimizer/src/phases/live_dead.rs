@@ -19,7 +19,7 @@ use super::analyze_control_flow::drop_unreachable;
 use super::touched::Touched;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
-use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, Work};
+use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Order};
 use oriole_ir::{Block, Form, Function, Inst, RegFile};
@@ -29,7 +29,7 @@ const CYCLE_RULE: &str = "dead-cycles";
 
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    cx.unless_settled(Work::DeadCode, func, sweep_dead)
+    cx.unless_settled(RepeatedWork::DeadCode, func, sweep_dead)
 }
 
 fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -64,7 +64,7 @@ fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// EarlyOriSimpleLiveDead.
 pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    cx.unless_settled(Work::UnreadCode, func, |func, cx| sweep(func, cx, &mut Touched::everything()))
+    cx.unless_settled(RepeatedWork::UnreadCode, func, |func, cx| sweep(func, cx, &mut Touched::everything()))
 }
 
 /// The dead-code step of the bundles.

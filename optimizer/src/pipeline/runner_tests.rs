@@ -8,6 +8,7 @@ use super::table::PHASES;
 use super::text::parse;
 use crate::analysis::{AnalysisId, AnalysisSet};
 use crate::pass::{Changed, Needs, Pass, PhaseContext, Run, Work};
+use crate::peephole::RuleSet;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
 use oriole_ir::{Function, Module, parse_function, parse_module};
@@ -336,4 +337,22 @@ fn work_planted_behind_a_phase_is_the_phases_own() {
     assert_eq!((seen.load(Ordering::Relaxed), report.rewrites), (1, 2));
     let last = report.last_rewrite.expect("a store was dropped");
     assert_eq!((last.phase, last.function.as_deref(), last.rule), ("AnalyzeControlFlow", Some("k"), "drop-store"));
+}
+
+/// What is known of a function under some rules says nothing about others.
+#[test]
+fn work_is_settled_for_the_rules_that_it_was_done_with() {
+    let text = "entry @k ssa {\n  param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  \
+                %r1 = mov.b32 %tid.x\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
+    let mut module = parse_module(text).expect("the text is a module");
+    let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeEarly").collect();
+    let without = Options { rules: Some(Arc::new(RuleSet::parse_all(&[]).expect("no rules"))), ..options() };
+    let mut known = Known::default();
+    let mut rewrites = |options: &Options| {
+        let report = run_phases_with(&bundle, &mut module, options, &mut (), &mut known);
+        report.expect("a valid run").rewrites
+    };
+    assert_eq!([rewrites(&without), rewrites(&without)], [0, 0]);
+    assert!(rewrites(&options()) > 0, "the sum with zero goes");
+    assert_eq!(rewrites(&options()), 0);
 }
