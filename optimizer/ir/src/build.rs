@@ -1,8 +1,9 @@
 //! Building instructions: opcode, then fields, operands and guard, then a place.
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, InstHead, RegInfo};
+use super::function::{Function, RegInfo};
 use super::immediate::FreeOperand;
+use super::inst::InstHead;
 use super::operand::{Guard, Operand};
 use crate::ops::{FieldValue, FieldValues, Opcode};
 
@@ -87,13 +88,7 @@ impl InstBuilder {
 
     /// Adds the instruction to the arena without placing it.
     pub fn create(&self, func: &mut Function) -> Inst {
-        let [srcs, elses] = self.bound(func);
-        func.new_inst(self.head(), &self.dsts, &srcs, &elses)
-    }
-
-    /// Sources and `else` values as operands of a function.
-    fn bound(&self, func: &mut Function) -> [Vec<Operand>; 2] {
-        [&self.srcs, &self.elses].map(|list| list.iter().map(|value| func.bind(*value)).collect())
+        func.new_free_inst(self.head(), &self.dsts, &self.srcs, &self.elses)
     }
 
     /// The instruction apart from its operands.
@@ -131,7 +126,8 @@ impl InstBuilder {
 
     /// Puts the instruction in place of another one.
     pub fn replace(&self, func: &mut Function, inst: Inst) {
-        let [srcs, elses] = self.bound(func);
+        let mut bound = |list: &[FreeOperand]| -> Vec<Operand> { list.iter().map(|value| func.bind(*value)).collect() };
+        let (srcs, elses) = (bound(&self.srcs), bound(&self.elses));
         func.set_inst(inst, self.head(), &self.dsts, &srcs, &elses);
     }
 }

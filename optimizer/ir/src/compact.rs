@@ -6,8 +6,9 @@
 
 use cranelift_entity::PrimaryMap;
 
-use super::function::{Function, InstData};
+use super::function::Function;
 use super::immediate::Constants;
+use super::inst::InstData;
 use super::lists::{BlockData, Lists, Node};
 
 /// Functions with fewer unused entries than this are left as they are.

@@ -10,7 +10,9 @@
 use cranelift_entity::EntityRef;
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, InstData, InstHead, RegInfo};
+use super::function::{Function, RegInfo};
+use super::immediate::FreeOperand;
+use super::inst::{InstData, InstHead};
 use super::lists::{BlockData, Node};
 use super::operand::{Guard, Operand};
 use super::schedule::Schedule;
@@ -93,6 +95,27 @@ impl Function {
     /// A new instruction that stands in no block yet.
     pub fn new_inst(&mut self, head: InstHead, dsts: &[Operand], srcs: &[Operand], elses: &[Operand]) -> Inst {
         let data = self.add_operands(head, dsts, srcs, elses);
+        self.add_inst(data)
+    }
+
+    /// The same of values that belong to no function yet.
+    pub(super) fn new_free_inst(
+        &mut self,
+        head: InstHead,
+        dsts: &[Operand],
+        srcs: &[FreeOperand],
+        elses: &[FreeOperand],
+    ) -> Inst {
+        let start = self.pool.len();
+        self.pool.extend_from_slice(dsts);
+        for value in srcs.iter().chain(elses) {
+            let operand = self.bind(*value);
+            self.pool.push(operand);
+        }
+        self.add_inst(InstData::new(head, start, [dsts.len(), srcs.len(), elses.len()]))
+    }
+
+    fn add_inst(&mut self, data: InstData) -> Inst {
         self.lists.nodes.push(Node::default());
         self.insts.push(data)
     }
@@ -174,7 +197,7 @@ impl Function {
         for (place, operand) in (start..).zip(dsts.iter().chain(srcs).chain(elses)) {
             self.pool[place] = *operand;
         }
-        self.insts[inst] = InstData::new(head, start, [dsts, srcs, elses]);
+        self.insts[inst] = InstData::new(head, start, [dsts.len(), srcs.len(), elses.len()]);
     }
 
     /// Gives an instruction other sources.
@@ -242,6 +265,6 @@ impl Function {
         self.pool.extend_from_slice(dsts);
         self.pool.extend_from_slice(srcs);
         self.pool.extend_from_slice(elses);
-        InstData::new(head, start, [dsts, srcs, elses])
+        InstData::new(head, start, [dsts.len(), srcs.len(), elses.len()])
     }
 }

@@ -252,9 +252,9 @@ impl Function {
         self.constants.get(imm).expect("the immediate is one of this function")
     }
 
-    /// Whether an immediate is one of this function.
-    pub(crate) fn has_imm(&self, imm: Imm) -> bool {
-        self.constants.get(imm).is_some()
+    /// The same; `None` for an immediate of another function.
+    pub(crate) fn known_bits(&self, imm: Imm) -> Option<u64> {
+        self.constants.get(imm)
     }
 
     /// The bits of an operand of this function that is an immediate.
@@ -285,11 +285,12 @@ impl Function {
         Operand::imm(self.bits(imm).checked_shr(32 * u32::from(word)).unwrap_or(0) as u32)
     }
 
-    /// An operand of this function, apart from it.
+    /// An operand of this function, apart from it. An immediate of another function stays one, for the verifier to
+    /// refuse.
     #[inline]
     pub fn free(&self, operand: Operand) -> FreeOperand {
         match operand {
-            Operand::Imm(imm) => FreeOperand::Imm(self.bits(imm)),
+            Operand::Imm(imm) => self.known_bits(imm).map_or(FreeOperand::Operand(operand), FreeOperand::Imm),
             other => FreeOperand::Operand(other),
         }
     }
@@ -379,12 +380,14 @@ mod tests {
     fn an_immediate_of_another_function_is_seen() {
         let (mut one, mut other) = (function(), function());
         let here = imm(&mut one, 1f64.to_bits());
-        assert!(one.has_imm(here) && !other.has_imm(here));
+        let has = |func: &Function, imm| func.known_bits(imm).is_some();
+        assert!(has(&one, here) && !has(&other, here));
         // The same place, with other bits.
         let there = imm(&mut other, 2f64.to_bits());
-        assert!(!other.has_imm(here) && other.has_imm(there));
+        assert!(!has(&other, here) && has(&other, there));
+        assert_eq!(other.free(Operand::Imm(here)), FreeOperand::Operand(Operand::Imm(here)));
         let small = imm(&mut one, 7);
-        assert!(other.has_imm(small));
+        assert!(has(&other, small));
         let Operand::Imm(moved) = other.bind(one.free(Operand::Imm(here))) else { panic!("an immediate stays one") };
         assert_eq!(other.bits(moved), 1f64.to_bits());
     }

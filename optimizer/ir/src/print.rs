@@ -161,11 +161,10 @@ impl Printer<'_> {
         let mut i = 0;
         while i < srcs.len() {
             out.write_str(if i > 0 { ", " } else { "" })?;
-            match (shapes.get(i + 1), srcs.get(i + 1)) {
-                (Some(Shape::Offset), Some(Operand::Imm(offset))) => {
+            match (shapes.get(i + 1), srcs.get(i + 1).and_then(|operand| self.imm(*operand))) {
+                (Some(Shape::Offset), Some(offset)) => {
                     out.write_char('[')?;
                     self.operand(out, srcs[i])?;
-                    let offset = self.func.bits(*offset);
                     if offset != 0 {
                         write!(out, "{:+}", offset as i64)?;
                     }
@@ -183,11 +182,9 @@ impl Printer<'_> {
 
     /// `@callee($arg, …) -> ($result, …)`; the sources are callee, number of results, results, arguments.
     fn call(&self, out: &mut impl Write, srcs: &[Operand]) -> fmt::Result {
-        let [callee, Operand::Imm(results), params @ ..] = srcs else {
-            return self.list(out, srcs);
-        };
-        let results = self.func.bits(*results) as usize;
-        let (results, arguments) = params.split_at(results.min(params.len()));
+        let [callee, results, params @ ..] = srcs else { return self.list(out, srcs) };
+        let Some(results) = self.imm(*results) else { return self.list(out, srcs) };
+        let (results, arguments) = params.split_at((results as usize).min(params.len()));
         self.operand(out, *callee)?;
         out.write_char('(')?;
         self.list(out, arguments)?;
@@ -208,6 +205,11 @@ impl Printer<'_> {
             out.write_char(']')?;
         }
         Ok(())
+    }
+
+    /// The bits of an immediate; `None` for one of another function, in a broken one.
+    fn imm(&self, operand: Operand) -> Option<u64> {
+        self.func.free(operand).imm()
     }
 
     fn list(&self, out: &mut impl Write, operands: &[Operand]) -> fmt::Result {
@@ -243,9 +245,10 @@ impl Printer<'_> {
                 self.reg(out, reg)?;
                 write!(out, ".{word}")
             }
-            Operand::Imm(imm) => match self.func.bits(imm) {
-                bits if bits < 0x1_0000 => write!(out, "{bits}"),
-                bits => write!(out, "{bits:#x}"),
+            Operand::Imm(_) => match self.imm(operand) {
+                Some(bits) if bits < 0x1_0000 => write!(out, "{bits}"),
+                Some(bits) => write!(out, "{bits:#x}"),
+                None => out.write_str("?"),
             },
             Operand::Special(reg) => write!(out, "sr.{}", reg.name()),
             Operand::Const { bank, offset, .. } => write!(out, "c[{bank}][{offset:#x}]"),

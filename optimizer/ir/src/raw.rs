@@ -8,7 +8,8 @@
 use cranelift_entity::PrimaryMap;
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, InstData, RegInfo};
+use super::function::{Function, RegInfo};
+use super::inst::InstData;
 use super::lists::Lists;
 
 /// A function's parts.

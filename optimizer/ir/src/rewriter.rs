@@ -9,7 +9,8 @@ use std::ops::Deref;
 use super::build::InstBuilder;
 use super::def_use::DefUse;
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, InstHead, RegInfo};
+use super::function::{Function, RegInfo};
+use super::inst::InstHead;
 use super::operand::{Guard, Operand};
 use crate::ops::{FieldValue, FieldValues};
 

@@ -108,7 +108,7 @@ impl Checker<'_> {
             Operand::Local(local) => self.func.locals.is_valid(local),
             Operand::Global(id) => self.symbol_exists(SymbolRef::Global(id)),
             Operand::Func(id) => self.symbol_exists(SymbolRef::Func(id)),
-            Operand::Imm(imm) => self.func.has_imm(imm),
+            Operand::Imm(imm) => self.func.known_bits(imm).is_some(),
             Operand::Special(_) | Operand::Const { .. } | Operand::Undef => true,
         }
     }

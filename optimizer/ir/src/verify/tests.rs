@@ -355,6 +355,18 @@ fn symbols_of_other_modules_are_no_entities() {
     assert_eq!(verify_function(func, None), Ok(()), "without a module symbols are taken as they are");
 }
 
+/// A function that only the verifier may be asked about is printed all the same: it stands in the finding.
+#[test]
+fn an_immediate_of_another_function_is_shown() {
+    let mut module = module("device @f {\nbb0:\n  %d1 = mov.b64 0\n  ret\n}\n");
+    let func = module.functions.values_mut().next().unwrap();
+    let mov = func.inst_at(func.entry(), 0);
+    func.srcs_mut(mov)[0] = Function::new("other", crate::FunctionKind::Device).imm(1f64.to_bits());
+    assert_eq!(module, module.clone());
+    let violations = verify_module(&module).unwrap_err();
+    assert_eq!(violations[0].to_string(), "@f bb0 `%d1 = mov.b64 ?`: Imm(constant0) does not exist (Entity)");
+}
+
 #[test]
 fn violations_show_the_instruction() {
     let text = "device @f {\nbb0:\n  %r1 = iadd.u32 %d2, 1\n  ret\n}\n";

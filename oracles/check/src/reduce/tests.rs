@@ -243,6 +243,36 @@ fn a_call_is_inlined_with_its_variables() {
     assert_eq!(before[4..8], [6, 0, 0, 0]);
 }
 
+/// Constants that operands have no room for stand in a table of their function, and go along to another one.
+#[test]
+fn wide_constants_go_with_their_instructions() {
+    let text = "target sm_90 ptx 9.0
+
+device @twice ssa {
+bb0:
+  %d0 = mov.b64 0x3ff0000000000001
+  %d1 = xor.b64 %d0, 0x7ff0000000000003
+  ret
+}
+
+entry @k visible ssa {
+bb0:
+  %d0 = mov.b64 0x4000000000000002
+  call @twice() -> ()
+  ret
+}
+";
+    let evidence = parsed(text);
+    let inlined = everywhere("inlined", &evidence);
+    let whole = inlined.split_once("@k").expect("the kernel is there").1.to_owned();
+    for constant in ["0x4000000000000002", "0x3ff0000000000001", "0x7ff0000000000003"] {
+        assert!(whole.contains(constant), "{whole}");
+    }
+    let module = compact::renumbered(&parsed(&inlined)).module;
+    assert_eq!(verify_module(&module), Ok(()));
+    assert_eq!(parse_module(&module.to_string()).ok(), Some(module));
+}
+
 /// What the only buffer holds in the end.
 fn run(evidence: &Evidence) -> Vec<u8> {
     use oriole_interp::{Executable, Outcome, RunOptions};

@@ -168,3 +168,30 @@ fn source(func: &mut Function, info: RegInfo, code: &mut Vec<Inst>, entropy: &mu
     code.push(InstBuilder::new(Opcode::Mov).field(ty).src(bits).dst(reg).create(func));
     reg
 }
+
+#[cfg(test)]
+mod tests {
+    use oriole_ir::verify::verify_function;
+    use oriole_ir::{function_to_string, parse_function, parse_module};
+
+    use super::*;
+
+    /// Constants that operands have no room for come in with their instructions.
+    #[test]
+    fn pieces_bring_their_constants() {
+        let text = |bits: &str| {
+            format!("device @f {{\nbb0:\n  %d0 = mov.b64 {bits}\n  %d1 = xor.b64 %d0, {bits}\n  ret\n}}\n")
+        };
+        let donor = parse_module(&text("0x3ff0000000000001")).expect("the donor is well-formed");
+        let host = parse_function(&text("0x4000000000000002")).expect("the host is well-formed");
+        let mut came = 0;
+        for seed in 0..50 {
+            let mut func = host.clone();
+            if splice(&mut func, &donor, &mut Entropy::from_seed(seed), 8).is_some() {
+                assert_eq!(verify_function(&func, None), Ok(()));
+                came += u32::from(function_to_string(&func, None).contains("0x3ff0000000000001"));
+            }
+        }
+        assert!(came > 0);
+    }
+}
