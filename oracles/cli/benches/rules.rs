@@ -1,6 +1,6 @@
 //! How many wrong rewrite rules are refuted: `cargo bench -p oriole --bench rules`.
 //!
-//! Every built-in rule is changed by one slip of the pen after the other, and each mutant judged. `-- N` takes every
+//! Every built-in rule is changed by one mutation after the other, and each mutant judged. `-- N` takes every
 //! N-th mutant only, `-- N --verbose` also prints those about which nothing is known, and
 //! refutations that take more than a second.
 
@@ -41,15 +41,20 @@ fn main() {
             slowest = slowest.max(*time);
             late += usize::from(*time > Duration::from_secs(2));
             if verbose && *time > Duration::from_secs(1) {
-                println!("slow: {} ({})\n  {time:?}, {}", mutant.decl, mutant.slip, refutation.found_by);
+                println!("slow: {} ({})\n  {time:?}, {}", mutant.decl, mutant.mutation, refutation.found_by);
             }
             if !matches!(refutation.confirmation, Confirmation::Confirmed(_)) {
                 disagreements += 1;
-                println!("not confirmed: {} ({})\n  {refutation}\n  {:?}", mutant.decl, mutant.slip, reason(report));
+                println!(
+                    "not confirmed: {} ({})\n  {refutation}\n  {:?}",
+                    mutant.decl,
+                    mutant.mutation,
+                    reason(report)
+                );
             }
         }
         if verbose && open {
-            println!("{}: {} ({})\n  {:?}", report.verdict.name(), mutant.decl, mutant.slip, report.proof.open);
+            println!("{}: {} ({})\n  {:?}", report.verdict.name(), mutant.decl, mutant.mutation, report.proof.open);
         }
     }
     println!("{} of {} mutants in {:.1} s", chosen.len(), all.len(), start.elapsed().as_secs_f64());

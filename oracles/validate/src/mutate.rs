@@ -1,20 +1,20 @@
-//! Rules one slip of the pen away from a given one, to see how many of the wrong ones are refuted.
+//! Mutants of a rule: rules one mutation away from it, to see how many of the wrong ones are refuted.
 //!
-//! A slip changes one place of the rule as it is written: a number by one, two operands exchanged, another opcode with
-//! the same operands, another comparison, sign or type, another operator or function, a guard dropped or weakened. Many
-//! are still right (exchanged operands of an addition), many are refused when they are read (a type that an opcode does
-//! not take); the rest are wrong.
+//! A mutation changes one place of the rule as it is written: a number by one, two operands exchanged, another opcode
+//! with the same operands, another comparison, sign or type, another operator or function, a guard dropped or weakened.
+//! Many are still right (exchanged operands of an addition), many are refused when they are read (a type that an opcode
+//! does not take); the rest are wrong.
 
 use oriole_rules::language::Span;
 use oriole_rules::language::ast::{
     BinaryOp, Expr, Guard, Head, Inst, Name, Operand, Relation, RuleDecl, Segment, UnaryOp,
 };
 
-/// A rule with a slip.
+/// A rule with a mutation.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Mutant {
     /// What was changed.
-    pub slip: String,
+    pub mutation: String,
     /// The rule, without examples.
     pub decl: RuleDecl,
 }
@@ -75,7 +75,7 @@ const OPERATORS: &[&[BinaryOp]] = &[
 /// Names of constants that take each other's place.
 const CONSTANTS: &[&[&str]] = &[&["MIN", "MAX", "UMAX"]];
 
-/// All rules that are one slip away.
+/// All rules that are one mutation away.
 pub fn mutants(decl: &RuleDecl) -> Vec<Mutant> {
     let mut all = Vec::new();
     let mut captures = Vec::new();
@@ -83,10 +83,10 @@ pub fn mutants(decl: &RuleDecl) -> Vec<Mutant> {
     loop {
         let mut mutant = decl.clone();
         mutant.examples.clear();
-        let mut pen = Pen { target: all.len(), seen: 0, slip: None, captures: &captures };
-        pen.rule(&mut mutant);
-        match pen.slip {
-            Some(slip) => all.push(Mutant { slip, decl: mutant }),
+        let mut mutator = Mutator { target: all.len(), seen: 0, mutation: None, captures: &captures };
+        mutator.rule(&mut mutant);
+        match mutator.mutation {
+            Some(mutation) => all.push(Mutant { mutation, decl: mutant }),
             None => return all,
         }
     }
@@ -112,21 +112,21 @@ fn names_of(inst: &Inst, into: &mut Vec<String>) {
     into.dedup();
 }
 
-/// Walks over a rule, counts the slips that are possible and makes one of them.
-struct Pen<'a> {
+/// Walks over a rule, counts the mutations that are possible and makes one of them.
+struct Mutator<'a> {
     target: usize,
     seen: usize,
-    slip: Option<String>,
+    mutation: Option<String>,
     captures: &'a [String],
 }
 
-impl Pen<'_> {
-    /// Whether the slip at hand is the one to make.
-    fn slips(&mut self, what: impl FnOnce() -> String) -> bool {
+impl Mutator<'_> {
+    /// Whether the mutation at hand is the one to make.
+    fn mutates(&mut self, what: impl FnOnce() -> String) -> bool {
         self.seen += 1;
-        let here = self.slip.is_none() && self.seen == self.target + 1;
+        let here = self.mutation.is_none() && self.seen == self.target + 1;
         if here {
-            self.slip = Some(what());
+            self.mutation = Some(what());
         }
         here
     }
@@ -139,7 +139,7 @@ impl Pen<'_> {
         decl.lets.iter_mut().for_each(|bound| self.operand(&mut bound.value, false));
         decl.results.iter_mut().for_each(|result| self.operand(result, false));
         for at in 0..decl.guards.len() {
-            if self.slips(|| format!("guard `{}` dropped", decl.guards[at])) {
+            if self.mutates(|| format!("guard `{}` dropped", decl.guards[at])) {
                 decl.guards.remove(at);
                 return;
             }
@@ -151,7 +151,7 @@ impl Pen<'_> {
     fn word(&mut self, name: &mut Name, lists: &[&[&str]]) {
         for list in lists.iter().filter(|list| list.contains(&name.text.as_str())) {
             for other in list.iter().filter(|other| **other != name.text) {
-                if self.slips(|| format!("`{}` for `{}`", other, name.text)) {
+                if self.mutates(|| format!("`{}` for `{}`", other, name.text)) {
                     name.text = (*other).to_owned();
                     return;
                 }
@@ -171,7 +171,7 @@ impl Pen<'_> {
     fn inst(&mut self, inst: &mut Inst, pattern: bool) {
         self.head(&mut inst.head);
         for at in 1..inst.operands.len() {
-            if self.slips(|| format!("operands {at} and {} of `{}` exchanged", at + 1, inst.head)) {
+            if self.mutates(|| format!("operands {at} and {} of `{}` exchanged", at + 1, inst.head)) {
                 inst.operands.swap(at - 1, at);
                 return;
             }
@@ -184,7 +184,7 @@ impl Pen<'_> {
             Operand::Wildcard(_) => {}
             Operand::Inst { inst, .. } => self.inst(inst, pattern),
             Operand::Word { word, of, .. } => {
-                if self.slips(|| "the other word".to_owned()) {
+                if self.mutates(|| "the other word".to_owned()) {
                     *word = 1 - *word;
                     return;
                 }
@@ -198,7 +198,7 @@ impl Pen<'_> {
         // The walk numbers its opportunities and takes the one that is asked for. A rule gets one change, so an
         // expression that was changed needs no further look.
         let is_operand = matches!(expr, Expr::Name(name) if name.text.starts_with(|c: char| c.is_ascii_lowercase()));
-        if !pattern && !is_operand && self.slips(|| format!("`{expr} + 1` for `{expr}`")) {
+        if !pattern && !is_operand && self.mutates(|| format!("`{expr} + 1` for `{expr}`")) {
             *expr = off_by_one(expr.clone());
             return;
         }
@@ -212,7 +212,7 @@ impl Pen<'_> {
             Expr::Number { value, .. } => {
                 let known = *value;
                 for other in [known.wrapping_add(1), known.wrapping_sub(1), known ^ 2, known << 1] {
-                    if other != known && other >> 63 == 0 && self.slips(|| format!("{other:#x} for {known:#x}")) {
+                    if other != known && other >> 63 == 0 && self.mutates(|| format!("{other:#x} for {known:#x}")) {
                         *value = other;
                         return;
                     }
@@ -220,17 +220,17 @@ impl Pen<'_> {
             }
             Expr::Float { value, .. } => {
                 let known = *value;
-                if self.slips(|| format!("{} for {known}", known * 2.0 + 1.0)) {
+                if self.mutates(|| format!("{} for {known}", known * 2.0 + 1.0)) {
                     *value = known * 2.0 + 1.0;
                 }
             }
             Expr::Unary { op, of, .. } => {
                 let other = if *op == UnaryOp::Neg { UnaryOp::Not } else { UnaryOp::Neg };
-                if self.slips(|| format!("another sign before `{of}`")) {
+                if self.mutates(|| format!("another sign before `{of}`")) {
                     *op = other;
                     return;
                 }
-                if self.slips(|| format!("no sign before `{of}`")) {
+                if self.mutates(|| format!("no sign before `{of}`")) {
                     *expr = (**of).clone();
                     return;
                 }
@@ -252,7 +252,7 @@ impl Pen<'_> {
     fn operator(&mut self, op: &mut BinaryOp) {
         for list in OPERATORS.iter().filter(|list| list.contains(op)) {
             for other in list.iter().filter(|other| *other != op) {
-                if self.slips(|| format!("{other:?} for {op:?}")) {
+                if self.mutates(|| format!("{other:?} for {op:?}")) {
                     *op = *other;
                     return;
                 }
@@ -267,7 +267,7 @@ impl Pen<'_> {
         }
         let kind = capital(&name.text);
         for other in self.captures.iter().filter(|other| **other != name.text && capital(other) == kind) {
-            if self.slips(|| format!("`{other}` for `{}`", name.text)) {
+            if self.mutates(|| format!("`{other}` for `{}`", name.text)) {
                 name.text = other.clone();
                 return;
             }
@@ -278,13 +278,13 @@ impl Pen<'_> {
         match guard {
             Guard::Compare { relation, signed, left, right } => {
                 for other in [Relation::Eq, Relation::Ne, Relation::Lt, Relation::Le, Relation::Gt, Relation::Ge] {
-                    if other != *relation && self.slips(|| format!("{other:?} for {relation:?} in a guard")) {
+                    if other != *relation && self.mutates(|| format!("{other:?} for {relation:?} in a guard")) {
                         *relation = other;
                         return;
                     }
                 }
                 let ordered = !matches!(relation, Relation::Eq | Relation::Ne);
-                if ordered && self.slips(|| "the other signedness in a guard".to_owned()) {
+                if ordered && self.mutates(|| "the other signedness in a guard".to_owned()) {
                     *signed = !*signed;
                     return;
                 }
@@ -299,12 +299,12 @@ impl Pen<'_> {
                 set.iter_mut().for_each(|name| self.word(name, WORDS));
             }
             Guard::Field { equal, .. } => {
-                if self.slips(|| "the other equality in a guard".to_owned()) {
+                if self.mutates(|| "the other equality in a guard".to_owned()) {
                     *equal = !*equal;
                 }
             }
             Guard::Not { guard: inner, .. } => {
-                if self.slips(|| format!("no `!` before `{inner}`")) {
+                if self.mutates(|| format!("no `!` before `{inner}`")) {
                     *guard = (**inner).clone();
                     return;
                 }

@@ -216,7 +216,7 @@ fn mutants_are_refuted_and_confirmed() {
         slowest = slowest.max(start.elapsed());
         refuted += 1;
         let confirmed = matches!(refutation.confirmation, Confirmation::Confirmed(_));
-        assert!(confirmed, "{text} ({}): {refutation} {:?}", mutant.slip, refutation.confirmation);
+        assert!(confirmed, "{text} ({}): {refutation} {:?}", mutant.mutation, refutation.confirmation);
     }
     eprintln!("{refuted} mutants refuted, the slowest in {slowest:?}");
     assert!(refuted >= 10 && slowest < Duration::from_secs(10), "{refuted} {slowest:?}");

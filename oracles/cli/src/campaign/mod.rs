@@ -46,7 +46,7 @@ use record::{CaseId, Key};
 use reduction::{Limits, REDUCTION_TIME, limits, reduction};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target, Unsound};
-use worker::Post;
+use worker::WorkerSlot;
 
 pub use tally::{RuleTally, Tally, TargetTally};
 pub use worker::MOST_GIVEN_UP;
@@ -228,24 +228,24 @@ struct Campaign {
 }
 
 impl Campaign {
-    fn work(&self, post: &Post) -> Result<(), CampaignError> {
+    fn work(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
         while let Some(place) = self.draw() {
             let number = self.number(place).unwrap_or(u64::MAX);
-            post.begin(place, number);
+            slot.begin(place, number);
             let one = self.one(number)?;
-            let full = post.done(|local| {
+            let full = slot.done(|local| {
                 one.add_to(local);
                 local.done.push(place);
                 local.tally.cases >= MERGE || !local.findings.is_empty()
             });
             match full {
-                Some(true) => self.merge(post)?,
+                Some(true) => self.merge(slot)?,
                 Some(false) => {}
                 None => return Ok(()),
             }
         }
-        self.merge(post)?;
-        self.reduce_pending(post)
+        self.merge(slot)?;
+        self.reduce_pending(slot)
     }
 
     /// The number of the case at a place in this shard's order.
@@ -302,10 +302,10 @@ impl Campaign {
     }
 
     /// Hands over what a worker has, and reduces what is new in it.
-    fn merge(&self, post: &Post) -> Result<(), CampaignError> {
-        let Some(local) = post.done(std::mem::take) else { return Ok(()) };
+    fn merge(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
+        let Some(local) = slot.done(std::mem::take) else { return Ok(()) };
         let fresh = self.hand_over(local)?;
-        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding, post))
+        fresh.iter().try_for_each(|(number, finding)| self.reduce(*number, finding, slot))
     }
 
     /// Adds to what the campaign knows; the findings that are new.
@@ -338,19 +338,19 @@ impl Campaign {
     }
 
     /// Reduces a finding that is new, outside of the lock, and saves the result.
-    fn reduce(&self, number: u64, finding: &Finding, post: &Post) -> Result<(), CampaignError> {
+    fn reduce(&self, number: u64, finding: &Finding, slot: &WorkerSlot) -> Result<(), CampaignError> {
         let Some(limits) = self.reduction_limits() else { return Ok(()) };
         let id = Key::of(finding).id();
-        post.reduces(&id);
+        slot.reduces(&id);
         let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
-        match post.done(|_| ()) {
+        match slot.done(|_| ()) {
             Some(()) => Ok(self.ledger(|ledger| ledger.reduced(&id, reduction, &files))?),
             None => Ok(()),
         }
     }
 
     /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
-    fn reduce_pending(&self, post: &Post) -> Result<(), CampaignError> {
+    fn reduce_pending(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
         while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
             let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
             let Ok(case) = self.cases.sound(number) else { continue };
@@ -358,14 +358,14 @@ impl Campaign {
             let module = self.options.module_of(number, module);
             let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
             let name = case_name(self.options.seed, number);
-            post.reduces(&id);
+            slot.reduces(&id);
             let report = catch(|| check_module(&name, &module, &launches, &check));
-            if post.done(|_| ()).is_none() {
+            if slot.done(|_| ()).is_none() {
                 break;
             }
             let Ok(Ok(report)) = report else { continue };
             let found = report.findings.iter().find(|finding| Key::of(finding).id() == id);
-            found.map_or(Ok(()), |finding| self.reduce(number, finding, post))?;
+            found.map_or(Ok(()), |finding| self.reduce(number, finding, slot))?;
         }
         Ok(())
     }

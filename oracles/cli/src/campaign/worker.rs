@@ -1,8 +1,8 @@
 //! Workers of a campaign, and the supervisor that looks after them.
 //!
-//! A worker draws cases, checks them, and hands over the results. It publishes its current task in a [`Post`], where
-//! the supervisor sees a step that does not end ([`supervise`]). The supervisor then gives the worker up, keeps the
-//! results so far, records a finding if the step does not end a second time either, and starts another worker. The
+//! A worker draws cases, checks them, and hands over the results. It publishes its current task in a [`WorkerSlot`],
+//! where the supervisor sees a step that does not end ([`supervise`]). The supervisor then gives the worker up, keeps
+//! the results so far, records a finding if the step does not end a second time either, and starts another worker. The
 //! abandoned thread does nothing more should it come back.
 
 use std::any::Any;
@@ -34,47 +34,47 @@ enum At {
 
 /// What a worker shares with the supervisor.
 #[derive(Debug, Default)]
-pub(super) struct Post {
+pub(super) struct WorkerSlot {
     slot: Arc<Slot>,
-    desk: Mutex<Desk>,
+    state: Mutex<WorkerState>,
 }
 
 #[derive(Debug, Default)]
-struct Desk {
+struct WorkerState {
     at: At,
     local: Local,
     given_up: bool,
 }
 
-impl Post {
-    fn desk(&self) -> MutexGuard<'_, Desk> {
-        self.desk.lock().unwrap_or_else(PoisonError::into_inner)
+impl WorkerSlot {
+    fn state(&self) -> MutexGuard<'_, WorkerState> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A case begins.
     pub fn begin(&self, place: u64, number: u64) {
-        self.desk().at = At::Case(place, number);
+        self.state().at = At::Case(place, number);
     }
 
     /// The reduction of a finding begins.
     pub fn reduces(&self, id: &str) {
-        self.desk().at = At::Reduction(id.to_owned());
+        self.state().at = At::Reduction(id.to_owned());
     }
 
     /// What was begun is done: adds to what the worker has. `None` where the worker was given up, whose work is then
     /// somebody else's.
     pub fn done<T>(&self, add: impl FnOnce(&mut Local) -> T) -> Option<T> {
-        let mut desk = self.desk();
-        desk.at = At::Nothing;
-        (!desk.given_up).then(|| add(&mut desk.local))
+        let mut state = self.state();
+        state.at = At::Nothing;
+        (!state.given_up).then(|| add(&mut state.local))
     }
 
     /// Gives the worker up if a step of it is overdue: the step, what it was at, and what it has done.
     fn give_up(&self, campaign: &Campaign) -> Option<(StepId, At, Local)> {
-        let mut desk = self.desk();
+        let mut state = self.state();
         let step = self.slot.overdue(campaign.options.hang_after)?;
-        desk.given_up = true;
-        Some((step, std::mem::take(&mut desk.at), std::mem::take(&mut desk.local)))
+        state.given_up = true;
+        Some((step, std::mem::take(&mut state.at), std::mem::take(&mut state.local)))
     }
 }
 
@@ -84,11 +84,11 @@ struct Ended {
     result: Result<Result<(), CampaignError>, Box<dyn Any + Send>>,
 }
 
-/// The workers at their posts, by number.
-struct Crew<'a> {
+/// The workers at their slots, by number.
+struct Pool<'a> {
     campaign: &'a Arc<Campaign>,
-    posts: Vec<(usize, Arc<Post>)>,
-    hired: usize,
+    slots: Vec<(usize, Arc<WorkerSlot>)>,
+    started: usize,
     ends: Sender<Ended>,
 }
 
@@ -99,14 +99,14 @@ pub(super) fn run(
     progress: &impl Fn(Glance<'_>),
 ) -> Result<usize, CampaignError> {
     let (ends, ended) = channel();
-    let mut crew = Crew { campaign, posts: Vec::new(), hired: 0, ends };
-    (0..workers).try_for_each(|_| crew.hire())?;
+    let mut pool = Pool { campaign, slots: Vec::new(), started: 0, ends };
+    (0..workers).try_for_each(|_| pool.start())?;
     let mut result = Ok(());
     let mut given_up = 0;
-    while !crew.posts.is_empty() {
+    while !pool.slots.is_empty() {
         match ended.recv_timeout(supervise::PAUSE.min(campaign.options.hang_after)) {
             Ok(Ended { number, result: end }) => {
-                crew.posts.retain(|(other, _)| *other != number);
+                pool.slots.retain(|(other, _)| *other != number);
                 let end = end.unwrap_or_else(|panic| resume_unwind(panic));
                 if end.is_err() {
                     campaign.stop.store(true, Ordering::Relaxed);
@@ -114,7 +114,7 @@ pub(super) fn run(
                 result = result.and(end);
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {
-                given_up += crew.look_after()?;
+                given_up += pool.replace_stuck()?;
                 if given_up >= MOST_GIVEN_UP {
                     campaign.stop.store(true, Ordering::Relaxed);
                 }
@@ -125,18 +125,18 @@ pub(super) fn run(
     result.map(|()| given_up)
 }
 
-impl Crew<'_> {
+impl Pool<'_> {
     /// Starts a worker. It is a pool of one thread, so that reductions stay in it.
-    fn hire(&mut self) -> Result<(), CampaignError> {
-        let number = self.hired;
-        self.hired += 1;
-        let (post, campaign, ends) = (Arc::<Post>::default(), self.campaign.clone(), self.ends.clone());
+    fn start(&mut self) -> Result<(), CampaignError> {
+        let number = self.started;
+        self.started += 1;
+        let (worker, campaign, ends) = (Arc::<WorkerSlot>::default(), self.campaign.clone(), self.ends.clone());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(1).thread_name(move |_| format!("worker {number}"));
         let pool = pool.build().map_err(CampaignError::Thread)?;
-        self.posts.push((number, post.clone()));
+        self.slots.push((number, worker.clone()));
         pool.spawn(move || {
-            supervise::show_in(post.slot.clone());
-            let result = catch_unwind(AssertUnwindSafe(|| campaign.work(&post)));
+            supervise::show_in(worker.slot.clone());
+            let result = catch_unwind(AssertUnwindSafe(|| campaign.work(&worker)));
             // Nobody listens to a worker that was given up.
             let _ = ends.send(Ended { number, result });
         });
@@ -144,13 +144,13 @@ impl Crew<'_> {
     }
 
     /// Gives up workers whose step does not end, and starts others for them; how many.
-    fn look_after(&mut self) -> Result<usize, CampaignError> {
+    fn replace_stuck(&mut self) -> Result<usize, CampaignError> {
         let mut given_up = 0;
-        for (number, post) in self.posts.clone() {
-            let Some((step, at, local)) = post.give_up(self.campaign) else { continue };
-            self.posts.retain(|(other, _)| *other != number);
+        for (number, worker) in self.slots.clone() {
+            let Some((step, at, local)) = worker.give_up(self.campaign) else { continue };
+            self.slots.retain(|(other, _)| *other != number);
             self.campaign.take_over(step, at, local)?;
-            self.hire()?;
+            self.start()?;
             given_up += 1;
         }
         Ok(given_up)
@@ -173,7 +173,7 @@ impl Campaign {
         }
         for (number, finding) in self.hand_over(local)? {
             // What does not end here is not reduced here, and that is said at once.
-            self.reduce(number, &finding, &Post::default())?;
+            self.reduce(number, &finding, &WorkerSlot::default())?;
         }
         Ok(())
     }

@@ -4,8 +4,8 @@
 //! The order is fixed, so a run is repeatable.
 
 mod barrier;
+mod collective;
 mod control;
-mod rendezvous;
 
 use oriole_ir::{Module, inst_to_string};
 
