@@ -14,7 +14,10 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 
-use super::{CallGraph, Cfg, Definitions, Divergence, Dominators, Liveness, LoopNest, PostDominators, Uses};
+use super::{
+    CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa, PostDominators,
+    StoredValues, Uses,
+};
 use oriole_ir::{FuncId, Function, Module};
 
 /// Facts that can be kept: a pure function of what they are about.
@@ -88,6 +91,12 @@ analyses! {
         Divergence;
         /// liveness
         Liveness;
+        /// memory SSA
+        MemorySsa;
+        /// stored values
+        StoredValues;
+        /// known bits
+        KnownBits;
         /// definitions
         Definitions;
         /// uses
@@ -152,6 +161,35 @@ impl Analysis for CallGraph {
 
     fn compute(module: &Module, _: &mut Analyses<Module>) -> CallGraph {
         CallGraph::compute(module)
+    }
+}
+
+impl Analysis for MemorySsa {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::MemorySsa;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> MemorySsa {
+        MemorySsa::compute(func, &analyses.get::<Cfg>(func), &analyses.get::<Dominators>(func))
+    }
+}
+
+impl Analysis for StoredValues {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::StoredValues;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> StoredValues {
+        let (cfg, dominators) = (analyses.get::<Cfg>(func), analyses.get::<Dominators>(func));
+        let (nest, memory) = (analyses.get::<LoopNest>(func), analyses.get::<MemorySsa>(func));
+        StoredValues::new(func, &cfg, &dominators, &nest, &memory)
+    }
+}
+
+impl Analysis for KnownBits {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::KnownBits;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> KnownBits {
+        KnownBits::compute(func, &analyses.get::<Cfg>(func), &analyses.get::<StoredValues>(func))
     }
 }
 

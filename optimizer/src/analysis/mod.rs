@@ -18,6 +18,7 @@ pub mod memory;
 mod post_dominators;
 mod pressure;
 mod reaching;
+mod sweeps;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -26,13 +27,13 @@ pub use cfg::Cfg;
 pub use definitions::{Definitions, Uses};
 pub use divergence::{Divergence, Uniformity};
 pub use dominators::{Dominators, Frontiers};
-pub use known_bits::{KnownBits, known_bits};
+pub use known_bits::{BitMemo, Bits, KnownBits};
 pub use live_walk::LiveWalk;
 pub use live_words::LiveWords;
 pub use liveness::{LiveSet, Liveness};
 pub use loops::{Loop, LoopNest};
 pub use manager::{Analyses, Analysis, AnalysisId, AnalysisSet, ModuleAnalyses};
-pub use memory::{MemorySsa, MemoryState};
+pub use memory::{MemorySsa, MemoryState, StoredValues};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
 pub use reaching::{Definition, ReachingDefinitions};

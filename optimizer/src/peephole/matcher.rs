@@ -5,7 +5,6 @@
 
 use super::eval::{Environment, evaluate};
 use super::subject::Subject;
-use crate::analysis::known_bits;
 use oriole_ir::ops::FieldValues;
 use oriole_ir::{Inst, Operand};
 use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
@@ -162,8 +161,7 @@ impl<'a> Matching<'a> {
     /// Whether a condition holds; `None` where a constant in it is unknown.
     fn holds(&self, condition: &Condition) -> Option<bool> {
         let constant = |expr| evaluate(expr, &self.bindings);
-        let known =
-            |capture: usize| Some(known_bits(self.subject.func, self.subject.definitions, self.operand(capture)?));
+        let known = |capture: usize| Some(self.subject.known_bits(self.operand(capture)?));
         Some(match condition {
             Condition::Compare { relation, signed, left, right } => {
                 related(*relation, *signed, constant(left)?, constant(right)?, left.bits)
@@ -193,7 +191,7 @@ impl<'a> Matching<'a> {
 
     fn is_extended(&self, capture: usize, from: u32) -> Option<bool> {
         let operand = self.operand(capture)?;
-        let known = known_bits(self.subject.func, self.subject.definitions, operand);
+        let known = self.subject.known_bits(operand);
         let register = match operand {
             Operand::Reg(reg) if self.subject.func.regs()[reg].words > 1 => 64,
             _ => 32,

@@ -18,7 +18,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use super::analyze_control_flow::remove_incoming;
-use crate::analysis::{AnalysisSet, Cfg, Definitions, Uses};
+use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::{Plan, mov_fields};
 use crate::peephole::{RuleSet, Subject};
@@ -102,6 +102,7 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         rules: cx.rules(),
         definitions: cx.analyses.take(func),
         uses: cx.analyses.take(func),
+        bits: BitMemo::default(),
         left: BUDGET.saturating_mul(func.inst_count()),
         lost: Vec::new(),
         changed: Changed::No,
@@ -135,6 +136,7 @@ struct Simplify {
     rules: Arc<RuleSet>,
     definitions: Definitions,
     uses: Uses,
+    bits: BitMemo,
     left: usize,
     /// Edges that are gone, target first. The phis behind them lose their sources all at once at the end, which no
     /// simplification looks at: a block may lose as many edges as it has.
@@ -151,7 +153,7 @@ impl Simplify {
         if matches!(data.opcode, Opcode::Phi) || func.srcs(inst).contains(&Operand::Undef) || self.left == 0 {
             return None;
         }
-        let subject = Subject { func, definitions: &self.definitions, uses: &self.uses };
+        let subject = Subject { func, definitions: &self.definitions, uses: &self.uses, bits: &self.bits };
         let view = View::new(subject, inst);
         let fits = |rule: &&CodeRule| rule.opcode.is_none_or(|opcode| opcode == data.opcode);
         let by_code = control::RULES
@@ -174,6 +176,7 @@ impl Simplify {
             Change::Rule(plan) => plan.apply(func, &mut self.definitions, &mut self.uses, inst),
             Change::Code(rewrite) => self.apply_code(func, inst, rewrite),
         };
+        made.iter().flat_map(|inst| func.defs(*inst)).for_each(|reg| self.bits.forget(reg));
         made.first().copied().or(after)
     }
 
