@@ -16,7 +16,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::{
     CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa, PostDominators,
-    StoredValues, Uses,
+    RangeContext, Ranges, StoredValues, Uses,
 };
 use oriole_ir::{FuncId, Function, Module};
 
@@ -97,6 +97,8 @@ analyses! {
         StoredValues;
         /// known bits
         KnownBits;
+        /// value ranges
+        Ranges;
         /// definitions
         Definitions;
         /// uses
@@ -190,6 +192,19 @@ impl Analysis for KnownBits {
 
     fn compute(func: &Function, analyses: &mut Analyses) -> KnownBits {
         KnownBits::compute(func, &analyses.get::<Cfg>(func), &analyses.get::<StoredValues>(func))
+    }
+}
+
+impl Analysis for Ranges {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::Ranges;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> Ranges {
+        let (cfg, dominators) = (analyses.get::<Cfg>(func), analyses.get::<Dominators>(func));
+        let definitions = analyses.get::<Definitions>(func);
+        let (known, stored) = (analyses.get::<KnownBits>(func), analyses.get::<StoredValues>(func));
+        let cx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+        Ranges::compute(cx, &known, &stored)
     }
 }
 
