@@ -25,8 +25,7 @@ pub(super) fn result(
         _ if index > 0 || row.dsts.len() != 1 || func.dsts(inst).len() != 1 => Bits::UNKNOWN,
         Opcode::Mov => src(0, bits),
         Opcode::Cvt => conversion(data, &src),
-        Opcode::Phi | Opcode::Ldu | Opcode::Pack => Bits::UNKNOWN,
-        Opcode::CvtPackInt => Bits::UNKNOWN,
+        Opcode::Phi | Opcode::Ldu | Opcode::Pack | Opcode::CvtPackInt => Bits::UNKNOWN,
         _ => operation(data, bits, &src).cut(bits),
     }
 }
