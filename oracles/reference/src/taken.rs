@@ -150,8 +150,9 @@ impl<'a> Run<'a> {
             Opcode::Ld if data.field() == Some(Order::Weak) => self.load(inst, &srcs),
             Opcode::St if data.field() == Some(Order::Weak) => self.store(inst, &srcs),
             Opcode::S2r | Opcode::Cs2r => {
-                let value = self.choice(&SPECIAL);
-                self.write(self.func.dsts(inst)[0], Some(extended(value, data.ty())));
+                // Directives decide about launches.
+                let value = self.func.directives.is_empty().then(|| extended(self.choice(&SPECIAL), data.ty()));
+                self.write(self.func.dsts(inst)[0], value);
             }
             _ if data.is(Flags::PURE) => {
                 let known: Option<Vec<u64>> = srcs.into_iter().collect();
@@ -162,7 +163,9 @@ impl<'a> Run<'a> {
             }
             _ => {
                 self.disturb(inst);
-                self.func.dsts(inst).to_vec().into_iter().for_each(|dst| self.choose(dst));
+                let shapes = data.dst_shapes().into_iter().map(|shape| data.shape_type(shape).unwrap_or(Type::B64));
+                let dsts: Vec<(Operand, Type)> = self.func.dsts(inst).iter().copied().zip(shapes).collect();
+                dsts.into_iter().for_each(|(dst, ty)| self.choose(dst, ty));
             }
         }
         Next::Inst
@@ -212,7 +215,7 @@ impl<'a> Run<'a> {
                 }
                 // Bytes of which only some are known, or others may have changed, are undefined here.
                 Some(bytes) if !self.disturbed && bytes.iter().all(Option::is_none) => {
-                    self.choose_as(dst, data.ty());
+                    self.choose(dst, data.ty());
                 }
                 _ => self.write(dst, None),
             }
@@ -267,18 +270,8 @@ impl<'a> Run<'a> {
         }
     }
 
-    /// A value from outside, in as many bits as the register has.
-    fn choose(&mut self, dst: Operand) {
-        let Some(info) = self.func.operand_info(dst) else { return };
-        let ty = match (info.is_predicate(), info.words) {
-            (true, _) => Type::Pred,
-            (_, 1) => Type::B32,
-            _ => Type::B64,
-        };
-        self.choose_as(dst, ty);
-    }
-
-    fn choose_as(&mut self, dst: Operand, ty: Type) {
+    /// A value from outside.
+    fn choose(&mut self, dst: Operand, ty: Type) {
         let value = self.choice(&CHOICES);
         self.write(dst, Some(extended(value, ty)));
     }

@@ -10,7 +10,7 @@ use super::{Disagreement, Judge};
 /// Functions of more blocks are run less: most of what they do shows in a few ways.
 const BLOCKS: usize = 20;
 /// Runs of small and of large functions.
-const EFFORT: [Effort; 2] = [Effort { runs: 64, steps: 400 }, Effort { runs: 8, steps: 1000 }];
+const EFFORT: [Effort; 2] = [Effort { runs: 24, steps: 160 }, Effort { runs: 4, steps: 400 }];
 
 impl Judge<'_> {
     /// Every value that a register takes agrees with its known bits and lies in its range, and in that of the block
