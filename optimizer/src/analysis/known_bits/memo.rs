@@ -29,6 +29,9 @@ struct Remembered {
     regs: Vec<Entry>,
     /// Lists of registers whose bits follow from another one's, with the next element.
     followers: Vec<(Reg, u32)>,
+    /// Empty between questions: registers to find out about, and those that a definition reads.
+    work: Vec<Reg>,
+    read: Vec<Reg>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -63,48 +66,55 @@ impl Remembered {
 
     /// Finds out about a register, those that it follows from first.
     fn settle(&mut self, func: &Function, definitions: &Definitions, reg: Reg) {
+        if self.bits(reg.index()).is_some() {
+            return;
+        }
         if self.regs.len() < func.regs().len() {
             self.regs.resize(func.regs().len(), Entry { bits: None, open: false, first: NONE });
         }
-        let mut work = vec![reg];
-        while let Some(reg) = work.last().copied() {
+        self.work.push(reg);
+        while let Some(reg) = self.work.last().copied() {
             if self.bits(reg.index()).is_some() {
-                work.pop();
+                self.work.pop();
                 continue;
             }
             self.regs[reg.index()].open = true;
-            let (bits, read) = self.evaluate(func, definitions, reg);
+            let read = RefCell::new(std::mem::take(&mut self.read));
+            let bits = self.evaluate(func, definitions, reg, &read);
+            let mut read = read.into_inner();
             let is_missing = |read: &&Reg| matches!(self.regs[read.index()], Entry { bits: None, open: false, .. });
-            let settled = work.len();
-            work.extend(read.iter().filter(is_missing));
-            if work.len() == settled {
+            let settled = self.work.len();
+            self.work.extend(read.iter().filter(is_missing));
+            if self.work.len() == settled {
                 read.iter().for_each(|read| self.follow(*read, reg));
                 let entry = &mut self.regs[reg.index()];
                 (entry.bits, entry.open) = (Some(bits), false);
-                work.pop();
+                self.work.pop();
             }
+            read.clear();
+            self.read = read;
         }
     }
 
-    /// What the definition of a register says, and the registers that it was asked of. Where one of these is not known
-    /// yet, the answer is not final.
-    fn evaluate(&self, func: &Function, definitions: &Definitions, reg: Reg) -> (Bits, Vec<Reg>) {
-        let nothing = (Bits::UNKNOWN, Vec::new());
-        let Some(inst) = definitions.inst(reg) else { return nothing };
-        let Some(index) = func.dsts(inst).iter().position(|dst| *dst == Operand::Reg(reg)) else { return nothing };
+    /// What the definition of a register says; adds the registers that it was asked of to `read`. Where one of these is
+    /// not known yet, the answer is not final.
+    fn evaluate(&self, func: &Function, definitions: &Definitions, reg: Reg, read: &RefCell<Vec<Reg>>) -> Bits {
+        let Some(inst) = definitions.inst(reg) else { return Bits::UNKNOWN };
+        let Some(index) = func.dsts(inst).iter().position(|dst| *dst == Operand::Reg(reg)) else {
+            return Bits::UNKNOWN;
+        };
         if func.inst(inst).opcode == Opcode::Phi {
-            return nothing;
+            return Bits::UNKNOWN;
         }
-        let read = RefCell::new(Vec::new());
         let of = |operand: Operand| {
             read.borrow_mut().extend(operand.reg());
             operand_bits(func, operand, |index| self.bits(index))
         };
-        let mut bits = operation::result(func, inst, index, &of, None);
-        if func.inst(inst).guard.is_some() {
-            bits = func.elses(inst).get(index).map_or(Bits::UNKNOWN, |otherwise| bits.join(of(*otherwise)));
+        let bits = operation::result(func, inst, index, &of, None);
+        match func.inst(inst).guard {
+            None => bits,
+            Some(_) => func.elses(inst).get(index).map_or(Bits::UNKNOWN, |otherwise| bits.join(of(*otherwise))),
         }
-        (bits, read.into_inner())
     }
 
     fn follow(&mut self, read: Reg, follower: Reg) {

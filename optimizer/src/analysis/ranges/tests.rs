@@ -31,7 +31,7 @@ fn operand(state: &mut u64, ty: Type) -> (Vec<u64>, Range) {
     let first = number(state) & mask;
     let mut values = vec![first];
     for _ in 0..1 + random(state) % 3 {
-        let next = if random(state) % 3 == 0 { number(state) } else { first.wrapping_add(random(state) % 16) };
+        let next = if random(state).is_multiple_of(3) { number(state) } else { first.wrapping_add(random(state) % 16) };
         values.push(next & mask);
     }
     let ranges = values.iter().map(|value| Range::constant(*value, register));
