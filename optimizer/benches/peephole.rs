@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use oriole_ir::{Function, Inst};
-use oriole_optimizer::analysis::{Definitions, Uses};
+use oriole_optimizer::analysis::{BitMemo, Definitions, Uses};
 use oriole_optimizer::peephole::{RuleSet, Subject};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
@@ -44,7 +44,7 @@ fn functions_of(kernel: impl AsRef<Path>) -> Vec<Function> {
 /// How many instructions of a function a rule applies to.
 fn found(set: &RuleSet, func: &Function) -> usize {
     let (definitions, uses) = (Definitions::new(func), Uses::new(func));
-    let subject = Subject { func, definitions: &definitions, uses: &uses };
+    let subject = Subject { func, definitions: &definitions, uses: &uses, bits: &BitMemo::default() };
     let insts = func.layout_insts();
     insts.filter(|inst| set.find(subject, *inst, &subject.sources(*inst)).is_some()).count()
 }
@@ -123,7 +123,7 @@ fn measure(bencher: Bencher<'_, '_>, set: &RuleSet) {
     bencher.counter(ItemsCount::new(total)).bench(|| {
         let mut found = 0;
         for ((func, (definitions, uses)), insts) in functions.iter().zip(&facts).zip(&insts) {
-            let subject = Subject { func, definitions, uses };
+            let subject = Subject { func, definitions, uses, bits: &BitMemo::default() };
             for inst in insts {
                 let srcs = subject.sources(*inst);
                 found += usize::from(set.find(subject, *inst, &srcs).is_some());

@@ -61,7 +61,7 @@ impl PartialEq for Definitions {
 }
 
 /// Whether two lists are the same but for repetitions of a value at their ends.
-fn same_up_to<T: PartialEq>(a: &[T], b: &[T], nothing: T) -> bool {
+pub(super) fn same_up_to<T: PartialEq>(a: &[T], b: &[T], nothing: T) -> bool {
     let (short, long) = if a.len() < b.len() { (a, b) } else { (b, a) };
     short == &long[..short.len()] && long[short.len()..].iter().all(|value| *value == nothing)
 }

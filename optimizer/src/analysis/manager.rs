@@ -15,7 +15,10 @@ use std::sync::Arc;
 use cranelift_entity::SecondaryMap;
 
 use super::settled::{RepeatedWork, Settled};
-use super::{CallGraph, Cfg, Definitions, Divergence, Dominators, Liveness, LoopNest, PostDominators, Uses};
+use super::{
+    CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa, PostDominators,
+    RangeContext, Ranges, StoredValues, Uses,
+};
 use oriole_ir::{FuncId, Function, Module};
 
 /// Facts that can be kept: a pure function of what they are about.
@@ -89,6 +92,14 @@ analyses! {
         Divergence;
         /// liveness
         Liveness;
+        /// memory SSA
+        MemorySsa;
+        /// stored values
+        StoredValues;
+        /// known bits
+        KnownBits;
+        /// value ranges
+        Ranges;
         /// definitions
         Definitions;
         /// uses
@@ -153,6 +164,48 @@ impl Analysis for CallGraph {
 
     fn compute(module: &Module, _: &mut Analyses<Module>) -> CallGraph {
         CallGraph::compute(module)
+    }
+}
+
+impl Analysis for MemorySsa {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::MemorySsa;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> MemorySsa {
+        MemorySsa::compute(func, &analyses.get::<Cfg>(func), &analyses.get::<Dominators>(func))
+    }
+}
+
+impl Analysis for StoredValues {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::StoredValues;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> StoredValues {
+        let (cfg, dominators) = (analyses.get::<Cfg>(func), analyses.get::<Dominators>(func));
+        let (nest, memory) = (analyses.get::<LoopNest>(func), analyses.get::<MemorySsa>(func));
+        StoredValues::new(func, &cfg, &dominators, &nest, &memory)
+    }
+}
+
+impl Analysis for KnownBits {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::KnownBits;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> KnownBits {
+        KnownBits::compute(func, &analyses.get::<Cfg>(func), &analyses.get::<StoredValues>(func))
+    }
+}
+
+impl Analysis for Ranges {
+    type Of = Function;
+    const ID: AnalysisId = AnalysisId::Ranges;
+
+    fn compute(func: &Function, analyses: &mut Analyses) -> Ranges {
+        let (cfg, dominators) = (analyses.get::<Cfg>(func), analyses.get::<Dominators>(func));
+        let definitions = analyses.get::<Definitions>(func);
+        let (known, stored) = (analyses.get::<KnownBits>(func), analyses.get::<StoredValues>(func));
+        let cx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+        Ranges::compute(cx, &known, &stored)
     }
 }
 

@@ -6,7 +6,7 @@ use super::eval::evaluate;
 use super::program::Program;
 use super::rewrite::Plan;
 use super::subject::Subject;
-use crate::analysis::{Definitions, Uses};
+use crate::analysis::{BitMemo, Definitions, Uses};
 use oriole_ir::ops::{FieldValues, Flags, Opcode, Type};
 use oriole_ir::{Form, Function, FunctionKind, Inst, InstHead, Operand, Reg, RegInfo, inst_to_string};
 use oriole_rules::instance::{Rule, place_type};
@@ -28,7 +28,7 @@ fn check(rule: &Rule, program: &Program, example: &Example) -> Result<(), Fault>
         built.read_again(reg);
     }
     let (mut definitions, mut uses) = (Definitions::new(&built.func), Uses::new(&built.func));
-    let subject = Subject { func: &built.func, definitions: &definitions, uses: &uses };
+    let subject = Subject { func: &built.func, definitions: &definitions, uses: &uses, bits: &BitMemo::default() };
     let plan = find(rule, program, subject, root);
     match (plan, &example.expected) {
         (None, None) => Ok(()),

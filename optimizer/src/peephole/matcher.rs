@@ -5,7 +5,7 @@
 
 use super::eval::{Environment, evaluate};
 use super::subject::Subject;
-use crate::analysis::{KnownBits, known_bits};
+use crate::analysis::Bits;
 use oriole_ir::ops::FieldValues;
 use oriole_ir::{FreeOperand, Inst, Operand};
 use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
@@ -197,10 +197,10 @@ impl<'a> Matching<'a> {
         }
     }
 
-    fn known(&self, value: FreeOperand) -> KnownBits {
+    fn known(&self, value: FreeOperand) -> Bits {
         match value {
-            FreeOperand::Imm(bits) => KnownBits::constant(bits),
-            FreeOperand::Operand(operand) => known_bits(self.subject.func, self.subject.definitions, operand),
+            FreeOperand::Imm(bits) => Bits::constant(bits),
+            FreeOperand::Operand(operand) => self.subject.known_bits(operand),
         }
     }
 

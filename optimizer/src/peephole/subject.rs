@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::analysis::{Definitions, Uses};
+use crate::analysis::{BitMemo, Bits, Definitions, Uses};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{FreeOperand, Function, Imm, Inst, Operand};
 use oriole_rules::instance::{ones, place_type};
@@ -19,6 +19,8 @@ pub struct Subject<'a> {
     pub definitions: &'a Definitions,
     /// How often its registers are read.
     pub uses: &'a Uses,
+    /// What has been found out about the bits of its registers.
+    pub bits: &'a BitMemo,
 }
 
 impl<'a> Subject<'a> {
@@ -59,6 +61,11 @@ impl<'a> Subject<'a> {
     /// The definition of a whole register by an unguarded instruction.
     pub fn definition(&self, operand: Operand) -> Option<Inst> {
         self.definitions.always(self.func, operand)
+    }
+
+    /// What is known of the bits of an operand.
+    pub fn known_bits(&self, operand: Operand) -> Bits {
+        self.bits.of(self.func, self.definitions, operand)
     }
 
     /// Whether an operand can stand as a source of an operation: some places take only some operands.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::analysis::{Definitions, Uses};
+use crate::analysis::{BitMemo, Definitions, Uses};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Inst, parse_function};
 use oriole_rules::instance::{Instance, Pattern, Rule, Value};
@@ -145,7 +145,7 @@ fn faults_have_places_and_remedies() {
 fn applied(set: &RuleSet, body: &str) -> Option<(&'static str, Vec<oriole_ir::ops::Opcode>)> {
     let func = parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n")).unwrap();
     let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
-    let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
+    let subject = Subject { func: &func, definitions: &definitions, uses: &uses, bits: &BitMemo::default() };
     let inst = last(&func);
     let srcs = subject.sources(inst);
     let found = set.find(subject, inst, &srcs)?;
@@ -267,7 +267,7 @@ fn the_decision_tree_loses_no_candidate() {
         let func =
             parse_function(&format!("target sm_90 ptx 9.0\ndevice @f ssa {{\nbb0:\n{body}\n  ret\n}}\n")).unwrap();
         let (definitions, uses) = (Definitions::new(&func), Uses::new(&func));
-        let subject = Subject { func: &func, definitions: &definitions, uses: &uses };
+        let subject = Subject { func: &func, definitions: &definitions, uses: &uses, bits: &BitMemo::default() };
         let srcs = subject.sources(last(&func));
         let fast = builtin.find(subject, last(&func), &srcs).map(|found| (found.rule, found.plan));
         let slow = builtin.find_slowly(subject, last(&func), &srcs).map(|found| (found.rule, found.plan));

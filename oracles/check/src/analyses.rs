@@ -6,6 +6,7 @@ mod flow;
 mod memory;
 mod pressure;
 mod reaching;
+mod values;
 
 use std::collections::BTreeSet;
 
@@ -32,24 +33,38 @@ pub struct Disagreement {
     pub expected: String,
 }
 
-/// Asks the optimizer's analyses of functions everything about `func`, and compares with what is true
-/// of `truth` by definition; the same function, unless a test wants to see a difference found. Both have the same
-/// blocks and registers.
+/// What is compared, with its name.
+pub struct Check {
+    /// The analyses.
+    pub name: &'static str,
+    run: fn(&Judge<'_>, &Function) -> Result<(), Disagreement>,
+}
+
+/// Everything that is compared, in an order in which what others build on comes first.
+pub const CHECKS: &[Check] = &[
+    Check { name: "graph", run: |judge, _| judge.graph().and_then(|()| judge.order()) },
+    Check { name: "dominators", run: |judge, _| judge.dominators() },
+    Check { name: "post-dominators", run: |judge, _| judge.post_dominators() },
+    Check { name: "loops", run: |judge, _| judge.loops() },
+    Check { name: "divergence", run: |judge, truth| judge.divergence(truth) },
+    Check { name: "memory", run: |judge, truth| judge.memory(truth) },
+    Check { name: "reaching", run: |judge, truth| judge.reaching(truth) },
+    Check { name: "liveness", run: |judge, truth| judge.live_registers(truth) },
+    Check { name: "values", run: |judge, truth| judge.values(truth) },
+];
+
+impl Check {
+    /// Asks the analyses everything about `func`, and compares with what is true of `truth` by definition; the same
+    /// function, unless a test wants to see a difference found. Both have the same blocks and registers.
+    pub fn compare(&self, func: &Function, truth: &Function) -> Result<(), Disagreement> {
+        (self.run)(&Judge::new(func, truth), truth)
+    }
+}
+
+/// The same for all analyses of functions.
 pub fn compare(func: &Function, truth: &Function) -> Result<(), Disagreement> {
     let judge = Judge::new(func, truth);
-    judge.graph()?;
-    judge.order()?;
-    judge.dominators()?;
-    judge.post_dominators()?;
-    judge.loops()?;
-    judge.divergence(truth)?;
-    judge.memory(truth)?;
-    judge.reaching(truth)?;
-    let liveness = Liveness::solve(func, &judge.cfg);
-    judge.equations(truth, &liveness)?;
-    let live = LiveRegisters::of(truth, &judge.graph);
-    judge.liveness(&live, &liveness)?;
-    judge.pressure(truth, &live, &liveness)
+    CHECKS.iter().try_for_each(|check| (check.run)(&judge, truth))
 }
 
 /// The answer of an analysis is that of the definition.
@@ -153,6 +168,15 @@ impl Judge<'_> {
             self.expect("dominance", || format!("{block} behind its dominator"), first, true)?;
         }
         Ok(())
+    }
+
+    /// Liveness, and the pressure that follows from it.
+    fn live_registers(&self, truth: &Function) -> Result<(), Disagreement> {
+        let liveness = Liveness::solve(self.func, &self.cfg);
+        self.equations(truth, &liveness)?;
+        let live = LiveRegisters::of(truth, &self.graph);
+        self.liveness(&live, &liveness)?;
+        self.pressure(truth, &live, &liveness)
     }
 
     /// The solution satisfies its equations.

@@ -14,7 +14,7 @@ const MOST: usize = 3;
 const MEANINGS: &[(&str, &str)] = &[
     ("fold/mod.rs", "the optimizer's evaluator"),
     ("fold/integer.rs", "the optimizer's evaluator, of integer operations"),
-    ("analysis/known_bits.rs", "the abstract meaning of operations over known bits"),
+    ("known_bits/operation.rs", "the abstract meaning of operations over known bits"),
     ("meaning/integer.rs", "the meaning of integer operations as terms"),
     ("meaning/float.rs", "the meaning of float operations as terms"),
     ("meaning/video.rs", "the meaning of video operations as terms"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
 use oriole_ir::ops::{Opcode, Space};
-use oriole_ir::{FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
+use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
 
 use super::access::to_generic;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
@@ -49,6 +49,19 @@ pub enum LoadError {
         count: usize,
         /// Their names.
         known: String,
+    },
+    /// The launch has CTAs that a directive of the entry does not allow.
+    #[error("`{entry}` says `.{directive} {allowed:?}`, the launch has blocks of {block:?} threads")]
+    #[diagnostic(help("CUDA refuses such a launch"))]
+    Threads {
+        /// The entry.
+        entry: String,
+        /// The directive's name.
+        directive: String,
+        /// Its arguments.
+        allowed: Vec<u64>,
+        /// The extents of the launch's CTAs.
+        block: [u32; 3],
     },
     /// The launch has another number of arguments than the entry has parameters.
     #[error("`{entry}` takes {parameters} arguments, the launch gives {arguments}")]
@@ -267,6 +280,7 @@ impl<'m> Executable<'m> {
     /// Runs an entry.
     pub fn run(&self, launch: &Launch, options: &RunOptions) -> Result<RunResult, LoadError> {
         let entry = self.entry(launch)?;
+        self.allow_threads(entry, launch)?;
         let (global, owners, params) = self.bind(entry, launch)?;
         let watch = options.watch.iter().filter_map(|(argument, offset)| {
             let index = owners.iter().position(|owner| owner == argument)?;
@@ -313,6 +327,31 @@ impl<'m> Executable<'m> {
             }
         }
         stats
+    }
+
+    /// PTX ISA, "Performance-Tuning Directives": `.reqntid` gives the extents of CTAs, `.maxntid` by its product the
+    /// number of threads. Extents that are not given are 1.
+    fn allow_threads(&self, entry: FuncId, launch: &Launch) -> Result<(), LoadError> {
+        let func = &self.module.functions[entry];
+        let threads = launch.block.map(u64::from);
+        let refuses = |directive: &&Directive| {
+            let allowed = std::array::from_fn(|axis| directive.values.get(axis).copied().unwrap_or(1));
+            let product = |extents: [u64; 3]| extents.into_iter().fold(1, u64::saturating_mul);
+            match directive.name.as_str() {
+                "reqntid" => allowed != threads,
+                "maxntid" => product(allowed) < product(threads),
+                _ => false,
+            }
+        };
+        match func.directives.iter().find(refuses) {
+            None => Ok(()),
+            Some(directive) => Err(LoadError::Threads {
+                entry: func.name.clone(),
+                directive: directive.name.clone(),
+                allowed: directive.values.clone(),
+                block: launch.block,
+            }),
+        }
     }
 
     fn result(&self, machine: Machine<'_>, outcome: Outcome, owners: &[usize]) -> RunResult {

@@ -65,6 +65,17 @@ fn what_cannot_be_decoded_is_said_with_its_place() {
 }
 
 #[test]
+fn launches_that_directives_do_not_allow_are_refused() {
+    let runs = |directive: &str, block: [u32; 3]| {
+        let module = module(&format!("entry @k {{\n  directive {directive}\nbb0:\n  ret\n}}\n"));
+        let launch = Launch { block, ..launch(1, 1, &[]) };
+        Executable::new(&module).expect("it decodes").run(&launch, &RunOptions::default()).is_ok()
+    };
+    assert!(runs("maxntid 16 2 1", [1, 32, 1]) && !runs("maxntid 16 2 1", [33, 1, 1]));
+    assert!(runs("reqntid 16 2", [16, 2, 1]) && !runs("reqntid 16 2", [32, 1, 1]) && !runs("reqntid 16", [16, 1, 2]));
+}
+
+#[test]
 fn lanes_compute_and_store() {
     let out = computed("  %r4 = imul.lo.u32 %r1, 3\n  %r9 = iadd.u32 %r4, 7", 70);
     assert_eq!(out, (0..70).map(|i| 3 * i + 7).collect::<Vec<_>>());

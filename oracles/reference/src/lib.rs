@@ -8,7 +8,7 @@
 //! largest sets of blocks that lead to each other ([`loops`]), calls are closed over every function in the middle
 //! ([`Calls`]), and what varies between threads is found for each group of threads by itself ([`Varying`]). What an
 //! access depends on is what all ways to it come by last ([`Memory`]), and so is what a read sees of a register
-//! ([`seen`]).
+//! ([`seen`]). What bits and ranges are known of values must hold for those that registers take in runs ([`Taken`]).
 //!
 //! Cost: quadratic in blocks for dominance, registers times edges for liveness. Meant for small functions.
 
@@ -22,6 +22,7 @@ mod memory;
 mod nest;
 mod post_dominance;
 mod reaching;
+mod taken;
 
 pub use calls::Calls;
 pub use divergence::{Group, Varying};
@@ -32,3 +33,4 @@ pub use memory::{Memory, Reached};
 pub use nest::{NestedLoop, loops};
 pub use post_dominance::PostDominance;
 pub use reaching::{Seen, seen};
+pub use taken::{Effort, Meaning, Taken, can_run};

@@ -13,6 +13,7 @@
 
 mod access;
 pub mod alias;
+mod stored;
 #[cfg(test)]
 mod tests;
 
@@ -25,6 +26,7 @@ use access::Locations;
 pub use access::{Effect, Location, Root};
 use alias::{Alias, alias};
 use oriole_ir::{Block, Function, Inst};
+pub use stored::StoredValues;
 
 /// How many states a walk looks at.
 pub const STEPS: usize = 256;

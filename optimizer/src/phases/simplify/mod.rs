@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
-use crate::analysis::{AnalysisSet, Cfg, Definitions, Uses};
+use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::{Plan, mov_fields};
 use crate::peephole::{RuleSet, Subject};
@@ -109,6 +109,7 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut 
         rules: cx.rules(),
         definitions: cx.analyses.take(func),
         uses: cx.analyses.take(func),
+        bits: BitMemo::default(),
         left: BUDGET.saturating_mul(func.inst_count()),
         lost: Vec::new(),
         earlier: std::mem::take(touched),
@@ -145,6 +146,7 @@ struct Simplify {
     rules: Arc<RuleSet>,
     definitions: Definitions,
     uses: Uses,
+    bits: BitMemo,
     left: usize,
     /// Edges that are gone, target first. The phis behind them lose their sources all at once at the end, which no
     /// simplification looks at: a block may lose as many edges as it has.
@@ -168,7 +170,7 @@ impl Simplify {
         if matches!(data.opcode, Opcode::Phi) || func.srcs(inst).contains(&Operand::Undef) || self.left == 0 {
             return None;
         }
-        let subject = Subject { func, definitions: &self.definitions, uses: &self.uses };
+        let subject = Subject { func, definitions: &self.definitions, uses: &self.uses, bits: &self.bits };
         let view = View::new(subject, inst);
         let fits = |rule: &&CodeRule| rule.opcode.is_none_or(|opcode| opcode == data.opcode);
         let by_code = control::RULES
@@ -193,6 +195,7 @@ impl Simplify {
             Change::Code(rewrite) => self.apply_code(func, inst, rewrite),
         };
         made.iter().for_each(|inst| self.touched.inst(func, *inst));
+        made.iter().flat_map(|inst| func.defs(*inst)).for_each(|reg| self.bits.forget(reg));
         made.first().copied().or(after)
     }
 

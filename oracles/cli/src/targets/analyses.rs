@@ -4,17 +4,21 @@
 //! every file that are defined and read over and over, under guards or not. The same function then in SSA form. The
 //! kernels of the generator, which are larger and tamer, go the same way in [`super::convergence`].
 //!
-//! Then a few functions that call each other by name and by address, for the call graph.
+//! Functions that compute (`arithmetic.rs`), for known bits and ranges. Then a few functions that call each other by name
+//! and by address, for the call graph.
+//!
+//! Where a fault is planted, one definition is asked about a function with one thing changed, so that it must disagree
+//! with the analysis that it is the definition of; [`FAULTS`] has one for each.
 
 use oriole_ir::ops::{AtomOp, Opcode, Scope, Space, SpecialReg, Type};
 use oriole_ir::verify::verify_function;
 use oriole_ir::{
-    Block, FuncId, Function, FunctionKind, Guard, InstBuilder, Linkage, Local, Module, Operand, Reg, RegFile, RegInfo,
-    Variable,
+    Block, FuncId, Function, FunctionKind, Guard, Inst, InstBuilder, InstHead, Linkage, Local, Module, Operand, Reg,
+    RegFile, RegInfo, Variable,
 };
 use oriole_optimizer::ssa;
 
-use super::canary;
+use super::{arithmetic, canary};
 use oriole_check::analyses;
 use oriole_generate::Entropy;
 
@@ -24,21 +28,30 @@ const BLOCKS: usize = 12;
 /// A random function: whether it has control flow.
 pub fn analyses(data: &[u8]) -> bool {
     let mut entropy = Entropy::from_bytes(data);
-    let mut func = random(&mut entropy);
-    agree(&func);
-    ssa::construct(&mut func);
-    if let Err(violations) = verify_function(&func, None) {
-        panic!("SSA form is invalid: {}", violations[0]);
+    let fault = canary::planted().then(|| entropy.below(FAULTS.len() + 1));
+    agree_on(&mut entropy, fault)
+}
+
+/// The same, with the fault of a number planted; the one behind the last is in the call graph.
+fn agree_on(entropy: &mut Entropy<'_>, fault: Option<usize>) -> bool {
+    let mut func = random(entropy);
+    let mut computing = arithmetic::random(entropy);
+    for func in [&mut func, &mut computing] {
+        agree(func, fault);
+        ssa::construct(func);
+        if let Err(violations) = verify_function(func, None) {
+            panic!("SSA form is invalid: {}", violations[0]);
+        }
+        agree(func, fault);
     }
-    agree(&func);
-    calls_agree(&callers(&mut entropy));
+    calls_agree(&callers(entropy), fault == Some(FAULTS.len()));
     func.layout().len() > 1
 }
 
 /// Holds the call graph of a module against its definition.
-fn calls_agree(module: &Module) {
+fn calls_agree(module: &Module, planted: bool) {
     let mut truth = module.clone();
-    if canary::planted() {
+    if planted {
         // The definition is asked about a module where nobody calls the first function by name.
         for func in truth.functions.values_mut() {
             for inst in func.insts().keys().collect::<Vec<_>>() {
@@ -83,18 +96,97 @@ fn callers(entropy: &mut Entropy<'_>) -> Module {
     module
 }
 
-/// Holds the analyses of a function against the definitions.
-fn agree(func: &Function) {
-    let mut truth = func.clone();
-    if canary::planted() {
-        // The definitions are asked about a function that reads one register less.
-        let reads = |inst| truth.inst(inst).opcode == Opcode::St;
-        let found = truth.layout_insts().find(|inst| reads(*inst));
-        if let Some(inst) = found {
-            truth.srcs_mut(inst).iter_mut().for_each(|src| *src = Operand::imm(0));
-        }
+/// What the definition behind a comparison is asked about, in place of the function.
+struct Fault {
+    /// The comparison, by name.
+    check: &'static str,
+    change: fn(&mut Function),
+}
+
+const FAULTS: &[Fault] = &[
+    Fault { check: "graph", change: lose_edge },
+    Fault { check: "dominators", change: lose_edge },
+    Fault { check: "post-dominators", change: lose_edge },
+    Fault { check: "loops", change: lose_edge },
+    Fault { check: "divergence", change: read_alike },
+    Fault { check: "memory", change: move_store },
+    Fault { check: "reaching", change: lose_guard },
+    Fault { check: "liveness", change: lose_read },
+    Fault { check: "values", change: move_constant },
+];
+
+/// The first conditional branch always goes to its first target.
+fn lose_edge(func: &mut Function) {
+    if let Some(branch) = first(func, |func, inst| func.inst(inst).opcode == Opcode::CBra) {
+        let target = func.srcs(branch)[1];
+        InstBuilder::new(Opcode::Bra).src(target).replace(func, branch);
     }
-    if let Err(wrong) = analyses::compare(func, &truth) {
+}
+
+/// The first read of a special register reads one that is the same in all threads, or none such.
+fn read_alike(func: &mut Function) {
+    if let Some(read) = first(func, |func, inst| func.inst(inst).opcode == Opcode::S2r) {
+        let src = &mut func.srcs_mut(read)[0];
+        let alike = *src != Operand::Special(SpecialReg::NtidX);
+        *src = Operand::Special(if alike { SpecialReg::NtidX } else { SpecialReg::TidX });
+    }
+}
+
+/// The first store by a register goes a byte further.
+fn move_store(func: &mut Function) {
+    let by_register =
+        |func: &Function, inst| func.inst(inst).opcode == Opcode::St && func.srcs(inst)[0].reg().is_some();
+    if let Some(store) = first(func, by_register) {
+        let offset = func.imm_bits(func.srcs(store)[1]).unwrap_or(0);
+        func.srcs_mut(store)[1] = func.imm(offset.wrapping_add(1));
+    }
+}
+
+/// The first definition under a guard always happens.
+fn lose_guard(func: &mut Function) {
+    if let Some(inst) = first(func, |func, inst| func.inst(inst).guard.is_some() && !func.dsts(inst).is_empty()) {
+        let (dsts, srcs) = (func.dsts(inst).to_vec(), func.srcs(inst).to_vec());
+        let head = InstHead { guard: None, ..func.inst(inst).head() };
+        func.set_inst(inst, head, &dsts, &srcs, &[]);
+    }
+}
+
+/// The first store reads no register.
+fn lose_read(func: &mut Function) {
+    if let Some(store) = first(func, |func, inst| func.inst(inst).opcode == Opcode::St) {
+        func.srcs_mut(store).iter_mut().for_each(|src| *src = Operand::imm(0));
+    }
+}
+
+/// The first constant that is copied is another one.
+fn move_constant(func: &mut Function) {
+    let copies = |func: &Function, inst| {
+        func.inst(inst).opcode == Opcode::Mov
+            && func.inst(inst).ty() != Type::Pred
+            && matches!(func.srcs(inst)[0], Operand::Imm(_))
+    };
+    if let Some(copy) = first(func, copies) {
+        let value = func.imm_bits(func.srcs(copy)[0]).unwrap_or(0);
+        func.srcs_mut(copy)[0] = func.imm(value ^ 0x55);
+    }
+}
+
+fn first(func: &Function, is: impl Fn(&Function, Inst) -> bool) -> Option<Inst> {
+    func.layout_insts().find(|inst| is(func, *inst))
+}
+
+/// Holds the analyses of a function against the definitions.
+fn agree(func: &Function, fault: Option<usize>) {
+    let found = match fault.and_then(|number| FAULTS.get(number)) {
+        None => analyses::compare(func, func),
+        Some(fault) => {
+            let mut truth = func.clone();
+            (fault.change)(&mut truth);
+            let check = analyses::CHECKS.iter().find(|check| check.name == fault.check);
+            check.expect("the fault names a comparison").compare(func, &truth)
+        }
+    };
+    if let Err(wrong) = found {
         panic!("{wrong}\n{}", oriole_ir::function_to_string(func, None));
     }
 }
@@ -202,6 +294,31 @@ fn terminator(entropy: &mut Entropy<'_>, regs: &Regs, blocks: &[Block]) -> InstB
         _ => {
             let branch = InstBuilder::new(Opcode::CBra).src(entropy.choose(&regs.predicates));
             branch.src(any(entropy)).src(any(entropy))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_check::supervise::catch;
+    use oriole_interp::launch::random;
+
+    /// Each analysis of functions, and the call graph, has a fault that is found; without it the input is fine.
+    #[test]
+    fn every_fault_is_found() {
+        let named: Vec<&str> = FAULTS.iter().map(|fault| fault.check).collect();
+        let checks: Vec<&str> = analyses::CHECKS.iter().map(|check| check.name).collect();
+        assert_eq!(named, checks);
+        for fault in 0..=FAULTS.len() {
+            let goes_wrong = |number: &u64| {
+                let data = random::bytes(*number, 1024);
+                catch(|| agree_on(&mut Entropy::from_bytes(&data), Some(fault))).is_err()
+            };
+            let name = checks.get(fault).unwrap_or(&"calls");
+            let number = (0..200).find(goes_wrong).unwrap_or_else(|| panic!("the fault in {name} is not found"));
+            println!("{name}: found at input {number}");
+            agree_on(&mut Entropy::from_bytes(&random::bytes(number, 1024)), None);
         }
     }
 }

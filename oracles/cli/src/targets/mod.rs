@@ -7,6 +7,7 @@
 //! Each also has a fault of its own that it must find ([`canary`]).
 
 mod analyses;
+mod arithmetic;
 pub mod canary;
 mod convergence;
 mod damage;
