@@ -9,8 +9,8 @@ use super::range::{Interval, Range, bounds};
 use oriole_ir::ops::{Flags, Opcode, Order, Relu, Saturate, ShiftAmount, SrcType, Type};
 use oriole_ir::{Function, Inst, InstData, Operand};
 
-/// The range of the result with an index, which has so many bits, as the instruction computes it where it executes. `of`
-/// says what an operand may be, where a number has so many bits; `stored` is the operand that a load reads.
+/// The range of the result with an index, which has so many bits, as the instruction computes it where it executes.
+/// `of` says what an operand may be, where a number has so many bits; `stored` is the operand that a load reads.
 pub(super) fn result(
     func: &Function,
     inst: Inst,
