@@ -343,7 +343,7 @@ fn work_planted_behind_a_phase_is_the_phases_own() {
 #[test]
 fn work_is_settled_for_the_rules_that_it_was_done_with() {
     let text = "entry @k ssa {\n  param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  \
-                %r1 = mov.b32 %tid.x\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
+                %r1 = ld.global.u32 [%d0]\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
     let mut module = parse_module(text).expect("the text is a module");
     let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeEarly").collect();
     let without = Options { rules: Some(Arc::new(RuleSet::parse_all(&[]).expect("no rules"))), ..options() };
