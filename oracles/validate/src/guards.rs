@@ -40,11 +40,15 @@ fn listed(decl: &RuleDecl) -> Vec<GuardReport> {
     decl.guards.iter().map(report).collect()
 }
 
-/// Whether a guard says nothing about what the rule means.
+/// Whether a guard says nothing about what the rule means. Of what an analysis does not know nothing follows.
 fn is_cost(guard: &Guard) -> bool {
+    let named = |guard: &Guard, names: &[&str]| match guard {
+        Guard::Call { function, .. } => names.contains(&function.text.as_str()),
+        _ => false,
+    };
     match guard {
-        Guard::Call { function, .. } => matches!(function.text.as_str(), "variable" | "constant" | "single_use"),
-        Guard::Not { guard, .. } => is_cost(guard),
+        Guard::Call { .. } => named(guard, &["variable", "constant", "single_use"]),
+        Guard::Not { guard, .. } => is_cost(guard) || named(guard, &["known_zero", "known_one", "unused"]),
         Guard::Any(guards) => guards.iter().all(is_cost),
         _ => false,
     }

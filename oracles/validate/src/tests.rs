@@ -90,6 +90,14 @@ const WRONG: &[&str] = &[
     "rule never: idiv.u32(x, y) => irem.u32(x, y)",
     "rule copied: mov.b32(_) => 1",
     "rule halved: mov.b64(&cvt.u64.u32(_)) => 0",
+    "rule unknown: setp.ne.u32(x, 0) => 1 if !known_zero(x, UMAX)",
+    "rule clear: and.b32(x, 1) => 0 if !known_one(x, 1)",
+    "rule either: and.b32(x, C) => 0 if C == 5 || !known_one(x, 4)",
+    "rule again: iadd.u32(x, y) => isub.u32(x, y) if !single_use(x)",
+    "rule some: iadd.u32(x, C) => isub.u32(x, C) if C == 0 || !single_use(x)",
+    "rule read: iadd.u32(x, y) => isub.u32(x, y) if !unused()",
+    "rule open: imul.lo.u32(x, 2) => shl.b32(x, 2) if !constant(x)",
+    "rule closed: imul.lo.u32(x, y) => iadd.u32(x, y) if !variable(y)",
 ];
 
 /// Each is refuted soon, by an input that the interpreter confirms.
@@ -197,6 +205,26 @@ fn guards_against_undefined_operands_are_needed() {
     let all_shown =
         report.guards.iter().all(|guard| matches!(&guard.need, Need::Shown(text) if text.contains("undefined")));
     assert!(report.verdict.is_pass() && all_shown, "{report:?}");
+}
+
+/// What holds of every value holds where something is not known of it.
+#[test]
+fn negated_guards_are_met() {
+    let right = [
+        "rule a: isub.u32(x, x) => 0 if !known_zero(x, UMAX)",
+        "rule b: iadd.u32(x, 0) => x if !single_use(x)",
+        "rule c: iadd.u32(x, 0) => x if !unused(), !constant(x)",
+        "rule d: and.b32(x, -1) => x if !known_zero(x, 1) || !known_one(x, 2)",
+        "rule e: isub.u32(x, x) => 0 if !!known_zero(x, 1)",
+        "rule f: selp.b32(x, x, _) => x if !variable(x)",
+    ];
+    for text in right {
+        let report = verdict(text).unwrap_or_else(|| panic!("{text}: only a solver could tell"));
+        assert!(report.verdict == Verdict::Proved && report.proof.applied > 0, "{text}: {report:?}");
+        let costs = super::guards::needs(&judge(Cache::in_memory(), Settings::default()), &rules(text), 0);
+        let cost = |guard: &GuardReport| guard.need == Need::Cost || !guard.text.starts_with('!');
+        assert!(text.contains("!!") || costs.is_ok_and(|costs| costs.iter().all(cost)), "{text}");
+    }
 }
 
 /// Mutants of the rules in the tree: whatever a solver is not needed for is refuted and confirmed, or right.

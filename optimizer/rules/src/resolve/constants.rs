@@ -196,10 +196,7 @@ impl Resolver<'_> {
             Guard::Call { function, arguments, span } => self.predicate(function, arguments, *span),
             Guard::Member { variable, set } => self.member(variable, set),
             Guard::Field { rest, field, equal, value } => self.field_condition(rest, field, *equal, value),
-            Guard::Not { guard, .. } => Ok(match self.condition(guard)? {
-                Condition::Always(known) => Condition::Always(!known),
-                condition => Condition::Not(Box::new(condition)),
-            }),
+            Guard::Not { guard, .. } => Ok(negated(self.condition(guard)?)),
             Guard::Any(guards) => {
                 let mut all = Vec::new();
                 for guard in guards {
@@ -310,6 +307,17 @@ impl Resolver<'_> {
                 Err(fault(value.span, message, "here", format!("it can be {}", super::head::legal_names(spec))))
             }
         }
+    }
+}
+
+/// The condition that holds where this one fails.
+fn negated(condition: Condition) -> Condition {
+    match condition {
+        Condition::Always(known) => Condition::Always(!known),
+        Condition::Not(condition) => *condition,
+        Condition::Variable(capture) => Condition::IsConstant(capture),
+        Condition::IsConstant(capture) => Condition::Variable(capture),
+        condition => Condition::Not(Box::new(condition)),
     }
 }
 

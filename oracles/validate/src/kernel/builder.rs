@@ -168,6 +168,24 @@ impl<'q, 'i> Builder<'q, 'i> {
             let narrow = case.undefined.is_some() && ty.is_some_and(|ty| ty.bits() == 16);
             self.store(reg, narrow);
         }
+        self.read_again(&instance.conditions);
+    }
+
+    /// Stores the operands that a condition wants to have other uses.
+    fn read_again(&mut self, conditions: &[Condition]) {
+        for condition in conditions {
+            match condition {
+                Condition::Any(conditions) => self.read_again(conditions),
+                Condition::Not(inner) => {
+                    if let Condition::SingleUse(capture) = **inner
+                        && let Some(Operand::Reg(reg)) = self.captures[capture]
+                    {
+                        self.store(reg, false);
+                    }
+                }
+                _ => {}
+            }
+        }
     }
 
     /// The variable that a term is.
