@@ -71,8 +71,13 @@ impl Parser<'_> {
         let expr = match op {
             Some(op) => {
                 self.at += 1;
-                let of = Box::new(self.unary()?);
-                Expr::Unary { op, of, span: start.to(self.last_span()) }
+                let of = self.unary()?;
+                let span = start.to(self.last_span());
+                match (op, of) {
+                    // The sign of a float is a bit of it, and no complement.
+                    (UnaryOp::Neg, Expr::Float { value, .. }) => Expr::Float { value: -value, span },
+                    (_, of) => Expr::Unary { op, of: Box::new(of), span },
+                }
             }
             None => self.atom()?,
         };
@@ -90,9 +95,10 @@ impl Parser<'_> {
                 Ok(inner)
             }
             Some(Token::Number) => self.number().map(|(value, span)| Expr::Number { value, span }),
-            Some(Token::Float) => {
+            Some(Token::Float) => self.float(),
+            Some(Token::Word) if self.at_word("inf") || self.at_word("nan") => {
+                let value = if self.at_word("inf") { f64::INFINITY } else { f64::NAN.copysign(1.0) };
                 self.at += 1;
-                let value = self.text(start).parse().unwrap_or(0.0);
                 Ok(Expr::Float { value, span: start })
             }
             Some(Token::Word) if self.at_word("fold") && self.peek_at(1) == Some(Token::ParenOpen) => {
@@ -106,6 +112,22 @@ impl Parser<'_> {
                 if self.peek() == Some(Token::ParenOpen) { self.call(name) } else { Ok(Expr::Name(name)) }
             }
         }
+    }
+
+    fn float(&mut self) -> Parsed<Expr> {
+        let span = self.next_span();
+        self.at += 1;
+        let finite = self.text(span).parse().ok().filter(|value: &f64| value.is_finite());
+        let Some(value) = finite else {
+            return Err(Fault::new(span, "the number is beyond every float", "here", "write `inf` if you mean it"));
+        };
+        if self.peek() == Some(Token::Word) && self.next_span().start == span.end {
+            let suffix = self.next_span();
+            let message = format!("`{}` is no number", self.text(span.to(suffix)));
+            let help = "floats have no suffix: they are as wide as their place";
+            return Err(Fault::new(suffix, message, "this suffix", help));
+        }
+        Ok(Expr::Float { value, span })
     }
 
     fn call(&mut self, function: Name) -> Parsed<Expr> {
