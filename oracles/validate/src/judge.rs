@@ -245,7 +245,8 @@ fn verdict(report: &RuleReport) -> Verdict {
         Verdict::Unknown
     } else if !proof.kernels_only.is_empty() {
         if proof.applied > 0 { Verdict::Tested } else { Verdict::Unknown }
-    } else if settled == 0 {
+    // A left side that the optimizer never rewrites, whatever the terms say.
+    } else if settled == 0 || proof.kernels > 0 && proof.applied == 0 {
         Verdict::Vacuous
     } else if proof.exhausted > 0 {
         Verdict::Exhaustive

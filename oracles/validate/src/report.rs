@@ -16,7 +16,8 @@ pub enum Verdict {
     Tested,
     /// Many inputs were tried and none is wrong, but there is no proof. Not a pass.
     Unknown,
-    /// No input meets the guards, whatever the variables are: the rule never applies. Not a pass.
+    /// The rule never applies: no input meets the guards, or the optimizer applies it to no kernel of its left side
+    /// (constants that it does not fold, operations that it folds before). Not a pass.
     Vacuous,
     /// Some input is wrong.
     Refuted,

@@ -153,6 +153,30 @@ fn counterexamples_are_small() {
     assert_eq!(report.refutation.expect("it is wrong").to_string(), "imul.lo.u32, with x = 1: 0x8 becomes 0x4");
 }
 
+/// Where one NaN is as good as another, kernels are compared like that too, and in nothing else.
+#[test]
+fn kernels_are_compared_modulo_nan() {
+    let executed = |text: &str| {
+        let (set, mut proof) = (rules(text), Proof::default());
+        let all = set.rules()[0].instances().iter().flat_map(|instance| variants(instance).expect("few fields"));
+        let questions: Vec<_> = all.map(|variant| translate(variant).expect("it has a meaning")).collect();
+        let wrong = kernel::execute(&questions, kernel::UNDEFINED, &Arc::new(set.only(0)), &mut proof);
+        assert!(wrong.is_some() || proof.applied > 0, "{text}");
+        wrong.is_some()
+    };
+    for right in [
+        "fmul.f32(x, 1.0) => x",
+        "fmul.f64(x, 1.0) => x",
+        "fadd.f32(x, -0.0) => x",
+        "fmul.f16x2(x, 0x3c003c00) => x",
+        "fadd.bf16x2(&fneg.bf16x2(x), y) => fsub.bf16x2(y, x)",
+        "fmin.NaN.f32(x, inf) => x",
+    ] {
+        assert!(!executed(&format!("rule a modulo nan: {right}")), "{right}");
+    }
+    assert!(executed("rule a: fmul.f32(x, 1.0) => x") && executed("rule a modulo nan: fmul.f16x2(x, 0x3c003c01) => x"));
+}
+
 /// What has no meaning as terms is proved where any function would do, and executed otherwise.
 #[test]
 fn operations_without_a_meaning_are_executed() {
@@ -168,6 +192,15 @@ fn guards_that_cannot_be_met_are_seen() {
     let Some(judge) = judge_with_solver() else { return };
     let report = judge.rule(&rules("rule a: iadd.u32(x, C) => x if C < 4, C > 9"), 0).expect("the solver answers");
     assert_eq!((report.verdict, report.verdict.is_pass()), (Verdict::Vacuous, false));
+}
+
+/// Rules that the optimizer never applies are no proof either: it does not fold divisions, and it folds sums before.
+#[test]
+fn rules_that_never_apply_are_vacuous() {
+    for text in ["rule a: fdiv.rn.f32(A, B) => fold(fdiv.rn.f32(A, B))", "rule a: iadd.u32(A, B) => A + B"] {
+        let report = verdict(text).expect("no solver is needed");
+        assert_eq!((report.verdict, report.proof.applied), (Verdict::Vacuous, 0), "{text}");
+    }
 }
 
 /// A guard that matters, one that does not, one about cost, and one whose absence is refused.

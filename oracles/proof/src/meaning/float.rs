@@ -97,11 +97,15 @@ impl Format {
         t.zero_extend(bits, self.width())
     }
 
+    /// The bits of the largest magnitude that is no NaN.
+    pub(super) const fn last(&self) -> u128 {
+        if self.has_infinity { self.infinity() } else { self.largest() }
+    }
+
     /// Whether a value is no number.
     pub(super) fn is_nan(&self, t: &mut Terms, value: Term) -> Term {
         let magnitude = self.magnitude(t, value);
-        let last = if self.has_infinity { self.infinity() } else { self.largest() };
-        let last = t.constant(last, self.width());
+        let last = t.constant(self.last(), self.width());
         t.ult(last, magnitude)
     }
 

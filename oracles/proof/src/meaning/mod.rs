@@ -96,6 +96,12 @@ pub fn differ_modulo_nan(terms: &mut Terms, ty: Type, a: Term, b: Term) -> Term 
     any
 }
 
+/// The width of each float of a type, and the bits of the largest magnitude that is no NaN.
+pub fn numbers_of(ty: Type) -> Option<(u32, u128)> {
+    let format = float::format(ty).filter(|format| ty.bits().is_multiple_of(format.width()))?;
+    Some((format.width(), format.last()))
+}
+
 /// The value of one field, or its first value where the opcode does not take it.
 fn field<F: FieldValue>(row: &OpRow, values: &FieldValues) -> F {
     let index = row.slot(F::FIELD).map_or(0, |slot| usize::from(values.0[slot]));

@@ -172,6 +172,13 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
     if report.proof.open.len() > SHOWN_REASONS {
         writeln!(out, "  and {} more", report.proof.open.len() - SHOWN_REASONS)?;
     }
+    if report.verdict == Verdict::Vacuous {
+        let kernels = report.proof.kernels;
+        match kernels {
+            0 => writeln!(out, "  no input meets its guards")?,
+            _ => writeln!(out, "  the optimizer applies it to none of {kernels} kernels with its left side")?,
+        }
+    }
     let Some(refutation) = &report.refutation else { return Ok(()) };
     writeln!(out, "  {refutation}")?;
     match &refutation.confirmation {
