@@ -13,7 +13,7 @@ use oriole_rules::language::ast::{Guard, RuleDecl};
 use super::describe::described;
 use super::judge::Judge;
 use super::kernel::{self, Case, Confirmation};
-use super::report::{GuardReport, Need, Proof};
+use super::report::{GuardReport, Need};
 use super::settle::{Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
@@ -119,7 +119,7 @@ fn executed(judge: &Judge, questions: &[Question<'_>], weaker: &Arc<RuleSet>) ->
     if !judge.settings.kernels {
         return None;
     }
-    let refutation = kernel::execute(questions, usize::MAX, weaker, &mut Proof::default())?;
+    let refutation = kernel::execute(questions, &[], usize::MAX, weaker).1?;
     let confirmed = matches!(refutation.confirmation, Confirmation::Confirmed(_));
     confirmed.then(|| Need::Shown(refutation.to_string()))
 }

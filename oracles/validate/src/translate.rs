@@ -16,6 +16,7 @@ use oriole_rules::instance::{Operation, Pattern, Source, Value, place_type};
 use oriole_rules::language::ast::Contract;
 
 use super::constants::register_bits;
+use super::effects::unmodelled;
 use super::variant::{Variant, operation_text};
 use oriole_proof::{Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, meaning};
 
@@ -36,8 +37,8 @@ pub enum Absence {
     /// An operand has no width.
     #[error("an operand of `{0}` has no width of its own")]
     Width(String),
-    /// The result orders memory accesses otherwise.
-    #[error("the result has another {0}; executing one order of events does not show whether that is right")]
+    /// The result orders memory accesses otherwise, or promises something else of the threads that execute it.
+    #[error("the result has another {0}, and executing one order of events does not show whether that is right")]
     Order(&'static str),
     /// The instance is none that the rule language makes.
     #[error("the rule is malformed")]
@@ -78,6 +79,8 @@ pub struct Question<'i> {
     pub assumed: bool,
     /// The operands of a root that does more than compute registers.
     pub effect: Option<Vec<Term>>,
+    /// Why executing shows nothing of that.
+    pub unmodelled: Option<&'static str>,
 }
 
 /// A translation at work.
@@ -399,6 +402,7 @@ impl<'i> Translation<'i> {
         let query = equivalence(&mut self.terms, &before, &after, premises);
         let captures = self.captures.iter().map(|term| term.unwrap_or(before.values[0])).collect();
         Question {
+            unmodelled: unmodelled(self.variant.instance),
             variant: self.variant,
             terms: self.terms,
             query,
