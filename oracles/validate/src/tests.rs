@@ -177,6 +177,34 @@ fn kernels_are_compared_modulo_nan() {
     assert!(executed("rule a: fmul.f32(x, 1.0) => x") && executed("rule a modulo nan: fmul.f16x2(x, 0x3c003c01) => x"));
 }
 
+/// PTX leaves the payload of a negated NaN open: a result must be right for each, and a root may become any.
+#[test]
+fn negated_nans_are_any_nan() {
+    let wrong = [
+        "rule a: xor.b32(x, MIN) => fneg.f32(x)",
+        "rule b: and.b32(x, MAX) => fabs.f32(x)",
+        "rule c: xor.b32(x, 0x80008000) => fneg.f16x2(x)",
+        "rule d: xor.b64(x, MIN) => fneg.f64(x)",
+        "rule e: copysign.f32(0.0, x) => fabs.f32(x)",
+    ];
+    for text in wrong {
+        let report = verdict(text).expect("no solver is needed");
+        let found = report.refutation.unwrap_or_else(|| panic!("{text}: {:?}", report.verdict));
+        assert_eq!(found.confirmation, Confirmation::OtherNan, "{text}: {found}");
+    }
+    let Some(judge) = judge_with_solver() else { return };
+    let right = "rule a: fneg.f32(x) => xor.b32(x, MIN)
+                 rule b: fabs.f32(x) => and.b32(x, MAX)
+                 rule c: fneg.f32(&fneg.f32(x)) => x
+                 rule d: fabs.bf16x2(&fneg.bf16x2(x)) => fabs.bf16x2(x)
+                 rule e modulo nan: copysign.f64(1.0, x) => fabs.f64(x)";
+    let set = rules(right);
+    for index in 0..set.rules().len() {
+        let report = judge.rule(&set, index).expect("the solver answers");
+        assert!(report.verdict == Verdict::Proved && report.proof.applied > 0, "{report:?}");
+    }
+}
+
 /// What has no meaning as terms is proved where any function would do, and executed otherwise.
 #[test]
 fn operations_without_a_meaning_are_executed() {

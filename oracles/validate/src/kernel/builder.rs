@@ -3,11 +3,10 @@
 use oriole_ir::ops::{Compare, Opcode, Shape, Space, SpecialReg, Type};
 use oriole_ir::{Block, Function, FunctionKind, Guard, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 use oriole_rules::instance::{Condition, Pattern, Source, place_type};
-use oriole_rules::language::ast::Contract;
 
 use super::effect::{self, Pointer, STRETCH};
 use super::{Case, Guarding};
-use crate::translate::Question;
+use crate::translate::{Question, is_modulo_nan};
 use oriole_interp::launch::random::SplitMix64;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
 use oriole_proof::eval::Program;
@@ -167,8 +166,8 @@ impl<'q, 'i> Builder<'q, 'i> {
             let ty = place_type(row.opcode, &fields, *shape);
             // Of a narrow value that nothing has defined, whether its zero extension is defined says nothing.
             let narrow = case.undefined.is_some() && ty.is_some_and(|ty| ty.bits() == 16);
-            let reg = match (instance.contract, ty) {
-                (Contract::ModuloNan, Some(ty)) => self.with_one_nan(reg, ty),
+            let reg = match ty {
+                Some(ty) if is_modulo_nan(instance) => self.with_one_nan(reg, ty),
                 _ => reg,
             };
             self.store(reg, narrow);

@@ -48,6 +48,8 @@ pub enum Confirmation {
     NotTried,
     /// The optimizer applies the rule, and the interpreter sees another result.
     Confirmed(Box<Reproducer>),
+    /// With a NaN that PTX allows the device to choose; the interpreter chooses another one, so there is no kernel.
+    OtherNan,
     /// The terms say that the rule is wrong here, and executing does not show it: one of them is wrong, or the rule
     /// cannot be made to apply to this input.
     Disagreement {
@@ -133,6 +135,7 @@ pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Con
     let reproducer = Box::new(Reproducer { kernel, launch, after, without });
     match reason {
         None => Confirmation::Confirmed(reproducer),
+        Some(_) if question.chooses_nan => Confirmation::OtherNan,
         Some(reason) => Confirmation::Disagreement { reason, reproducer },
     }
 }

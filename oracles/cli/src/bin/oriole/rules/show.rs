@@ -186,6 +186,9 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
         Confirmation::Disagreement { reason, .. } => {
             writeln!(out, "  found as said, and not seen when executed: {reason}; please report it with this kernel:")?;
         }
+        Confirmation::OtherNan => {
+            writeln!(out, "  PTX allows the device to choose this NaN; the interpreter chooses one that hides it")?;
+        }
         Confirmation::NotTried => {}
     }
     match replay {
