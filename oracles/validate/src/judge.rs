@@ -119,13 +119,6 @@ impl Judge {
         Ok(report)
     }
 
-    /// The report of a rule about which there is no answer and nobody to ask.
-    pub fn unasked(&self, set: &RuleSet, index: usize) -> RuleReport {
-        let mut report = blank(set, index);
-        report.proof.open.push("no kept answer; `oriole rules check` asks a solver".to_owned());
-        report
-    }
-
     /// Few inputs of every variant. Once one is wrong, the others are looked through for a simpler one, for a while.
     fn quick_refutation(
         &self,
