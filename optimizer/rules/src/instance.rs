@@ -295,7 +295,7 @@ pub enum Condition {
         /// The value's index.
         value: u8,
     },
-    /// The condition does not hold; false where it is unknown.
+    /// The condition fails; false where a constant in it is unknown. That bits are not known says nothing about them.
     Not(Box<Condition>),
     /// One of them holds.
     Any(Vec<Condition>),

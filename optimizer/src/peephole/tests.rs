@@ -76,6 +76,19 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u32(x, 0) => x if x > 1", "1:32: `x` is an operand, not a constant"),
     ("rule a: iadd.u32(x) => x", "1:9: `iadd` has 2 operands, not 1"),
     ("rule a: and.b32(x, 0x100000000) => x", "1:20: 0x100000000 does not fit 32 bits"),
+    ("rule a: add.u32(x, 0) => x", "1:9: unknown opcode `add`; did you mean `iadd.u32`?"),
+    ("rule a: mul.lo.s64(x, 1) => x", "1:9: unknown opcode `mul`; did you mean `imul.lo.s64`?"),
+    ("rule a: sub.ftz.f32(x, 0) => x", "1:9: unknown opcode `sub`; did you mean `fsub.ftz.f32`?"),
+    ("rule a: iadd.u32(x, C) => x if C > 1 && C < 9", "1:38: `&&` joins no conditions"),
+    ("rule a: iadd.u32(x, C) => x if is_mask(C) and C < 9", "1:43: `and` joins no conditions"),
+    ("rule a: iadd.u32(x, (C => x", "1:21: the parenthesis is not closed: expected `)`, found `=>`"),
+    ("rule a: iadd.u32(x, 0) => shl.b32(x, log2(C)\nrule b: not.b32(x) => x", "1:34: the parenthesis is not closed"),
+    ("rule a: iadd.u32(x, C) => x if is_mask(C", "1:39: the parenthesis is not closed"),
+    ("rule a: fadd.f32(x, 2.0f) => x", "1:24: `2.0f` is no number"),
+    ("rule a: fadd.f32(x, 1e40) => x", "1:21: 1e40 is no float of 32 bits"),
+    ("rule a: fadd.f64(x, 1e999) => x", "1:21: the number is beyond every float"),
+    ("rule a: fmul.f32(x, 1.0 + 1.0) => x", "1:21: `+` takes integers, not floats"),
+    ("rule a: fmul.f32(x, C) => x if C > 1.0", "1:32: `>` takes integers, not floats"),
     ("rule a: shl.b64(x, C) => and.b64(x, C)", "1:37: `C` has 32 bits and stands where 64 are needed"),
     ("rule a: iadd.u64(x, C) => iadd.u64(x, trunc(C))", "1:39: `trunc` from 64 to 64 bits does nothing"),
     ("rule a: popc.b64(x) => x", "1:24: a value of type b64 stands where b32 is needed"),
@@ -218,6 +231,33 @@ fn known_bits_guard_rules() {
     assert!(applied(&set, "  %r2 = shr.u32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_some());
     assert!(applied(&set, "  %r2 = shr.u32 %r1, 23\n  %r3 = and.b32 %r2, 255").is_none());
     assert!(applied(&set, "  %r2 = shr.s32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_none());
+}
+
+#[test]
+fn float_literals_mean_floats() {
+    let literals = [
+        ("f32", "-1.0", 0xbf80_0000),
+        ("f32", "-(1.0)", 0xbf80_0000),
+        ("f32", "-0.0", 0x8000_0000),
+        ("f32", "0.0", 0),
+        ("f32", "25e-2", 0x3e80_0000),
+        ("f32", "inf", 0x7f80_0000),
+        ("f32", "-inf", 0xff80_0000),
+        ("f32", "nan", 0x7fff_ffff),
+        ("f32", "-nan", 0xffff_ffff),
+        ("f64", "-2.5e0", 0xc004_0000_0000_0000u64),
+        ("f64", "nan", 0x7ff8_0000_0000_0000),
+    ];
+    for (ty, literal, bits) in literals {
+        let set = set(&format!("rule a: fmul.{ty}(x, {literal}) => x"));
+        let register = if ty == "f64" { "%d" } else { "%r" };
+        let multiplied = |bits: u64| format!("  {register}2 = fmul.{ty} {register}1, {bits:#x}");
+        assert!(applied(&set, &multiplied(bits)).is_some(), "{literal} is {bits:#x}");
+        assert!(applied(&set, &multiplied(bits ^ 1)).is_none(), "{literal} is not {:#x}", bits ^ 1);
+        let printed = set.rules()[0].decl().to_string();
+        let again = RuleSet::parse("t.rules", &printed).expect("what is printed can be read");
+        assert!(applied(&again, &multiplied(bits)).is_some(), "{printed}");
+    }
 }
 
 #[test]

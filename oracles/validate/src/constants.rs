@@ -2,7 +2,8 @@
 //!
 //! Written from the description of the language (`optimizer/rules/README.md`), apart from the evaluator that
 //! applies rules: what that computes is part of what is judged. An expression has a value and a bit that tells whether
-//! it has one; a condition whose constants have none does not hold, and neither does its negation.
+//! it has one; a condition whose constants have none does not hold, and neither does its negation. A condition on what
+//! an analysis knows tells something where it holds; its negation tells nothing.
 
 use oriole_rules::instance::{Condition, Const, ConstKind, Function, Operation, Value};
 use oriole_rules::language::ast::{BinaryOp, Relation, UnaryOp};
@@ -176,30 +177,33 @@ impl Translation<'_> {
         Ok((self.terms.fit(found.values[0], bits), known))
     }
 
-    /// When a condition holds.
+    /// The inputs under which a condition may hold.
     pub(super) fn condition(&mut self, condition: &Condition) -> Result<Term, Absence> {
-        let (holds, known) = self.known_condition(condition)?;
-        Ok(self.terms.and(holds, known))
+        self.possible(condition, true)
     }
 
-    /// Whether a condition holds, and whether that can be told.
-    fn known_condition(&mut self, condition: &Condition) -> Result<Known, Absence> {
+    /// The inputs under which a condition may hold (`wanted`), or fail. What it says of constants either holds or
+    /// fails. What it says of an analysis may fail whatever the value is: bits that are zero need not be known to be.
+    fn possible(&mut self, condition: &Condition, wanted: bool) -> Result<Term, Absence> {
         let yes = self.terms.bit(true);
         // Every field of a variant has one value, so conditions on fields are decided here.
         if let Some(holds) = self.variant.field_condition(condition) {
-            return Ok((self.terms.bit(holds), yes));
+            return Ok(self.terms.bit(holds == wanted));
         }
         match condition {
             Condition::Compare { relation, signed, left, right } => {
                 let ((left, known), (right, also)) = (self.constant(left)?, self.constant(right)?);
                 let holds = self.related(*relation, *signed, left, right);
-                Ok((holds, self.terms.and(known, also)))
+                let known = self.terms.and(known, also);
+                Ok(self.told((holds, known), wanted))
             }
             Condition::PowerOfTwo(expr) | Condition::Mask(expr) => {
                 let (value, known) = self.constant(expr)?;
                 let power = matches!(condition, Condition::PowerOfTwo(_));
-                Ok((self.lone_run(value, power), known))
+                let holds = self.lone_run(value, power);
+                Ok(self.told((holds, known), wanted))
             }
+            Condition::KnownZero(_, mask) | Condition::KnownOne(_, mask) if !wanted => Ok(self.constant(mask)?.1),
             Condition::KnownZero(capture, mask) | Condition::KnownOne(capture, mask) => {
                 let (mask, known) = self.constant(mask)?;
                 let value = self.capture(*capture)?;
@@ -211,35 +215,37 @@ impl Translation<'_> {
                 let (mask, value) = (t.zero_extend(mask, width), t.zero_extend(value, width));
                 let value = if matches!(condition, Condition::KnownOne(..)) { t.not(value) } else { value };
                 let wrong = t.and(mask, value);
-                Ok((t.is_zero(wrong), known))
+                let holds = t.is_zero(wrong);
+                Ok(t.and(holds, known))
             }
+            Condition::Extended(..) if !wanted => Ok(yes),
             Condition::Extended(capture, from) => {
                 let value = self.capture(*capture)?;
                 let above = self.terms.width(value).saturating_sub(*from);
                 let mask = self.terms.constant(u128::MAX << from, self.terms.width(value));
                 self.known.push((*capture, false, mask));
-                let holds = if above == 0 { yes } else { self.zero_from(value, *from, above) };
-                Ok((holds, yes))
+                Ok(if above == 0 { yes } else { self.zero_from(value, *from, above) })
             }
-            // These speak of the form of the function, not of values: every input meets them.
-            Condition::SingleUse(_) | Condition::Unused | Condition::Variable(_) | Condition::IsConstant(_) => {
-                Ok((yes, yes))
-            }
-            Condition::Not(condition) => {
-                let (holds, known) = self.known_condition(condition)?;
-                Ok((self.terms.not(holds), known))
-            }
-            Condition::Any(conditions) => {
-                // An alternative that cannot be told does not hold; so the whole can always be told.
+            // These speak of the form of the function, not of values: every input may meet them, and may not.
+            Condition::SingleUse(_) | Condition::Unused | Condition::Variable(_) | Condition::IsConstant(_) => Ok(yes),
+            Condition::Not(condition) => self.possible(condition, !wanted),
+            Condition::Any(conditions) if wanted => {
                 let mut any = self.terms.bit(false);
                 for condition in conditions {
                     let holds = self.condition(condition)?;
                     any = self.terms.or(any, holds);
                 }
-                Ok((any, yes))
+                Ok(any)
             }
-            Condition::Always(_) | Condition::Field { .. } => Err(Absence::Function),
+            // The language negates no alternatives.
+            Condition::Any(_) | Condition::Always(_) | Condition::Field { .. } => Err(Absence::Function),
         }
+    }
+
+    /// Where a condition that can be told holds, or fails.
+    fn told(&mut self, (holds, known): Known, wanted: bool) -> Term {
+        let met = if wanted { holds } else { self.terms.not(holds) };
+        self.terms.and(met, known)
     }
 
     fn zero_from(&mut self, value: Term, from: u32, above: u32) -> Term {

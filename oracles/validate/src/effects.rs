@@ -1,17 +1,37 @@
 //! Roots that do more than compute registers, as far as terms can say something of them: whether operands and addresses
 //! are the same. Everything else is executed ([`super::kernel`]).
 
-use oriole_ir::ops::{CvtaDirection, Field, FieldValues, Opcode, Shape, Space, Type};
+use oriole_ir::ops::{CvtaDirection, Field, FieldValues, Flags, Opcode, Shape, Space, Type};
+use oriole_rules::Instance;
 use oriole_rules::instance::Value;
 
 use super::translate::{Absence, Translation};
 use oriole_interp::{WINDOW, generic_window};
 use oriole_proof::Term;
 
-/// Fields that order memory accesses between threads.
-const ORDERING: &[Field] = &[Field::Order, Field::Scope, Field::FenceKind, Field::NonCoherent];
+/// Fields that order memory accesses between threads, or say which threads come together: the interpreter ignores them.
+const ORDERING: &[Field] = &[Field::Order, Field::Scope, Field::FenceKind, Field::NonCoherent, Field::Aligned];
+/// Cache operations that say more than where data is kept: fetch again, write through, forget afterwards.
+const COHERENT: &[&str] = &["cv", "wt", "lu"];
 /// Fields that change no result.
 const HINTS: &[Field] = &[Field::CacheOp, Field::EvictL1, Field::PrefetchSize, Field::PrefetchLevel];
+
+/// Why executing an instance's kernels shows nothing of its root's effect, or of its result's.
+pub(super) fn unmodelled(instance: &Instance) -> Option<&'static str> {
+    let made = instance.results.iter().filter_map(|value| match value {
+        Value::Op(operation) => Some(operation.opcode),
+        _ => None,
+    });
+    let root = instance.pattern().opcode;
+    [root].into_iter().chain(made).filter(|_| !root.is(Flags::PURE)).find_map(|opcode| {
+        let is_seen = [Flags::READS, Flags::WRITES, Flags::CONVERGENT].iter().any(|flag| opcode.is(*flag));
+        match opcode {
+            Opcode::Ldu => Some("`ldu` wants one address in all threads of a warp, and the interpreter does not ask"),
+            _ if !is_seen => Some("the interpreter takes it to do nothing"),
+            _ => None,
+        }
+    })
+}
 
 impl Translation<'_> {
     /// The operands of a result that is the root's own operation, hints aside; nothing where it is another one.
@@ -27,6 +47,10 @@ impl Translation<'_> {
         let differs = |field: &Field| value(from, fields, *field) != value(to, &after, *field);
         if let Some(field) = ORDERING.iter().find(|field| differs(field)) {
             return Err(Absence::Order(field.name()));
+        }
+        let caches = [value(from, fields, Field::CacheOp), value(to, &after, Field::CacheOp)];
+        if differs(&Field::CacheOp) && caches.iter().any(|one| COHERENT.contains(one)) {
+            return Err(Absence::Order(Field::CacheOp.name()));
         }
         let all = from.row().fields.iter().map(|spec| spec.field);
         let same = from == to && all.filter(|field| !HINTS.contains(field)).all(|field| !differs(&field));

@@ -13,7 +13,7 @@ use oriole_rules::language::ast::{Guard, RuleDecl};
 use super::describe::described;
 use super::judge::Judge;
 use super::kernel::{self, Case, Confirmation};
-use super::report::{GuardReport, Need, Proof};
+use super::report::{GuardReport, Need};
 use super::settle::{Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
@@ -40,11 +40,15 @@ fn listed(decl: &RuleDecl) -> Vec<GuardReport> {
     decl.guards.iter().map(report).collect()
 }
 
-/// Whether a guard says nothing about what the rule means.
+/// Whether a guard says nothing about what the rule means. Of what an analysis does not know nothing follows.
 fn is_cost(guard: &Guard) -> bool {
+    let named = |guard: &Guard, names: &[&str]| match guard {
+        Guard::Call { function, .. } => names.contains(&function.text.as_str()),
+        _ => false,
+    };
     match guard {
-        Guard::Call { function, .. } => matches!(function.text.as_str(), "variable" | "constant" | "single_use"),
-        Guard::Not { guard, .. } => is_cost(guard),
+        Guard::Call { .. } => named(guard, &["variable", "constant", "single_use"]),
+        Guard::Not { guard, .. } => is_cost(guard) || named(guard, &["known_zero", "known_one", "unused"]),
         Guard::Any(guards) => guards.iter().all(is_cost),
         _ => false,
     }
@@ -115,7 +119,7 @@ fn executed(judge: &Judge, questions: &[Question<'_>], weaker: &Arc<RuleSet>) ->
     if !judge.settings.kernels {
         return None;
     }
-    let refutation = kernel::execute(questions, usize::MAX, weaker, &mut Proof::default())?;
+    let refutation = kernel::execute(questions, &[], usize::MAX, weaker).1?;
     let confirmed = matches!(refutation.confirmation, Confirmation::Confirmed(_));
     confirmed.then(|| Need::Shown(refutation.to_string()))
 }

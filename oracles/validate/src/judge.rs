@@ -96,22 +96,19 @@ impl Judge {
         report.variants = translated.len();
         // Cheap before dear: few inputs refute most wrong rules before a solver is asked anything.
         let wrong = self.quick_refutation(&mut translated, &mut report.proof, start);
+        let mut untold = Vec::new();
         let wrong = match wrong {
             Some(wrong) => Some(wrong),
-            None => self.settle_all(&mut translated, &mut report.proof, &only)?,
+            None => self.settle_all(&mut translated, &mut report.proof, &only, &mut untold)?,
         };
         if let Some((at, inputs, found_by)) = wrong {
             report.refutation = Some(refutation(&translated[at], &inputs, found_by, &only));
         // Kernels run even where all is proved: they would show that terms or translation are wrong.
         } else if self.settings.kernels {
-            report.refutation = kernel::execute(&translated, kernel::UNDEFINED, &only, &mut report.proof);
-            let proof = &mut report.proof;
-            // A variant that only kernels can show is not shown where the rule applied in none of them.
-            if proof.applied == 0 && proof.open.is_empty() && report.refutation.is_none() {
-                let executed =
-                    proof.kernels_only.first().map(|text| format!("{text}: no kernel was found that shows it"));
-                proof.open.extend(executed);
-            }
+            report.refutation = execute(&translated, &untold, &only, &mut report.proof);
+        } else {
+            let unknown = |one: &Untold| format!("{}: only executing shows it", label(&translated[one.question]));
+            report.proof.open.extend(untold.iter().map(unknown));
         }
         report.verdict = verdict(&report);
         // Whether a guard is needed is a question about rules that are right with it.
@@ -120,13 +117,6 @@ impl Judge {
         }
         report.time = start.elapsed();
         Ok(report)
-    }
-
-    /// The report of a rule about which there is no answer and nobody to ask.
-    pub fn unasked(&self, set: &RuleSet, index: usize) -> RuleReport {
-        let mut report = blank(set, index);
-        report.proof.open.push("no kept answer; `oriole rules check` asks a solver".to_owned());
-        report
     }
 
     /// Few inputs of every variant. Once one is wrong, the others are looked through for a simpler one, for a while.
@@ -159,6 +149,7 @@ impl Judge {
         questions: &mut [Question<'_>],
         proof: &mut Proof,
         only: &Arc<RuleSet>,
+        untold: &mut Vec<Untold>,
     ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
         let mut answers: Vec<Arc<Judged>> = Vec::new();
         for (at, question) in questions.iter_mut().enumerate() {
@@ -177,11 +168,13 @@ impl Judge {
                 Settled::Wrong { inputs, .. }
                     if question.effect.is_some() || question.opaque && !is_confirmed(question, inputs, only) =>
                 {
-                    proof.kernels_only.push(label(question));
+                    let mut suspect = inputs.clone();
+                    suspect.resize(question.terms.variables().len(), 0);
+                    untold.push(Untold { question: at, suspect: Some(suspect) });
                 }
                 // Such a proof takes the interpreter's definition of an operation for granted.
                 Settled::Simplified | Settled::Solved { .. } | Settled::Exhausted if question.assumed => {
-                    proof.kernels_only.push(label(question));
+                    untold.push(Untold { question: at, suspect: None });
                 }
                 Settled::Simplified => proof.simplified += 1,
                 Settled::Solved { solver, millis } => {
@@ -204,6 +197,40 @@ impl Judge {
         }
         Ok(None)
     }
+}
+
+/// A variant of which the terms do not say whether it is right: executing must show it.
+struct Untold {
+    question: usize,
+    /// An input on which the terms that there are call it wrong.
+    suspect: Option<Inputs>,
+}
+
+/// Executes all variants. One that only kernels can show is shown where the rule applied in some of them, and where
+/// the interpreter has all that the operation does.
+fn execute(
+    questions: &[Question<'_>],
+    untold: &[Untold],
+    only: &Arc<RuleSet>,
+    proof: &mut Proof,
+) -> Option<Refutation> {
+    let suspects = untold.iter().filter_map(|one| Some((one.question, one.suspect.clone()?)));
+    let suspects: Vec<(usize, Inputs)> = suspects.collect();
+    let (ran, refutation) = kernel::execute(questions, &suspects, kernel::UNDEFINED, only);
+    proof.kernels += ran.iter().map(|one| one.kernels).sum::<u64>();
+    proof.applied += ran.iter().map(|one| one.applied).sum::<u64>();
+    for Untold { question, .. } in untold {
+        let (ran, text) = (ran[*question], label(&questions[*question]));
+        match questions[*question].unmodelled {
+            Some(reason) => proof.open.push(format!("{text}: {reason}")),
+            None if ran.applied == 0 => proof.open.push(format!("{text}: no kernel was found that shows it")),
+            None => {
+                proof.kernels_only.push(text);
+                proof.inputs += ran.inputs;
+            }
+        }
+    }
+    refutation
 }
 
 fn is_confirmed(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> bool {
@@ -244,8 +271,9 @@ fn verdict(report: &RuleReport) -> Verdict {
     } else if !proof.open.is_empty() {
         Verdict::Unknown
     } else if !proof.kernels_only.is_empty() {
-        if proof.applied > 0 { Verdict::Tested } else { Verdict::Unknown }
-    } else if settled == 0 {
+        Verdict::Tested
+    // A left side that the optimizer never rewrites, whatever the terms say.
+    } else if settled == 0 || proof.kernels > 0 && proof.applied == 0 {
         Verdict::Vacuous
     } else if proof.exhausted > 0 {
         Verdict::Exhaustive

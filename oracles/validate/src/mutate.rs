@@ -198,7 +198,8 @@ impl Mutator<'_> {
         // The walk numbers its opportunities and takes the one that is asked for. A rule gets one change, so an
         // expression that was changed needs no further look.
         let is_operand = matches!(expr, Expr::Name(name) if name.text.starts_with(|c: char| c.is_ascii_lowercase()));
-        if !pattern && !is_operand && self.mutates(|| format!("`{expr} + 1` for `{expr}`")) {
+        let is_float = matches!(expr, Expr::Float { .. });
+        if !pattern && !is_operand && !is_float && self.mutates(|| format!("`{expr} + 1` for `{expr}`")) {
             *expr = off_by_one(expr.clone());
             return;
         }
@@ -220,8 +221,12 @@ impl Mutator<'_> {
             }
             Expr::Float { value, .. } => {
                 let known = *value;
-                if self.mutates(|| format!("{} for {known}", known * 2.0 + 1.0)) {
-                    *value = known * 2.0 + 1.0;
+                for other in [known * 2.0 + 1.0, -known] {
+                    let differs = other.to_bits() != known.to_bits() && !other.is_nan();
+                    if differs && self.mutates(|| format!("{other} for {known}")) {
+                        *value = other;
+                        return;
+                    }
                 }
             }
             Expr::Unary { op, of, .. } => {

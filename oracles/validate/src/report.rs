@@ -12,11 +12,13 @@ pub enum Verdict {
     Proved,
     /// Every input was tried, for some field combinations at least; the others are proved.
     Exhaustive,
-    /// There is no meaning as terms for some of it, so it was executed as kernels on many inputs.
+    /// There is no meaning as terms for some of it, so each such variant was executed as kernels on many inputs, and
+    /// applied there.
     Tested,
     /// Many inputs were tried and none is wrong, but there is no proof. Not a pass.
     Unknown,
-    /// No input meets the guards, whatever the variables are: the rule never applies. Not a pass.
+    /// The rule never applies: no input meets the guards, or the optimizer applies it to no kernel of its left side
+    /// (constants that it does not fold, operations that it folds before). Not a pass.
     Vacuous,
     /// Some input is wrong.
     Refuted,
@@ -50,8 +52,10 @@ pub struct Proof {
     pub solved: u32,
     /// Every input was tried.
     pub exhausted: u32,
-    /// Executed as kernels only, since an operation has no meaning as terms.
+    /// Variants that were executed as kernels only, since an operation has no meaning as terms.
     pub kernels_only: Vec<String>,
+    /// Inputs on which those were executed.
+    pub inputs: u64,
     /// Neither, with the reason.
     pub open: Vec<String>,
     /// No input meets the guards.

@@ -72,11 +72,14 @@ impl Judge {
         }
         if found.relevant == 0 && terms.value(query.premise) != Some(1) {
             let possible = satisfiable(terms, &[query.premise]);
-            if let Answer::Proved = self.prover.ask(terms, &possible)?.answer {
+            if self.asked(terms, &possible)?.is_some_and(|answered| answered.answer == Answer::Proved) {
                 return Ok(judged(Settled::Vacuous, &found));
             }
         }
-        let answered = self.prover.ask(terms, query)?;
+        let Some(answered) = self.asked(terms, query)? else {
+            let reason = "no answer is kept, and there is no solver to ask".to_owned();
+            return Ok(judged(Settled::Open { reason }, &found));
+        };
         let settled = match answered.answer {
             Answer::Proved => Settled::Solved { solver: answered.solver, millis: answered.millis },
             Answer::Refuted(inputs) => Settled::Wrong { inputs, found_by: "the solver" },
@@ -86,6 +89,14 @@ impl Judge {
             },
         };
         Ok(judged(settled, &found))
+    }
+
+    /// The solver's answer, or the one that is kept; nothing where there is neither.
+    fn asked(&self, terms: &Terms, query: &Query) -> Result<Option<Answered>, SolverError> {
+        match self.prover.ask(terms, query) {
+            Err(SolverError::Miss { .. }) => Ok(None),
+            answered => answered.map(Some),
+        }
     }
 
     /// The question for each value of one constant that matters, and for all others together: solvers that give up on
@@ -116,17 +127,17 @@ impl Judge {
             let differs = terms.ne(variable, constant);
             others = terms.and(others, differs);
             let case = Query { goal, premise: goal };
-            match self.prover.ask(terms, &case)?.answer {
-                Answer::Proved => {}
-                Answer::Unknown(_) => return Ok(None),
-                Answer::Refuted(mut inputs) => {
+            match self.asked(terms, &case)?.map(|answered| answered.answer) {
+                Some(Answer::Proved) => {}
+                Some(Answer::Unknown(_)) | None => return Ok(None),
+                Some(Answer::Refuted(mut inputs)) => {
                     inputs[number] = value;
                     return Ok(Some(Settled::Wrong { inputs, found_by: "the solver" }));
                 }
             }
         }
         let rest = Query { goal: others, premise: others };
-        let answered = self.prover.ask(terms, &rest)?;
+        let Some(answered) = self.asked(terms, &rest)? else { return Ok(None) };
         Ok(match answered.answer {
             Answer::Proved => Some(Settled::Solved { solver: answered.solver, millis: answered.millis }),
             Answer::Unknown(_) => None,

@@ -2,7 +2,8 @@
 //!
 //! A captured operand is a register with any content: 1, 32, 64 or 128 bits, whatever the type that reads it. A
 //! captured constant has the bits of its place. The expression before is the pattern's root, the one after what its
-//! destinations become, whole registers each. The preconditions are the rule's guards, the constants that the pattern
+//! destinations become, whole registers each. Where an operation may yield any NaN (`neg`, `abs`), the one after may
+//! yield each of them, and of the root before each is as good as another; inside the pattern it is the interpreter's. The preconditions are the rule's guards, the constants that the pattern
 //! requires, and that every derived constant has a value; guards about cost say nothing.
 //!
 //! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
@@ -12,12 +13,15 @@
 //! interpreter has them be, which is no proof.
 
 use oriole_ir::ops::{FieldValues, Flags, Opcode, Shape, Type};
-use oriole_rules::instance::{Operation, Pattern, Source, Value, place_type};
+use oriole_rules::instance::{Instance, Operation, Pattern, Source, Value, place_type};
 use oriole_rules::language::ast::Contract;
 
 use super::constants::register_bits;
+use super::effects::unmodelled;
 use super::variant::{Variant, operation_text};
-use oriole_proof::{Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, meaning};
+use oriole_proof::{
+    Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, leaves_nan_open, meaning, with_other_nans,
+};
 
 /// Why there is no question.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -36,8 +40,8 @@ pub enum Absence {
     /// An operand has no width.
     #[error("an operand of `{0}` has no width of its own")]
     Width(String),
-    /// The result orders memory accesses otherwise.
-    #[error("the result has another {0}; executing one order of events does not show whether that is right")]
+    /// The result orders memory accesses otherwise, or promises something else of the threads that execute it.
+    #[error("the result has another {0}, and executing one order of events does not show whether that is right")]
     Order(&'static str),
     /// The instance is none that the rule language makes.
     #[error("the rule is malformed")]
@@ -76,8 +80,12 @@ pub struct Question<'i> {
     pub opaque: bool,
     /// True if a proof relies on the interpreter's definition of an operation.
     pub assumed: bool,
+    /// Whether the side after may yield any NaN where the interpreter has a certain one.
+    pub chooses_nan: bool,
     /// The operands of a root that does more than compute registers.
     pub effect: Option<Vec<Term>>,
+    /// Why executing shows nothing of that.
+    pub unmodelled: Option<&'static str>,
 }
 
 /// A translation at work.
@@ -99,6 +107,7 @@ pub(super) struct Translation<'i> {
     /// meaning.
     opaque: Option<Vec<Opaque>>,
     assumed: bool,
+    chooses_nan: bool,
     effect: Option<Vec<Term>>,
 }
 
@@ -175,6 +184,7 @@ impl<'i> Translation<'i> {
             next: 0,
             opaque,
             assumed: false,
+            chooses_nan: false,
             effect: None,
             variant,
         }
@@ -319,7 +329,8 @@ impl<'i> Translation<'i> {
     ) -> Result<Vec<Term>, Absence> {
         if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
             self.defined[side].extend(found.defined);
-            return Ok(found.values);
+            let open = side == 1 && leaves_nan_open(opcode);
+            return Ok(if open { self.with_any_nan(opcode, fields, found.values) } else { found.values });
         }
         if opcode == Opcode::Cvta
             && self.opaque.is_some()
@@ -341,6 +352,17 @@ impl<'i> Translation<'i> {
         }
         known.push(Opaque { opcode, fields: *fields, operands: operands.to_vec(), results: results.clone() });
         Ok(results)
+    }
+
+    /// The values with whatever NaN the device may choose.
+    fn with_any_nan(&mut self, opcode: Opcode, fields: &FieldValues, values: Vec<Term>) -> Vec<Term> {
+        self.chooses_nan = true;
+        let ty = opcode.row().value::<Type>(fields).unwrap_or(Type::B32);
+        let chosen = |value: Term| {
+            let other = self.terms.variable("nan", self.terms.width(value));
+            with_other_nans(&mut self.terms, ty, value, other)
+        };
+        values.into_iter().map(chosen).collect()
     }
 
     /// A value of the result, as the register that holds it.
@@ -366,7 +388,7 @@ impl<'i> Translation<'i> {
     fn question(mut self, values: [Vec<Term>; 2], fields: &FieldValues) -> Result<Question<'i>, Absence> {
         let [before, after] = &values;
         let row = self.variant.instance.pattern().opcode.row();
-        let modulo_nan = self.variant.instance.contract == Contract::ModuloNan;
+        let modulo_nan = is_modulo_nan(self.variant.instance);
         let same_widths = |(a, b): (&Term, &Term)| self.terms.width(*a) == self.terms.width(*b);
         if before.len() != after.len() || !before.iter().zip(after).all(same_widths) {
             return Err(Absence::Function);
@@ -399,6 +421,7 @@ impl<'i> Translation<'i> {
         let query = equivalence(&mut self.terms, &before, &after, premises);
         let captures = self.captures.iter().map(|term| term.unwrap_or(before.values[0])).collect();
         Question {
+            unmodelled: unmodelled(self.variant.instance),
             variant: self.variant,
             terms: self.terms,
             query,
@@ -410,9 +433,15 @@ impl<'i> Translation<'i> {
             defined,
             opaque: self.opaque.is_some(),
             assumed: self.assumed,
+            chooses_nan: self.chooses_nan,
             effect: self.effect,
         }
     }
+}
+
+/// Whether one NaN is as good as another in an instance's results: the rule says so, or the operation does.
+pub(super) fn is_modulo_nan(instance: &Instance) -> bool {
+    instance.contract == Contract::ModuloNan || leaves_nan_open(instance.pattern().opcode)
 }
 
 /// The captures that name operations of a pattern.

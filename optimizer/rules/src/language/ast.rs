@@ -223,9 +223,9 @@ pub enum Expr {
         /// Where it stands.
         span: Span,
     },
-    /// `1.5`: the bits of a float of the width of its place.
+    /// `-1.5`, `inf`, `nan`: the bits of a float of the width of its place. The sign belongs to it.
     Float {
-        /// The number.
+        /// The number, or what stands for it: of a NaN only the sign counts.
         value: f64,
         /// Where it stands.
         span: Span,

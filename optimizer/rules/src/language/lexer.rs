@@ -20,7 +20,7 @@ pub(super) enum Token {
     Word,
     #[regex(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|[0-9][0-9_]*")]
     Number,
-    #[regex(r"[0-9]+\.[0-9]+")]
+    #[regex(r"[0-9]+\.[0-9]+([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")]
     Float,
     #[token("=>")]
     Becomes,

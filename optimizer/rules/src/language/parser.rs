@@ -283,8 +283,9 @@ impl Parser<'_> {
     /// One operand, or several in parentheses.
     fn results(&mut self) -> Parsed<Vec<Operand>> {
         let start = self.at;
+        let open = self.next_span();
         if self.eat(Token::ParenOpen)
-            && let Ok(list) = self.operands_to_close()
+            && let Ok(list) = self.operands_to_close(open)
             && list.len() > 1
         {
             return Ok(list);
@@ -293,7 +294,8 @@ impl Parser<'_> {
         Ok(vec![self.operand()?])
     }
 
-    fn operands_to_close(&mut self) -> Parsed<Vec<Operand>> {
+    /// Operands to the end of the parenthesis that is open.
+    fn operands_to_close(&mut self, open: Span) -> Parsed<Vec<Operand>> {
         let mut list = Vec::new();
         if self.eat(Token::ParenClose) {
             return Ok(list);
@@ -301,7 +303,7 @@ impl Parser<'_> {
         loop {
             list.push(self.operand()?);
             if !self.eat(Token::Comma) {
-                self.expect(Token::ParenClose, "`,` or `)`")?;
+                self.close(open, "`,` or `)`")?;
                 return Ok(list);
             }
         }
@@ -329,9 +331,9 @@ impl Parser<'_> {
 
     fn inst(&mut self) -> Parsed<Inst> {
         let head = self.head()?;
-        self.expect(Token::ParenOpen, "`(` and the operands")?;
+        let open = self.expect(Token::ParenOpen, "`(` and the operands")?;
         self.enter()?;
-        let operands = self.operands_to_close()?;
+        let operands = self.operands_to_close(open)?;
         self.depth -= 1;
         let span = head.span.to(self.last_span());
         Ok(Inst { head, operands, span })
@@ -406,9 +408,11 @@ impl Parser<'_> {
         }
         let word = u8::from(self.at_word("hi"));
         if (self.at_word("lo") || word == 1) && self.peek_at(1) == Some(Token::ParenOpen) {
-            self.at += 2;
+            self.at += 1;
+            let open = self.next_span();
+            self.at += 1;
             let of = Box::new(self.operand()?);
-            self.expect(Token::ParenClose, "`)`")?;
+            self.close(open, "`)`")?;
             return Ok(Operand::Word { word, of, span: start.to(self.last_span()) });
         }
         self.expr().map(Operand::Expr)
@@ -460,6 +464,17 @@ impl Parser<'_> {
     fn expect(&mut self, token: Token, what: &str) -> Parsed<Span> {
         let span = self.next_span();
         if self.eat(token) { Ok(span) } else { Err(self.unexpected(what)) }
+    }
+
+    /// The end of a parenthesis; where the rule goes on or ends without it, the fault is where it was opened.
+    fn close(&mut self, open: Span, what: &str) -> Parsed<()> {
+        let goes_on = matches!(self.peek(), None | Some(Token::Becomes | Token::Colon | Token::Semicolon));
+        if goes_on || self.begins_item() || self.at_word("if") {
+            let Fault { message, .. } = self.unexpected(what);
+            let message = format!("the parenthesis is not closed: {message}");
+            return Err(Fault::new(open, message, "opened here", "write `)` behind its last operand"));
+        }
+        self.expect(Token::ParenClose, what).map(drop)
     }
 
     fn expect_word(&mut self, word: &str) -> Parsed<Span> {

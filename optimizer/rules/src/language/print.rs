@@ -176,6 +176,9 @@ impl Display for Expr {
             Expr::Name(name) => name.fmt(f),
             Expr::Number { value, .. } if *value > 0xffff => write!(f, "{value:#x}"),
             Expr::Number { value, .. } => write!(f, "{value}"),
+            Expr::Float { value, .. } if value.is_nan() => {
+                f.write_str(if value.is_sign_negative() { "-nan" } else { "nan" })
+            }
             Expr::Float { value, .. } => write!(f, "{value:?}"),
             Expr::Unary { op: UnaryOp::Neg, of, .. } => write!(f, "-{}", Part(of)),
             Expr::Unary { op: UnaryOp::Not, of, .. } => write!(f, "~{}", Part(of)),

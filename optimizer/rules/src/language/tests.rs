@@ -45,9 +45,13 @@ fn every_rule_reports_its_first_mistake() {
     let (file, faults) = parse(source);
     assert_eq!(file.rules.len(), 1);
     let places: Vec<_> = faults.iter().map(|fault| fault.line_column(source)).collect();
-    assert_eq!(places, [(4, 1), (1, 20), (3, 17)]);
+    assert_eq!(places, [(4, 1), (1, 17), (3, 17)]);
     let error = SourceError::new("f.rules", source, faults);
-    assert!(error.lines().starts_with("f.rules:1:20: expected `,` or `)`, found `=>`"), "{}", error.lines());
+    assert!(
+        error.lines().starts_with("f.rules:1:17: the parenthesis is not closed: expected `,` or `)`, found `=>`"),
+        "{}",
+        error.lines()
+    );
 }
 
 #[test]

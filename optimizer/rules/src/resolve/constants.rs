@@ -52,6 +52,9 @@ impl Resolver<'_> {
             Expr::Float { value, span } => return float(*value, bits, *span),
             Expr::Name(name) => return self.named(name, bits),
             Expr::Unary { op, of, .. } => ConstKind::Unary(*op, Box::new(self.constant(of, bits)?)),
+            Expr::Binary { op, left, right } if is_arithmetic(*op) && (is_float(left) || is_float(right)) => {
+                return Err(computes_with_bits(expr.span(), op.symbol()));
+            }
             // The count of a shift is as wide as it is written.
             Expr::Binary { op: op @ (BinaryOp::Shl | BinaryOp::Shr | BinaryOp::ShrSigned), left, right } => {
                 let count = self.natural(right).unwrap_or(bits);
@@ -196,10 +199,7 @@ impl Resolver<'_> {
             Guard::Call { function, arguments, span } => self.predicate(function, arguments, *span),
             Guard::Member { variable, set } => self.member(variable, set),
             Guard::Field { rest, field, equal, value } => self.field_condition(rest, field, *equal, value),
-            Guard::Not { guard, .. } => Ok(match self.condition(guard)? {
-                Condition::Always(known) => Condition::Always(!known),
-                condition => Condition::Not(Box::new(condition)),
-            }),
+            Guard::Not { guard, .. } => Ok(negated(self.condition(guard)?)),
             Guard::Any(guards) => {
                 let mut all = Vec::new();
                 for guard in guards {
@@ -224,6 +224,9 @@ impl Resolver<'_> {
             };
             let other = self.variable(&other.text).unwrap_or(&other.text);
             return Ok(Condition::Always((value == other) == (relation == Relation::Eq)));
+        }
+        if !matches!(relation, Relation::Eq | Relation::Ne) && (is_float(left) || is_float(right)) {
+            return Err(computes_with_bits(left.span().to(right.span()), relation.symbol()));
         }
         // Where neither side has a width of its own, only numbers are compared, and 64 bits hold them.
         let bits = self.natural(left).or_else(|| self.natural(right)).unwrap_or(64);
@@ -313,6 +316,17 @@ impl Resolver<'_> {
     }
 }
 
+/// The condition that holds where this one fails.
+fn negated(condition: Condition) -> Condition {
+    match condition {
+        Condition::Always(known) => Condition::Always(!known),
+        Condition::Not(condition) => *condition,
+        Condition::Variable(capture) => Condition::IsConstant(capture),
+        Condition::IsConstant(capture) => Condition::Variable(capture),
+        condition => Condition::Not(Box::new(condition)),
+    }
+}
+
 fn uninferred(expr: &Expr) -> super::Trouble {
     let help = "use a captured constant in it, which has a width";
     fault(expr.span(), "the width of this constant cannot be inferred".to_owned(), "here", help)
@@ -326,9 +340,36 @@ fn literal(value: u64, bits: u32, span: Span) -> Resolved<Const> {
     Ok(number(value, bits))
 }
 
+/// The NaNs that arithmetic yields (PTX ISA, "Floating-Point Instructions"), without their sign.
+const NAN_F32: u64 = 0x7fff_ffff;
+const NAN_F64: u64 = 0x7ff8_0000_0000_0000;
+
+fn is_float(expr: &Expr) -> bool {
+    matches!(expr, Expr::Float { .. })
+}
+
+/// Whether an operator makes no sense of the bits of a float.
+fn is_arithmetic(op: BinaryOp) -> bool {
+    use BinaryOp::{Add, Div, DivSigned, Mul, Rem, RemSigned, Sub};
+    matches!(op, Add | Sub | Mul | Div | DivSigned | Rem | RemSigned)
+}
+
+fn computes_with_bits(span: Span, symbol: &str) -> super::Trouble {
+    let help = "`fold(fadd.f32(A, 1.0))` computes with floats; whoever means the bits writes them: `0x3f800000`";
+    fault(span, format!("`{symbol}` takes integers, not floats"), "here", help)
+}
+
 fn float(value: f64, bits: u32, span: Span) -> Resolved<Const> {
+    let narrow = value as f32;
+    let sign = u64::from(value.is_sign_negative()) << (bits - 1);
     match bits {
-        32 => Ok(number(u64::from((value as f32).to_bits()), 32)),
+        32 if value.is_nan() => Ok(number(sign | NAN_F32, 32)),
+        64 if value.is_nan() => Ok(number(sign | NAN_F64, 64)),
+        32 if value.is_finite() != narrow.is_finite() || (value == 0.0) != (narrow == 0.0) => {
+            let message = format!("{value:?} is no float of 32 bits");
+            Err(fault(span, message, "here", "write `inf` or `0.0` if you mean that"))
+        }
+        32 => Ok(number(u64::from(narrow.to_bits()), 32)),
         64 => Ok(number(value.to_bits(), 64)),
         _ => Err(fault(span, format!("no float has {bits} bits here"), "here", "write the bits: `0x3c00`")),
     }

@@ -125,6 +125,10 @@ fn mnemonic(parts: &[Part<'_>], head: &Head) -> Resolved<(Opcode, usize)> {
     }
     found.ok_or_else(|| {
         let first = parts[0].texts[0];
+        if let Some(meant) = meant_by_ptx(parts) {
+            let message = format!("unknown opcode `{first}`; did you mean `{meant}`?");
+            return fault(head.span, message, "here", "`oriole ops` lists the mnemonics, which are not those of PTX");
+        }
         let prefix: String = first.chars().take(2).collect();
         let near: Vec<&str> =
             ROWS.iter().map(|row| row.name).filter(|name| name.starts_with(&prefix)).take(8).collect();
@@ -133,6 +137,21 @@ fn mnemonic(parts: &[Part<'_>], head: &Head) -> Resolved<(Opcode, usize)> {
             false => format!("opcodes that begin alike: {}", near.join(", ")),
         };
         fault(head.span, format!("unknown opcode `{first}`"), "here", help)
+    })
+}
+
+/// The operation that PTX spells so: `iadd.u32` for `add.u32`.
+fn meant_by_ptx(parts: &[Part<'_>]) -> Option<String> {
+    let words: Vec<&str> = parts.iter().map(|part| part.texts[0]).collect();
+    Opcode::from_ptx(words[0]).iter().find_map(|opcode| {
+        let row = opcode.row();
+        let spelt: Vec<&str> = row.ptx?.split('.').collect();
+        let fields = words.strip_prefix(spelt.as_slice())?;
+        let takes = |word: &&str| {
+            row.fields.iter().any(|spec| value_index(spec, word).is_some_and(|v| spec.legal >> v & 1 == 1))
+        };
+        let text: Vec<&str> = [row.name].into_iter().chain(fields.iter().copied()).collect();
+        fields.iter().all(takes).then(|| text.join("."))
     })
 }
 

@@ -1,8 +1,13 @@
 //! Floating-point arithmetic (PTX ISA, "Floating-Point Instructions", also for half precision).
 //!
 //! Operations that move bits are written out here; sums, products and quotients go through exact values and one
-//! rounding in `soft`. Results of arithmetic that are NaN have the one pattern of their type; `abs`, `neg` and
-//! `copysign` keep payloads.
+//! rounding in `soft`. Results of arithmetic that are NaN have the one pattern of their type. `copysign` keeps payloads,
+//! as the ISA says no more than that it copies the sign.
+//!
+//! *`abs` and `neg` of a NaN* yield "an unspecified NaN", says the ISA ("Floating Point Instructions: abs", "neg", and
+//! both in "Half Precision Floating Point Instructions"), in the same words for f32, f64, f16, f16x2, bf16 and bf16x2;
+//! "future implementations may" keep the payload. The terms keep it here, as the interpreter does, which is one of the
+//! results that are allowed; [`super::with_other_nans`] has all others.
 
 use oriole_ir::ops::{Ftz, NanMode, Opcode, Relu, Saturate, TestProperty, Type, XorSign};
 
@@ -97,11 +102,20 @@ impl Format {
         t.zero_extend(bits, self.width())
     }
 
+    /// The bits of the largest magnitude that is no NaN.
+    pub(super) const fn last(&self) -> u128 {
+        if self.has_infinity { self.infinity() } else { self.largest() }
+    }
+
+    /// The bits that every quiet NaN has: the exponent and the highest of the fraction.
+    pub(super) const fn quiet(&self) -> u128 {
+        if self.has_infinity { self.infinity() | 1 << (self.fraction - 1) } else { self.nan }
+    }
+
     /// Whether a value is no number.
     pub(super) fn is_nan(&self, t: &mut Terms, value: Term) -> Term {
         let magnitude = self.magnitude(t, value);
-        let last = if self.has_infinity { self.infinity() } else { self.largest() };
-        let last = t.constant(last, self.width());
+        let last = t.constant(self.last(), self.width());
         t.ult(last, magnitude)
     }
 

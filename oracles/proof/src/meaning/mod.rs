@@ -96,6 +96,32 @@ pub fn differ_modulo_nan(terms: &mut Terms, ty: Type, a: Term, b: Term) -> Term 
     any
 }
 
+/// Whether an operation yields any NaN where it yields one (see `float`).
+pub fn leaves_nan_open(opcode: Opcode) -> bool {
+    matches!(opcode, Opcode::FNeg | Opcode::FAbs)
+}
+
+/// A register of a float type with another quiet NaN in place of each: its sign and payload are bits of `other`, as
+/// wide as the register.
+pub fn with_other_nans(terms: &mut Terms, ty: Type, value: Term, other: Term) -> Term {
+    let Some(format) = float::format(ty) else { return value };
+    let (width, mut result) = (format.width(), None);
+    for low in (0..ty.bits()).step_by(width as usize) {
+        let (part, other) = (terms.extract(value, low, width), terms.extract(other, low, width));
+        let quiet = terms.constant(format.quiet(), width);
+        let (is_nan, nan) = (format.is_nan(terms, part), terms.or(other, quiet));
+        let part = terms.ite(is_nan, nan, part);
+        result = Some(result.map_or(part, |below| terms.concat(part, below)));
+    }
+    result.map_or(value, |result| terms.zero_extend(result, terms.width(value)))
+}
+
+/// The width of each float of a type, and the bits of the largest magnitude that is no NaN.
+pub fn numbers_of(ty: Type) -> Option<(u32, u128)> {
+    let format = float::format(ty).filter(|format| ty.bits().is_multiple_of(format.width()))?;
+    Some((format.width(), format.last()))
+}
+
 /// The value of one field, or its first value where the opcode does not take it.
 fn field<F: FieldValue>(row: &OpRow, values: &FieldValues) -> F {
     let index = row.slot(F::FIELD).map_or(0, |slot| usize::from(values.0[slot]));

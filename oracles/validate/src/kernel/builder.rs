@@ -6,12 +6,12 @@ use oriole_rules::instance::{Condition, Pattern, Source, place_type};
 
 use super::effect::{self, Pointer, STRETCH};
 use super::{Case, Guarding};
-use crate::translate::Question;
+use crate::translate::{Question, is_modulo_nan};
 use oriole_interp::launch::random::SplitMix64;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
-use oriole_proof::Term;
 use oriole_proof::eval::Program;
 use oriole_proof::term::{Op, ones};
+use oriole_proof::{Term, numbers_of};
 
 /// Bytes between two inputs or results in memory.
 pub(super) const SLOT: u64 = 16;
@@ -166,7 +166,29 @@ impl<'q, 'i> Builder<'q, 'i> {
             let ty = place_type(row.opcode, &fields, *shape);
             // Of a narrow value that nothing has defined, whether its zero extension is defined says nothing.
             let narrow = case.undefined.is_some() && ty.is_some_and(|ty| ty.bits() == 16);
+            let reg = match ty {
+                Some(ty) if is_modulo_nan(instance) => self.with_one_nan(reg, ty),
+                _ => reg,
+            };
             self.store(reg, narrow);
+        }
+        self.read_again(&instance.conditions);
+    }
+
+    /// Stores the operands that a condition wants to have other uses.
+    fn read_again(&mut self, conditions: &[Condition]) {
+        for condition in conditions {
+            match condition {
+                Condition::Any(conditions) => self.read_again(conditions),
+                Condition::Not(inner) => {
+                    if let Condition::SingleUse(capture) = **inner
+                        && let Some(Operand::Reg(reg)) = self.captures[capture]
+                    {
+                        self.store(reg, false);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
@@ -349,6 +371,25 @@ impl<'q, 'i> Builder<'q, 'i> {
                 other => other,
             },
         }
+    }
+
+    /// The value with all ones in place of every NaN: which of them it is does not matter.
+    fn with_one_nan(&mut self, reg: Reg, ty: Type) -> Reg {
+        let Some((width, last)) = numbers_of(ty) else { return reg };
+        let info = self.func.regs()[reg];
+        let (bits, number) = if info.words == 2 { (Type::B64, Type::U64) } else { (Type::B32, Type::U32) };
+        let mut value = reg;
+        for low in (0..ty.bits()).step_by(width as usize) {
+            let mask = |width: u32| (ones(width) << low) as u64;
+            let magnitude = InstBuilder::new(Opcode::And).field(bits).src(value).src(mask(width - 1));
+            let magnitude = self.value(magnitude, info);
+            let beyond = InstBuilder::new(Opcode::SetP).field(number).field(Compare::Gt);
+            let is_nan = self.value(beyond.src(magnitude).src((last << low) as u64), RegInfo::PRED);
+            let nan = InstBuilder::new(Opcode::SelP).field(number).src(mask(width)).src(0u64).src(is_nan);
+            let nan = self.value(nan, info);
+            value = self.value(InstBuilder::new(Opcode::Or).field(bits).src(value).src(nan), info);
+        }
+        value
     }
 
     /// Stores a result as it is, or its low half.

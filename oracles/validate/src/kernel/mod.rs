@@ -18,12 +18,12 @@ use self::builder::Builder;
 pub(super) use self::effect::pointers;
 use self::run::executed;
 use super::describe::described;
-use super::report::{Proof, Refutation};
+use super::report::Refutation;
 use super::translate::Question;
 use oriole_check::judge::Verdict;
 use oriole_interp::launch::Launch;
 use oriole_proof::search::examples;
-use oriole_proof::{Inputs, solve};
+use oriole_proof::{Inputs, Query, Terms, solve};
 
 /// The phase that applies rules, as `oriole check --phase` knows it.
 pub const PHASE: &str = "GeneralOptimizeEarly";
@@ -31,9 +31,9 @@ pub const PHASE: &str = "GeneralOptimizeEarly";
 /// Inputs of each variant that are executed.
 const SAMPLES: usize = 6;
 /// The same where an operation has no meaning as terms: then executing is all the evidence.
-const OPAQUE_SAMPLES: usize = 64;
-/// Variants of a rule that are executed.
-const MOST_VARIANTS: usize = 48;
+const OPAQUE_SAMPLES: usize = 192;
+/// Inputs that are executed beside those where the terms that there are call the rule wrong.
+const OPAQUE_SUSPECTS: usize = 64;
 /// Inputs in which each variable is undefined.
 pub(super) const UNDEFINED: usize = 2;
 /// Inputs of each variant that are executed under a guard too.
@@ -48,6 +48,8 @@ pub enum Confirmation {
     NotTried,
     /// The optimizer applies the rule, and the interpreter sees another result.
     Confirmed(Box<Reproducer>),
+    /// With a NaN that PTX allows the device to choose; the interpreter chooses another one, so there is no kernel.
+    OtherNan,
     /// The terms say that the rule is wrong here, and executing does not show it: one of them is wrong, or the rule
     /// cannot be made to apply to this input.
     Disagreement {
@@ -133,21 +135,34 @@ pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Con
     let reproducer = Box::new(Reproducer { kernel, launch, after, without });
     match reason {
         None => Confirmation::Confirmed(reproducer),
+        Some(_) if question.chooses_nan => Confirmation::OtherNan,
         Some(reason) => Confirmation::Disagreement { reason, reproducer },
     }
 }
 
-/// Executes variants on some inputs each; the first that goes wrong is a refutation.
-/// Each variable is undefined in so many of its inputs.
+/// What the kernels of one variant showed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Ran {
+    /// How many there were.
+    pub kernels: u64,
+    /// The inputs on which the original says what should happen.
+    pub inputs: u64,
+    /// How often the rule was applied in them.
+    pub applied: u64,
+}
+
+/// Executes each variant on some inputs, `suspects` (by number of the variant) among them; the first that goes wrong
+/// is a refutation. Each variable is undefined in so many of its inputs.
 pub fn execute(
     questions: &[Question<'_>],
+    suspects: &[(usize, Inputs)],
     undefined: usize,
     only: &Arc<RuleSet>,
-    proof: &mut Proof,
-) -> Option<Refutation> {
-    let step = questions.len().div_ceil(MOST_VARIANTS).max(1);
-    for question in questions.iter().step_by(step) {
-        let samples = samples(question);
+) -> (Vec<Ran>, Option<Refutation>) {
+    let mut all = vec![Ran::default(); questions.len()];
+    for (number, (question, ran)) in questions.iter().zip(&mut all).enumerate() {
+        let suspects = suspects.iter().filter(|(variant, _)| *variant == number).map(|(_, inputs)| inputs.clone());
+        let samples: Vec<Inputs> = suspects.chain(samples(question)).collect();
         if samples.is_empty() {
             continue;
         }
@@ -156,24 +171,35 @@ pub fn execute(
             None => (cases(question, &samples, undefined), usize::MAX),
         };
         for cases in cases.chunks(together) {
-            if let Some((case, confirmation)) = execute_cases(question, cases, only, proof) {
-                return Some(described(question, &case, "executing kernels", confirmation));
+            if let Some((case, confirmation)) = execute_cases(question, cases, only, ran) {
+                let refutation = described(question, &case, "executing kernels", confirmation);
+                return (all, Some(refutation));
             }
         }
     }
-    None
+    (all, None)
 }
 
-/// Inputs under which the rule applies.
+/// Inputs under which the rule applies; where terms say little, also those where they call it wrong.
 fn samples(question: &Question<'_>) -> Vec<Inputs> {
     let mut terms = question.terms.clone();
-    let count = if question.opaque { OPAQUE_SAMPLES } else { SAMPLES };
-    match solve(&mut terms, &question.query) {
+    if !question.opaque {
+        return met(&mut terms, &question.query, SAMPLES);
+    }
+    let mut found = met(&mut terms, &question.query, OPAQUE_SAMPLES);
+    let wrong = Query { goal: question.query.goal, premise: question.query.goal };
+    found.extend(met(&mut terms, &wrong, OPAQUE_SUSPECTS));
+    found
+}
+
+/// Inputs that meet a premise, by construction where that is easy.
+fn met(terms: &mut Terms, query: &Query, count: usize) -> Vec<Inputs> {
+    match solve(terms, query) {
         Some(solved) => {
-            let found = examples(&terms, &solved.query, count, 5);
-            found.into_iter().map(|inputs| solved.inputs(&terms, inputs)).collect()
+            let found = examples(terms, &solved.query, count, 5);
+            found.into_iter().map(|inputs| solved.inputs(terms, inputs)).collect()
         }
-        None => examples(&terms, &question.query, count, 5),
+        None => examples(terms, query, count, 5),
     }
 }
 
@@ -196,23 +222,24 @@ fn execute_cases(
     question: &Question<'_>,
     cases: &[Case],
     only: &Arc<RuleSet>,
-    proof: &mut Proof,
+    so_far: &mut Ran,
 ) -> Option<(Case, Confirmation)> {
     let mut builder = Builder::new(question, cases);
     cases.iter().for_each(|case| builder.case(case));
     let (module, launch) = builder.finish();
     let ran = executed(&module, &launch, only);
-    proof.kernels += 1;
+    so_far.kernels += 1;
     let reason = match ran {
         Ok(ran) => match ran.verdict {
             Ok(verdict) if verdict.is_finding() => format!("{} leaves another result", only.rules()[0].name),
             Ok(Verdict::Equal | Verdict::Refined) => {
-                proof.applied += ran.applied;
+                so_far.applied += ran.applied;
+                so_far.inputs += cases.len() as u64;
                 return None;
             }
             Ok(_) if cases.len() == 1 => return None,
             Ok(_) => {
-                return cases.iter().find_map(|case| execute_cases(question, std::slice::from_ref(case), only, proof));
+                return cases.iter().find_map(|case| execute_cases(question, std::slice::from_ref(case), only, so_far));
             }
             Err(reason) => reason.to_string(),
         },

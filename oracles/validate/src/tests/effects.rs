@@ -29,6 +29,9 @@ fn right_rules_are_tested() {
         let found = (report.name.as_str(), report.verdict);
         let executed = report.proof.applied >= 20;
         assert!(matches!(found.1, Verdict::Tested | Verdict::Proved) && executed, "{found:?} {report:?}");
+        // What is only tested says which variants, and on how many inputs.
+        let (only, inputs) = (report.proof.kernels_only.len(), report.proof.inputs);
+        assert_eq!(found.1 == Verdict::Tested, only > 0 && inputs >= 64, "{found:?}: {only} {inputs}");
         for guard in &report.guards {
             assert!(matches!(guard.need, Need::Shown(_) | Need::Refused(_)), "{}: {guard:?}", report.name);
         }
@@ -62,6 +65,8 @@ rule swap: atom.cas.global.b32(x, O, v, w) => atom.cas.global.b32(x, O, w, v)
 rule any: bar.red.and(a, b, p) => bar.red.or(a, b, p)
 rule equal: match.any.sync.b32(_, m) => match.any.sync.b32(m, m)
 rule sum: atom.global.add.u32(x, O, v) => atom.global.add.u32(x, O, iadd.u32(v, 1))
+rule needle: st.global.b32(x, O, &selp.b32(_, v, &setp.eq.u32(v, 0x12345678))) => st.global.b32(x, O, v)
+rule exchanged: atom.global.exch.b32(x, O, &imin.u32(v, 0xfedcba98)) => atom.global.exch.b32(x, O, v)
 ";
 
 /// Each is refuted with a kernel.
@@ -75,16 +80,46 @@ fn wrong_rules_are_refuted() {
     }
 }
 
+/// Each combination of fields is executed, however many there are.
+#[test]
+fn no_variant_is_left_out() {
+    let set =
+        rules("rule a: ld{F}.b32(&iadd.u64(x, 8), 4) => ld{F}.b32(x, 12) if F.Scope == none, F.PrefetchSize == none");
+    let all = set.rules()[0].instances().iter().flat_map(|instance| variants(instance).expect("few fields"));
+    let questions: Vec<_> = all.map(|variant| translate(variant).expect("addresses are sums")).collect();
+    let (ran, wrong) = kernel::execute(&questions, &[], 0, &Arc::new(set.only(0)));
+    assert!(questions.len() > 48 && wrong.is_none(), "{}", questions.len());
+    assert!(ran.iter().all(|one| one.kernels > 0), "{ran:?}");
+}
+
 /// What one execution cannot show is not called tested.
 #[test]
 fn memory_order_is_not_judged() {
     let text = "rule a: ld.volatile.global.b32(x, O) => ld.global.b32(x, O)
                 rule b: ld.relaxed.gpu.global.b32(x, O) => ld.relaxed.cta.global.b32(x, O)
                 rule c: ld.global.b32(x, O) => ld.global.nc.b32(x, O)
-                rule d: fence.sc.sys() => fence.acq_rel.sys()";
+                rule d: fence.sc.sys() => fence.acq_rel.sys()
+                rule e: ld.global.cv.b32(x, O) => ld.global.b32(x, O)
+                rule f: bar.sync.aligned(a, b) => bar.sync(a, b)";
     for report in verdicts(text) {
         assert!(report.verdict == Verdict::Unknown && report.proof.open.len() == 1, "{report:?}");
     }
+}
+
+/// What the interpreter takes to do nothing, or more laxly than the machine, is not tested by executing it.
+#[test]
+fn what_is_not_modelled_is_not_judged() {
+    let text = "rule a: ld.global.b32(x, O) => ldu.global.b32(x, O)
+                rule b: discard.global.L2(iadd.u64(x, 8), O, N) => discard.global.L2(x, O, N)
+                rule c: prefetch.global.L1(&iadd.u64(x, 8), O) => prefetch.global.L1(x, O)
+                rule d: nanosleep.u32(&iadd.u32(x, 1)) => nanosleep.u32(x)
+                rule e: cp.async.wait_group(0) => cp.async.wait_group(1)";
+    for report in verdicts(text) {
+        let reason = report.proof.open.iter().all(|text| text.contains("interpreter"));
+        assert!(report.verdict == Verdict::Unknown && report.proof.open.len() == 1 && reason, "{report:?}");
+    }
+    let same = verdicts("rule a: prefetch.global.L1(x, O) => prefetch.global.L2(x, O)");
+    assert_eq!(same[0].verdict, Verdict::Proved, "the level of a cache is a hint");
 }
 
 /// What the language says of effects that a result does not have.

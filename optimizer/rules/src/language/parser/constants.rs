@@ -3,9 +3,9 @@
 //! From the loosest: `|`, `^`, `&`, shifts, sums, products, signs. An `s` right behind an operator makes it signed:
 //! `/s`, `%s`, `>>s`, `<s`.
 
-use super::super::Fault;
 use super::super::ast::{BinaryOp, Expr, Guard, Name, Relation, UnaryOp};
 use super::super::lexer::Token;
+use super::super::{Fault, Span};
 use super::{Parsed, Parser};
 
 /// Operators by how tightly they bind, the loosest first.
@@ -41,6 +41,7 @@ impl Parser<'_> {
         let mut left = self.binary(level + 1)?;
         let depth = self.depth;
         while let Some((_, plain, signed)) = operators.iter().find(|(token, ..)| self.peek() == Some(*token)) {
+            self.refuse_doubled()?;
             self.at += 1;
             // A chain leans to the left: each link is one level of the tree.
             self.enter()?;
@@ -50,6 +51,18 @@ impl Parser<'_> {
         }
         self.depth = depth;
         Ok(left)
+    }
+
+    /// `&&` joins no conditions.
+    fn refuse_doubled(&self) -> Parsed<()> {
+        let first = self.next_span();
+        let doubled = self.tokens.get(self.at + 1).filter(|next| next.span.start == first.end);
+        match doubled {
+            Some(next) if self.peek() == Some(Token::Ampersand) && next.token == Token::Ampersand => {
+                Err(joined(first.to(next.span), "&&"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// An `s` without a blank before it.
@@ -71,8 +84,13 @@ impl Parser<'_> {
         let expr = match op {
             Some(op) => {
                 self.at += 1;
-                let of = Box::new(self.unary()?);
-                Expr::Unary { op, of, span: start.to(self.last_span()) }
+                let of = self.unary()?;
+                let span = start.to(self.last_span());
+                match (op, of) {
+                    // The sign of a float is a bit of it, and no complement.
+                    (UnaryOp::Neg, Expr::Float { value, .. }) => Expr::Float { value: -value, span },
+                    (_, of) => Expr::Unary { op, of: Box::new(of), span },
+                }
             }
             None => self.atom()?,
         };
@@ -86,19 +104,22 @@ impl Parser<'_> {
             Some(Token::ParenOpen) => {
                 self.at += 1;
                 let inner = self.expr()?;
-                self.expect(Token::ParenClose, "`)`")?;
+                self.close(start, "`)`")?;
                 Ok(inner)
             }
             Some(Token::Number) => self.number().map(|(value, span)| Expr::Number { value, span }),
-            Some(Token::Float) => {
+            Some(Token::Float) => self.float(),
+            Some(Token::Word) if self.at_word("inf") || self.at_word("nan") => {
+                let value = if self.at_word("inf") { f64::INFINITY } else { f64::NAN.copysign(1.0) };
                 self.at += 1;
-                let value = self.text(start).parse().unwrap_or(0.0);
                 Ok(Expr::Float { value, span: start })
             }
             Some(Token::Word) if self.at_word("fold") && self.peek_at(1) == Some(Token::ParenOpen) => {
-                self.at += 2;
+                self.at += 1;
+                let open = self.next_span();
+                self.at += 1;
                 let inst = Box::new(self.inst()?);
-                self.expect(Token::ParenClose, "`)`")?;
+                self.close(open, "`)`")?;
                 Ok(Expr::Fold { inst, span: start.to(self.last_span()) })
             }
             _ => {
@@ -108,8 +129,24 @@ impl Parser<'_> {
         }
     }
 
+    fn float(&mut self) -> Parsed<Expr> {
+        let span = self.next_span();
+        self.at += 1;
+        let finite = self.text(span).parse().ok().filter(|value: &f64| value.is_finite());
+        let Some(value) = finite else {
+            return Err(Fault::new(span, "the number is beyond every float", "here", "write `inf` if you mean it"));
+        };
+        if self.peek() == Some(Token::Word) && self.next_span().start == span.end {
+            let suffix = self.next_span();
+            let message = format!("`{}` is no number", self.text(span.to(suffix)));
+            let help = "floats have no suffix: they are as wide as their place";
+            return Err(Fault::new(suffix, message, "this suffix", help));
+        }
+        Ok(Expr::Float { value, span })
+    }
+
     fn call(&mut self, function: Name) -> Parsed<Expr> {
-        self.expect(Token::ParenOpen, "`(`")?;
+        let open = self.expect(Token::ParenOpen, "`(`")?;
         let mut arguments = Vec::new();
         while self.peek() != Some(Token::ParenClose) {
             arguments.push(self.expr()?);
@@ -117,7 +154,7 @@ impl Parser<'_> {
                 break;
             }
         }
-        self.expect(Token::ParenClose, "`,` or `)`")?;
+        self.close(open, "`,` or `)`")?;
         let span = function.span.to(self.last_span());
         Ok(Expr::Call { function, arguments, span })
     }
@@ -127,7 +164,10 @@ impl Parser<'_> {
         while self.eat(Token::Comma) {
             guards.push(self.alternatives()?);
         }
-        Ok(guards)
+        match ["and", "or"].into_iter().find(|word| self.at_word(word)) {
+            Some(word) => Err(joined(self.next_span(), word)),
+            None => Ok(guards),
+        }
     }
 
     fn alternatives(&mut self) -> Parsed<Guard> {
@@ -188,4 +228,10 @@ impl Parser<'_> {
         let value = self.dotted()?;
         Ok(Guard::Field { rest, field, equal, value })
     }
+}
+
+/// The fault of conditions that are joined as in other languages.
+fn joined(span: Span, word: &str) -> Fault {
+    let help = "write `,` between conditions that must all hold, and `||` between those of which one must";
+    Fault::new(span, format!("`{word}` joins no conditions"), "here", help)
 }

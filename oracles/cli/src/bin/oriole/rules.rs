@@ -39,7 +39,7 @@ enum Command {
 /// Shows for every rule that it is right, or an input on which it is wrong
 ///
 /// Exit code 0 when every rule is proved, exhausted or tested; 1 when one is refuted, unknown or applies to nothing; 2
-/// for bad input, or when --no-solver meets a question without a kept answer.
+/// for bad input. Without a solver, rules are tried and executed, and what only a solver could tell is unknown.
 #[derive(clap::Args)]
 struct CheckArgs {
     /// Rule files; without any, the built-in rules
@@ -126,7 +126,11 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let chosen = chosen(&set, &args.rule)?;
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
-        drop(writeln!(std::io::stderr(), "no z3, cvc5 or bitwuzla on the path: only kept answers count"));
+        let install = "install one to have them answered (on Debian: apt-get install z3)";
+        drop(writeln!(
+            std::io::stderr(),
+            "no z3, cvc5 or bitwuzla on the path: open questions stay unknown; {install}"
+        ));
     }
     let cache = match &args.cache {
         Some(folder) => Cache::load(folder),
@@ -210,7 +214,7 @@ fn reproduce(report: &RuleReport, set: &RuleSet, index: usize, folder: &Path) ->
     let Some(refutation) = &report.refutation else { return Ok(None) };
     let reproducer = match &refutation.confirmation {
         Confirmation::Confirmed(reproducer) | Confirmation::Disagreement { reproducer, .. } => reproducer,
-        Confirmation::NotTried => return Ok(None),
+        Confirmation::OtherNan | Confirmation::NotTried => return Ok(None),
     };
     write_reproducer(reproducer, set, index, folder).map(Some).map_err(|error| {
         let help = "name another folder with --out";
@@ -245,11 +249,7 @@ fn known(set: &RuleSet, rules: &[usize]) -> Result<Vec<RuleReport>, Failure> {
     let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
     let trials = Trials { samples: 256, quick: 256, kernels: false, guards: false, ..Trials::default() };
     let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, trials);
-    let report = |index: &usize| match judge.rule(set, *index) {
-        Err(SolverError::Miss { .. }) => Ok(judge.unasked(set, *index)),
-        other => other,
-    };
-    let reports: Result<Vec<RuleReport>, SolverError> = rules.par_iter().map(report).collect();
+    let reports: Result<Vec<RuleReport>, SolverError> = rules.par_iter().map(|index| judge.rule(set, *index)).collect();
     reports.map_err(solver_failure)
 }
 
@@ -269,10 +269,7 @@ fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let index = position(&set, &args.name)?;
     let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
     let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, Trials::default());
-    let report = match judge.rule(&set, index) {
-        Err(SolverError::Miss { .. }) => judge.unasked(&set, index),
-        other => other.map_err(solver_failure)?,
-    };
+    let report = judge.rule(&set, index).map_err(solver_failure)?;
     show::explain(out, &set, index, &report)?;
     Ok(if report.verdict == Verdict::Refuted { Status::Found } else { Status::Clean })
 }

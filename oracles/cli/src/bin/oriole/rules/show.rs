@@ -119,7 +119,7 @@ fn evidence(report: &RuleReport) -> String {
             parts.push(format!("{} never apply", proof.vacuous));
         }
         if !proof.kernels_only.is_empty() {
-            parts.push(format!("{} as kernels only", proof.kernels_only.len()));
+            parts.push(format!("{} as kernels only, on {} inputs", proof.kernels_only.len(), proof.inputs));
         }
         if proof.unmet > 0 {
             parts.push(format!("{} whose guards no sample met", proof.unmet));
@@ -172,12 +172,22 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
     if report.proof.open.len() > SHOWN_REASONS {
         writeln!(out, "  and {} more", report.proof.open.len() - SHOWN_REASONS)?;
     }
+    if report.verdict == Verdict::Vacuous {
+        let kernels = report.proof.kernels;
+        match kernels {
+            0 => writeln!(out, "  no input meets its guards")?,
+            _ => writeln!(out, "  the optimizer applies it to none of {kernels} kernels with its left side")?,
+        }
+    }
     let Some(refutation) = &report.refutation else { return Ok(()) };
     writeln!(out, "  {refutation}")?;
     match &refutation.confirmation {
         Confirmation::Confirmed(_) => writeln!(out, "  the interpreter confirms it:")?,
         Confirmation::Disagreement { reason, .. } => {
             writeln!(out, "  found as said, and not seen when executed: {reason}; please report it with this kernel:")?;
+        }
+        Confirmation::OtherNan => {
+            writeln!(out, "  PTX allows the device to choose this NaN; the interpreter chooses one that hides it")?;
         }
         Confirmation::NotTried => {}
     }
@@ -203,6 +213,8 @@ struct Item<'a> {
     solver_ms: u64,
     exhausted: u32,
     vacuous: u32,
+    kernels_only: &'a [String],
+    kernels_only_inputs: u64,
     open: &'a [String],
     tried: u64,
     met_guards: u64,
@@ -250,6 +262,8 @@ impl<'a> Item<'a> {
             solver_ms: proof.millis,
             exhausted: proof.exhausted,
             vacuous: proof.vacuous,
+            kernels_only: &proof.kernels_only,
+            kernels_only_inputs: proof.inputs,
             open: &proof.open,
             tried: proof.tried,
             met_guards: proof.relevant,
@@ -316,5 +330,8 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
     writeln!(out, "  {}", evidence(report))?;
     let met = share(report.proof.relevant, report.proof.tried);
     writeln!(out, "  {} inputs tried, {met} of them met the guards", report.proof.tried)?;
+    for variant in &report.proof.kernels_only {
+        writeln!(out, "  as kernels only: {variant}")?;
+    }
     wrong(out, report, None)
 }
