@@ -146,20 +146,9 @@ impl Operation<'_> {
     }
 }
 
-/// The integer type of so many bits; 128 where there is none.
+/// The integer type of so many bits; a predicate of one, and 128 bits where there is none.
 fn integer(bits: u32, signed: bool) -> Type {
-    match (bits, signed) {
-        (1, _) => Type::Pred,
-        (8, false) => Type::U8,
-        (8, true) => Type::S8,
-        (16, false) => Type::U16,
-        (16, true) => Type::S16,
-        (32, false) => Type::U32,
-        (32, true) => Type::S32,
-        (64, false) => Type::U64,
-        (64, true) => Type::S64,
-        _ => Type::B128,
-    }
+    Type::integer(bits, signed).unwrap_or(if bits == 1 { Type::Pred } else { Type::B128 })
 }
 
 fn add(a: Interval, b: Interval) -> Interval {
