@@ -2,8 +2,9 @@
 //! and the phases at -O3 to the text of the result. `cargo bench -p oriole --bench scale [-- SHAPE...] [SIZE...]`.
 //!
 //! Each point runs in a process of its own, so that its peak memory is its own. What counts is the processor time of
-//! that process (user and system), of the fastest of some runs: a busy machine distorts that little. Under each shape stands the exponent with
-//! which time grew between the two largest sizes: 1 is linear. The shapes are those of `generate::shapes`.
+//! that process (user and system), of the fastest of some runs: a busy machine distorts that little. Under each shape
+//! stands the exponent with which time grew between the two largest sizes: 1 is linear. The shapes are those of
+//! `generate::shapes`.
 //!
 //! Fails where a goal is missed: an exponent of 1.15, 1.5 KB of memory an instruction, 6 s.
 

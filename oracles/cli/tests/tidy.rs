@@ -144,6 +144,37 @@ fn documents_name_files_that_exist() {
     assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
 }
 
+/// The item that a piece of code in a text is about, if it names one by its path (`check::judge`) or calls it as a
+/// method (`cx.rewrite(rule)`).
+fn named_item(code: &str) -> Option<&str> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let path = &code[..code.find(|c: char| !is_name(c) && c != ':' && c != '.').unwrap_or(code.len())];
+    let is_call = path.contains('.') && code[path.len()..].starts_with('(') && !path.starts_with('.');
+    let placeholder = path == "module::function";
+    let item = path.trim_end_matches(':').rsplit([':', '.']).next()?;
+    ((path.contains("::") || is_call) && !placeholder && !item.is_empty()).then_some(item)
+}
+
+#[test]
+fn documents_name_items_that_exist() {
+    let text: String = sources().iter().map(|path| read(path)).collect();
+    let words: Vec<&str> = text.split(|c: char| !c.is_ascii_alphanumeric() && c != '_').collect();
+    let declares = |word: &str| ["fn", "mod", "struct", "enum", "trait", "type", "const"].contains(&word);
+    let declared: BTreeSet<&str> = words.windows(2).filter(|pair| declares(pair[0])).map(|pair| pair[1]).collect();
+    let (mut missing, mut count) = (Vec::new(), 0);
+    for document in ["ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        let text = read(&root().join(document));
+        for item in text.split('`').skip(1).step_by(2).filter_map(named_item) {
+            count += 1;
+            if !declared.contains(item) {
+                missing.push(format!("{document}: {item}"));
+            }
+        }
+    }
+    assert!(count > 25, "{count} items are named");
+    assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
+}
+
 /// The arguments of a type that begins with `Result<`, between its brackets, with commas of inner types left out.
 fn result_arguments(text: &str) -> Vec<String> {
     let (mut depth, mut arguments) = (0, vec![String::new()]);
