@@ -1,10 +1,11 @@
 //! Building instructions: opcode, then fields, operands and guard, then a place.
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, RegInfo};
+use super::function::Function;
 use super::immediate::FreeOperand;
 use super::inst::InstHead;
 use super::operand::{Guard, Operand};
+use super::register::RegInfo;
 use crate::ops::{FieldValue, FieldValues, Opcode};
 
 /// An instruction under construction.

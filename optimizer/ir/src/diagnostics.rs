@@ -1,8 +1,8 @@
 //! What is wrong with a text of any language that is read, where, and what to do about it.
 //!
-//! A [`Fault`] is one mistake with its place. A [`SourceError`] is all faults of one file together with the file's text,
-//! ready for `miette` to draw. At most [`MAX_FAULTS`] of a text are kept: a hostile text must not buy memory with faults,
-//! and nobody reads the hundred and first.
+//! A [`Fault`] is one mistake with its place. A [`SourceError`] is all faults of one file together with the file's
+//! text, ready for `miette` to draw. At most [`MAX_FAULTS`] of a text are kept: a hostile text must not buy memory with
+//! faults, and nobody reads the hundred and first.
 
 use miette::{NamedSource, SourceSpan};
 use thiserror::Error;

@@ -10,11 +10,12 @@
 use cranelift_entity::EntityRef;
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, RegInfo};
+use super::function::Function;
 use super::immediate::FreeOperand;
 use super::inst::{InstData, InstHead};
 use super::lists::{BlockData, Node};
 use super::operand::{Guard, Operand};
+use super::register::RegInfo;
 use super::schedule::Schedule;
 use crate::ops::{FieldValue, FieldValues};
 

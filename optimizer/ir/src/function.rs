@@ -5,148 +5,15 @@ use std::hash::{Hash, Hasher};
 use cranelift_entity::{EntityRef, PrimaryMap};
 
 use super::entity::{Block, Inst, Local, Reg};
+use super::form::{Form, Level};
 use super::immediate::{Constants, FreeOperand};
 use super::inst::InstData;
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
 use super::operand::Operand;
+use super::register::RegInfo;
 use super::schedule::Schedule;
-use crate::ops::{self, Flags, OpRow, Type};
-
-/// A register file.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum RegFile {
-    /// General registers.
-    R,
-    /// Uniform general registers: one value a warp.
-    UR,
-    /// Predicates.
-    P,
-    /// Uniform predicates.
-    UP,
-    /// Convergence barriers.
-    B,
-}
-
-/// The file and width of a register.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct RegInfo {
-    /// The file.
-    pub file: RegFile,
-    /// The width in 32-bit words; predicates and barriers have 1.
-    pub words: u8,
-}
-
-impl RegInfo {
-    /// A predicate.
-    pub const PRED: RegInfo = RegInfo { file: RegFile::P, words: 1 };
-
-    /// A general register of so many words.
-    pub const fn words(words: u8) -> RegInfo {
-        RegInfo { file: RegFile::R, words }
-    }
-
-    /// The register that holds a value of a type.
-    pub const fn of(ty: Type) -> RegInfo {
-        match ty {
-            Type::Pred => RegInfo::PRED,
-            _ => RegInfo::words(ty.bits().div_ceil(32) as u8),
-        }
-    }
-
-    /// The type of a `mov` between two such registers; `None` where there is no such `mov`.
-    pub fn mov_type(self) -> Option<Type> {
-        match (self.is_predicate(), self.words) {
-            (true, _) => Some(Type::Pred),
-            (false, 1) => Some(Type::B32),
-            (false, 2) => Some(Type::B64),
-            (false, 4) => Some(Type::B128),
-            _ => None,
-        }
-    }
-
-    /// Whether the register is a predicate, uniform or not.
-    pub fn is_predicate(self) -> bool {
-        matches!(self.file, RegFile::P | RegFile::UP)
-    }
-
-    /// The register's text prefix: `r d t q` for one to four words, `p`, `b`; `u` before it for the uniform files.
-    /// Widths that no register has, which the verifier's messages show, get the nearest one's.
-    pub fn prefix(self) -> &'static str {
-        let by_width = |names: [&'static str; 4]| names[usize::from(self.words).saturating_sub(1).min(3)];
-        match self.file {
-            RegFile::R => by_width(["r", "d", "t", "q"]),
-            RegFile::UR => by_width(["ur", "ud", "ut", "uq"]),
-            RegFile::P => "p",
-            RegFile::UP => "up",
-            RegFile::B => "b",
-        }
-    }
-
-    /// The file and width with this prefix.
-    pub fn from_prefix(prefix: &str) -> Option<RegInfo> {
-        let all =
-            [RegFile::R, RegFile::UR].into_iter().flat_map(|file| (1..=4).map(move |words| RegInfo { file, words }));
-        let narrow = [RegFile::P, RegFile::UP, RegFile::B].map(|file| RegInfo { file, words: 1 });
-        all.chain(narrow).find(|info| info.prefix() == prefix)
-    }
-}
-
-/// Which opcodes a function is made of: those of its level, and those of any level.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Level {
-    /// Typed operations, as PTX has them.
-    Virtual,
-    /// Operations of the machine.
-    Machine,
-}
-
-impl Level {
-    /// Every level.
-    pub const ALL: &'static [Level] = &[Level::Virtual, Level::Machine];
-
-    /// The level's text name.
-    pub fn name(self) -> &'static str {
-        match self {
-            Level::Virtual => "virtual",
-            Level::Machine => "machine",
-        }
-    }
-
-    /// Whether instructions with an opcode of this row may stand in a function of the level.
-    pub fn has(self, row: &OpRow) -> bool {
-        match row.level {
-            ops::Level::Any => true,
-            ops::Level::Virtual => self == Level::Virtual,
-            ops::Level::Machine => self == Level::Machine,
-        }
-    }
-}
-
-/// What a function's registers are, and how many definitions each may have.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
-pub enum Form {
-    /// Each register has one definition, which dominates its uses.
-    Ssa,
-    /// Registers may have many definitions.
-    Virtual,
-    /// Registers are the machine's.
-    Physical,
-}
-
-impl Form {
-    /// Every form with its text name.
-    pub const NAMES: &'static [(Form, &'static str)] =
-        &[(Form::Ssa, "ssa"), (Form::Virtual, "virtual"), (Form::Physical, "physical")];
-
-    /// Every form.
-    pub const ALL: &'static [Form] = &[Form::Ssa, Form::Virtual, Form::Physical];
-
-    /// The form's text name.
-    pub fn name(self) -> &'static str {
-        Form::NAMES[self as usize].1
-    }
-}
+use crate::ops::Flags;
 
 /// How a function is started.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

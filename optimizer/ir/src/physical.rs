@@ -8,7 +8,9 @@
 //! in physical form has all of them in its arena and no others.
 
 use super::entity::Reg;
-use super::function::{Form, Function, RegFile, RegInfo};
+use super::form::Form;
+use super::function::Function;
+use super::register::{RegFile, RegInfo};
 
 /// A machine register: one to four neighbours of a file.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

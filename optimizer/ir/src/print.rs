@@ -3,7 +3,8 @@
 use std::fmt::{self, Display, Write};
 
 use super::entity::{Inst, Local, Reg};
-use super::function::{Directive, Form, Function, FunctionKind, Level};
+use super::form::{Form, Level};
+use super::function::{Directive, Function, FunctionKind};
 use super::module::{Linkage, Module, SymbolRef, Variable};
 use super::operand::{Modifiers, Operand};
 use super::physical::PhysicalReg;

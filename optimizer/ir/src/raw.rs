@@ -8,9 +8,10 @@
 use cranelift_entity::PrimaryMap;
 
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, RegInfo};
+use super::function::Function;
 use super::inst::InstData;
 use super::lists::Lists;
+use super::register::RegInfo;
 
 /// A function's parts.
 pub struct RawFunction<'f> {

@@ -9,9 +9,10 @@ use std::ops::Deref;
 use super::build::InstBuilder;
 use super::def_use::DefUse;
 use super::entity::{Block, Inst, Reg};
-use super::function::{Function, RegInfo};
+use super::function::Function;
 use super::inst::InstHead;
 use super::operand::{Guard, Operand};
+use super::register::RegInfo;
 use crate::ops::{FieldValue, FieldValues};
 
 /// A function under change, with its definitions and reads.

@@ -1,7 +1,7 @@
 //! Operand shapes of an instruction, made concrete by its fields.
 
-use super::function::RegInfo;
 use super::inst::InstData;
+use super::register::RegInfo;
 use crate::ops::{Opcode, Shape, Type, Vector};
 
 impl InstData {

@@ -87,6 +87,13 @@ impl Uses {
         self.0.get(reg.index()).copied().unwrap_or(0)
     }
 
+    /// Takes back one read of a register; how many are left.
+    pub fn lose(&mut self, reg: Reg) -> u32 {
+        let count = &mut self.0[reg.index()];
+        *count = count.saturating_sub(1);
+        *count
+    }
+
     /// Counts what an instruction reads.
     pub fn add(&mut self, func: &Function, inst: Inst) {
         for reg in func.uses(inst) {
@@ -100,9 +107,8 @@ impl Uses {
     /// Takes back reads of these registers; what nothing reads any more reads nothing either, if it is pure.
     pub fn release(&mut self, func: &Function, definitions: &Definitions, mut gone: Vec<Reg>) {
         while let Some(reg) = gone.pop() {
-            let count = &mut self.0[reg.index()];
-            *count = count.saturating_sub(1);
-            let Some(definition) = definitions.inst(reg).filter(|_| *count == 0) else { continue };
+            let left = self.lose(reg);
+            let Some(definition) = definitions.inst(reg).filter(|_| left == 0) else { continue };
             let unread = func.defs(definition).all(|reg| self.count(reg) == 0);
             if unread
                 && func.inst(definition).is(oriole_ir::ops::Flags::PURE)

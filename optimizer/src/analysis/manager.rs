@@ -352,6 +352,11 @@ impl<T: 'static> Analyses<T> {
     /// After a change: forgets what is not in the set, and which work is settled.
     pub fn retain(&mut self, preserved: AnalysisSet) {
         self.settled = Settled::default();
+        self.forget_all_but(preserved);
+    }
+
+    /// Forgets what is not in the set, of a function in which settled work finds nothing to change still.
+    pub(crate) fn forget_all_but(&mut self, preserved: AnalysisSet) {
         for analysis in AnalysisId::ALL.iter().filter(|analysis| !preserved.contains(**analysis)) {
             self.kept[*analysis as usize] = None;
         }
@@ -423,9 +428,15 @@ impl ModuleAnalyses {
         self.module.retain(preserved);
     }
 
+    /// As [`ModuleAnalyses::retain_in`], where the function has not changed since its last work was settled.
+    pub(crate) fn retain_settled_in(&mut self, id: FuncId, preserved: AnalysisSet) {
+        self.functions[id].forget_all_but(preserved);
+        self.module.retain(preserved);
+    }
+
     /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
     pub fn renumbered(&mut self, id: FuncId) {
-        self.functions[id].retain(AnalysisSet::CONTROL_FLOW);
+        self.functions[id].forget_all_but(AnalysisSet::CONTROL_FLOW);
     }
 
     /// Forgets which work is settled, for runs under other settings.

@@ -94,6 +94,8 @@ pub struct PhaseContext<'a, A = Analyses> {
     /// What is known about the function at hand; in a [`ModuleContext`], about the module and each of its functions.
     pub analyses: &'a mut A,
     setting: Setting<'a>,
+    /// The changes that the run had made when work was settled last.
+    settled_at: Option<u64>,
     budget: &'a mut RewriteBudget,
     statistics: &'a mut Statistics,
 }
@@ -114,9 +116,11 @@ impl<'a> ModuleContext<'a> {
         self.budget.begin(Some(id), func.inst_count());
         let mut cx = PhaseContext::new(self.setting, self.analyses.of(id), &mut *self.budget, &mut *self.statistics);
         let changed = work(func, &mut cx);
-        let preserves = cx.preserves();
-        if changed.is_yes() {
-            self.analyses.retain_in(id, preserves);
+        let (preserves, is_settled) = (cx.preserves(), cx.has_settled_last());
+        match changed {
+            Changed::Yes if is_settled => self.analyses.retain_settled_in(id, preserves),
+            Changed::Yes => self.analyses.retain_in(id, preserves),
+            Changed::No => {}
         }
         changed
     }
@@ -139,8 +143,14 @@ impl PhaseContext<'_> {
         // Where leave was refused, there is something to find.
         if !changed.is_yes() && !self.budget.is_spent() {
             self.analyses.settle(work);
+            self.settled_at = Some(self.budget.made());
         }
         changed
+    }
+
+    /// Whether work was settled and nothing has changed since: each change asks for leave, and the cache is told of it.
+    fn has_settled_last(&self) -> bool {
+        self.settled_at == Some(self.budget.made())
     }
 
     fn finds_nothing(
@@ -164,7 +174,7 @@ impl<'a, A> PhaseContext<'a, A> {
         statistics: &'a mut Statistics,
     ) -> PhaseContext<'a, A> {
         let Setting { knobs, target, opt_level, .. } = setting;
-        PhaseContext { knobs, target, opt_level, analyses, setting, budget, statistics }
+        PhaseContext { knobs, target, opt_level, analyses, setting, settled_at: None, budget, statistics }
     }
 
     /// Asks for leave to make one change on behalf of a rule, and counts it. After a no, the change must not be made.

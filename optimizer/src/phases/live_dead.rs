@@ -19,7 +19,7 @@ use super::analyze_control_flow::drop_unreachable;
 use super::touched::Touched;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
-use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork};
+use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork, Uses};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Order};
 use oriole_ir::{Block, Form, Function, Inst, RegFile};
@@ -72,17 +72,19 @@ pub(super) fn sweep(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mu
     if func.form == Form::Ssa {
         return sweep_unread(func, cx, touched);
     }
-    let mut uses = count_uses(func);
+    let mut uses = cx.analyses.take::<Uses>(func);
     let blocks = func.layout().to_vec();
     let mut changed = Changed::No;
     loop {
         let mut round = Changed::No;
         for block in blocks.iter().rev() {
             round |= sweep_block(func, *block, |func, inst| {
-                let dead = is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
+                let dead = is_unread(func, &uses, inst);
                 let gone = dead && cx.rewrite(RULE);
                 if gone {
-                    func.uses(inst).for_each(|reg| uses[reg.index()] -= 1);
+                    for reg in func.uses(inst) {
+                        uses.lose(reg);
+                    }
                 }
                 gone
             });
@@ -104,24 +106,19 @@ pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
     (data.is(Flags::PURE) || weak_load) && !barrier && !func.dsts(inst).is_empty()
 }
 
-/// By register number: how many operands and guards read it.
-fn count_uses(func: &Function) -> Vec<u32> {
-    let mut uses = vec![0; func.regs().len()];
-    for inst in func.layout_insts() {
-        func.uses(inst).for_each(|reg| uses[reg.index()] += 1);
-    }
-    uses
+/// Whether an instruction may go since nothing reads its results.
+fn is_unread(func: &Function, uses: &Uses, inst: Inst) -> bool {
+    is_removable(func, inst) && func.defs(inst).all(|reg| uses.count(reg) == 0)
 }
 
 /// In SSA form: removes what nothing reads, and what is read by nothing else.
 fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
-    let mut uses = count_uses(func);
-    let is_unread =
-        |uses: &[u32], inst: Inst| is_removable(func, inst) && func.defs(inst).all(|reg| uses[reg.index()] == 0);
-    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| is_unread(&uses, *inst)).collect();
+    let uses = cx.analyses.get::<Uses>(func);
+    let mut work: Vec<Inst> = func.layout_insts().filter(|inst| is_unread(func, &uses, *inst)).collect();
     if work.is_empty() {
         return Changed::No;
     }
+    let mut uses = Uses::clone(&uses);
     let definitions = cx.analyses.get::<Definitions>(func);
     let mut gone = BitSet::new(func.insts().len());
     let mut changed = Changed::No;
@@ -131,9 +128,8 @@ fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut To
         changed = Changed::Yes;
         touched.regs(func.uses(inst));
         for reg in func.uses(inst) {
-            uses[reg.index()] -= 1;
-            let unread = uses[reg.index()] == 0;
-            let definition = definitions.inst(reg).filter(|definition| unread && is_unread(&uses, *definition));
+            let unread = uses.lose(reg) == 0;
+            let definition = definitions.inst(reg).filter(|definition| unread && is_unread(func, &uses, *definition));
             work.extend(definition);
         }
     }

@@ -343,7 +343,7 @@ fn work_planted_behind_a_phase_is_the_phases_own() {
 #[test]
 fn work_is_settled_for_the_rules_that_it_was_done_with() {
     let text = "entry @k ssa {\n  param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  \
-                %r1 = mov.b32 %tid.x\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
+                %r1 = ld.global.u32 [%d0]\n  %r2 = iadd.u32 %r1, 0\n  st.global.u32 [%d0], %r2\n  ret\n}\n";
     let mut module = parse_module(text).expect("the text is a module");
     let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeEarly").collect();
     let without = Options { rules: Some(Arc::new(RuleSet::parse_all(&[]).expect("no rules"))), ..options() };
@@ -355,4 +355,22 @@ fn work_is_settled_for_the_rules_that_it_was_done_with() {
     assert_eq!([rewrites(&without), rewrites(&without)], [0, 0]);
     assert!(rewrites(&options()) > 0, "the sum with zero goes");
     assert_eq!(rewrites(&options()), 0);
+}
+
+/// The scan that ends a bundle looks at everything, so the next bundle has nothing to look at.
+#[test]
+fn a_bundle_leaves_nothing_to_look_at() {
+    let text = "entry @k ssa {\n  param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  \
+                %r1 = ld.global.u32 [%d0]\n  %r2 = iadd.u32 %r1, 0\n  %r3 = and.b32 %r2, 255\n  \
+                st.global.u32 [%d0], %r3\n  ret\n}\n";
+    let mut module = parse_module(text).expect("the text is a module");
+    let bundle: Vec<Pass> = default_phases().into_iter().filter(|pass| pass.name == "GeneralOptimizeMid2").collect();
+    let mut known = Known::default();
+    // Guards that were not met, and the rules that were applied.
+    let mut seen = || {
+        let report = run_phases_with(&bundle, &mut module, &options(), &mut (), &mut known).expect("a valid run");
+        report.phases[0].statistics.keys().copied().filter(|name| *name != "rounds").collect::<Vec<_>>()
+    };
+    assert!(seen().len() > 2, "the bundle looks at the mask before the sum goes, and after it");
+    assert_eq!(seen(), [""; 0]);
 }

@@ -88,8 +88,8 @@ impl Culprit<'_> {
 
     /// Whether the step has failed like this so often that the guilty rewrite is known.
     fn is_well_known(&self, verdict: &Verdict) -> bool {
-        let way = || (self.step.id().to_string(), verdict.name().to_owned(), signature::of(verdict));
-        self.options.familiar.as_ref().is_some_and(|familiar| familiar.recognises(&way()))
+        let class = || (self.step.id().to_string(), verdict.name().to_owned(), signature::of(verdict));
+        self.options.bisection_limit.as_ref().is_some_and(|limit| limit.is_exceeded_by(&class()))
     }
 
     /// The last stores to the first byte that differs, before the step and after it.

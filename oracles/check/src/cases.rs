@@ -2,8 +2,8 @@
 
 use oriole_ir::Module;
 
+use super::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
 use super::options::{CheckError, CheckOptions};
-use super::reach::{Further, Reach, further};
 use super::report::{CaseLine, KernelReport};
 use super::step::instructions;
 use crate::input::NamedLaunch;
@@ -78,13 +78,13 @@ pub fn first_runs<'a>(
     let mut report = KernelReport::new(name, instructions(module), &options.faults);
     report.phases.reserve(options.phases.len() + 2);
     let mut cases = Vec::new();
-    let mut reach = (options.tries > 0).then(|| Reach::new(&executable));
-    let observe = RunOptions { races: options.races, reach: reach.is_some(), ..RunOptions::default() };
+    let mut unexecuted = (options.tries > 0).then(|| Unexecuted::new(&executable));
+    let observe = RunOptions { races: options.races, reach: unexecuted.is_some(), ..RunOptions::default() };
     // Conclusive runs become cases. Only they count as having reached an operation: what an inconclusive run executes
     // is compared with nothing.
     let mut keep = |name: String, launch: Launch, run: RunResult| {
-        if let (Some(reach), None) = (&mut reach, inconclusive(&run)) {
-            reach.note(&run);
+        if let (Some(unexecuted), None) = (&mut unexecuted, inconclusive(&run)) {
+            unexecuted.note(&run);
         }
         cases.extend(Judge::new(module, launch, run).ok().map(|judge| Case { name, judge }));
     };
@@ -109,10 +109,12 @@ pub fn first_runs<'a>(
         }
     }
     // Further data comes last: it is tried for the operations that all runs before have left alone.
-    if let (Some(reach), Some(first)) = (&mut reach, launches.first()) {
+    if let (Some(unexecuted), Some(first)) = (&mut unexecuted, launches.first()) {
         let observe = RunOptions { steps: Some(longest), ..observe };
         let another = |seed| (options.another)(&first.launch, seed);
-        for Further { seed, launch, run } in further(&executable, reach, options.tries, &observe, another) {
+        for ExtraLaunch { seed, launch, run } in
+            extra_launches(&executable, unexecuted, options.tries, &observe, another)
+        {
             let name = format!("{} (further data, seed {seed})", first.name);
             report.cases.push(line(name.clone(), Some(seed), &run, None));
             cases.extend(Judge::new(module, launch, run).ok().map(|judge| Case { name, judge }));

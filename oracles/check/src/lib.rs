@@ -15,8 +15,9 @@
 
 pub mod analyses;
 pub mod bisect;
+pub mod bisection_limit;
 pub mod cases;
-pub mod familiar;
+pub mod extra_launches;
 mod finding;
 pub mod inject;
 pub mod input;
@@ -24,7 +25,6 @@ pub mod job;
 pub mod judge;
 pub mod kernels;
 mod options;
-pub mod reach;
 pub mod reduce;
 pub mod report;
 pub mod signature;

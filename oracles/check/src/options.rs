@@ -9,7 +9,7 @@ use oriole_optimizer::pass::Pass;
 use oriole_optimizer::pipeline::runner::{Options, default_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 
-use super::familiar::Familiar;
+use super::bisection_limit::BisectionLimit;
 use crate::inject::FaultSpec;
 use crate::supervise::StepId;
 use oriole_interp::LoadError;
@@ -39,7 +39,7 @@ pub struct CheckOptions {
     /// Where reproducers are written; nowhere where `None`.
     pub out: Option<PathBuf>,
     /// Failures that are known well enough to need no bisection; everything is bisected where `None`.
-    pub familiar: Option<Arc<Familiar>>,
+    pub bisection_limit: Option<Arc<BisectionLimit>>,
     /// Faults that are planted. Those of phases are in `phases` already ([`FaultSpec::plant`]).
     pub faults: Vec<FaultSpec>,
     /// What a replay command says beside file, phase and launch: ` -O 1 --knob X=1`.
@@ -60,7 +60,7 @@ impl Default for CheckOptions {
             races: false,
             round_trip: true,
             out: None,
-            familiar: None,
+            bisection_limit: None,
             faults: Vec::new(),
             replay: String::new(),
         }

@@ -2,7 +2,7 @@
 //! and the phases at -O3 to the text of the result. `cargo bench -p oriole --bench scale [-- SHAPE...] [SIZE...]`.
 //!
 //! Each point runs in a process of its own, so that its peak memory is its own. What counts is the processor time of
-//! that process (user and system), which a busy machine distorts little. Under each shape stands the exponent with
+//! that process (user and system), of the fastest of some runs: a busy machine distorts that little. Under each shape stands the exponent with
 //! which time grew between the two largest sizes: 1 is linear. The shapes are those of `generate::shapes`.
 //!
 //! Fails where a goal is missed: an exponent of 1.15, 1.5 KB of memory an instruction, 6 s.
@@ -22,6 +22,8 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Instructions, where the command line does not say.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];
+/// Runs of each point.
+const RUNS: usize = 3;
 /// The word before a shape and a size by which the parent asks a child for one point.
 const POINT: &str = "--point";
 /// The steps whose times are shown.
@@ -72,7 +74,7 @@ fn shape(name: &str, sizes: &[usize]) -> bool {
     let mut missed = false;
     let mut points: Vec<Point> = Vec::new();
     for size in sizes {
-        let Some(point) = child(name, *size) else {
+        let Some(point) = fastest(name, *size) else {
             println!("{:<10}{size:>13}  the process ends without a result", "");
             return true;
         };
@@ -92,7 +94,13 @@ fn shape(name: &str, sizes: &[usize]) -> bool {
     missed
 }
 
-/// One point, in a process of its own.
+/// One point: that of the fastest of some runs; `None` where one of them ends without a result.
+fn fastest(shape: &str, size: usize) -> Option<Point> {
+    let points: Option<Vec<Point>> = (0..RUNS).map(|_| child(shape, size)).collect();
+    points?.into_iter().min_by(|a, b| a.seconds.total_cmp(&b.seconds))
+}
+
+/// One run, in a process of its own.
 fn child(shape: &str, size: usize) -> Option<Point> {
     let mut command = Command::new(std::env::current_exe().ok()?);
     let output = command.args([POINT, shape, &size.to_string()]).output().ok()?;

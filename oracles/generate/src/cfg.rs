@@ -41,7 +41,7 @@ impl Builder<'_, '_> {
             deeper(weights.diamond),
             deeper(weights.switch),
             if may_repeat { deeper(weights.repeat) } else { 0 },
-            if may_repeat { deeper(weights.soup) } else { 0 },
+            if may_repeat { deeper(weights.unstructured) } else { 0 },
             in_kernel(if self.flow.depth == 0 { weights.leave } else { 0 }),
             weights.never,
             in_kernel(together(weights.exchange)),
@@ -55,7 +55,7 @@ impl Builder<'_, '_> {
             2 => self.diamond(),
             3 => self.switch(),
             4 => self.repeat(),
-            5 => self.soup(),
+            5 => self.unstructured(),
             6 => self.leave(),
             7 => self.never(),
             8 => self.exchange(),
@@ -181,11 +181,11 @@ impl Builder<'_, '_> {
     }
 
     /// Blocks that branch to each other as they please, while there is fuel; entered at one or two places.
-    fn soup(&mut self) {
+    fn unstructured(&mut self) {
         let fuel_left = self.config.fuel.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
         let fuel = Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0));
         let fuel = self.hidden(fuel, RegInfo::words(1));
-        let count = self.entropy.between(2, self.config.soup.max(2)) as usize;
+        let count = self.entropy.between(2, self.config.unstructured.max(2)) as usize;
         let members: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
         let [exit] = self.blocks();
         let entries = [members[0], self.entropy.choose(&members)];

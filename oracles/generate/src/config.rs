@@ -24,7 +24,7 @@ pub struct Config {
     /// Branches that an unstructured region may take before it is left: its fuel.
     pub fuel: u32,
     /// Blocks of an unstructured region at most; three suffice for irreducible flow.
-    pub soup: u32,
+    pub unstructured: u32,
     /// Targets of a switch at most.
     pub targets: u32,
     /// Blocks of the grid at most; two show what depends on the block.
@@ -116,7 +116,7 @@ pub struct FlowWeights {
     /// A loop with a counter, tested at its end or at its head, sometimes left early.
     pub repeat: u32,
     /// Blocks that branch anywhere among themselves: unstructured and irreducible.
-    pub soup: u32,
+    pub unstructured: u32,
     /// Threads that end early.
     pub leave: u32,
     /// A branch that no thread takes, to a trap.
@@ -209,7 +209,7 @@ impl Default for Config {
             trips: 3,
             nested_trips: 9,
             fuel: 5,
-            soup: 4,
+            unstructured: 4,
             targets: 4,
             blocks: 2,
             warps: 2,
@@ -333,7 +333,7 @@ impl Default for FlowWeights {
             diamond: 14,
             switch: 6,
             repeat: 10,
-            soup: 6,
+            unstructured: 6,
             leave: 3,
             never: 2,
             exchange: 4,

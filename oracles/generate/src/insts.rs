@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use oriole_ir::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
-use oriole_ir::{InstBuilder, Operand, RegInfo};
+use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::config::TableLevel;
@@ -125,11 +125,17 @@ impl Builder<'_, '_> {
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
         self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        self.operation(opcode, fields, &sources);
+    }
+
+    /// Adds an operation on these sources, perhaps under a guard, with destinations of its own choice.
+    pub(super) fn operation(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand]) {
+        let row = opcode.row();
         let guard = self.guard();
-        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources.iter().copied()).guard(guard);
-        let mut taken = Vec::new();
+        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(guard);
+        let mut taken: Vec<Reg> = Vec::new();
         for shape in row.dsts {
-            let info = result_info(row, &fields, *shape, sources.len());
+            let info = result_info(row, &fields, *shape, srcs.len());
             let mut reg = self.destination(info, guard.is_some());
             if taken.contains(&reg) {
                 // Two results cannot go to one variable.
@@ -143,7 +149,7 @@ impl Builder<'_, '_> {
     }
 
     /// Gives a register some value and offers it.
-    pub(super) fn define(&mut self, reg: oriole_ir::Reg) {
+    pub(super) fn define(&mut self, reg: Reg) {
         let info = self.info(reg);
         let ty = match info.words {
             _ if info.is_predicate() => Type::Pred,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::fill::Filler;
+use super::concretize::Concretizer;
 use super::program::{FuncInfo, Slot};
 
 /// Lanes of a warp.
@@ -36,7 +36,7 @@ pub struct Frame {
     /// Threads groups that are in it or below it.
     pub users: u32,
     /// Gives what is undefined a value, so that nothing is.
-    pub filler: Option<Filler>,
+    pub concretizer: Option<Concretizer>,
 }
 
 impl Frame {
@@ -69,9 +69,9 @@ impl Frame {
         for slot in &info.falsehoods {
             self.pred_undefined[*slot as usize] = 0;
         }
-        if let Some(filler) = &mut self.filler {
-            filler.open(&mut self.undefined, &mut self.pred_undefined);
-            filler.refill(&mut self.words, &mut self.preds);
+        if let Some(concretizer) = &mut self.concretizer {
+            concretizer.open(&mut self.undefined, &mut self.pred_undefined);
+            concretizer.refill(&mut self.words, &mut self.preds);
         }
     }
 
@@ -79,9 +79,9 @@ impl Frame {
     #[cold]
     #[inline(never)]
     fn refill(&mut self, slot: Slot, mask: u32) {
-        if let Some(filler) = &mut self.filler {
-            filler.close(slot, mask);
-            filler.refill(&mut self.words, &mut self.preds);
+        if let Some(concretizer) = &mut self.concretizer {
+            concretizer.close(slot, mask);
+            concretizer.refill(&mut self.words, &mut self.preds);
         }
     }
 
@@ -100,9 +100,9 @@ impl Frame {
 
     /// Writes a lane's word, of which some bits may be undefined.
     pub fn put(&mut self, slot: Slot, lane: usize, mut value: u32, mut undefined: u32) {
-        if let Some(filler) = &mut self.filler {
-            filler.close(slot, 1 << lane);
-            value = (value & !undefined) | (filler.word() & std::mem::take(&mut undefined));
+        if let Some(concretizer) = &mut self.concretizer {
+            concretizer.close(slot, 1 << lane);
+            value = (value & !undefined) | (concretizer.word() & std::mem::take(&mut undefined));
         }
         self.words[slot as usize][lane] = value;
         let flags = &mut self.undefined[slot as usize];
@@ -120,9 +120,9 @@ impl Frame {
     #[inline(never)]
     fn set_undefined(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
         let undefined = undefined & mask;
-        if let Some(filler) = &mut self.filler {
+        if let Some(concretizer) = &mut self.concretizer {
             let mut value = *value;
-            lanes(undefined).for_each(|lane| value[lane] = filler.word());
+            lanes(undefined).for_each(|lane| value[lane] = concretizer.word());
             return self.write(slot, &value, 0, mask);
         }
         if !self.partial.is_empty() {
@@ -143,7 +143,7 @@ impl Frame {
 
     #[inline(always)]
     fn write(&mut self, slot: Slot, value: &Word, undefined: u32, mask: u32) {
-        if self.filler.is_some() {
+        if self.concretizer.is_some() {
             self.refill(slot, mask);
         }
         let word = &mut self.words[slot as usize];
@@ -163,9 +163,9 @@ impl Frame {
     /// Writes a predicate in the lanes of a mask.
     #[inline(always)]
     pub fn set_pred(&mut self, slot: Slot, mut value: u32, mut undefined: u32, mask: u32) {
-        if let Some(filler) = &mut self.filler {
-            filler.close_pred(slot, mask);
-            value = (value & !undefined) | (filler.word() & std::mem::take(&mut undefined));
+        if let Some(concretizer) = &mut self.concretizer {
+            concretizer.close_pred(slot, mask);
+            value = (value & !undefined) | (concretizer.word() & std::mem::take(&mut undefined));
         }
         let pred = &mut self.preds[slot as usize];
         *pred = (value & mask) | (*pred & !mask);

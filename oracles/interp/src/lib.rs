@@ -7,10 +7,10 @@
 
 mod access;
 mod collective;
+mod concretize;
 mod decode;
 mod engine;
 mod external;
-mod fill;
 mod frame;
 pub mod launch;
 mod load;
@@ -31,8 +31,8 @@ mod vector;
 mod warp;
 mod words;
 
+pub use concretize::Concretization;
 pub use decode::{DecodeError, DecodeFault, Part};
-pub use fill::Fill;
 pub use load::{
     Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };

@@ -7,8 +7,8 @@ use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
 
 use super::access::to_generic;
+use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
-use super::fill::Fill;
 use super::machine::{Machine, SLICE};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
@@ -114,7 +114,7 @@ pub struct RunOptions {
     /// Operations that a warp executes before the next one's turn: another order of threads, just as good.
     pub slice: Option<u64>,
     /// What stands in for undefined values: then nothing is undefined, save bytes of memory that nobody writes.
-    pub fill: Option<Fill>,
+    pub concretization: Option<Concretization>,
     /// Look for data races; also where the launch asks for it.
     pub races: bool,
     /// Count executed instructions by opcode.
@@ -303,7 +303,7 @@ impl<'m> Executable<'m> {
             global,
             steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             slice: options.slice.unwrap_or(SLICE).max(1),
-            fill: options.fill,
+            concretization: options.concretization,
             executed: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),

@@ -2,7 +2,7 @@
 
 use oriole_ir::{Module, parse_module};
 
-use super::{Cause, DecodeFault, Executable, Fill, LoadError, Outcome, RunOptions, RunResult, ThreadId};
+use super::{Cause, Concretization, DecodeFault, Executable, LoadError, Outcome, RunOptions, RunResult, ThreadId};
 use crate::launch::{Launch, pieces};
 
 fn module(text: &str) -> Module {
@@ -189,27 +189,31 @@ fn undefined_values_are_seen_where_they_matter() {
 /// %r8 and %p7 are never written, and read as something else each time.
 #[test]
 fn a_fill_stands_in_for_what_is_undefined() {
-    let words = |body: &str, fill: Fill| {
-        let options = RunOptions { fill: Some(fill), ..RunOptions::default() };
+    let words = |body: &str, concretization: Concretization| {
+        let options = RunOptions { concretization: Some(concretization), ..RunOptions::default() };
         let result = run_with(&per_thread(body), &launch(1, 2, &["zeroed:8"]), &options);
         assert!((0..8).all(|at| !result.buffer(0).expect("a buffer").is_undefined(at)), "{body}");
         words(&result)
     };
     let moved = "  %r9 = mov.b32 %r8";
-    assert_eq!(words(moved, Fill::Zeros), [0; 2]);
-    assert_eq!(words(moved, Fill::Ones), [u32::MAX; 2]);
-    let random = words(moved, Fill::Random(1));
+    assert_eq!(words(moved, Concretization::Zeros), [0; 2]);
+    assert_eq!(words(moved, Concretization::Ones), [u32::MAX; 2]);
+    let random = words(moved, Concretization::Random(1));
     assert_ne!(random[0], random[1]);
-    assert_eq!(random, words(moved, Fill::Random(1)), "runs can be repeated");
-    assert_ne!(random, words(moved, Fill::Random(2)));
-    assert_eq!(words("  %r9 = and.b32 %r8, 0", Fill::Random(1)), [0; 2]);
-    assert_ne!(words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r8", Fill::Random(1)), [0; 2], "two reads");
-    assert_eq!(words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r4", Fill::Random(1)), [0; 2], "a written register");
-    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Fill::Zeros), [4; 2]);
-    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Fill::Ones), [3; 2]);
+    assert_eq!(random, words(moved, Concretization::Random(1)), "runs can be repeated");
+    assert_ne!(random, words(moved, Concretization::Random(2)));
+    assert_eq!(words("  %r9 = and.b32 %r8, 0", Concretization::Random(1)), [0; 2]);
+    assert_ne!(words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r8", Concretization::Random(1)), [0; 2], "two reads");
+    assert_eq!(
+        words("  %r4 = mov.b32 %r8\n  %r9 = isub.u32 %r4, %r4", Concretization::Random(1)),
+        [0; 2],
+        "a written register"
+    );
+    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Concretization::Zeros), [4; 2]);
+    assert_eq!(words("  %r9 = selp.b32 3, 4, %p7", Concretization::Ones), [3; 2]);
     let (local, load) = ("  local $x: b8[4] local align 4\nbb0:", "  %d10 = mov.b64 $x\n  %r9 = ld.local.u32 [%d10]");
     let text = per_thread(load).replace("bb0:", local);
-    let options = RunOptions { fill: Some(Fill::Ones), ..RunOptions::default() };
+    let options = RunOptions { concretization: Some(Concretization::Ones), ..RunOptions::default() };
     let loaded = run_with(&text, &launch(1, 1, &["zeroed:4"]), &options);
     assert!(!loaded.buffer(0).expect("a buffer").is_undefined(0));
     assert_eq!(self::words(&loaded), [u32::MAX]);

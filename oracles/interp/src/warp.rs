@@ -1,7 +1,7 @@
 //! Warps: groups of lanes that execute together, split where lanes diverge and merged where they meet again.
 
 use super::access::LocalMemory;
-use super::fill::{Fill, Filler};
+use super::concretize::{Concretization, Concretizer};
 use super::frame::Frame;
 use super::program::{FuncInfo, Program};
 
@@ -46,7 +46,7 @@ pub struct Warp {
     /// How many slices in a row ended without a group having stopped by itself.
     pub expired: u32,
     /// What stands in for undefined values, if something does, and how many frames were made.
-    fill: Option<Fill>,
+    concretization: Option<Concretization>,
     entered: u64,
 }
 
@@ -58,9 +58,9 @@ impl Warp {
         first_thread: u32,
         threads: u32,
         bank: &[u8],
-        fill: Option<Fill>,
+        concretization: Option<Concretization>,
     ) -> Warp {
-        let mut warp = Warp { first_thread, threads, live: threads, fill, ..Warp::default() };
+        let mut warp = Warp { first_thread, threads, live: threads, concretization, ..Warp::default() };
         let info = &program.functions[entry];
         let frame = warp.new_frame(entry, info, bank);
         warp.frames[frame].users = 1;
@@ -78,7 +78,7 @@ impl Warp {
         self.frame_words += info.words as usize;
         self.entered += 1;
         let number = u64::from(self.first_thread) << 32 | self.entered;
-        self.frames[frame].filler = self.fill.map(|fill| Filler::new(fill, number));
+        self.frames[frame].concretizer = self.concretization.map(|values| Concretizer::new(values, number));
         self.frames[frame].enter(index, info, bank);
         frame
     }

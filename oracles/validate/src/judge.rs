@@ -163,8 +163,8 @@ impl Judge {
             }
             proof.unmet += u32::from(judged.tried > 0 && judged.relevant == 0);
             match &judged.settled {
-                // A counterexample that uses an uninterpreted function must be confirmed by execution. Rules with effects
-                // are judged by execution alone.
+                // A counterexample that uses an uninterpreted function must be confirmed by execution. Rules with
+                // effects are judged by execution alone.
                 Settled::Wrong { inputs, .. }
                     if question.effect.is_some() || question.opaque && !is_confirmed(question, inputs, only) =>
                 {

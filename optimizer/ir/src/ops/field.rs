@@ -251,6 +251,21 @@ impl Type {
         }
     }
 
+    /// The integer type of so many bits, if there is one.
+    pub const fn integer(bits: u32, signed: bool) -> Option<Type> {
+        Some(match (bits, signed) {
+            (8, false) => Type::U8,
+            (8, true) => Type::S8,
+            (16, false) => Type::U16,
+            (16, true) => Type::S16,
+            (32, false) => Type::U32,
+            (32, true) => Type::S32,
+            (64, false) => Type::U64,
+            (64, true) => Type::S64,
+            _ => return None,
+        })
+    }
+
     /// Whether the type is a signed integer.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)

@@ -60,20 +60,6 @@ pub(super) fn type_named(text: &str) -> Option<Type> {
     Field::Type.value_index(text).map(|index| Type::ALL[usize::from(index)])
 }
 
-fn integer(bits: u32, signed: bool) -> Option<Type> {
-    Some(match (bits, signed) {
-        (8, false) => Type::U8,
-        (8, true) => Type::S8,
-        (16, false) => Type::U16,
-        (16, true) => Type::S16,
-        (32, false) => Type::U32,
-        (32, true) => Type::S32,
-        (64, false) => Type::U64,
-        (64, true) => Type::S64,
-        _ => return None,
-    })
-}
-
 fn untyped(bits: u32) -> Option<Type> {
     Some(match bits {
         1 => Type::Pred,
@@ -89,8 +75,8 @@ fn untyped(bits: u32) -> Option<Type> {
 /// The type of the same kind with another width.
 fn resized(ty: Type, bits: u32) -> Option<Type> {
     match ty {
-        Type::U8 | Type::U16 | Type::U32 | Type::U64 => integer(bits, false),
-        Type::S8 | Type::S16 | Type::S32 | Type::S64 => integer(bits, true),
+        Type::U8 | Type::U16 | Type::U32 | Type::U64 => Type::integer(bits, false),
+        Type::S8 | Type::S16 | Type::S32 | Type::S64 => Type::integer(bits, true),
         Type::B8 | Type::B16 | Type::B32 | Type::B64 | Type::B128 => untyped(bits),
         Type::F16 | Type::F32 | Type::F64 => match bits {
             16 => Some(Type::F16),
@@ -112,9 +98,9 @@ pub(super) fn call(function: &Name, arguments: &[(&Name, &str)]) -> Resolved<Vec
     let bits = ty.bits();
     let found = match function.text.as_str() {
         "bits" => untyped(bits).map(|ty| vec![ty]),
-        "unsigned" => integer(bits, false).map(|ty| vec![ty]),
-        "signed" => integer(bits, true).map(|ty| vec![ty]),
-        "int" => integer(bits, false).zip(integer(bits, true)).map(|(a, b)| vec![a, b]),
+        "unsigned" => Type::integer(bits, false).map(|ty| vec![ty]),
+        "signed" => Type::integer(bits, true).map(|ty| vec![ty]),
+        "int" => Type::integer(bits, false).zip(Type::integer(bits, true)).map(|(a, b)| vec![a, b]),
         "sized" => Some(Type::ALL.iter().copied().filter(|ty| ty.bits() == bits).collect()),
         "wide" => resized(ty, bits * 2).map(|ty| vec![ty]),
         "half" => resized(ty, bits / 2).map(|ty| vec![ty]),

@@ -1,9 +1,9 @@
 //! Value ranges: between which numbers the values of registers lie, unsigned and signed.
 //!
 //! Asked with a block or an instruction, the answer is narrower where branches and guards on comparisons lead there
-//! (`conditions.rs`); phis take what comes over each edge under the edge's condition. Launches are bounded by the limits
-//! of CUDA and by directives. Loops are followed by sweeps ([`super::sweeps`]): bounds that move with the turns are
-//! widened to the limits of the type, and then as far back as conditions allow. Known bits bound every value too.
+//! (`conditions.rs`); phis take what comes over each edge under the edge's condition. Launches are bounded by the
+//! limits of CUDA and by directives. Loops are followed by sweeps ([`super::sweeps`]): bounds that move with the turns
+//! are widened to the limits of the type, and then as far back as conditions allow. Known bits bound every value too.
 //!
 //! An answer is about every value that is defined whole. Outside SSA form it says what single operations bound.
 

@@ -9,8 +9,8 @@ use super::range::{Interval, Range, bounds};
 use oriole_ir::ops::{Flags, Opcode, Order, Relu, Saturate, ShiftAmount, SrcType, Type};
 use oriole_ir::{Function, Inst, InstData, Operand};
 
-/// The range of the result with an index, which has so many bits, as the instruction computes it where it executes. `of`
-/// says what an operand may be, where a number has so many bits; `stored` is the operand that a load reads.
+/// The range of the result with an index, which has so many bits, as the instruction computes it where it executes.
+/// `of` says what an operand may be, where a number has so many bits; `stored` is the operand that a load reads.
 pub(super) fn result(
     func: &Function,
     inst: Inst,
@@ -146,20 +146,9 @@ impl Operation<'_> {
     }
 }
 
-/// The integer type of so many bits; 128 where there is none.
+/// The integer type of so many bits; a predicate of one, and 128 bits where there is none.
 fn integer(bits: u32, signed: bool) -> Type {
-    match (bits, signed) {
-        (1, _) => Type::Pred,
-        (8, false) => Type::U8,
-        (8, true) => Type::S8,
-        (16, false) => Type::U16,
-        (16, true) => Type::S16,
-        (32, false) => Type::U32,
-        (32, true) => Type::S32,
-        (64, false) => Type::U64,
-        (64, true) => Type::S64,
-        _ => Type::B128,
-    }
+    Type::integer(bits, signed).unwrap_or(if bits == 1 { Type::Pred } else { Type::B128 })
 }
 
 fn add(a: Interval, b: Interval) -> Interval {

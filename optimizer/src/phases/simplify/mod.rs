@@ -1,9 +1,9 @@
 //! Constant folding and algebraic simplification: the second step of a bundle's round.
 //!
-//! One scan in reverse post-order rewrites each instruction that a change has touched until nothing fits. What can be said as a rule stands in
-//! the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single change lowers a measure
-//! ([`oriole_rules::cost`]; for the code: operations that are neither copies nor constants, guards, operands out of
-//! canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a user brings.
+//! One scan in reverse post-order rewrites each instruction that a change has touched until nothing fits. What can be
+//! said as a rule stands in the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single
+//! change lowers a measure ([`oriole_rules::cost`]; for the code: operations that are neither copies nor constants,
+//! guards, operands out of canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a user brings.
 //!
 //! What a change may assume: operations read only the bits of their type and zero-extend, so a 16-bit operation is no
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
@@ -101,8 +101,8 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     control::RULES.iter().map(|rule| rule.name).chain(rules)
 }
 
-/// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves the
-/// analyses that are still true.
+/// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves
+/// the analyses that are still true.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut pass = Simplify {

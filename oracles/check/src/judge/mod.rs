@@ -26,7 +26,7 @@ use oriole_ir::Module;
 use equivalence::compare;
 use order::Order;
 use oriole_interp::launch::Launch;
-use oriole_interp::{Executable, Fill, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
+use oriole_interp::{Concretization, Executable, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
 
 pub use verdict::{Extent, Hang, Mismatch, Verdict};
 
@@ -141,12 +141,13 @@ impl<'a> Judge<'a> {
             return verdict;
         }
         let steps = Some(budget(self.before.steps.max(result.steps)));
-        let options = |fill| RunOptions { steps, fill: Some(fill), ..RunOptions::default() };
-        let same = |fill| {
-            let run = changed.run(&self.launch, &options(fill));
+        let options =
+            |concretization| RunOptions { steps, concretization: Some(concretization), ..RunOptions::default() };
+        let same = |concretization| {
+            let run = changed.run(&self.launch, &options(concretization));
             run.is_ok_and(|run| !compare(&self.before, &run).is_finding())
         };
-        if Fill::several().all(same) { Verdict::Refined } else { verdict }
+        if Concretization::several().all(same) { Verdict::Refined } else { verdict }
     }
 
     /// The last store of a program to a byte of a buffer: the argument that owns it, and the offset.

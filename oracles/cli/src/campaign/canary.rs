@@ -76,7 +76,7 @@ pub enum Sighting {
 ///
 /// Those of the campaign.
 pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
-    let mut check = CheckOptions { out: None, familiar: None, ..options.check.clone() };
+    let mut check = CheckOptions { out: None, bisection_limit: None, ..options.check.clone() };
     plant(&mut check.phases);
     let own = Options {
         cases: None,

@@ -63,7 +63,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         another: _,
         // These say what is written and bisected, not what is found.
         out: _,
-        familiar: _,
+        bisection_limit: _,
         replay: _,
     } = check;
     phases.iter().for_each(|entry| hash.text(entry.name));

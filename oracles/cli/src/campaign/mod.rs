@@ -14,12 +14,12 @@ pub mod canary;
 pub mod coverage;
 pub mod export;
 mod identity;
-mod ledger;
 pub mod ranges;
 pub mod record;
 mod reduction;
 pub mod replay;
 pub mod sarif;
+mod shared_state;
 pub mod store;
 pub mod tally;
 pub mod target;
@@ -32,8 +32,7 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::Module;
 
-use ledger::{End, Ledger, Local};
-use oriole_check::familiar::Familiar;
+use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::supervise::catch;
 use oriole_check::supervise::{self, Panic};
@@ -44,6 +43,7 @@ use oriole_interp::launch::random::SplitMix64;
 use ranges::Ranges;
 use record::{CaseId, Key};
 use reduction::{Limits, REDUCTION_TIME, limits, reduction};
+use shared_state::{End, Local, SharedState};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target, Unsound};
 use worker::WorkerSlot;
@@ -184,31 +184,31 @@ pub fn case_name(seed: u64, number: u64) -> String {
 ///
 /// A store that fails, or options that name no phase.
 pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Result<Summary, CampaignError> {
-    let familiar = Arc::<Familiar>::default();
-    let ledger = Ledger::open(store, options, familiar.clone())?;
-    let (resumed, valid) = (ledger.progress().tally.cases, ledger.progress().tally.valid);
+    let bisection_limit = Arc::<BisectionLimit>::default();
+    let shared = SharedState::open(store, options, bisection_limit.clone())?;
+    let (resumed, valid) = (shared.progress().tally.cases, shared.progress().tally.valid);
     let campaign = Arc::new(Campaign {
-        checks: checks(options, &familiar),
+        checks: checks(options, &bisection_limit),
         cases: options.by_number(),
         start: Instant::now(),
-        done: ledger.progress().done.clone(),
+        done: shared.progress().done.clone(),
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         resumed,
-        ledger: Mutex::new(ledger),
+        shared: Mutex::new(shared),
         options: options.clone(),
     });
     let result = worker::run(&campaign, rayon::current_num_threads(), &progress);
     // What was done before an error is kept too.
-    let end = campaign.ledger(|ledger| ledger.commit().and_then(|()| ledger.close()));
+    let end = campaign.shared(|shared| shared.commit().and_then(|()| shared.close()));
     let given_up = result?;
     let End { progress, hits, store } = end?;
     Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })
 }
 
-/// How a campaign checks its cases: nothing is written, and what is familiar is not bisected.
-fn checks(options: &Options, familiar: &Arc<Familiar>) -> Vec<[CheckOptions; 2]> {
-    let check = CheckOptions { out: None, familiar: Some(familiar.clone()), ..options.check.clone() };
+/// How a campaign checks its cases: nothing is written, and a class of findings is bisected a limited number of times.
+fn checks(options: &Options, bisection_limit: &Arc<BisectionLimit>) -> Vec<[CheckOptions; 2]> {
+    let check = CheckOptions { out: None, bisection_limit: Some(bisection_limit.clone()), ..options.check.clone() };
     Options { check, ..options.clone() }.checks()
 }
 
@@ -224,7 +224,7 @@ struct Campaign {
     next: AtomicU64,
     stop: AtomicBool,
     resumed: u64,
-    ledger: Mutex<Ledger>,
+    shared: Mutex<SharedState>,
 }
 
 impl Campaign {
@@ -310,7 +310,7 @@ impl Campaign {
 
     /// Adds to what the campaign knows; the findings that are new.
     fn hand_over(&self, local: Local) -> Result<Vec<(u64, Finding)>, CampaignError> {
-        let fresh = self.ledger(|ledger| ledger.add(local, |number| Some(self.case_id(number))))?;
+        let fresh = self.shared(|shared| shared.add(local, |number| Some(self.case_id(number))))?;
         if self.options.first_finding && !fresh.is_empty() {
             self.stop.store(true, Ordering::Relaxed);
         }
@@ -319,9 +319,9 @@ impl Campaign {
 
     /// Shows how far the campaign is.
     fn show(&self, progress: &impl Fn(Glance<'_>)) {
-        self.ledger(|ledger| {
-            let (findings, hits) = ledger.met();
-            let tally = &ledger.progress().tally;
+        self.shared(|shared| {
+            let (findings, hits) = shared.met();
+            let tally = &shared.progress().tally;
             progress(Glance { tally, cases: tally.cases - self.resumed, findings, hits });
         });
     }
@@ -344,7 +344,7 @@ impl Campaign {
         slot.reduces(&id);
         let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
         match slot.done(|_| ()) {
-            Some(()) => Ok(self.ledger(|ledger| ledger.reduced(&id, reduction, &files))?),
+            Some(()) => Ok(self.shared(|shared| shared.reduced(&id, reduction, &files))?),
             None => Ok(()),
         }
     }
@@ -352,11 +352,11 @@ impl Campaign {
     /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
     fn reduce_pending(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
         while !self.options.stop.load(Ordering::Relaxed) && self.reduction_limits().is_some() {
-            let Some((id, number)) = self.ledger(Ledger::next_pending) else { break };
+            let Some((id, number)) = self.shared(SharedState::next_pending) else { break };
             let Ok(case) = self.cases.sound(number) else { continue };
             let Case { target, generated: Generated { module, launches, .. }, .. } = case;
             let module = self.options.module_of(number, module);
-            let check = CheckOptions { familiar: None, ..self.check_of(number, target).clone() };
+            let check = CheckOptions { bisection_limit: None, ..self.check_of(number, target).clone() };
             let name = case_name(self.options.seed, number);
             slot.reduces(&id);
             let report = catch(|| check_module(&name, &module, &launches, &check));
@@ -370,9 +370,9 @@ impl Campaign {
         Ok(())
     }
 
-    /// Does something with the ledger while nobody else does. Cases must not run meanwhile.
-    fn ledger<T>(&self, work: impl FnOnce(&mut Ledger) -> T) -> T {
-        work(&mut self.ledger.lock().unwrap_or_else(PoisonError::into_inner))
+    /// Does something with the shared state while nobody else does. Cases must not run meanwhile.
+    fn shared<T>(&self, work: impl FnOnce(&mut SharedState) -> T) -> T {
+        work(&mut self.shared.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use super::target::Target;
-use oriole_check::familiar::Way;
+use oriole_check::bisection_limit::FailureClass;
 use oriole_check::report::{Evidence, Finding};
 
 /// What stands for the file in a replay command.
@@ -40,8 +40,8 @@ impl Key {
         }
     }
 
-    /// The way in which it goes wrong, for [`oriole_check::familiar`].
-    pub(super) fn way(&self) -> Way {
+    /// Its class, for [`oriole_check::bisection_limit`].
+    pub(super) fn class(&self) -> FailureClass {
         (self.phase.clone(), self.verdict.clone(), self.shape.clone())
     }
 

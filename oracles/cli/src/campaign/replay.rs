@@ -12,13 +12,13 @@ use std::time::Instant;
 use oriole_ir::Module;
 use rayon::prelude::*;
 
-use super::ledger::{End, Ledger, Local};
 use super::record::{Key, Record};
 use super::reduction::{REDUCTION_TIME, limits, reduction};
+use super::shared_state::{End, Local, SharedState};
 use super::store::{Store, Stored};
 use super::tally::Tally;
 use super::{CampaignError, Options};
-use oriole_check::familiar::Familiar;
+use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::input::{InputError, Language, NamedLaunch, launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_check::judge::{Hang, Verdict};
@@ -41,7 +41,7 @@ const MOST_HANGING: usize = 2;
 #[derive(Debug)]
 pub struct Replay<'a> {
     options: &'a Options,
-    familiar: Arc<Familiar>,
+    bisection_limit: Arc<BisectionLimit>,
     findings: Vec<Finding>,
     /// How many kernels had a step that does not end.
     hanging: AtomicUsize,
@@ -52,8 +52,8 @@ pub struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// Before a campaign with these options.
     pub fn new(options: &'a Options) -> Replay<'a> {
-        let (familiar, planted) = (Arc::default(), Mutex::default());
-        Replay { options, familiar, findings: Vec::new(), hanging: AtomicUsize::new(0), planted }
+        let (bisection_limit, planted) = (Arc::default(), Mutex::default());
+        Replay { options, bisection_limit, findings: Vec::new(), hanging: AtomicUsize::new(0), planted }
     }
 
     /// Whether steps do not end so often that the kernels that are left would take minutes and show nothing new.
@@ -116,7 +116,8 @@ impl<'a> Replay<'a> {
     pub fn check(&self, name: String, module: Module, launches: Vec<NamedLaunch>) -> Result<Vec<Finding>, CheckError> {
         let stated = launches.iter().filter_map(|named| named.launch.steps).max();
         let steps = self.options.check.steps.or(Some(stated.unwrap_or(STEPS)));
-        let options = CheckOptions { familiar: Some(self.familiar.clone()), steps, ..self.options.check.clone() };
+        let options =
+            CheckOptions { bisection_limit: Some(self.bisection_limit.clone()), steps, ..self.options.check.clone() };
         let job = Job { name, module, launches, options };
         let mut report = job.check(self.options.hang_after)?;
         self.note_faults(&report);
@@ -127,7 +128,7 @@ impl<'a> Replay<'a> {
         let unexpected = report.unexpected(&job.module, &job.launches);
         report.findings.extend(unexpected);
         let bisected = report.findings.iter().filter(|finding| finding.bisected);
-        bisected.for_each(|finding| self.familiar.note(Key::of(finding).way(), 1));
+        bisected.for_each(|finding| self.bisection_limit.note(Key::of(finding).class(), 1));
         Ok(report.findings)
     }
 
@@ -145,13 +146,13 @@ impl<'a> Replay<'a> {
     ) -> Result<(Store, Vec<String>), CampaignError> {
         // What is recognised counts for something that was bisected.
         findings.sort_by_key(|finding| !finding.bisected);
-        let mut ledger = Ledger::anew(store, CAMPAIGN)?;
+        let mut shared = SharedState::anew(store, CAMPAIGN)?;
         let tally = Tally { cases: kernels, valid: kernels, ..Tally::default() };
         let findings = findings.into_iter().map(|finding| (0, finding)).collect();
-        let fresh = ledger.add(Local { tally, done: Vec::new(), findings }, |_| None)?;
+        let fresh = shared.add(Local { tally, done: Vec::new(), findings }, |_| None)?;
         self.findings = fresh.into_iter().map(|(_, finding)| finding).collect();
-        ledger.commit()?;
-        let End { hits, store, .. } = ledger.close()?;
+        shared.commit()?;
+        let End { hits, store, .. } = shared.close()?;
         Ok((store, hits.into_iter().map(|(id, _)| id).collect()))
     }
 

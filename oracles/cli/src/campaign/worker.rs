@@ -11,8 +11,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::ledger::Local;
 use super::record::Reduction;
+use super::shared_state::Local;
 use super::target::Case;
 use super::{Campaign, CampaignError, Glance, case_name};
 use oriole_check::job::Job;
@@ -168,7 +168,7 @@ impl Campaign {
             }
             At::Reduction(id) => {
                 let why = format!("{step} does not end on a smaller kernel");
-                self.ledger(|ledger| ledger.reduced(&id, Reduction::Failed { why }, &[]))?;
+                self.shared(|shared| shared.reduced(&id, Reduction::Failed { why }, &[]))?;
             }
         }
         for (number, finding) in self.hand_over(local)? {

@@ -22,10 +22,10 @@ use serde::Serialize;
 
 use crate::campaign::target::{self, Cases};
 use oriole_check::bisect::difference;
+use oriole_check::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
 use oriole_check::inject::{FaultSpec, KINDS, Kind, Place};
 use oriole_check::input::NamedLaunch;
 use oriole_check::judge::Judge;
-use oriole_check::reach::{Further, Reach, further};
 use oriole_check::step::{Conditions, Outcome, Step, plan};
 use oriole_check::supervise::StepId;
 use oriole_check::{CheckOptions, target_of};
@@ -301,17 +301,17 @@ impl Trial {
 /// The launches, and others that go where these do not, as a campaign makes them.
 fn with_further(module: &Module, mut launches: Vec<NamedLaunch>, tries: u32) -> Option<Vec<NamedLaunch>> {
     let executable = Executable::new(module).ok()?;
-    let mut reach = Reach::new(&executable);
+    let mut unexecuted = Unexecuted::new(&executable);
     let options = RunOptions { reach: true, ..RunOptions::default() };
     for named in &launches {
-        reach.note(&executable.run(&named.launch, &options).ok()?);
+        unexecuted.note(&executable.run(&named.launch, &options).ok()?);
     }
     let like = launches.first()?.launch.clone();
-    let further = further(&executable, &mut reach, tries, &options, |seed| another_launch(&like, seed));
+    let further = extra_launches(&executable, &mut unexecuted, tries, &options, |seed| another_launch(&like, seed));
     launches.extend(
         further
             .into_iter()
-            .map(|Further { seed, launch, .. }| NamedLaunch { name: format!("further data {seed}"), launch }),
+            .map(|ExtraLaunch { seed, launch, .. }| NamedLaunch { name: format!("further data {seed}"), launch }),
     );
     Some(launches)
 }

@@ -4,8 +4,8 @@
 //! every file that are defined and read over and over, under guards or not. The same function then in SSA form. The
 //! kernels of the generator, which are larger and tamer, go the same way in [`super::convergence`].
 //!
-//! Functions that compute (`arithmetic.rs`), for known bits and ranges. Then a few functions that call each other by name
-//! and by address, for the call graph.
+//! Functions that compute (`arithmetic.rs`), for known bits and ranges. Then a few functions that call each other by
+//! name and by address, for the call graph.
 //!
 //! Where a fault is planted, one definition is asked about a function with one thing changed, so that it must disagree
 //! with the analysis that it is the definition of; [`FAULTS`] has one for each.

@@ -88,7 +88,7 @@ fn bytes(entropy: &mut Entropy<'_>, most: usize) -> Vec<u8> {
 fn config(entropy: &mut Entropy<'_>) {
     let mut config = Config::default();
     let Config { instructions, stretch, flow, family, operand, .. } = &mut config;
-    let more = [&mut stretch[1], &mut flow.branch, &mut flow.soup, &mut family.memory, &mut operand.guard];
+    let more = [&mut stretch[1], &mut flow.branch, &mut flow.unstructured, &mut family.memory, &mut operand.guard];
     instructions.iter_mut().chain(more).for_each(|number| *number = entropy.bits() as u32);
     let text = toml::to_string(&config).unwrap_or_else(|error| panic!("a configuration is TOML, but: {error}"));
     match toml::from_str::<Config>(&text) {

@@ -14,9 +14,9 @@ use oriole_ir::{Block, Function, Inst, Module, Reg};
 use oriole_optimizer::ssa;
 use rayon::prelude::*;
 
-/// Puts checks into a function: behind each definition, and in front of each instruction for what it reads. `check` adds
-/// the instructions that check registers in a block, but for those that it finds among the checked ones, and says how
-/// many registers they check.
+/// Puts checks into a function: behind each definition, and in front of each instruction for what it reads. `check`
+/// adds the instructions that check registers in a block, but for those that it finds among the checked ones, and says
+/// how many registers they check.
 pub fn insert_checks(
     func: &mut Function,
     mut check: impl FnMut(&mut Function, Block, Vec<Reg>, &mut Vec<Reg>, &mut Vec<Inst>) -> usize,

@@ -18,7 +18,7 @@ use std::fmt;
 use std::sync::{Arc, LazyLock};
 
 use oriole_ir::ops::{FieldValues, Flags, Opcode, Shape, Type};
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{InstBuilder, Operand, RegInfo};
 use oriole_rules::instance::{Instance, Pattern, Source, place_type};
 use oriole_rules::{Rule, Source as RuleFile, builtin_count, builtin_rules, builtin_sources};
 
@@ -140,26 +140,7 @@ impl Builder<'_, '_> {
         if commutes && self.entropy.percent(25) {
             srcs.swap(0, 1);
         }
-        self.root(pattern.opcode, fields, &srcs);
-    }
-
-    fn root(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand]) {
-        let row = opcode.row();
-        let guard = self.guard();
-        let mut inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(guard);
-        let mut taken: Vec<Reg> = Vec::new();
-        for shape in row.dsts {
-            let info = result_info(row, &fields, *shape, srcs.len());
-            let mut reg = self.destination(info, guard.is_some());
-            if taken.contains(&reg) {
-                // Two results cannot go to one variable.
-                reg = self.func.new_reg(info);
-                self.define(reg);
-            }
-            taken.push(reg);
-            inst = inst.dst(reg);
-        }
-        self.push(&inst);
+        self.operation(pattern.opcode, fields, &srcs);
     }
 
     /// Fields and sources of an operation. Operations inside are made first, since they name values.

@@ -21,7 +21,7 @@ pub struct DecodeError {
 /// What keeps a function from being decoded. The verifier refuses most of these; decoding does not rely on it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeFault {
-    /// A variable exceeds [`MAX_VARIABLE`].
+    /// A variable has more than `MAX_VARIABLE` bytes.
     #[error("variable `${name}` has {bytes} bytes, more than {MAX_VARIABLE}")]
     VariableTooLarge {
         /// The variable.

@@ -11,8 +11,8 @@ use oriole_ir::{Module, inst_to_string};
 
 use self::barrier::{BARRIERS, BarrierState};
 use super::access::{Fault, Spaces, Write};
+use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
-use super::fill::Fill;
 use super::frame::lanes;
 use super::memory::{Bytes, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
@@ -49,7 +49,7 @@ pub struct Machine<'a> {
     pub global: GlobalMemory,
     pub steps: u64,
     pub slice: u64,
-    pub fill: Option<Fill>,
+    pub concretization: Option<Concretization>,
     pub executed: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
@@ -97,7 +97,7 @@ impl Machine<'_> {
         let warp = |first: u32| {
             let n = (threads - first).min(32);
             let mask = if n == 32 { u32::MAX } else { (1 << n) - 1 };
-            Warp::start(self.program, self.entry, first, mask, &self.bank, self.fill)
+            Warp::start(self.program, self.entry, first, mask, &self.bank, self.concretization)
         };
         Cta {
             ctaid,

@@ -1,6 +1,6 @@
 //! What the workers of a campaign share: its progress, the findings it has met, and the store that both go to.
 //!
-//! Workers add what they have; the ledger commits it about once a second, and at once where a finding is new. So at
+//! Workers add what they have; this state commits it about once a second, and at once where a finding is new. So at
 //! most a second of work is done again after a kill, and no finding is lost.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use super::Options;
 use super::record::{CaseId, File, Key, Record, Reduction, files};
 use super::store::{Batch, Hits, Progress, Store, StoreError};
 use super::tally::Tally;
-use oriole_check::familiar::Familiar;
+use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::report::Finding;
 
 /// The longest time between commits while cases are done.
@@ -29,14 +29,14 @@ pub(super) struct Local {
 
 /// The shared state of a campaign.
 #[derive(Debug)]
-pub(super) struct Ledger {
+pub(super) struct SharedState {
     store: Store,
     campaign: String,
     progress: Progress,
     before: f64,
     start: Instant,
     committed: Instant,
-    familiar: Arc<Familiar>,
+    bisection_limit: Arc<BisectionLimit>,
     /// Findings of the store, by identifier.
     known: BTreeMap<String, Record>,
     /// How often this campaign has met them.
@@ -55,52 +55,56 @@ pub(super) struct End {
     pub store: Store,
 }
 
-impl Ledger {
-    /// The ledger of a campaign: where it stopped, or else from its beginning.
-    pub fn open(mut store: Store, options: &Options, familiar: Arc<Familiar>) -> Result<Ledger, StoreError> {
+impl SharedState {
+    /// The state of a campaign: where it stopped, or else from its beginning.
+    pub fn open(
+        mut store: Store,
+        options: &Options,
+        bisection_limit: Arc<BisectionLimit>,
+    ) -> Result<SharedState, StoreError> {
         let campaign = options.identity();
         if !options.resume {
             store.restart(&campaign)?;
         }
-        let mut ledger = Ledger::of(store, campaign, familiar)?;
-        for (id, hits) in &ledger.hits {
-            if let Some(record) = ledger.known.get(id) {
-                ledger.familiar.note(record.key.way(), hits.bisected);
+        let mut shared = SharedState::of(store, campaign, bisection_limit)?;
+        for (id, hits) in &shared.hits {
+            if let Some(record) = shared.known.get(id) {
+                shared.bisection_limit.note(record.key.class(), hits.bisected);
             }
         }
         let is_pending = |record: &&Record| record.reduction.is_open();
         let own = |record: &Record| record.first.as_ref().filter(|first| first.seed == options.seed).map(|f| f.number);
-        let known = |id| ledger.known.get(id).filter(is_pending).and_then(own);
-        ledger.pending = ledger.hits.keys().filter_map(|id| known(id).map(|number| (id.clone(), number))).collect();
-        Ok(ledger)
+        let known = |id| shared.known.get(id).filter(is_pending).and_then(own);
+        shared.pending = shared.hits.keys().filter_map(|id| known(id).map(|number| (id.clone(), number))).collect();
+        Ok(shared)
     }
 
-    /// The ledger of a campaign that begins anew and leaves nothing for another time.
-    pub fn anew(mut store: Store, campaign: &str) -> Result<Ledger, StoreError> {
+    /// The state of a campaign that begins anew and leaves nothing for another time.
+    pub fn anew(mut store: Store, campaign: &str) -> Result<SharedState, StoreError> {
         store.restart(campaign)?;
-        Ledger::of(store, campaign.to_owned(), Arc::default())
+        SharedState::of(store, campaign.to_owned(), Arc::default())
     }
 
-    fn of(store: Store, campaign: String, familiar: Arc<Familiar>) -> Result<Ledger, StoreError> {
+    fn of(store: Store, campaign: String, bisection_limit: Arc<BisectionLimit>) -> Result<SharedState, StoreError> {
         let progress = store.progress(&campaign)?.unwrap_or_default();
         let (pending, taken) = (Vec::new(), BTreeSet::new());
         let hits = store.hits(&campaign)?.into_iter().collect();
         let known = store.findings()?.into_iter().map(|stored| (stored.id, stored.record)).collect();
         let (now, before) = (Instant::now(), progress.seconds);
-        let ledger = Ledger {
+        let shared = SharedState {
             store,
             campaign,
             progress,
             before,
             start: now,
             committed: now,
-            familiar,
+            bisection_limit,
             known,
             hits,
             pending,
             taken,
         };
-        Ok(ledger)
+        Ok(shared)
     }
 
     pub fn progress(&self) -> &Progress {
@@ -129,7 +133,7 @@ impl Ledger {
                 continue;
             }
             let key = Key::of(&finding);
-            self.familiar.note(key.way(), 1);
+            self.bisection_limit.note(key.class(), 1);
             let id = key.id();
             self.hits.entry(id.clone()).or_default().bisected += 1;
             let record = self.known.entry(id.clone()).or_insert_with(|| {
@@ -149,10 +153,10 @@ impl Ledger {
 
     /// Counts a finding that was not bisected for the one that it looks like.
     fn recognise(&mut self, finding: &Finding) {
-        let way = Key::of(finding).way();
-        let alike = |record: &Record| record.key.way() == way;
+        let class = Key::of(finding).class();
+        let alike = |record: &Record| record.key.class() == class;
         let found = self.hits.iter_mut().filter(|(id, _)| self.known.get(*id).is_some_and(alike));
-        // Something is familiar only once findings like it were added.
+        // A class is over the limit only once findings of it were added.
         if let Some((_, hits)) = found.max_by_key(|(_, hits)| hits.bisected) {
             hits.recognised += 1;
         }
@@ -191,7 +195,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// What is left at the end. Whoever still has the ledger then writes to nowhere.
+    /// What is left at the end. Whoever still has the shared then writes to nowhere.
     pub fn close(&mut self) -> Result<End, StoreError> {
         let store = std::mem::replace(&mut self.store, Store::in_memory()?);
         let hits = self.hits.iter().map(|(id, hits)| (id.clone(), *hits)).collect();

@@ -8,17 +8,17 @@ use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
 
 /// The operations of a program that nothing has executed yet.
-pub struct Reach {
+pub struct Unexecuted {
     missing: Vec<bool>,
     left: usize,
 }
 
-impl Reach {
+impl Unexecuted {
     /// All operations that a run which finishes may execute.
-    pub fn new(executable: &Executable<'_>) -> Reach {
+    pub fn new(executable: &Executable<'_>) -> Unexecuted {
         let missing = executable.reachable();
         let left = missing.iter().filter(|missing| **missing).count();
-        Reach { missing, left }
+        Unexecuted { missing, left }
     }
 
     /// Whether every operation was executed.
@@ -39,7 +39,7 @@ impl Reach {
 }
 
 /// A launch that goes where others do not.
-pub struct Further {
+pub struct ExtraLaunch {
     /// The seed of its data.
     pub seed: u64,
     /// The launch.
@@ -54,25 +54,25 @@ const FUTILE: u64 = 1;
 
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are
 /// looked at.
-pub fn further(
+pub fn extra_launches(
     executable: &Executable<'_>,
-    reach: &mut Reach,
+    unexecuted: &mut Unexecuted,
     tries: u32,
     options: &RunOptions,
     another: impl Fn(u64) -> Launch,
-) -> Vec<Further> {
+) -> Vec<ExtraLaunch> {
     let options = RunOptions { reach: true, ..options.clone() };
     let mut found = Vec::new();
     let mut useful = 0;
     for seed in 0..u64::from(tries) {
-        if reach.is_complete() || seed >= useful + FUTILE {
+        if unexecuted.is_complete() || seed >= useful + FUTILE {
             break;
         }
         let launch = another(seed);
         match executable.run(&launch, &options) {
-            Ok(run) if run.outcome == Outcome::Finished && run.races.is_empty() && reach.note(&run) => {
+            Ok(run) if run.outcome == Outcome::Finished && run.races.is_empty() && unexecuted.note(&run) => {
                 useful = seed + 1;
-                found.push(Further { seed, launch, run });
+                found.push(ExtraLaunch { seed, launch, run });
             }
             _ => {}
         }
@@ -121,15 +121,18 @@ bb4:
     fn what_reaches_more_is_kept_until_all_is_reached() {
         let module = oriole_ir::parse_module(KERNEL).expect("the kernel reads");
         let executable = Executable::new(&module).expect("the kernel loads");
-        let mut reach = Reach::new(&executable);
+        let mut unexecuted = Unexecuted::new(&executable);
         let options = RunOptions { reach: true, ..RunOptions::default() };
         let even = executable.run(&with(2), &options).expect("the launch fits");
-        assert!(reach.note(&even) && !reach.is_complete() && !reach.note(&even));
-        let found = further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed == FUTILE)));
+        assert!(unexecuted.note(&even) && !unexecuted.is_complete() && !unexecuted.note(&even));
+        let found = extra_launches(&executable, &mut unexecuted, 9, &options, |seed| {
+            with(2 * seed + u64::from(seed == FUTILE))
+        });
         assert!(found.is_empty(), "too many tries were in vain");
-        let found =
-            further(&executable, &mut reach, 9, &options, |seed| with(2 * seed + u64::from(seed + 1 == FUTILE)));
+        let found = extra_launches(&executable, &mut unexecuted, 9, &options, |seed| {
+            with(2 * seed + u64::from(seed + 1 == FUTILE))
+        });
         assert_eq!(found.iter().map(|further| further.seed).collect::<Vec<_>>(), [FUTILE - 1]);
-        assert!(reach.is_complete(), "what stands behind the trap does not count");
+        assert!(unexecuted.is_complete(), "what stands behind the trap does not count");
     }
 }

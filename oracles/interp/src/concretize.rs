@@ -10,7 +10,7 @@ use crate::launch::random::SplitMix64;
 
 /// Which values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fill {
+pub enum Concretization {
     /// All bits are zeros.
     Zeros,
     /// All bits are ones.
@@ -19,29 +19,29 @@ pub enum Fill {
     Random(u64),
 }
 
-impl Fill {
+impl Concretization {
     /// Enough of them that a program that depends on something undefined does different things in two, as a rule.
-    pub fn several() -> impl Iterator<Item = Fill> {
-        [Fill::Zeros, Fill::Ones].into_iter().chain((0..6).map(Fill::Random))
+    pub fn several() -> impl Iterator<Item = Concretization> {
+        [Concretization::Zeros, Concretization::Ones].into_iter().chain((0..6).map(Concretization::Random))
     }
 }
 
 /// Makes such values for a frame.
 #[derive(Clone, Debug)]
-pub(super) struct Filler {
-    fill: Fill,
+pub(super) struct Concretizer {
+    concretization: Concretization,
     random: SplitMix64,
     /// Lanes in which nothing has written a word, or a predicate, by slot.
     open: Vec<u32>,
     open_preds: Vec<u32>,
 }
 
-impl Filler {
+impl Concretizer {
     /// For the frame of this number.
-    pub fn new(fill: Fill, frame: u64) -> Filler {
-        let seed = if let Fill::Random(seed) = fill { seed } else { 0 };
+    pub fn new(concretization: Concretization, frame: u64) -> Concretizer {
+        let seed = if let Concretization::Random(seed) = concretization { seed } else { 0 };
         let random = SplitMix64::new(seed ^ SplitMix64::new(frame).next_u64());
-        Filler { fill, random, open: Vec::new(), open_preds: Vec::new() }
+        Concretizer { concretization, random, open: Vec::new(), open_preds: Vec::new() }
     }
 
     /// Takes the undefined lanes of words and predicates over.
@@ -73,10 +73,10 @@ impl Filler {
 
     /// The next word.
     pub fn word(&mut self) -> u32 {
-        match self.fill {
-            Fill::Zeros => 0,
-            Fill::Ones => u32::MAX,
-            Fill::Random(_) => self.random.next_u64() as u32,
+        match self.concretization {
+            Concretization::Zeros => 0,
+            Concretization::Ones => u32::MAX,
+            Concretization::Random(_) => self.random.next_u64() as u32,
         }
     }
 }
