@@ -45,10 +45,10 @@ pub(super) fn described(
     let defined = question.defined;
     let value = |side: usize| {
         let mut roots = question.values[side].clone();
-        roots.extend(defined[side]);
+        roots.extend(defined);
         let mut values = Program::new(&question.terms, &roots).eval(inputs);
-        // Where a side is undefined, its value is whatever the terms say and is not shown.
-        let is_defined = defined[side].is_none() || values.pop() == Some(1);
+        // Where the root is undefined, its value is whatever the terms say and is not shown.
+        let is_defined = defined.is_none() || values.pop() == Some(1) || side == 1;
         values.into_iter().map(|value| is_defined.then_some(value)).collect()
     };
     Refutation {

@@ -24,6 +24,7 @@ mod settle;
 #[cfg(test)]
 mod tests;
 pub mod translate;
+mod undefined;
 pub mod variant;
 
 pub use judge::{Judge, Settings};

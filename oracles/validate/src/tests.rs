@@ -91,6 +91,8 @@ const WRONG: &[&str] = &[
     "rule never: idiv.u32(x, y) => irem.u32(x, y)",
     "rule copied: mov.b32(_) => 1",
     "rule halved: mov.b64(&cvt.u64.u32(_)) => 0",
+    "rule remainder: and.pred(setp.gt.s32(&irem.s32(x, y), 0), setp.ne.s32(y, 0)) => setp.gt.s32(irem.s32(x, y), 0)",
+    "rule quotient: selp.u32(&idiv.u32(x, y), 7, setp.ne.u32(y, 0)) => idiv.u32(x, y)",
     "rule unknown: setp.ne.u32(x, 0) => 1 if !known_zero(x, UMAX)",
     "rule clear: and.b32(x, 1) => 0 if !known_one(x, 1)",
     "rule either: and.b32(x, C) => 0 if C == 5 || !known_one(x, 4)",
@@ -221,6 +223,23 @@ fn guards_that_cannot_be_met_are_seen() {
     let Some(judge) = judge_with_solver() else { return };
     let report = judge.rule(&rules("rule a: iadd.u32(x, C) => x if C < 4, C > 9"), 0).expect("the solver answers");
     assert_eq!((report.verdict, report.verdict.is_pass()), (Verdict::Vacuous, false));
+}
+
+/// A quotient by zero is any value: what masks it, multiplies it by zero or does not choose it is defined.
+#[test]
+fn undefined_results_inside_patterns_are_any_value() {
+    let Some(judge) = judge_with_solver() else { return };
+    let right = "rule a: imul.lo.u32(&idiv.u32(_, _), 0) => 0
+                 rule b: setp.ne.u32(or.b32(&irem.u32(_, _), 0x1b3), 0) => 1
+                 rule c: and.b32(or.b32(&idiv.u32(_, _), 8), 8) => 8
+                 rule d: iadd.u32(&irem.u32(x, y), 0) => irem.u32(x, y)
+                 rule e: iadd.u32(y@&irem.u32(_, _), 0) => y
+                 rule f: isub.u32(irem.u32(x, y), &irem.u32(x, y)) => 0";
+    let set = rules(right);
+    for index in 0..set.rules().len() {
+        let report = judge.rule(&set, index).expect("the solver answers");
+        assert!(report.verdict == Verdict::Proved && report.proof.applied > 0, "{report:?}");
+    }
 }
 
 /// Without a solver a right rule is tried and executed, and unknown.

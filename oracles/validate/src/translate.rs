@@ -3,8 +3,9 @@
 //! A captured operand is a register with any content: 1, 32, 64 or 128 bits, whatever the type that reads it. A
 //! captured constant has the bits of its place. The expression before is the pattern's root, the one after what its
 //! destinations become, whole registers each. Where an operation may yield any NaN (`neg`, `abs`), the one after may
-//! yield each of them, and of the root before each is as good as another; inside the pattern it is the interpreter's. The preconditions are the rule's guards, the constants that the pattern
-//! requires, and that every derived constant has a value; guards about cost say nothing.
+//! yield each of them, and of the root before each is as good as another; inside the pattern it is the interpreter's.
+//! The preconditions are the rule's guards, the constants that the pattern requires, and that every derived constant
+//! has a value; guards about cost say nothing.
 //!
 //! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
 //! operation, the rule is right if addresses, other operands and fields are the same, hints aside; any other result is
@@ -18,6 +19,7 @@ use oriole_rules::language::ast::Contract;
 
 use super::constants::register_bits;
 use super::effects::unmodelled;
+use super::undefined::Unknown;
 use super::variant::{Variant, operation_text};
 use oriole_proof::{
     Query, Side, Term, Terms, absence, differ_modulo_nan, equivalence, leaves_nan_open, meaning, with_other_nans,
@@ -74,8 +76,8 @@ pub struct Question<'i> {
     pub known: Vec<(usize, bool, Term)>,
     /// The destinations before, and what they become.
     pub values: [Vec<Term>; 2],
-    /// Whether those are defined; always, where there is no term.
-    pub defined: [Option<Term>; 2],
+    /// Whether the operation at the root is defined; always, where there is no term.
+    pub defined: Option<Term>,
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
     /// True if a proof relies on the interpreter's definition of an operation.
@@ -99,8 +101,10 @@ pub(super) struct Translation<'i> {
     lets: Vec<Term>,
     /// Conditions that must hold for the rule to apply.
     premises: Vec<Term>,
-    /// Whether the expressions are defined, before and after.
-    defined: [Vec<Term>; 2],
+    /// Whether the operation at the root is defined.
+    defined: Option<Term>,
+    /// Operations elsewhere whose results may be undefined.
+    pub(super) unknown: Vec<Unknown>,
     /// The next operation's fields in the variant.
     next: usize,
     /// The results of opaque operations by opcode, fields and operands; none where every operation must have a
@@ -117,6 +121,14 @@ pub(super) struct Opaque {
     fields: FieldValues,
     operands: Vec<Term>,
     results: Vec<Term>,
+}
+
+/// Where an operation stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Root,
+    Inside,
+    Result,
 }
 
 /// Operands and results of the operation at the root.
@@ -180,7 +192,8 @@ impl<'i> Translation<'i> {
             known: Vec::new(),
             lets: Vec::new(),
             premises: Vec::new(),
-            defined: [Vec::new(), Vec::new()],
+            defined: None,
+            unknown: Vec::new(),
             next: 0,
             opaque,
             assumed: false,
@@ -219,7 +232,8 @@ impl<'i> Translation<'i> {
             let ty = place_type(pattern.opcode, &fields, *shape);
             operands.push(self.source(source, ty, pattern, &fields, *shape)?);
         }
-        let values = match self.applied(pattern.opcode, &fields, &operands, 0) {
+        let place = if root { Place::Root } else { Place::Inside };
+        let values = match self.applied(pattern.opcode, &fields, &operands, place) {
             Ok(values) => values,
             Err(_) if root => Vec::new(),
             Err(absence) => return Err(absence),
@@ -316,21 +330,25 @@ impl<'i> Translation<'i> {
     fn operation(&mut self, operation: &Operation) -> Result<Vec<Term>, Absence> {
         let fields = self.variant.result_fields(operation).ok_or(Absence::Fields)?;
         let operands = self.operands(operation, &fields)?;
-        self.applied(operation.opcode, &fields, &operands, 1)
+        self.applied(operation.opcode, &fields, &operands, Place::Result)
     }
 
-    /// What an operation yields, before (side 0) or after.
+    /// What an operation yields.
     fn applied(
         &mut self,
         opcode: Opcode,
         fields: &FieldValues,
         operands: &[Term],
-        side: usize,
+        place: Place,
     ) -> Result<Vec<Term>, Absence> {
         if let Some(found) = meaning(&mut self.terms, opcode, fields, operands) {
-            self.defined[side].extend(found.defined);
-            let open = side == 1 && leaves_nan_open(opcode);
-            return Ok(if open { self.with_any_nan(opcode, fields, found.values) } else { found.values });
+            if place == Place::Root {
+                self.defined = found.defined;
+                return Ok(found.values);
+            }
+            let values = self.unless_defined((opcode, fields), operands, found.values, found.defined);
+            let open = place == Place::Result && leaves_nan_open(opcode);
+            return Ok(if open { self.with_any_nan(opcode, fields, values) } else { values });
         }
         if opcode == Opcode::Cvta
             && self.opaque.is_some()
@@ -393,6 +411,7 @@ impl<'i> Translation<'i> {
         if before.len() != after.len() || !before.iter().zip(after).all(same_widths) {
             return Err(Absence::Function);
         }
+        let certain = self.certain_bits(before);
         let mut premises = self.premises.clone();
         if modulo_nan && before.len() == row.dsts.len() {
             // Where both are NaN of the destination's type, which of them does not matter.
@@ -402,22 +421,29 @@ impl<'i> Translation<'i> {
                 let here = differ_modulo_nan(&mut self.terms, ty, *before, *after);
                 differ = self.terms.or(differ, here);
             }
+            // The bits of floats mean nothing one by one.
+            for bits in certain.into_iter().flatten() {
+                let unknown = self.terms.not(bits);
+                let all = self.terms.is_zero(unknown);
+                differ = self.terms.and(differ, all);
+            }
             let zero = self.terms.bit(false);
             let sides = [zero, differ].map(|value| vec![value]);
             return Ok(self.finish(sides, values.clone(), &mut premises));
         }
-        let sides = values.clone();
+        let sides = match certain {
+            Some(bits) => values
+                .clone()
+                .map(|side| side.iter().zip(&bits).map(|(value, bits)| self.terms.and(*value, *bits)).collect()),
+            None => values.clone(),
+        };
         Ok(self.finish(sides, values, &mut premises))
     }
 
     fn finish(mut self, sides: [Vec<Term>; 2], values: [Vec<Term>; 2], premises: &mut [Term]) -> Question<'i> {
-        let defined = self.defined.clone().map(|conditions| match conditions.is_empty() {
-            true => None,
-            false => Some(self.terms.all(&conditions)),
-        });
         let [before, after] = sides;
-        let before = Side { values: before, defined: defined[0] };
-        let after = Side { values: after, defined: defined[1] };
+        let before = Side { values: before, defined: self.defined };
+        let after = Side { values: after, defined: None };
         let query = equivalence(&mut self.terms, &before, &after, premises);
         let captures = self.captures.iter().map(|term| term.unwrap_or(before.values[0])).collect();
         Question {
@@ -430,7 +456,7 @@ impl<'i> Translation<'i> {
             constants: self.constants,
             known: self.known,
             values,
-            defined,
+            defined: self.defined,
             opaque: self.opaque.is_some(),
             assumed: self.assumed,
             chooses_nan: self.chooses_nan,

@@ -1,8 +1,8 @@
 //! Floating-point arithmetic (PTX ISA, "Floating-Point Instructions", also for half precision).
 //!
 //! Operations that move bits are written out here; sums, products and quotients go through exact values and one
-//! rounding in `soft`. Results of arithmetic that are NaN have the one pattern of their type. `copysign` keeps payloads,
-//! as the ISA says no more than that it copies the sign.
+//! rounding in `soft`. Results of arithmetic that are NaN have the one pattern of their type. `copysign` keeps
+//! payloads, as the ISA says no more than that it copies the sign.
 //!
 //! *`abs` and `neg` of a NaN* yield "an unspecified NaN", says the ISA ("Floating Point Instructions: abs", "neg", and
 //! both in "Half Precision Floating Point Instructions"), in the same words for f32, f64, f16, f16x2, bf16 and bf16x2;
