@@ -1,9 +1,10 @@
 //! Constant folding and algebraic simplification: the second step of a bundle's round.
 //!
 //! One scan in reverse post-order rewrites each instruction that a change has touched until nothing fits. What can be
-//! said as a rule stands in the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each single
-//! change lowers a measure ([`oriole_rules::cost`]; for the code: operations that are neither copies nor constants,
-//! guards, operands out of canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a user brings.
+//! said as a rule stands in the rule files of [`crate::peephole`]; [`control`] is what cannot, and says why. Each
+//! single change lowers a measure ([`oriole_rules::cost`]; for the code: operations that are neither copies nor
+//! constants, guards, operands out of canonical order), so that the scan ends; [`BUDGET`] bounds it whatever rules a
+//! user brings.
 //!
 //! What a change may assume: operations read only the bits of their type and zero-extend, so a 16-bit operation is no
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
