@@ -7,6 +7,7 @@
 
 mod builder;
 mod effect;
+mod results;
 mod run;
 mod stretch;
 
