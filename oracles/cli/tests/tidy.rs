@@ -175,6 +175,23 @@ fn documents_name_items_that_exist() {
     assert!(missing.is_empty(), "documents name what does not exist:\n{}", missing.join("\n"));
 }
 
+/// A fault whose text is not there any more would be planted nowhere.
+#[test]
+fn planted_faults_have_a_place() {
+    let (mut lost, mut count) = (Vec::new(), 0);
+    for row in read(&root().join("ci/mutants.txt")).lines().filter(|row| !row.is_empty() && !row.starts_with('#')) {
+        let (file, rest) = row.split_once(" :: ").unwrap_or_else(|| panic!("no file: {row}"));
+        let (right, _) = rest.split_once(" ==> ").unwrap_or_else(|| panic!("nothing to plant: {row}"));
+        count += 1;
+        let path = root().join("optimizer").join(file);
+        if !path.is_file() || read(&path).matches(&right.replace(['⟦', '⟧'], "")).count() != 1 {
+            lost.push(row.to_owned());
+        }
+    }
+    assert!(count > 80, "{count} faults");
+    assert!(lost.is_empty(), "these texts do not stand once in their files:\n{}", lost.join("\n"));
+}
+
 /// The arguments of a type that begins with `Result<`, between its brackets, with commas of inner types left out.
 fn result_arguments(text: &str) -> Vec<String> {
     let (mut depth, mut arguments) = (0, vec![String::new()]);
