@@ -110,14 +110,13 @@ fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touc
     if !touched.is_everything() {
         return simplify::run(func, cx, touched);
     }
-    let mut left = Touched::default();
-    let run = |func: &mut Function, cx: &mut PhaseContext<'_>| {
-        left = Touched::everything();
-        simplify::run(func, cx, &mut left)
-    };
-    let changed = cx.unless_settled(RepeatedWork::Simplification, func, run);
-    *touched = left;
-    changed
+    // Where the work is settled, nothing is left to look at.
+    let mut everything = std::mem::take(touched);
+    cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
+        let changed = simplify::run(func, cx, &mut everything);
+        *touched = everything;
+        changed
+    })
 }
 
 fn step(
