@@ -12,6 +12,9 @@
 //! and the table has no bits twice. Beside its place in the table an operand holds a part of a hash of the bits. So an
 //! immediate that strays into another function is seen there, by the verifier and by whoever reads it.
 
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
 use super::function::Function;
 use super::operand::Operand;
 
@@ -74,31 +77,19 @@ impl std::fmt::Debug for Imm {
     }
 }
 
-fn hash(bits: u64) -> u64 {
-    bits.wrapping_mul(0x9E37_79B9_7F4A_7C15)
-}
-
 /// What an immediate holds of the hash of its bits: as much as it has room for.
 fn check(bits: u64) -> u32 {
-    (hash(bits) >> 41) as u32
+    (bits.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 41) as u32
 }
 
 /// The bits of a function's immediates that do not fit an operand, each once.
 #[derive(Debug, Default)]
-pub(super) struct Constants {
-    bits: Vec<u64>,
-    /// Places in `bits`, by hash; what finds its slot taken stands in the next free one. Their number is a power of
-    /// two, and at least half of them are free.
-    slots: Vec<u32>,
-}
-
-/// A slot without a place.
-const FREE: u32 = u32::MAX;
+pub(super) struct Constants(IndexSet<u64, FxBuildHasher>);
 
 impl Constants {
     /// How many there are.
     pub(super) fn len(&self) -> usize {
-        self.bits.len()
+        self.0.len()
     }
 
     /// The bits that an immediate stands for; `None` for one of another function.
@@ -112,38 +103,13 @@ impl Constants {
 
     #[cold]
     fn look_up(&self, place: u32, check: u32) -> Option<u64> {
-        self.bits.get(place as usize).copied().filter(|bits| self::check(*bits) == check)
+        self.0.get_index(place as usize).copied().filter(|bits| self::check(*bits) == check)
     }
 
     #[cold]
     fn enter(&mut self, bits: u64) -> Imm {
-        if 2 * (self.bits.len() + 1) > self.slots.len() {
-            self.grow();
-        }
-        let slot = self.slot(bits);
-        if self.slots[slot] == FREE {
-            self.slots[slot] = u32::try_from(self.bits.len()).expect("a function has fewer than 2^32 constants");
-            self.bits.push(bits);
-        }
-        Imm::at(self.slots[slot], bits)
-    }
-
-    /// The slot where bits stand, or will.
-    fn slot(&self, bits: u64) -> usize {
-        let mask = self.slots.len() - 1;
-        let mut slot = (hash(bits) >> 32) as usize & mask;
-        while self.slots[slot] != FREE && self.bits[self.slots[slot] as usize] != bits {
-            slot = (slot + 1) & mask;
-        }
-        slot
-    }
-
-    fn grow(&mut self) {
-        self.slots = vec![FREE; (2 * self.slots.len()).max(8)];
-        for place in 0..self.bits.len() {
-            let slot = self.slot(self.bits[place]);
-            self.slots[slot] = place as u32;
-        }
+        let (place, _) = self.0.insert_full(bits);
+        Imm::at(u32::try_from(place).expect("a function has fewer than 2^32 constants"), bits)
     }
 
     /// An operand of the function with this table, for one with the table `from`.
@@ -157,20 +123,20 @@ impl Constants {
     }
 }
 
+/// Tables are alike if each place has the same bits in both.
 impl PartialEq for Constants {
     fn eq(&self, other: &Constants) -> bool {
-        self.bits == other.bits
+        self.0.iter().eq(&other.0)
     }
 }
 
 impl Clone for Constants {
     fn clone(&self) -> Constants {
-        Constants { bits: self.bits.clone(), slots: self.slots.clone() }
+        Constants(self.0.clone())
     }
 
     fn clone_from(&mut self, other: &Constants) {
-        self.bits.clone_from(&other.bits);
-        self.slots.clone_from(&other.slots);
+        self.0.clone_from(&other.0);
     }
 }
 
@@ -179,8 +145,7 @@ impl Clone for Constants {
 pub enum FreeOperand {
     /// An immediate's raw bits.
     Imm(u64),
-    /// Another operand. One that holds an immediate of the function that it goes to may stand here too, but is not
-    /// equal to its bits.
+    /// Another operand, or an immediate that stands in the table of the function that it goes to.
     Operand(Operand),
 }
 
@@ -206,7 +171,10 @@ impl FreeOperand {
 
 impl<T: Into<Operand>> From<T> for FreeOperand {
     fn from(operand: T) -> FreeOperand {
-        FreeOperand::Operand(operand.into())
+        match operand.into() {
+            Operand::Imm(imm) if let Content::Bits(bits) = imm.content() => FreeOperand::Imm(bits),
+            operand => FreeOperand::Operand(operand),
+        }
     }
 }
 
