@@ -80,7 +80,15 @@ pub enum Operand {
     Func(FuncId),
     /// A block.
     Block(Block),
-    /// A value that nothing has defined.
+    /// A value that nothing has defined: any bits, and others at each read.
+    ///
+    /// *What an undefined value is.* It is any value. A definition has one, the same at each of its reads: what an
+    /// instruction yields, a phi and a copy of something undefined included. What has no definition has another at
+    /// each read: this operand, a register of virtual form that nothing has written, a byte of memory that nothing has
+    /// stored. What PTX leaves unspecified, such as a quotient by zero, is the same wherever the same operation has
+    /// the same operands. A transformation may choose the value, and may not let a definition have two. So in SSA
+    /// form, where every register has a definition, a rewrite that is right for every value of a register is right
+    /// for an undefined one.
     Undef,
 }
 

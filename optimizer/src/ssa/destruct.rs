@@ -6,11 +6,13 @@
 //! 3. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //!
 //! Registers keep their numbers. As each still has a definition of its own, and copies run on edges alone, no copy can
-//! overwrite what anybody still reads, other than in the same parallel copy. What is undefined is not copied.
+//! overwrite what anybody still reads, other than in the same parallel copy. What is undefined is copied only where
+//! somebody could see that a register without a definition has several values ([`Reads`]).
 
 use cranelift_entity::EntityRef;
 
 use super::parallel_copy::sequentialise;
+use super::reads::Reads;
 use crate::analysis::Cfg;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
@@ -21,10 +23,11 @@ pub fn destruct(func: &mut Function) {
         return;
     }
     let cfg = Cfg::new(func);
+    let reads = Reads::new(func);
     let edges = Edges::split(func, &cfg);
-    replace_phis(func, &cfg, &edges);
+    replace_phis(func, &cfg, &edges, &reads);
     for block in func.layout().to_vec() {
-        expand_elses(func, block);
+        expand_elses(func, block, &reads);
     }
     func.form = Form::Virtual;
 }
@@ -94,13 +97,13 @@ fn redirect(func: &mut Function, block: Block, split: &[(Block, Block)]) {
 }
 
 /// The second step.
-fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges) {
+fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges, reads: &Reads) {
     // By block number: the parallel copy at its end. A block with copies has one successor, so there is one.
     let mut copies: Vec<Vec<(Reg, Operand)>> = vec![Vec::new(); func.blocks().len()];
     for block in cfg.blocks() {
         while let Some(phi) = func.first_inst(*block).filter(|inst| func.inst(*inst).opcode == Opcode::Phi) {
             func.remove_inst(phi);
-            for (dst, src, predecessor) in phi_copies(func, phi) {
+            for (dst, src, predecessor) in phi_copies(func, phi, *block, reads) {
                 copies[edges.copies_at(predecessor, *block).index()].push((dst, src));
             }
         }
@@ -121,16 +124,22 @@ fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges) {
 }
 
 /// What a phi copies, and at the end of which predecessor.
-fn phi_copies(func: &Function, phi: Inst) -> impl Iterator<Item = (Reg, Operand, Block)> + '_ {
+fn phi_copies<'a>(
+    func: &'a Function,
+    phi: Inst,
+    block: Block,
+    reads: &'a Reads,
+) -> impl Iterator<Item = (Reg, Operand, Block)> + 'a {
     let dst = func.defs(phi).next();
+    let keeps_undefined = dst.is_some_and(|dst| reads.see_several(dst, block, None));
     func.srcs(phi).chunks_exact(2).filter_map(move |pair| {
-        let copied = pair[0] != Operand::Undef;
+        let copied = keeps_undefined || pair[0] != Operand::Undef;
         Some((dst.filter(|_| copied)?, pair[0], pair[1].block()?))
     })
 }
 
 /// The third step, for one block. No destination is a source of its own instruction in SSA form.
-fn expand_elses(func: &mut Function, block: Block) {
+fn expand_elses(func: &mut Function, block: Block, reads: &Reads) {
     let mut next = func.first_inst(block);
     while let Some(inst) = next {
         next = func.next_inst(inst);
@@ -138,8 +147,12 @@ fn expand_elses(func: &mut Function, block: Block) {
             continue;
         }
         let kept: Vec<(Reg, Operand)> = func.defs(inst).zip(func.elses(inst).iter().copied()).collect();
-        let line = func.inst(inst).line;
-        for (dst, old) in kept.into_iter().filter(|(dst, old)| *old != Operand::Undef && *old != Operand::Reg(*dst)) {
+        let (line, guard) = (func.inst(inst).line, func.inst(inst).guard);
+        let copied = |(dst, old): &(Reg, Operand)| match old {
+            Operand::Undef => reads.see_several(*dst, block, guard),
+            old => *old != Operand::Reg(*dst),
+        };
+        for (dst, old) in kept.into_iter().filter(copied) {
             let copy = copy(func, dst, old, line);
             func.insert_before(inst, copy);
         }

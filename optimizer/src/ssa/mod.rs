@@ -8,6 +8,7 @@ mod construct;
 mod destruct;
 mod merges;
 mod parallel_copy;
+mod reads;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

@@ -487,3 +487,47 @@ fn straight_code_keeps_its_numbers() {
     assert_eq!(ssa.regs().len(), source.regs().len());
     assert_eq!(opcodes(&ssa, Opcode::Phi), 0);
 }
+
+/// What has a definition has one value. Where a register without one could be seen to have several, it is written.
+#[test]
+fn undefined_definitions_keep_one_value() {
+    let function = |reads: &str| {
+        format!(
+            "device @undefined ssa {{
+bb0:
+  %p1 = mov.pred 1
+  cbra %p1, bb1, bb2
+bb1:
+  bra bb2
+bb2:
+  %r2 = phi [bb0: undef], [bb1: 7]
+  @%p1 %r3 = mov.b32 9 else undef
+{reads}  ret
+}}
+"
+        )
+    };
+    let copies = |reads: &str| {
+        let mut func = parse_function(&function(reads)).unwrap_or_else(|e| panic!("{e}"));
+        destruct(&mut func);
+        func.layout_insts().filter(|inst| func.srcs(*inst) == [oriole_ir::Operand::Undef]).count()
+    };
+    let (phi, guarded) = ("  st.global.b32 [8], %r2\n", "  st.global.b32 [8], %r3\n");
+    let under = "  @%p1 st.global.b32 [8], %r3\n";
+    for (reads, expected) in [
+        (String::new(), 0),
+        (phi.to_owned(), 0),
+        (phi.repeat(2), 1),
+        (format!("  @%p1 st.global.b32 [8], %r2\n{phi}"), 1),
+        (guarded.to_owned(), 0),
+        (guarded.repeat(2), 1),
+        (under.repeat(3), 0),
+        (format!("{under}{guarded}"), 1),
+        (format!("{guarded}{under}"), 1),
+        (format!("{under}  @!%p1 st.global.b32 [8], %r3\n"), 1),
+        (format!("  bra bb3\nbb3:\n{phi}"), 1),
+        (format!("  bra bb3\nbb3:\n{under}"), 0),
+    ] {
+        assert_eq!(copies(&reads), expected, "{reads}");
+    }
+}
