@@ -23,7 +23,7 @@ pub struct Side {
 pub struct Query {
     /// The condition: that both sides differ, or that the preconditions hold.
     pub goal: Term,
-    /// What an input must meet to say anything: the preconditions, and that the side before is defined.
+    /// What an input must meet to say anything: the preconditions, and that the side before is defined, if it ever is.
     pub premise: Term,
 }
 
@@ -37,10 +37,11 @@ pub type Inputs = Vec<u128>;
 /// If the sides differ in the number or the widths of their values, or a condition is not one bit.
 pub fn equivalence(terms: &mut Terms, before: &Side, after: &Side, preconditions: &[Term]) -> Query {
     assert_eq!(before.values.len(), after.values.len(), "both sides have the same results");
-    let mut premise = terms.all(preconditions);
-    if let Some(defined) = before.defined {
-        premise = terms.and(premise, defined);
-    }
+    let conditions = terms.all(preconditions);
+    let defined = before.defined.unwrap_or_else(|| terms.bit(true));
+    let may_matter = terms.and(conditions, defined);
+    // What is never defined may become anything, on every input that meets the preconditions.
+    let premise = if terms.value(defined) == Some(0) { conditions } else { may_matter };
     let mut wrong = match after.defined {
         Some(defined) => terms.not(defined),
         None => terms.bit(false),
@@ -49,7 +50,7 @@ pub fn equivalence(terms: &mut Terms, before: &Side, after: &Side, preconditions
         let differ = terms.ne(*before, *after);
         wrong = terms.or(wrong, differ);
     }
-    Query { goal: terms.and(premise, wrong), premise }
+    Query { goal: terms.and(may_matter, wrong), premise }
 }
 
 /// The search for inputs under which all conditions hold: a precondition that nothing meets proves everything.

@@ -23,7 +23,7 @@ pub(super) fn described(
     found_by: &'static str,
     confirmation: Confirmation,
 ) -> Refutation {
-    let (inputs, undefined) = (&case.lanes[0], case.undefined);
+    let inputs = &case.lanes[0];
     let variables = question.terms.variables();
     // Inputs on which neither side depends are left out: their values are those of the search and explain nothing.
     let read: Vec<Term> = match &question.effect {
@@ -39,7 +39,7 @@ pub(super) fn described(
     let shown = |(number, (variable, value)): (usize, (&Variable, &u128))| {
         let is_address = pointers.iter().any(|pointer| pointer.variable == number);
         let name = if is_address { format!("{} - memory", variable.name) } else { variable.name.clone() };
-        (name, variable.width, (undefined != Some(number)).then_some(*value))
+        (name, variable.width, *value)
     };
     let inputs_shown = named.map(shown).collect();
     let defined = question.defined;
@@ -55,10 +55,9 @@ pub(super) fn described(
         instance: question.variant.instance.binding_text(),
         root: question.variant.root_text(),
         inputs: inputs_shown,
-        values: match (&question.effect, undefined) {
-            (Some(_), _) => [vec![None], vec![None]],
-            (None, Some(_)) => [Vec::new(), Vec::new()],
-            (None, None) => [value(0), value(1)],
+        values: match question.effect {
+            Some(_) => [vec![None], vec![None]],
+            None => [value(0), value(1)],
         },
         guarded: case.guard != Guarding::None,
         found_by,

@@ -1,9 +1,8 @@
 //! Whether each guard of a rule is needed: without it, the rule must be wrong.
 //!
 //! A guard on operands or constants is left out of every instance; one on variables alone lets combinations in that it
-//! excluded. Guards that only say when a rule pays (`variable`, `constant`, `single_use`) are exempt, but for constants
-//! that are needed because registers may be undefined. Where the terms show nothing, kernels are executed: every
-//! operand is undefined in some of them.
+//! excluded. Guards that only say when a rule pays (`variable`, `constant`, `single_use`) are exempt. Where the terms
+//! show nothing, kernels are executed.
 
 use std::sync::Arc;
 
@@ -23,10 +22,9 @@ use oriole_proof::{SolverError, shrink};
 pub fn needs(judge: &Judge, set: &RuleSet, index: usize) -> Result<Vec<GuardReport>, SolverError> {
     let mut reports = listed(set.rules()[index].decl());
     for (number, report) in reports.iter_mut().enumerate() {
-        report.need = match report.need {
-            Need::Cost => cost_or_need(judge, set, index, number),
-            _ => need(judge, set, index, number)?,
-        };
+        if report.need != Need::Cost {
+            report.need = need(judge, set, index, number)?;
+        }
     }
     Ok(reports)
 }
@@ -101,25 +99,12 @@ fn need(judge: &Judge, set: &RuleSet, index: usize, number: usize) -> Result<Nee
     Ok(executed(judge, &questions, &weaker).unwrap_or(need))
 }
 
-/// A guard that only says when a rule pays, unless an operand that nothing has defined then shows.
-fn cost_or_need(judge: &Judge, set: &RuleSet, index: usize, number: usize) -> Need {
-    // Constants alone are always defined.
-    let is_constant = |guard: &Guard| matches!(guard, Guard::Call { function, .. } if function.text == "constant");
-    if !is_constant(&set.rules()[index].decl().guards[number]) {
-        return Need::Cost;
-    }
-    let Ok(weaker) = set.without_guard(index, number).map(Arc::new) else { return Need::Cost };
-    let all = weaker.rules()[0].instances().iter().filter_map(|instance| variants(instance).ok()).flatten();
-    let questions: Vec<Question<'_>> = all.filter_map(|variant| translate(variant).ok()).collect();
-    executed(judge, &questions, &weaker).unwrap_or(Need::Cost)
-}
-
-/// What the terms do not say: operands that nothing has defined, and effects.
+/// What the terms do not say: effects.
 fn executed(judge: &Judge, questions: &[Question<'_>], weaker: &Arc<RuleSet>) -> Option<Need> {
     if !judge.settings.kernels {
         return None;
     }
-    let refutation = kernel::execute(questions, &[], usize::MAX, weaker).1?;
+    let refutation = kernel::execute(questions, &[], weaker).1?;
     let confirmed = matches!(refutation.confirmation, Confirmation::Confirmed(_));
     confirmed.then(|| Need::Shown(refutation.to_string()))
 }

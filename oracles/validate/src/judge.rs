@@ -216,7 +216,7 @@ fn execute(
 ) -> Option<Refutation> {
     let suspects = untold.iter().filter_map(|one| Some((one.question, one.suspect.clone()?)));
     let suspects: Vec<(usize, Inputs)> = suspects.collect();
-    let (ran, refutation) = kernel::execute(questions, &suspects, kernel::UNDEFINED, only);
+    let (ran, refutation) = kernel::execute(questions, &suspects, only);
     proof.kernels += ran.iter().map(|one| one.kernels).sum::<u64>();
     proof.applied += ran.iter().map(|one| one.applied).sum::<u64>();
     for Untold { question, .. } in untold {

@@ -107,9 +107,9 @@ pub struct Refutation {
     pub instance: String,
     /// The root of the pattern with its fields.
     pub root: String,
-    /// The inputs: names, widths in bits, values; `None` for what nothing has defined.
-    pub inputs: Vec<(String, u32, Option<u128>)>,
-    /// The results before, and what they become; `None` where that is undefined. Empty where an input is.
+    /// The inputs: names, widths in bits, values.
+    pub inputs: Vec<(String, u32, u128)>,
+    /// The results before, and what they become; `None` where that is undefined.
     pub values: [Vec<Option<u128>>; 2],
     /// Whether the root has a guard that does not hold in every thread.
     pub guarded: bool,
@@ -148,10 +148,7 @@ pub struct RuleReport {
 
 impl std::fmt::Display for Refutation {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let input = |(name, width, value): &(String, u32, Option<u128>)| match value {
-            Some(value) => format!("{name} = {}", hexadecimal(*value, *width)),
-            None => format!("{name} undefined"),
-        };
+        let input = |(name, width, value): &(String, u32, u128)| format!("{name} = {}", hexadecimal(*value, *width));
         let inputs: Vec<String> = self.inputs.iter().map(input).collect();
         let [before, after] = self.values.clone().map(|values| {
             let shown: Vec<String> =
@@ -161,9 +158,6 @@ impl std::fmt::Display for Refutation {
         let instance = if self.instance.is_empty() { String::new() } else { format!(" for {}", self.instance) };
         let mut inputs = if inputs.is_empty() { "always".to_owned() } else { format!("with {}", inputs.join(", ")) };
         inputs += if self.guarded { " and a guard" } else { "" };
-        if self.values[0].is_empty() {
-            return write!(out, "{}{instance}, {inputs}: the result becomes undefined", self.root);
-        }
         if self.values[0] == self.values[1] {
             return write!(out, "{}{instance}, {inputs}: executed, the kernel leaves another result", self.root);
         }

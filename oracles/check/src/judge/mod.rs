@@ -6,8 +6,7 @@
 //!    two.
 //! 3. The interpreter tracks undefined bits conservatively: it may call a defined bit undefined, never the reverse.
 //!    Where nothing but that makes a difference, the changed program runs again with several values in place of
-//!    undefined ones, and is right if it does the same as the original with each. A [strict](Judge::strict) judge
-//!    leaves this out.
+//!    undefined ones, and is right if it does the same as the original with each.
 //! 4. A difference is inconclusive where threads of the original race, or where the order of threads decides what it
 //!    does.
 //! 5. Without a difference, the changed program is wrong where its threads race and those of the original do not. Races
@@ -51,8 +50,6 @@ pub struct Judge<'a> {
     raced: OnceLock<bool>,
     /// What orders its threads; asked for when there is something to compare it with.
     order: OnceLock<Option<Order>>,
-    /// Whether what the interpreter calls undefined is taken for undefined.
-    strict: bool,
 }
 
 /// Why a launch says nothing about programs made of the original.
@@ -95,15 +92,9 @@ impl<'a> Judge<'a> {
             Some(verdict) => Err(Box::new(verdict)),
             None => {
                 let (raced, order) = (OnceLock::new(), OnceLock::new());
-                Ok(Judge { launch, before: run, original, raced, order, strict: false })
+                Ok(Judge { launch, before: run, original, raced, order })
             }
         }
-    }
-
-    /// The same judge, which takes for undefined whatever the interpreter calls so. For kernels whose undefined values
-    /// stand for registers that may have another value at each read: here they are loaded, and so have one value.
-    pub fn strict(self) -> Judge<'a> {
-        Judge { strict: true, ..self }
     }
 
     /// The launch.
@@ -137,7 +128,7 @@ impl<'a> Judge<'a> {
     /// Compares a run of a changed program with the last good one, races aside.
     pub fn compare(&self, changed: &Executable<'_>, result: &RunResult) -> Verdict {
         let verdict = compare(&self.before, result);
-        if self.strict || !verdict.is_about_undefined() {
+        if !verdict.is_about_undefined() {
             return verdict;
         }
         let steps = Some(budget(self.before.steps.max(result.steps)));

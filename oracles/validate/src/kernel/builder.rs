@@ -164,13 +164,11 @@ impl<'q, 'i> Builder<'q, 'i> {
         let (row, fields) = (instance.pattern().opcode.row(), question.variant.fields[0]);
         for (reg, shape) in results.into_iter().zip(row.dsts) {
             let ty = place_type(row.opcode, &fields, *shape);
-            // Of a narrow value that nothing has defined, whether its zero extension is defined says nothing.
-            let narrow = case.undefined.is_some() && ty.is_some_and(|ty| ty.bits() == 16);
             let reg = match ty {
                 Some(ty) if is_modulo_nan(instance) => self.with_one_nan(reg, ty),
                 _ => reg,
             };
-            self.store(reg, narrow);
+            self.store(reg);
         }
         self.read_again(&instance.conditions);
     }
@@ -212,9 +210,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             128 => Type::B128,
             _ => Type::B32,
         };
-        let reg = if case.undefined == Some(number) {
-            self.undefined(ty)
-        } else if self.feed == Feed::Parameters {
+        let reg = if self.feed == Feed::Parameters {
             let scalar = if width == 64 { ScalarType::B64 } else { ScalarType::B32 };
             self.scalars.push((name.clone(), Scalar::from_bits(scalar, case.lanes[0][number] as u64)));
             self.parameter(&format!("p{}_{}", self.scalars.len(), clean(&name)), ty)
@@ -238,14 +234,6 @@ impl<'q, 'i> Builder<'q, 'i> {
         let base = self.operands.unwrap_or(self.results);
         let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Global);
         self.value(load.src(base).src(offset), RegInfo::of(ty))
-    }
-
-    /// A register with what nothing has written.
-    fn undefined(&mut self, ty: Type) -> Reg {
-        let name = format!("nothing{}", self.func.locals.len());
-        let local = self.func.locals.push(Variable::new(name, Space::Local, ty, None));
-        let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Local);
-        self.value(load.src(Operand::Local(local)).src(Operand::imm(0)), RegInfo::of(ty))
     }
 
     /// The value with operations that show the bits which conditions want to be known.

@@ -122,12 +122,12 @@ fn roles(question: &Question<'_>) -> Vec<(usize, Role)> {
     named.collect()
 }
 
-/// Cases from samples: without a guard, under one and under its negation in turn; then undefined operands.
+/// Cases from samples: without a guard, under one and under its negation in turn.
 pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
     let opcode = question.variant.instance.pattern().opcode;
     let (roles, accesses) = (roles(question), accesses(question));
     let threads = if opcode.is(Flags::CONVERGENT) { COLLECTIVE_THREADS } else { GUARDED_THREADS };
-    let make = |number: usize, guard: Guarding, undefined: Option<usize>| {
+    let make = |number: usize, guard: Guarding| {
         let mut memory = Vec::new();
         let lanes = (0..threads).map(|thread| {
             let mut inputs = mixed(question, samples, number, thread as usize);
@@ -145,17 +145,10 @@ pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
             memory.push(held.filter_map(|(access, at)| Some((at, held_there(question, access, &inputs)?))).collect());
             inputs
         });
-        Case { lanes: lanes.collect(), undefined, guard, memory }
+        Case { lanes: lanes.collect(), guard, memory }
     };
     let guards = [Guarding::None, Guarding::Odd, Guarding::Even];
-    let mut cases: Vec<Case> = (0..samples.len()).map(|number| make(number, guards[number % 3], None)).collect();
-    let pointed = |variable: usize| accesses.iter().any(|access| access.pointer.variable == variable);
-    for variable in 0..question.terms.variables().len() {
-        if !pointed(variable) && !roles.iter().any(|(other, _)| *other == variable) {
-            cases.push(make(variable % samples.len(), Guarding::None, Some(variable)));
-        }
-    }
-    cases
+    (0..samples.len()).map(|number| make(number, guards[number % 3])).collect()
 }
 
 /// A thread's inputs: those of the sample, with registers from another one where the rule still applies.

@@ -1,8 +1,7 @@
 //! Rules at work: kernels of their left sides, changed by the optimizer with one rule alone, and executed.
 //!
 //! A counterexample of the terms is believed only where the interpreter sees it too. And rules that the terms call
-//! right are executed on some inputs each, undefined ones among them, and under guards that hold in some threads only,
-//! so that matcher, rewriter, evaluation of constants and guards, and the meaning of operations as terms are held
+//! right are executed on some inputs each, and under guards that hold in some threads only, so that matcher, rewriter, evaluation of constants and guards, and the meaning of operations as terms are held
 //! against the interpreter.
 
 mod builder;
@@ -35,8 +34,6 @@ const SAMPLES: usize = 6;
 const OPAQUE_SAMPLES: usize = 192;
 /// Inputs that are executed beside those where the terms that there are call the rule wrong.
 const OPAQUE_SUSPECTS: usize = 64;
-/// Inputs in which each variable is undefined.
-pub(super) const UNDEFINED: usize = 2;
 /// Inputs of each variant that are executed under a guard too.
 const GUARDED: usize = 2;
 /// Threads of a kernel in which some execute the root and others do not: part of a warp.
@@ -91,8 +88,6 @@ pub enum Guarding {
 pub struct Case {
     /// The values of the variables, for one thread after the other; the last for all that are left.
     pub lanes: Vec<Inputs>,
-    /// The variable that nothing has defined.
-    pub undefined: Option<usize>,
     /// The root's guard.
     pub guard: Guarding,
     /// By thread, bytes of its stretch of memory that are not just anything: where, and what.
@@ -102,7 +97,7 @@ pub struct Case {
 impl Case {
     /// The same input in every thread, without a guard.
     pub fn plain(inputs: &[u128]) -> Case {
-        Case { lanes: vec![inputs.to_vec()], undefined: None, guard: Guarding::None, memory: Vec::new() }
+        Case { lanes: vec![inputs.to_vec()], guard: Guarding::None, memory: Vec::new() }
     }
 
     /// The threads that it needs.
@@ -153,11 +148,10 @@ pub struct Ran {
 }
 
 /// Executes each variant on some inputs, `suspects` (by number of the variant) among them; the first that goes wrong
-/// is a refutation. Each variable is undefined in so many of its inputs.
+/// is a refutation.
 pub fn execute(
     questions: &[Question<'_>],
     suspects: &[(usize, Inputs)],
-    undefined: usize,
     only: &Arc<RuleSet>,
 ) -> (Vec<Ran>, Option<Refutation>) {
     let mut all = vec![Ran::default(); questions.len()];
@@ -169,7 +163,7 @@ pub fn execute(
         }
         let (cases, together) = match question.effect {
             Some(_) => (effect::cases(question, &samples), effect::TOGETHER),
-            None => (cases(question, &samples, undefined), usize::MAX),
+            None => (cases(&samples), usize::MAX),
         };
         for cases in cases.chunks(together) {
             if let Some((case, confirmation)) = execute_cases(question, cases, only, ran) {
@@ -204,14 +198,9 @@ fn met(terms: &mut Terms, query: &Query, count: usize) -> Vec<Inputs> {
     }
 }
 
-/// Each input, each variable undefined in some of them, and a few under a guard that holds in some threads.
-fn cases(question: &Question<'_>, samples: &[Inputs], undefined: usize) -> Vec<Case> {
+/// Each input, and a few under a guard that holds in some threads.
+fn cases(samples: &[Inputs]) -> Vec<Case> {
     let mut cases: Vec<Case> = samples.iter().map(|inputs| Case::plain(inputs)).collect();
-    for variable in 0..question.terms.variables().len() {
-        for number in variable..variable + undefined.min(samples.len()) {
-            cases.push(Case { undefined: Some(variable), ..Case::plain(&samples[number % samples.len()]) });
-        }
-    }
     for (inputs, guard) in samples.iter().zip([Guarding::Odd, Guarding::Even]).take(GUARDED) {
         cases.push(Case { guard, ..Case::plain(inputs) });
     }

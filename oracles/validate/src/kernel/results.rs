@@ -18,7 +18,7 @@ impl Builder<'_, '_> {
                     if let Condition::SingleUse(capture) = **inner
                         && let Some(Operand::Reg(reg)) = self.captures[capture]
                     {
-                        self.store(reg, false);
+                        self.store(reg);
                     }
                 }
                 _ => {}
@@ -45,8 +45,8 @@ impl Builder<'_, '_> {
         value
     }
 
-    /// Stores a result as it is, or its low half.
-    pub(super) fn store(&mut self, reg: Reg, narrow: bool) {
+    /// Stores a result.
+    pub(super) fn store(&mut self, reg: Reg) {
         let info = self.func.regs()[reg];
         let (value, ty) = match info.words {
             _ if info.is_predicate() => {
@@ -56,7 +56,6 @@ impl Builder<'_, '_> {
             }
             2 => (reg, Type::B64),
             4 => (reg, Type::B128),
-            _ if narrow => (reg, Type::B16),
             _ => (reg, Type::B32),
         };
         let offset = SLOT * u64::from(self.threads) * self.stored;

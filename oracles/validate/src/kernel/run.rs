@@ -11,11 +11,10 @@ use oriole_optimizer::pipeline::runner::{Options, PipelineError, default_phases,
 use oriole_rules::Rule;
 
 use super::PHASE;
-use super::builder::SLOT;
 use oriole_check::judge::{Judge, Verdict};
 use oriole_check::supervise::{Panic, catch};
 use oriole_interp::launch::Launch;
-use oriole_interp::{Executable, LoadError, RunOptions, RunResult};
+use oriole_interp::{Executable, LoadError, RunOptions};
 
 /// The step of the phase that forwards copies. What it does it does before rules are tried: a rule whose pattern is a
 /// copy, or an address with a constant, applies only where the step is left out.
@@ -56,10 +55,8 @@ pub(super) enum Unusable {
 ///
 /// The module itself cannot be run or optimized.
 pub(super) fn executed(module: &Module, launch: &Launch, only: &Arc<RuleSet>) -> Result<Executed, Unusable> {
-    let mut original = Executable::new(module)?.run(launch, &RunOptions::default())?;
-    forget_parts(&mut original);
-    // An operand of a rule may be a register that nothing has written, which is another value at each read.
-    let judge = Judge::new(module, launch.clone(), original).map(Judge::strict);
+    let original = Executable::new(module)?.run(launch, &RunOptions::default())?;
+    let judge = Judge::new(module, launch.clone(), original);
     let ran = optimized(module, only, judge.as_ref().map_err(|verdict| &**verdict), None)?;
     // Copy propagation removes the copy before the rule could match.
     let is_copy = |rule: &Rule| rule.instances().iter().any(|instance| instance.pattern().opcode.is(Flags::COPY));
@@ -69,19 +66,6 @@ pub(super) fn executed(module: &Module, launch: &Launch, only: &Arc<RuleSet>) ->
     }
     let again = optimized(module, only, judge.as_ref().map_err(|verdict| &**verdict), Some(COPIES))?;
     Ok(if again.applied > 0 { again } else { ran })
-}
-
-/// Makes results undefined that are so in part: which bits of an undefined value are certain the interpreter knows of
-/// some operations and not of others, so that the same value made otherwise may have fewer.
-fn forget_parts(run: &mut RunResult) {
-    let results = run.memory.iter_mut().find(|state| state.argument == Some(0));
-    let Some(bytes) = results.map(|state| &mut state.bytes) else { return };
-    for slot in (0..bytes.len()).step_by(SLOT as usize) {
-        let slot = slot..(slot + SLOT as usize).min(bytes.len());
-        if slot.clone().any(|at| bytes.is_undefined(at)) {
-            bytes.forget(slot);
-        }
-    }
 }
 
 /// The module after the one phase that applies rules; where the original is inconclusive, that is the verdict.

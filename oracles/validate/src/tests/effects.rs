@@ -87,7 +87,7 @@ fn no_variant_is_left_out() {
         rules("rule a: ld{F}.b32(&iadd.u64(x, 8), 4) => ld{F}.b32(x, 12) if F.Scope == none, F.PrefetchSize == none");
     let all = set.rules()[0].instances().iter().flat_map(|instance| variants(instance).expect("few fields"));
     let questions: Vec<_> = all.map(|variant| translate(variant).expect("addresses are sums")).collect();
-    let (ran, wrong) = kernel::execute(&questions, &[], 0, &Arc::new(set.only(0)));
+    let (ran, wrong) = kernel::execute(&questions, &[], &Arc::new(set.only(0)));
     assert!(questions.len() > 48 && wrong.is_none(), "{}", questions.len());
     assert!(ran.iter().all(|one| one.kernels > 0), "{ran:?}");
 }
