@@ -1,8 +1,10 @@
 //! Findings as a campaign keeps them: one for each bug, as far as that can be told.
 //!
-//! Two findings are one where step, verdict, rule of the guilty rewrite and failure signature agree. From these four
-//! comes the identifier, which is thus the same on every machine and in every campaign. A store keeps names, so that
-//! those of steps and verdicts that this version does not know stay readable.
+//! Two findings are one where verdict and guilty rewrite agree, and the step as far as its code is shared: the bundles
+//! of GeneralOptimize are one. A wrong rule shows in different ways on different kernels, so the failure signature
+//! counts only where no rewrite is known. From these comes the identifier, which is thus the same on every machine and
+//! in every campaign. A store keeps names, so that those of steps and verdicts that this version does not know stay
+//! readable; step and signature are those of the finding that was seen first.
 
 use std::path::PathBuf;
 
@@ -11,11 +13,12 @@ use serde::{Deserialize, Serialize};
 use super::target::Target;
 use oriole_check::bisection_limit::FailureClass;
 use oriole_check::report::{Evidence, Finding};
+use oriole_optimizer::pipeline::runner::default_phases;
 
 /// What stands for the file in a replay command.
 const FILE: &str = "{file}";
 
-/// What makes two findings one.
+/// What a finding is known by; [`Key::id`] says which of it makes two findings one.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Key {
     /// The name of the guilty step.
@@ -48,8 +51,14 @@ impl Key {
     /// The identifier: 16 hexadecimal digits.
     pub fn id(&self) -> String {
         let mut hash = Fnv::default();
-        [&self.phase, &self.verdict, &self.rule, &self.shape].into_iter().for_each(|part| hash.text(part));
+        let shape = if self.rule.is_empty() { &self.shape } else { "" };
+        [family(&self.phase), &self.verdict, &self.rule, shape].into_iter().for_each(|part| hash.text(part));
         hash.hex()
+    }
+
+    /// Whether a finding whose guilty rewrite nobody looked for may be this one.
+    pub(super) fn may_be(&self, other: &Key) -> bool {
+        family(&self.phase) == family(&other.phase) && self.verdict == other.verdict
     }
 
     /// The name of a class of bugs: `GeneralOptimize/mismatch/add-zero`.
@@ -57,6 +66,12 @@ impl Key {
         let rule = if self.rule.is_empty() { "-" } else { &self.rule };
         format!("{}/{}/{rule}", self.phase, self.verdict).replace(' ', "-")
     }
+}
+
+/// The name by which a phase is addressed together with others that do the same elsewhere; another step's own name.
+fn family(phase: &str) -> &str {
+    let pass = default_phases().into_iter().find(|pass| pass.name == phase);
+    pass.and_then(|pass| pass.tokens.first().copied()).unwrap_or(phase)
 }
 
 /// FNV-1a of 64 bits: small, and the same everywhere and always, as identifiers must be.
@@ -229,7 +244,12 @@ mod tests {
         let first = key(["a", "b", "c", "d"]);
         assert_eq!(first, key(["a", "b", "c", "d"]));
         assert_eq!(first.len(), 16);
-        let others = [["ab", "", "c", "d"], ["x", "b", "c", "d"], ["a", "b", "", "cd"], ["a", "b", "c", "e"]];
+        let others = [["ab", "", "c", "d"], ["x", "b", "c", "d"], ["a", "b", "", "cd"], ["a", "b", "", "d"]];
         assert!(others.into_iter().all(|other| key(other) != first));
+        assert_ne!(key(["a", "b", "", "d"]), key(["a", "b", "", "e"]));
+        // One wrong rule is one finding, wherever it shows and however.
+        assert_eq!(first, key(["a", "b", "c", "e"]));
+        assert_eq!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["GeneralOptimizeLate2", "b", "c", "e"]));
+        assert_ne!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["OriLiveDead", "b", "c", "d"]));
     }
 }

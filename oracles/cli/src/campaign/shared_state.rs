@@ -153,11 +153,11 @@ impl SharedState {
 
     /// Counts a finding that was not bisected for the one that it looks like.
     fn recognise(&mut self, finding: &Finding) {
-        let class = Key::of(finding).class();
-        let alike = |record: &Record| record.key.class() == class;
-        let found = self.hits.iter_mut().filter(|(id, _)| self.known.get(*id).is_some_and(alike));
+        let key = Key::of(finding);
+        let alike = |id: &String| self.known.get(id).filter(|record| record.key.may_be(&key));
+        let found = self.hits.iter_mut().filter_map(|(id, hits)| Some((alike(id)?, hits)));
         // A class is over the limit only once findings of it were added.
-        if let Some((_, hits)) = found.max_by_key(|(_, hits)| hits.bisected) {
+        if let Some((_, hits)) = found.max_by_key(|(record, hits)| (record.key.class() == key.class(), hits.bisected)) {
             hits.recognised += 1;
         }
     }

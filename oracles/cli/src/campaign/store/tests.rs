@@ -6,7 +6,7 @@ use crate::campaign::store::merge::Merged;
 
 fn record(shape: &str, reduction: Reduction) -> Record {
     let text = |text: &str| text.to_owned();
-    let key = Key { phase: text("P"), verdict: text("mismatch"), rule: text("r"), shape: text(shape) };
+    let key = Key { phase: text("P"), verdict: text("mismatch"), rule: text(""), shape: text(shape) };
     Record {
         key,
         kernel: text("k"),

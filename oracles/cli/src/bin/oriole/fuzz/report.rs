@@ -158,8 +158,15 @@ impl Report {
     }
 
     /// The rules that never applied.
-    pub fn unfired(&self) -> impl Iterator<Item = &RuleTally> {
+    fn unfired(&self) -> impl Iterator<Item = &RuleTally> {
         self.rules.iter().filter(|rule| rule.applied == 0)
+    }
+
+    /// Whether every rule applied: of the user's own rules, where there are any, each of these.
+    pub fn has_applied_rules(&self) -> bool {
+        let own = &self.rules[self.builtin_rules..];
+        let required = if own.is_empty() { &self.rules } else { own };
+        required.iter().all(|rule| rule.applied > 0)
     }
 
     /// Prints how often rules applied: all together, each of the user's own, the rarest, and those that never did.
