@@ -8,7 +8,7 @@ use super::term::{Op, Term, Terms};
 
 /// The value of an operation on constants: the result's width, those of the first two operands, and their values.
 pub(super) fn fold(op: Op, width: u32, a_width: u32, b_width: u32, values: [u128; 3]) -> u128 {
-    let step = Step { op, width, a_width, b_width, args: [0, 1, 2] };
+    let step = Step { op, width, a_width, b_width, args: [0, 1, 2], count: None };
     let mut result = [0u128];
     step.run(&mut result, &[values[0]], &[values[1]], &[values[2]]);
     result[0]
@@ -63,10 +63,21 @@ macro_rules! word {
             fn sub(self, b: Self) -> Self { self.wrapping_sub(b) }
             #[inline(always)]
             fn mul(self, b: Self) -> Self { self.wrapping_mul(b) }
+            // Hosts divide 32 bits several times as fast as 64.
             #[inline(always)]
-            fn div(self, b: Self) -> Self { self.checked_div(b).unwrap_or($word::MAX) }
+            fn div(self, b: Self) -> Self {
+                match (u32::try_from(self), u32::try_from(b)) {
+                    (Ok(a), Ok(b)) if b != 0 => $word::from(a / b),
+                    _ => self.checked_div(b).unwrap_or($word::MAX),
+                }
+            }
             #[inline(always)]
-            fn rem(self, b: Self) -> Self { self.checked_rem(b).unwrap_or(self) }
+            fn rem(self, b: Self) -> Self {
+                match (u32::try_from(self), u32::try_from(b)) {
+                    (Ok(a), Ok(b)) if b != 0 => $word::from(a % b),
+                    _ => self.checked_rem(b).unwrap_or(self),
+                }
+            }
             #[inline(always)]
             fn shl(self, count: u32) -> Self { self << count }
             #[inline(always)]
@@ -88,6 +99,8 @@ struct Step {
     a_width: u32,
     b_width: u32,
     args: [u32; 3],
+    /// The count of a shift by a constant: one that is the same in all lanes lets the compiler vectorise.
+    count: Option<u32>,
 }
 
 impl Step {
@@ -113,6 +126,9 @@ impl Step {
             Op::URem => two(out, a, b, |x, y| x.rem(y)),
             Op::SDiv => two(out, a, b, |x, y| signed_division(width, x, y, W::div, true)),
             Op::SRem => two(out, a, b, |x, y| signed_division(width, x, y, W::rem, false)),
+            Op::Shl | Op::LShr if self.count.is_some_and(|count| count >= width) => out.fill(W::ZERO),
+            Op::Shl if let Some(count) = self.count => one(out, a, |x| x.shl(count).and(mask)),
+            Op::LShr if let Some(count) = self.count => one(out, a, |x| x.shr(count)),
             Op::Shl => two(out, a, b, |x, y| {
                 // Counts of the width or more shift everything out, where a shift of the host would overflow.
                 let count = y.count(width);
@@ -201,7 +217,10 @@ impl Program {
                 program.inputs[number as usize] = Some(index as u32);
             }
             program.widest = program.widest.max(node.width);
-            program.steps.push(Step { op: node.op, width: node.width, a_width: widths[0], b_width: widths[1], args });
+            let [a_width, b_width, _] = widths;
+            let count = node.operands().get(1).and_then(|count| terms.value(*count));
+            let count = count.map(|count| u32::try_from(count).unwrap_or(u32::MAX));
+            program.steps.push(Step { op: node.op, width: node.width, a_width, b_width, args, count });
         }
         program.roots = roots.iter().map(|root| place(*root)).collect();
         program
@@ -310,16 +329,38 @@ mod tests {
 
     #[test]
     fn words_of_every_width_agree() {
-        let ops = [Op::Not, Op::Neg, Op::Add, Op::Mul, Op::SDiv, Op::SRem, Op::Shl, Op::LShr, Op::AShr, Op::Slt];
+        let ops = [
+            Op::Not,
+            Op::Neg,
+            Op::Add,
+            Op::Mul,
+            Op::UDiv,
+            Op::URem,
+            Op::SDiv,
+            Op::SRem,
+            Op::Shl,
+            Op::LShr,
+            Op::AShr,
+            Op::Slt,
+        ];
         let corners = [0u128, 1, 2, 7, 8, 31, 0x7f, 0x80, 0xff];
         for op in ops {
             for (a, b) in corners.iter().flat_map(|a| corners.iter().map(move |b| (*a, *b))) {
-                let step = Step { op, width: if op == Op::Slt { 1 } else { 8 }, a_width: 8, b_width: 8, args: [0; 3] };
+                let step = Step {
+                    op,
+                    width: if op == Op::Slt { 1 } else { 8 },
+                    a_width: 8,
+                    b_width: 8,
+                    args: [0; 3],
+                    count: None,
+                };
                 let (mut narrow, mut middle, mut wide) = ([0u32], [0u64], [0u128]);
                 step.run(&mut narrow, &[a as u32], &[b as u32], &[0]);
                 step.run(&mut middle, &[a as u64], &[b as u64], &[0]);
                 step.run(&mut wide, &[a], &[b], &[0]);
                 assert_eq!((u128::from(narrow[0]), u128::from(middle[0])), (wide[0], wide[0]), "{op:?} {a} {b}");
+                Step { count: Some(b as u32), ..step }.run(&mut middle, &[a as u64], &[b as u64], &[0]);
+                assert_eq!(u128::from(middle[0]), wide[0], "{op:?} {a} by the constant {b}");
             }
         }
     }

@@ -25,7 +25,7 @@ pub mod text;
 pub use cache::{Cache, CacheError};
 pub use meaning::{Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, with_other_nans};
 pub use query::{Inputs, Query, Side, equivalence, satisfiable, shrink};
-pub use search::{Domain, Searched, exhaustive, sampled};
+pub use search::{Domain, Searched, exhaustive, input_bits, sampled};
 pub use solve::{Solved, solve};
 pub use solver::{Answer, Answered, Prover, Solver, SolverError};
 pub use term::{Term, Terms, Variable};

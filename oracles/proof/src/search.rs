@@ -12,11 +12,14 @@ use super::query::{Inputs, Query};
 use super::term::{Terms, ones};
 use oriole_interp::launch::random::SplitMix64;
 
-/// Inputs that are computed at once.
-const LANES: usize = 1024;
+/// Inputs that are computed at once: so many that a step costs little beside its lanes, and so few that the registers
+/// of a question stay in the cache next to the processor.
+const LANES: usize = 256;
 
-/// Blocks that are searched before results are looked at: work for all processors.
-const BATCH: u64 = 64;
+/// Blocks that are searched before results are looked at: work for all processors. Where the first batches find
+/// nothing, later ones are larger, as each costs its own machines.
+const BATCH: u64 = 256;
+const LARGEST_BATCH: u64 = 32_768;
 
 /// What a search found.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,7 +52,7 @@ pub enum Domain {
 /// 40).
 pub fn exhaustive(terms: &Terms, query: &Query, max_bits: u32) -> Option<Searched> {
     let variables = free_variables(terms, query);
-    let bits: u32 = variables.iter().map(|(_, width)| width).sum();
+    let bits = input_bits(terms, query);
     if bits > max_bits.min(40) {
         return None;
     }
@@ -62,14 +65,15 @@ pub fn exhaustive(terms: &Terms, query: &Query, max_bits: u32) -> Option<Searche
             (above, ones(*width) as u64)
         })
         .collect();
-    let value = |index: u64, position: usize| {
-        let (below, mask) = places[position];
-        u128::from(index >> below & mask)
-    };
-    let search = Search { variables: &variables, program: program(terms, query), value: &value };
+    let search = Search { variables: &variables, program: program(terms, query), values: &Counting(places) };
     let found = search.run(1 << bits);
     let counterexample = found.first.map(|index| search.inputs(terms, index));
     Some(Searched { tried: found.tried, relevant: found.relevant, counterexample })
+}
+
+/// How many bits the variables have together that the goal depends on.
+pub fn input_bits(terms: &Terms, query: &Query) -> u32 {
+    free_variables(terms, query).iter().map(|(_, width)| width).sum()
 }
 
 /// Tries boundary values and biased samples, `count` inputs in all. `domains` are by variable; variables without one
@@ -93,7 +97,7 @@ pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, see
         true => pools[position].values[(index / strides[position] % sizes[position]) as usize],
         false => pools[position].sample(seed, index, position),
     };
-    let mixed = Search { variables: &variables, program: program(terms, query), value: &value };
+    let mixed = Search { variables: &variables, program: program(terms, query), values: &value };
     let first = mixed.run(count - if count > 4 { count / 4 } else { 0 });
     let rest = count - first.tried;
     let mut all = Searched { tried: first.tried, relevant: first.relevant, counterexample: None };
@@ -109,7 +113,7 @@ pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, see
             false => value(examples[(index % examples.len() as u64) as usize], position),
         }
     };
-    let near = Search { variables: &variables, program: mixed.program.clone(), value: &near };
+    let near = Search { variables: &variables, program: mixed.program.clone(), values: &near };
     let second = near.run(rest);
     all.tried += second.tried;
     all.relevant += second.relevant;
@@ -147,12 +151,35 @@ fn program(terms: &Terms, query: &Query) -> Program {
 }
 
 /// Inputs that follow from an index, and what judges them.
-struct Search<'f, F> {
+struct Search<'f, V> {
     /// The variables by their numbers and widths.
     variables: &'f [(usize, u32)],
     program: Program,
+    values: &'f V,
+}
+
+/// The inputs that are tried.
+trait Values: Sync {
     /// The value, for an index, of the variable at a position of the list.
-    value: &'f F,
+    fn value(&self, index: u64, position: usize) -> u128;
+}
+
+impl<F: Fn(u64, usize) -> u128 + Sync> Values for F {
+    fn value(&self, index: u64, position: usize) -> u128 {
+        self(index, position)
+    }
+}
+
+/// Every input: by variable, the bits of the index below it, and its mask.
+struct Counting(Vec<(u32, u64)>);
+
+impl Values for Counting {
+    // Where all inputs are tried this is called as often as everything else together.
+    #[inline(always)]
+    fn value(&self, index: u64, position: usize) -> u128 {
+        let (below, mask) = self.0[position];
+        u128::from(index >> below & mask)
+    }
 }
 
 /// What a part of a search found.
@@ -169,11 +196,11 @@ struct Found {
 /// How many inputs that met the premise are kept.
 const EXAMPLES: usize = 64;
 
-impl<F: Fn(u64, usize) -> u128 + Sync> Search<'_, F> {
+impl<V: Values> Search<'_, V> {
     fn inputs(&self, terms: &Terms, index: u64) -> Inputs {
         let mut inputs = vec![0; terms.variables().len()];
         for (position, (number, _)) in self.variables.iter().enumerate() {
-            inputs[*number] = (self.value)(index, position);
+            inputs[*number] = self.values.value(index, position);
         }
         inputs
     }
@@ -190,9 +217,10 @@ impl<F: Fn(u64, usize) -> u128 + Sync> Search<'_, F> {
     fn batches<W: Word>(&self, total: u64) -> Found {
         let blocks = total.div_ceil(LANES as u64);
         let mut all = Found::default();
-        let mut start = 0;
+        let (mut start, mut batch) = (0, BATCH);
         while start < blocks && all.first.is_none() {
-            let end = blocks.min(start + BATCH);
+            let end = blocks.min(start + batch);
+            batch = LARGEST_BATCH.min(2 * batch);
             let fresh = || Machine::<W>::new(&self.program, LANES);
             let parts: Vec<Found> = (start..end)
                 .into_par_iter()
@@ -215,7 +243,7 @@ impl<F: Fn(u64, usize) -> u128 + Sync> Search<'_, F> {
         for (position, (number, _)) in self.variables.iter().enumerate() {
             if let Some(lanes) = machine.input(*number) {
                 for (offset, lane) in lanes.iter_mut().enumerate() {
-                    *lane = W::of((self.value)((start + offset as u64).min(total - 1), position));
+                    *lane = W::of(self.values.value((start + offset as u64).min(total - 1), position));
                 }
             }
         }

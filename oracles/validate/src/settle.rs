@@ -1,13 +1,16 @@
-//! The answer to one question: samples, then a solver, then every input.
+//! The answer to one question: samples, then a solver, then every input, then cases.
 
 use std::sync::{Arc, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::judge::Judge;
 use oriole_proof::{
-    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, sampled, satisfiable, shrink,
-    solve,
+    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, input_bits, sampled, satisfiable,
+    shrink, solve,
 };
+
+/// What a solver gets for a question before all inputs are tried.
+const BRIEFLY: Duration = Duration::from_secs(2);
 
 /// What is known about one question.
 #[derive(Clone, Debug)]
@@ -76,16 +79,18 @@ impl Judge {
                 return Ok(judged(Settled::Vacuous, &found));
             }
         }
-        let Some(answered) = self.asked(terms, query)? else {
+        // Where all inputs can be tried, that is soon done.
+        let limit = if input_bits(terms, query) <= self.settings.large_bits { BRIEFLY } else { Duration::MAX };
+        let Some(answered) = self.asked_within(terms, query, limit)? else {
             let reason = "no answer is kept, and there is no solver to ask".to_owned();
             return Ok(judged(Settled::Open { reason }, &found));
         };
         let settled = match answered.answer {
             Answer::Proved => Settled::Solved { solver: answered.solver, millis: answered.millis },
             Answer::Refuted(inputs) => Settled::Wrong { inputs, found_by: "the solver" },
-            Answer::Unknown(reason) => match self.by_cases(terms, query)? {
-                Some(settled) => settled,
-                None => self.every_input(terms, query, text, &reason),
+            Answer::Unknown(reason) => match self.every_input(terms, query, text, &reason) {
+                open @ Settled::Open { .. } => self.by_cases(terms, query)?.unwrap_or(open),
+                settled => settled,
             },
         };
         Ok(judged(settled, &found))
@@ -93,7 +98,11 @@ impl Judge {
 
     /// The solver's answer, or the one that is kept; nothing where there is neither.
     fn asked(&self, terms: &Terms, query: &Query) -> Result<Option<Answered>, SolverError> {
-        match self.prover.ask(terms, query) {
+        self.asked_within(terms, query, Duration::MAX)
+    }
+
+    fn asked_within(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
+        match self.prover.ask_within(terms, query, limit) {
             Err(SolverError::Miss { .. }) => Ok(None),
             answered => answered.map(Some),
         }

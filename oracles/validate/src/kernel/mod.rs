@@ -1,8 +1,8 @@
 //! Rules at work: kernels of their left sides, changed by the optimizer with one rule alone, and executed.
 //!
 //! A counterexample of the terms is believed only where the interpreter sees it too. And rules that the terms call
-//! right are executed on some inputs each, and under guards that hold in some threads only, so that matcher, rewriter, evaluation of constants and guards, and the meaning of operations as terms are held
-//! against the interpreter.
+//! right are executed on some inputs each, and under guards that hold in some threads only, so that matcher, rewriter,
+//! evaluation of constants and guards, and the meaning of operations as terms are held against the interpreter.
 
 mod builder;
 mod effect;

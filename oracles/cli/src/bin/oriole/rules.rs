@@ -53,7 +53,7 @@ struct CheckArgs {
     /// The solver: a path to z3, cvc5 or bitwuzla; by default the first of them on the path
     #[arg(long, value_name = "PROGRAM", conflicts_with = "no_solver")]
     solver: Option<PathBuf>,
-    /// How long the solver may take for a question
+    /// How long the solver may take for a question; z3 by its steps, so that the answer does not depend on the load
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
     /// Keep answers in FOLDER/answers.txt, instead of using those about the built-in rules
