@@ -1,10 +1,12 @@
 //! Verdicts on rules: the questions of all variants, then kernels, then guards.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use oriole_optimizer::peephole::RuleSet;
+use oriole_rules::Rule;
+use oriole_rules::instance::Condition;
 use oriole_rules::language::ast::Contract;
 
 use super::describe::{described, label, labelled};
@@ -258,9 +260,27 @@ fn blank(set: &RuleSet, index: usize) -> RuleReport {
         verdict: Verdict::Unknown,
         proof: Proof::default(),
         guards: Vec::new(),
+        added: added(rule),
         refutation: None,
         time: Duration::ZERO,
     }
+}
+
+/// The conditions that the language adds, each with how many instances have it.
+fn added(rule: &Rule) -> Vec<String> {
+    let mut counted: BTreeMap<(&str, u32), usize> = BTreeMap::new();
+    for instance in rule.instances() {
+        for condition in &instance.conditions {
+            if let Condition::Extended(capture, from) = condition {
+                *counted.entry((&instance.captures[*capture].name, *from)).or_default() += 1;
+            }
+        }
+    }
+    let (all, plural) = (rule.instances().len(), if rule.instances().len() == 1 { "instance" } else { "instances" });
+    let text = |((name, from), count): ((&str, u32), usize)| {
+        format!("the bits of `{name}` from {from} on are known to be zero, in {count} of {all} {plural}")
+    };
+    counted.into_iter().map(text).collect()
 }
 
 fn verdict(report: &RuleReport) -> Verdict {

@@ -140,6 +140,8 @@ pub struct RuleReport {
     pub proof: Proof,
     /// The guards.
     pub guards: Vec<GuardReport>,
+    /// The guards that nobody wrote: what results need that read more of an operand than the pattern does.
+    pub added: Vec<String>,
     /// Why it is refuted.
     pub refutation: Option<Refutation>,
     /// How long it took.

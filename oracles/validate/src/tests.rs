@@ -341,3 +341,21 @@ fn mutants_are_refuted_and_confirmed() {
     eprintln!("{refuted} mutants refuted, the slowest in {slowest:?}");
     assert!(refuted >= 10 && slowest < Duration::from_secs(10), "{refuted} {slowest:?}");
 }
+
+/// What the language adds to a rule by itself is said.
+#[test]
+fn added_guards_are_reported() {
+    let text = "rule a for T in u16 u32: or.bits(T)(x, 0) => x";
+    let added = verdict(text).added;
+    assert_eq!(added, ["the bits of `x` from 16 on are known to be zero, in 1 of 2 instances"]);
+    assert!(verdict("rule a: or.b32(x, 0) => x").added.is_empty());
+}
+
+/// Operations of one operand rank below those of two, so that a rule of equal cost may lead to them.
+#[test]
+fn negations_may_replace_products() {
+    let text = "rule a modulo nan: fmul.f32(x, -1.0) => fneg.f32(x)";
+    assert!(RuleSet::parse("mine", text).is_ok());
+    let back = "rule a modulo nan: fneg.f32(x) => fmul.f32(x, -1.0)";
+    assert!(RuleSet::parse("mine", back).is_err());
+}

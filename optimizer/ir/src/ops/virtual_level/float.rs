@@ -83,13 +83,13 @@ macro_rules! float_rows {
     FAbs "fabs" "abs": [T] <- [T], PURE,
         fields &[FTZ, ty(F)], rules FTZ_HALF,
         since 50, later &[from(53, Field::Type, HF), from(80, Field::Type, BF)],
-        cost PerWord(2), rank 10, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 9, latency Fixed, undef Mixing;
 
     /// The value with the other sign.
     FNeg "fneg" "neg": [T] <- [T], PURE,
         fields &[FTZ, ty(F)], rules FTZ_HALF,
         since 50, later &[from(53, Field::Type, HF), from(80, Field::Type, BF)],
-        cost PerWord(2), rank 10, latency Fixed, undef Mixing;
+        cost PerWord(2), rank 9, latency Fixed, undef Mixing;
 
     /// The smaller value; -0 is smaller than +0.
     FMin "fmin" "min": [T] <- [T, T], COMM,

@@ -38,7 +38,7 @@ impl Findings<'_> {
                 evidence(report),
                 report.proof.tried.to_string(),
                 share(report.proof.relevant, report.proof.tried),
-                guards(&report.guards),
+                guards(report),
                 report.time.as_millis().to_string(),
             ]);
         }
@@ -137,13 +137,14 @@ fn evidence(report: &RuleReport) -> String {
     parts.join(", ")
 }
 
-fn guards(guards: &[GuardReport]) -> String {
-    let count = |wanted: fn(&Need) -> bool| guards.iter().filter(|guard| wanted(&guard.need)).count();
-    let kinds: [(usize, &str); 4] = [
+fn guards(report: &RuleReport) -> String {
+    let count = |wanted: fn(&Need) -> bool| report.guards.iter().filter(|guard| wanted(&guard.need)).count();
+    let kinds: [(usize, &str); 5] = [
         (count(|need| matches!(need, Need::Shown(_) | Need::Refused(_))), "needed"),
         (count(|need| *need == Need::Cost), "cost"),
         (count(|need| *need == Need::Idle), "idle"),
         (count(|need| *need == Need::Unclear), "unclear"),
+        (report.added.len(), "added"),
     ];
     let parts: Vec<String> =
         kinds.iter().filter(|(count, _)| *count > 0).map(|(count, name)| format!("{count} {name}")).collect();
@@ -221,6 +222,7 @@ struct Item<'a> {
     kernels: u64,
     applied: u64,
     guards: Vec<GuardItem<'a>>,
+    added_guards: &'a [String],
     counterexample: Option<String>,
     confirmed: Option<bool>,
     replay: Option<&'a str>,
@@ -270,6 +272,7 @@ impl<'a> Item<'a> {
             kernels: proof.kernels,
             applied: proof.applied,
             guards: report.guards.iter().map(guard).collect(),
+            added_guards: &report.added,
             counterexample: report.refutation.as_ref().map(ToString::to_string),
             confirmed: report.refutation.as_ref().map(|refutation| confirmed(&refutation.confirmation)),
             replay,
@@ -324,6 +327,11 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
         for guard in &report.guards {
             writeln!(out, "  `{}` {}", guard.text, need(&guard.need))?;
         }
+        writeln!(out)?;
+    }
+    if !report.added.is_empty() {
+        writeln!(out, "Guards that the language adds, since the result reads more of an operand than the pattern:")?;
+        report.added.iter().try_for_each(|guard| writeln!(out, "  {guard}"))?;
         writeln!(out)?;
     }
     writeln!(out, "Verdict: {}", report.verdict.name())?;
