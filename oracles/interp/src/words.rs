@@ -65,10 +65,13 @@ impl Spaces<'_> {
     pub fn load_shared(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         let shared = &*self.shared;
         let offsets = word_offsets(frame, access, mask, shared.len(), 0).filter(|_| self.races.is_none());
-        match offsets.and_then(|offsets| gather(frame, shared, &access.words, &offsets, mask)) {
-            Some(()) => Ok(()),
-            None => self.load(frame, access, mask),
+        // Plain branches, since closures of `Option` are not compiled for the processor's vectors.
+        if let Some(offsets) = offsets
+            && gather(frame, shared, &access.words, &offsets, mask).is_some()
+        {
+            return Ok(());
         }
+        self.load(frame, access, mask)
     }
 
     /// A load from global memory.
@@ -79,10 +82,12 @@ impl Spaces<'_> {
         };
         let region = self.global.region(region);
         let offsets = word_offsets(frame, access, mask, region.bytes.len(), region.base);
-        match offsets.and_then(|offsets| gather(frame, &region.bytes, &access.words, &offsets, mask)) {
-            Some(()) => Ok(()),
-            None => self.load(frame, access, mask),
+        if let Some(offsets) = offsets
+            && gather(frame, &region.bytes, &access.words, &offsets, mask).is_some()
+        {
+            return Ok(());
         }
+        self.load(frame, access, mask)
     }
 
     /// A store to shared memory.
