@@ -1,6 +1,6 @@
 //! Frames: the registers of one function activation, for all lanes of a warp.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::concretize::Concretizer;
 use super::program::{FuncInfo, Slot};
@@ -20,7 +20,7 @@ pub struct Frame {
     pub words: Vec<Word>,
     pub undefined: Vec<u32>,
     /// Undefined bits of the undefined words of which not all are, by slot and lane.
-    partial: HashMap<(Slot, u8), u32>,
+    partial: FxHashMap<(Slot, u8), u32>,
     /// Predicates by slot, a bit a lane, and which are undefined.
     pub preds: Vec<u32>,
     pub pred_undefined: Vec<u32>,

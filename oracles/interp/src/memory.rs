@@ -92,7 +92,12 @@ impl Bytes {
 
     /// Makes a range undefined again.
     pub fn forget(&mut self, range: std::ops::Range<usize>) {
-        range.for_each(|at| self.undefined[at / 64] |= 1 << (at % 64));
+        let mut at = range.start;
+        while at < range.end {
+            let count = (64 - at % 64).min(range.end - at);
+            self.undefined[at / 64] |= u64::MAX >> (64 - count) << (at % 64);
+            at += count;
+        }
     }
 
     /// Reads 1, 2, 4 or 8 bytes at a multiple of their number; and whether any is undefined.
@@ -296,6 +301,15 @@ mod tests {
         assert!(bytes.load(64, 8).1);
         bytes.store(65, 1, 9, true);
         assert!(bytes.load(64, 4).1 && !bytes.load(64, 1).1);
+    }
+
+    #[test]
+    fn a_range_is_forgotten_and_nothing_beside_it() {
+        for (start, end) in (0..140).flat_map(|start| (start..=140).map(move |end| (start, end))) {
+            let mut bytes = Bytes::defined(vec![0; 140]);
+            bytes.forget(start..end);
+            assert!((0..140).all(|at| bytes.is_undefined(at) == (start..end).contains(&at)), "{start}..{end}");
+        }
     }
 
     #[test]
