@@ -279,6 +279,7 @@ impl Function {
     }
 
     /// The width and file of the register in an operand.
+    #[inline]
     pub fn operand_info(&self, operand: Operand) -> Option<RegInfo> {
         match operand {
             Operand::Reg(reg) => Some(self.regs[reg]),

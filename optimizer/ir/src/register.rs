@@ -36,6 +36,7 @@ impl RegInfo {
     }
 
     /// The register that holds a value of a type.
+    #[inline]
     pub const fn of(ty: Type) -> RegInfo {
         match ty {
             Type::Pred => RegInfo::PRED,
@@ -55,6 +56,7 @@ impl RegInfo {
     }
 
     /// Whether the register is a predicate, uniform or not.
+    #[inline]
     pub fn is_predicate(self) -> bool {
         matches!(self.file, RegFile::P | RegFile::UP)
     }

@@ -6,21 +6,25 @@ use crate::ops::{Opcode, Shape, Type, Vector};
 
 impl InstData {
     /// The type that the opcode works in: its `Type` field; for opcodes without one, 32 bits.
+    #[inline]
     pub fn ty(&self) -> Type {
         self.field::<Type>().unwrap_or(Type::B32)
     }
 
     /// How many registers a vector access moves.
+    #[inline]
     pub fn vector_len(&self) -> usize {
         self.field::<Vector>().map_or(1, Vector::len)
     }
 
     /// The type of the values of a shape; `None` where the shape is no value or takes any.
+    #[inline]
     pub fn shape_type(&self, shape: Shape) -> Option<Type> {
         self.opcode.row().shape_type(&self.fields, shape)
     }
 
     /// The register that holds a value of a shape.
+    #[inline]
     pub fn shape_info(&self, shape: Shape) -> Option<RegInfo> {
         self.shape_type(shape).map(RegInfo::of)
     }

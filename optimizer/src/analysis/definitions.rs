@@ -73,13 +73,11 @@ pub struct Uses(Vec<u32>);
 impl Uses {
     /// The uses in a function.
     pub fn new(func: &Function) -> Uses {
-        let mut uses = Uses(vec![0; func.regs().len()]);
-        for block in func.layout() {
-            for inst in func.block_insts(*block) {
-                uses.add(func, inst);
-            }
+        let mut counts = vec![0; func.regs().len()];
+        for inst in func.layout_insts() {
+            func.uses(inst).for_each(|reg| counts[reg.index()] += 1);
         }
-        uses
+        Uses(counts)
     }
 
     /// How often a register is read.

@@ -108,7 +108,7 @@ pub(super) fn is_removable(func: &Function, inst: Inst) -> bool {
 
 /// Whether an instruction may go since nothing reads its results.
 fn is_unread(func: &Function, uses: &Uses, inst: Inst) -> bool {
-    is_removable(func, inst) && func.defs(inst).all(|reg| uses.count(reg) == 0)
+    func.defs(inst).all(|reg| uses.count(reg) == 0) && is_removable(func, inst)
 }
 
 /// In SSA form: removes what nothing reads, and what is read by nothing else.

@@ -1,8 +1,7 @@
 //! Memory accesses of a warp.
 
-use std::collections::HashMap;
-
 use oriole_ir::ops::AtomOp;
+use rustc_hash::FxHashMap;
 
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
@@ -29,7 +28,7 @@ pub struct LocalMemory {
     pub(super) stride: usize,
     bytes: Bytes,
     /// Undefined bits of the undefined bytes of which not all are, by lane and address: bit fields lie there.
-    partial: HashMap<(usize, usize), u8>,
+    partial: FxHashMap<(usize, usize), u8>,
 }
 
 /// The most local memory that a thread has.
@@ -75,17 +74,29 @@ impl LocalMemory {
         }
     }
 
-    /// Copies bytes within each lane's memory.
+    /// Copies bytes within each lane's memory, between places that do not overlap.
     pub fn copy(&mut self, mask: u32, from: usize, to: usize, len: usize) {
         for lane in lanes(mask) {
             let start = lane * self.stride;
-            for at in 0..len {
-                let (value, undefined) = self.bytes.load(start + from + at, 1);
-                self.bytes.store(start + to + at, 1, value, undefined);
-                if undefined && !self.partial.is_empty() {
-                    self.set_bits(lane, to + at, self.bits(lane, from + at));
+            let mut at = 0;
+            while at < len {
+                let piece = piece(from + at, to + at, len - at);
+                let (value, undefined) = self.bytes.load(start + from + at, piece);
+                if undefined {
+                    (at..at + piece).for_each(|at| self.copy_byte(lane, from + at, to + at));
+                } else {
+                    self.bytes.store(start + to + at, piece, value, false);
                 }
+                at += piece;
             }
+        }
+    }
+
+    fn copy_byte(&mut self, lane: usize, from: usize, to: usize) {
+        let (value, undefined) = self.bytes.load(lane * self.stride + from, 1);
+        self.bytes.store(lane * self.stride + to, 1, value, undefined);
+        if undefined && !self.partial.is_empty() {
+            self.set_bits(lane, to, self.bits(lane, from));
         }
     }
 
@@ -101,6 +112,12 @@ impl LocalMemory {
             self.partial.insert((lane, at), bits);
         }
     }
+}
+
+/// The most bytes, up to 8, that can be read at one place and written at another at once.
+fn piece(from: usize, to: usize, left: usize) -> usize {
+    let aligned = 1 << (from | to | 8).trailing_zeros();
+    [8, 4, 2].into_iter().find(|bytes| *bytes <= aligned && *bytes <= left).unwrap_or(1)
 }
 
 /// A store that touched a watched byte of global memory.
@@ -539,3 +556,6 @@ fn value_of(frame: &Frame, slot: u32, bytes: usize, lane: usize) -> (u128, bool)
     }
     (value, undefined)
 }
+
+#[cfg(test)]
+mod tests;

@@ -465,8 +465,10 @@ fn special(run: &mut Run<'_>, op: &Op, mask: u32) {
         *run.clock += 16;
     }
     let at = run.at;
-    let value = |lane: usize| special_value(reg, &at, lane, *run.clock);
-    let values: [u64; LANES] = std::array::from_fn(value);
+    let mut values = [special_value(reg, &at, 0, *run.clock); LANES];
+    if differs_in_a_warp(reg) {
+        values.iter_mut().enumerate().for_each(|(lane, value)| *value = special_value(reg, &at, lane, *run.clock));
+    }
     match op.a {
         0 => {
             let bits = lanes(u32::MAX).filter(|lane| values[*lane] & 1 == 1).fold(0, |bits, lane| bits | 1 << lane);
@@ -480,6 +482,12 @@ fn special(run: &mut Run<'_>, op: &Op, mask: u32) {
     }
 }
 
+/// Whether a special register may have another value in each lane.
+fn differs_in_a_warp(reg: SpecialReg) -> bool {
+    use SpecialReg::*;
+    matches!(reg, TidX | TidY | TidZ | LaneId | LanemaskEq | LanemaskLe | LanemaskLt | LanemaskGe | LanemaskGt)
+}
+
 /// Bytes of shared memory that the system reserves for itself; they stand behind the program's own here.
 pub const RESERVED_SHARED: u32 = 1024;
 
@@ -487,12 +495,10 @@ pub const RESERVED_SHARED: u32 = 1024;
 fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> u64 {
     use SpecialReg::*;
     let one = 1u32 << lane;
-    let [tx, ty, tz] = at.tid(lane);
-    let threads = at.block.iter().product::<u32>();
     let word = match reg {
-        TidX => tx,
-        TidY => ty,
-        TidZ => tz,
+        TidX => at.tid(lane)[0],
+        TidY => at.tid(lane)[1],
+        TidZ => at.tid(lane)[2],
         NtidX => at.block[0],
         NtidY => at.block[1],
         NtidZ => at.block[2],
@@ -504,7 +510,7 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         NctaidZ | NClusterIdZ => at.grid[2],
         LaneId => lane as u32,
         WarpId => at.first_thread / 32,
-        NWarpId => threads.div_ceil(32),
+        NWarpId => at.block.iter().product::<u32>().div_ceil(32),
         LanemaskEq => one,
         LanemaskLe => one | (one - 1),
         LanemaskLt => one - 1,
@@ -575,4 +581,19 @@ fn note(run: &mut Run<'_>, op: &Op, pc: u32, mask: u32) {
         _ => (word(op.dst), word(op.dst + 1)),
     };
     traced.push(Traced { pc, value });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn special_registers_that_are_said_to_be_the_same_in_a_warp_are() {
+        let (block, grid, ctaid) = ([3, 5, 7], [2, 3, 4], [1, 2, 3]);
+        let at = Coordinates { block, grid, ctaid, first_thread: 32, dynamic_shared: 48, total_shared: 80 };
+        for reg in SpecialReg::ALL {
+            let same = (1..LANES).all(|lane| special_value(*reg, &at, lane, 9) == special_value(*reg, &at, 0, 9));
+            assert_eq!(same, !differs_in_a_warp(*reg), "{}", reg.name());
+        }
+    }
 }

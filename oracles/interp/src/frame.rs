@@ -1,6 +1,6 @@
 //! Frames: the registers of one function activation, for all lanes of a warp.
 
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 
 use super::concretize::Concretizer;
 use super::program::{FuncInfo, Slot};
@@ -20,7 +20,7 @@ pub struct Frame {
     pub words: Vec<Word>,
     pub undefined: Vec<u32>,
     /// Undefined bits of the undefined words of which not all are, by slot and lane.
-    partial: HashMap<(Slot, u8), u32>,
+    partial: FxHashMap<(Slot, u8), u32>,
     /// Predicates by slot, a bit a lane, and which are undefined.
     pub preds: Vec<u32>,
     pub pred_undefined: Vec<u32>,
@@ -177,7 +177,7 @@ impl Frame {
     #[inline(always)]
     pub fn pair(&self, slot: Slot) -> [u64; LANES] {
         let (low, high) = (&self.words[slot as usize], &self.words[slot as usize + 1]);
-        std::array::from_fn(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
+        by_lane(|lane| u64::from(low[lane]) | u64::from(high[lane]) << 32)
     }
 
     /// Which lanes have an undefined word in a pair.
@@ -189,11 +189,22 @@ impl Frame {
     /// Writes 64-bit values in the lanes of a mask.
     #[inline(always)]
     pub fn set_pair(&mut self, slot: Slot, value: &[u64; LANES], undefined: u32, mask: u32) {
-        let low: Word = std::array::from_fn(|lane| value[lane] as u32);
-        let high: Word = std::array::from_fn(|lane| (value[lane] >> 32) as u32);
+        let low: Word = by_lane(|lane| value[lane] as u32);
+        let high: Word = by_lane(|lane| (value[lane] >> 32) as u32);
         self.set(slot, &low, undefined, mask);
         self.set(slot + 1, &high, undefined, mask);
     }
+}
+
+/// A value for each lane. Unlike `std::array::from_fn` it becomes a loop within its caller, which is compiled for the
+/// processor's vector width.
+#[inline(always)]
+pub fn by_lane<T: Copy + Default>(value: impl Fn(usize) -> T) -> [T; LANES] {
+    let mut all = [T::default(); LANES];
+    for (lane, place) in all.iter_mut().enumerate() {
+        *place = value(lane);
+    }
+    all
 }
 
 /// The lanes of a mask, lowest first.

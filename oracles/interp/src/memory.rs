@@ -46,22 +46,24 @@ pub fn may_be_address(value: u64) -> bool {
 }
 
 /// A stretch of memory with a bit per byte that nothing has defined.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub struct Bytes {
     data: Vec<u8>,
     undefined: Vec<u64>,
+    /// Whether any byte was ever undefined; until then no bit is set, and accesses leave the bits alone.
+    open: bool,
 }
 
 impl Bytes {
     /// Bytes that are all defined.
     pub fn defined(data: Vec<u8>) -> Bytes {
         let undefined = vec![0; data.len().div_ceil(64)];
-        Bytes { data, undefined }
+        Bytes { data, undefined, open: false }
     }
 
     /// Bytes that nothing has defined; they read as a pattern that is unlikely to be wanted.
     pub fn undefined(len: usize) -> Bytes {
-        Bytes { data: vec![0xA5; len], undefined: vec![u64::MAX; len.div_ceil(64)] }
+        Bytes { data: vec![0xA5; len], undefined: vec![u64::MAX; len.div_ceil(64)], open: true }
     }
 
     /// The number of bytes.
@@ -84,15 +86,15 @@ impl Bytes {
         self.undefined[at / 64] >> (at % 64) & 1 == 1
     }
 
-    /// Makes room for more bytes, undefined.
-    pub fn grow(&mut self, len: usize) {
-        self.data.resize(len, 0xA5);
-        self.undefined.resize(len.div_ceil(64), u64::MAX);
-    }
-
     /// Makes a range undefined again.
     pub fn forget(&mut self, range: std::ops::Range<usize>) {
-        range.for_each(|at| self.undefined[at / 64] |= 1 << (at % 64));
+        self.open = true;
+        let mut at = range.start;
+        while at < range.end {
+            let count = (64 - at % 64).min(range.end - at);
+            self.undefined[at / 64] |= u64::MAX >> (64 - count) << (at % 64);
+            at += count;
+        }
     }
 
     /// Reads 1, 2, 4 or 8 bytes at a multiple of their number; and whether any is undefined.
@@ -104,7 +106,7 @@ impl Bytes {
             4 => u64::from(u32::from_le_bytes(self.array(at))),
             _ => u64::from_le_bytes(self.array(at)),
         };
-        (value, self.undefined[at / 64] >> (at % 64) & mask(bytes) != 0)
+        (value, self.open && self.undefined[at / 64] >> (at % 64) & mask(bytes) != 0)
     }
 
     /// Writes 1, 2, 4 or 8 bytes at a multiple of their number.
@@ -116,9 +118,12 @@ impl Bytes {
             4 => self.data[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
             _ => self.data[at..at + 8].copy_from_slice(&value.to_le_bytes()),
         }
-        let bits = mask(bytes) << (at % 64);
-        let word = &mut self.undefined[at / 64];
-        *word = if undefined { *word | bits } else { *word & !bits };
+        self.open |= undefined;
+        if self.open {
+            let bits = mask(bytes) << (at % 64);
+            let word = &mut self.undefined[at / 64];
+            *word = if undefined { *word | bits } else { *word & !bits };
+        }
     }
 
     /// Reads an aligned word for each lane, and which lanes' words are undefined.
@@ -132,15 +137,13 @@ impl Bytes {
             let word = unsafe { self.undefined.get_unchecked(offset as usize / 64) };
             word >> (offset % 64) & 0xF
         };
-        let mut any = 0;
         let mut values = [0; 32];
         for (value, offset) in values.iter_mut().zip(offsets) {
             // SAFETY: as the caller promises.
             let bytes = unsafe { self.data.as_ptr().add(*offset as usize).cast::<[u8; 4]>().read() };
             *value = u32::from_le_bytes(bytes);
-            any |= unknown(*offset);
         }
-        if any == 0 {
+        if !self.open || offsets.iter().fold(0, |any, offset| any | unknown(*offset)) == 0 {
             return (values, 0);
         }
         let lane = |(i, offset): (usize, &u32)| u32::from(unknown(*offset) != 0) << i;
@@ -154,6 +157,15 @@ impl Bytes {
         out
     }
 }
+
+impl PartialEq for Bytes {
+    /// What the bytes are now counts, not what they were.
+    fn eq(&self, other: &Bytes) -> bool {
+        (&self.data, &self.undefined) == (&other.data, &other.undefined)
+    }
+}
+
+impl Eq for Bytes {}
 
 #[inline(always)]
 fn mask(bytes: usize) -> u64 {
@@ -296,6 +308,28 @@ mod tests {
         assert!(bytes.load(64, 8).1);
         bytes.store(65, 1, 9, true);
         assert!(bytes.load(64, 4).1 && !bytes.load(64, 1).1);
+    }
+
+    #[test]
+    fn defined_bytes_can_become_undefined_and_defined_again() {
+        let defined = Bytes::defined(vec![7; 8]);
+        let mut stored = defined.clone();
+        stored.store(4, 4, 7, true);
+        assert!(!stored.load(0, 4).1 && stored.load(4, 4).1 && stored.load(0, 8).1);
+        // SAFETY: the offsets are multiples of 4 within 8 bytes.
+        assert_eq!(unsafe { stored.gather(&std::array::from_fn(|lane| 4 * (lane as u32 % 2))) }.1, 0xAAAA_AAAA);
+        assert_ne!(stored, defined);
+        stored.store(0, 8, 0x0707_0707_0707_0707, false);
+        assert_eq!(stored, defined, "what has been undefined is no difference");
+    }
+
+    #[test]
+    fn a_range_is_forgotten_and_nothing_beside_it() {
+        for (start, end) in (0..140).flat_map(|start| (start..=140).map(move |end| (start, end))) {
+            let mut bytes = Bytes::defined(vec![0; 140]);
+            bytes.forget(start..end);
+            assert!((0..140).all(|at| bytes.is_undefined(at) == (start..end).contains(&at)), "{start}..{end}");
+        }
     }
 
     #[test]

@@ -81,6 +81,28 @@ fn lanes_compute_and_store() {
     assert_eq!(out, (0..70).map(|i| 3 * i + 7).collect::<Vec<_>>());
 }
 
+/// Pairs of lanes store four words to one place: those of the last lane stay, all of them.
+#[test]
+fn of_lanes_that_store_a_vector_to_one_place_the_last_one_wins() {
+    let text = "entry @k {
+  param $out: u64 param align 8
+bb0:
+  %r1 = s2r.b32 sr.tid.x
+  %d2 = ld.param.u64 [$out]
+  %r3 = shr.u32 %r1, 1
+  %d4 = imad.wide.u32 %r3, 16, %d2
+  %r5 = iadd.u32 %r1, 100
+  %r6 = iadd.u32 %r1, 200
+  %r7 = iadd.u32 %r1, 300
+  st.global.v4.b32 [%d4], %r1, %r5, %r6, %r7
+  ret
+}
+";
+    let out = words(&run(text, 1, 32, &["zeroed:256"]));
+    let expected = (0..16).flat_map(|pair| [0, 100, 200, 300].map(|more| 2 * pair + 1 + more));
+    assert_eq!(out, expected.collect::<Vec<u32>>());
+}
+
 #[test]
 fn vectors_of_atomics_read_their_operands_before_they_write_results() {
     let text = "entry @k {

@@ -5,7 +5,7 @@
 
 use oriole_ir::ops::UndefTransfer::{self, Bitwise, Mixing, Routing};
 
-use super::frame::{Frame, LANES, Word};
+use super::frame::{Frame, LANES, Word, by_lane};
 use super::partial::{write_pairs, write_words};
 use super::program::{Bin32, Bin64, Compared, Op, PredOp, Slot, Test, Tri32, Un32, Wide};
 
@@ -27,7 +27,7 @@ fn f64_bits(value: f64) -> u64 {
 #[inline(always)]
 fn map1(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32) -> u32) {
     let a = &f.words[op.a as usize];
-    let out: Word = std::array::from_fn(|lane| g(a[lane]));
+    let out = by_lane(|lane| g(a[lane]));
     let undefined = f.undefined[op.a as usize];
     if undefined & mask != 0 && undef != Mixing {
         return write_words(f, op.dst, [op.a], mask, undef, &|[a]| g(a));
@@ -38,10 +38,7 @@ fn map1(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32)
 #[inline(always)]
 fn map2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32, u32) -> u32) {
     let (a, b) = (&f.words[op.a as usize], &f.words[op.b as usize]);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = g(a[lane], b[lane]);
-    }
+    let out = by_lane(|lane| g(a[lane], b[lane]));
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize];
     if undefined & mask != 0 && undef != Mixing {
         return write_words(f, op.dst, [op.a, op.b], mask, undef, &|[a, b]| g(a, b));
@@ -52,10 +49,7 @@ fn map2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32,
 #[inline(always)]
 fn map3(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32, u32, u32) -> u32) {
     let (a, b, c) = (&f.words[op.a as usize], &f.words[op.b as usize], &f.words[op.c as usize]);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = g(a[lane], b[lane], c[lane]);
-    }
+    let out = by_lane(|lane| g(a[lane], b[lane], c[lane]));
     let undefined = f.undefined[op.a as usize] | f.undefined[op.b as usize] | f.undefined[op.c as usize];
     if undefined & mask != 0 && undef != Mixing {
         return write_words(f, op.dst, [op.a, op.b, op.c], mask, undef, &|[a, b, c]| g(a, b, c));
@@ -66,10 +60,7 @@ fn map3(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u32,
 #[inline(always)]
 fn long2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u64, u64) -> u64) {
     let (a, b) = (f.pair(op.a), f.pair(op.b));
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = g(a[lane], b[lane]);
-    }
+    let out = by_lane(|lane| g(a[lane], b[lane]));
     let undefined = f.pair_undefined(op.a) | f.pair_undefined(op.b);
     if undefined & mask != 0 && undef != Mixing {
         return write_pairs(f, op.dst, [op.a, op.b], false, mask, undef, &|[a, b]| g(a, b));
@@ -80,10 +71,7 @@ fn long2(f: &mut Frame, op: &Op, mask: u32, undef: UndefTransfer, g: impl Fn(u64
 #[inline(always)]
 fn shift64(f: &mut Frame, op: &Op, mask: u32, g: impl Fn(u64, u32) -> u64) {
     let (a, b) = (f.pair(op.a), &f.words[op.b as usize]);
-    let mut out = [0; LANES];
-    for lane in 0..LANES {
-        out[lane] = g(a[lane], b[lane]);
-    }
+    let out = by_lane(|lane| g(a[lane], b[lane]));
     let undefined = f.pair_undefined(op.a) | f.undefined[op.b as usize];
     if undefined & mask != 0 {
         return write_pairs(f, op.dst, [op.a, op.b], true, mask, COUNTED, &|[a, n]| g(a, n as u32));
@@ -217,9 +205,9 @@ pub fn wide(f: &mut Frame, op: &Op, mask: u32, kind: Wide) {
     let out = if matches!(kind, Wide::MadU | Wide::MadS) {
         let c = f.pair(op.c);
         undefined |= f.pair_undefined(op.c);
-        std::array::from_fn(|lane| product(lane).wrapping_add(c[lane]))
+        by_lane(|lane| product(lane).wrapping_add(c[lane]))
     } else {
-        std::array::from_fn(product)
+        by_lane(product)
     };
     f.set_pair(op.dst, &out, undefined, mask);
 }
@@ -233,7 +221,7 @@ pub fn extend(f: &mut Frame, op: &Op, mask: u32, signed: bool) {
         copy(f, op.dst, op.a, mask);
         return f.set(op.dst + 1, &[0; LANES], 0, mask);
     }
-    let high: Word = std::array::from_fn(|lane| if signed { ((a[lane] as i32) >> 31) as u32 } else { 0 });
+    let high: Word = by_lane(|lane| if signed { ((a[lane] as i32) >> 31) as u32 } else { 0 });
     f.set(op.dst, &a, undefined, mask);
     f.set(op.dst + 1, &high, undefined, mask);
 }
@@ -276,14 +264,17 @@ pub fn setp(f: &mut Frame, op: &Op, mask: u32, compared: Compared, test: Test) {
         }
         Compared::S32 => {
             let (a, b) = words(f);
-            compare(test, a.map(|x| x as i32), b.map(|x| x as i32))
+            compare(test, by_lane(|lane| a[lane] as i32), by_lane(|lane| b[lane] as i32))
         }
         Compared::F32 => {
             let (a, b) = words(f);
-            compare(test, a.map(f32::from_bits), b.map(f32::from_bits))
+            compare(test, by_lane(|lane| f32::from_bits(a[lane])), by_lane(|lane| f32::from_bits(b[lane])))
         }
         Compared::U64 => compare(test, f.pair(op.a), f.pair(op.b)),
-        Compared::S64 => compare(test, f.pair(op.a).map(|x| x as i64), f.pair(op.b).map(|x| x as i64)),
+        Compared::S64 => {
+            let (a, b) = (f.pair(op.a), f.pair(op.b));
+            compare(test, by_lane(|lane| a[lane] as i64), by_lane(|lane| b[lane] as i64))
+        }
     };
     f.set_pred(op.dst, result, undefined, mask);
 }
@@ -294,7 +285,7 @@ pub fn select(f: &mut Frame, op: &Op, mask: u32, words: u32) {
     let (pred, unknown) = (f.preds[op.c as usize], f.pred_undefined[op.c as usize]);
     for word in 0..words {
         let (a, b) = (f.words[(op.a + word) as usize], f.words[(op.b + word) as usize]);
-        let out: Word = std::array::from_fn(|lane| if pred >> lane & 1 == 1 { a[lane] } else { b[lane] });
+        let out: Word = by_lane(|lane| if pred >> lane & 1 == 1 { a[lane] } else { b[lane] });
         let (ua, ub) = (f.undefined[(op.a + word) as usize], f.undefined[(op.b + word) as usize]);
         f.set(op.dst + word, &out, (ua & pred) | (ub & !pred) | unknown, mask);
     }

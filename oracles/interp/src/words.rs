@@ -65,10 +65,13 @@ impl Spaces<'_> {
     pub fn load_shared(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
         let shared = &*self.shared;
         let offsets = word_offsets(frame, access, mask, shared.len(), 0).filter(|_| self.races.is_none());
-        match offsets.and_then(|offsets| gather(frame, shared, &access.words, &offsets, mask)) {
-            Some(()) => Ok(()),
-            None => self.load(frame, access, mask),
+        // Plain branches, since closures of `Option` are not compiled for the processor's vectors.
+        if let Some(offsets) = offsets
+            && gather(frame, shared, &access.words, &offsets, mask).is_some()
+        {
+            return Ok(());
         }
+        self.load(frame, access, mask)
     }
 
     /// A load from global memory.
@@ -79,10 +82,12 @@ impl Spaces<'_> {
         };
         let region = self.global.region(region);
         let offsets = word_offsets(frame, access, mask, region.bytes.len(), region.base);
-        match offsets.and_then(|offsets| gather(frame, &region.bytes, &access.words, &offsets, mask)) {
-            Some(()) => Ok(()),
-            None => self.load(frame, access, mask),
+        if let Some(offsets) = offsets
+            && gather(frame, &region.bytes, &access.words, &offsets, mask).is_some()
+        {
+            return Ok(());
         }
+        self.load(frame, access, mask)
     }
 
     /// A store to shared memory.
@@ -172,14 +177,8 @@ impl Spaces<'_> {
             Located::Param(_) => (generic(PARAM_WINDOW), self.params.len(), 0),
         };
         let last = u32::try_from(len.checked_sub(whole)?).ok()?;
-        let mut offsets = [0; LANES];
-        for lane in lanes(mask) {
-            let offset = address_of(frame, address, lane).wrapping_sub(base);
-            if offset > u64::from(last) || offset & (whole as u64 - 1) != 0 {
-                return None;
-            }
-            offsets[lane] = offset as u32 + (lane * stride) as u32;
-        }
+        let mut offsets = lane_offsets(frame, address, mask, u64::from(last), whole as u64 - 1, base)?;
+        offsets.iter_mut().zip(0..).for_each(|(offset, lane)| *offset += lane * stride as u32);
         Some(Together::Apart(start, offsets))
     }
 
@@ -273,10 +272,12 @@ fn scatter(frame: &Frame, bytes: &mut Bytes, words: &Words, offsets: &[u32; LANE
         let word = &frame.words[*slot as usize];
         return lanes(mask).for_each(|lane| bytes.store(offsets[lane] as usize, 4, u64::from(word[lane]), false));
     }
-    for lane in lanes(mask) {
-        for (index, pair) in words.slots().chunks_exact(2).enumerate() {
-            let [low, high] = [pair[0], pair[1]].map(|slot| u64::from(frame.words[slot as usize][lane]));
-            bytes.store(offsets[lane] as usize + 8 * index, 8, low | high << 32, false);
+    // Lanes write the same place or places apart, so the last one's words stay there in this order too.
+    for (index, pair) in words.slots().chunks_exact(2).enumerate() {
+        let [low, high] = [pair[0], pair[1]].map(|slot| &frame.words[slot as usize]);
+        for lane in lanes(mask) {
+            let value = u64::from(low[lane]) | u64::from(high[lane]) << 32;
+            bytes.store(offsets[lane] as usize + 8 * index, 8, value, false);
         }
     }
 }

@@ -239,6 +239,7 @@ fields! {
 
 impl Type {
     /// Width of a value in bits; a predicate has one.
+    #[inline]
     pub const fn bits(self) -> u32 {
         use Type::*;
         match self {

@@ -152,6 +152,7 @@ pub struct OpRow {
 
 impl OpRow {
     /// The position of a field in an instruction's field values.
+    #[inline]
     pub fn slot(&self, field: Field) -> Option<usize> {
         let slot = SLOTS[self.opcode as usize][field as usize];
         (slot != NO_SLOT).then_some(usize::from(slot))
@@ -168,11 +169,13 @@ impl OpRow {
     }
 
     /// The value of a field under these values, if the row has the field.
+    #[inline]
     pub fn value<F: FieldValue>(&self, values: &FieldValues) -> Option<F> {
         self.slot(F::FIELD).map(|slot| F::ALL[values.0[slot] as usize])
     }
 
     /// The type of the values of a shape under these field values; `None` where the shape is no value or takes any.
+    #[inline]
     pub fn shape_type(&self, values: &FieldValues, shape: Shape) -> Option<Type> {
         let ty = || self.value::<Type>(values).unwrap_or(Type::B32);
         match shape {
@@ -252,11 +255,13 @@ pub struct FieldValues(pub [u8; MAX_FIELDS]);
 
 impl Opcode {
     /// The opcode's row.
+    #[inline]
     pub fn row(self) -> &'static OpRow {
         &ROWS[self as usize]
     }
 
     /// Whether all of these properties hold.
+    #[inline]
     pub fn is(self, flags: Flags) -> bool {
         self.row().flags.has(flags)
     }

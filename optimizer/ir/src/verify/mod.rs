@@ -193,9 +193,18 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    /// Reports a violation at the current place unless `holds`.
+    /// Reports a violation at the current place unless `holds`, as nearly everything does.
+    #[inline(always)]
     fn expect(&mut self, holds: bool, rule: Rule, message: impl FnOnce() -> String) {
-        if !holds && self.violations.len() < MAX_VIOLATIONS {
+        if !holds {
+            self.report(rule, message);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn report(&mut self, rule: Rule, message: impl FnOnce() -> String) {
+        if self.violations.len() < MAX_VIOLATIONS {
             self.violations.push(Violation {
                 rule,
                 function: Some(self.func.name.clone()),

@@ -5,21 +5,10 @@ use oriole_ir::ops::{
 };
 use oriole_ir::{Function, Inst, InstData};
 
-use super::op;
-use crate::program::{Bin32, Bin64, Compared, Kind, Op, Place, PredOp, ScalarOps, Test, Tri32, Un32, Wide};
+use crate::program::{Bin32, Bin64, Compared, Kind, PredOp, Test, Tri32, Un32, Wide};
 
 /// The form of an operation that runs over all lanes at once, where there is one.
-pub(super) fn lane_form(func: &Function, inst: Inst, data: &InstData, ops: &ScalarOps) -> Option<Op> {
-    let kind = lane_kind(func, inst, data)?;
-    let slot = |place: Place| match place {
-        Place::Word(slot) | Place::Pair(slot) | Place::Pred(slot) => slot,
-        Place::None => 0,
-    };
-    let [a, b, c] = [ops.srcs[0], ops.srcs[1], ops.srcs[2]].map(slot);
-    Some(Op { dst: slot(ops.dsts[0]), a, b, c, ..op(kind) })
-}
-
-fn lane_kind(func: &Function, inst: Inst, data: &InstData) -> Option<Kind> {
+pub(super) fn lane_kind(func: &Function, inst: Inst, data: &InstData) -> Option<Kind> {
     let ty = data.ty();
     let word = matches!(ty, Type::B32 | Type::U32 | Type::S32);
     let long = matches!(ty, Type::B64 | Type::U64 | Type::S64);

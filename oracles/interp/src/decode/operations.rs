@@ -3,7 +3,7 @@
 use oriole_ir::ops::{BoolOp, Flags, Opcode, ReduxOp, Shape, ShuffleMode, SpecialReg, VoteMode};
 use oriole_ir::{Block, Inst, InstData, Operand};
 
-use super::lanes::lane_form;
+use super::lanes::lane_kind;
 use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{
     ALWAYS, Barrier, BarrierReduce, Call, Collective, CollectiveOp, Kind, Op, Place, PredOp, ScalarOps,
@@ -44,9 +44,6 @@ impl Decoder<'_> {
     }
 
     pub(super) fn operation(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
-        if let Some(scalar) = ScalarOp::resolve(data.opcode, &data.fields) {
-            return self.scalar(inst, data, scalar);
-        }
         match data.opcode {
             Opcode::Mov => self.mov(inst, data),
             Opcode::Pack => self.pack(inst, data),
@@ -63,6 +60,19 @@ impl Decoder<'_> {
             Opcode::Ret => Ok(op(Kind::Return)),
             Opcode::Exit => Ok(op(Kind::Exit)),
             Opcode::Trap => Ok(op(Kind::Trap)),
+            _ => match lane_kind(self.func, inst, data) {
+                Some(kind) => self.lanes(inst, data, kind),
+                None => self.general(inst, data),
+            },
+        }
+    }
+
+    /// An operation that has no form over all lanes.
+    fn general(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        if let Some(scalar) = ScalarOp::resolve(data.opcode, &data.fields) {
+            return self.scalar(inst, data, scalar);
+        }
+        match data.opcode {
             _ if data.is(Flags::CTA_BARRIER) => self.barrier(inst, data),
             Opcode::ActiveMask => {
                 let Place::Word(dst) = self.destination(data, inst, 0, Shape::R)? else {
@@ -78,30 +88,45 @@ impl Decoder<'_> {
         }
     }
 
-    pub(super) fn scalar(&mut self, inst: Inst, data: &InstData, scalar: ScalarOp) -> Decoded<Op> {
+    /// An operation that runs over all lanes at once.
+    fn lanes(&mut self, inst: Inst, data: &InstData, kind: Kind) -> Decoded<Op> {
+        let (srcs, dsts) = self.places(inst, data)?;
+        let slot = |place: Place| match place {
+            Place::Word(slot) | Place::Pair(slot) | Place::Pred(slot) => slot,
+            Place::None => 0,
+        };
+        let [a, b, c] = [srcs[0], srcs[1], srcs[2]].map(slot);
+        Ok(Op { dst: slot(dsts[0]), a, b, c, ..op(kind) })
+    }
+
+    fn scalar(&mut self, inst: Inst, data: &InstData, scalar: ScalarOp) -> Decoded<Op> {
+        let row = data.opcode.row();
+        let (srcs, dsts) = self.places(inst, data)?;
+        self.program.scalars.push(ScalarOps {
+            op: scalar,
+            srcs,
+            dsts,
+            settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
+            undef: row.undef_transfer(&data.fields),
+            bits: row.dsts.first().map_or(u64::MAX, |shape| own_bits(data, *shape)),
+        });
+        Ok(op(Kind::Scalar).x(self.program.scalars.len() as u32 - 1))
+    }
+
+    /// Where the sources and destinations of a register-only operation stand.
+    fn places(&mut self, inst: Inst, data: &InstData) -> Decoded<([Place; 5], [Place; 2])> {
         let row = data.opcode.row();
         if self.func.srcs(inst).len() != row.srcs.len() || self.func.dsts(inst).len() != row.dsts.len() {
             return Err(DecodeFault::OperandCount);
         }
-        let mut ops = ScalarOps {
-            op: scalar,
-            srcs: [Place::None; 5],
-            dsts: [Place::None; 2],
-            settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),
-            undef: data.opcode.row().undef_transfer(&data.fields),
-            bits: row.dsts.first().map_or(u64::MAX, |shape| own_bits(data, *shape)),
-        };
+        let (mut srcs, mut dsts) = ([Place::None; 5], [Place::None; 2]);
         for (i, shape) in row.srcs.iter().enumerate() {
-            ops.srcs[i] = self.source(data, inst, i, *shape)?;
+            srcs[i] = self.source(data, inst, i, *shape)?;
         }
         for (i, shape) in row.dsts.iter().enumerate() {
-            ops.dsts[i] = self.destination(data, inst, i, *shape)?;
+            dsts[i] = self.destination(data, inst, i, *shape)?;
         }
-        if let Some(fast) = lane_form(self.func, inst, data, &ops) {
-            return Ok(fast);
-        }
-        self.program.scalars.push(ops);
-        Ok(op(Kind::Scalar).x(self.program.scalars.len() as u32 - 1))
+        Ok((srcs, dsts))
     }
 
     pub(super) fn mov(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {

@@ -99,9 +99,12 @@ impl Machine<'_> {
     /// Lets the threads at a barrier go on if enough have arrived.
     pub(super) fn release(&mut self, cta: &mut Cta, id: usize) {
         let state = cta.barriers[id];
+        if !state.in_use {
+            return;
+        }
         let live: u32 = cta.warps.iter().map(|warp| warp.live.count_ones()).sum();
         let needed = if state.expected == 0 { live } else { state.expected };
-        if !state.in_use || state.arrived < needed {
+        if state.arrived < needed {
             return;
         }
         cta.barriers[id] = BarrierState::default();
