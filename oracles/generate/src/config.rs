@@ -181,6 +181,8 @@ pub struct OperandPercent {
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
     pub reload: u32,
+    /// Such an instruction of which every access is volatile.
+    pub volatile: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
     /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
@@ -373,6 +375,7 @@ impl Default for OperandPercent {
             taken_apart: 15,
             dynamic: 40,
             reload: 2,
+            volatile: 20,
             default_field: 40,
             bank_kernel: 5,
             bank: 10,
