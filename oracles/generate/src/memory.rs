@@ -142,9 +142,11 @@ impl Builder<'_, '_> {
         let places = (REGION / bytes) as usize;
         let offset = self.entropy.below(places) as u64 * u64::from(bytes);
         let dynamic = region.space != Space::Param && self.entropy.percent(self.config.operand.dynamic);
-        if !dynamic {
-            return (region.base, self.func.imm(offset));
-        }
+        if dynamic { self.dynamic_address(region, bytes) } else { (region.base, self.func.imm(offset)) }
+    }
+
+    /// An aligned address of so many bytes within a region that depends on data.
+    pub(super) fn dynamic_address(&mut self, region: Region, bytes: u32) -> (Operand, Operand) {
         let base = match region.base {
             Operand::Reg(reg) => reg,
             symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
