@@ -3,6 +3,7 @@
 //! - An outcome other than finishing: its class and cause, `traps: out of bounds`, `out of steps`, `deadlock`.
 //! - Bytes: what the first wrong one is (`wrong`, `undefined`), and how far the difference reaches in words of four
 //!   bytes: `one word`, `one lane` (several, all at the same place modulo 32), `every word`, or `some words`.
+//! - Strong operations: what is wrong with the first one that is not kept, `strong operation weaker`.
 //! - Invalid IR and panics: the message without names of functions and what it quotes, and with every number as `#`, so
 //!   that `%r12` and `%r7` are one bug. The place of a panic is kept: it says most about what is wrong.
 //!
@@ -25,6 +26,7 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::Unexpected(_) => "not what the launch expects".to_owned(),
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
         Verdict::Mismatch(Mismatch::Race(_)) => "threads race".to_owned(),
+        Verdict::Mismatch(Mismatch::Strong(fault)) => format!("strong operation {}", fault.wrong.name()),
         Verdict::Mismatch(Mismatch::Missing { .. }) => "memory is missing".to_owned(),
         Verdict::Mismatch(Mismatch::Bytes { undefined, extent, .. }) => {
             format!("{}, {}", if *undefined { "undefined" } else { "wrong" }, name(*extent))

@@ -47,6 +47,8 @@ pub(super) struct Builder<'a, 'b> {
     pub results: Option<Reg>,
     /// Functions that can be called.
     pub callees: Vec<FuncId>,
+    /// The function that accesses a region of which it gets the address.
+    pub touching: Option<FuncId>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
     /// Registers that hold the same value in all threads of the block, and the bits of each that may be set.
@@ -85,6 +87,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             cells: None,
             results: None,
             callees: Vec::new(),
+            touching: None,
             threads: 32,
             uniforms: Vec::new(),
             splits: Vec::new(),

@@ -1,7 +1,8 @@
 //! Device functions and their calls.
 //!
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
-//! flow and the instructions of a kernel, without memory of its own, barriers and collectives.
+//! flow and the instructions of a kernel, without barriers and collectives. Its one kind of memory is a region of which it
+//! gets the address.
 
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, RegInfo, Variable};
@@ -9,12 +10,25 @@ use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Oper
 use super::builder::Builder;
 use super::config::Config;
 use super::entropy::Entropy;
+use super::memory::Region;
 
 /// The types of a function's parameters.
 const PARAMETERS: [Type; 2] = [Type::B32, Type::B64];
 
 /// A device function, which may call others.
 pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>, config: &Config) -> Function {
+    function(name, callees, false, entropy, config)
+}
+
+/// A device function whose second argument is the generic address of a region of the thread's own, which it accesses.
+pub(super) fn touching(entropy: &mut Entropy<'_>, config: &Config) -> Function {
+    function(TOUCHING, Vec::new(), true, entropy, config)
+}
+
+/// The name of such a function.
+pub(super) const TOUCHING: &str = "touching";
+
+fn function(name: &str, callees: Vec<FuncId>, touches: bool, entropy: &mut Entropy<'_>, config: &Config) -> Function {
     let mut func = Function::new(name, FunctionKind::Device);
     let result = func.locals.push(Variable::new("result", Space::Param, Type::B32, None));
     func.returns.push(result);
@@ -30,6 +44,11 @@ pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>
     let read: Vec<_> = params.iter().zip(PARAMETERS).map(|(local, ty)| builder.read_param(*local, ty)).collect();
     builder.variables_from(read[0], read[1], None);
     builder.budget = builder.entropy.between(1, config.function_instructions);
+    if touches {
+        let (base, generic) = (Operand::Reg(read[1]), Some(read[1]));
+        builder.regions.push(Region { space: Space::Generic, base, generic, writable: true, constant: false });
+        builder.meeting();
+    }
     builder.body();
     builder.settle();
     let word = builder.combine();
@@ -69,15 +88,20 @@ impl Builder<'_, '_> {
     }
 
     fn call_of(&mut self, callee: FuncId) {
+        let values = PARAMETERS.map(|ty| self.value(ty));
+        self.call_with(callee, values);
+    }
+
+    /// A call with these arguments.
+    pub(super) fn call_with(&mut self, callee: FuncId, values: [Operand; 2]) {
         let parameter = |builder: &mut Self, ty| {
             let name = format!("call{}", builder.func.locals.len());
             builder.func.locals.push(Variable::new(name, Space::Param, ty, None))
         };
         let result = parameter(self, Type::B32);
         let mut operands = vec![Operand::imm(1), Operand::Local(result)];
-        for ty in PARAMETERS {
+        for (ty, value) in PARAMETERS.into_iter().zip(values) {
             let local = parameter(self, ty);
-            let value = self.value(ty);
             let store = Self::typed(Opcode::St, ty).field(Space::Param);
             self.push(&store.src(Operand::Local(local)).src(Operand::imm(0)).src(value));
             operands.push(Operand::Local(local));

@@ -55,6 +55,8 @@ pub struct Config {
     pub flow: FlowWeights,
     /// Weights of the families of instructions.
     pub family: FamilyWeights,
+    /// Accesses to the same bytes.
+    pub meeting: MeetingWeights,
     /// Percentages of what an operand or destination is.
     pub operand: OperandPercent,
     /// How kernels of the corpus are changed.
@@ -152,6 +154,49 @@ pub struct FamilyWeights {
     /// Left-hand sides of rewrite rules. Ordinary code meets most of them once in many thousand kernels; at this
     /// weight each of four hundred fires a dozen times a minute, and one instruction in eight comes from them.
     pub pattern: u32,
+    /// Accesses to the same bytes, a few together.
+    pub meeting: u32,
+}
+
+/// How accesses to the same bytes are made; see [`super::meeting`].
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeetingWeights {
+    /// Accesses of a group, fewest and most. Three are a load, what it must not be moved over, and the load again.
+    pub accesses: [u32; 2],
+    /// Weight of a load.
+    pub load: u32,
+    /// Weight of a store.
+    pub store: u32,
+    /// Weight of a store under a guard.
+    pub guarded: u32,
+    /// Weight of an atomic operation, in global and shared memory.
+    pub atomic: u32,
+    /// Weight of a call of a function that gets the address.
+    pub call: u32,
+    /// Weight of a barrier or a fence.
+    pub order: u32,
+    /// Percentage of groups that are about the first bytes of a region.
+    pub first: u32,
+    /// Percentage of accesses that are at the group's own place and of its type; others overlap with it in part.
+    pub alike: u32,
+    /// Percentage of stores to a place of the region that depends on data.
+    pub elsewhere: u32,
+    /// Weight of the address from which all others are computed, and an offset.
+    pub plain: u32,
+    /// Weight of the same as a generic address.
+    pub generic: u32,
+    /// Weight of a sum that points to the bytes themselves.
+    pub computed: u32,
+    /// Percentage of kernels with a function that gets the address. Others need not pay for it.
+    pub function: u32,
+}
+
+impl MeetingWeights {
+    /// The weights of the ways to write an address.
+    pub fn addresses(&self) -> [u32; 3] {
+        [self.plain, self.generic, self.computed]
+    }
 }
 
 /// Percentages of what an operand or destination is.
@@ -181,6 +226,12 @@ pub struct OperandPercent {
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
     pub reload: u32,
+    /// Such an instruction of which every access is volatile.
+    pub volatile: u32,
+    /// An exchange of values through shared memory that is done twice.
+    pub exchange_again: u32,
+    /// A group of accesses to the same bytes between two looks at the clock.
+    pub timed: u32,
     /// Fields at their defaults, the code that compilers make most.
     pub default_field: u32,
     /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
@@ -223,6 +274,7 @@ impl Default for Config {
             function_instructions: 8,
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
+            meeting: MeetingWeights::default(),
             operand: OperandPercent::default(),
             mutants: MutantConfig::default(),
             patterns: Patterns::default(),
@@ -355,6 +407,28 @@ impl Default for FamilyWeights {
             effect: 2,
             undefined: 3,
             pattern: 8,
+            meeting: 2,
+        }
+    }
+}
+
+impl Default for MeetingWeights {
+    fn default() -> MeetingWeights {
+        MeetingWeights {
+            accesses: [3, 4],
+            load: 40,
+            store: 22,
+            guarded: 10,
+            atomic: 8,
+            call: 25,
+            order: 6,
+            first: 60,
+            alike: 55,
+            elsewhere: 15,
+            plain: 60,
+            generic: 20,
+            computed: 20,
+            function: 4,
         }
     }
 }
@@ -373,6 +447,9 @@ impl Default for OperandPercent {
             taken_apart: 15,
             dynamic: 40,
             reload: 2,
+            volatile: 20,
+            exchange_again: 15,
+            timed: 8,
             default_field: 40,
             bank_kernel: 5,
             bank: 10,

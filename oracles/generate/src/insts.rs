@@ -87,6 +87,7 @@ impl Builder<'_, '_> {
             weights.effect,
             weights.undefined,
             weights.pattern,
+            if self.regions.is_empty() { 0 } else { weights.meeting },
         ];
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
@@ -96,7 +97,8 @@ impl Builder<'_, '_> {
             4 => self.one_of(Family::Collective),
             5 => self.one_of(Family::Effect),
             6 => self.undefined(),
-            _ => self.pattern(),
+            7 => self.pattern(),
+            _ => self.meeting(),
         }
     }
 

@@ -4,7 +4,9 @@
 //! thread; the cells; a word and a double; a structure by value.
 
 use oriole_ir::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
-use oriole_ir::{Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable};
+use oriole_ir::{
+    FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
+};
 
 use super::Generated;
 use super::builder::{Builder, fixed};
@@ -116,7 +118,9 @@ fn frame(
     func.params.push(structure);
     let mut builder = Builder::new(func, entropy, config);
     builder.threads = geometry.threads;
-    builder.callees = module.functions.keys().collect();
+    let touches = |id: &FuncId| module.functions[*id].name == call::TOUCHING;
+    (builder.callees, builder.touching) =
+        (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));
     builder.budget = 1000;
     builder.prologue(structure, &variables, whole);
     builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);

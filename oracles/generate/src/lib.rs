@@ -23,6 +23,7 @@ pub mod entropy;
 mod fields;
 pub mod insts;
 mod kernel;
+mod meeting;
 mod memory;
 pub mod mutate;
 pub mod patterns;
@@ -90,6 +91,9 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
         let callees = module.functions.keys().collect();
         let function = call::device(&format!("device{at}"), callees, entropy, config);
         module.functions.push(function);
+    }
+    if entropy.percent(config.meeting.function) {
+        module.functions.push(call::touching(entropy, config));
     }
     let geometry = kernel::kernel(&mut module, entropy, config);
     let form = if entropy.percent(config.virtual_form) { Form::Virtual } else { Form::Ssa };

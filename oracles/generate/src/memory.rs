@@ -5,7 +5,7 @@
 //! ([`super::sync`]).
 
 use oriole_ir::ops::{
-    AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Shape, Space, Type, Vector,
+    AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type, Vector,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
@@ -55,7 +55,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A word stored, loaded, stored and loaded again, so that the order of accesses shows.
+    /// A word stored, loaded, stored and loaded again, so that the order of accesses shows. Where all are volatile, the
+    /// order of any two counts.
     pub(super) fn reload(&mut self) {
         let writable: Vec<Region> = self.regions.iter().copied().filter(|region| region.writable).collect();
         if writable.is_empty() {
@@ -63,9 +64,12 @@ impl Builder<'_, '_> {
         }
         let region = self.entropy.choose(&writable);
         let (base, offset) = self.address(region, 4);
+        let shared = matches!(region.space, Space::Global | Space::Shared);
+        let volatile = shared && self.entropy.percent(self.config.operand.volatile);
+        let order = if volatile { Order::Volatile } else { Order::Weak };
         for _ in 0..2 {
             let value = Operand::Reg(self.register(RegInfo::words(1)));
-            let access = |opcode| Self::typed(opcode, Type::B32).field(region.space).src(base).src(offset);
+            let access = |opcode| Self::typed(opcode, Type::B32).field(order).field(region.space).src(base).src(offset);
             self.push(&access(Opcode::St).src(value));
             let to = self.destination(RegInfo::words(1), false);
             self.push(&access(Opcode::Ld).dst(to));
@@ -138,9 +142,11 @@ impl Builder<'_, '_> {
         let places = (REGION / bytes) as usize;
         let offset = self.entropy.below(places) as u64 * u64::from(bytes);
         let dynamic = region.space != Space::Param && self.entropy.percent(self.config.operand.dynamic);
-        if !dynamic {
-            return (region.base, self.func.imm(offset));
-        }
+        if dynamic { self.dynamic_address(region, bytes) } else { (region.base, self.func.imm(offset)) }
+    }
+
+    /// An aligned address of so many bytes within a region that depends on data.
+    pub(super) fn dynamic_address(&mut self, region: Region, bytes: u32) -> (Operand, Operand) {
         let base = match region.base {
             Operand::Reg(reg) => reg,
             symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),

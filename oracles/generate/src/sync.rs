@@ -81,16 +81,18 @@ impl Builder<'_, '_> {
         let Some(region) = self.regions.iter().find(shared).copied() else { return };
         let Operand::Reg(own) = region.base else { return };
         let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
-        let value = self.value(Type::B32);
-        let store = Self::typed(Opcode::St, Type::B32).field(Space::Shared).src(own).src(word);
-        self.push(&store.src(value));
-        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
-        self.push(&barrier);
         let other = self.neighbour(own);
-        let to = self.destination(RegInfo::words(1), false);
-        let load = Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(other).src(word);
-        self.push(&load.dst(to));
-        self.push(&barrier);
+        let access = |opcode, base: Reg| Self::typed(opcode, Type::B32).field(Space::Shared).src(base).src(word);
+        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
+        // In a second round the same load finds something else.
+        for _ in 0..1 + u32::from(self.entropy.percent(self.config.operand.exchange_again)) {
+            let value = self.value(Type::B32);
+            self.push(&access(Opcode::St, own).src(value));
+            self.push(&barrier);
+            let to = self.destination(RegInfo::words(1), false);
+            self.push(&access(Opcode::Ld, other).dst(to));
+            self.push(&barrier);
+        }
     }
 
     /// The address of another thread's region: its number differs in some bits.

@@ -9,6 +9,7 @@ use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
+use super::strong::Recorder;
 
 /// Elements of a vector access at most.
 const MOST_ELEMENTS: usize = 8;
@@ -147,6 +148,8 @@ pub struct Spaces<'a> {
     pub written: Vec<Write>,
     /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
     pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// What notes strong operations, with the index in the grid of the warp's first thread.
+    pub strong: Option<(&'a mut Recorder, u64)>,
     /// The operation that is executing.
     pub pc: u32,
 }
@@ -332,7 +335,7 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
-            self.observe(start, whole, lane, false, !access.weak);
+            self.observe(start, whole, lane, false, access.strong.is_some());
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 self.load_element(frame, at, access, *slot, lane);
@@ -399,7 +402,7 @@ impl Spaces<'_> {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
-            self.observe(start, whole, lane, true, !access.weak);
+            self.observe(start, whole, lane, true, access.strong.is_some());
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 for part in 0..(u32::from(access.bytes) / 4).max(1) {

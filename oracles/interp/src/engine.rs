@@ -6,7 +6,7 @@ use super::access::{Fault, Spaces, from_generic, to_generic};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::outcome::ThreadId;
 use super::partial::spread;
-use super::program::{ALWAYS, Kind, Memory, Op, Place, Program, ScalarOps};
+use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps};
 use super::vector;
 
 /// Why the loop stopped. The program counter stands at the instruction that stopped it.
@@ -229,9 +229,18 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
     let mut result = Ok(());
     match op.kind {
         Kind::Scalar => scalar(frame, &program.scalars[op.x as usize], mask),
-        Kind::Load => result = run.spaces.load_any(frame, &program.accesses[op.x as usize], mask),
-        Kind::Store => result = run.spaces.store_any(frame, &program.accesses[op.x as usize], mask),
-        Kind::Atomic => result = run.spaces.atomic(frame, &program.accesses[op.x as usize], mask),
+        Kind::Load => {
+            result = run.spaces.perform(frame, &program.accesses[op.x as usize], mask, Spaces::load_any);
+        }
+        Kind::Store => {
+            let store = |spaces: &mut Spaces<'_>, frame: &mut Frame, access: &Access, mask| {
+                spaces.store_any(frame, access, mask)
+            };
+            result = run.spaces.perform(frame, &program.accesses[op.x as usize], mask, store);
+        }
+        Kind::Atomic => {
+            result = run.spaces.perform(frame, &program.accesses[op.x as usize], mask, Spaces::atomic);
+        }
         Kind::AsyncCopy => result = run.spaces.copy(frame, &program.copies[op.x as usize], mask),
         Kind::Pack => {
             let (parts, bits) = &program.packs[op.x as usize];
@@ -247,7 +256,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         }
         Kind::IsSpace | Kind::ToGeneric | Kind::FromGeneric => convert_address(frame, op, mask),
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
-        Kind::Fence => run.spaces.fence(mask),
+        Kind::Fence => run.spaces.note_order(program.fences[op.x as usize], mask),
         Kind::Nop => {}
         Kind::Switch => {
             let index = frame.words[op.a as usize];

@@ -21,6 +21,7 @@ mod partial;
 mod program;
 mod race;
 pub mod scalar;
+mod strong;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -39,3 +40,4 @@ pub use load::{
 pub use memory::{Bytes, may_be_address};
 pub use memory::{WINDOW, generic_window};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
+pub use strong::{Extent, MemoryOrder, Owner, Strong, StrongKind, StrongOperation, StrongSequence, StrongTrace};

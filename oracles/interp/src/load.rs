@@ -14,6 +14,7 @@ use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP}
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
+use super::strong::{Owner, Recorder, StrongTrace};
 use crate::launch::{ArgValue, Launch};
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
@@ -104,6 +105,8 @@ pub struct Executable<'m> {
     constants: Bytes,
     shared: u32,
     variables: Vec<(u64, String, Bytes)>,
+    /// Where each variable in shared memory begins, in order, and what stands there.
+    shared_owners: Vec<(u64, Owner)>,
 }
 
 /// What to observe of a run.
@@ -125,6 +128,8 @@ pub struct RunOptions {
     pub trace: Option<ThreadId>,
     /// Bytes whose stores are recorded: argument index and offset.
     pub watch: Vec<(usize, usize)>,
+    /// Threads whose strong operations are listed: indices in the grid, in order.
+    pub strong: Vec<u64>,
 }
 
 /// One instruction of the traced thread.
@@ -203,6 +208,8 @@ pub struct RunResult {
     pub stores: Vec<StoreRecord>,
     /// Data races, where they were looked for.
     pub races: Vec<Race>,
+    /// What threads have performed of strong operations.
+    pub strong: StrongTrace,
 }
 
 impl RunResult {
@@ -233,6 +240,7 @@ impl<'m> Executable<'m> {
         for address in layout.addresses.values_mut().filter(|address| **address == DYNAMIC) {
             *address = layout.shared;
         }
+        let shared_owners = shared_owners(module, &layout);
         let program = decode(module, &layout.addresses)?;
         let mut constants = Bytes::defined(vec![0; layout.constants as usize]);
         let mut variables = Vec::new();
@@ -250,12 +258,37 @@ impl<'m> Executable<'m> {
                 _ => variables.push((address, global.name.clone(), Bytes::defined(bytes))),
             }
         }
-        Ok(Executable { module, program, constants, shared: layout.shared as u32, variables })
+        Ok(Executable { module, program, constants, shared: layout.shared as u32, variables, shared_owners })
     }
 
     /// The module that it runs.
     pub fn module(&self) -> &'m Module {
         self.module
+    }
+
+    /// The instruction of an operation that a run speaks of.
+    pub fn place(&self, pc: u32) -> Place {
+        self.program.place(self.module, pc)
+    }
+
+    /// The name of what an address belongs to, on a launch.
+    pub fn owner_name(&self, owner: Owner, launch: &Launch) -> String {
+        let named = |variable: &&oriole_ir::Variable| Owner::variable(&variable.name) == owner;
+        match owner {
+            Owner::Argument(index) => format!("`{}`", launch.arg_name(index)),
+            Owner::Variable(_) => match self.module.globals.values().find(named) {
+                Some(variable) => format!("`{}`", variable.name),
+                None => "a variable".to_owned(),
+            },
+            Owner::DynamicShared => "dynamic shared memory".to_owned(),
+            Owner::Heap => "the heap".to_owned(),
+        }
+    }
+
+    /// What each region of global memory belongs to that is mapped before the run: buffers, then variables.
+    fn region_owners(&self, arguments: &[usize]) -> Vec<Owner> {
+        let buffers = arguments.iter().map(|argument| Owner::Argument(*argument));
+        buffers.chain(self.variables.iter().map(|(_, name, _)| Owner::variable(name))).collect()
     }
 
     /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
@@ -287,6 +320,12 @@ impl<'m> Executable<'m> {
             Some(global.regions()[index].base + *offset as u64)
         });
         let watch = watch.collect();
+        let strong = (self.program.strong || !options.strong.is_empty()).then(|| Recorder {
+            listed: options.strong.clone(),
+            regions: self.region_owners(&owners),
+            shared: self.shared_owners.clone(),
+            ..Recorder::default()
+        });
         let mut bank = vec![0; PARAMETER_BANK as usize];
         bank.extend_from_slice(params.data());
         let mut machine = Machine {
@@ -308,6 +347,7 @@ impl<'m> Executable<'m> {
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),
+            strong,
             watch,
             writes: Vec::new(),
         };
@@ -382,6 +422,7 @@ impl<'m> Executable<'m> {
             second: side(&conflict.second),
         });
         let races = races.collect();
+        let strong = machine.strong.map(|recorder| recorder.trace).unwrap_or_default();
         // Memory that a kernel allocates is not observable once it has ended.
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let memory = regions.map(|(i, region)| GlobalState {
@@ -390,7 +431,8 @@ impl<'m> Executable<'m> {
             bytes: region.bytes,
         });
         let (stats, reached) = (BTreeMap::new(), Vec::new());
-        RunResult { outcome, memory: memory.collect(), steps: machine.executed, stats, reached, trace, stores, races }
+        let (memory, steps) = (memory.collect(), machine.executed);
+        RunResult { outcome, memory, steps, stats, reached, trace, stores, races, strong }
     }
 
     /// The entry that a launch names, or the only one.
@@ -489,6 +531,19 @@ impl Layout {
             _ => fail("variables of a module are global, shared or constant"),
         }
     }
+}
+
+/// Where each variable in shared memory begins, in order; dynamic shared memory is one.
+fn shared_owners(module: &Module, layout: &Layout) -> Vec<(u64, Owner)> {
+    let shared = module.globals.iter().filter(|(_, global)| global.space == Space::Shared);
+    let owner = |(id, global): (_, &oriole_ir::Variable)| {
+        let dynamic = global.linkage == Linkage::Extern;
+        (layout.addresses[id], if dynamic { Owner::DynamicShared } else { Owner::variable(&global.name) })
+    };
+    let mut owners: Vec<(u64, Owner)> = shared.map(owner).collect();
+    owners.push((layout.shared, Owner::DynamicShared));
+    owners.sort_unstable();
+    owners
 }
 
 /// A variable's bytes with the addresses in them.

@@ -11,6 +11,19 @@ pub struct ThreadId {
     pub tid: [u32; 3],
 }
 
+impl ThreadId {
+    /// The thread with an index in a grid of so many CTAs of so many threads.
+    pub fn at(index: u64, grid: [u32; 3], block: [u32; 3]) -> ThreadId {
+        let ([bx, by, _], [gx, gy, _]) = (block.map(u64::from), grid.map(u64::from));
+        let threads: u64 = block.map(u64::from).iter().product();
+        let (cta, tid) = (index / threads, index % threads);
+        ThreadId {
+            ctaid: [cta % gx, cta / gx % gy, cta / gx / gy].map(|x| x as u32),
+            tid: [tid % bx, tid / bx % by, tid / bx / by].map(|x| x as u32),
+        }
+    }
+}
+
 impl Display for ThreadId {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         let ([cx, cy, cz], [x, y, z]) = (self.ctaid, self.tid);

@@ -5,9 +5,11 @@
 //! become copies on stubs that stand right before their block, and an `else` becomes a move before its instruction.
 
 use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTransfer, VoteMode};
-use oriole_ir::{FuncId, Inst};
+use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
+use super::outcome::Place as InstPlace;
 use super::scalar::ScalarOp;
+use super::strong::Strong;
 use super::words::Words;
 
 /// The index of a word or a predicate in a frame.
@@ -172,6 +174,7 @@ pub enum Kind {
     Barrier,
     Collective,
     ActiveMask,
+    /// See [`Program::fences`].
     Fence,
     Nop,
 }
@@ -262,8 +265,8 @@ pub struct Access {
     /// The operation of an atomic access, its type, and its operands (compare value, new value for `cas`).
     pub rmw: Option<(Rmw, Type)>,
     pub operands: Vec<Slot>,
-    /// Whether the access may be unordered with others (for race detection).
-    pub weak: bool,
+    /// What it is to other threads; `None` where it is weak.
+    pub strong: Option<Strong>,
 }
 
 /// An asynchronous copy, executed at once.
@@ -361,9 +364,26 @@ pub struct Program {
     pub scalars: Vec<ScalarOps>,
     pub packs: Vec<(Vec<Place>, u8)>,
     pub accesses: Vec<Access>,
+    /// Fences and what else orders accesses, barriers aside.
+    pub fences: Vec<Strong>,
+    /// Whether there is any strong operation but barriers.
+    pub strong: bool,
     pub copies: Vec<AsyncCopy>,
     pub switches: Vec<Vec<u32>>,
     pub calls: Vec<Call>,
     pub barriers: Vec<Barrier>,
     pub collectives: Vec<Collective>,
+}
+
+impl Program {
+    /// The instruction of an operation, in the module that was decoded.
+    pub fn place(&self, module: &Module, pc: u32) -> InstPlace {
+        let (func, inst) = self.insts[pc as usize];
+        let func = &module.functions[func];
+        InstPlace {
+            function: func.name.clone(),
+            line: func.inst(inst).line,
+            text: inst_to_string(func, inst, Some(module)),
+        }
+    }
 }

@@ -206,6 +206,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
             watch: &[],
             written: Vec::new(),
             races: None,
+            strong: None,
             pc: 0,
         },
         at: Coordinates {

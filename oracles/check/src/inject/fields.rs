@@ -21,7 +21,7 @@ pub(super) fn alternatives(data: &InstData, field: Field, accept: impl Fn(u8, u8
 }
 
 /// The same for values of the field's own type.
-fn among<F: FieldValue>(data: &InstData, accept: impl Fn(F, F) -> bool) -> Vec<Change> {
+pub(super) fn among<F: FieldValue>(data: &InstData, accept: impl Fn(F, F) -> bool) -> Vec<Change> {
     alternatives(data, F::FIELD, |old, new| accept(F::ALL[usize::from(old)], F::ALL[usize::from(new)]))
 }
 

@@ -64,7 +64,7 @@ pub(super) fn narrowed_access(func: &Function, place: Place) -> Vec<Change> {
 }
 
 /// Where an instruction can move up to, over one that `over` fits, without passing what it reads.
-fn upward(func: &Function, place: Place, over: impl Fn(Inst) -> bool) -> Vec<Change> {
+pub(super) fn upward(func: &Function, place: Place, over: impl Fn(Inst) -> bool) -> Vec<Change> {
     let reads: Vec<_> = func.uses(place.inst).collect();
     let before = std::iter::successors(func.prev_inst(place.inst), |inst| func.prev_inst(*inst));
     for (at, other) in (0..place.at).rev().zip(before) {

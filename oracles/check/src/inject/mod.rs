@@ -14,6 +14,7 @@ mod fields;
 mod flow;
 mod memory;
 mod operands;
+mod strong;
 #[cfg(test)]
 mod tests;
 
@@ -103,6 +104,11 @@ kinds! {
     "store-over-access" memory::store_over_access, "A store moves up over a load or store of the same bytes.";
     "access-over-barrier" memory::access_over_barrier, "An access to shared memory moves over a barrier.";
     "dropped-barrier" memory::dropped_barrier, "A barrier vanishes.";
+    "dropped-volatile" strong::dropped_volatile, "A volatile access is an ordinary one.";
+    "weaker-scope" strong::weaker_scope, "An access or a fence orders fewer threads.";
+    "weaker-order" strong::weaker_order, "An access or a fence orders less.";
+    "dropped-fence" strong::dropped_fence, "A fence, or a wait for copies or other grids, vanishes.";
+    "swapped-volatiles" strong::swapped_volatiles, "A volatile access moves up over another one.";
     "wrong-phi" flow::wrong_phi, "Two inputs of a phi are exchanged.";
     "stale-phi" flow::stale_phi, "An input of a phi is another one of its inputs.";
     "swapped-branch" flow::swapped_branch, "The two targets of a branch are exchanged.";

@@ -1,7 +1,7 @@
 //! What "the same behaviour" means.
 //!
 //! Observable are the final bytes of global memory (buffers and the module's own variables), how the run ended, and
-//! nothing else. The relation is refinement: where the original leaves a byte undefined, the optimized program may
+//! nothing else; what orders the threads of one run with those of another is the business of [`super::strong`]. The relation is refinement: where the original leaves a byte undefined, the optimized program may
 //! write anything; where the original traps, deadlocks, runs out of steps, races (as far as that was looked for) or
 //! depends on an undefined value, the case is inconclusive. Everything else holds bit for bit. Refinement is
 //! transitive, so checks of single steps add up.
@@ -95,7 +95,17 @@ mod tests {
     fn run(outcome: Outcome, bytes: Bytes) -> RunResult {
         let memory = vec![GlobalState { argument: Some(0), name: "y".into(), bytes }];
         let (stats, trace, stores, races) = Default::default();
-        RunResult { outcome, memory, steps: 0, stats, reached: Vec::new(), trace, stores, races }
+        RunResult {
+            outcome,
+            memory,
+            steps: 0,
+            stats,
+            reached: Vec::new(),
+            trace,
+            stores,
+            races,
+            strong: Default::default(),
+        }
     }
 
     fn finished(bytes: Bytes) -> RunResult {

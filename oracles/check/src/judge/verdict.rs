@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde::{Serialize, Serializer};
 
+use super::strong::StrongFault;
 use crate::supervise::Panic;
 use oriole_interp::{Outcome, Race};
 
@@ -54,6 +55,8 @@ pub enum Mismatch {
     Outcome(Outcome),
     /// Its threads race where those of the original do not. Only where races were looked for.
     Race(Race),
+    /// A thread does not keep what orders it with others, although the results of this run are the same.
+    Strong(Box<StrongFault>),
     /// Global memory that the original has is missing, or has another size.
     Missing {
         /// The buffer or variable.
@@ -184,6 +187,7 @@ impl fmt::Display for Mismatch {
                 write!(out, "the original finishes, the optimized program does not: {outcome}")
             }
             Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
+            Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
             Mismatch::Bytes { name, offset, expected, actual, undefined, count, .. } => {
                 let (expected, actual) = (hex(expected), hex(actual));

@@ -1,10 +1,11 @@
 //! Decoding of memory accesses and addresses.
 
-use oriole_ir::ops::{AtomOp, CvtaDirection, Opcode, Order, Shape, Space};
+use oriole_ir::ops::{AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, Scope, Shape, Space};
 use oriole_ir::{FunctionKind, Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{Access, Address, AsyncCopy, Kind, Memory, Op, Place, Rmw, Slot};
+use crate::strong::{MemoryOrder, Strong, StrongKind};
 use crate::words::Words;
 
 impl Decoder<'_> {
@@ -69,35 +70,38 @@ impl Decoder<'_> {
             regs,
             rmw: None,
             operands: Vec::new(),
-            weak: data.field::<Order>().is_none_or(|order| order == Order::Weak),
+            strong: None,
         })
     }
 
     pub(super) fn load(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let dsts = self.func.dsts(inst);
-        let access = self.access(inst, data, dsts)?;
+        let mut access = self.access(inst, data, dsts)?;
+        access.strong = strong_access(data, StrongKind::Load);
         let fast = match access.address.memory {
             Memory::Shared => Kind::LoadShared,
             Memory::Global => Kind::LoadGlobal,
             _ => Kind::Load,
         };
-        let kind = if access.words.any() { fast } else { Kind::Load };
+        let kind = if access.words.any() && access.strong.is_none() { fast } else { Kind::Load };
         Ok(self.with_access(kind, access))
     }
 
     pub(super) fn store(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         let values = self.func.srcs(inst).get(2..).ok_or(DecodeFault::OperandCount)?;
-        let access = self.access(inst, data, values)?;
+        let mut access = self.access(inst, data, values)?;
+        access.strong = strong_access(data, StrongKind::Store);
         let fast = match access.address.memory {
             Memory::Shared => Kind::StoreShared,
             Memory::Global => Kind::StoreGlobal,
             _ => Kind::Store,
         };
-        let kind = if access.words.any() { fast } else { Kind::Store };
+        let kind = if access.words.any() && access.strong.is_none() { fast } else { Kind::Store };
         Ok(self.with_access(kind, access))
     }
 
     pub(super) fn with_access(&mut self, kind: Kind, access: Access) -> Op {
+        self.program.strong |= access.strong.is_some();
         self.program.accesses.push(access);
         op(kind).x(self.program.accesses.len() as u32 - 1)
     }
@@ -121,7 +125,7 @@ impl Decoder<'_> {
             access.operands.push(slot);
         }
         access.rmw = Some((rmw, data.ty()));
-        access.weak = false;
+        access.strong = strong_access(data, StrongKind::Atomic);
         Ok(self.with_access(Kind::Atomic, access))
     }
 
@@ -161,5 +165,56 @@ impl Decoder<'_> {
             _ => Kind::ToGeneric,
         };
         Ok(Op { dst, a, b: wide, c: dst_wide, ..op(kind) }.x(space))
+    }
+}
+
+/// What an access is to other threads. PTX ISA: an atomic operation that names no order is relaxed, and one that names
+/// no scope has that of the GPU; volatile and `mmio` accesses have that of the system.
+fn strong_access(data: &InstData, kind: StrongKind) -> Option<Strong> {
+    let order = match data.field::<Order>().unwrap_or(Order::Weak) {
+        Order::Weak if kind == StrongKind::Atomic => MemoryOrder::Relaxed,
+        Order::Weak => return None,
+        Order::Relaxed => MemoryOrder::Relaxed,
+        Order::Acquire => MemoryOrder::Acquire,
+        Order::Release => MemoryOrder::Release,
+        Order::AcqRel => MemoryOrder::AcqRel,
+        Order::Volatile => return Some(Strong { kind, order: MemoryOrder::Volatile, scope: Scope::Sys }),
+        Order::Mmio => MemoryOrder::Mmio,
+    };
+    let scope = data.field::<Scope>().filter(|scope| *scope != Scope::None).unwrap_or(Scope::Gpu);
+    Some(Strong { kind, order, scope })
+}
+
+impl Decoder<'_> {
+    /// A fence, or something else without operands in registers that orders accesses.
+    pub(super) fn fence(&mut self, inst: Inst, data: &InstData) -> Op {
+        let wait = |kind| Strong { kind, order: MemoryOrder::Relaxed, scope: Scope::Cta };
+        let strong = match data.opcode {
+            Opcode::Fence => {
+                let order = match data.field::<FenceKind>() {
+                    Some(FenceKind::Sc) => MemoryOrder::Sc,
+                    Some(FenceKind::Acquire) => MemoryOrder::Acquire,
+                    Some(FenceKind::Release) => MemoryOrder::Release,
+                    Some(FenceKind::AcqRel) | None => MemoryOrder::AcqRel,
+                };
+                Strong { kind: StrongKind::Fence, order, scope: data.field::<Scope>().unwrap_or(Scope::Sys) }
+            }
+            Opcode::CpAsyncCommit => wait(StrongKind::CopyGroup),
+            Opcode::CpAsyncWait => {
+                let groups = self.func.srcs(inst).first().and_then(|groups| self.func.imm_bits(*groups));
+                wait(StrongKind::CopyWait(Some(groups.unwrap_or(0) as u32)))
+            }
+            Opcode::CpAsyncWaitAll => wait(StrongKind::CopyWait(None)),
+            _ => match data.field::<GridDep>() {
+                Some(GridDep::Wait) => {
+                    Strong { kind: StrongKind::GridWait, order: MemoryOrder::AcqRel, scope: Scope::Sys }
+                }
+                // Other grids may start earlier; nothing is ordered.
+                _ => return op(Kind::Nop),
+            },
+        };
+        self.program.strong = true;
+        self.program.fences.push(strong);
+        op(Kind::Fence).x(self.program.fences.len() as u32 - 1)
     }
 }

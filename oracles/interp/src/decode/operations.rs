@@ -81,9 +81,9 @@ impl Decoder<'_> {
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),
-            Opcode::Fence => Ok(op(Kind::Fence)),
-            _ if data.is(Flags::HINT) || data.is(Flags::FENCE) => Ok(op(Kind::Nop)),
-            Opcode::CpAsyncCommit | Opcode::BrkPt => Ok(op(Kind::Nop)),
+            Opcode::CpAsyncCommit => Ok(self.fence(inst, data)),
+            _ if data.is(Flags::FENCE) => Ok(self.fence(inst, data)),
+            _ if data.is(Flags::HINT) || data.opcode == Opcode::BrkPt => Ok(op(Kind::Nop)),
             other => Err(DecodeFault::NoMeaning(other.row().name)),
         }
     }

@@ -8,6 +8,7 @@ use crate::engine::read_place;
 use crate::frame::lanes;
 use crate::outcome::{Cause, Waiter};
 use crate::program::{BarrierReduce, Place};
+use crate::strong::Strong;
 use crate::warp::State;
 
 /// Barriers of a CTA.
@@ -62,6 +63,7 @@ impl Machine<'_> {
         slot.popc += preds.count_ones();
         slot.all &= preds == state.mask;
         slot.any |= preds != 0;
+        self.note_strong_barrier(cta, index, state.mask, state.pc);
         let warp = &mut cta.warps[index];
         if barrier.waits {
             warp.groups[group].state = State::Barrier(id as u32);
@@ -124,6 +126,14 @@ impl Machine<'_> {
                 group.state = State::Ready;
                 group.pc += 1;
             }
+        }
+    }
+
+    /// Notes that the threads of some lanes come to a barrier.
+    pub(super) fn note_strong_barrier(&mut self, cta: &Cta, index: usize, mask: u32, pc: u32) {
+        let first = self.grid_index(cta, index);
+        if let Some(recorder) = &mut self.strong {
+            lanes(mask).for_each(|lane| recorder.note(first + lane as u64, pc, Strong::BARRIER, None, 0));
         }
     }
 

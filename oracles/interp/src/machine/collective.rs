@@ -53,8 +53,11 @@ impl Machine<'_> {
         let active = ready.iter().fold(0, |mask, group| mask | warp.groups[*group].mask);
         let first = self.grid_index(cta, index);
         // Of the collectives, `bar.warp.sync` alone orders memory accesses; the others only exchange values.
-        if let (CollectiveOp::Sync, Some(detector)) = (collective.op, &mut self.races) {
-            detector.barrier(lanes(active).map(|lane| first + lane as u64));
+        if collective.op == CollectiveOp::Sync {
+            if let Some(detector) = &mut self.races {
+                detector.barrier(lanes(active).map(|lane| first + lane as u64));
+            }
+            self.note_strong_barrier(cta, index, active, pc);
         }
         // Lanes that keep waiting were read above; `active` leaves them out.
         let out = compute(collective.op, &inputs, active);

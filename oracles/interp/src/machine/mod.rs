@@ -7,7 +7,7 @@ mod barrier;
 mod collective;
 mod control;
 
-use oriole_ir::{Module, inst_to_string};
+use oriole_ir::Module;
 
 use self::barrier::{BARRIERS, BarrierState};
 use super::access::{Fault, Spaces, Write};
@@ -18,6 +18,7 @@ use super::memory::{Bytes, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
 use super::program::{Kind, Program};
 use super::race::Detector;
+use super::strong::Recorder;
 use super::warp::{State, Warp};
 
 /// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
@@ -54,6 +55,7 @@ pub struct Machine<'a> {
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
+    pub strong: Option<Recorder>,
     pub watch: Vec<u64>,
     /// Stores to watched bytes: who, at which operation.
     pub writes: Vec<(Write, ThreadId, u32)>,
@@ -181,13 +183,7 @@ impl Machine<'_> {
 
     /// The thread with an index in the grid.
     pub fn thread_at(&self, index: u64) -> ThreadId {
-        let ([bx, by, _], [gx, gy, _]) = (self.block.map(u64::from), self.grid.map(u64::from));
-        let threads: u64 = self.block.map(u64::from).iter().product();
-        let (cta, tid) = (index / threads, index % threads);
-        ThreadId {
-            ctaid: [cta % gx, cta / gx % gy, cta / gx / gy].map(|x| x as u32),
-            tid: [tid % bx, tid / bx % by, tid / bx / by].map(|x| x as u32),
-        }
+        ThreadId::at(index, self.grid, self.block)
     }
 
     /// Runs a group; returns why it stopped and after how many operations.
@@ -216,6 +212,7 @@ impl Machine<'_> {
                 watch: &self.watch,
                 written: Vec::new(),
                 races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
+                strong: self.strong.as_mut().map(|recorder| (recorder, first_thread)),
                 pc: 0,
             },
             at,
@@ -277,13 +274,7 @@ impl Machine<'_> {
 
     /// The instruction of an operation.
     pub fn place(&self, pc: u32) -> InstPlace {
-        let (func, inst) = self.program.insts[pc as usize];
-        let func = &self.module.functions[func];
-        InstPlace {
-            function: func.name.clone(),
-            line: func.inst(inst).line,
-            text: inst_to_string(func, inst, Some(self.module)),
-        }
+        self.program.place(self.module, pc)
     }
 
     fn control(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {

@@ -1,0 +1,52 @@
+//! Faults in what orders a thread's accesses for others. The results of a run do not show them.
+
+use oriole_ir::ops::{FenceKind, Flags, GridDep, Order, Scope, Space};
+use oriole_ir::{Function, Inst};
+
+use super::change::{Change, Place};
+use super::fields::among;
+use super::memory::upward;
+
+fn is_volatile(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).field() == Some(Order::Volatile)
+}
+
+pub(super) fn dropped_volatile(func: &Function, place: Place) -> Vec<Change> {
+    among::<Order>(func.inst(place.inst), |old, new| old == Order::Volatile && new == Order::Weak)
+}
+
+/// Nobody outside of the cluster sees shared memory, so there only the scope of the CTA is a weaker one.
+pub(super) fn weaker_scope(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let shared = data.field() == Some(Space::Shared);
+    // An atomic operation that names no scope has that of the GPU.
+    let named = |scope| if scope == Scope::None { Scope::Gpu } else { scope };
+    let weaker = |old, new: Scope| new != Scope::None && new < named(old) && !(shared && new > Scope::Cta);
+    among::<Scope>(data, weaker)
+}
+
+pub(super) fn weaker_order(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let orders = |order| matches!(order, Order::Acquire | Order::Release | Order::AcqRel);
+    let mut changes = among::<Order>(data, |old, new| orders(old) && new == Order::Relaxed);
+    changes.extend(among::<FenceKind>(data, |old, new| match old {
+        FenceKind::Sc => new == FenceKind::AcqRel,
+        FenceKind::AcqRel => matches!(new, FenceKind::Acquire | FenceKind::Release),
+        FenceKind::Acquire | FenceKind::Release => false,
+    }));
+    changes
+}
+
+pub(super) fn dropped_fence(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let fence = data.is(Flags::FENCE) && !data.is(Flags::CONVERGENT);
+    let orders = data.field() != Some(GridDep::LaunchDependents);
+    if fence && orders { vec![Change::Remove] } else { Vec::new() }
+}
+
+pub(super) fn swapped_volatiles(func: &Function, place: Place) -> Vec<Change> {
+    if !is_volatile(func, place.inst) {
+        return Vec::new();
+    }
+    upward(func, place, |other| is_volatile(func, other))
+}

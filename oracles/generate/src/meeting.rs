@@ -1,0 +1,206 @@
+//! Accesses that meet: a few to the same eight bytes, with addresses computed in several ways, types of several widths,
+//! guards, and in between what may change memory or not: atomics, calls, barriers, fences.
+//!
+//! A phase that commons loads, forwards or removes stores, or moves accesses is wrong on few pairs of accesses. Left to
+//! chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all of them
+//! were defined in the prologue, so no load finds anything undefined.
+
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Space, SpecialReg, Type};
+use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
+
+use super::builder::Builder;
+use super::memory::{REGION, Region};
+
+/// The bytes that a group of accesses shares: those of the widest one.
+const WINDOW: u32 = 8;
+
+/// Types of one element, with every width and extension.
+const TYPES: [Type; 12] = [
+    Type::B32,
+    Type::U32,
+    Type::F32,
+    Type::B64,
+    Type::S64,
+    Type::F64,
+    Type::U16,
+    Type::S16,
+    Type::B16,
+    Type::U8,
+    Type::S8,
+    Type::B8,
+];
+
+/// Accesses to the same bytes.
+struct Meeting {
+    region: Region,
+    /// The first of the bytes in the region.
+    window: u32,
+    /// What most accesses are.
+    ty: Type,
+    /// Where most accesses are, behind the first byte.
+    offset: u32,
+    /// The address of the first byte, computed.
+    computed: Option<Reg>,
+}
+
+/// The space and the address of an access: a base and an offset.
+type There = (Space, Operand, u64);
+
+fn access(opcode: Opcode, ty: Type, (space, base, offset): There) -> InstBuilder {
+    Builder::typed(opcode, ty).field(space).src(base).src(offset)
+}
+
+impl Builder<'_, '_> {
+    /// A group of accesses to the same bytes.
+    pub(super) fn meeting(&mut self) {
+        let writable: Vec<Region> = self.regions.iter().copied().filter(|region| region.writable).collect();
+        if writable.is_empty() {
+            return;
+        }
+        let region = self.entropy.choose(&writable);
+        // Groups of one kernel, and those of the function that it calls, are to meet too.
+        let first = self.entropy.percent(self.config.meeting.first);
+        let window = if first { 0 } else { WINDOW * self.entropy.below((REGION / WINDOW) as usize) as u32 };
+        let ty = self.entropy.choose(&TYPES);
+        let offset = self.offset_of(ty);
+        let mut meeting = Meeting { region, window, ty, offset, computed: None };
+        let since = self.entropy.percent(self.config.operand.timed).then(|| self.clock());
+        let [low, high] = self.config.meeting.accesses;
+        for _ in 0..self.entropy.between(low, high) {
+            self.meet(&mut meeting);
+        }
+        if let Some(since) = since {
+            self.passed(since);
+        }
+    }
+
+    fn meet(&mut self, meeting: &mut Meeting) {
+        let weights = &self.config.meeting;
+        let shared = matches!(meeting.region.space, Space::Global | Space::Shared);
+        let called = self.touching.filter(|_| meeting.region.generic.is_some());
+        let weights = [
+            weights.load,
+            weights.store,
+            weights.guarded,
+            if shared { weights.atomic } else { 0 },
+            if called.is_some() { weights.call } else { 0 },
+            weights.order,
+        ];
+        match (self.entropy.weighted(&weights), called) {
+            (0, _) => self.load_there(meeting),
+            (1, _) => self.store_there(meeting, None),
+            (2, _) => {
+                let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+                self.store_there(meeting, Some(guard));
+            }
+            (3, _) => self.atomic_there(meeting),
+            (4, Some(callee)) => {
+                let value = self.value(Type::B32);
+                let address = meeting.region.generic.map_or(meeting.region.base, Operand::Reg);
+                self.call_with(callee, [value, address]);
+            }
+            _ if self.flow.uniform && self.entropy.percent(50) => {
+                self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0)));
+            }
+            _ => self.instruction_of(Opcode::Fence),
+        }
+    }
+
+    /// An aligned place for a type within the window.
+    fn offset_of(&mut self, ty: Type) -> u32 {
+        let bytes = ty.bits() / 8;
+        bytes * self.entropy.below((WINDOW / bytes) as usize) as u32
+    }
+
+    /// The type of an access, and an address for it: those of the group for the most part.
+    fn place(&mut self, meeting: &mut Meeting) -> (Type, There) {
+        let alike = self.entropy.percent(self.config.meeting.alike);
+        let ty = if alike { meeting.ty } else { self.entropy.choose(&TYPES) };
+        let same = alike || meeting.offset.is_multiple_of(ty.bits() / 8) && self.entropy.percent(50);
+        let offset = if same { meeting.offset } else { self.offset_of(ty) };
+        (ty, self.address_of(meeting, offset))
+    }
+
+    /// The space and the address of a byte of the window, in one of several ways.
+    fn address_of(&mut self, meeting: &mut Meeting, offset: u32) -> There {
+        let Region { space, base, generic, .. } = meeting.region;
+        let within = meeting.window + offset;
+        match (self.entropy.weighted(&self.config.meeting.addresses()), generic) {
+            (1, Some(generic)) => (Space::Generic, generic.into(), within.into()),
+            (2, _) => {
+                let computed = match meeting.computed {
+                    Some(reg) => reg,
+                    None => self.computed(meeting.region, meeting.window),
+                };
+                meeting.computed = Some(computed);
+                (space, computed.into(), offset.into())
+            }
+            _ => (space, base, within.into()),
+        }
+    }
+
+    /// The address of a byte of a region as the sum of a register and a number that it holds in another one.
+    fn computed(&mut self, region: Region, at: u32) -> Reg {
+        let base = match region.base {
+            Operand::Reg(reg) => reg,
+            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
+        };
+        if self.entropy.percent(30) {
+            let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(u64::from(at));
+            return self.hidden(sum, RegInfo::words(2));
+        }
+        let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
+        self.wide_sum(base, index)
+    }
+
+    fn load_there(&mut self, meeting: &mut Meeting) {
+        let (ty, place) = self.place(meeting);
+        let guard = self.guard();
+        let to = self.destination(RegInfo::of(ty), guard.is_some());
+        self.push(&access(Opcode::Ld, ty, place).dst(to).guard(guard));
+    }
+
+    fn store_there(&mut self, meeting: &mut Meeting, guard: Option<Guard>) {
+        // One that may see the other accesses or not, as data says.
+        if guard.is_none() && self.entropy.percent(self.config.meeting.elsewhere) {
+            let bytes = meeting.ty.bits() / 8;
+            let (base, offset) = self.dynamic_address(meeting.region, bytes);
+            let store = Self::typed(Opcode::St, meeting.ty).field(meeting.region.space).src(base).src(offset);
+            let value = self.value(meeting.ty);
+            return self.push(&store.src(value));
+        }
+        let (ty, place) = self.place(meeting);
+        let value = self.value(ty);
+        self.push(&access(Opcode::St, ty, place).src(value).guard(guard));
+    }
+
+    fn atomic_there(&mut self, meeting: &mut Meeting) {
+        let (ty, op) = self.entropy.choose(&[
+            (Type::U32, AtomOp::Add),
+            (Type::B32, AtomOp::Exch),
+            (Type::B32, AtomOp::Xor),
+            (Type::U64, AtomOp::Add),
+            (Type::B64, AtomOp::Exch),
+        ]);
+        let offset = self.offset_of(ty);
+        let place = self.address_of(meeting, offset);
+        let value = self.value(ty);
+        let guard = self.guard();
+        let to = self.destination(RegInfo::of(ty), guard.is_some());
+        self.push(&access(Opcode::Atom, ty, place).field(op).src(value).dst(to).guard(guard));
+    }
+
+    /// What the clock shows; nobody may see it.
+    fn clock(&mut self) -> Reg {
+        let clock = Self::typed(Opcode::Cs2r, Type::B64).src(Operand::Special(SpecialReg::Clock64));
+        self.hidden(clock, RegInfo::words(2))
+    }
+
+    /// That the clock does not go backwards; that it does is how exchanged reads of it show.
+    fn passed(&mut self, since: Reg) {
+        let now = self.clock();
+        let to = self.destination(RegInfo::PRED, false);
+        let later = Self::typed(Opcode::SetP, Type::U64).field(Compare::Ge).src(now).src(since);
+        self.push(&later.dst(to));
+    }
+}
