@@ -84,6 +84,11 @@ impl Bytes {
         self.undefined[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// How many bytes of this machine's memory they take.
+    pub fn held(&self) -> usize {
+        self.data.len() + 8 * self.undefined.len()
+    }
+
     /// Makes room for more bytes, undefined.
     pub fn grow(&mut self, len: usize) {
         self.data.resize(len, 0xA5);

@@ -25,12 +25,21 @@ pub const SLICE: u64 = 4096;
 /// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
+/// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
+const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
     ctaid: [u32; 3],
     pub(crate) warps: Vec<Warp>,
     shared: Bytes,
     barriers: [BarrierState; BARRIERS],
     rounds: u32,
+}
+
+impl Cta {
+    /// Bytes that registers and local memory take.
+    fn stacks(&self) -> usize {
+        self.warps.iter().map(Warp::held).sum()
+    }
 }
 
 /// What stays the same for all CTAs of a launch.
@@ -50,6 +59,8 @@ pub struct Machine<'a> {
     pub steps: u64,
     pub slice: u64,
     pub concretization: Option<Concretization>,
+    /// Bytes that registers and local memory of the resident CTAs take.
+    pub stacks: usize,
     pub executed: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
@@ -77,9 +88,11 @@ impl Machine<'_> {
         let mut resident: Vec<Cta> = Vec::new();
         loop {
             let patient = resident.iter().all(|cta| cta.rounds >= PATIENCE);
-            if next < total && patient && resident.len() < MAX_RESIDENT {
+            let room = self.stacks < MAX_STACKS / 2 && resident.len() < MAX_RESIDENT;
+            if next < total && patient && (room || resident.is_empty()) {
                 let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
                 resident.push(self.start(ctaid));
+                self.stacks += resident.last().map_or(0, Cta::stacks);
                 next += 1;
             }
             if resident.is_empty() {
@@ -88,7 +101,11 @@ impl Machine<'_> {
             for cta in &mut resident {
                 self.round(cta)?;
             }
+            let before = resident.len();
             resident.retain(|cta| cta.warps.iter().any(|warp| warp.live != 0));
+            if resident.len() < before {
+                self.stacks = resident.iter().map(Cta::stacks).sum();
+            }
         }
     }
 
@@ -138,7 +155,7 @@ impl Machine<'_> {
         let mut budget = self.slice;
         let mut ran = false;
         while budget > 0 {
-            cta.warps[index].merge(self.program);
+            cta.warps[index].merge();
             let Some(group) = cta.warps[index].choose() else { break };
             ran = true;
             if self.steps == 0 {
