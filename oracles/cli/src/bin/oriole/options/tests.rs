@@ -12,7 +12,7 @@ use crate::Cli;
 /// Commands that print other commands, and so need a role for each option.
 const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftest"];
 /// Commands that print none.
-const QUIET: &[&str] = &["run", "findings", "rules", "phases", "knobs", "ops", "completions", "man"];
+const QUIET: &[&str] = &["run", "compare", "findings", "rules", "phases", "knobs", "ops", "completions", "man"];
 /// How the table of the README is written again.
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 
@@ -41,6 +41,8 @@ const OTHER: &[(&str, &str)] = &[
     ("time", "--time 3s"),
     ("cases", "--cases 3"),
     ("resume", "--resume"),
+    ("anew", "--anew"),
+    ("print_config", "--print-config"),
     ("canary", "--canary"),
     ("floor", "--floor 3"),
     ("require_coverage", "--require-coverage"),
