@@ -198,7 +198,7 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     let module = match language {
         Language::Ptx => ptx::read(text).map_err(failed)?,
         Language::Ori => parse_module(text).map_err(|mut fault| {
-            let source_code = SourceText::new(&name, text);
+            let source_code = SourceText::new(name.as_str(), text);
             fault.span = source_code.mark(fault.span);
             InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
         })?,

@@ -26,6 +26,7 @@ struct Ended {
 
 /// Runs `oriole`, and demands that it keeps to the limits. Beyond twice of them the system ends it.
 #[track_caller]
+#[expect(clippy::zombie_processes, reason = "`wait4` waits for the child, and says what it has used")]
 fn oriole(args: &[&str], folder: &Path) -> Ended {
     let limited = format!("ulimit -v {}; ulimit -t {}; exec \"$0\" \"$@\"", 4 * MAX_RESIDENT, 2 * MAX_TIME.as_secs());
     let mut command = Command::new("sh");
@@ -198,6 +199,16 @@ fn many_phis_fit() {
     (0..registers).for_each(|i| text += &format!("st.global.u32 [%d], %r{i};\n"));
     let here = kernel(&(text + "ret; }\n"));
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], here.path()), 0, "", "");
+}
+
+/// Many threads that do nothing, and many kernels.
+#[test]
+fn many_threads_and_kernels_take_little_time() {
+    let here = kernel(".visible .entry k()\n{ ret; }\n");
+    write(here.path(), "k.launch.toml", b"grid = [2147483647, 65535, 65535]\nblock = 1024\n");
+    assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+    let kernels: String = (0..50_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
+    assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], kernel(&kernels).path()), 0, "", "");
 }
 
 #[test]

@@ -20,13 +20,13 @@ const LONGEST_MESSAGE: usize = 1000;
 /// A named text, of which `miette` draws no more than fits a screen.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SourceText {
-    name: String,
-    text: String,
+    name: Box<str>,
+    text: Box<str>,
 }
 
 impl SourceText {
     /// The text of a file.
-    pub fn new(name: impl Into<String>, text: impl Into<String>) -> SourceText {
+    pub fn new(name: impl Into<Box<str>>, text: impl Into<Box<str>>) -> SourceText {
         SourceText { name: name.into(), text: text.into() }
     }
 
@@ -94,7 +94,7 @@ impl SourceCode for SourceText {
         let (line, column) = line_column(&self.text, start);
         let data = &self.text[start..end];
         let count = data.bytes().filter(|&byte| byte == b'\n').count();
-        let (name, span) = (self.name.clone(), (start..end).into());
+        let (name, span) = (self.name.to_string(), (start..end).into());
         let contents = MietteSpanContents::new_named(name, data.as_bytes(), span, line - 1, column - 1, count);
         Ok(Box::new(contents))
     }

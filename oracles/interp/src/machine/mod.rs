@@ -25,6 +25,10 @@ pub const SLICE: u64 = 4096;
 /// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
+/// Warps of a run whose start costs nothing of its step budget, and what that of each further one costs: a grid of
+/// billions of threads that end at once takes no longer than other runs.
+const FREE_STARTS: u64 = 1 << 19;
+const START_STEPS: u64 = 64;
 /// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
 const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
@@ -62,6 +66,8 @@ pub struct Machine<'a> {
     /// Bytes that registers and local memory of the resident CTAs take.
     pub stacks: usize,
     pub executed: u64,
+    /// Warps that were started.
+    pub started: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
@@ -93,6 +99,7 @@ impl Machine<'_> {
                 let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
                 resident.push(self.start(ctaid));
                 self.stacks += resident.last().map_or(0, Cta::stacks);
+                self.charge_start(resident.last().map_or(0, |cta| cta.warps.len()) as u64);
                 next += 1;
             }
             if resident.is_empty() {
@@ -106,6 +113,14 @@ impl Machine<'_> {
             if resident.len() < before {
                 self.stacks = resident.iter().map(Cta::stacks).sum();
             }
+        }
+    }
+
+    fn charge_start(&mut self, warps: u64) {
+        self.started += warps;
+        if self.started > FREE_STARTS {
+            self.steps = self.steps.saturating_sub(warps * START_STEPS);
+            self.executed += warps * START_STEPS;
         }
     }
 
