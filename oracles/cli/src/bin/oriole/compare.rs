@@ -154,7 +154,8 @@ fn kernel(
         return Ok(unknown("no launch is for it"));
     }
     let there = entries(executable.module());
-    if !there.contains(&name) && !(single && there.len() == 1) {
+    let has_partner = there.contains(&name) || single && there.len() == 1;
+    if !has_partner {
         let detail = format!("there is no entry `{name}`, but: {}", there.join(", "));
         let difference = Some(Difference { case: "every launch".to_owned(), detail });
         return Ok(Kernel { answer: Answer::Different, inconclusive: Vec::new(), difference, ..unknown("") });
