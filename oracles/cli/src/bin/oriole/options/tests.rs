@@ -197,6 +197,15 @@ fn every_checking_command_repeats_what_a_check_depends_on() {
     }
 }
 
+/// What is printed for a shell reads back to the same words.
+#[test]
+fn printed_words_read_back() {
+    for words in [&["a", "b c", "it's", "", "''", r"\", "--x=1", "$HOME;*"][..], &[]] {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        assert_eq!(super::words_of(&super::text(&words)), words);
+    }
+}
+
 #[test]
 fn words_are_quoted_as_shells_want_it() {
     for (word, text) in [("a=1", "a=1"), ("", "''"), ("my rules", "'my rules'"), ("it's", r"'it'\''s'"), ("$x", "'$x'")]
