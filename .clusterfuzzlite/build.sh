@@ -34,7 +34,9 @@ for glue in fuzz/fuzz_targets/*.rs; do
     seeds=$(sed -n 's,^//! Seeds: ,,p' "$glue")
     cp "$built/$target" "$OUT/"
     pack "$OUT/${target}_seed_corpus.zip" "$root/$seeds"
+    length=131072
+    [ "$seeds" = corpus/bytes ] && length=4096
     # As `cargo fuzz run` has it: gcc makes AddressSanitizer take static variables of one name in SQLite for one.
-    printf '%s\n' '[libfuzzer]' 'len_control = 0' 'max_len = 4096' 'timeout = 20' 'rss_limit_mb = 2048' \
+    printf '%s\n' '[libfuzzer]' 'len_control = 0' "max_len = $length" 'timeout = 20' 'rss_limit_mb = 2048' \
         '[asan]' 'detect_odr_violation = 0' >"$OUT/$target.options"
 done

@@ -2,9 +2,12 @@
 //!
 //! A [`Fault`] is one mistake with its place. A [`SourceError`] is all faults of one file together with the file's
 //! text, ready for `miette` to draw. At most [`MAX_FAULTS`] of a text are kept: a hostile text must not buy memory with
-//! faults, and nobody reads the hundred and first.
+//! faults, and nobody reads the hundred and first. [`excerpt`] bounds what is shown of one.
 
-use miette::{NamedSource, SourceSpan};
+pub mod excerpt;
+
+use excerpt::{SourceText, clipped};
+use miette::SourceSpan;
 use thiserror::Error;
 
 use crate::place::line_column;
@@ -36,7 +39,9 @@ impl Fault {
         label: impl Into<String>,
         help: impl Into<String>,
     ) -> Fault {
-        Fault { message: message.into(), span: span.into(), label: label.into(), help: help.into() }
+        let [message, label, help] =
+            [message.into(), label.into(), help.into()].map(|text| clipped(&text).into_owned());
+        Fault { message, span: span.into(), label, help }
     }
 
     /// Line and column of the fault in `source`, both counted from one, the column in characters.
@@ -51,7 +56,7 @@ impl Fault {
 pub struct SourceError {
     /// The file's name and text.
     #[source_code]
-    pub source_code: NamedSource<String>,
+    pub source_code: SourceText,
     /// The faults, in the order of the text.
     #[related]
     pub related: Vec<Fault>,
@@ -62,7 +67,9 @@ impl SourceError {
     pub fn new(name: &str, source: &str, mut faults: Vec<Fault>) -> SourceError {
         faults.sort_by_key(|fault| fault.span.offset());
         faults.truncate(MAX_FAULTS);
-        SourceError { source_code: NamedSource::new(name, source.to_owned()), related: faults }
+        let source_code = SourceText::new(name, source);
+        faults.iter_mut().for_each(|fault| fault.span = source_code.mark(fault.span));
+        SourceError { source_code, related: faults }
     }
 
     /// One line a fault, `file:line:column: message (remedy)`, for places that do not draw.

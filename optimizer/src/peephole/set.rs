@@ -42,6 +42,9 @@ enum Reading {
     Checked,
 }
 
+/// How many rules a set may have. Each is compared with every other one.
+pub const MAX_RULES: usize = 4096;
+
 impl RuleSet {
     /// The rules of the tree.
     ///
@@ -129,6 +132,11 @@ impl RuleSet {
         let (file, mut faults) = parse(&source.text);
         self.sources.push(source.clone());
         for decl in file.rules {
+            if self.rules.len() >= MAX_RULES {
+                let message = format!("this is rule number {}, a set has at most {MAX_RULES}", MAX_RULES + 1);
+                faults.push(Fault::new(decl.name.span, message, "this rule", "use several sets, one after the other"));
+                break;
+            }
             if let Some(rule) = self.rules.iter().find(|rule| rule.name == decl.name.text) {
                 let there = match &self.sources[rule.source].name {
                     name if *name == source.name => String::new(),

@@ -11,6 +11,7 @@
 use std::ops::Range;
 
 use miette::{Diagnostic, SourceSpan};
+use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 
 use super::table::{self, Selection};
 use crate::pass::{Pass, suggest};
@@ -84,20 +85,21 @@ pub enum Problem {
 
 /// A problem with its place.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Diagnostic)]
-#[error("{problem}")]
+#[error("{}", clipped(&.problem.to_string()))]
 pub struct TextError {
     /// What is wrong.
     pub problem: Problem,
     /// The text.
     #[source_code]
-    pub text: String,
+    pub text: SourceText,
     /// The bytes of it that the problem is about.
     #[label("here")]
     pub span: SourceSpan,
 }
 
 fn error(text: &str, place: Range<usize>, problem: Problem) -> TextError {
-    TextError { problem, text: text.to_owned(), span: place.into() }
+    let text = SourceText::new("--passes", text);
+    TextError { problem, span: text.mark(place.into()), text }
 }
 
 /// The parts of a range between separators, without the blanks around them.

@@ -3,16 +3,17 @@
 //! A `.ptx` file is read through the PTX front end, a `.ori` file through the text form; either way the module is
 //! verified before anybody sees it. PTX comes in virtual form, text form in any.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use miette::{Diagnostic as _, NamedSource};
+use miette::Diagnostic as _;
+use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Module, ParseError, parse_module};
 use oriole_optimizer::ssa;
 use oriole_ptx::{self as ptx, EmitError, Fault, SourceError};
 
 use oriole_interp::LoadError;
+use oriole_interp::file::{ReadFailure, is_standard_input, read_input};
 pub use oriole_interp::launch::NamedLaunch;
 use oriole_interp::launch::{Launch, LaunchError, launch_files_for};
 
@@ -29,6 +30,12 @@ pub enum Language {
 }
 
 impl Language {
+    /// The language that a text is in. A module of PTX begins with its version.
+    pub fn of_text(text: &[u8]) -> Language {
+        let directive = |line: &[u8]| line.trim_ascii_start().starts_with(b".version");
+        if text.split(|&byte| byte == b'\n').any(directive) { Language::Ptx } else { Language::Ori }
+    }
+
     /// The language that a file's name says.
     pub fn of(path: &Path) -> Option<Language> {
         match path.extension()?.to_str()? {
@@ -45,7 +52,7 @@ impl Language {
 pub struct OriError {
     /// The file's name and text.
     #[source_code]
-    pub source_code: NamedSource<String>,
+    pub source_code: SourceText,
     /// The fault.
     #[related]
     pub related: [ParseError; 1],
@@ -55,12 +62,21 @@ pub struct OriError {
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
 pub enum InputError {
     /// A file or folder cannot be read.
-    #[error("cannot read `{}`: {reason}", path.display())]
+    #[error("cannot read `{}`: {failure}", path.display())]
     Unreadable {
         /// Which.
         path: PathBuf,
-        /// The system's message.
-        reason: String,
+        /// Why not.
+        failure: ReadFailure,
+    },
+    /// There is no such file or folder.
+    #[error("there is no file or folder `{}`", path.display())]
+    #[diagnostic(help("{}", meant_or_endings(meant.as_deref())))]
+    NoSuchFile {
+        /// What was asked for.
+        path: PathBuf,
+        /// A kernel file of almost that name.
+        meant: Option<PathBuf>,
     },
     /// The file's name ends in something else.
     #[error("`{}` is no kernel file", path.display())]
@@ -129,26 +145,49 @@ fn load_help(error: &LoadError, launch: &str) -> String {
 }
 
 fn listed(violations: &[Violation]) -> String {
-    let shown: Vec<String> = violations.iter().take(5).map(Violation::to_string).collect();
+    let shown = violations.iter().take(5).map(|violation| clipped(&violation.to_string()).into_owned());
+    let shown: Vec<String> = shown.collect();
     let more = violations.len().saturating_sub(shown.len());
     let tail = if more > 0 { format!("; and {more} more") } else { String::new() };
     shown.join("; ") + &tail
+}
+
+fn meant_or_endings(meant: Option<&Path>) -> String {
+    match meant {
+        Some(path) => format!("did you mean `{}`?", path.display()),
+        None => "name a kernel, which ends in .ptx or .ori, or a folder of them; `-` is standard input".to_owned(),
+    }
 }
 
 fn beside(kernel: &Path) -> String {
     kernel.with_extension("launch.toml").display().to_string()
 }
 
-/// Reads and verifies a kernel file.
+/// Reads and verifies a kernel file. Standard input, `-`, is PTX if it looks like it.
+///
+/// # Errors
+///
+/// What cannot be read, and what is no valid module.
 pub fn read_kernel(path: &Path) -> Result<Module, InputError> {
-    let language = Language::of(path).ok_or_else(|| InputError::UnknownLanguage { path: path.to_owned() })?;
-    let unreadable = |reason: String| InputError::Unreadable { path: path.to_owned(), reason };
-    let size = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?.len();
-    if size > MAX_KERNEL_BYTES {
-        return Err(unreadable(format!("it has {size} bytes, at most {MAX_KERNEL_BYTES} are read")));
+    let read = |path: &Path| {
+        let unreadable = |failure| InputError::Unreadable { path: path.to_owned(), failure };
+        read_input(path, MAX_KERNEL_BYTES).map_err(unreadable)
+    };
+    if is_standard_input(path) {
+        let bytes = read(path)?;
+        return parse_kernel(Language::of_text(&bytes), path, &bytes);
     }
-    let bytes = fs::read(path).map_err(|error| unreadable(error.to_string()))?;
-    parse_kernel(language, path, &bytes)
+    let language = Language::of(path).ok_or_else(|| unknown_language(path))?;
+    parse_kernel(language, path, &read(path)?)
+}
+
+/// What to say of a file that no kernel's name ends like: that it is not there, if so.
+fn unknown_language(path: &Path) -> InputError {
+    if path.exists() {
+        return InputError::UnknownLanguage { path: path.to_owned() };
+    }
+    let meant = ["ptx", "ori"].iter().map(|ending| path.with_extension(ending)).find(|path| path.is_file());
+    InputError::NoSuchFile { path: path.to_owned(), meant }
 }
 
 /// Reads and verifies the bytes of a kernel file; `path` names it in messages.
@@ -158,8 +197,9 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
         Language::Ptx => ptx::read(text).map_err(failed)?,
-        Language::Ori => parse_module(text).map_err(|fault| {
-            let source_code = NamedSource::new(&name, text.to_owned());
+        Language::Ori => parse_module(text).map_err(|mut fault| {
+            let source_code = SourceText::new(name.as_str(), text);
+            fault.span = source_code.mark(fault.span);
             InputError::Ori(Box::new(OriError { source_code, related: [fault] }))
         })?,
     };

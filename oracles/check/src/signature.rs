@@ -74,7 +74,7 @@ fn of_outcome(outcome: &Outcome) -> &'static str {
             Cause::ReadOnly { .. } => "traps: read-only",
             Cause::BadCall(_) => "traps: bad call",
             Cause::BadIndex(_) => "traps: bad branch index",
-            Cause::StackOverflow => "traps: stack overflow",
+            Cause::StackOverflow | Cause::StacksTooLarge { .. } => "traps: stack overflow",
             Cause::BadBarrier(_) => "traps: bad barrier",
             Cause::BadCollective(_) => "traps: bad collective",
         },

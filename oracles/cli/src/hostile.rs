@@ -13,8 +13,9 @@ use oriole_optimizer::ssa;
 use oriole_check::input::{Language, parse_kernel, read_ptx, write_ptx};
 use oriole_check::supervise::catch;
 use oriole_check::target_of;
+use oriole_interp::file::read_file;
 use oriole_interp::launch::random::SplitMix64;
-use oriole_interp::launch::{Launch, ReadFailure, launch_files_for};
+use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_interp::{Executable, RunOptions};
 
 /// The step budget of a run, in warp instructions.
@@ -157,12 +158,7 @@ fn attempt(seed: &Seed, kernel: &[u8], launch: &[u8]) -> Reached {
 
 fn read_launch(seed: &Seed, text: &[u8]) -> Option<Launch> {
     let text = String::from_utf8_lossy(text);
-    let resolve = |path: &Path, limit: u64| {
-        let path = seed.folder.join(path);
-        let failed = |error: std::io::Error| ReadFailure::Io(error.to_string());
-        let size = std::fs::metadata(&path).map_err(failed)?.len();
-        if size > limit { Err(ReadFailure::TooLarge(size)) } else { std::fs::read(path).map_err(failed) }
-    };
+    let resolve = |path: &Path, limit: u64| read_file(&seed.folder.join(path), limit);
     let launch = Launch::parse_within(BUFFER_BYTES, &text, "mutant", resolve).ok()?;
     (launch.threads() <= MAX_THREADS).then_some(launch)
 }

@@ -323,3 +323,60 @@ fn a_closed_pipe_ends_the_command_quietly() {
         assert_ends(&output, 0, "", "");
     }
 }
+
+/// Any two programs, in any language, kernel by kernel.
+#[test]
+fn compare_judges_two_programs() {
+    let here = folder(KERNEL, LAUNCH);
+    let write = |name: &str, text: &str| std::fs::write(here.path().join(name), text).expect("the folder is writable");
+    assert_ends(&oriole(&["opt", "k.ori", "-o", "same.ptx"], here.path()), 0, "", "");
+    assert_ends(&oriole(&["compare", "k.ori", "same.ptx"], here.path()), 0, "k: equal, 9 cases compared", "");
+    write("wrong.ori", &KERNEL.replace("iadd.u32 3, 4", "iadd.u32 3, 5"));
+    let wrong = oriole(&["compare", "k.ori", "wrong.ori"], here.path());
+    assert_ends(&wrong, 1, "k: DIFFERENT", "");
+    let json = oriole(&["compare", "k.ori", "wrong.ori", "--format", "json"], here.path());
+    let json: serde_json::Value = serde_json::from_slice(&json.stdout).expect("JSON");
+    assert_eq!((&json["equal"], &json["kernels"][0]["answer"]), (&false.into(), &"different".into()));
+    // A single entry may have another name; of several, the name decides.
+    write("renamed.ori", &KERNEL.replace("@k", "@other"));
+    assert_ends(&oriole(&["compare", "k.ori", "renamed.ori"], here.path()), 0, "k: equal", "");
+    let two = format!("{KERNEL}\n{}", KERNEL.split_once("\n\n").expect("a head").1.replace("@k", "@l"));
+    write("two.ori", &two);
+    write("two.launch.toml", &format!("kernel = \"l\"\n{LAUNCH}"));
+    let half = oriole(&["compare", "two.ori", "two.ori"], here.path());
+    assert_ends(&half, 3, "k: inconclusive", "");
+    assert_ends(&half, 3, "l: equal", "");
+    let missing = oriole(&["compare", "two.ori", "k.ori"], here.path());
+    assert_ends(&missing, 1, "there is no entry `l`", "");
+    write("traps.ori", &KERNEL.replace("  ret\n", "  trap\n  ret\n"));
+    write("traps.launch.toml", LAUNCH);
+    assert_ends(&oriole(&["compare", "traps.ori", "k.ori"], here.path()), 3, "k: inconclusive, 0 cases", "");
+    assert_ends(&oriole(&["compare", "k.ori", "none.ori"], here.path()), 2, "", "none.ori");
+    assert_ends(&oriole(&["compare", "k.ori", "nosuch"], here.path()), 2, "", "there is no file or folder `nosuch`");
+}
+
+/// `-` is a kernel in either language.
+#[test]
+fn standard_input_is_a_kernel() {
+    use std::io::Write as _;
+    let here = folder(KERNEL, LAUNCH);
+    assert_ends(&oriole(&["opt", "k.ori", "-o", "k2.ptx"], here.path()), 0, "", "");
+    let ptx = std::fs::read_to_string(here.path().join("k2.ptx")).expect("it was written");
+    let piped = |text: &str, args: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        command.args(args).current_dir(here.path()).stdin(Stdio::piped());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the command starts");
+        child.stdin.take().expect("a pipe").write_all(text.as_bytes()).expect("it reads");
+        child.wait_with_output().expect("it ends")
+    };
+    for text in [KERNEL, &ptx] {
+        let run = ["run", "-", "--grid", "1", "--block", "1", "--arg", "zeroed:4"];
+        assert_ends(&piped(text, &run), 0, "b32: 0x7", "");
+        assert_ends(&piped(text, &["opt", "-"]), 0, "st.global.u32 [%d0], 7", "");
+        assert_ends(&piped(text, &["check", "-", "--launch", "k.launch.toml"]), 0, "0 findings", "");
+        assert_ends(&piped(text, &["compare", "k.ori", "-"]), 0, "k: equal", "");
+    }
+    assert_ends(&piped("rule a: iadd.u32(x, 1) => x\n", &["rules", "list", "-"]), 0, "a ", "");
+    assert_ends(&piped("", &["check", "-"]), 2, "", "");
+    assert_ends(&piped("bogus", &["opt", "-"]), 2, "", "is not a module");
+}

@@ -269,3 +269,115 @@ fn floors_and_canaries_end_with_three() {
     assert_eq!(phases, Some(ran.to_vec()));
     assert_ends(&output(here, &[&fuzz[..], &["--phases", "GeneralOptimise"]].concat()), 2, "did you mean");
 }
+
+/// A finding that a replay does not show is fixed; one that is back is a regression; a closed one counts no more.
+#[test]
+fn findings_are_fixed_come_back_and_are_closed() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let rules = |ty: &str| {
+        let text = format!("rule mine priority 20: idiv.{ty}(x, 4) => shr.{ty}(x, 2)\n");
+        std::fs::write(here.join("mine.rules"), text).expect("the folder is writable");
+    };
+    let fuzz = ["fuzz", "--target", "kernels", "--cases", "300", "--jobs", "1", "--corpus", "none"];
+    let fuzz = [&fuzz[..], &["--rules", "mine.rules", "--format", "json"]].concat();
+    let replay = || output(here, &["findings", "replay"]);
+    let says = |output: &Output, text: &str| {
+        let out = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert!(out.contains(text), "no `{text}` in\n{out}");
+    };
+    rules("s32");
+    let found = output(here, &fuzz);
+    assert_ends(&found, 1, "");
+    let life = &json(&found)["findings"][0]["life"];
+    assert_eq!((&life["state"], &life["first"]["build"]), (&"open".into(), &life["last"]["build"]));
+    assert!(life["first"]["build"].as_str().is_some_and(|build| build.starts_with(env!("CARGO_PKG_VERSION"))));
+    let still = replay();
+    assert_ends(&still, 1, "");
+    says(&still, "still shows");
+    // Of numbers without sign the rule is right.
+    rules("u32");
+    let fixed = replay();
+    assert_ends(&fixed, 0, "");
+    says(&fixed, "fixed");
+    says(&output(here, &["findings", "list"]), "fixed");
+    rules("s32");
+    let back = output(here, &[&fuzz[..9], &["--rules", "mine.rules", "--anew"]].concat());
+    assert_ends(&back, 1, "");
+    says(&back, "REGRESSION");
+    let list = json(&output(here, &["findings", "list", "--format", "json"]));
+    let ids: Vec<&str> = list["findings"].as_array().expect("a list").iter().filter_map(|f| f["id"].as_str()).collect();
+    assert_eq!(list["findings"][0]["life"]["state"], "regressed");
+    assert_ends(&output(here, &[&["findings", "close"], &ids[..]].concat()), 0, "");
+    assert_ends(&output(here, &fuzz), 0, "");
+    assert_ends(&replay(), 0, "");
+    assert_ends(&output(here, &["findings", "reopen", ids[0]]), 0, "");
+    assert_ends(&replay(), 1, "");
+    // What cannot be executed says nothing.
+    std::fs::remove_file(here.join("mine.rules")).expect("it was written");
+    let gone = replay();
+    assert_ends(&gone, 2, "");
+    says(&gone, "cannot be executed");
+    assert_eq!(json(&output(here, &["findings", "list", "--format", "json"]))["findings"][0]["life"]["state"], "open");
+}
+
+/// What CI keeps can be read where nobody may write; root may write everywhere, so it becomes somebody else first.
+#[cfg(unix)]
+#[test]
+fn read_only_stores_are_read() {
+    use std::os::unix::fs::PermissionsExt;
+    use std::os::unix::process::CommandExt;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    assert_ends(&output(here, &[FUZZ, &["--cases", "30"]].concat()), 1, "");
+    let mode = |path: &Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).expect("it is our own");
+    };
+    let store = here.join("oriole-findings");
+    mode(here, 0o755);
+    mode(&store.join("findings.db"), 0o444);
+    mode(&store, 0o555);
+    let mut list = oriole(here, &["findings", "list", "--format", "json"]);
+    // SAFETY: asks for an id.
+    if unsafe { libc::geteuid() } == 0 {
+        // The binary may lie where only root can look.
+        let copy = here.join("oriole");
+        std::fs::copy(env!("CARGO_BIN_EXE_oriole"), &copy).expect("the folder is writable");
+        list = Command::new(copy);
+        list.args(["findings", "list", "--format", "json"]).current_dir(here).uid(65534).gid(65534);
+    }
+    let listed = list.output().expect("it starts");
+    mode(&store, 0o755);
+    assert_ends(&listed, 0, "");
+    assert!(!findings(&json(&listed)).0.is_empty());
+}
+
+/// One process works on a campaign at a time, and what one was interrupted in is not thrown away by accident.
+#[cfg(unix)]
+#[test]
+fn campaigns_are_not_shared_and_not_discarded() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let fuzz = ["fuzz", "--jobs", "1", "--target", "kernels", "--corpus", "none", "--time", "60s"];
+    let mut first = oriole(here, &fuzz).stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it starts");
+    let until = Instant::now() + Duration::from_secs(60);
+    let is_known = || {
+        let list = output(here, &["findings", "list"]);
+        list.status.success()
+            && std::fs::read_dir(here.join("oriole-findings")).is_ok_and(|dir| {
+                dir.filter_map(Result::ok).any(|entry| entry.file_name().to_string_lossy().ends_with(".lock"))
+            })
+    };
+    while Instant::now() < until && !is_known() {
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    assert_ends(&output(here, &fuzz), 2, "another process works on this campaign");
+    std::thread::sleep(Duration::from_secs(3));
+    first.kill().expect("it runs");
+    first.wait().expect("a child");
+    assert_ends(&output(here, &fuzz), 2, "was interrupted after");
+    let short = [&fuzz[..7], &["--cases", "1"]].concat();
+    assert_ends(&output(here, &[&short[..], &["--anew"]].concat()), 0, "");
+    // One that came to its end begins anew without being asked.
+    assert_ends(&output(here, &short), 0, "");
+}

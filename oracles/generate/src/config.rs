@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::patterns::Patterns;
 
+/// The source of this file: what stands above a setting says what it means.
+pub const SOURCE: &str = include_str!("config.rs");
+
 /// Ranges and weights of the generator. Read from TOML; a key that a file does not name keeps its default.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

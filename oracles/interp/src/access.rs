@@ -52,6 +52,11 @@ impl LocalMemory {
         (self.stride, self.bytes) = (stride, bytes);
     }
 
+    /// How many bytes of this machine's memory it takes.
+    pub fn held(&self) -> usize {
+        self.bytes.held()
+    }
+
     /// Makes a range undefined in the lanes of a mask.
     pub fn forget(&mut self, mask: u32, start: usize, len: usize) {
         lanes(mask).for_each(|lane| self.bytes.forget(lane * self.stride + start..lane * self.stride + start + len));

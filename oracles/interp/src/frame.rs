@@ -75,6 +75,12 @@ impl Frame {
         }
     }
 
+    /// How many bytes of this machine's memory its registers take, without the parts of words.
+    pub fn held(&self) -> usize {
+        self.words.capacity() * size_of::<Word>()
+            + 4 * (self.undefined.capacity() + self.preds.capacity() + self.pred_undefined.capacity())
+    }
+
     /// A word is about to be written in some lanes; what is still undefined reads as something else from now on.
     #[cold]
     #[inline(never)]

@@ -11,6 +11,7 @@ mod concretize;
 mod decode;
 mod engine;
 mod external;
+pub mod file;
 mod frame;
 pub mod launch;
 mod load;

@@ -9,6 +9,7 @@ use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocati
 use super::access::to_generic;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
+use super::engine::Traced;
 use super::machine::{Machine, SLICE};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
@@ -21,8 +22,8 @@ use crate::launch::{ArgValue, Launch};
 pub const PARAMETER_BANK: u32 = 0x210;
 /// The step budget of a launch that names none, in instructions of a warp.
 const DEFAULT_STEPS: u64 = 1 << 28;
-/// The largest variable that is laid out.
-const MAX_VARIABLE: u64 = 1 << 30;
+/// Bytes that the variables of a module in global memory may have together.
+const MAX_VARIABLES: u64 = 128 << 20;
 
 /// Stands for the address of dynamic shared memory until the static part is laid out.
 const DYNAMIC: u64 = u64::MAX;
@@ -137,8 +138,8 @@ pub struct RunOptions {
 pub struct TraceEvent {
     /// The instruction.
     pub place: Place,
-    /// Its first destination afterwards, in up to 64 bits.
-    pub value: u64,
+    /// Its first result, in up to 64 bits; `None` where it has none, as a store or a branch.
+    pub value: Option<u64>,
 }
 
 /// A store to a watched byte.
@@ -225,13 +226,19 @@ struct Layout {
     shared: u64,
     constants: u64,
     next_variable: u64,
+    variables: u64,
 }
 
 impl<'m> Executable<'m> {
     /// Decodes a module.
     pub fn new(module: &'m Module) -> Result<Executable<'m>, LoadError> {
-        let mut layout =
-            Layout { addresses: PrimaryMap::new(), shared: 0, constants: 0, next_variable: FIRST_VARIABLE };
+        let mut layout = Layout {
+            addresses: PrimaryMap::new(),
+            shared: 0,
+            constants: 0,
+            next_variable: FIRST_VARIABLE,
+            variables: 0,
+        };
         for global in module.globals.values() {
             let address = layout.place(global)?;
             layout.addresses.push(address);
@@ -343,7 +350,9 @@ impl<'m> Executable<'m> {
             steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             slice: options.slice.unwrap_or(SLICE).max(1),
             concretization: options.concretization,
+            stacks: 0,
             executed: 0,
+            started: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),
@@ -394,13 +403,20 @@ impl<'m> Executable<'m> {
         }
     }
 
+    /// The first result of a traced instruction, as wide as its register.
+    fn traced_value(&self, event: &Traced) -> Option<u64> {
+        let (func, inst) = self.program.insts[event.pc as usize];
+        let func = &self.module.functions[func];
+        let register = func.regs()[func.defs(inst).next()?];
+        let bits = if register.is_predicate() { 1 } else { 32 * u32::from(register.words.min(2)) };
+        let value = u64::from(event.value.0) | u64::from(event.value.1) << 32;
+        Some(value & (u64::MAX >> (64 - bits.max(1))))
+    }
+
     fn result(&self, machine: Machine<'_>, outcome: Outcome, owners: &[usize]) -> RunResult {
         let events = machine.trace.as_ref().map_or(&[][..], |(_, events)| events);
         let shown = events.iter().filter(|event| self.program.opcodes[event.pc as usize].is_some());
-        let trace = shown.map(|event| TraceEvent {
-            place: machine.place(event.pc),
-            value: u64::from(event.value.0) | u64::from(event.value.1) << 32,
-        });
+        let trace = shown.map(|event| TraceEvent { place: machine.place(event.pc), value: self.traced_value(event) });
         let trace = trace.collect();
         let stores = machine.writes.iter().filter_map(|(write, thread, pc)| {
             let region = machine.global.find(0, write.address, 1)?;
@@ -506,8 +522,8 @@ impl Layout {
     fn place(&mut self, global: &oriole_ir::Variable) -> Result<u64, LoadError> {
         let fail = |reason| Err(LoadError::Variable { name: global.name.clone(), reason });
         let align = u64::from(global.align.max(1));
-        if global.size() > MAX_VARIABLE {
-            return fail("it is larger than 1 GiB");
+        if global.size() > MAX_VARIABLES {
+            return fail("it is larger than 128 MiB");
         }
         match global.space {
             // All dynamic shared arrays begin where the static ones end.
@@ -526,7 +542,9 @@ impl Layout {
             Space::Global => {
                 let at = self.next_variable.next_multiple_of(align.max(256));
                 self.next_variable = (at + global.size()).next_multiple_of(GAP) + GAP;
-                Ok(at)
+                self.variables += global.size();
+                let full = "the global variables of a module have at most 128 MiB together";
+                if self.variables > MAX_VARIABLES { fail(full) } else { Ok(at) }
             }
             _ => fail("variables of a module are global, shared or constant"),
         }

@@ -86,6 +86,11 @@ impl Bytes {
         self.undefined[at / 64] >> (at % 64) & 1 == 1
     }
 
+    /// How many bytes of this machine's memory they take.
+    pub fn held(&self) -> usize {
+        self.data.len() + 8 * self.undefined.len()
+    }
+
     /// Makes a range undefined again.
     pub fn forget(&mut self, range: std::ops::Range<usize>) {
         self.open = true;

@@ -92,6 +92,11 @@ pub enum Cause {
     BadIndex(u64),
     /// The stack has outgrown local memory.
     StackOverflow,
+    /// All stacks together have outgrown the memory that a run may take for them.
+    StacksTooLarge {
+        /// How many bytes that is.
+        limit: usize,
+    },
     /// A barrier number or thread count that the machine does not have.
     BadBarrier(String),
     /// A collective whose executing thread is not a member, or whose members disagree.
@@ -114,6 +119,9 @@ impl Display for Cause {
             Cause::BadCall(what) => write!(out, "bad call: {what}"),
             Cause::BadIndex(index) => write!(out, "branch index {index} is out of range"),
             Cause::StackOverflow => out.write_str("stack overflow"),
+            Cause::StacksTooLarge { limit } => {
+                write!(out, "stack overflow: the stacks of all threads take more than {} MiB", limit >> 20)
+            }
             Cause::BadBarrier(what) => write!(out, "bad barrier: {what}"),
             Cause::BadCollective(what) => write!(out, "bad collective: {what}"),
         }

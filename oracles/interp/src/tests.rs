@@ -269,7 +269,9 @@ fn observation_counts_and_follows() {
     assert_eq!(result.stats["iadd"], 8);
     assert_eq!(result.stats["ret"], 8);
     let add = result.trace.iter().find(|e| e.place.text.contains("iadd")).expect("the thread adds");
-    assert_eq!(add.value as u32, 8);
+    assert_eq!(add.value, Some(8));
+    let store = result.trace.iter().find(|e| e.place.text.contains("st.global")).expect("the thread stores");
+    assert_eq!(store.value, None);
     assert_eq!(result.stores.len(), 1);
     assert_eq!((result.stores[0].offset, result.stores[0].thread), (12, thread));
 }

@@ -25,8 +25,9 @@ pub struct Group {
     pub state: State,
 }
 
-/// Words of registers that all frames of a warp may have together: 256 MiB.
-const MAX_FRAME_WORDS: usize = 1 << 21;
+/// Activations that a thread may have one above the other. A device has 512 KiB for them, and no call takes less than
+/// 16 bytes of it.
+const MAX_DEPTH: u32 = 1 << 15;
 
 /// A warp.
 #[derive(Debug, Default)]
@@ -34,7 +35,8 @@ pub struct Warp {
     pub groups: Vec<Group>,
     pub frames: Vec<Frame>,
     free: Vec<usize>,
-    frame_words: usize,
+    /// Bytes of this machine's memory that all frames take.
+    frame_bytes: usize,
     /// The linear index of its first thread in the CTA.
     pub first_thread: u32,
     /// Lanes that have a thread, and those whose thread has not ended.
@@ -73,14 +75,21 @@ impl Warp {
     fn new_frame(&mut self, index: usize, info: &FuncInfo, bank: &[u8]) -> usize {
         let frame = self.free.pop().unwrap_or_else(|| {
             self.frames.push(Frame::default());
+            self.frame_bytes += size_of::<Frame>();
             self.frames.len() - 1
         });
-        self.frame_words += info.words as usize;
         self.entered += 1;
         let number = u64::from(self.first_thread) << 32 | self.entered;
         self.frames[frame].concretizer = self.concretization.map(|values| Concretizer::new(values, number));
+        let before = self.frames[frame].held();
         self.frames[frame].enter(index, info, bank);
+        self.frame_bytes += self.frames[frame].held().saturating_sub(before);
         frame
+    }
+
+    /// How many bytes of this machine's memory its stacks take.
+    pub fn held(&self) -> usize {
+        self.frame_bytes + self.local.held()
     }
 
     /// Makes the frame of a call by a group; `None` where the stack would grow too large.
@@ -93,12 +102,12 @@ impl Warp {
         call: u32,
         bank: &[u8],
     ) -> Option<()> {
-        if self.frame_words + info.words as usize > MAX_FRAME_WORDS {
+        let Group { pc, frame: parent, .. } = self.groups[group];
+        let depth = self.frames[parent].depth + 1;
+        if depth >= MAX_DEPTH {
             return None;
         }
         let frame = self.new_frame(index, info, bank);
-        let Group { pc, frame: parent, .. } = self.groups[group];
-        let depth = self.frames[parent].depth + 1;
         let new = &mut self.frames[frame];
         (new.parent, new.return_to, new.base, new.call, new.depth, new.users) = (parent, pc + 1, base, call, depth, 1);
         self.groups[group].frame = frame;
@@ -107,24 +116,23 @@ impl Warp {
     }
 
     /// Takes a group back to its caller's frame.
-    pub fn leave(&mut self, program: &Program, group: usize) {
+    pub fn leave(&mut self, group: usize) {
         let frame = self.groups[group].frame;
         let (parent, return_to) = (self.frames[frame].parent, self.frames[frame].return_to);
         self.frames[parent].users += 1;
         self.groups[group].frame = parent;
         self.groups[group].pc = return_to;
-        self.release(program, frame);
+        self.release(frame);
     }
 
     /// One user less; frames without users are used again.
-    fn release(&mut self, program: &Program, mut frame: usize) {
+    fn release(&mut self, mut frame: usize) {
         loop {
             self.frames[frame].users -= 1;
             if self.frames[frame].users > 0 {
                 return;
             }
             self.free.push(frame);
-            self.frame_words -= program.functions[self.frames[frame].func].words as usize;
             if self.frames[frame].depth == 0 {
                 return;
             }
@@ -133,10 +141,10 @@ impl Warp {
     }
 
     /// Ends the threads of a group.
-    pub fn exit(&mut self, program: &Program, group: usize) {
+    pub fn exit(&mut self, group: usize) {
         let Group { mask, frame, .. } = self.groups.swap_remove(group);
         self.live &= !mask;
-        self.release(program, frame);
+        self.release(frame);
     }
 
     /// Takes some lanes out of a group into a new one at another place.
@@ -149,7 +157,7 @@ impl Warp {
     }
 
     /// Merges ready groups that stand at the same place of the same activation.
-    pub fn merge(&mut self, program: &Program) {
+    pub fn merge(&mut self) {
         let mut i = 0;
         while i < self.groups.len() {
             let Group { pc, frame, state, .. } = self.groups[i];
@@ -159,7 +167,7 @@ impl Warp {
                 if other.state == State::Ready && (other.pc, other.frame) == (pc, frame) {
                     self.groups[i].mask |= other.mask;
                     self.groups.swap_remove(j);
-                    self.release(program, frame);
+                    self.release(frame);
                 } else {
                     j += 1;
                 }

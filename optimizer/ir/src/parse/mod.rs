@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use logos::{Lexer, Logos};
 use miette::SourceSpan;
 
+use super::diagnostics::excerpt::clipped;
 use super::entity::{FuncId, Global};
 use super::function::{Function, FunctionKind};
 use super::module::{Module, SymbolRef, Variable};
@@ -131,7 +132,7 @@ pub fn parse_function(source: &str) -> Parsed<Function> {
 }
 
 fn error(message: impl Into<String>, span: std::ops::Range<usize>) -> ParseError {
-    ParseError { message: message.into(), span: span.into(), help: None }
+    ParseError { message: clipped(&message.into()).into_owned(), span: span.into(), help: None }
 }
 
 /// The first pass: a place for every variable and function, by name.

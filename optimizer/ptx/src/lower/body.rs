@@ -36,8 +36,6 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     local_names: HashSet<String>,
     /// The first SM that has all that the instruction at hand became.
     first_sm: u16,
-    line: u32,
-    line_offset: usize,
     /// Register parameters and results with their variables.
     pub(super) register_results: Vec<(Reg, ScalarType, Local)>,
 }
@@ -53,6 +51,9 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         for name in duplicates {
             let message = format!("label `{}` is defined twice", name.text);
             cx.report(name.span, message, "second definition", "rename one of the two");
+        }
+        if (body.span.start as usize) < cx.line_offset {
+            (cx.line_offset, cx.line) = (0, 1);
         }
         let current = Some(func.entry());
         let local_names = func.locals.values().map(|local| local.name.clone()).collect();
@@ -71,8 +72,6 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             placed: HashSet::new(),
             local_names,
             first_sm: 0,
-            line: 1,
-            line_offset: 0,
             register_results: Vec::new(),
         }
     }
@@ -136,12 +135,11 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
 
     /// Moves the line counter on to a place that lies behind the last one.
     fn move_to_line(&mut self, span: Span) {
-        let to = (span.start as usize).clamp(self.line_offset, self.cx.source.len());
-        if self.line_offset == 0 || to > self.line_offset {
-            let passed = &self.cx.source.as_bytes()[self.line_offset..to];
-            self.line += passed.iter().filter(|byte| **byte == b'\n').count() as u32;
-            self.line_offset = to;
-        }
+        let cx = &mut *self.cx;
+        let to = (span.start as usize).clamp(cx.line_offset, cx.source.len());
+        let passed = &cx.source.as_bytes()[cx.line_offset..to];
+        cx.line += passed.iter().filter(|byte| **byte == b'\n').count() as u32;
+        cx.line_offset = to;
     }
 
     pub(super) fn report(&mut self, span: Span, message: String, label: impl Into<String>, help: impl Into<String>) {
@@ -248,7 +246,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     ) {
         let block = self.block();
         self.first_sm = self.first_sm.max(opcode.row().first_sm(&fields));
-        let inst = self.func.new_inst(InstHead { opcode, fields, guard, line: self.line }, dsts, srcs, &[]);
+        let inst = self.func.new_inst(InstHead { opcode, fields, guard, line: self.cx.line }, dsts, srcs, &[]);
         self.func.append_inst(block, inst);
         if opcode.is(Flags::TERMINATOR) {
             self.current = None;

@@ -67,6 +67,9 @@ struct Context<'a, 's> {
     global_names: HashSet<String>,
     aliases: HashMap<&'s str, ast::Name<'s>>,
     diagnostics: Diagnostics,
+    /// How far lines are counted, and the line there: functions stand one behind the other.
+    line_offset: usize,
+    line: u32,
     /// What each instruction text selected, so that the table is searched once a text.
     selections: HashMap<&'a str, Result<Selected, Refusal>>,
 }
@@ -88,6 +91,8 @@ impl<'a, 's> Context<'a, 's> {
             global_names: HashSet::new(),
             aliases: HashMap::new(),
             diagnostics: Diagnostics::default(),
+            line_offset: 0,
+            line: 1,
             selections: HashMap::new(),
         }
     }

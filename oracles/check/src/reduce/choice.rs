@@ -74,8 +74,8 @@ fn events(evidence: &Evidence) -> Option<Values> {
     let mut seen: HashMap<(&str, &str), Option<u64>> = HashMap::new();
     for event in &result.trace {
         let key = (event.place.function.as_str(), event.place.text.as_str());
-        let value = seen.entry(key).or_insert(Some(event.value));
-        *value = value.filter(|known| *known == event.value);
+        let value = seen.entry(key).or_insert(event.value);
+        *value = value.filter(|known| Some(*known) == event.value);
     }
     let mut values = Values::new();
     for (id, _, inst) in places(module) {

@@ -9,13 +9,22 @@ use oriole_optimizer::pipeline::runner::Options as Pipeline;
 use super::Options;
 use super::record::Fnv;
 
+/// The build: its version, and a hash of the sources of the optimizer, the interpreter, the generator and the judge.
+pub const BUILD: &str = concat!(env!("CARGO_PKG_VERSION"), "-", env!("ORIOLE_BUILD"));
+
 /// Cases whose text stands for the generator.
 const SAMPLE: u64 = 16;
 
 impl Options {
     /// The identity: seed and shard for people, and a hash of all that decides what a case is and what comes of it:
-    /// configuration, targets, corpus, steps and their options, and what the generator makes of the first cases.
+    /// configuration, targets, corpus, steps and their options, and what the generator makes of the first cases; and
+    /// the [`BUILD`], since another one may find what this one missed.
     pub fn identity(&self) -> String {
+        format!("{} build {BUILD}", self.identity_of_any_build())
+    }
+
+    /// The identity without the build.
+    pub fn identity_of_any_build(&self) -> String {
         let Options {
             seed,
             shard: (shard, shards),

@@ -13,7 +13,7 @@
 pub mod canary;
 pub mod coverage;
 pub mod export;
-mod identity;
+pub mod identity;
 pub mod ranges;
 pub mod record;
 mod reduction;
@@ -200,7 +200,11 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Re
     });
     let result = worker::run(&campaign, rayon::current_num_threads(), &progress);
     // What was done before an error is kept too.
-    let end = campaign.shared(|shared| shared.commit().and_then(|()| shared.close()));
+    let finished = result.is_ok() && !options.stop.load(Ordering::Relaxed);
+    let end = campaign.shared(|shared| {
+        shared.finish(finished);
+        shared.commit().and_then(|()| shared.close())
+    });
     let given_up = result?;
     let End { progress, hits, store } = end?;
     Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })

@@ -208,6 +208,13 @@ impl Record {
         }
     }
 
+    /// This record, first seen as the earlier of two says; so it does not matter in which order stores are merged.
+    pub fn first_seen_as(&self, other: &Record) -> Record {
+        let earlier = if (other.time, &other.kernel) < (self.time, &self.kernel) { other } else { self };
+        let Record { first, kernel, time, .. } = earlier.clone();
+        Record { first, kernel, time, ..self.clone() }
+    }
+
     /// The command that shows the finding again, from a file with the reproducer.
     pub fn replay_of(&self, file: &str) -> String {
         self.replay.replacen(FILE, file, 1)

@@ -151,6 +151,7 @@ impl<'a> Replay<'a> {
         let findings = findings.into_iter().map(|finding| (0, finding)).collect();
         let fresh = shared.add(Local { tally, done: Vec::new(), findings }, |_| None)?;
         self.findings = fresh.into_iter().map(|(_, finding)| finding).collect();
+        shared.finish(true);
         shared.commit()?;
         let End { hits, store, .. } = shared.close()?;
         Ok((store, hits.into_iter().map(|(id, _)| id).collect()))

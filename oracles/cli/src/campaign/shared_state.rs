@@ -43,6 +43,8 @@ pub(super) struct SharedState {
     hits: BTreeMap<String, Hits>,
     /// Findings of this campaign that an earlier run of it did not reduce.
     pending: Vec<(String, u64)>,
+    /// Findings that were met since the last commit.
+    seen: BTreeSet<String>,
     /// Findings that somebody of this run reduces, or has reduced.
     taken: BTreeSet<String>,
 }
@@ -86,7 +88,7 @@ impl SharedState {
     }
 
     fn of(store: Store, campaign: String, bisection_limit: Arc<BisectionLimit>) -> Result<SharedState, StoreError> {
-        let progress = store.progress(&campaign)?.unwrap_or_default();
+        let progress = Progress { finished: false, ..store.progress(&campaign)?.unwrap_or_default() };
         let (pending, taken) = (Vec::new(), BTreeSet::new());
         let hits = store.hits(&campaign)?.into_iter().collect();
         let known = store.findings()?.into_iter().map(|stored| (stored.id, stored.record)).collect();
@@ -102,6 +104,7 @@ impl SharedState {
             known,
             hits,
             pending,
+            seen: BTreeSet::new(),
             taken,
         };
         Ok(shared)
@@ -136,6 +139,7 @@ impl SharedState {
             self.bisection_limit.note(key.class(), 1);
             let id = key.id();
             self.hits.entry(id.clone()).or_default().bisected += 1;
+            self.seen.insert(id.clone());
             let record = self.known.entry(id.clone()).or_insert_with(|| {
                 let record = Record::new(&finding, case(number));
                 batch.findings.push((id.clone(), record.clone(), files(&finding.evidence, "original")));
@@ -155,10 +159,12 @@ impl SharedState {
     fn recognise(&mut self, finding: &Finding) {
         let key = Key::of(finding);
         let alike = |id: &String| self.known.get(id).filter(|record| record.key.may_be(&key));
-        let found = self.hits.iter_mut().filter_map(|(id, hits)| Some((alike(id)?, hits)));
+        let found = self.hits.iter_mut().filter_map(|(id, hits)| Some((id, alike(id)?, hits)));
         // A class is over the limit only once findings of it were added.
-        if let Some((_, hits)) = found.max_by_key(|(record, hits)| (record.key.class() == key.class(), hits.bisected)) {
+        let nearest = found.max_by_key(|(_, record, hits)| (record.key.class() == key.class(), hits.bisected));
+        if let Some((id, _, hits)) = nearest {
             hits.recognised += 1;
+            self.seen.insert(id.clone());
         }
     }
 
@@ -182,6 +188,11 @@ impl SharedState {
         None
     }
 
+    /// Notes that the campaign came to its end, or did not.
+    pub fn finish(&mut self, finished: bool) {
+        self.progress.finished = finished;
+    }
+
     /// Saves everything.
     pub fn commit(&mut self) -> Result<(), StoreError> {
         self.write(Batch::default())
@@ -189,8 +200,10 @@ impl SharedState {
 
     fn write(&mut self, mut batch: Batch) -> Result<(), StoreError> {
         self.progress.seconds = self.before + self.start.elapsed().as_secs_f64();
+        batch.seen = self.seen.iter().cloned().collect();
         batch.hits = self.hits.iter().map(|(id, hits)| (id.clone(), *hits)).collect();
         self.store.commit(&self.campaign, &self.progress, &batch)?;
+        self.seen.clear();
         self.committed = Instant::now();
         Ok(())
     }

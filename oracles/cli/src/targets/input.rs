@@ -15,11 +15,20 @@ pub(super) const STEPS: u64 = 20_000;
 /// Bytes of a buffer that is made for a pointer parameter.
 const BUFFER: usize = 512;
 /// Inputs above this many bytes are not looked at: the time goes into size, not into cases.
-const MAX_INPUT: usize = 1 << 16;
+const MAX_INPUT: usize = 1 << 17;
+
+/// Bytes that a diagnostic may have: a hundred faults, each with some lines.
+const MAX_DRAWN: usize = 1 << 20;
 
 /// The bytes as text of a size that is worth a look.
 pub(super) fn text(data: &[u8]) -> Option<&str> {
     std::str::from_utf8(data).ok().filter(|text| text.len() <= MAX_INPUT)
+}
+
+/// Draws a diagnostic as the commands do. Lines may be of any length.
+pub(super) fn draw(error: impl miette::Diagnostic + Send + Sync + 'static) {
+    let drawn = format!("{:?}", miette::Report::new(error));
+    assert!(drawn.len() < MAX_DRAWN, "a diagnostic has {} bytes", drawn.len());
 }
 
 /// The valid module that a text is, as `.ori` or as PTX.

@@ -9,7 +9,7 @@ use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
 use oriole_rules::{Source, SourceError};
 
 use super::canary;
-use super::input::text;
+use super::input::{draw, text};
 use oriole_check::kernels::from_seed;
 use oriole_generate::Config;
 use oriole_generate::patterns::Patterns;
@@ -33,6 +33,7 @@ pub fn rules(data: &[u8]) -> bool {
     match RuleSet::unchecked(&[source]) {
         Err(error) => {
             assert_places(&error, text);
+            draw(error);
             assert!(checked.is_err(), "rules with faults are accepted:\n{text}");
             false
         }

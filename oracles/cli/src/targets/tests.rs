@@ -119,6 +119,16 @@ smoke! {
     rules,
 }
 
+/// Diagnostics of lines that no screen holds are drawn: `miette` counts columns in 16 bits.
+#[test]
+fn targets_draw_diagnostics_of_long_lines() {
+    let text = " ".repeat(70_000) + "bogus";
+    for name in ["ptx", "ori_round_trip", "rules"] {
+        let target = TARGETS.iter().find(|target| target.name == name).expect("it is listed");
+        assert!(!(target.body)(text.as_bytes()), "{name}");
+    }
+}
+
 /// The crate under `fuzz/` has a binary for every target, which names its seeds, and no other.
 #[test]
 fn the_fuzz_crate_has_every_target() {

@@ -1,11 +1,14 @@
 //! Text targets: the PTX front end, `.ori` parse after print, PTX read after emit.
 
-use oriole_check::input::{read_ptx, write_ptx};
+use std::path::Path;
+
+use oriole_check::input::{Language, parse_kernel, read_ptx, write_ptx};
+use oriole_ir::diagnostics::SourceError;
 use oriole_ir::verify::verify_module;
 use oriole_ir::{Function, Local, Module, parse_module};
 
 use super::canary;
-use super::input::{assert_same, execute, kernel_of_bytes, launches_for, module_of_text, text};
+use super::input::{assert_same, draw, execute, kernel_of_bytes, launches_for, module_of_text, text};
 use oriole_check::input::NamedLaunch;
 use oriole_check::trip;
 use oriole_generate::Generated;
@@ -24,6 +27,7 @@ pub fn ptx(data: &[u8]) -> bool {
         }
         Err(faults) => {
             assert!(!faults.is_empty(), "a refusal names at least one fault");
+            draw(SourceError::new("fuzz.ptx", text, faults));
             false
         }
     }
@@ -31,7 +35,12 @@ pub fn ptx(data: &[u8]) -> bool {
 
 /// `.ori` text: what parses is printed to text that parses to the same module; what verifies runs without a panic.
 pub fn ori_round_trip(data: &[u8]) -> bool {
-    let Some(Ok(module)) = text(data).map(parse_module) else { return false };
+    let Some(text) = text(data) else { return false };
+    let Ok(module) = parse_module(text) else {
+        let refused = parse_kernel(Language::Ori, Path::new("fuzz.ori"), data);
+        draw(refused.expect_err("what does not parse is refused"));
+        return false;
+    };
     through_ori(&module);
     if verify_module(&module).is_ok() {
         execute(&module);

@@ -8,7 +8,7 @@ use super::MAX_VARIABLE;
 
 /// A function that cannot be decoded.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{function}` cannot run: {fault}, in `{inst}`")]
+#[error("`{function}` cannot run: {fault}{}", at_inst(inst))]
 pub struct DecodeError {
     /// The function.
     pub function: String,
@@ -18,16 +18,26 @@ pub struct DecodeError {
     pub fault: DecodeFault,
 }
 
+fn at_inst(inst: &str) -> String {
+    if inst.is_empty() { String::new() } else { format!(", in `{inst}`") }
+}
+
 /// What keeps a function from being decoded. The verifier refuses most of these; decoding does not rely on it.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum DecodeFault {
     /// A variable has more than `MAX_VARIABLE` bytes.
-    #[error("variable `${name}` has {bytes} bytes, more than {MAX_VARIABLE}")]
+    #[error("variable `${name}` has {bytes} bytes, a thread has at most {MAX_VARIABLE} of local memory")]
     VariableTooLarge {
         /// The variable.
         name: String,
         /// Its size.
         bytes: u64,
+    },
+    /// The variables of a function have more than `MAX_VARIABLE` bytes together.
+    #[error("its variables have {bytes} bytes, a thread has at most {MAX_VARIABLE} of local memory")]
+    FrameTooLarge {
+        /// Their size.
+        bytes: u32,
     },
     /// A block has no last instruction that leaves it.
     #[error("`{0}` does not end in a terminator")]

@@ -16,12 +16,13 @@ use rustc_hash::{FxBuildHasher, FxHashMap};
 
 pub use error::{DecodeError, DecodeFault, Part};
 
+use super::access::MAX_LOCAL;
 use super::program::{ALWAYS, FuncInfo, Kind, Op, Place, PredOp, Program, Slot};
 
 type Decoded<T> = Result<T, DecodeFault>;
 
-/// The largest variable of a function; far above what local memory or parameters may have.
-const MAX_VARIABLE: u64 = 1 << 30;
+/// Bytes that the variables of a function may have: CUDA gives a thread that much local memory.
+const MAX_VARIABLE: u64 = MAX_LOCAL as u64;
 
 /// The addresses that were given to a module's variables, in their own spaces.
 pub type Addresses = PrimaryMap<Global, u64>;
@@ -114,6 +115,9 @@ impl<'a> Decoder<'a> {
         let func = self.func;
         if let Some(var) = func.locals.values().find(|var| var.size() > MAX_VARIABLE) {
             return Err(DecodeFault::VariableTooLarge { name: var.name.clone(), bytes: var.size() });
+        }
+        if u64::from(self.info.frame) > MAX_VARIABLE {
+            return Err(DecodeFault::FrameTooLarge { bytes: self.info.frame });
         }
         if !func.is_definition() {
             return Ok(());

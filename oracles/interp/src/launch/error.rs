@@ -6,7 +6,8 @@ use std::fmt;
 use std::ops::Range;
 use std::path::PathBuf;
 
-use miette::{Diagnostic, LabeledSpan, NamedSource, SourceCode, SourceSpan};
+use miette::{Diagnostic, LabeledSpan, SourceCode, SourceSpan};
+use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 use thiserror::Error;
 
 /// What is wrong, without the place.
@@ -196,7 +197,7 @@ pub struct LaunchError(Box<Inner>);
 #[derive(Clone, PartialEq, Eq)]
 struct Inner {
     problem: Problem,
-    place: Option<(NamedSource<String>, SourceSpan)>,
+    place: Option<(SourceText, SourceSpan)>,
 }
 
 impl LaunchError {
@@ -209,8 +210,9 @@ impl LaunchError {
     pub fn at(problem: Problem, name: &str, text: &str, span: Range<usize>) -> Self {
         let end = span.end.min(text.len());
         let start = span.start.min(end);
-        let place = (NamedSource::new(name, text.to_owned()), (start..end).into());
-        Self(Box::new(Inner { problem, place: Some(place) }))
+        let source = SourceText::new(name, text);
+        let span = source.mark((start..end).into());
+        Self(Box::new(Inner { problem, place: Some((source, span)) }))
     }
 
     /// What is wrong.
@@ -231,7 +233,7 @@ impl LaunchError {
 
 impl fmt::Display for LaunchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.problem.fmt(f)
+        f.write_str(&clipped(&self.0.problem.to_string()))
     }
 }
 

@@ -64,7 +64,7 @@ fn resolve(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
     match path.to_str() {
         Some("b.bin") if limit >= 100 => Ok(vec![1; 100]),
         Some("e.bin") => Ok(vec![0; limit.min(4096) as usize]),
-        _ => Err(ReadFailure::TooLarge(u64::MAX)),
+        _ => Err(ReadFailure::TooLarge { bytes: u64::MAX, limit }),
     }
 }
 

@@ -55,15 +55,15 @@ pub mod random;
 
 use std::path::{Path, PathBuf};
 
+pub use crate::file::ReadFailure;
 pub use compare::{Difference, compare, describe, matches};
 pub use error::{LaunchError, Problem};
-pub use read::ReadFailure;
 pub use scalar::{Scalar, ScalarType};
 pub use vary::{Kind, guess};
 pub use write::{INLINE_BYTES, Written};
 
 /// The buffers of one launch may have this many bytes together.
-pub const MAX_BUFFER_BYTES: u64 = 1 << 30;
+pub const MAX_BUFFER_BYTES: u64 = 256 << 20;
 /// A launch file may have this many bytes; larger data belongs into buffer files.
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Shared memory that a block may have on the largest devices (CUDA C++ Programming Guide, compute capability 9.0).

@@ -9,20 +9,12 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
-use super::stock::{Resolve, Stock, files_in, read_file, same_length};
+use super::stock::{Resolve, Stock, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
     MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
 };
-
-/// Why a buffer file could not be had.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ReadFailure {
-    /// It has this many bytes, which is more than was allowed.
-    TooLarge(u64),
-    /// The system's message.
-    Io(String),
-}
+use crate::file::read_text;
 
 const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "dynamic_shared", "steps", "race_check", "arg"];
 const ARG_KEYS: &[&str] = &[
@@ -48,15 +40,11 @@ const CONTENT_KEYS: [&str; 9] = ["value", "bytes", "buffer", "hex", "data", "zer
 
 pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
     let name = path.display().to_string();
-    let unreadable = |reason| LaunchError::new(Problem::Read { path: path.to_owned(), reason });
-    let bytes = match read_file(path, MAX_TEXT_BYTES as u64) {
-        Ok(bytes) => bytes,
-        Err(ReadFailure::TooLarge(_)) => {
-            return Err(LaunchError::new(Problem::TextTooLarge { limit: MAX_TEXT_BYTES }));
-        }
-        Err(ReadFailure::Io(reason)) => return Err(unreadable(reason)),
+    let unreadable = |reason: String| LaunchError::new(Problem::Read { path: path.to_owned(), reason });
+    let text = match read_text(path, MAX_TEXT_BYTES as u64) {
+        Ok(text) => text,
+        Err(failure) => return Err(unreadable(failure.to_string())),
     };
-    let text = String::from_utf8(bytes).map_err(|_| unreadable("not UTF-8 text".to_owned()))?;
     let folder = path.parent().unwrap_or(Path::new(""));
     parse(&text, &name, MAX_BUFFER_BYTES, &mut files_in(folder))
 }

@@ -1,11 +1,9 @@
-//! Where buffers' bytes come from: a budget that is checked before anything is allocated, and the reader of files.
+//! Where buffers' bytes come from: a budget that is checked before anything is allocated, and files.
 
-use std::fs::File;
-use std::io::{self, Read};
 use std::path::Path;
 
-use super::read::ReadFailure;
 use super::{MAX_BUFFER_BYTES, Problem, random};
+use crate::file::{ReadFailure, read_file};
 
 /// Reads a file of at most so many bytes.
 pub(super) type Resolve<'r> = &'r mut dyn FnMut(&Path, u64) -> Result<Vec<u8>, ReadFailure>;
@@ -49,10 +47,8 @@ impl<'r> Stock<'r> {
     pub(super) fn file(&mut self, path: &Path) -> Result<Vec<u8>, Problem> {
         let content = match (self.resolve)(path, self.left) {
             Ok(content) => content,
-            Err(ReadFailure::TooLarge(bytes)) => return Err(self.too_large(bytes)),
-            Err(ReadFailure::Io(reason)) => {
-                return Err(Problem::Read { path: path.to_owned(), reason });
-            }
+            Err(ReadFailure::TooLarge { bytes, .. }) => return Err(self.too_large(bytes)),
+            Err(failure) => return Err(unreadable(path, &failure)),
         };
         self.spend(content.len() as u64)?;
         Ok(content)
@@ -63,10 +59,16 @@ impl<'r> Stock<'r> {
     pub(super) fn expectation(&mut self, path: &Path, length: usize) -> Result<Vec<u8>, Problem> {
         match (self.resolve)(path, length as u64) {
             Ok(content) => same_length(content, length),
-            Err(ReadFailure::TooLarge(expected)) => Err(Problem::ExpectLength { expected, buffer: length as u64 }),
-            Err(ReadFailure::Io(reason)) => Err(Problem::Read { path: path.to_owned(), reason }),
+            Err(ReadFailure::TooLarge { bytes, .. }) => {
+                Err(Problem::ExpectLength { expected: bytes, buffer: length as u64 })
+            }
+            Err(failure) => Err(unreadable(path, &failure)),
         }
     }
+}
+
+fn unreadable(path: &Path, failure: &ReadFailure) -> Problem {
+    Problem::Read { path: path.to_owned(), reason: failure.to_string() }
 }
 
 /// `content` if it has `length` bytes.
@@ -75,22 +77,6 @@ pub(super) fn same_length(content: Vec<u8>, length: usize) -> Result<Vec<u8>, Pr
         return Ok(content);
     }
     Err(Problem::ExpectLength { expected: content.len() as u64, buffer: length as u64 })
-}
-
-/// Reads a file of at most `limit` bytes. Only regular files: a pipe could block for ever.
-pub(super) fn read_file(path: &Path, limit: u64) -> Result<Vec<u8>, ReadFailure> {
-    let failed = |error: io::Error| ReadFailure::Io(error.to_string());
-    let metadata = std::fs::metadata(path).map_err(failed)?;
-    if !metadata.is_file() {
-        return Err(ReadFailure::Io("not a regular file".to_owned()));
-    }
-    if metadata.len() > limit {
-        return Err(ReadFailure::TooLarge(metadata.len()));
-    }
-    // Some files of the system state a length of zero and have content, so the limit holds while reading too.
-    let mut content = Vec::new();
-    File::open(path).and_then(|file| file.take(limit.saturating_add(1)).read_to_end(&mut content)).map_err(failed)?;
-    if content.len() as u64 > limit { Err(ReadFailure::TooLarge(content.len() as u64)) } else { Ok(content) }
 }
 
 /// Decodes pairs of hexadecimal digits; white space and `_` may stand between bytes.

@@ -1,6 +1,6 @@
 //! Calls, returns, the ends of threads, and switches whose lanes go to several places.
 
-use super::{BARRIERS, Cta, Machine, Step};
+use super::{BARRIERS, Cta, MAX_STACKS, Machine, Step};
 use crate::access::{Fault, MAX_LOCAL};
 use crate::engine::read_place;
 use crate::frame::lanes;
@@ -36,6 +36,7 @@ impl Machine<'_> {
         }
         let mask = cta.warps[index].groups[group].mask;
         let warp = &mut cta.warps[index];
+        let held = warp.held();
         warp.local.reserve(end);
         warp.local.forget(mask, base as usize, info.frame as usize);
         for ((at, size), (to, room)) in call.args.iter().zip(&info.params) {
@@ -43,6 +44,10 @@ impl Machine<'_> {
         }
         if warp.call(group, target, info, base, call_index, &self.bank).is_none() {
             return Err(self.trap(cta, index, group, Cause::StackOverflow));
+        }
+        self.stacks += warp.held() - held;
+        if self.stacks > MAX_STACKS {
+            return Err(self.trap(cta, index, group, Cause::StacksTooLarge { limit: MAX_STACKS }));
         }
         Ok(())
     }
@@ -82,12 +87,12 @@ impl Machine<'_> {
         for ((from, size), (to, room)) in info.results.iter().zip(&call.results) {
             warp.local.copy(state.mask, (base + from) as usize, (caller + to) as usize, (*size).min(*room) as usize);
         }
-        warp.leave(self.program, group);
+        warp.leave(group);
         Ok(())
     }
 
     pub(super) fn exit(&mut self, cta: &mut Cta, index: usize, group: usize) -> Step {
-        cta.warps[index].exit(self.program, group);
+        cta.warps[index].exit(group);
         // The threads that are left may be all that a barrier or collective waits for.
         for id in 0..BARRIERS {
             self.release(cta, id);

@@ -26,12 +26,25 @@ pub const SLICE: u64 = 4096;
 /// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
+/// Warps of a run whose start costs nothing of its step budget, and what that of each further one costs: a grid of
+/// billions of threads that end at once takes no longer than other runs.
+const FREE_STARTS: u64 = 1 << 19;
+const START_STEPS: u64 = 64;
+/// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
+const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
     ctaid: [u32; 3],
     pub(crate) warps: Vec<Warp>,
     shared: Bytes,
     barriers: [BarrierState; BARRIERS],
     rounds: u32,
+}
+
+impl Cta {
+    /// Bytes that registers and local memory take.
+    fn stacks(&self) -> usize {
+        self.warps.iter().map(Warp::held).sum()
+    }
 }
 
 /// What stays the same for all CTAs of a launch.
@@ -51,7 +64,11 @@ pub struct Machine<'a> {
     pub steps: u64,
     pub slice: u64,
     pub concretization: Option<Concretization>,
+    /// Bytes that registers and local memory of the resident CTAs take.
+    pub stacks: usize,
     pub executed: u64,
+    /// Warps that were started.
+    pub started: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
@@ -79,9 +96,12 @@ impl Machine<'_> {
         let mut resident: Vec<Cta> = Vec::new();
         loop {
             let patient = resident.iter().all(|cta| cta.rounds >= PATIENCE);
-            if next < total && patient && resident.len() < MAX_RESIDENT {
+            let room = self.stacks < MAX_STACKS / 2 && resident.len() < MAX_RESIDENT;
+            if next < total && patient && (room || resident.is_empty()) {
                 let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
                 resident.push(self.start(ctaid));
+                self.stacks += resident.last().map_or(0, Cta::stacks);
+                self.charge_start(resident.last().map_or(0, |cta| cta.warps.len()) as u64);
                 next += 1;
             }
             if resident.is_empty() {
@@ -90,7 +110,19 @@ impl Machine<'_> {
             for cta in &mut resident {
                 self.round(cta)?;
             }
+            let before = resident.len();
             resident.retain(|cta| cta.warps.iter().any(|warp| warp.live != 0));
+            if resident.len() < before {
+                self.stacks = resident.iter().map(Cta::stacks).sum();
+            }
+        }
+    }
+
+    fn charge_start(&mut self, warps: u64) {
+        self.started += warps;
+        if self.started > FREE_STARTS {
+            self.steps = self.steps.saturating_sub(warps * START_STEPS);
+            self.executed += warps * START_STEPS;
         }
     }
 
@@ -140,7 +172,7 @@ impl Machine<'_> {
         let mut budget = self.slice;
         let mut ran = false;
         while budget > 0 {
-            cta.warps[index].merge(self.program);
+            cta.warps[index].merge();
             let Some(group) = cta.warps[index].choose() else { break };
             ran = true;
             if self.steps == 0 {

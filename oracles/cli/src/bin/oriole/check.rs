@@ -15,6 +15,7 @@ use oriole_interp::launch::launch_files_for;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
+use crate::numbers;
 use crate::options::Given;
 use crate::settings::{Patience, Scope, check_failure};
 
@@ -63,7 +64,7 @@ pub struct Args {
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
     /// Kernels checked at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// Print a table of phases for each kernel
     #[arg(short, long)]
@@ -79,8 +80,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
     args.scope.check(Path::new(""), given)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
-    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let pool = numbers::pool(args.jobs)?;
     let progress = progress(files.len() as u64);
     let check = |file: &PathBuf| {
         progress.set_message(file.display().to_string());
@@ -165,8 +165,7 @@ fn is_kernel(path: &Path) -> bool {
 const MAX_DEPTH: usize = 32;
 
 fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), InputError> {
-    let unreadable =
-        |error: std::io::Error| InputError::Unreadable { path: folder.to_owned(), reason: error.to_string() };
+    let unreadable = |error: std::io::Error| InputError::Unreadable { path: folder.to_owned(), failure: error.into() };
     let mut entries = Vec::new();
     for entry in fs::read_dir(folder).map_err(unreadable)? {
         entries.push(entry.map_err(unreadable)?.path());

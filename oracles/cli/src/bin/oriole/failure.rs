@@ -46,11 +46,10 @@ impl Failure {
         Failure::Input(Report::new(error))
     }
 
-    /// Shows the failure on standard error. A reader that has read enough is none.
+    /// Shows the failure on standard error.
     pub fn report(&self) -> ExitCode {
         // Nobody is left to tell where standard error is closed too.
         let shown = match self {
-            Failure::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
             Failure::Output(error) => writeln!(io::stderr(), "cannot write the output: {error}"),
             Failure::Input(report) => writeln!(io::stderr(), "{report:?}"),
         };

@@ -1,5 +1,7 @@
 //! `oriole findings`: looks at the findings store of campaigns.
 
+mod replay;
+
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -7,6 +9,7 @@ use clap::Subcommand;
 use oriole::campaign::export::export;
 use oriole::campaign::record::Reduction;
 use oriole::campaign::sarif;
+use oriole::campaign::store::life::{Sighting, State};
 use oriole::campaign::store::{Store, Stored};
 use serde::Serialize;
 
@@ -14,11 +17,11 @@ use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::table::Table;
 
-/// Lists, shows, exports and merges what campaigns have found
+/// Lists, shows, exports, merges and replays what campaigns have found
 ///
 /// A finding is one bug as far as that can be told: phase, verdict, rewrite rule and shape of the difference. Its
 /// identifier comes from these, so it is the same on every machine; the first digits suffice. Exit code 0, or 2 on bad
-/// input.
+/// input; `replay` ends with 1 where a finding still shows.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -66,6 +69,25 @@ enum Action {
         #[arg(short, long, value_name = "FOLDER", default_value = "oriole-findings")]
         output: PathBuf,
     },
+    /// Execute the reproducers again: what shows no more is fixed, what was fixed and shows is a regression
+    ///
+    /// Exit code 0 where nothing shows, 1 where something does, 2 where a command cannot be executed.
+    Replay {
+        /// The first digits of their identifiers; without, all that are not closed
+        ids: Vec<String>,
+    },
+    /// Close findings: they are kept, and campaigns that meet them end with 0
+    Close {
+        /// The first digits of their identifiers
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
+    /// Open findings that were closed or fixed
+    Reopen {
+        /// The first digits of their identifiers
+        #[arg(required = true)]
+        ids: Vec<String>,
+    },
     /// Add what other stores hold, as those of shards, to this one, which is made where there is none
     Merge {
         /// The other stores
@@ -78,17 +100,22 @@ enum Action {
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     match &args.action {
         Action::Merge { stores } => merge(&args.store, stores, out)?,
-        action => {
-            let store = Store::open(&args.store).map_err(Failure::input)?;
-            match action {
-                Action::List { format, root } => list(&store, *format, root, out)?,
-                Action::Show { id, format } => show(&store, id, *format, out)?,
-                Action::Export { ids, output } => write_files(&store, ids, output, out)?,
-                Action::Merge { .. } => {}
-            }
-        }
+        Action::List { format, root } => list(&to_read(args)?, *format, root, out)?,
+        Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
+        Action::Export { ids, output } => write_files(&to_read(args)?, ids, output, out)?,
+        Action::Replay { ids } => return replay::replay(&mut to_write(args)?, ids, out),
+        Action::Close { ids } => replay::set_state(&mut to_write(args)?, ids, State::Closed, out)?,
+        Action::Reopen { ids } => replay::set_state(&mut to_write(args)?, ids, State::Open, out)?,
     }
     Ok(Status::Clean)
+}
+
+fn to_read(args: &Args) -> Result<Store, Failure> {
+    Store::open_to_read(&args.store).map_err(Failure::input)
+}
+
+fn to_write(args: &Args) -> Result<Store, Failure> {
+    Store::open(&args.store).map_err(Failure::input)
 }
 
 /// The JSON document of a list. `version` rises when a field changes its meaning.
@@ -113,10 +140,12 @@ fn json(value: &impl Serialize, out: &mut dyn Write) -> Result<(), Failure> {
 }
 
 fn table(findings: &[Stored], out: &mut dyn Write) -> Result<(), Failure> {
-    let mut table = Table::new(&["id", ">hits", "phase", "verdict", "rule", "shape", "first seen", ">instructions"]);
-    for Stored { id, hits, record } in findings {
+    let mut table =
+        Table::new(&["id", "state", ">hits", "phase", "verdict", "rule", "shape", "first seen", ">instructions"]);
+    for Stored { id, hits, life, record } in findings {
         table.row([
             id.clone(),
+            life.state.name().to_owned(),
             hits.total().to_string(),
             record.key.phase.clone(),
             record.key.verdict.clone(),
@@ -146,10 +175,15 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
     if format == Format::Json {
         return json(&stored, out);
     }
-    let Stored { id, hits, record } = &stored;
+    let Stored { id, hits, life, record } = &stored;
     writeln!(out, "{id}: {} in {}", record.key.verdict, record.key.phase)?;
     writeln!(out, "  shape: {}", record.key.shape)?;
     writeln!(out, "  hits: {} bisected, {} more recognised", hits.bisected, hits.recognised)?;
+    let build = |sighting: &Sighting| match sighting.build.as_str() {
+        "" => "an older version".to_owned(),
+        build => build.to_owned(),
+    };
+    writeln!(out, "  {}; met first by {}, last by {}", life.state.name(), build(&life.first), build(&life.last))?;
     match &record.first {
         Some(case) => writeln!(out, "  first seen: {} ({}): {}", record.kernel, case.target, case.command)?,
         None => writeln!(out, "  first seen: {}", record.kernel)?,
@@ -211,7 +245,7 @@ fn write_files(store: &Store, ids: &[String], folder: &Path, out: &mut dyn Write
 fn merge(path: &Path, stores: &[PathBuf], out: &mut dyn Write) -> Result<(), Failure> {
     // Every store is looked at before anything is written.
     let others: Vec<Store> =
-        stores.iter().map(|path| Store::open(path)).collect::<Result<_, _>>().map_err(Failure::input)?;
+        stores.iter().map(|path| Store::open_to_read(path)).collect::<Result<_, _>>().map_err(Failure::input)?;
     let mut store = Store::open_or_create(path).map_err(Failure::input)?;
     for other in &others {
         let merged = store.merge(other).map_err(Failure::input)?;

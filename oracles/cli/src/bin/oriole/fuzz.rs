@@ -14,6 +14,7 @@ use miette::miette;
 use oriole::campaign::canary::{self, Sighting};
 use oriole::campaign::export::export;
 use oriole::campaign::replay::Replay;
+use oriole::campaign::store::claim::Start;
 use oriole::campaign::store::{Store, Stored};
 use oriole::campaign::target::Target;
 use oriole::campaign::{self, CampaignError, Options, Summary};
@@ -32,8 +33,10 @@ use rayon::prelude::*;
 
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
+use crate::generator::{self, config};
+use crate::numbers::{self, duration};
 use crate::options::Given;
-use crate::settings::{Patience, Planting, Settings, check_failure, duration, selected};
+use crate::settings::{Patience, Planting, Settings, check_failure, selected};
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -55,7 +58,7 @@ pub struct Args {
     #[arg(long, value_name = "TIME", value_parser = duration)]
     time: Option<Duration>,
     /// Stop after so many cases, over all shards
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", value_parser = numbers::cases())]
     cases: Option<u64>,
     /// The seed of the cases
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -81,6 +84,9 @@ pub struct Args {
     /// Go on where the store says that this campaign (same seed, shard and options) stopped
     #[arg(long, conflicts_with = "case")]
     resume: bool,
+    /// Begin anew, though the store says that this campaign was interrupted: what it has done is discarded
+    #[arg(long, conflicts_with_all = ["case", "resume"])]
+    anew: bool,
     /// Exit with 3 where this run executes fewer cases to their end
     #[arg(long, value_name = "N")]
     floor: Option<u64>,
@@ -97,7 +103,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 8)]
     round_trip_every: u64,
     /// Cases checked at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// Take every N-th case, from the K-th on, counted from 0
     #[arg(long, value_name = "K/N", value_parser = shard, default_value = "0/1")]
@@ -105,6 +111,9 @@ pub struct Args {
     /// Weights and ranges of the generator, as TOML
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Print the generator's configuration with the reason of every setting, and end
+    #[arg(long)]
+    print_config: bool,
     /// Where the store and the reproducers are written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]
     out: PathBuf,
@@ -122,12 +131,26 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
     let options = options(args, given)?;
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
-    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    if args.print_config {
+        out.write_all(generator::explained(&options.config).as_bytes())?;
+        return Ok(Status::Clean);
+    }
+    let pool = numbers::pool(args.jobs)?;
     if let Some(number) = args.case {
         return one(args, &options, number, out);
     }
     let store = Store::open_or_create(&args.out.join(STORE)).map_err(Failure::input)?;
+    let campaign = options.identity();
+    let start = match (args.resume, args.anew) {
+        (true, _) => Start::Resumed,
+        (_, true) => Start::Anew,
+        _ => Start::Fresh,
+    };
+    // Held to the end of the command.
+    let _claim = store.claim(&campaign, start).map_err(Failure::input)?;
+    if args.resume && store.progress(&campaign).map_err(Failure::input)?.is_none() {
+        say_what_is_not_resumed(&options, &store)?;
+    }
     stop_on_signal(&options)?;
     // The canary runs first: a campaign that cannot find a known fault is not worth its time.
     if args.canary && !pool.install(|| canary_is_found(&options))? {
@@ -138,9 +161,6 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     // Findings of the corpus are saved before the campaign begins, so that a kill loses none.
     let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
-    if args.resume && store.progress(&options.identity()).map_err(Failure::input)?.is_none() {
-        writeln!(std::io::stderr(), "nothing to resume: no such campaign (seed, shard, options) in the store")?;
-    }
     let live = Live::new();
     let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
     let time = live.finish();
@@ -162,6 +182,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         interrupted: options.stop.load(Ordering::Relaxed),
         arguments: options.arguments.clone(),
         findings,
+        at_length: args.require_coverage || args.require_rules,
     };
     let rules = options.check.pipeline.rules.clone().unwrap_or_else(RuleSet::builtin);
     let report = Report::new(&summary, &rules, context);
@@ -180,7 +201,19 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         tally.planted.contains_key(&fault) || replay.has_planted(&fault)
     })?;
     let fired = !args.require_rules || report.has_applied_rules();
-    conclude(args, &summary, met.is_empty() && fired)
+    conclude(args, &summary, !report.has_found() && fired)
+}
+
+/// Says why a campaign begins at its first case though it was to go on.
+fn say_what_is_not_resumed(options: &Options, store: &Store) -> Result<(), Failure> {
+    let known = store.campaigns().map_err(Failure::input)?;
+    let own = options.identity_of_any_build();
+    let why = if known.iter().any(|identity| identity.starts_with(&own)) {
+        "another build of oriole has done its cases, and this one may find what that one missed"
+    } else {
+        "no such campaign (seed, shard, options) in the store"
+    };
+    Ok(writeln!(std::io::stderr(), "nothing to resume: {why}")?)
 }
 
 /// How the command ends: a finding comes before a floor that was missed.
@@ -317,17 +350,6 @@ fn corpus(args: &Args, config: &Config) -> Corpus {
 fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
     let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
     PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
-}
-
-/// The configuration of the generator in a file, or the default.
-pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
-    let Some(path) = path else { return Ok(Config::default()) };
-    let text = std::fs::read_to_string(path)
-        .map_err(|error| Failure::Input(miette!("cannot read `{}`: {error}", path.display())))?;
-    toml::from_str(&text).map_err(|error| {
-        let help = "every key stands in the documentation of `generate::config`, and may be absent";
-        Failure::Input(miette!(help = help, "{}: {error}", path.display()))
-    })
 }
 
 /// Checks the kernels of the corpus: how many there are, and what was found.

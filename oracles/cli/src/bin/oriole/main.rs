@@ -1,16 +1,20 @@
 //! The `oriole` command: one file for each subcommand, and what they share.
 //!
-//! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little. A reader that closes
-//! standard output early ends the command quietly.
+//! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little; also where a reader
+//! closes standard output early.
 
 mod bisect;
 mod check;
+mod compare;
 mod failure;
 mod findings;
 mod fuzz;
+mod generator;
 mod listings;
+mod numbers;
 mod opt;
 mod options;
+mod output;
 mod reduce;
 mod rules;
 mod run;
@@ -19,12 +23,13 @@ mod settings;
 mod shell;
 mod table;
 
-use std::io::{self, BufWriter, Write};
+use std::io::{BufWriter, Write};
 use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Status};
 use options::Given;
+use output::Output;
 
 /// Checks make and drop modules, strings and reports all the time.
 #[global_allocator]
@@ -42,6 +47,7 @@ struct Cli {
 enum Command {
     Run(run::Args),
     Check(check::Args),
+    Compare(compare::Args),
     Fuzz(fuzz::Args),
     Findings(findings::Args),
     Bisect(bisect::Args),
@@ -61,6 +67,7 @@ impl Command {
         match self {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, given, out),
+            Command::Compare(args) => compare::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, given, out),
             Command::Findings(args) => findings::run(args, out),
             Command::Bisect(args) => bisect::run(args, given, out),
@@ -82,7 +89,8 @@ fn main() -> ExitCode {
     let matches = program.clone().get_matches();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
     let given = Given::of(&program, &matches);
-    let mut out = BufWriter::new(io::stdout());
+    output::report_full_files();
+    let mut out = BufWriter::new(Output::default());
     let result = cli.command.run(&given, &mut out);
     let result = result.and_then(|status| {
         out.flush()?;

@@ -63,10 +63,12 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["fuzz"], "seed", AGAIN),
     (&["fuzz"], "shard", AGAIN),
     (&["fuzz"], "round_trip_every", Role::Campaign("a case that is made again always goes through PTX")),
+    (&["fuzz"], "print_config", LOOKS),
     (&["fuzz"], "case", Role::Neither("one case is no campaign")),
     (&["fuzz"], "time", AMOUNT),
     (&["fuzz"], "cases", AMOUNT),
     (&["fuzz"], "resume", AMOUNT),
+    (&["fuzz"], "anew", AMOUNT),
     (&["fuzz"], "canary", Role::Neither("is a campaign of its own, before the other")),
     (&["fuzz"], "floor", LOOKS),
     (&["fuzz"], "require_coverage", LOOKS),
@@ -181,6 +183,25 @@ fn quoted(word: &str) -> String {
         true => word.to_owned(),
         false => format!("'{}'", word.replace('\'', r"'\''")),
     }
+}
+
+/// The words of a command that was printed.
+pub fn words_of(command: &str) -> Vec<String> {
+    let (mut words, mut word, mut is_quoted) = (Vec::new(), None::<String>, false);
+    let mut rest = command.chars();
+    while let Some(c) = rest.next() {
+        match c {
+            ' ' if !is_quoted => words.extend(word.take()),
+            '\'' => {
+                is_quoted = !is_quoted;
+                word.get_or_insert_default();
+            }
+            '\\' if !is_quoted => word.get_or_insert_default().extend(rest.next()),
+            c => word.get_or_insert_default().push(c),
+        }
+    }
+    words.extend(word);
+    words
 }
 
 #[cfg(test)]

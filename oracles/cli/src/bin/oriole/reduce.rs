@@ -22,9 +22,10 @@ use oriole_ptx as ptx;
 
 use crate::failure::{Failure, Status};
 use crate::fuzz::show_finding;
+use crate::numbers::{self, duration};
 use crate::opt::Emit;
 use crate::options::Given;
-use crate::settings::{Subject, check_failure, duration};
+use crate::settings::{Subject, check_failure};
 
 /// A reduced kernel of at most so many lines is also printed.
 const MOST_LINES: usize = 60;
@@ -77,7 +78,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 100_000)]
     evaluations: u64,
     /// Candidates looked at at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
 }
 
@@ -104,8 +105,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let module = read_kernel(&args.subject.file)?;
     let job = job(args, given, module)?;
     let options = Options { evaluations: args.evaluations, time: args.time };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
-    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let pool = numbers::pool(args.jobs)?;
     let reduced = pool.install(|| reduce(&job.evidence, &|evidence| job.question.holds(evidence), &options));
     if let Question::Command(_, error) = &job.question
         && let Some(error) = error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()

@@ -18,6 +18,7 @@ use rayon::prelude::*;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::numbers;
 use crate::settings::read_rules;
 
 /// Validates, lists and explains rewrite rules
@@ -66,7 +67,7 @@ struct CheckArgs {
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     samples: u64,
     /// Rules checked at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -139,8 +140,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let cache = Mutex::new(cache.map_err(|error| solver_failure(error.into()))?);
     let trials = Trials { samples: args.samples.max(16), ..Trials::default() };
     let judge = Judge::new(Prover { solver, cache, limit: Duration::from_secs(args.timeout) }, trials);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
-    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let pool = numbers::pool(args.jobs)?;
     let saved = Mutex::new(Instant::now());
     let judged = |index: &usize| {
         let report = judge.rule(&set, *index);

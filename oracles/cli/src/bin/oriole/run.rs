@@ -93,6 +93,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     };
     let mut status = Status::Clean;
     for NamedLaunch { name, launch } in &launches {
+        if let Some(thread) = args.trace.filter(|thread| !has_thread(launch, thread)) {
+            let (grid, block) = (launch.grid, launch.block);
+            let help = format!("the grid is {grid:?} and a block {block:?}, counted from 0");
+            return Err(Failure::Input(miette!(help = help, "--trace: {name} has no {thread}")));
+        }
         let start = Instant::now();
         let result = executable.run(launch, &options).map_err(|error| cannot(name, error))?;
         if !show(out, name, launch, &result, start.elapsed())? {
@@ -100,6 +105,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         }
     }
     Ok(status)
+}
+
+fn has_thread(launch: &Launch, thread: &ThreadId) -> bool {
+    let inside = |index: [u32; 3], size: [u32; 3]| index.iter().zip(size).all(|(index, size)| *index < size);
+    inside(thread.tid, launch.block) && inside(thread.ctaid, launch.grid)
 }
 
 fn launches(args: &Args) -> Result<Vec<NamedLaunch>, Failure> {
@@ -138,7 +148,8 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
         statistics(out, result)?;
     }
     for event in &result.trace {
-        writeln!(out, "  {:>#18x}  {}", event.value, event.place)?;
+        let value = event.value.map_or(String::new(), |value| format!("{value:#x}"));
+        writeln!(out, "  {value:>18}  {}", event.place)?;
     }
     Ok(good)
 }

@@ -11,7 +11,8 @@ use oriole_check::supervise::StepId;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
-use crate::fuzz::config;
+use crate::generator::config;
+use crate::numbers;
 use crate::options::Given;
 use crate::table::Table;
 
@@ -42,7 +43,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
     /// Kinds tried at the same time; by default as many as there are processors
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
@@ -73,8 +74,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         data_sets: args.data_sets,
         arguments: given.replay_case(),
     };
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(args.jobs).build();
-    let pool = pool.map_err(|error| Failure::Output(std::io::Error::other(error)))?;
+    let pool = numbers::pool(args.jobs)?;
     let start = Instant::now();
     let reports = pool.install(|| selftest::run(&options));
     match args.format {

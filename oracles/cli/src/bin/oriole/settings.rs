@@ -1,7 +1,5 @@
 //! The options about kernel and pipeline that several subcommands share.
 
-use std::fs;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,6 +12,7 @@ use oriole_check::input::{InputError, Language, NamedLaunch, launches_for};
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::StepId;
 use oriole_check::{CheckError, CheckOptions, target_of};
+use oriole_interp::file::read_text;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_optimizer::pass::{Pass, Statistics};
@@ -23,6 +22,7 @@ use oriole_optimizer::pipeline::table::{PHASES, UnknownPhase};
 use oriole_rules::Source;
 
 use crate::failure::Failure;
+use crate::numbers;
 use crate::options::Given;
 
 /// Which phases run, and how.
@@ -95,19 +95,8 @@ const MAX_RULE_BYTES: u64 = 4 << 20;
 
 /// Reads a rule file.
 pub fn read_rules(path: &Path) -> Result<Source, Failure> {
-    let unreadable = |reason: String| Failure::from(InputError::Unreadable { path: path.to_owned(), reason });
-    let metadata = fs::metadata(path).map_err(|error| unreadable(error.to_string()))?;
-    if metadata.is_dir() {
-        return Err(unreadable("it is a folder; name the rule files in it".to_owned()));
-    }
-    let size = metadata.len();
-    if size > MAX_RULE_BYTES {
-        return Err(unreadable(format!("it has {size} bytes, at most {MAX_RULE_BYTES} are read")));
-    }
-    let text = fs::read_to_string(path).map_err(|error| match error.kind() {
-        ErrorKind::InvalidData => unreadable("it is no text; rule files are UTF-8".to_owned()),
-        _ => unreadable(error.to_string()),
-    })?;
+    let text = read_text(path, MAX_RULE_BYTES);
+    let text = text.map_err(|failure| InputError::Unreadable { path: path.to_owned(), failure })?;
     Ok(Source { name: path.display().to_string(), text: text.into() })
 }
 
@@ -158,36 +147,8 @@ impl Planting {
 #[derive(clap::Args, Clone)]
 pub struct Patience {
     /// A phase that takes longer does not end, and is a finding: 10s, 500ms
-    #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
+    #[arg(long, value_name = "TIME", value_parser = numbers::patience, default_value = "10s")]
     pub hang_after: Duration,
-}
-
-/// A text that is no time.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum NoDuration {
-    /// It ends in an unknown unit.
-    #[error("`{0}` is none of ms, s, m, h")]
-    NoUnit(String),
-    /// It begins with no number.
-    #[error("a number of seconds, or with a unit: 60s, 10m, 2h")]
-    NoNumber,
-    /// It has more milliseconds than 64 bits count.
-    #[error("that is too long")]
-    TooLong,
-}
-
-/// Reads a time: a number of milliseconds, seconds, minutes or hours.
-pub fn duration(text: &str) -> Result<Duration, NoDuration> {
-    let digits = text.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let factor = match &text[digits.len()..] {
-        "ms" => 1,
-        "" | "s" => 1000,
-        "m" => 60 * 1000,
-        "h" => 3600 * 1000,
-        unit => return Err(NoDuration::NoUnit(unit.to_owned())),
-    };
-    let number: u64 = digits.parse().map_err(|_| NoDuration::NoNumber)?;
-    number.checked_mul(factor).map(Duration::from_millis).ok_or(NoDuration::TooLong)
 }
 
 /// What is checked: which phases, how they run, and with which faults.

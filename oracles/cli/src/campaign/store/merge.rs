@@ -6,7 +6,7 @@
 
 use rusqlite::{Transaction, params};
 
-use super::{Store, StoreError, encode, insert, signed, write_files};
+use super::{Store, StoreError, encode, insert, life, signed, write_files};
 
 /// What a merge has brought.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -24,21 +24,25 @@ impl Store {
         let known = self.findings()?;
         for theirs in other.findings()? {
             let files = other.files(&theirs.id)?;
-            match known.iter().find(|ours| ours.id == theirs.id) {
+            let ours = known.iter().find(|ours| ours.id == theirs.id);
+            let life = ours.map_or_else(|| theirs.life.clone(), |ours| ours.life.merged(&theirs.life));
+            match ours {
                 None => {
                     merged.findings += 1;
                     self.write(|transaction| insert(transaction, &theirs.id, &theirs.record, &files))?;
                 }
                 Some(ours) if theirs.record.reduction.is_further_than(&ours.record.reduction) => {
+                    let record = theirs.record.first_seen_as(&ours.record);
                     self.write(|transaction| {
                         transaction.execute("DELETE FROM files WHERE finding = ?1", [&theirs.id])?;
-                        let values = params![theirs.id, encode(&theirs.record)];
+                        let values = params![theirs.id, encode(&record)];
                         transaction.execute("UPDATE findings SET record = ?2 WHERE id = ?1", values)?;
                         write_files(transaction, &theirs.id, &files)
                     })?;
                 }
-                Some(_) => {}
+                Some(ours) => self.update(&theirs.id, &ours.record.first_seen_as(&theirs.record), &[])?,
             }
+            self.write(|transaction| life::write(transaction, &theirs.id, &life))?;
         }
         for campaign in other.campaigns()? {
             merged.campaigns += usize::from(self.take_campaign(other, &campaign)?);
@@ -67,8 +71,8 @@ impl Store {
                 transaction.execute("INSERT INTO hits VALUES (?1, ?2, ?3, ?4)", values)?;
             }
             let (done, tally) = (encode(&theirs.done), encode(&theirs.tally));
-            let values = params![campaign, signed(theirs.tally.cases), done, tally, theirs.seconds];
-            transaction.execute("INSERT OR REPLACE INTO campaigns VALUES (?1, ?2, ?3, ?4, ?5)", values)
+            let values = params![campaign, signed(theirs.tally.cases), done, tally, theirs.seconds, theirs.finished];
+            transaction.execute("INSERT OR REPLACE INTO campaigns VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)
         };
         self.write(replace).map(|_| true)
     }

@@ -3,7 +3,8 @@
 //! - `findings`: one row for each bug, with its record as JSON;
 //! - `files`: the texts and buffers that show it, original and reduced;
 //! - `campaigns`: how far each campaign (seed, shard, options) is, as ranges of cases and a tally;
-//! - `hits`: how often each campaign has met each finding.
+//! - `hits`: how often each campaign has met each finding;
+//! - `life`: which builds met a finding first and last, and whether it is open, fixed, closed, or back.
 //!
 //! What a campaign has done and what it has found are committed together, so after a kill at any moment the store holds
 //! exactly the cases that it says, and those in flight are done again. Hits are kept by campaign: merging a store
@@ -12,6 +13,8 @@
 //! A new store is made beside its place and linked there when it is complete. An existing file is looked at before it
 //! is opened for writing: what is no findings store, or a damaged one, is refused and left as it is.
 
+pub mod claim;
+pub mod life;
 pub mod merge;
 mod schema;
 
@@ -24,6 +27,7 @@ use serde::de::DeserializeOwned;
 use super::ranges::Ranges;
 use super::record::{File, Record};
 use super::tally::Tally;
+use life::Life;
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error, miette::Diagnostic)]
@@ -78,6 +82,24 @@ pub enum StoreError {
         /// Its message.
         error: rusqlite::Error,
     },
+    /// Another process works on a campaign.
+    #[error("another process works on this campaign (seed, shard, options) in `{}`: {campaign}", path.display())]
+    #[diagnostic(help("wait for it, take another --shard or --seed, or another --out folder"))]
+    Busy {
+        /// The store.
+        path: PathBuf,
+        /// The campaign.
+        campaign: String,
+    },
+    /// A campaign was interrupted before its end, and would begin anew.
+    #[error("this campaign was interrupted after {cases} cases, which `{}` keeps", path.display())]
+    #[diagnostic(help("--resume goes on from there, --anew discards that and begins at the first case"))]
+    Unfinished {
+        /// The store.
+        path: PathBuf,
+        /// Cases that are done.
+        cases: u64,
+    },
     /// No finding has such an identifier.
     #[error("no finding begins with `{id}`")]
     #[diagnostic(help("`oriole findings list` shows them"))]
@@ -105,6 +127,8 @@ pub struct Progress {
     pub tally: Tally,
     /// Seconds spent.
     pub seconds: f64,
+    /// Whether it came to its end by itself, and was not interrupted.
+    pub finished: bool,
 }
 
 /// How often a campaign has met a finding.
@@ -131,6 +155,8 @@ pub struct Stored {
     pub id: String,
     /// How often it was met, over all campaigns.
     pub hits: Hits,
+    /// Which builds met it, and what is known of it since.
+    pub life: Life,
     /// The finding.
     #[serde(flatten)]
     pub record: Record,
@@ -141,6 +167,8 @@ pub struct Stored {
 pub struct Store {
     path: PathBuf,
     connection: Connection,
+    /// Where a copy of it lies that is read in its place.
+    _copy: Option<tempfile::TempDir>,
 }
 
 impl Store {
@@ -152,7 +180,7 @@ impl Store {
             Ok(connection)
         });
         let connection = connection.map_err(|error| StoreError::Database { path: path.clone(), error })?;
-        Ok(Store { path, connection })
+        Ok(Store { path, connection, _copy: None })
     }
 
     /// The store in a file, which is made where there is none.
@@ -166,7 +194,19 @@ impl Store {
     /// The store in a file.
     pub fn open(path: &Path) -> Result<Store, StoreError> {
         let connection = schema::open_file(path)?;
-        Ok(Store { path: path.to_owned(), connection })
+        Ok(Store { path: path.to_owned(), connection, _copy: None })
+    }
+
+    /// The store in a file, for reading alone. Where it cannot be written, as in what a CI run has kept, a copy of it
+    /// is read.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        match Store::open(path) {
+            Err(StoreError::Database { .. }) => {
+                let (copy, connection) = schema::open_copy(path)?;
+                Ok(Store { path: path.to_owned(), connection, _copy: Some(copy) })
+            }
+            opened => opened,
+        }
     }
 
     /// The file.
@@ -176,18 +216,18 @@ impl Store {
 
     /// How far a campaign is; `None` where the store has not met it.
     pub fn progress(&self, campaign: &str) -> Result<Option<Progress>, StoreError> {
-        let mut query = self.prepare("SELECT done, tally, seconds FROM campaigns WHERE identity = ?1")?;
+        let mut query = self.prepare("SELECT done, tally, seconds, finished FROM campaigns WHERE identity = ?1")?;
         let row = query.query_row([campaign], |row| {
-            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, f64>(2)?))
+            Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, row.get::<_, f64>(2)?, row.get::<_, bool>(3)?))
         });
-        let Some((done, tally, seconds)) = row.optional().map_err(|error| self.failed(error))? else {
+        let Some((done, tally, seconds, finished)) = row.optional().map_err(|error| self.failed(error))? else {
             return Ok(None);
         };
         let done: Ranges = self.decode(&done)?;
         if !done.is_well_formed() {
             return Err(self.damaged("the cases done are no ascending ranges"));
         }
-        Ok(Some(Progress { done, tally: self.decode(&tally)?, seconds }))
+        Ok(Some(Progress { done, tally: self.decode(&tally)?, seconds, finished }))
     }
 
     /// Forgets how far a campaign is and what it has met; findings stay.
@@ -220,9 +260,10 @@ impl Store {
             for (id, hits) in &batch.hits {
                 hit.execute(params![id, campaign, signed(hits.bisected), signed(hits.recognised)])?;
             }
+            batch.seen.iter().try_for_each(|id| life::show(transaction, id))?;
             let cases = signed(progress.tally.cases);
-            let values = params![campaign, cases, done, tally, progress.seconds];
-            transaction.execute("INSERT OR REPLACE INTO campaigns VALUES (?1, ?2, ?3, ?4, ?5)", values)
+            let values = params![campaign, cases, done, tally, progress.seconds, progress.finished];
+            transaction.execute("INSERT OR REPLACE INTO campaigns VALUES (?1, ?2, ?3, ?4, ?5, ?6)", values)
         })
         .map(|_| ())
     }
@@ -243,7 +284,10 @@ impl Store {
         let rows =
             query.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?, hits_at(row, 2)?)));
         let rows: Vec<_> = rows.and_then(Iterator::collect).map_err(|error| self.failed(error))?;
-        rows.into_iter().map(|(id, record, hits)| Ok(Stored { record: self.decode(&record)?, id, hits })).collect()
+        let stored = |(id, record, hits): (String, String, Hits)| {
+            Ok(Stored { record: self.decode(&record)?, life: self.life(&id)?, id, hits })
+        };
+        rows.into_iter().map(stored).collect()
     }
 
     /// The one finding whose identifier begins so.
@@ -299,6 +343,8 @@ pub struct Batch {
     pub findings: Vec<(String, Record, Vec<File>)>,
     /// All hits of the campaign on these findings, not only new ones.
     pub hits: Vec<(String, Hits)>,
+    /// The findings that were met since the last commit.
+    pub seen: Vec<String>,
 }
 
 fn insert(transaction: &Transaction<'_>, id: &str, record: &Record, files: &[File]) -> rusqlite::Result<()> {

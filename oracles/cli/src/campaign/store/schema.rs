@@ -10,7 +10,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 use super::StoreError;
 
 /// The version of the tables below.
-pub(super) const VERSION: i64 = 1;
+pub(super) const VERSION: i64 = 2;
 /// `Orio`: what SQLite calls the application of a file, at byte 68 of it.
 const APPLICATION: u32 = 0x4f72_696f;
 /// How long a campaign waits for another one on the same store.
@@ -25,7 +25,8 @@ CREATE TABLE files (
     finding TEXT NOT NULL REFERENCES findings, name TEXT NOT NULL, content BLOB NOT NULL, PRIMARY KEY (finding, name)
 ) STRICT;
 CREATE TABLE campaigns (
-    identity TEXT PRIMARY KEY, cases INTEGER NOT NULL, done TEXT NOT NULL, tally TEXT NOT NULL, seconds REAL NOT NULL
+    identity TEXT PRIMARY KEY, cases INTEGER NOT NULL, done TEXT NOT NULL, tally TEXT NOT NULL, seconds REAL NOT NULL,
+    finished INTEGER NOT NULL DEFAULT 1
 ) STRICT;
 CREATE TABLE hits (
     finding TEXT NOT NULL REFERENCES findings, campaign TEXT NOT NULL,
@@ -33,12 +34,37 @@ CREATE TABLE hits (
 ) STRICT;
 ";
 
+/// The table that came with version 2.
+const LIFE: &str = "
+CREATE TABLE life (
+    finding TEXT PRIMARY KEY REFERENCES findings, state TEXT NOT NULL, first_build TEXT NOT NULL,
+    first_time INTEGER NOT NULL, last_build TEXT NOT NULL, last_time INTEGER NOT NULL, changed INTEGER NOT NULL
+) STRICT;
+";
+
+/// Brings a store of version 1 to version 2. Its findings say when they were met first, and no build.
+fn upgrade(connection: &mut Connection) -> rusqlite::Result<()> {
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    // Another process may have been faster.
+    let found: i64 = transaction.pragma_query_value(None, "user_version", |row| row.get(0))?;
+    if found == 1 {
+        transaction.execute_batch("ALTER TABLE campaigns ADD COLUMN finished INTEGER NOT NULL DEFAULT 1;")?;
+        transaction.execute_batch(LIFE)?;
+        let time = "coalesce(json_extract(record, '$.time'), 0)";
+        let lives = format!("INSERT INTO life SELECT id, 'open', '', {time}, '', {time}, 0 FROM findings");
+        transaction.execute_batch(&lives)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()
+}
+
 /// Makes the tables in an empty database.
 pub(super) fn create(connection: &mut Connection) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     transaction.pragma_update(None, "application_id", APPLICATION)?;
     transaction.pragma_update(None, "user_version", VERSION)?;
     transaction.execute_batch(TABLES)?;
+    transaction.execute_batch(LIFE)?;
     transaction.commit()
 }
 
@@ -75,19 +101,43 @@ pub(super) fn open_file(path: &Path) -> Result<Connection, StoreError> {
     let reader = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY | flags).map_err(fail)?;
     reader.busy_timeout(PATIENCE).map_err(fail)?;
     let found: i64 = reader.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(fail)?;
-    if found != VERSION {
+    if found != VERSION && found != 1 {
         return Err(StoreError::Version { path: path.to_owned(), found });
     }
     let state: String = reader.pragma_query_value(None, "quick_check", |row| row.get(0)).map_err(fail)?;
     if state != "ok" {
         return Err(StoreError::Damaged { path: path.to_owned(), reason: state });
     }
-    let connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | flags).map_err(fail)?;
+    let mut connection = Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_WRITE | flags).map_err(fail)?;
     connection.busy_timeout(PATIENCE).map_err(fail)?;
     // A kill loses nothing; only a power failure may lose the last commits, and then whole ones.
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(fail)?;
     connection.pragma_update(None, "foreign_keys", true).map_err(fail)?;
+    if found != VERSION {
+        upgrade(&mut connection).map_err(fail)?;
+    }
     Ok(connection)
+}
+
+/// Opens a copy of a store that cannot be written, and so not be opened: with what was committed last.
+pub(super) fn open_copy(path: &Path) -> Result<(tempfile::TempDir, Connection), StoreError> {
+    let fail = |error: std::io::Error| StoreError::File { path: path.to_owned(), reason: error.to_string() };
+    let folder = tempfile::tempdir().map_err(fail)?;
+    let copy = folder.path().join("copy.db");
+    for ending in ["", "-wal"] {
+        let beside = |path: &Path| {
+            let mut name = path.as_os_str().to_owned();
+            name.push(ending);
+            std::path::PathBuf::from(name)
+        };
+        let (from, to) = (beside(path), beside(&copy));
+        if from.exists() {
+            let bytes = fs::read(from).map_err(fail)?;
+            fs::write(to, bytes).map_err(fail)?;
+        }
+    }
+    let connection = open_file(&copy)?;
+    Ok((folder, connection))
 }
 
 /// Looks at the first bytes of a file, which SQLite would take for its own.

@@ -100,3 +100,56 @@ fn what_is_no_whole_store_is_refused_and_left_alone() {
     assert!(matches!(Store::open(folder.path()), Err(StoreError::File { .. })));
     assert!(matches!(Store::open(&folder.path().join("none.db")), Err(StoreError::Missing { .. })));
 }
+
+#[test]
+fn a_copy_is_read_with_what_was_committed_last() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    let mut store = Store::open_or_create(&path).expect("the folder is writable");
+    let progress = Progress { seconds: 7.0, ..Progress::default() };
+    store.commit("c", &progress, &Batch::default()).expect("the folder is writable");
+    // The commit stands in the write-ahead log, as long as the store is open.
+    let (_copy, connection) = schema::open_copy(&path).expect("it can be copied");
+    let seconds: f64 = connection.query_row("SELECT seconds FROM campaigns", [], |row| row.get(0)).expect("a row");
+    assert!((seconds - 7.0).abs() < f64::EPSILON);
+}
+
+#[test]
+fn stores_of_the_first_version_are_brought_to_this_one() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("findings.db");
+    let mut store = Store::open_or_create(&path).expect("the folder is writable");
+    let record = Record { time: 77, ..record("a", Reduction::Pending) };
+    let id = record.key.id();
+    let batch = Batch { findings: vec![(id.clone(), record, Vec::new())], ..Batch::default() };
+    store.commit("c", &Progress::default(), &batch).expect("the folder is writable");
+    store.connection.execute_batch("DROP TABLE life; ALTER TABLE campaigns DROP COLUMN finished;").expect("tables");
+    store.connection.pragma_update(None, "user_version", 1).expect("a number");
+    drop(store);
+    let store = Store::open(&path).expect("it is upgraded");
+    let life = store.life(&id).expect("a life");
+    assert_eq!((life.first.time, life.state), (77, life::State::Open));
+    assert!(store.progress("c").expect("a campaign").is_some_and(|progress| progress.finished));
+}
+
+#[test]
+fn who_saw_a_finding_first_does_not_depend_on_the_order_of_merges() {
+    let seen = |kernel: &str, time: u64| {
+        let mut store = Store::in_memory().expect("memory");
+        let record = Record { kernel: kernel.to_owned(), time, ..record("a", Reduction::Pending) };
+        let batch = Batch { findings: vec![(record.key.id(), record, Vec::new())], ..Batch::default() };
+        store.commit(kernel, &Progress::default(), &batch).expect("memory");
+        store
+    };
+    let merged = |order: [usize; 3]| {
+        let stores = [seen("late", 9), seen("first", 3), seen("middle", 5)];
+        let mut all = Store::in_memory().expect("memory");
+        for index in order {
+            all.merge(&stores[index]).expect("memory");
+        }
+        all.findings().expect("memory").remove(0).record.kernel
+    };
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1]] {
+        assert_eq!(merged(order), "first");
+    }
+}

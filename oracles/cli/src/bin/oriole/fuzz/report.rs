@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use oriole::campaign::coverage;
 use oriole::campaign::record::Reduction;
 use oriole::campaign::store::Stored;
+use oriole::campaign::store::life::State;
 use oriole::campaign::{Glance, RuleTally, Summary, Tally, TargetTally};
 use oriole_optimizer::peephole::RuleSet;
 use serde::Serialize;
@@ -17,6 +18,8 @@ const LOG: Duration = Duration::from_secs(30);
 
 /// Rules that applied least which a report names.
 const RARE: usize = 5;
+/// Names of what was not met that a report prints without being asked for all.
+const LISTED: usize = 10;
 
 /// Progress on standard error: a line that changes on a terminal, a line now and then elsewhere.
 pub struct Live {
@@ -109,6 +112,9 @@ pub struct Report {
     findings: Vec<Stored>,
     #[serde(skip)]
     line: String,
+    /// Whether all names are printed, and not the first alone.
+    #[serde(skip)]
+    at_length: bool,
 }
 
 /// What a report is about, beside the campaign itself.
@@ -122,12 +128,14 @@ pub struct Context {
     /// What a command that makes a case again says.
     pub arguments: String,
     pub findings: Vec<Stored>,
+    /// Whether all names of what was not met are printed.
+    pub at_length: bool,
 }
 
 impl Report {
     /// The report of a campaign.
     pub fn new(summary: &Summary, rules: &RuleSet, context: Context) -> Report {
-        let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings } = context;
+        let Context { seed, shard, floor, time, corpus_kernels, interrupted, arguments, findings, at_length } = context;
         let tally = &summary.progress.tally;
         let command = |number: &u64| format!("oriole fuzz --seed {seed} --case {number}{arguments}");
         Report {
@@ -154,7 +162,13 @@ impl Report {
             store: summary.store.path().display().to_string(),
             findings,
             line: line(tally, summary.cases(), time),
+            at_length,
         }
+    }
+
+    /// Whether something was found that nobody has closed.
+    pub fn has_found(&self) -> bool {
+        self.findings.iter().any(|stored| stored.life.state.counts())
     }
 
     /// The rules that never applied.
@@ -184,9 +198,17 @@ impl Report {
         }
         let unfired: Vec<String> = self.unfired().map(of).collect();
         if !unfired.is_empty() {
-            writeln!(out, "rules that never applied: {}", unfired.join(", "))?;
+            writeln!(out, "rules that never applied: {}", self.listed(&unfired, "--require-rules"))?;
         }
         Ok(())
+    }
+
+    /// Names, or the first of them and an option that prints all.
+    fn listed(&self, names: &[String], option: &str) -> String {
+        let shown = if self.at_length { names.len() } else { names.len().min(LISTED) };
+        let more = names.len() - shown;
+        let rest = if more > 0 { format!(" and {more} more ({option} or --format json)") } else { String::new() };
+        names[..shown].join(", ") + &rest
     }
 
     /// Prints it for programs.
@@ -198,7 +220,8 @@ impl Report {
     /// Prints it for people.
     pub fn text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.findings.iter().try_for_each(|stored| finding(out, stored))?;
-        for (command, why) in &self.silent {
+        let shown = if self.at_length { self.silent.len() } else { LISTED };
+        for (command, why) in self.silent.iter().take(shown) {
             writeln!(out, "inconclusive: {why}\n  {command}")?;
         }
         for (target, TargetTally { cases, valid, dropped }) in &self.targets {
@@ -207,11 +230,10 @@ impl Report {
         for (phase, count) in &self.phases {
             writeln!(out, "{phase}: changed {count} kernels")?;
         }
-        let missing = [("never generated", self.coverage.missing_rows.join(", "))];
-        for (what, names) in missing.into_iter().chain([("never executed", self.coverage.holes.join(", "))]) {
-            if !names.is_empty() {
-                writeln!(out, "{what}: {names}")?;
-            }
+        let rows = self.coverage.missing_rows.iter().map(|row| (*row).to_owned()).collect();
+        let missing: [(&str, Vec<String>); 2] = [("generated", rows), ("executed", self.coverage.holes.clone())];
+        for (what, names) in missing.iter().filter(|(_, names)| !names.is_empty()) {
+            writeln!(out, "never {what}: {}", self.listed(names, "--require-coverage"))?;
         }
         self.rules(out)?;
         if self.resumed > 0 {
@@ -236,15 +258,13 @@ pub fn finding(out: &mut dyn Write, stored: &Stored) -> io::Result<()> {
     let record = &stored.record;
     let key = &record.key;
     let rule = if key.rule.is_empty() { "no named rule" } else { &key.rule };
-    writeln!(
-        out,
-        "{} {} in {}, {rule}: {}, {} hits",
-        stored.id,
-        key.verdict,
-        key.phase,
-        key.shape,
-        stored.hits.total()
-    )?;
+    let state = match stored.life.state {
+        State::Regressed => "REGRESSION, it was fixed: ",
+        State::Closed => "closed, it does not count: ",
+        State::Open | State::Fixed => "",
+    };
+    let (id, hits) = (&stored.id, stored.hits.total());
+    writeln!(out, "{id} {state}{} in {}, {rule}: {}, {hits} hits", key.verdict, key.phase, key.shape)?;
     writeln!(out, "  {}", record.detail.lines().next().unwrap_or_default())?;
     match &record.reduction {
         Reduction::Done { from, to, cut_off } => {

@@ -12,7 +12,7 @@ use crate::Cli;
 /// Commands that print other commands, and so need a role for each option.
 const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftest"];
 /// Commands that print none.
-const QUIET: &[&str] = &["run", "findings", "rules", "phases", "knobs", "ops", "completions", "man"];
+const QUIET: &[&str] = &["run", "compare", "findings", "rules", "phases", "knobs", "ops", "completions", "man"];
 /// How the table of the README is written again.
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 
@@ -41,6 +41,8 @@ const OTHER: &[(&str, &str)] = &[
     ("time", "--time 3s"),
     ("cases", "--cases 3"),
     ("resume", "--resume"),
+    ("anew", "--anew"),
+    ("print_config", "--print-config"),
     ("canary", "--canary"),
     ("floor", "--floor 3"),
     ("require_coverage", "--require-coverage"),
@@ -192,6 +194,15 @@ fn every_checking_command_repeats_what_a_check_depends_on() {
         assert_eq!(given.replay(), format!(" {line}"), "{command}");
         let (_, default) = parsed(&format!("oriole {command}{file} -O3"));
         assert_eq!(default.replay(), "", "{command}");
+    }
+}
+
+/// What is printed for a shell reads back to the same words.
+#[test]
+fn printed_words_read_back() {
+    for words in [&["a", "b c", "it's", "", "''", r"\", "--x=1", "$HOME;*"][..], &[]] {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        assert_eq!(super::words_of(&super::text(&words)), words);
     }
 }
 

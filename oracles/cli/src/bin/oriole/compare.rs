@@ -1,0 +1,216 @@
+//! `oriole compare`: whether one program does what another does, whoever made the second.
+
+use std::io::Write;
+use std::path::PathBuf;
+
+use miette::miette;
+use oriole_check::CheckOptions;
+use oriole_check::cases::first_runs;
+use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
+use oriole_check::judge::Verdict;
+use oriole_interp::Executable;
+use oriole_ir::{FunctionKind, Module};
+use serde::Serialize;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::settings::check_failure;
+
+/// Executes two programs on the same launches and compares what they leave behind
+///
+/// BEFORE and AFTER are .ptx or .ori files, in any combination, or `-` for standard input. AFTER may come from any
+/// compiler: it is judged as a step of the optimizer is. Entries belong together by name; a single entry may have
+/// another one. Each launch file beside BEFORE, or each --launch, is executed with its own data and with random data of
+/// its shape. Exit code 0 where all kernels do the same, 1 where one does not, 2 on bad input, 3 where a kernel has no
+/// launch, or none on which BEFORE itself says what should happen.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The program that is right
+    before: PathBuf,
+    /// The program that should do the same
+    after: PathBuf,
+    /// A launch file, instead of those beside BEFORE
+    #[arg(long, value_name = "FILE")]
+    launch: Vec<PathBuf>,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 8)]
+    randoms: u32,
+    /// The seed of the random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// Stop BEFORE after so many warp instructions; such a case says nothing
+    #[arg(long, value_name = "N")]
+    steps: Option<u64>,
+    /// Look for data races in BEFORE; a case that has one says nothing
+    #[arg(long)]
+    races: bool,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What is known of a kernel. The names stay the same between versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    /// The same on every case that says something.
+    Equal,
+    /// Another one on some case, or not there.
+    Different,
+    /// No case says what should happen.
+    Inconclusive,
+}
+
+/// A kernel of the first program.
+#[derive(Serialize)]
+struct Kernel {
+    name: String,
+    answer: Answer,
+    /// Launches and variants that were compared.
+    compared: usize,
+    /// Those on which the first program itself does not say what should happen, with the reason.
+    inconclusive: Vec<String>,
+    /// The case that shows a difference, and what differs.
+    difference: Option<Difference>,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    case: String,
+    detail: String,
+}
+
+/// The JSON document. `version` rises when a field changes its meaning.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    equal: bool,
+    kernels: &'a [Kernel],
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let (before, after) = (read_kernel(&args.before)?, read_kernel(&args.after)?);
+    let launches = match launches_for(&args.before, &args.launch) {
+        Err(InputError::NoLaunch { .. }) if args.launch.is_empty() => launches_for(&args.after, &[])?,
+        launches => launches?,
+    };
+    // An AFTER that cannot be decoded is bad input; one that cannot run on a launch is different.
+    let executable = Executable::new(&after).map_err(|error| {
+        let (path, launch) = (args.after.clone(), "any launch".to_owned());
+        InputError::Load { path, launch, error: Box::new(error) }
+    })?;
+    let names = entries(&before);
+    if names.is_empty() {
+        let path = args.before.display();
+        return Err(Failure::Input(miette!(help = "a kernel is an `.entry` with a body", "`{path}` has no kernel")));
+    }
+    let mut kernels = Vec::new();
+    for name in names {
+        kernels.push(kernel(args, &before, &executable, name, &launches)?);
+    }
+    match args.format {
+        Format::Text => text(&kernels, out)?,
+        Format::Json => {
+            let equal = kernels.iter().all(|kernel| kernel.answer == Answer::Equal);
+            let document = Document { version: 1, equal, kernels: &kernels };
+            serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
+            writeln!(out)?;
+        }
+    }
+    let any = |answer| kernels.iter().any(|kernel| kernel.answer == answer);
+    Ok(match (any(Answer::Different), any(Answer::Inconclusive)) {
+        (true, _) => Status::Found,
+        (false, true) => Status::TooLittle,
+        (false, false) => Status::Clean,
+    })
+}
+
+/// The entries that are defined in a module.
+fn entries(module: &Module) -> Vec<&str> {
+    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry && func.is_definition());
+    entries.map(|func| func.name.as_str()).collect()
+}
+
+/// Compares one kernel.
+fn kernel(
+    args: &Args,
+    before: &Module,
+    executable: &Executable<'_>,
+    name: &str,
+    launches: &[NamedLaunch],
+) -> Result<Kernel, Failure> {
+    let unknown = |why: &str| Kernel {
+        name: name.to_owned(),
+        answer: Answer::Inconclusive,
+        compared: 0,
+        inconclusive: vec![why.to_owned()],
+        difference: None,
+    };
+    let single = entries(before).len() == 1;
+    let is_own = |named: &&NamedLaunch| named.launch.kernel.as_ref().map_or(single, |kernel| kernel == name);
+    let mut own: Vec<NamedLaunch> = launches.iter().filter(is_own).cloned().collect();
+    if own.is_empty() {
+        return Ok(unknown("no launch is for it"));
+    }
+    let there = entries(executable.module());
+    let has_partner = there.contains(&name) || single && there.len() == 1;
+    if !has_partner {
+        let detail = format!("there is no entry `{name}`, but: {}", there.join(", "));
+        let difference = Some(Difference { case: "every launch".to_owned(), detail });
+        return Ok(Kernel { answer: Answer::Different, inconclusive: Vec::new(), difference, ..unknown("") });
+    }
+    // A name stands for one of several; where there is one on each side, they are meant.
+    let by_name = there.len() > 1 || !single;
+    own.iter_mut().for_each(|named| named.launch.kernel = by_name.then(|| name.to_owned()));
+    let options = CheckOptions {
+        randoms: args.randoms,
+        seed: args.seed,
+        steps: args.steps,
+        races: args.races,
+        ..CheckOptions::default()
+    };
+    let path = args.before.display().to_string();
+    let (cases, report) = first_runs(&path, before, &own, &options).map_err(|error| check_failure(&path, &error))?;
+    let unclear = report.cases.iter().filter(|case| case.inconclusive.is_some());
+    let mut inconclusive: Vec<String> = unclear.map(|case| format!("{}: {}", case.name, case.detail)).collect();
+    let (mut compared, mut difference) = (0, None);
+    for case in &cases {
+        let verdict = case.judge.judge(executable).verdict;
+        if verdict.is_inconclusive() {
+            // What BEFORE does depends on the order of its threads.
+            inconclusive.push(format!("{}: {verdict}", case.name));
+            continue;
+        }
+        compared += 1;
+        if verdict.is_finding() {
+            let detail = match verdict {
+                Verdict::InvalidIr(why) => format!("it cannot run: {why}"),
+                verdict => verdict.to_string(),
+            };
+            difference.get_or_insert_with(|| Difference { case: case.name.clone(), detail });
+        }
+    }
+    let answer = match (&difference, compared) {
+        (Some(_), _) => Answer::Different,
+        (None, 0) => Answer::Inconclusive,
+        (None, _) => Answer::Equal,
+    };
+    Ok(Kernel { name: name.to_owned(), answer, compared, inconclusive, difference })
+}
+
+fn text(kernels: &[Kernel], out: &mut dyn Write) -> Result<(), Failure> {
+    for Kernel { name, answer, compared, inconclusive, difference } in kernels {
+        let answer = match answer {
+            Answer::Equal => "equal",
+            Answer::Different => "DIFFERENT",
+            Answer::Inconclusive => "inconclusive",
+        };
+        writeln!(out, "{name}: {answer}, {compared} cases compared, {} inconclusive", inconclusive.len())?;
+        if let Some(Difference { case, detail }) = difference {
+            writeln!(out, "  {case}: {detail}")?;
+        }
+        inconclusive.iter().take(3).try_for_each(|why| writeln!(out, "  inconclusive: {why}"))?;
+    }
+    Ok(())
+}
