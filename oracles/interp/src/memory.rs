@@ -142,13 +142,21 @@ impl Bytes {
             let word = unsafe { self.undefined.get_unchecked(offset as usize / 64) };
             word >> (offset % 64) & 0xF
         };
-        let mut values = [0; 32];
-        for (value, offset) in values.iter_mut().zip(offsets) {
+        let value = |offset: u32| {
             // SAFETY: as the caller promises.
-            let bytes = unsafe { self.data.as_ptr().add(*offset as usize).cast::<[u8; 4]>().read() };
-            *value = u32::from_le_bytes(bytes);
+            u32::from_le_bytes(unsafe { self.data.as_ptr().add(offset as usize).cast::<[u8; 4]>().read() })
+        };
+        let mut values = [0; 32];
+        if !self.open {
+            values.iter_mut().zip(offsets).for_each(|(word, offset)| *word = value(*offset));
+            return (values, 0);
         }
-        if !self.open || offsets.iter().fold(0, |any, offset| any | unknown(*offset)) == 0 {
+        let mut any = 0;
+        for (word, offset) in values.iter_mut().zip(offsets) {
+            *word = value(*offset);
+            any |= unknown(*offset);
+        }
+        if any == 0 {
             return (values, 0);
         }
         let lane = |(i, offset): (usize, &u32)| u32::from(unknown(*offset) != 0) << i;
