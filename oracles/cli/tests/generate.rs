@@ -189,7 +189,7 @@ fn every_rule_fires_in_generated_kernels() {
     let mut left: BTreeSet<&str> = rules.rules().iter().map(|rule| rule.name).collect();
     let options = pipeline::Options::new(Target::portable(90).expect("sm_90 has a row"));
     let phases = pipeline::default_phases();
-    for seed in 0..3000 {
+    for seed in 0..8000 {
         let mut module = from_seed(seed, &config).module;
         let report = pipeline::run_phases(&phases, &mut module, &options, &mut ()).expect("every phase runs");
         report.phases.iter().flat_map(|phase| phase.statistics.keys()).for_each(|name| _ = left.remove(name));

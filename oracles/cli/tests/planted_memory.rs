@@ -1,5 +1,5 @@
-//! Wrong passes over memory, planted behind a phase. Each ignores one thing that stands between two accesses to the same
-//! bytes, and generated kernels must show it soon: commoning of loads, forwarding of stores, removal of stores.
+//! Wrong passes over memory, planted behind a phase. Each ignores one thing that stands between two accesses to the
+//! same bytes, and generated kernels must show it soon: commoning of loads, forwarding of stores, removal of stores.
 
 use oriole_check::{CheckOptions, check_module, kernels};
 use oriole_generate::Config;

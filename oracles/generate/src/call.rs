@@ -1,8 +1,8 @@
 //! Device functions and their calls.
 //!
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
-//! flow and the instructions of a kernel, without barriers and collectives. Its one kind of memory is a region of which it
-//! gets the address.
+//! flow and the instructions of a kernel, without barriers and collectives. Its one kind of memory is a region of
+//! which it gets the address.
 
 use oriole_ir::ops::{Opcode, Space, Type};
 use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, RegInfo, Variable};

@@ -1,9 +1,9 @@
 //! Accesses that meet: a few to the same eight bytes, with addresses computed in several ways, types of several widths,
 //! guards, and in between what may change memory or not: atomics, calls, barriers, fences.
 //!
-//! A phase that commons loads, forwards or removes stores, or moves accesses is wrong on few pairs of accesses. Left to
-//! chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all of them
-//! were defined in the prologue, so no load finds anything undefined.
+//! A phase that commons loads, forwards or removes stores, or moves accesses is wrong on few pairs of accesses. Left
+//! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
+//! of them were defined in the prologue, so no load finds anything undefined.
 
 use oriole_ir::ops::{AtomOp, Compare, Opcode, Space, SpecialReg, Type};
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};

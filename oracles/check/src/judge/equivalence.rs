@@ -1,10 +1,11 @@
 //! What "the same behaviour" means.
 //!
 //! Observable are the final bytes of global memory (buffers and the module's own variables), how the run ended, and
-//! nothing else; what orders the threads of one run with those of another is the business of [`super::strong`]. The relation is refinement: where the original leaves a byte undefined, the optimized program may
-//! write anything; where the original traps, deadlocks, runs out of steps, races (as far as that was looked for) or
-//! depends on an undefined value, the case is inconclusive. Everything else holds bit for bit. Refinement is
-//! transitive, so checks of single steps add up.
+//! nothing else; what orders the threads of one run with those of another is the business of [`super::strong`]. The
+//! relation is refinement: where the original leaves a byte undefined, the optimized program may write anything;
+//! where the original traps, deadlocks, runs out of steps, races (as far as that was looked for) or depends on an
+//! undefined value, the case is inconclusive. Everything else holds bit for bit. Refinement is transitive, so checks
+//! of single steps add up.
 //!
 //! [`compare`] looks at two runs alone. Budgets, races, and values that the interpreter calls undefined without need
 //! are the business of [`super::Judge`].

@@ -210,8 +210,8 @@ impl<'a> Judge<'a> {
 type Listed<'a, 'm> = (&'a Executable<'m>, RunResult);
 
 impl Judge<'_> {
-    /// The verdict on a run of a changed program whose results are right, if a thread does not keep strong operations of
-    /// the original. A program with more of them than are listed is not judged.
+    /// The verdict on a run of a changed program whose results are right, if a thread does not keep strong operations
+    /// of the original. A program with more of them than are listed is not judged.
     fn weaker(&self, changed: &Executable<'_>, result: &RunResult) -> Option<Verdict> {
         if result.outcome != Outcome::Finished || result.strong.has_operations_of(&self.before.strong) {
             return None;

@@ -1,19 +1,19 @@
 //! Whether a program keeps the strong operations of its original, thread by thread.
 //!
-//! Strong operations are fences and the accesses that are relaxed, acquire, release, volatile, `mmio` or atomic (PTX ISA,
-//! "Memory Consistency Model"); barriers and what waits for asynchronous copies or other grids are taken with them. What
-//! one run computes says little about them, since it is one of many orders of threads. So the interpreter lists what each
-//! thread performs, and the lists are compared.
+//! Strong operations are fences and the accesses that are relaxed, acquire, release, volatile, `mmio` or atomic (PTX
+//! ISA, "Memory Consistency Model"); barriers and what waits for asynchronous copies or other grids are taken with
+//! them. What one run computes says little about them, since it is one of many orders of threads. So the interpreter
+//! lists what each thread performs, and the lists are compared.
 //!
 //! The rule: a program keeps the operations of a thread if each operation of the original has one of its own in the
 //! program, so that all of this holds.
 //!
 //! 1. The two are of one kind, and access the same bytes. Vectors that are neither volatile nor `mmio` count as one
 //!    access for each element, as PTX performs them.
-//! 2. The second is as strong as the first, or stronger. Of orders, relaxed < acquire, release < acq_rel < sc; of scopes,
-//!    cta < cluster < gpu < sys, of which the last three are the same for shared memory, as nobody outside of the cluster
-//!    sees it. A volatile or `mmio` access stays what it is, but a relaxed one may become either. A wait leaves no more
-//!    copies pending.
+//! 2. The second is as strong as the first, or stronger. Of orders, relaxed < acquire, release < acq_rel < sc; of
+//!    scopes, cta < cluster < gpu < sys, of which the last three are the same for shared memory, as nobody outside of
+//!    the cluster sees it. A volatile or `mmio` access stays what it is, but a relaxed one may become either. A wait
+//!    leaves no more copies pending.
 //! 3. Of two operations of the original, the first has its own before that of the second, if
 //!    - they access overlapping bytes, of which one writes, or the very same bytes;
 //!    - both are volatile, or both are `mmio`;
@@ -30,8 +30,8 @@
 //! beside another one, to merge relaxed loads of the same bytes. No phase does so, and with weak accesses between them
 //! both would be wrong.
 //!
-//! Where a thread reads another value by a strong operation than it did in the original, the two executions differ in the
-//! order of threads, and nothing follows for any thread.
+//! Where a thread reads another value by a strong operation than it did in the original, the two executions differ in
+//! the order of threads, and nothing follows for any thread.
 
 use std::collections::HashMap;
 use std::fmt;

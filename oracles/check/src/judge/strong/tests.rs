@@ -191,7 +191,8 @@ fn the_order_that_the_model_leaves_open_may_change() {
         ("xv", "vx"),
         ("rTs", "sTr"),
     ] {
-        // The wide store overlaps both words; exchanging the loads before and behind it is no change of the listed kind.
+        // The wide store overlaps both words; exchanging the loads before and behind it is no change of the listed
+        // kind.
         let expected = if original.contains('T') { "moved" } else { "kept" };
         expect(original, moved, expected);
     }
@@ -227,7 +228,8 @@ fn the_message_says_thread_access_and_place() {
 fn threads_are_told_apart() {
     let body = |guard: &str| {
         format!(
-            "  %p1 = setp.eq.u32 %r9, 1\n  cbra {guard}%p1, bb1, bb2\nbb1:\n  st.volatile.global.b32 [%d0], 0\n  bra bb2\nbb2:\n"
+            "  %p1 = setp.eq.u32 %r9, 1\n  cbra {guard}%p1, bb1, bb2\nbb1:\n  \
+             st.volatile.global.b32 [%d0], 0\n  bra bb2\nbb2:\n"
         )
     };
     let other = body("").replace("setp.eq", "setp.ne");
