@@ -21,7 +21,8 @@ pub struct Case<'a> {
 
 /// The judgements of all cases on a changed program.
 pub struct Judgement {
-    /// A finding where there is one, else refined where one case is; `None` without any case.
+    /// The first finding; else refined or equal, where a case says so; else why the first says nothing. `None` without
+    /// any case.
     pub verdict: Option<Verdict>,
     /// The case that the verdict is from.
     pub case: usize,
@@ -46,12 +47,11 @@ pub fn judge_all(changed: &Module, cases: &[Case<'_>]) -> Judgement {
     };
     let judged: Vec<Judged> = cases.iter().map(|case| case.judge.judge(&executable)).collect();
     let first = |wanted: fn(&Verdict) -> bool| judged.iter().position(|judged| wanted(&judged.verdict));
-    let case = first(Verdict::is_finding).or_else(|| first(|verdict| *verdict == Verdict::Refined));
-    let verdict = match case {
-        Some(case) => Some(judged[case].verdict.clone()),
-        None => (!cases.is_empty()).then_some(Verdict::Equal),
-    };
-    Judgement { verdict, case: case.unwrap_or(0), judged }
+    let telling: [fn(&Verdict) -> bool; 3] =
+        [Verdict::is_finding, |verdict| *verdict == Verdict::Refined, Verdict::is_good];
+    let case = telling.into_iter().find_map(first).unwrap_or(0);
+    let verdict = judged.get(case).map(|judged| judged.verdict.clone());
+    Judgement { verdict, case, judged }
 }
 
 /// Makes a good program the one that the next is compared with.
@@ -155,4 +155,31 @@ fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
         }
     }
     expects.then_some(lines)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_interp::launch::pieces;
+    use oriole_ir::parse_module;
+
+    /// All threads store to one word, so another value there says nothing: not even that the two are equal.
+    #[test]
+    fn a_step_is_not_equal_where_every_case_races() {
+        let text = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\n  param $out: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.b64 [$out]\n  %r1 = s2r.b32 sr.tid.x\n  st.global.b32 [%d0], %r1\n  ret\n}\n";
+        let before = parse_module(text).expect("the kernel reads");
+        let after = parse_module(&text.replace("[%d0], %r1", "[%d0], 77")).expect("the kernel reads");
+        let case = |threads: &str| {
+            let launch = pieces::launch(None, "1", threads, &["zeroed:4".to_owned()]).expect("it is well-formed");
+            let original = Executable::new(&before).expect("it is valid");
+            Case { name: threads.to_owned(), judge: Judge::of(&original, &launch, None).expect("it finishes") }
+        };
+        let verdict = |changed: &Module, cases: &[Case<'_>]| judge_all(changed, cases).verdict;
+        assert_eq!(verdict(&after, &[case("64")]), Some(Verdict::OriginalRaces));
+        assert_eq!(verdict(&before, &[case("64")]), Some(Verdict::Equal));
+        assert_eq!(verdict(&after, &[]), None);
+        let both = judge_all(&after, &[case("64"), case("1")]);
+        assert_eq!((both.case, both.verdict.is_some_and(|verdict| verdict.is_finding())), (1, true));
+    }
 }

@@ -7,7 +7,7 @@
 //! themselves.
 //!
 //! Cost: nothing where a program has no strong operation but barriers; else a few instructions each, and 16 bytes for
-//! each thread. What is listed on request is bounded.
+//! each thread, of which the first four million count. What is listed on request is bounded.
 
 use std::fmt::{self, Display};
 
@@ -19,6 +19,9 @@ use super::program::{Access, Rmw};
 
 /// The operations that are listed at most, of all threads together: some 16 MiB.
 const MOST_LISTED: usize = 1 << 18;
+
+/// The threads whose sequences are kept, the first ones of the grid: 64 MiB.
+const MOST_THREADS: u64 = 1 << 22;
 
 /// What a strong operation does.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -134,7 +137,7 @@ pub struct StrongSequence {
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct StrongTrace {
     /// What each thread has done, by its index in the grid. Threads that are missing have done nothing, as have all
-    /// threads of a program without strong operations.
+    /// threads of a program without strong operations, or are not among the first four million.
     pub threads: Vec<StrongSequence>,
     /// The operations of the threads that were asked for, in the order in which they were performed.
     pub operations: Vec<StrongOperation>,
@@ -178,6 +181,9 @@ pub(super) struct Recorder {
 impl Recorder {
     /// What a thread performs at an operation of the program.
     pub fn note(&mut self, thread: u64, pc: u32, strong: Strong, extent: Option<Extent>, value: u64) {
+        if thread >= MOST_THREADS {
+            return;
+        }
         let index = thread as usize;
         let StrongTrace { threads, operations, cut } = &mut self.trace;
         if threads.len() <= index {

@@ -6,7 +6,9 @@
 //! in every campaign. A store keeps names, so that those of steps and verdicts that this version does not know stay
 //! readable; step and signature are those of the finding that was seen first.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 
 use serde::{Deserialize, Serialize};
 
@@ -70,8 +72,11 @@ impl Key {
 
 /// The name by which a phase is addressed together with others that do the same elsewhere; another step's own name.
 fn family(phase: &str) -> &str {
-    let pass = default_phases().into_iter().find(|pass| pass.name == phase);
-    pass.and_then(|pass| pass.tokens.first().copied()).unwrap_or(phase)
+    static FAMILIES: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+        let phases = default_phases().into_iter();
+        phases.filter_map(|pass| Some((pass.name, *pass.tokens.first()?))).collect()
+    });
+    FAMILIES.get(phase).copied().unwrap_or(phase)
 }
 
 /// FNV-1a of 64 bits: small, and the same everywhere and always, as identifiers must be.

@@ -180,11 +180,11 @@ impl StepSummary {
         self.instructions_after += line.instructions_after;
         self.rewrites += line.rewrites;
         self.microseconds += line.microseconds;
-        match line.verdict {
-            None => {}
+        match &line.verdict {
             Some(Verdict::Equal) => self.equal += 1,
             Some(Verdict::Refined) => self.refined += 1,
-            Some(_) => self.findings += 1,
+            Some(verdict) => self.findings += usize::from(verdict.is_finding()),
+            None => {}
         }
     }
 }
