@@ -109,8 +109,9 @@ fn difference(text: &str) -> Result<(), String> {
     if output == golden.expected {
         return Ok(());
     }
-    let diff = similar::TextDiff::from_lines(&golden.expected, &output);
-    Err(diff.unified_diff().context_radius(4).header("expected", "found").to_string())
+    let mut options = diffy::DiffOptions::new();
+    options.set_context_len(4).set_original_filename("expected").set_modified_filename("found");
+    Err(options.create_patch(&golden.expected, &output).to_string())
 }
 
 fn check(path: &Path, bless: bool) -> Result<(), String> {

@@ -3,9 +3,9 @@
 //! A phase asks before each change, and makes exactly the first `n` when it gets leave for `n`. So a binary search
 //! over `n` finds a change before which all is well and after which it is not.
 
+use diffy::DiffOptions;
 use oriole_ir::{FuncId, Module};
 use oriole_optimizer::pipeline::runner::{LastRewrite, Options};
-use similar::TextDiff;
 
 use super::cases::Case;
 use super::finding::FailureSummary;
@@ -20,6 +20,8 @@ use oriole_interp::{Executable, StoreRecord};
 const MOST_REWRITES: u64 = 1 << 32;
 /// Lines of a difference that are kept.
 const MAX_DIFF_LINES: usize = 60;
+/// Lines of a patch that name the two files.
+const FILE_NAMES: usize = 2;
 
 /// A step that went wrong, and what is needed to find out how.
 pub struct Culprit<'a> {
@@ -230,9 +232,8 @@ pub(super) fn rewrite(index: u64, last: Option<&LastRewrite>, good: &Module, bad
 
 /// The lines that differ, as a unified diff.
 pub fn difference(before: &str, after: &str) -> String {
-    let diff = TextDiff::from_lines(before, after);
-    let text = diff.unified_diff().context_radius(1).to_string();
-    let mut lines: Vec<&str> = text.lines().take(MAX_DIFF_LINES + 1).collect();
+    let text = DiffOptions::new().set_context_len(1).create_patch(before, after).to_string();
+    let mut lines: Vec<&str> = text.lines().skip(FILE_NAMES).take(MAX_DIFF_LINES + 1).collect();
     if lines.len() > MAX_DIFF_LINES {
         lines[MAX_DIFF_LINES] = "...";
     }
