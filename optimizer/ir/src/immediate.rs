@@ -305,8 +305,8 @@ mod tests {
             prop_assert_eq!(&first, &again);
             for (a, of) in list.iter().zip(&first) {
                 prop_assert_eq!(func.bits(*of), *a);
-                let twins = list.iter().zip(&first).filter(|(b, other)| (*b == a) != (*other == of)).count();
-                prop_assert_eq!(twins, 0);
+                let different = list.iter().zip(&first).filter(|(b, other)| (*b == a) != (*other == of)).count();
+                prop_assert_eq!(different, 0);
             }
             let wide = list.iter().filter(|bits| Imm::fitting(**bits).is_none());
             prop_assert_eq!(func.constants.len(), wide.collect::<std::collections::BTreeSet<_>>().len());

@@ -201,7 +201,7 @@ impl RuleSet {
         self.first_of(candidates, subject, inst, srcs, unmet)
     }
 
-    /// The same from all instances of all rules, without what chooses among them: its slow twin, for tests.
+    /// The same from all instances of all rules, without what chooses among them: its slow reference, for tests.
     pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
         let mut order: Vec<usize> = (0..self.rules.len()).collect();
         order.sort_by_key(|rule| Reverse(self.rules[*rule].priority));

@@ -291,7 +291,7 @@ fn user_rules_join_the_built_in_ones() {
     assert!(shadowed.is_err_and(|error| error.lines().contains("mine.rules:1:6: rule `mine` never applies")));
 }
 
-/// The slow twin of the decision tree: every pattern in order.
+/// The slow reference of the decision tree: every pattern in order.
 #[test]
 fn the_decision_tree_loses_no_candidate() {
     let builtin = RuleSet::builtin();

@@ -23,7 +23,7 @@ pub enum Fault {
     Undefined(usize, &'static str),
 }
 
-/// The local memory of a warp: a stretch for each lane.
+/// The local memory of a warp: a region for each lane.
 #[derive(Clone, Debug, Default)]
 pub struct LocalMemory {
     pub(super) stride: usize,

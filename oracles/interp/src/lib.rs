@@ -13,6 +13,8 @@ mod engine;
 mod external;
 pub mod file;
 mod frame;
+#[cfg(test)]
+mod lane_forms;
 pub mod launch;
 mod load;
 mod machine;
@@ -27,8 +29,6 @@ mod strong;
 mod tests;
 #[cfg(test)]
 mod transfer;
-#[cfg(test)]
-mod twin;
 mod vector;
 mod warp;
 mod words;

@@ -179,7 +179,7 @@ impl std::fmt::Display for Race {
     }
 }
 
-/// A stretch of global memory after the run.
+/// A region of global memory after the run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GlobalState {
     /// The argument that it belongs to; `None` for a variable of the module.

@@ -45,7 +45,7 @@ pub fn may_be_address(value: u64) -> bool {
     (FIRST_GLOBAL..CODE_WINDOW + WINDOW).contains(&value)
 }
 
-/// A stretch of memory with a bit per byte that nothing has defined.
+/// A region of memory with a bit per byte that nothing has defined.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes {
     data: Vec<u8>,

@@ -1,4 +1,4 @@
-//! Facts about a function by their definitions: the slow twins of the optimizer's analyses.
+//! Facts about a function by their definitions: the slow reference implementations of the optimizer's analyses.
 //!
 //! Nothing here uses the optimizer's `analysis`: a graph is read from the terminators ([`Graph`]), a block dominates
 //! another when removing it cuts that one off ([`Dominance`]), and a register is live where some path leads to a read

@@ -66,14 +66,14 @@ mod tests {
     fn a_set_of_ranges_is_a_set() {
         let mut rng = SplitMix64::new(3);
         for span in [4, 40, 400] {
-            let (mut ranges, mut twin) = (Ranges::default(), BTreeSet::new());
+            let (mut ranges, mut reference) = (Ranges::default(), BTreeSet::new());
             for _ in 0..300 {
                 let number = rng.below(span);
-                assert_eq!(ranges.insert(number), twin.insert(number));
+                assert_eq!(ranges.insert(number), reference.insert(number));
                 assert!(ranges.is_well_formed(), "{ranges:?}");
-                assert_eq!(ranges.count(), twin.len() as u64);
+                assert_eq!(ranges.count(), reference.len() as u64);
             }
-            assert!((0..span + 2).all(|number| ranges.contains(number) == twin.contains(&number)));
+            assert!((0..span + 2).all(|number| ranges.contains(number) == reference.contains(&number)));
         }
     }
 

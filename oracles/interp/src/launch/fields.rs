@@ -5,7 +5,7 @@ use std::ops::Range;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::stock::decode_hex;
+use super::source::decode_hex;
 use super::{Problem, ScalarType};
 
 /// A node of the tree with its place.

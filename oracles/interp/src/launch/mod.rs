@@ -46,7 +46,7 @@ mod error;
 mod fields;
 mod read;
 mod scalar;
-mod stock;
+mod source;
 mod vary;
 mod write;
 

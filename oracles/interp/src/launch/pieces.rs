@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::read::check_aliases;
-use super::stock::{Stock, decode_hex, files_in};
+use super::source::{BufferSource, decode_hex, files_in};
 use super::{
     Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, Problem, Scalar, ScalarType, geometry_limit,
 };
@@ -22,9 +22,9 @@ pub fn launch(kernel: Option<&str>, grid: &str, block: &str, args: &[String]) ->
     launch.grid = dimensions("grid", grid)?;
     launch.block = dimensions("block", block)?;
     let mut resolve = files_in(Path::new(""));
-    let mut stock = Stock::new(MAX_BUFFER_BYTES, &mut resolve);
+    let mut source = BufferSource::new(MAX_BUFFER_BYTES, &mut resolve);
     for text in args {
-        launch.args.push(argument(text, &mut stock).map_err(|problem| at("--arg", text, problem))?);
+        launch.args.push(argument(text, &mut source).map_err(|problem| at("--arg", text, problem))?);
     }
     check_aliases(&launch).map_err(|(index, problem)| at("--arg", &args[index], problem))?;
     Ok(launch)
@@ -54,7 +54,7 @@ struct Options<'t> {
     expect: Option<&'t str>,
 }
 
-fn argument(text: &str, stock: &mut Stock<'_>) -> Result<Arg, Problem> {
+fn argument(text: &str, source: &mut BufferSource<'_>) -> Result<Arg, Problem> {
     let (body, options) = split_options(text)?;
     let (kind, rest) = body.split_once(':').unwrap_or((body, ""));
     let bad = || Problem::BadPiece(text.chars().take(80).collect());
@@ -65,16 +65,16 @@ fn argument(text: &str, stock: &mut Stock<'_>) -> Result<Arg, Problem> {
             let (arg, offset) = rest.split_once(':').unwrap_or((rest, "0"));
             ArgValue::Alias { arg: arg.parse().map_err(|_| bad())?, offset: number(offset)? }
         }
-        "zeroed" => buffer(stock.zeroed(number(rest)?)?, &options, stock)?,
+        "zeroed" => buffer(source.zeroed(number(rest)?)?, &options, source)?,
         "random" => {
             let (seed, bytes) = rest.split_once(':').ok_or_else(bad)?;
-            buffer(stock.random(number(seed)?, number(bytes)?)?, &options, stock)?
+            buffer(source.random(number(seed)?, number(bytes)?)?, &options, source)?
         }
-        "file" if !rest.is_empty() => buffer(stock.file(Path::new(rest))?, &options, stock)?,
+        "file" if !rest.is_empty() => buffer(source.file(Path::new(rest))?, &options, source)?,
         "hex" => {
             let bytes = decode_hex(rest)?;
-            stock.spend(bytes.len() as u64)?;
-            buffer(bytes, &options, stock)?
+            source.spend(bytes.len() as u64)?;
+            buffer(bytes, &options, source)?
         }
         _ => ArgValue::Scalar(Scalar::parse(ScalarType::from_name(kind).ok_or_else(bad)?, rest)?),
     };
@@ -100,8 +100,8 @@ fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
     Ok((body, options))
 }
 
-fn buffer(bytes: Vec<u8>, options: &Options<'_>, stock: &mut Stock<'_>) -> Result<ArgValue, Problem> {
-    let expect = options.expect.map(|path| stock.expectation(Path::new(path), bytes.len())).transpose()?;
+fn buffer(bytes: Vec<u8>, options: &Options<'_>, source: &mut BufferSource<'_>) -> Result<ArgValue, Problem> {
+    let expect = options.expect.map(|path| source.expectation(Path::new(path), bytes.len())).transpose()?;
     Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect }))
 }
 

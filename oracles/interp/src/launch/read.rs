@@ -9,7 +9,7 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
-use super::stock::{Resolve, Stock, files_in, same_length};
+use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
     MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
@@ -57,10 +57,10 @@ pub(super) fn parse(text: &str, name: &str, limit: u64, resolve: Resolve<'_>) ->
     let root = DeTable::parse(text)
         .map_err(|error| placed((Problem::Toml(error.message().to_owned()), error.span().unwrap_or(0..0))))?;
     let fields = Fields { table: root.get_ref(), span: 0..text.len().min(1), name: "the launch file" };
-    launch(&fields, &mut Stock::new(limit, resolve)).map_err(placed)
+    launch(&fields, &mut BufferSource::new(limit, resolve)).map_err(placed)
 }
 
-fn launch(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Launch> {
+fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> {
     fields.check_keys(LAUNCH_KEYS)?;
     let mut launch = Launch::new(None);
     launch.kernel = fields.text("kernel")?.map(|(text, _)| text.to_owned());
@@ -73,7 +73,7 @@ fn launch(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Launch> {
     if let Some(list) = fields.get("arg") {
         let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
         for table in tables.iter() {
-            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, stock)?);
+            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, source)?);
             spans.push(table.span());
         }
     }
@@ -108,7 +108,7 @@ fn dimension(key: &'static str, value: &Value<'_>) -> Placed<u32> {
     })
 }
 
-fn argument(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Arg> {
+fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Arg> {
     fields.check_keys(ARG_KEYS)?;
     let content = fields.one_of(&CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
     fields.check_company(content)?;
@@ -118,7 +118,7 @@ fn argument(fields: &Fields<'_>, stock: &mut Stock<'_>) -> Placed<Arg> {
         "bytes" => ArgValue::Bytes(structure(fields)?),
         "alias" => alias(fields)?,
         "null" => null(fields)?,
-        _ => ArgValue::Buffer(buffer(fields, content, stock)?),
+        _ => ArgValue::Buffer(buffer(fields, content, source)?),
     };
     Ok(Arg { name, value })
 }
@@ -143,27 +143,27 @@ fn null(fields: &Fields<'_>) -> Placed<ArgValue> {
     }
 }
 
-fn buffer(fields: &Fields<'_>, content: &'static str, stock: &mut Stock<'_>) -> Placed<Buffer> {
+fn buffer(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<'_>) -> Placed<Buffer> {
     let value = fields.required(content)?;
     let here = |problem| (problem, value.span());
     let element = fields.element_type()?;
     let bytes = match content {
-        "buffer" => stock.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here)?,
-        "hex" => counted(fields.hex(content)?, stock).map_err(here)?,
-        "data" => counted(elements(content, fields.required_type()?, value)?, stock).map_err(here)?,
-        "zeroed" => stock.zeroed(unsigned(content, value, "a number of bytes")?).map_err(here)?,
-        _ => random_content(&Fields::of(value, "random", "random")?, element, stock)?,
+        "buffer" => source.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here)?,
+        "hex" => counted(fields.hex(content)?, source).map_err(here)?,
+        "data" => counted(elements(content, fields.required_type()?, value)?, source).map_err(here)?,
+        "zeroed" => source.zeroed(unsigned(content, value, "a number of bytes")?).map_err(here)?,
+        _ => random_content(&Fields::of(value, "random", "random")?, element, source)?,
     };
-    let expect = expectation(fields, bytes.len(), stock)?;
+    let expect = expectation(fields, bytes.len(), source)?;
     Ok(Buffer { bytes, element, expect })
 }
 
-fn counted(bytes: Vec<u8>, stock: &mut Stock<'_>) -> Result<Vec<u8>, Problem> {
-    stock.spend(bytes.len() as u64)?;
+fn counted(bytes: Vec<u8>, source: &mut BufferSource<'_>) -> Result<Vec<u8>, Problem> {
+    source.spend(bytes.len() as u64)?;
     Ok(bytes)
 }
 
-fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, stock: &mut Stock<'_>) -> Placed<Vec<u8>> {
+fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, source: &mut BufferSource<'_>) -> Placed<Vec<u8>> {
     fields.check_keys(RANDOM_KEYS)?;
     fields.required("seed")?;
     let seed = fields.limited("seed", u64::MAX)?.unwrap_or(0);
@@ -171,7 +171,7 @@ fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, stock: &mut 
     let length = unsigned("bytes", size, "a number of bytes")?;
     let here = |problem| (problem, size.span());
     let (min, max) = match (fields.get("min"), fields.get("max")) {
-        (None, None) => return stock.random(seed, length).map_err(here),
+        (None, None) => return source.random(seed, length).map_err(here),
         (Some(min), Some(max)) => (min, max),
         (bound, _) => {
             let key = if bound.is_some() { "max" } else { "min" };
@@ -184,7 +184,7 @@ fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, stock: &mut 
     if !ordered(low, high) {
         return Err((Problem::EmptyRange { min: low.to_string(), max: high.to_string() }, max.span()));
     }
-    let length = stock.spend(length).map_err(here)?;
+    let length = source.spend(length).map_err(here)?;
     Ok(random::elements(seed, length, low, high))
 }
 
@@ -199,7 +199,7 @@ fn ordered(low: Scalar, high: Scalar) -> bool {
     }
 }
 
-fn expectation(fields: &Fields<'_>, length: usize, stock: &mut Stock<'_>) -> Placed<Option<Vec<u8>>> {
+fn expectation(fields: &Fields<'_>, length: usize, source: &mut BufferSource<'_>) -> Placed<Option<Vec<u8>>> {
     let Some(key) = fields.one_of(&EXPECT_KEYS)? else {
         return Ok(None);
     };
@@ -207,7 +207,7 @@ fn expectation(fields: &Fields<'_>, length: usize, stock: &mut Stock<'_>) -> Pla
     let here = |problem| (problem, value.span());
     let content = match key {
         "expect" => {
-            stock.expectation(Path::new(fields.text(key)?.map_or("", |(text, _)| text)), length).map_err(here)?
+            source.expectation(Path::new(fields.text(key)?.map_or("", |(text, _)| text)), length).map_err(here)?
         }
         "expect_hex" => same_length(fields.hex(key)?, length).map_err(here)?,
         _ => same_length(elements(key, fields.required_type()?, value)?, length).map_err(here)?,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use miette::Diagnostic;
 
-use super::stock::no_files;
+use super::source::no_files;
 use super::*;
 
 /// A launch file around these lines of one argument.

@@ -149,7 +149,7 @@ fn store(path: &Path, content: &[u8]) -> Result<(), LaunchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Scalar, ScalarType, random, stock::no_files};
+    use super::super::{Scalar, ScalarType, random, source::no_files};
     use super::*;
 
     /// One argument of every kind, with small and large buffers.

@@ -4,7 +4,7 @@ use oriole_ir::ops::{Compare, Opcode, Shape, Space, SpecialReg, Type};
 use oriole_ir::{Block, Function, FunctionKind, Guard, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 use oriole_rules::instance::{Condition, Pattern, Source, place_type};
 
-use super::effect::{self, Pointer, STRETCH};
+use super::effect::{self, Pointer, SCRATCH};
 use super::{Case, Guarding};
 use crate::translate::{Question, is_modulo_nan};
 use oriole_interp::launch::random::SplitMix64;
@@ -47,9 +47,9 @@ pub(super) struct Builder<'q, 'i> {
     next_other: usize,
     next_constant: usize,
     pub(super) module: Module,
-    /// Variables that are addresses, and where the stretches of memory begin that they point into.
+    /// Variables that are addresses, and where the scratch regions begin that they point into.
     pub(super) pointers: Vec<Pointer>,
-    pub(super) stretches: Vec<(Space, Reg)>,
+    pub(super) scratch: Vec<(Space, Reg)>,
     pub(super) memory: Option<Reg>,
     /// What lies there at first, where it is not just anything.
     initial: Vec<(u64, Vec<u8>)>,
@@ -89,7 +89,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             next_constant: 0,
             module: Module::default(),
             pointers: effect::pointers(question),
-            stretches: Vec::new(),
+            scratch: Vec::new(),
             memory: None,
             initial: Vec::new(),
             odd: None,
@@ -109,7 +109,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
         // Each thread has memory of its own by now, so pointers are made last.
         for pointer in builder.pointers.clone() {
-            builder.stretch(pointer.space);
+            builder.scratch_region(pointer.space);
         }
         builder
     }
@@ -120,7 +120,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         let tid = self.value(tid, RegInfo::words(1));
         self.results = self.own(tid, SLOT, self.results);
         self.operands = self.operands.map(|base| self.own(tid, SLOT, base));
-        self.memory = self.memory.map(|base| self.own(tid, STRETCH, base));
+        self.memory = self.memory.map(|base| self.own(tid, SCRATCH, base));
         self.thread = Some(tid);
         let bit = InstBuilder::new(Opcode::And).field(Type::B32).src(tid).src(Operand::imm(1));
         let bit = self.value(bit, RegInfo::words(1));
@@ -156,7 +156,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
         let results = self.pattern(instance.pattern(), case, true);
         for (thread, lane) in case.memory.iter().enumerate() {
-            self.initial.extend(lane.iter().map(|(at, bytes)| (STRETCH * thread as u64 + at, bytes.clone())));
+            self.initial.extend(lane.iter().map(|(at, bytes)| (SCRATCH * thread as u64 + at, bytes.clone())));
         }
         if instance.conditions.contains(&Condition::Unused) {
             return;
@@ -347,7 +347,7 @@ impl<'q, 'i> Builder<'q, 'i> {
     /// The kernel and its launch.
     pub(super) fn finish(mut self) -> (Module, Launch) {
         if let Some(memory) = self.memory {
-            for (space, address) in self.stretches.clone().into_iter().filter(|(_, address)| *address != memory) {
+            for (space, address) in self.scratch.clone().into_iter().filter(|(_, address)| *address != memory) {
                 self.copy((space, address), (Space::Global, memory));
             }
         }
@@ -365,7 +365,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             launch.args.push(buffer("operands", self.bytes, None));
         }
         if self.memory.is_some() {
-            let words = (0..STRETCH * u64::from(self.threads) / 8).map(|_| self.before.next_u64());
+            let words = (0..SCRATCH * u64::from(self.threads) / 8).map(|_| self.before.next_u64());
             let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
             for (at, value) in &self.initial {
                 bytes[*at as usize..][..value.len()].copy_from_slice(value);

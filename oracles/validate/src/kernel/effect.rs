@@ -1,7 +1,7 @@
 //! Inputs for roots that do more than compute registers.
 //!
-//! An access goes to the thread's own stretch of memory, in the space that its address lies in: the register that the
-//! address is made from is found by trying values, and its input becomes a distance from the stretch. Members of
+//! An access goes to the thread's own scratch region, in the space that its address lies in: the register that the
+//! address is made from is found by trying values, and its input becomes a distance within the region. Members of
 //! collectives are the lanes of the warp that come there, barriers have numbers and wait for all. Everything else is
 //! sampled, every thread for itself. Kernels whose original traps or waits for ever say nothing, and are not counted.
 
@@ -15,8 +15,8 @@ use oriole_proof::eval::Program;
 use oriole_proof::term::{Op, ones};
 use oriole_proof::{Inputs, Term};
 
-/// Bytes of a thread's stretch of memory.
-pub(super) const STRETCH: u64 = 256;
+/// Bytes of a thread's scratch region.
+pub(super) const SCRATCH: u64 = 256;
 /// Threads of kernels with collectives: a warp, and a part of one.
 const COLLECTIVE_THREADS: u32 = 37;
 /// Cases of one kernel.
@@ -27,7 +27,7 @@ pub(super) const TOGETHER: usize = 16;
 pub(crate) struct Pointer {
     /// Its number.
     pub variable: usize,
-    /// The space of the stretch that it points into.
+    /// The space of the region that it points into.
     pub space: Space,
 }
 
@@ -185,11 +185,11 @@ fn members(thread: u32, threads: u32, guard: Guarding) -> u32 {
     there.filter(takes_part).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Makes an address point into the stretch: 16 bytes further with every case, aligned, now and then overlapping.
+/// Makes an address point into its scratch region: 16 bytes further with every case, aligned, now and then overlapping.
 fn place(question: &Question<'_>, access: &Access, number: u64, inputs: &mut Inputs) -> u64 {
     let width = question.terms.width(access.base);
     let steps = (16 / access.bytes.max(1)).max(1);
-    let at = 16 * (number % (STRETCH / 16 - 1)) + access.bytes * (number / 3 % steps);
+    let at = 16 * (number % (SCRATCH / 16 - 1)) + access.bytes * (number / 3 % steps);
     inputs[access.pointer.variable] = 0;
     let values = Program::new(&question.terms, &[access.base, access.offset]).eval(inputs);
     let (base, offset) = (values[0] & u128::from(u64::MAX), values[1]);

@@ -8,7 +8,7 @@ mod builder;
 mod effect;
 mod results;
 mod run;
-mod stretch;
+mod scratch;
 
 use std::sync::Arc;
 
@@ -90,7 +90,7 @@ pub struct Case {
     pub lanes: Vec<Inputs>,
     /// The root's guard.
     pub guard: Guarding,
-    /// By thread, bytes of its stretch of memory that are not just anything: where, and what.
+    /// By thread, bytes of its scratch region that are not just anything: where, and what.
     pub memory: Vec<Vec<(u64, Vec<u8>)>>,
 }
 

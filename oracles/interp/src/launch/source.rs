@@ -9,13 +9,13 @@ use crate::file::{ReadFailure, read_file};
 pub(super) type Resolve<'r> = &'r mut dyn FnMut(&Path, u64) -> Result<Vec<u8>, ReadFailure>;
 
 /// What a launch's buffers are made from.
-pub(super) struct Stock<'r> {
+pub(super) struct BufferSource<'r> {
     total: u64,
     left: u64,
     resolve: Resolve<'r>,
 }
 
-impl<'r> Stock<'r> {
+impl<'r> BufferSource<'r> {
     pub(super) fn new(total: u64, resolve: Resolve<'r>) -> Self {
         Self { total, left: total, resolve }
     }
