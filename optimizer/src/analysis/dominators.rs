@@ -59,7 +59,7 @@ impl Dominators {
     }
 
     /// When a walk over the tree in [`Dominators::preorder`] comes to a block, counted in blocks.
-    pub(super) fn entered(&self, cfg: &Cfg, block: Block) -> Option<u32> {
+    pub(crate) fn entered(&self, cfg: &Cfg, block: Block) -> Option<u32> {
         cfg.rpo_number(block).map(|number| self.0.interval(number as u32).0)
     }
 

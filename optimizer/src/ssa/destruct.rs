@@ -1,19 +1,22 @@
-//! From SSA form to the virtual form (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009, without coalescing).
+//! From SSA form to the virtual form (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).
 //!
-//! 1. A block with several successors gets a block of its own on each edge to a block with phis (the edge is critical:
-//!    copies at the block's end would act on the other edges too, the lost-copy problem).
-//! 2. The phis of a block become one parallel copy at the end of each predecessor, put in sequence (the swap problem).
+//! 1. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
+//! 2. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
+//!    problem). A predecessor with one successor has it at its end. Another one has it before its branch, if nobody but
+//!    this edge could tell; else in a new block on the edge (the lost-copy problem). An edge without copies stays as it
+//!    is, so loops keep their shape.
 //! 3. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //!
-//! Registers keep their numbers. As each still has a definition of its own, and copies run on edges alone, no copy can
-//! overwrite what anybody still reads, other than in the same parallel copy. What is undefined is copied only where
-//! somebody could see that a register without a definition has several values ([`Reads`]).
+//! No copy can overwrite what anybody still reads, other than in the same parallel copy: the members of a class do not
+//! interfere, and a destination's definition is where its copies are. What is undefined is copied only where somebody
+//! could see that a register without a definition has several values ([`Reads`]).
 
 use cranelift_entity::EntityRef;
 
+use super::coalesce::Classes;
 use super::parallel_copy::sequentialise;
 use super::reads::Reads;
-use crate::analysis::Cfg;
+use crate::analysis::{Cfg, Liveness};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
 
@@ -24,56 +27,144 @@ pub fn destruct(func: &mut Function) {
     }
     let cfg = Cfg::new(func);
     let reads = Reads::new(func);
-    let edges = Edges::split(func, &cfg);
-    replace_phis(func, &cfg, &edges, &reads);
+    let classes = Classes::new(func, &cfg);
+    let edges = Edges::new(func, &cfg, &reads, &classes);
+    let liveness = edges.ask_liveness(&cfg).then(|| Liveness::solve(func, &cfg));
+    remove_phis(func);
     for block in func.layout().to_vec() {
         expand_elses(func, block, &reads);
+        rename(func, block, &classes);
     }
+    edges.place(func, &cfg, &classes, liveness.as_ref());
     func.form = Form::Virtual;
 }
 
-/// Where the copies of each edge into a block with phis go.
+/// Copies that read all their sources before they write any destination.
+type ParallelCopy = Vec<(Reg, Operand)>;
+
+/// The parallel copies that are left, by edge.
 struct Edges {
-    /// By block number: the new blocks behind it, by successor.
-    split: Vec<Vec<(Block, Block)>>,
+    /// By block number: successors, and what is copied on the way to them.
+    copies: Vec<Vec<(Block, ParallelCopy)>>,
 }
 
 impl Edges {
-    /// The first step.
-    fn split(func: &mut Function, cfg: &Cfg) -> Edges {
-        let mut split = vec![Vec::new(); func.blocks().len()];
+    fn new(func: &Function, cfg: &Cfg, reads: &Reads, classes: &Classes) -> Edges {
+        let mut edges = Edges { copies: vec![Vec::new(); func.blocks().len()] };
+        for block in cfg.blocks() {
+            for phi in phis(func, *block) {
+                for (dst, src, predecessor) in phi_copies(func, phi, *block, reads) {
+                    let (dst, src) = (classes.of(dst), classes.operand(src));
+                    if src != Operand::Reg(dst) {
+                        edges.add(predecessor, *block, (dst, src));
+                    }
+                }
+            }
+        }
+        edges
+    }
+
+    fn add(&mut self, from: Block, to: Block, copy: (Reg, Operand)) {
+        let list = &mut self.copies[from.index()];
+        match list.iter_mut().find(|(block, _)| *block == to) {
+            Some((_, copies)) => copies.push(copy),
+            None => list.push((to, vec![copy])),
+        }
+    }
+
+    /// Whether copies could stand before a branch with several targets.
+    fn ask_liveness(&self, cfg: &Cfg) -> bool {
+        let blocks = cfg.blocks().iter();
+        blocks.into_iter().any(|block| cfg.successors(*block).len() > 1 && !self.copies[block.index()].is_empty())
+    }
+
+    /// Puts the copies of every edge where they act on it alone.
+    fn place(self, func: &mut Function, cfg: &Cfg, classes: &Classes, liveness: Option<&Liveness>) {
         let mut layout = Vec::with_capacity(func.layout().len());
         for block in func.layout().to_vec() {
             layout.push(block);
-            let successors = cfg.successors(block);
-            for successor in successors {
-                if !has_phis(func, *successor) {
-                    continue;
-                }
-                if successors.len() == 1 {
+            let edges = &self.copies[block.index()];
+            for (successor, copies) in edges {
+                let alone = liveness.filter(|_| edges.len() == 1);
+                if cfg.successors(block).len() == 1 {
                     jump_plainly(func, block, *successor);
-                    continue;
+                    write_copies(func, block, copies);
+                } else if alone.is_some_and(|live| harmless_before_branch(func, block, copies, classes, live)) {
+                    write_copies(func, block, copies);
+                } else {
+                    let between = func.create_block();
+                    InstBuilder::new(Opcode::Bra).src(*successor).append(func, between);
+                    write_copies(func, between, copies);
+                    redirect(func, block, *successor, between);
+                    layout.push(between);
                 }
-                let between = func.create_block();
-                InstBuilder::new(Opcode::Bra).src(*successor).append(func, between);
-                split[block.index()].push((*successor, between));
-                layout.push(between);
             }
-            redirect(func, block, &split[block.index()]);
         }
         func.set_layout(layout);
-        Edges { split }
-    }
-
-    /// The block at whose end the copies from `block` to `successor` go.
-    fn copies_at(&self, block: Block, successor: Block) -> Block {
-        let found = self.split[block.index()].iter().find(|(to, _)| *to == successor);
-        found.map_or(block, |(_, between)| *between)
     }
 }
 
-fn has_phis(func: &Function, block: Block) -> bool {
-    func.first_inst(block).is_some_and(|inst| func.inst(inst).opcode == Opcode::Phi)
+/// Whether copies on one edge may stand before a block's branch, which then reads no other value, as nothing that is
+/// live at its end reads their destinations.
+fn harmless_before_branch(
+    func: &Function,
+    block: Block,
+    copies: &[(Reg, Operand)],
+    classes: &Classes,
+    liveness: &Liveness,
+) -> bool {
+    let written = |reg: Reg| copies.iter().any(|(dst, _)| *dst == reg);
+    let Some(branch) = func.terminator(block) else { return false };
+    let guard = func.inst(branch).guard.map(|guard| guard.reg());
+    let mut read = func.inputs(branch).iter().filter_map(|operand| operand.reg()).chain(guard);
+    !read.any(written) && !liveness.live_out(block).iter().any(|reg| written(classes.of(reg)))
+}
+
+/// Puts a parallel copy at the end of a block, before its terminator.
+fn write_copies(func: &mut Function, block: Block, copies: &[(Reg, Operand)]) {
+    let sequence = sequentialise(copies, |like| {
+        let info = func.regs()[like];
+        func.new_reg(info)
+    });
+    for (dst, src) in sequence {
+        let copy = copy(func, dst, src, 0);
+        match func.last_inst(block) {
+            Some(end) => func.insert_before(end, copy),
+            None => func.append_inst(block, copy),
+        }
+    }
+}
+
+fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
+    func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi)
+}
+
+fn remove_phis(func: &mut Function) {
+    for block in func.layout().to_vec() {
+        while let Some(phi) = func.first_inst(block).filter(|inst| func.inst(*inst).opcode == Opcode::Phi) {
+            func.remove_inst(phi);
+        }
+    }
+}
+
+/// Gives every operand of a block the register of its class, and drops copies of a register to itself.
+fn rename(func: &mut Function, block: Block, classes: &Classes) {
+    let mut next = func.first_inst(block);
+    while let Some(inst) = next {
+        next = func.next_inst(inst);
+        for operand in func.dsts_mut(inst) {
+            *operand = classes.operand(*operand);
+        }
+        for operand in func.inputs_mut(inst) {
+            *operand = classes.operand(*operand);
+        }
+        if let Some(guard) = func.inst(inst).guard {
+            func.set_guard(inst, Some(guard.with_reg(classes.of(guard.reg()))));
+        }
+        if func.inst(inst).opcode == Opcode::Mov && func.srcs(inst) == func.dsts(inst) {
+            func.remove_inst(inst);
+        }
+    }
 }
 
 /// A branch all of whose targets are one block could read what the copies before it overwrite; it need not read.
@@ -85,41 +176,11 @@ fn jump_plainly(func: &mut Function, block: Block, successor: Block) {
     }
 }
 
-/// Sends a block's branches to the new blocks.
-fn redirect(func: &mut Function, block: Block, split: &[(Block, Block)]) {
-    let Some(inst) = func.terminator(block).filter(|_| !split.is_empty()) else { return };
-    for operand in func.srcs_mut(inst) {
-        let new = split.iter().find(|(to, _)| *operand == Operand::Block(*to));
-        if let Some((_, between)) = new {
-            *operand = Operand::Block(*between);
-        }
-    }
-}
-
-/// The second step.
-fn replace_phis(func: &mut Function, cfg: &Cfg, edges: &Edges, reads: &Reads) {
-    // By block number: the parallel copy at its end. A block with copies has one successor, so there is one.
-    let mut copies: Vec<Vec<(Reg, Operand)>> = vec![Vec::new(); func.blocks().len()];
-    for block in cfg.blocks() {
-        while let Some(phi) = func.first_inst(*block).filter(|inst| func.inst(*inst).opcode == Opcode::Phi) {
-            func.remove_inst(phi);
-            for (dst, src, predecessor) in phi_copies(func, phi, *block, reads) {
-                copies[edges.copies_at(predecessor, *block).index()].push((dst, src));
-            }
-        }
-    }
-    for block in func.layout().to_vec() {
-        let sequence = sequentialise(&copies[block.index()], |like| {
-            let info = func.regs()[like];
-            func.new_reg(info)
-        });
-        for (dst, src) in sequence {
-            let copy = copy(func, dst, src, 0);
-            match func.last_inst(block) {
-                Some(end) => func.insert_before(end, copy),
-                None => func.append_inst(block, copy),
-            }
-        }
+/// Sends a block's branches to one block to another.
+fn redirect(func: &mut Function, block: Block, old: Block, new: Block) {
+    let Some(inst) = func.terminator(block) else { return };
+    for operand in func.srcs_mut(inst).iter_mut().filter(|operand| **operand == Operand::Block(old)) {
+        *operand = Operand::Block(new);
     }
 }
 

@@ -4,6 +4,7 @@
 //! turns SSA form back. Both keep every observable effect in order; neither optimises. Barrier registers carry order,
 //! not values: SSA leaves them alone.
 
+mod coalesce;
 mod construct;
 mod destruct;
 mod merges;
