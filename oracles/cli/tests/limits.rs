@@ -122,6 +122,41 @@ fn long_lines_are_cut_in_diagnostics() {
     assert_ends(&oriole(&["opt", &corpus("saxpy.ptx"), "--passes", &long], here), 2, "", "no pass is called");
 }
 
+/// No file can write to the terminal by what is shown of it, whatever kind it is.
+#[test]
+fn diagnostics_hold_no_control_characters() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let kernel = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\nbb0:\n  ret\n}\n";
+    std::fs::write(here.join("k.ori"), kernel).expect("the folder is writable");
+    let hostile = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{202e}turned\u{9b}2J";
+    let toml = "\\u001b[31m";
+    for (file, text, args, shown) in [
+        ("a.ptx", format!(".version 8.0\n.target sm_80\n bogus {hostile}\n"), &["opt", "a.ptx"][..], "\\u{1b}[31mred"),
+        ("b.ori", kernel.replace("  ret", &format!("  bogus {hostile}")), &["opt", "b.ori"], "\\u{1b}]0;title\\u{7}"),
+        (
+            "c.rules",
+            format!("rule a: bogus.u32(x, {hostile}) => x\n"),
+            &["rules", "check", "c.rules"],
+            "\\u{202e}turned",
+        ),
+        ("k.launch.toml", format!("grid = 1 {hostile}\nblock = 1\n"), &["run", "k.ori"], "\\u{9b}2J"),
+        ("k.launch.toml", format!("grid = 1\nblock = 1\n\"{toml}\" = 1\n"), &["run", "k.ori"], "`\\u{1b}[31m`"),
+        ("d.toml", format!("trips = {hostile}\n"), &["fuzz", "--cases", "1", "--config", "d.toml"], "\\u{1b}[31mred"),
+    ] {
+        std::fs::write(here.join(file), text).expect("the folder is writable");
+        let ended = oriole(args, here);
+        assert_ends(&ended, 2, "", "");
+        let all = ended.out.clone() + &ended.err;
+        let hidden: Vec<char> = all.chars().filter(|c| c.is_control() && *c != '\n' || *c == '\u{202e}').collect();
+        assert!(hidden.is_empty() && all.contains(shown), "{file}: {hidden:?}\n{}", all.escape_debug());
+    }
+    std::fs::write(here.join("e.ptx"), b".version 8.0\n\xff\x1b").expect("the folder is writable");
+    let ended = oriole(&["opt", "e.ptx"], here);
+    assert_ends(&ended, 2, "", "");
+    assert!(ended.err.contains("e.ptx:2:1") && !ended.err.contains('\u{1b}'), "{}", ended.err.escape_debug());
+}
+
 #[test]
 fn only_regular_files_are_read() {
     for (name, command) in readers() {
