@@ -236,12 +236,33 @@ fn many_phis_fit() {
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], here.path()), 0, "", "");
 }
 
+/// A loop around functions of the system ends as one around nothing does, and its heap is bounded.
+#[test]
+fn endless_calls_of_the_system_end() {
+    let declared = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 n);\n";
+    let malloc =
+        "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %d1; call (b), malloc, (a); ld.param.b64 %d2, [b]; }";
+    let free = "{ .param .b64 a; st.param.b64 [a], %d2; call free, (a); }";
+    for (bytes, free) in [(0, ""), (16, ""), (16, free)] {
+        let body = format!(".reg .b64 %d<3>; mov.u64 %d1, {bytes}; L: {malloc} {free} bra L;");
+        let here = kernel(&format!("{declared}.visible .entry k()\n{{ {body} }}\n"));
+        assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+        assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
+    }
+    let printf = ".param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 0; st.param.b64 [b], 0;";
+    let body = format!("L: {{ {printf} call (r), vprintf, (a, b); }} bra L;");
+    let declared = ".extern .func (.param .b32 r) vprintf (.param .b64 n, .param .b64 m);\n";
+    let here = kernel(&format!("{declared}.visible .entry k()\n{{ {body} }}\n"));
+    assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+}
+
 /// Many threads that do nothing, and many kernels.
 #[test]
 fn many_threads_and_kernels_take_little_time() {
     let here = kernel(".visible .entry k()\n{ ret; }\n");
     write(here.path(), "k.launch.toml", b"grid = [2147483647, 65535, 65535]\nblock = 1024\n");
     assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+    assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
     let kernels: String = (0..50_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], kernel(&kernels).path()), 0, "", "");
 }
