@@ -380,3 +380,37 @@ fn standard_input_is_a_kernel() {
     assert_ends(&piped("", &["check", "-"]), 2, "", "");
     assert_ends(&piped("bogus", &["opt", "-"]), 2, "", "is not a module");
 }
+
+/// What others cover goes, and what stays is copied with its launches; the folder stays as it was.
+#[test]
+fn corpora_are_minimized() {
+    let here = folder(KERNEL, LAUNCH);
+    let at = |path: &str| here.path().join(path);
+    let write = |path: &str, text: &str| std::fs::write(at(path), text).expect("the folder is writable");
+    std::fs::create_dir_all(at("corpus/deep")).expect("the folder is writable");
+    let twice = "  %r2 = iadd.u32 %r1, 4\n  %r3 = iadd.u32 %r2, 4\n  st.global.u32 [%d0], %r3\n";
+    let other = KERNEL.replace("iadd.u32 3, 4", "imax.s32 3, 7");
+    for (path, kernel) in [
+        ("corpus/small", KERNEL),
+        ("corpus/large", &KERNEL.replace("  st.global.u32 [%d0], %r1\n", twice)),
+        ("corpus/deep/other", &other),
+    ] {
+        write(&format!("{path}.ori"), kernel);
+        write(&format!("{path}.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\n");
+        write(&format!("{path}.file.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nbuffer = \"data.bin\"\n");
+        write(&at(path).with_file_name("data.bin").to_string_lossy(), "1234");
+    }
+    let done = oriole(&["corpus", "minimize", "corpus", "-o", "new"], here.path());
+    let left = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(left == "corpus/large.ori\n" || left == "corpus/small.ori\n", "{left}");
+    assert_ends(&done, 0, "", "2 of 3 kernels cover what all do");
+    let kept = if left.contains("large") { "small" } else { "large" };
+    assert!(at("corpus/large.ori").exists() && at("corpus/small.ori").exists());
+    let again = oriole(&["corpus", "minimize", "new", "--format", "json"], here.path());
+    assert_ends(&again, 0, &format!("new/{kept}.ori"), "");
+    let document: serde_json::Value = serde_json::from_slice(&again.stdout).expect("it is JSON");
+    assert_eq!(document["go"].as_array().map(Vec::len), Some(0), "{document}");
+    assert_ends(&oriole(&["check", "new"], here.path()), 0, "2 of 2 kernels clean, 12 cases", "");
+    assert_ends(&oriole(&["corpus", "minimize", "corpus", "-o", "new"], here.path()), 2, "", "new is not empty");
+    assert_ends(&oriole(&["corpus", "minimize", "none"], here.path()), 2, "", "none");
+}
