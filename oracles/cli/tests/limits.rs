@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Memory that a command may have resident, in KiB.
 const MAX_RESIDENT: i64 = 2 << 20;
@@ -302,6 +302,35 @@ fn numbers_beyond_limits_are_refused() {
     assert_ends(&printed, 0, "trips = 3", "");
     write(here.path(), "c.toml", printed.out.as_bytes());
     assert_ends(&oriole(&fuzz, here.path()), 0, "1 cases", "");
+}
+
+/// Settings may be as large as they can be: cases that take longer than the campaign are left.
+#[test]
+fn the_largest_settings_keep_to_the_time() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let printed = oriole(&["fuzz", "--print-config"], here.path());
+    // What each setting is at most stands above it.
+    let (mut most, mut text, mut set) = (None, String::new(), 0);
+    for line in printed.out.lines() {
+        let said = line.rsplit_once("At most ").and_then(|(_, rest)| rest.trim_end_matches('.').parse::<u64>().ok());
+        most = said.or(most);
+        let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+            text += &format!("{line}\n");
+            continue;
+        };
+        set += usize::from(most.is_some());
+        text += &match most.take() {
+            Some(most) if value.starts_with('[') => format!("{key} = [{most}, {most}]\n"),
+            Some(most) => format!("{key} = {most}\n"),
+            None => format!("{line}\n"),
+        };
+    }
+    assert!(set > 40, "{set} settings have a limit");
+    write(here.path(), "most.toml", text.as_bytes());
+    let start = Instant::now();
+    let fuzz = ["fuzz", "--time", "2s", "--jobs", "1", "--corpus", "none", "--config", "most.toml"];
+    assert_ends(&oriole(&fuzz, here.path()), 0, "cases", "");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 /// A file that may not grow is an error that is reported.
