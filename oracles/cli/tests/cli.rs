@@ -414,3 +414,28 @@ fn corpora_are_minimized() {
     assert_ends(&oriole(&["corpus", "minimize", "corpus", "-o", "new"], here.path()), 2, "", "new is not empty");
     assert_ends(&oriole(&["corpus", "minimize", "none"], here.path()), 2, "", "none");
 }
+
+/// Kept answers stay as long as a rule asks for them: all rules of a file are asked, with a solver, before any goes.
+#[test]
+fn answers_that_no_rule_asks_for_are_dropped() {
+    if oriole_proof::Solver::find(None).expect("a solver on the path can be asked its version").is_none() {
+        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+        return;
+    }
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| here.path().join(name);
+    let first = "rule a: xor.b32(&not.b32(x), &not.b32(y)) => xor.b32(x, y)\n";
+    let second = "rule b: and.b32(&or.b32(x, _), x) => x\n";
+    std::fs::write(at("two.rules"), format!("{first}{second}")).expect("the folder is writable");
+    let check = |more: &[&str]| oriole(&[&["rules", "check", "two.rules", "--cache", "."], more].concat(), here.path());
+    let kept = || std::fs::read_to_string(at("answers.txt")).expect("answers are kept").lines().count() - 1;
+    assert_ends(&check(&[]), 0, "2 proved", "");
+    let both = kept();
+    assert!(both >= 2, "{both} answers");
+    std::fs::write(at("two.rules"), first).expect("the folder is writable");
+    assert_ends(&check(&["--rule", "a"]), 0, "1 proved", "");
+    assert_ends(&check(&["--no-solver"]), 0, "1 proved", "");
+    assert_eq!(kept(), both, "a part of the rules, or no solver, drops nothing");
+    assert_ends(&check(&[]), 0, "1 proved", "kept answers are dropped");
+    assert!((1..both).contains(&kept()));
+}
