@@ -227,6 +227,9 @@ fn operations_without_a_meaning_are_executed() {
     assert_eq!(report.verdict, Verdict::Proved);
     let report = verdict("rule a: fsin.approx.f32(fabs.f32(x)) => fsin.approx.f32(x)");
     assert_eq!(report.verdict, Verdict::Refuted, "executing shows what no term says");
+    // Only operands of like size with full fractions are rounded twice otherwise.
+    let report = verdict("rule a modulo nan: ffma.rn.f64(x, y, z) => fadd.f64(fmul.f64(x, y), z)");
+    assert_eq!(report.verdict, Verdict::Refuted, "{report:?}");
 }
 
 /// A rule whose guards contradict each other is no proof of anything.
