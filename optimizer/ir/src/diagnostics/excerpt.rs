@@ -41,8 +41,8 @@ impl SourceText {
         &self.name
     }
 
-    /// The text as it is shown.
-    fn shown(&self) -> &str {
+    /// The text as it is shown; marks are places of this.
+    pub fn shown(&self) -> &str {
         self.escaped.as_ref().map_or(&self.text, |escaped| escaped.text())
     }
 
