@@ -4,6 +4,7 @@
 //! text, ready for `miette` to draw. At most [`MAX_FAULTS`] of a text are kept: a hostile text must not buy memory with
 //! faults, and nobody reads the hundred and first. [`excerpt`] bounds what is shown of one.
 
+pub mod escape;
 pub mod excerpt;
 
 use excerpt::{SourceText, clipped};
@@ -57,7 +58,8 @@ pub struct SourceError {
     /// The file's name and text.
     #[source_code]
     pub source_code: SourceText,
-    /// The faults, in the order of the text.
+    /// The faults, in the order of the text. Their places are those of the text as it is shown
+    /// ([`SourceText::line_column`]).
     #[related]
     pub related: Vec<Fault>,
 }
@@ -74,9 +76,8 @@ impl SourceError {
 
     /// One line a fault, `file:line:column: message (remedy)`, for places that do not draw.
     pub fn lines(&self) -> String {
-        let source = self.source_code.inner();
         let line = |fault: &Fault| {
-            let (line, column) = fault.line_column(source);
+            let (line, column) = self.source_code.line_column(fault.span.offset());
             format!("{}:{line}:{column}: {fault} ({})", self.source_code.name(), fault.help)
         };
         self.related.iter().map(line).collect::<Vec<_>>().join("\n")

@@ -273,6 +273,13 @@ pub enum Condition {
     KnownZero(usize, Const),
     /// These bits are known to be one.
     KnownOne(usize, Const),
+    /// Two captured values are known to have no set bit in common, among so many bits from bit 0 on. The lower capture
+    /// is the first.
+    Disjoint(usize, usize, u32),
+    /// One of so many bits of a captured value, from bit 0 on, is known to be one.
+    Nonzero(usize, u32),
+    /// A captured value is known to be no NaN of this type, one of those with a single number.
+    NotNan(usize, Type),
     /// All bits of a captured value's register from this one on are known to be zero: the value is used as a wider one
     /// than the pattern reads. Not written in rules; where results need it, it is added.
     Extended(usize, u32),

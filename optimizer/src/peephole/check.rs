@@ -177,6 +177,12 @@ fn rename_condition(condition: &Condition, bound: &[Option<Source>]) -> Option<C
     };
     Some(match condition {
         Condition::Extended(value, from) => Condition::Extended(capture(*value)?, *from),
+        Condition::Disjoint(left, right, bits) => {
+            let (left, right) = (capture(*left)?, capture(*right)?);
+            Condition::Disjoint(left.min(right), left.max(right), *bits)
+        }
+        Condition::Nonzero(value, bits) => Condition::Nonzero(capture(*value)?, *bits),
+        Condition::NotNan(value, ty) => Condition::NotNan(capture(*value)?, *ty),
         Condition::Unused => Condition::Unused,
         Condition::SingleUse(value) => Condition::SingleUse(capture(*value)?),
         Condition::Variable(value) => Condition::Variable(capture(*value)?),

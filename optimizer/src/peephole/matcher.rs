@@ -6,7 +6,7 @@
 use super::eval::{Environment, evaluate};
 use super::subject::Subject;
 use crate::analysis::Bits;
-use oriole_ir::ops::FieldValues;
+use oriole_ir::ops::{FieldValues, Type};
 use oriole_ir::{FreeOperand, Inst, Operand};
 use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
 use oriole_rules::number::related;
@@ -174,6 +174,9 @@ impl<'a> Matching<'a> {
             }
             Condition::KnownZero(capture, mask) => constant(mask)? & !known(*capture)?.zeros == 0,
             Condition::KnownOne(capture, mask) => constant(mask)? & !known(*capture)?.ones == 0,
+            Condition::Disjoint(left, right, bits) => ones(*bits) & !(known(*left)?.zeros | known(*right)?.zeros) == 0,
+            Condition::Nonzero(capture, bits) => known(*capture)?.ones & ones(*bits) != 0,
+            Condition::NotNan(capture, ty) => is_no_nan(known(*capture)?, *ty),
             Condition::Extended(capture, from) => self.is_extended(*capture, *from)?,
             Condition::SingleUse(capture) => self.operand(*capture)?.operand().is_some_and(|of| self.is_used_once(of)),
             Condition::Unused => self.subject.func.defs(self.root?).all(|reg| self.subject.uses.count(reg) == 0),
@@ -215,4 +218,17 @@ impl<'a> Matching<'a> {
         let value = operand.operand().is_none_or(|operand| matches!(operand, Operand::Reg(_) | Operand::Word(..)));
         Some(value && above & !known.zeros == 0)
     }
+}
+
+/// Whether known bits exclude the NaNs of a type: all bits of the exponent set, and one below them.
+fn is_no_nan(known: Bits, ty: Type) -> bool {
+    let exponent: u64 = match ty {
+        Type::F16 => 0x7c00,
+        Type::Bf16 => 0x7f80,
+        Type::F32 => 0x7f80_0000,
+        Type::F64 => 0x7ff0_0000_0000_0000,
+        _ => return false,
+    };
+    let fraction = ones(exponent.trailing_zeros());
+    known.zeros & exponent != 0 || fraction & !known.zeros == 0
 }

@@ -95,6 +95,9 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u64(not.b32(x), 0) => 0", "1:18: a value of type b32 stands where u64 is read"),
     ("rule a: iadd.u32(x, 0) => x if log2(3) > 1", "1:37: the width of this constant cannot be inferred"),
     ("rule a: iadd.u32(x, C) => x if odd(C)", "1:32: no predicate `odd` of 1 arguments"),
+    ("rule a: and.pred(p, q) => 0 if disjoint(p, q)", "1:41: `p` is a predicate"),
+    ("rule a: iadd.u32(x, C) => x if nonzero(C)", "1:40: this is no operand"),
+    ("rule a: iadd.u32(x, 0) => x if not_nan(x)", "1:40: `x` is not read as one float"),
     ("rule a: iadd.u32(x, C) => iadd.u32(x, odd(C))", "1:39: no function `odd` of constants"),
     ("rule a for T in u32: iadd.T(x, 0) => cvt.odd(T).u32(x)", "1:42: no function `odd` of types"),
     ("rule a: iadd.u32(x, y) => isub.u32(x, y)", "1:27: the result of `a` is not cheaper"),
@@ -231,6 +234,25 @@ fn known_bits_guard_rules() {
     assert!(applied(&set, "  %r2 = shr.u32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_some());
     assert!(applied(&set, "  %r2 = shr.u32 %r1, 23\n  %r3 = and.b32 %r2, 255").is_none());
     assert!(applied(&set, "  %r2 = shr.s32 %r1, 24\n  %r3 = and.b32 %r2, 255").is_none());
+}
+
+/// Bits that are known together, or alone, say whether two values have one in common, or one is zero or a NaN.
+#[test]
+fn facts_about_operands_guard_rules() {
+    let with = |rule: &str, body: &str| applied(&set(rule), body).is_some();
+    let disjoint = "rule a: iadd.u32(x, y) => or.b32(x, y) if disjoint(y, x)";
+    let sum = |low: u32| format!("  %r2 = shr.u32 %r1, {low}\n  %r3 = shl.b32 %r1, 8\n  %r4 = iadd.u32 %r2, %r3");
+    assert!(with(disjoint, &sum(24)) && !with(disjoint, &sum(23)));
+    let nonzero = "rule a: setp.ne.u32(x, 0) => 1 if nonzero(x)";
+    let test = |bits: u32| format!("  %r2 = or.b32 %r1, {bits}\n  %p3 = setp.ne.u32 %r2, 0");
+    assert!(with(nonzero, &test(4)) && !with(nonzero, &test(0)));
+    let narrow = "rule a: setp.ne.u16(x, 0) => 1 if nonzero(x)";
+    let test = |bits: u32| format!("  %r2 = or.b32 %r1, {bits}\n  %p3 = setp.ne.u16 %r2, 0");
+    assert!(with(narrow, &test(0x8000)) && !with(narrow, &test(0x1_0000)));
+    let number = "rule a: setp.nan.f32(x, x) => 0 if not_nan(x)";
+    let test = |mask: u32| format!("  %r2 = and.b32 %r1, {mask}\n  %p3 = setp.nan.f32 %r2, %r2");
+    assert!(with(number, &test(0xff7f_ffff)) && with(number, &test(0xff80_0000)));
+    assert!(!with(number, &test(0xff80_0001)) && !with(number, &test(0x7fff_ffff)));
 }
 
 #[test]

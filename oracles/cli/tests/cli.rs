@@ -380,3 +380,62 @@ fn standard_input_is_a_kernel() {
     assert_ends(&piped("", &["check", "-"]), 2, "", "");
     assert_ends(&piped("bogus", &["opt", "-"]), 2, "", "is not a module");
 }
+
+/// What others cover goes, and what stays is copied with its launches; the folder stays as it was.
+#[test]
+fn corpora_are_minimized() {
+    let here = folder(KERNEL, LAUNCH);
+    let at = |path: &str| here.path().join(path);
+    let write = |path: &str, text: &str| std::fs::write(at(path), text).expect("the folder is writable");
+    std::fs::create_dir_all(at("corpus/deep")).expect("the folder is writable");
+    let twice = "  %r2 = iadd.u32 %r1, 4\n  %r3 = iadd.u32 %r2, 4\n  st.global.u32 [%d0], %r3\n";
+    let other = KERNEL.replace("iadd.u32 3, 4", "imax.s32 3, 7");
+    for (path, kernel) in [
+        ("corpus/small", KERNEL),
+        ("corpus/large", &KERNEL.replace("  st.global.u32 [%d0], %r1\n", twice)),
+        ("corpus/deep/other", &other),
+    ] {
+        write(&format!("{path}.ori"), kernel);
+        write(&format!("{path}.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\n");
+        write(&format!("{path}.file.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nbuffer = \"data.bin\"\n");
+        write(&at(path).with_file_name("data.bin").to_string_lossy(), "1234");
+    }
+    let done = oriole(&["corpus", "minimize", "corpus", "-o", "new"], here.path());
+    let left = String::from_utf8_lossy(&done.stdout).into_owned();
+    assert!(left == "corpus/large.ori\n" || left == "corpus/small.ori\n", "{left}");
+    assert_ends(&done, 0, "", "2 of 3 kernels cover what all do");
+    let kept = if left.contains("large") { "small" } else { "large" };
+    assert!(at("corpus/large.ori").exists() && at("corpus/small.ori").exists());
+    let again = oriole(&["corpus", "minimize", "new", "--format", "json"], here.path());
+    assert_ends(&again, 0, &format!("new/{kept}.ori"), "");
+    let document: serde_json::Value = serde_json::from_slice(&again.stdout).expect("it is JSON");
+    assert_eq!(document["go"].as_array().map(Vec::len), Some(0), "{document}");
+    assert_ends(&oriole(&["check", "new"], here.path()), 0, "2 of 2 kernels clean, 12 cases", "");
+    assert_ends(&oriole(&["corpus", "minimize", "corpus", "-o", "new"], here.path()), 2, "", "new is not empty");
+    assert_ends(&oriole(&["corpus", "minimize", "none"], here.path()), 2, "", "none");
+}
+
+/// Kept answers stay as long as a rule asks for them: all rules of a file are asked, with a solver, before any goes.
+#[test]
+fn answers_that_no_rule_asks_for_are_dropped() {
+    if oriole_proof::Solver::find(None).expect("a solver on the path can be asked its version").is_none() {
+        eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+        return;
+    }
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let at = |name: &str| here.path().join(name);
+    let first = "rule a: xor.b32(&not.b32(x), &not.b32(y)) => xor.b32(x, y)\n";
+    let second = "rule b: and.b32(&or.b32(x, _), x) => x\n";
+    std::fs::write(at("two.rules"), format!("{first}{second}")).expect("the folder is writable");
+    let check = |more: &[&str]| oriole(&[&["rules", "check", "two.rules", "--cache", "."], more].concat(), here.path());
+    let kept = || std::fs::read_to_string(at("answers.txt")).expect("answers are kept").lines().count() - 1;
+    assert_ends(&check(&[]), 0, "2 proved", "");
+    let both = kept();
+    assert!(both >= 2, "{both} answers");
+    std::fs::write(at("two.rules"), first).expect("the folder is writable");
+    assert_ends(&check(&["--rule", "a"]), 0, "1 proved", "");
+    assert_ends(&check(&["--no-solver"]), 0, "1 proved", "");
+    assert_eq!(kept(), both, "a part of the rules, or no solver, drops nothing");
+    assert_ends(&check(&[]), 0, "1 proved", "kept answers are dropped");
+    assert!((1..both).contains(&kept()));
+}

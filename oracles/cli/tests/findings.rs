@@ -301,6 +301,12 @@ fn findings_are_fixed_come_back_and_are_closed() {
     assert_ends(&fixed, 0, "");
     says(&fixed, "fixed");
     says(&output(here, &["findings", "list"]), "fixed");
+    let results = || {
+        let sarif = json(&output(here, &["findings", "list", "--format", "sarif"]));
+        sarif["runs"][0]["results"].as_array().expect("results").clone()
+    };
+    assert!(results().is_empty(), "a fixed finding is no result");
+    says(&output(here, &["findings", "list", "--open"]), "0 findings");
     rules("s32");
     let back = output(here, &[&fuzz[..9], &["--rules", "mine.rules", "--anew"]].concat());
     assert_ends(&back, 1, "");
@@ -311,7 +317,15 @@ fn findings_are_fixed_come_back_and_are_closed() {
     assert_ends(&output(here, &[&["findings", "close"], &ids[..]].concat()), 0, "");
     assert_ends(&output(here, &fuzz), 0, "");
     assert_ends(&replay(), 0, "");
+    // Named, it is executed, and is still no finding.
+    let named = output(here, &["findings", "replay", ids[0]]);
+    assert_ends(&named, 0, "");
+    says(&named, "still shows; it stays closed");
+    assert!(results().iter().all(|result| result["suppressions"][0]["kind"] == "external"), "{:?}", results());
+    let exported = output(here, &["findings", "export", "--open"]);
+    assert!(exported.status.success() && exported.stdout.is_empty() && results().len() == ids.len());
     assert_ends(&output(here, &["findings", "reopen", ids[0]]), 0, "");
+    assert_eq!(results().iter().filter(|result| result["suppressions"] == Value::Array(Vec::new())).count(), 1);
     assert_ends(&replay(), 1, "");
     // What cannot be executed says nothing.
     std::fs::remove_file(here.join("mine.rules")).expect("it was written");

@@ -219,6 +219,9 @@ fn guards_of_a_users_rule_are_met() {
         "rule field: fadd{F}.f32(x, _) => x if F.Rounding == rm",
         "rule word: popc.b32(hi(x)) => lo(x)",
         "rule divisor: idiv.s64(x, &ineg.s64(y)) => x if variable(y)",
+        "rule apart: and.b32(x, y) => 0 if disjoint(x, y)",
+        "rule some: setp.ne.u64(x, 0) => 1 if nonzero(x)",
+        "rule number: fmul.f32(x, 1.0) => x if not_nan(x)",
     ];
     for text in rules {
         let set = Arc::new(RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));

@@ -8,7 +8,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Memory that a command may have resident, in KiB.
 const MAX_RESIDENT: i64 = 2 << 20;
@@ -122,6 +122,41 @@ fn long_lines_are_cut_in_diagnostics() {
     assert_ends(&oriole(&["opt", &corpus("saxpy.ptx"), "--passes", &long], here), 2, "", "no pass is called");
 }
 
+/// No file can write to the terminal by what is shown of it, whatever kind it is.
+#[test]
+fn diagnostics_hold_no_control_characters() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let here = folder.path();
+    let kernel = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\nbb0:\n  ret\n}\n";
+    std::fs::write(here.join("k.ori"), kernel).expect("the folder is writable");
+    let hostile = "\u{1b}[31mred\u{1b}]0;title\u{7}\u{202e}turned\u{9b}2J";
+    let toml = "\\u001b[31m";
+    for (file, text, args, shown) in [
+        ("a.ptx", format!(".version 8.0\n.target sm_80\n bogus {hostile}\n"), &["opt", "a.ptx"][..], "\\u{1b}[31mred"),
+        ("b.ori", kernel.replace("  ret", &format!("  bogus {hostile}")), &["opt", "b.ori"], "\\u{1b}]0;title\\u{7}"),
+        (
+            "c.rules",
+            format!("rule a: bogus.u32(x, {hostile}) => x\n"),
+            &["rules", "check", "c.rules"],
+            "\\u{202e}turned",
+        ),
+        ("k.launch.toml", format!("grid = 1 {hostile}\nblock = 1\n"), &["run", "k.ori"], "\\u{9b}2J"),
+        ("k.launch.toml", format!("grid = 1\nblock = 1\n\"{toml}\" = 1\n"), &["run", "k.ori"], "`\\u{1b}[31m`"),
+        ("d.toml", format!("trips = {hostile}\n"), &["fuzz", "--cases", "1", "--config", "d.toml"], "\\u{1b}[31mred"),
+    ] {
+        std::fs::write(here.join(file), text).expect("the folder is writable");
+        let ended = oriole(args, here);
+        assert_ends(&ended, 2, "", "");
+        let all = ended.out.clone() + &ended.err;
+        let hidden: Vec<char> = all.chars().filter(|c| c.is_control() && *c != '\n' || *c == '\u{202e}').collect();
+        assert!(hidden.is_empty() && all.contains(shown), "{file}: {hidden:?}\n{}", all.escape_debug());
+    }
+    std::fs::write(here.join("e.ptx"), b".version 8.0\n\xff\x1b").expect("the folder is writable");
+    let ended = oriole(&["opt", "e.ptx"], here);
+    assert_ends(&ended, 2, "", "");
+    assert!(ended.err.contains("e.ptx:2:1") && !ended.err.contains('\u{1b}'), "{}", ended.err.escape_debug());
+}
+
 #[test]
 fn only_regular_files_are_read() {
     for (name, command) in readers() {
@@ -201,12 +236,33 @@ fn many_phis_fit() {
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], here.path()), 0, "", "");
 }
 
+/// A loop around functions of the system ends as one around nothing does, and its heap is bounded.
+#[test]
+fn endless_calls_of_the_system_end() {
+    let declared = ".extern .func (.param .b64 r) malloc (.param .b64 n);\n.extern .func free (.param .b64 n);\n";
+    let malloc =
+        "{ .param .b64 a; .param .b64 b; st.param.b64 [a], %d1; call (b), malloc, (a); ld.param.b64 %d2, [b]; }";
+    let free = "{ .param .b64 a; st.param.b64 [a], %d2; call free, (a); }";
+    for (bytes, free) in [(0, ""), (16, ""), (16, free)] {
+        let body = format!(".reg .b64 %d<3>; mov.u64 %d1, {bytes}; L: {malloc} {free} bra L;");
+        let here = kernel(&format!("{declared}.visible .entry k()\n{{ {body} }}\n"));
+        assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+        assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
+    }
+    let printf = ".param .b64 a; .param .b64 b; .param .b32 r; st.param.b64 [a], 0; st.param.b64 [b], 0;";
+    let body = format!("L: {{ {printf} call (r), vprintf, (a, b); }} bra L;");
+    let declared = ".extern .func (.param .b32 r) vprintf (.param .b64 n, .param .b64 m);\n";
+    let here = kernel(&format!("{declared}.visible .entry k()\n{{ {body} }}\n"));
+    assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+}
+
 /// Many threads that do nothing, and many kernels.
 #[test]
 fn many_threads_and_kernels_take_little_time() {
     let here = kernel(".visible .entry k()\n{ ret; }\n");
     write(here.path(), "k.launch.toml", b"grid = [2147483647, 65535, 65535]\nblock = 1024\n");
     assert_ends(&oriole(&["run", "k.ptx"], here.path()), 1, "out of steps", "");
+    assert_ends(&oriole(&["check", "k.ptx"], here.path()), 0, "out of steps", "");
     let kernels: String = (0..50_000).map(|i| format!(".visible .entry k{i}()\n{{ ret; }}\n")).collect();
     assert_ends(&oriole(&["opt", "k.ptx", "-o", "k.ori"], kernel(&kernels).path()), 0, "", "");
 }
@@ -246,6 +302,35 @@ fn numbers_beyond_limits_are_refused() {
     assert_ends(&printed, 0, "trips = 3", "");
     write(here.path(), "c.toml", printed.out.as_bytes());
     assert_ends(&oriole(&fuzz, here.path()), 0, "1 cases", "");
+}
+
+/// Settings may be as large as they can be: cases that take longer than the campaign are left.
+#[test]
+fn the_largest_settings_keep_to_the_time() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let printed = oriole(&["fuzz", "--print-config"], here.path());
+    // What each setting is at most stands above it.
+    let (mut most, mut text, mut set) = (None, String::new(), 0);
+    for line in printed.out.lines() {
+        let said = line.rsplit_once("At most ").and_then(|(_, rest)| rest.trim_end_matches('.').parse::<u64>().ok());
+        most = said.or(most);
+        let Some((key, value)) = line.split_once(" = ").filter(|_| !line.starts_with('#')) else {
+            text += &format!("{line}\n");
+            continue;
+        };
+        set += usize::from(most.is_some());
+        text += &match most.take() {
+            Some(most) if value.starts_with('[') => format!("{key} = [{most}, {most}]\n"),
+            Some(most) => format!("{key} = {most}\n"),
+            None => format!("{line}\n"),
+        };
+    }
+    assert!(set > 40, "{set} settings have a limit");
+    write(here.path(), "most.toml", text.as_bytes());
+    let start = Instant::now();
+    let fuzz = ["fuzz", "--time", "2s", "--jobs", "1", "--corpus", "none", "--config", "most.toml"];
+    assert_ends(&oriole(&fuzz, here.path()), 0, "cases", "");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 /// A file that may not grow is an error that is reported.

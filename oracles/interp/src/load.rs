@@ -353,6 +353,7 @@ impl<'m> Executable<'m> {
             stacks: 0,
             executed: 0,
             started: 0,
+            calls: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),

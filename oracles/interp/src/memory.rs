@@ -37,6 +37,10 @@ pub const FIRST_VARIABLE: u64 = 0x100_0000_0000;
 pub const HEAP: u64 = 0x6000_0000_0000;
 /// How many bytes may be allocated at a time, as CUDA has it by default.
 const HEAP_LIMIT: u64 = 8 << 20;
+/// How many bytes an allocation takes of that at least, as on the device.
+const SMALLEST: u64 = 16;
+/// How often a run may allocate, what it frees again included: no address is used twice.
+const MOST_ALLOCATIONS: u64 = 1 << 20;
 /// Unmapped bytes between regions, at least.
 pub const GAP: u64 = 1 << 16;
 
@@ -204,6 +208,8 @@ pub struct GlobalMemory {
     regions: Vec<Region>,
     /// Bytes of the heap that are in use.
     allocated: u64,
+    /// How often something was allocated.
+    allocations: u64,
 }
 
 impl GlobalMemory {
@@ -221,15 +227,17 @@ impl GlobalMemory {
         self.regions.push(Region { name: name.into(), base, bytes, freed: false });
     }
 
-    /// Allocates undefined bytes on the heap and returns their address, or 0 where the heap is too small. No address
-    /// is ever used again.
+    /// Allocates undefined bytes on the heap and returns their address, or 0 where the heap is too small, or all
+    /// addresses were used. None is ever used again.
     pub fn allocate(&mut self, bytes: u64) -> u64 {
-        if bytes > HEAP_LIMIT - self.allocated {
+        let taken = bytes.max(SMALLEST);
+        if taken > HEAP_LIMIT - self.allocated || self.allocations == MOST_ALLOCATIONS {
             return 0;
         }
+        self.allocations += 1;
         let end = self.regions.last().map_or(0, |r| r.base + r.bytes.len() as u64);
         let base = if end < HEAP { HEAP } else { end.next_multiple_of(GAP) + GAP };
-        self.allocated += bytes;
+        self.allocated += taken;
         self.regions.push(Region {
             name: "the heap".to_owned(),
             base,
@@ -246,7 +254,7 @@ impl GlobalMemory {
         if address < HEAP || region.freed {
             return false;
         }
-        self.allocated -= region.bytes.len() as u64;
+        self.allocated -= (region.bytes.len() as u64).max(SMALLEST);
         (region.bytes, region.freed) = (Bytes::default(), true);
         true
     }
@@ -349,12 +357,26 @@ mod tests {
     fn freed_memory_is_gone_and_counts_no_more() {
         let mut memory = GlobalMemory::default();
         let buffer = memory.map("a", Bytes::defined(vec![0; 16]));
-        let first = memory.allocate(HEAP_LIMIT - 8);
+        let first = memory.allocate(HEAP_LIMIT - 16);
         let second = memory.allocate(8);
-        assert!(memory.find(0, second, 8).is_some() && memory.allocate(1) == 0);
+        assert!(memory.find(0, second, 8).is_some() && memory.allocate(0) == 0);
         assert!(memory.free(first) && !memory.free(first) && !memory.free(buffer));
         assert_eq!(memory.find(0, first, 1), None);
         assert!(memory.allocate(100) > second);
+    }
+
+    /// Neither what takes no bytes nor what is freed at once goes on for ever.
+    #[test]
+    fn allocations_have_an_end() {
+        for frees in [false, true] {
+            let mut memory = GlobalMemory::default();
+            let one = |memory: &mut GlobalMemory| match memory.allocate(0) {
+                0 => false,
+                address => !frees || memory.free(address),
+            };
+            let most = if frees { MOST_ALLOCATIONS } else { HEAP_LIMIT / SMALLEST };
+            assert!((0..most).all(|_| one(&mut memory)) && !one(&mut memory));
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@
 //! The values of a refutation are those of the text's variables in their order, in hexadecimal. A line that cannot be
 //! read is an error with its place: a cache that is wrong would prove what is not true.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -80,6 +80,8 @@ pub struct Cache {
     answers: BTreeMap<u128, Answered>,
     path: Option<PathBuf>,
     changed: bool,
+    /// The questions that were asked since it was read.
+    asked: BTreeSet<u128>,
 }
 
 impl Cache {
@@ -115,18 +117,30 @@ impl Cache {
                 return Err(fail(LineFault::Second));
             }
         }
-        Ok(Cache { answers, path: None, changed: false })
+        Ok(Cache { answers, ..Cache::default() })
     }
 
     /// The answer to a question.
-    pub fn get(&self, text: &str) -> Option<&Answered> {
-        self.answers.get(&hash(text))
+    pub fn get(&mut self, text: &str) -> Option<&Answered> {
+        let hash = hash(text);
+        self.asked.insert(hash);
+        self.answers.get(&hash)
     }
 
     /// Keeps an answer.
     pub fn put(&mut self, text: &str, answered: Answered) {
-        self.answers.insert(hash(text), answered);
+        let hash = hash(text);
+        self.asked.insert(hash);
+        self.answers.insert(hash, answered);
         self.changed = true;
+    }
+
+    /// Drops the answers to questions that nobody has asked since the cache was read, and says how many there were.
+    pub fn drop_unasked(&mut self) -> usize {
+        let before = self.answers.len();
+        self.answers.retain(|hash, _| self.asked.contains(hash));
+        self.changed |= self.answers.len() < before;
+        before - self.answers.len()
     }
 
     /// The number of answers.
@@ -229,10 +243,27 @@ mod tests {
         let text = fs::read_to_string(folder.path().join(FILE)).expect("it was written");
         let lines: Vec<&str> = text.lines().skip(1).collect();
         assert!(lines.len() == 4 && lines.is_sorted());
-        let again = Cache::load(folder.path()).expect("what was written can be read");
+        let mut again = Cache::load(folder.path()).expect("what was written can be read");
         assert_eq!(again.answers, cache.answers);
         assert_eq!(again.get("two").map(|a| a.answer.clone()), Some(Answer::Refuted(vec![0, u128::MAX])));
         assert_eq!(again.get("five"), None);
+    }
+
+    /// What is asked or answered stays; the rest goes when it is asked to.
+    #[test]
+    fn unasked_answers_are_dropped() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut cache = Cache::load(folder.path()).expect("no file yet");
+        ["one", "two", "three"].iter().for_each(|text| cache.put(text, answered(Answer::Proved)));
+        assert_eq!(cache.drop_unasked(), 0);
+        cache.save().expect("the folder can be written");
+        let mut cache = Cache::load(folder.path()).expect("what was written can be read");
+        assert!(cache.get("one").is_some() && cache.get("five").is_none());
+        cache.put("four", answered(Answer::Proved));
+        assert_eq!((cache.drop_unasked(), cache.len()), (2, 2));
+        cache.save().expect("the folder can be written");
+        let mut cache = Cache::load(folder.path()).expect("what was written can be read");
+        assert!(cache.get("one").is_some() && cache.get("two").is_none() && cache.get("four").is_some());
     }
 
     #[test]

@@ -296,6 +296,9 @@ impl Pool {
         if self.closed {
             return known;
         }
+        if let Some(near_one) = numbers_near_one(seed, index, self.width, &mut random) {
+            return near_one;
+        }
         let plain = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let shift = random.below(self.width.into()) as u32;
         let value = match random.below(8) {
@@ -308,6 +311,26 @@ impl Pool {
         };
         value & ones(self.width)
     }
+}
+
+/// Floats near one with full fractions, in one of eight inputs and in all its variables alike: sums and products of
+/// others are mostly one of their operands, infinite or zero, and round to nothing new.
+fn numbers_near_one(seed: u64, index: u64, width: u32, random: &mut SplitMix64) -> Option<u128> {
+    let mut input = SplitMix64::new(!seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+    let (chosen, format) = (input.below(8) == 0, input.below(4));
+    let (bits, exponent) = match (width, format) {
+        (64, _) => (64, 11),
+        (32, 0 | 1) => (32, 8),
+        (32, 2) => (16, 5),
+        (32, _) => (16, 8),
+        _ => return None,
+    };
+    let mut one = || {
+        let (fraction, bias) = (bits - 1 - exponent, (1u64 << (exponent - 1)) - 1);
+        let plain = random.next_u64();
+        plain >> 63 << (bits - 1) | (bias - 4 + random.below(8)) << fraction | plain & ((1 << fraction) - 1)
+    };
+    chosen.then(|| (0..width).step_by(bits as usize).fold(0, |all, low| all | u128::from(one()) << low))
 }
 
 /// Boundary values of a width, and those of the terms' constants that fit it, with their neighbours, sorted.
@@ -381,6 +404,23 @@ mod tests {
         let free = sampled(&t, &query, &[], 10_000, 7);
         assert!(free.counterexample.is_some());
         assert_eq!(free, sampled(&t, &query, &[], 10_000, 7));
+    }
+
+    /// Products of two and a third rounded together, or one after the other: near one they differ often.
+    #[test]
+    fn some_inputs_are_floats_near_one() {
+        let pool = Pool { width: 64, closed: false, values: vec![0] };
+        let of = |index: u64, at: usize| f64::from_bits(pool.sample(7, index, at) as u64);
+        let near = |x: f64| x.is_finite() && (0.05..17.0).contains(&x.abs());
+        let inputs: Vec<[f64; 3]> = (0..400).map(|index| [0, 1, 2].map(|at| of(index, at))).collect();
+        let differ = |[x, y, z]: &[f64; 3]| near(*x) && near(*y) && x.mul_add(*y, *z) != x * y + z;
+        assert!(inputs.iter().filter(|input| differ(input)).count() > 8);
+        let halves = Pool { width: 32, ..pool };
+        let packed = (0..800).filter(|index| {
+            let value = halves.sample(7, *index, 0);
+            [0, 16].iter().all(|low| (11..19).contains(&(value >> (low + 10) & 31)))
+        });
+        assert!(packed.count() > 16);
     }
 
     /// A premise that relates variables: few mixtures meet it, and the neighbours of those that do tell the rest.

@@ -9,7 +9,8 @@ use oriole_rules::instance::{Condition, Const, ConstKind, Function, Operation, V
 use oriole_rules::language::ast::{BinaryOp, Relation, UnaryOp};
 
 use super::translate::{Absence, Translation};
-use oriole_proof::{Term, meaning};
+use oriole_proof::term::ones;
+use oriole_proof::{Term, meaning, numbers_of};
 
 /// The value of an expression, as wide as the expression, and whether it has one.
 pub(super) type Known = (Term, Term);
@@ -218,7 +219,31 @@ impl Translation<'_> {
                 let holds = t.is_zero(wrong);
                 Ok(t.and(holds, known))
             }
-            Condition::Extended(..) if !wanted => Ok(yes),
+            Condition::Disjoint(..) | Condition::Nonzero(..) | Condition::NotNan(..) | Condition::Extended(..)
+                if !wanted =>
+            {
+                Ok(yes)
+            }
+            Condition::Disjoint(left, right, bits) => {
+                let (left_bits, right_bits) = (self.low(*left, *bits)?, self.low(*right, *bits)?);
+                let t = &mut self.terms;
+                let common = t.and(left_bits, right_bits);
+                let (others, holds) = (t.not(right_bits), t.is_zero(common));
+                // Each bit is clear in one of them, which kernels must show.
+                self.known.extend([(*left, false, right_bits), (*right, false, others)]);
+                Ok(holds)
+            }
+            Condition::Nonzero(capture, bits) => {
+                let value = self.low(*capture, *bits)?;
+                let lowest = self.lowest_set(value);
+                self.known.push((*capture, true, lowest));
+                Ok(self.terms.is_nonzero(value))
+            }
+            Condition::NotNan(capture, ty) => {
+                let (width, last) = numbers_of(*ty).ok_or(Absence::Function)?;
+                let value = self.low(*capture, width)?;
+                self.number(*capture, value, last)
+            }
             Condition::Extended(capture, from) => {
                 let value = self.capture(*capture)?;
                 let above = self.terms.width(value).saturating_sub(*from);
@@ -246,6 +271,36 @@ impl Translation<'_> {
     fn told(&mut self, (holds, known): Known, wanted: bool) -> Term {
         let met = if wanted { holds } else { self.terms.not(holds) };
         self.terms.and(met, known)
+    }
+
+    /// The low bits of a capture.
+    fn low(&mut self, capture: usize, bits: u32) -> Result<Term, Absence> {
+        let value = self.capture(capture)?;
+        let value = self.terms.zero_extend(value, self.terms.width(value).max(bits));
+        Ok(self.terms.extract(value, 0, bits))
+    }
+
+    /// The lowest set bit of a value alone; zero for zero.
+    fn lowest_set(&mut self, value: Term) -> Term {
+        let negated = self.terms.neg(value);
+        self.terms.and(value, negated)
+    }
+
+    /// That a float is no NaN: its magnitude is at most that of the last number, infinity. A clear bit of that shows
+    /// it, or else that all bits are clear which infinity has clear.
+    fn number(&mut self, capture: usize, value: Term, last: u128) -> Result<Term, Absence> {
+        let t = &mut self.terms;
+        let width = t.width(value);
+        let (infinity, magnitude) = (t.constant(last, width), t.constant(ones(width - 1), width));
+        let magnitude = t.and(value, magnitude);
+        let holds = t.ule(magnitude, infinity);
+        let missing = t.not(value);
+        let missing = t.and(missing, infinity);
+        let (finite, fraction) = (t.is_nonzero(missing), t.constant(ones(width - 1) & !last, width));
+        let lowest = self.lowest_set(missing);
+        let shown = self.terms.ite(finite, lowest, fraction);
+        self.known.push((capture, false, shown));
+        Ok(holds)
     }
 
     fn zero_from(&mut self, value: Term, from: u32, above: u32) -> Term {

@@ -38,6 +38,9 @@ fn listed(decl: &RuleDecl) -> Vec<GuardReport> {
     decl.guards.iter().map(report).collect()
 }
 
+/// Predicates whose negation says nothing about values.
+const UNKNOWN: &[&str] = &["known_zero", "known_one", "disjoint", "nonzero", "not_nan", "unused"];
+
 /// Whether a guard says nothing about what the rule means. Of what an analysis does not know nothing follows.
 fn is_cost(guard: &Guard) -> bool {
     let named = |guard: &Guard, names: &[&str]| match guard {
@@ -46,7 +49,7 @@ fn is_cost(guard: &Guard) -> bool {
     };
     match guard {
         Guard::Call { .. } => named(guard, &["variable", "constant", "single_use"]),
-        Guard::Not { guard, .. } => is_cost(guard) || named(guard, &["known_zero", "known_one", "unused"]),
+        Guard::Not { guard, .. } => is_cost(guard) || named(guard, UNKNOWN),
         Guard::Any(guards) => guards.iter().all(is_cost),
         _ => false,
     }

@@ -60,6 +60,7 @@ const FUNCTIONS: &[&[&str]] = &[
     &["zext", "sext"],
     &["is_power_of_two", "is_mask"],
     &["known_zero", "known_one"],
+    &["nonzero", "not_nan"],
 ];
 
 /// Operators that take each other's place.

@@ -101,6 +101,18 @@ const WRONG: &[&str] = &[
     "rule read: iadd.u32(x, y) => isub.u32(x, y) if !unused()",
     "rule open: imul.lo.u32(x, 2) => shl.b32(x, 2) if !constant(x)",
     "rule closed: imul.lo.u32(x, y) => iadd.u32(x, y) if !variable(y)",
+    "rule common: iadd.u32(x, y) => or.b32(x, y) if !disjoint(x, y)",
+    "rule apart: isub.u32(x, y) => xor.b32(x, y) if disjoint(x, y)",
+    "rule low: iadd.u32(cvt.u32.s16(x), y) => or.b32(cvt.u32.s16(x), y) if disjoint(x, y)",
+    "rule mixed: iadd.u64(x, y) => or.b64(x, y) if disjoint(x, y) || nonzero(x)",
+    "rule positive: setp.gt.s32(x, 0) => 1 if nonzero(x)",
+    "rule nothing: setp.ne.u64(x, 0) => 1 if !nonzero(x)",
+    "rule narrow: setp.gt.s16(x, 0) => 1 if nonzero(x)",
+    "rule one: setp.equ.f32(x, y) => setp.eq.f32(x, y) if not_nan(x)",
+    "rule difference: fsub.f32(x, x) => 0.0 if not_nan(x)",
+    "rule signed-zero: fadd.f64(x, 0.0) => x if not_nan(x)",
+    "rule maybe: setp.num.f32(x, x) => 1 if !not_nan(x)",
+    "rule infinite: fmul.f16(x, 0) => 0 if not_nan(x)",
 ];
 
 /// Each is refuted soon, by an input that the interpreter confirms.
@@ -215,6 +227,9 @@ fn operations_without_a_meaning_are_executed() {
     assert_eq!(report.verdict, Verdict::Proved);
     let report = verdict("rule a: fsin.approx.f32(fabs.f32(x)) => fsin.approx.f32(x)");
     assert_eq!(report.verdict, Verdict::Refuted, "executing shows what no term says");
+    // Only operands of like size with full fractions are rounded twice otherwise.
+    let report = verdict("rule a modulo nan: ffma.rn.f64(x, y, z) => fadd.f64(fmul.f64(x, y), z)");
+    assert_eq!(report.verdict, Verdict::Refuted, "{report:?}");
 }
 
 /// A rule whose guards contradict each other is no proof of anything.
@@ -316,6 +331,28 @@ fn negated_guards_are_met() {
         let costs = super::guards::needs(&judge(Cache::in_memory(), Settings::default()), &rules(text), 0);
         let cost = |guard: &GuardReport| guard.need == Need::Cost || !guard.text.starts_with('!');
         assert!(text.contains("!!") || costs.is_ok_and(|costs| costs.iter().all(cost)), "{text}");
+    }
+}
+
+/// What the optimizer can know of two values, of one that is not zero, of one that is no NaN.
+#[test]
+fn facts_about_operands_prove_rules() {
+    let Some(judge) = judge_with_solver() else { return };
+    let right = "rule a for T in int: iadd.T(x, y) => or.bits(T)(x, y) if disjoint(x, y)
+                 rule b for T in bits: and.T(x, y) => 0 if disjoint(x, y)
+                 rule c: iadd.u32(x, y) => xor.b32(y, x) if disjoint(y, x) || disjoint(x, y), !disjoint(x, x)
+                 rule d for T in int: setp.ne.T(x, 0) => 1 if nonzero(x)
+                 rule e: imin.u32(x, 1) => 1 if nonzero(x)
+                 rule g for T in float: setp.nan.T(x, x) => 0 if not_nan(x)
+                 rule h: fmul.f32(x, 1.0) => x if not_nan(x)
+                 rule i: setp.equ.f16(x, y) => setp.eq.f16(x, y) if not_nan(x), not_nan(y)
+                 rule j for T in f16 bf16: fadd.T(x, 0x8000) => x if not_nan(x)";
+    let set = rules(right);
+    for index in 0..set.rules().len() {
+        let report = judge.rule(&set, index).expect("the solver answers");
+        assert!(report.verdict.is_pass() && report.proof.applied > 0, "{report:?}");
+        let needed = |guard: &GuardReport| matches!(guard.need, Need::Shown(_) | Need::Cost);
+        assert!(report.guards.iter().all(needed), "{report:?}");
     }
 }
 

@@ -35,7 +35,7 @@ const FUNCTIONS: &[(&str, Function, usize, bool)] = &[
     ("mask", Function::Mask, 1, false),
 ];
 
-const PREDICATES: &str = "is_power_of_two(C), is_mask(C), known_zero(x, M), known_one(x, M), single_use(x), unused(), variable(x), constant(x), is_signed(T), is_float(T)";
+const PREDICATES: &str = "is_power_of_two(C), is_mask(C), known_zero(x, M), known_one(x, M), disjoint(x, y), nonzero(x), not_nan(x), single_use(x), unused(), variable(x), constant(x), is_signed(T), is_float(T)";
 
 fn number(value: u64, bits: u32) -> Const {
     Const { bits, kind: ConstKind::Number(value & ones(bits)) }
@@ -255,6 +255,14 @@ impl Resolver<'_> {
                 let zero = function.text == "known_zero";
                 Ok(if zero { Condition::KnownZero(capture, mask) } else { Condition::KnownOne(capture, mask) })
             }
+            ("disjoint", [left, right]) => {
+                let (left, right) = (self.operand_with_bits(left)?, self.operand_with_bits(right)?);
+                Ok(Condition::Disjoint(left.0.min(right.0), left.0.max(right.0), left.1.min(right.1)))
+            }
+            ("nonzero", [value]) => {
+                self.operand_with_bits(value).map(|(capture, bits)| Condition::Nonzero(capture, bits))
+            }
+            ("not_nan", [value]) => self.float_operand(value).map(|(capture, ty)| Condition::NotNan(capture, ty)),
             ("unused", []) => Ok(Condition::Unused),
             ("single_use", [value]) => self.operand_name(value).map(Condition::SingleUse),
             ("variable", [value]) => self.operand_name(value).map(Condition::Variable),
@@ -274,6 +282,34 @@ impl Resolver<'_> {
         match lone_name(expr).filter(|name| !is_capital(&name.text)) {
             Some(name) => self.used(name),
             None => Err(fault(expr.span(), "this is no operand".to_owned(), "here", "name a captured operand: `x`")),
+        }
+    }
+
+    /// A captured operand, with how many bits the pattern reads of it; an address has 64.
+    fn operand_with_bits(&mut self, expr: &Expr) -> Resolved<(usize, u32)> {
+        let capture = self.operand_name(expr)?;
+        match self.instance.captures[capture].bits {
+            0 => Ok((capture, 64)),
+            bits @ 2..=64 => Ok((capture, bits)),
+            bits => {
+                let (message, help) = match bits {
+                    1 => (format!("`{expr}` is a predicate"), "known bits are those of numbers: match what makes it"),
+                    _ => (format!("`{expr}` has {bits} bits"), "known bits are those of at most 64"),
+                };
+                Err(fault(expr.span(), message, "here", help))
+            }
+        }
+    }
+
+    /// A captured operand whose first place reads a float.
+    fn float_operand(&mut self, expr: &Expr) -> Resolved<(usize, Type)> {
+        let capture = self.operand_name(expr)?;
+        match self.instance.captures[capture].ty {
+            Some(ty @ (Type::F16 | Type::Bf16 | Type::F32 | Type::F64)) => Ok((capture, ty)),
+            _ => {
+                let help = "the first place of the operand must have the type f16, bf16, f32 or f64";
+                Err(fault(expr.span(), format!("`{expr}` is not read as one float"), "here", help))
+            }
         }
     }
 

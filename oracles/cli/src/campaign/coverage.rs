@@ -75,6 +75,23 @@ impl Coverage {
         }
     }
 
+    /// The values of fields that have been generated, and those that have been executed, each by a name of its own.
+    pub fn seen(&self) -> Vec<String> {
+        let mut seen = Vec::new();
+        for row in ROWS.iter().filter(|row| self.kernels_with(row.opcode) > 0) {
+            seen.push(format!("row {}", row.name));
+            let at = row.opcode as usize;
+            for (what, bits) in [("generated", &self.generated[at]), ("executed", &self.executed[at])] {
+                for (slot, spec) in row.fields.iter().enumerate() {
+                    let values = (0..64u8).filter(|value| bits[slot] >> value & 1 == 1);
+                    let name = |value| format!("{what} {}.{}={value}", row.name, spec.field.name());
+                    seen.extend(values.map(name));
+                }
+            }
+        }
+        seen
+    }
+
     /// Adds what another worker has seen.
     pub fn add(&mut self, other: &Coverage) {
         self.kernels.iter_mut().zip(&other.kernels).for_each(|(all, more)| *all += more);

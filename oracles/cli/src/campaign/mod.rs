@@ -14,6 +14,7 @@ pub mod canary;
 pub mod coverage;
 pub mod export;
 pub mod identity;
+pub mod minimize;
 pub mod ranges;
 pub mod record;
 mod reduction;

@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use oriole_ir::Module;
+use oriole_ir::diagnostics::Fault;
 use rayon::prelude::*;
 
 use super::record::{Key, Record};
@@ -91,8 +92,8 @@ impl<'a> Replay<'a> {
                 finding(Verdict::InvalidIr(message.clone()), message)
             }
             Ok(Err(InputError::Ptx(error))) if expects(path) => {
-                let text = error.source_code.inner();
-                let said = error.related.first().map(|fault| format!("line {}: {fault}", fault.line_column(text).0));
+                let line = |fault: &Fault| error.source_code.line_column(fault.span.offset()).0;
+                let said = error.related.first().map(|fault| format!("line {}: {fault}", line(fault)));
                 let why = said.unwrap_or_default();
                 finding(Verdict::Refused(why.clone()), why)
             }

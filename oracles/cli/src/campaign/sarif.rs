@@ -3,6 +3,9 @@
 //! A class of bugs (phase, verdict, rule) is a SARIF rule; a finding is a result at the place in the optimizer's source
 //! where the rule of the guilty rewrite is named, or else where the phase has its row. Places are found by looking
 //! through the source below a root, so that paths are relative to it; without sources, the place is the reproducer.
+//!
+//! What counts no more is not shown as open: a closed finding is a suppressed result (SARIF 2.1.0, "suppressions
+//! property"), and a fixed one is none, by which code hosts know that it is gone.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,15 +14,20 @@ use serde_json::{Value, json};
 
 use super::record::Reduction;
 use super::store::Stored;
+use super::store::life::State;
 
 /// Where the phases are, below the root.
 const SOURCE: &str = "optimizer/src";
 /// Where each phase has its row.
 const TABLE: &str = "optimizer/src/pipeline/table.rs";
 
+/// Why a result is suppressed.
+const CLOSED: &str = "closed with `oriole findings close`";
+
 /// The document for some findings; `folder` is where their reproducers are, relative to `root`.
 pub fn document(findings: &[Stored], root: &Path, folder: &str) -> Value {
     let sources = Sources::read(root);
+    let findings: Vec<&Stored> = findings.iter().filter(|stored| stored.life.state != State::Fixed).collect();
     let mut rules: Vec<String> = findings.iter().map(|stored| stored.record.key.rule_id()).collect();
     rules.sort();
     rules.dedup();
@@ -63,6 +71,8 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
     let detail = record.detail.lines().next().unwrap_or_default();
     let replay = record.replay_of(&file);
     let text = format!("{} in {}: {detail} ({}; {size}). Replay: {replay}", key.verdict, key.phase, key.shape);
+    let suppression = json!({ "kind": "external", "status": "accepted", "justification": CLOSED });
+    let suppressions: Vec<Value> = (stored.life.state == State::Closed).then_some(suppression).into_iter().collect();
     json!({
         "ruleId": rule,
         "ruleIndex": rules.iter().position(|id| *id == rule),
@@ -72,6 +82,7 @@ fn result(stored: &Stored, rules: &[String], sources: &Sources, folder: &str) ->
             "artifactLocation": { "uri": uri },
             "region": { "startLine": line },
         }}],
+        "suppressions": suppressions,
         "partialFingerprints": { "oriole/v1": stored.id },
         "occurrenceCount": stored.hits.total().max(1),
     })

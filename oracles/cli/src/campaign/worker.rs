@@ -3,13 +3,15 @@
 //! A worker draws cases, checks them, and hands over the results. It publishes its current task in a [`WorkerSlot`],
 //! where the supervisor sees a step that does not end ([`supervise`]). The supervisor then gives the worker up, keeps
 //! the results so far, records a finding if the step does not end a second time either, and starts another worker. The
-//! abandoned thread does nothing more should it come back.
+//! abandoned thread does nothing more should it come back. Cases that go on when the time of the campaign is up are
+//! left in the same way, and count as not done.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use super::record::Reduction;
 use super::shared_state::Local;
@@ -20,6 +22,11 @@ use oriole_check::supervise::{self, Slot, StepId};
 
 /// Steps that do not end keep their threads, and what those hold. After so many the campaign ends.
 pub const MOST_GIVEN_UP: usize = 16;
+
+/// How long cases may go on when the time of a campaign is up. Beyond, they are left: another run does them.
+const GRACE: Duration = Duration::from_secs(3);
+/// A step that takes longer may be one that does not end, which is worth waiting for.
+const SLOW: Duration = Duration::from_secs(1);
 
 /// What a worker is at.
 #[derive(Debug, Default)]
@@ -78,6 +85,18 @@ impl WorkerSlot {
     }
 }
 
+impl WorkerSlot {
+    /// Gives the worker up in the middle of a case, unless a step of it may not end: what it has done before.
+    fn leave(&self) -> Option<Local> {
+        let mut state = self.state();
+        if !matches!(state.at, At::Case(..)) || self.slot.overdue(SLOW).is_some() {
+            return None;
+        }
+        state.given_up = true;
+        Some(std::mem::take(&mut state.local))
+    }
+}
+
 /// A worker that has ended, and how: a panic is one of the campaign itself.
 struct Ended {
     number: usize,
@@ -120,6 +139,9 @@ pub(super) fn run(
                 }
             }
         }
+        if campaign.options.time.is_some_and(|time| campaign.start.elapsed() >= time + GRACE) {
+            pool.leave_cases()?;
+        }
         campaign.show(progress);
     }
     result.map(|()| given_up)
@@ -140,6 +162,16 @@ impl Pool<'_> {
             // Nobody listens to a worker that was given up.
             let _ = ends.send(Ended { number, result });
         });
+        Ok(())
+    }
+
+    /// Leaves the cases that take longer than the campaign.
+    fn leave_cases(&mut self) -> Result<(), CampaignError> {
+        for (number, worker) in self.slots.clone() {
+            let Some(local) = worker.leave() else { continue };
+            self.slots.retain(|(other, _)| *other != number);
+            self.campaign.hand_over(local)?;
+        }
         Ok(())
     }
 

@@ -47,12 +47,12 @@ pub fn rules(data: &[u8]) -> bool {
     }
 }
 
-/// A refusal says at least one thing, about bytes that the file has.
+/// A refusal says at least one thing, about bytes of what is shown of the file.
 fn assert_places(error: &SourceError, text: &str) {
     assert!(!error.lines().is_empty(), "a refusal names at least one fault:\n{text}");
     for fault in &error.related {
         let end = fault.span.offset() + fault.span.len();
-        let inside = text.get(fault.span.offset()..end).is_some();
+        let inside = error.source_code.shown().get(fault.span.offset()..end).is_some();
         assert!(inside, "`{fault}` is about bytes {:?}, which the text does not have:\n{text}", fault.span);
         assert!(!fault.help.is_empty() && !fault.message.is_empty(), "`{fault}` says not what to do:\n{text}");
     }

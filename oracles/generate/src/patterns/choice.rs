@@ -114,7 +114,7 @@ impl Choice {
         let mut last = None;
         for _ in 0..DRAWS {
             let Some(mut choice) = Choice::draw(instance, hints, entropy, percent) else { continue };
-            if instance.conditions.iter().all(|condition| choice.meets(condition)) {
+            if instance.conditions.iter().all(|condition| choice.meets(condition, entropy)) {
                 return Some(choice);
             }
             last = Some(choice);
@@ -208,7 +208,7 @@ impl Choice {
     }
 
     /// Whether a guard holds, or can be made to hold.
-    fn meets(&mut self, condition: &Condition) -> bool {
+    fn meets(&mut self, condition: &Condition, entropy: &mut Entropy<'_>) -> bool {
         match condition {
             Condition::KnownZero(capture, mask) => match self.value(mask) {
                 Some(mask) => {
@@ -224,6 +224,14 @@ impl Choice {
                 }
                 None => false,
             },
+            Condition::Disjoint(left, right, bits) => self.share_out([*left, *right], *bits, entropy),
+            Condition::Nonzero(capture, bits) => {
+                let wanted = &mut self.wanted[*capture];
+                let free: Vec<u32> = (0..*bits).filter(|bit| wanted.zeros >> bit & 1 == 0).collect();
+                wanted.ones |= if free.is_empty() { 0 } else { 1 << entropy.choose(&free) };
+                !free.is_empty()
+            }
+            Condition::NotNan(capture, ty) => self.no_nan(*capture, *ty, entropy),
             Condition::Extended(capture, from) => {
                 self.wanted[*capture].extended = Some(*from);
                 true
@@ -241,10 +249,38 @@ impl Choice {
                 true
             }
             Condition::Unused => true,
-            Condition::Any(conditions) => conditions.iter().any(|condition| self.meets(condition)),
+            Condition::Any(conditions) => conditions.iter().any(|condition| self.meets(condition, entropy)),
             Condition::Not(condition) => self.decided(condition) != Some(true),
             decided => self.decided(decided) == Some(true),
         }
+    }
+
+    /// Each bit is zero in one of two values: low ones in the one and high ones in the other, or any.
+    fn share_out(&mut self, [left, right]: [usize; 2], bits: u32, entropy: &mut Entropy<'_>) -> bool {
+        let (ours, theirs) = (self.wanted[left].ones, self.wanted[right].ones);
+        let mine = match entropy.below(4) {
+            0 => entropy.bits(),
+            1 => !ones(entropy.between(1, bits)),
+            _ => ones(entropy.between(1, bits)),
+        };
+        let clear = (mine | theirs) & !ours & ones(bits);
+        self.wanted[left].zeros |= clear;
+        self.wanted[right].zeros |= ones(bits) & !clear;
+        left != right && ours & theirs & ones(bits) == 0
+    }
+
+    /// One bit of the exponent is zero, or all below it.
+    fn no_nan(&mut self, capture: usize, ty: Type, entropy: &mut Entropy<'_>) -> bool {
+        let fraction = match ty {
+            Type::F16 => 10,
+            Type::Bf16 => 7,
+            Type::F32 => 23,
+            _ => 52,
+        };
+        let bit = entropy.between(fraction, ty.bits() - 2);
+        let zeros = if entropy.percent(75) { 1 << bit } else { ones(fraction) };
+        self.wanted[capture].zeros |= zeros;
+        self.wanted[capture].ones & zeros == 0
     }
 
     /// What constants and fields alone say of a condition.

@@ -223,10 +223,7 @@ impl LaunchError {
     /// Name of the text, line and column, both from 1; the column counts characters.
     pub fn location(&self) -> Option<(&str, usize, usize)> {
         let (source, span) = self.0.place.as_ref()?;
-        let before = source.inner().as_bytes().get(..span.offset())?;
-        let line = before.iter().filter(|&&byte| byte == b'\n').count() + 1;
-        let start = before.iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
-        let column = String::from_utf8_lossy(&before[start..]).chars().count() + 1;
+        let (line, column) = source.line_column(span.offset());
         Some((source.name(), line, column))
     }
 }

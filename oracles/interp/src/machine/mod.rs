@@ -30,6 +30,9 @@ const MAX_RESIDENT: usize = 64;
 /// billions of threads that end at once takes no longer than other runs.
 const FREE_STARTS: u64 = 1 << 19;
 const START_STEPS: u64 = 64;
+/// The same of a warp's calls of `malloc` and the other functions of the system.
+const FREE_CALLS: u64 = 1 << 16;
+const CALL_STEPS: u64 = 256;
 /// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
 const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
@@ -69,6 +72,8 @@ pub struct Machine<'a> {
     pub executed: u64,
     /// Warps that were started.
     pub started: u64,
+    /// Calls of the system's functions.
+    pub calls: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
@@ -115,6 +120,15 @@ impl Machine<'_> {
             if resident.len() < before {
                 self.stacks = resident.iter().map(Cta::stacks).sum();
             }
+        }
+    }
+
+    /// Beyond the first, calls of the system's functions count as what they cost.
+    pub(super) fn charge_call(&mut self) {
+        self.calls += 1;
+        if self.calls > FREE_CALLS {
+            self.steps = self.steps.saturating_sub(CALL_STEPS);
+            self.executed += CALL_STEPS;
         }
     }
 

@@ -130,7 +130,13 @@ pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
     let make = |number: usize, guard: Guarding| {
         let mut memory = Vec::new();
         let lanes = (0..threads).map(|thread| {
-            let mut inputs = mixed(question, samples, number, thread as usize);
+            let mut inputs = match number % 8 {
+                1 | 5 if opcode.is(Flags::CONVERGENT) => {
+                    nearly_equal(question, &samples[number], number as u32 / 4, thread)
+                }
+                3 if opcode.is(Flags::CONVERGENT) => samples[number].clone(),
+                _ => mixed(question, samples, number, thread as usize),
+            };
             for (variable, role) in &roles {
                 inputs[*variable] = match role {
                     Role::Members => members(thread, threads, guard).into(),
@@ -171,6 +177,26 @@ fn mixed(question: &Question<'_>, samples: &[Inputs], number: usize, thread: usi
     }
     let holds = Program::new(&question.terms, &[question.query.premise]).eval(&inputs)[0] == 1;
     if holds { inputs } else { own.clone() }
+}
+
+/// A thread's inputs where most lanes have the same, as matches and votes want it: some have one bit of all registers
+/// otherwise, another bit in every case.
+fn nearly_equal(question: &Question<'_>, sample: &Inputs, turn: u32, thread: u32) -> Inputs {
+    let mut inputs = sample.clone();
+    // Neighbours together, so that guards of odd or even lanes meet both kinds.
+    if thread / 2 % (2 + turn % 7) != 1 {
+        return inputs;
+    }
+    for (capture, term) in question.captures.iter().enumerate() {
+        if let Op::Variable(variable) = question.terms.node(*term).op
+            && !is_fixed(question, capture)
+        {
+            let variable = variable as usize;
+            inputs[variable] ^= 1 << (turn % question.terms.variables()[variable].width);
+        }
+    }
+    let holds = Program::new(&question.terms, &[question.query.premise]).eval(&inputs)[0] == 1;
+    if holds { inputs } else { sample.clone() }
 }
 
 /// The lanes of a thread's warp that execute the root.

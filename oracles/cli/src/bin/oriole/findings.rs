@@ -52,6 +52,9 @@ enum Action {
         /// For SARIF: where the optimizer's source is, to which its paths are relative
         #[arg(long, value_name = "FOLDER", default_value = ".")]
         root: PathBuf,
+        /// Only those that are open, or back: neither fixed nor closed
+        #[arg(long)]
+        open: bool,
     },
     /// Show a finding: what differs, the guilty rewrite, the reproducer, how to replay it
     Show {
@@ -68,6 +71,9 @@ enum Action {
         /// Where to; a folder for each finding is made in it
         #[arg(short, long, value_name = "FOLDER", default_value = "oriole-findings")]
         output: PathBuf,
+        /// Only those that are open, or back: neither fixed nor closed
+        #[arg(long)]
+        open: bool,
     },
     /// Execute the reproducers again: what shows no more is fixed, what was fixed and shows is a regression
     ///
@@ -100,9 +106,9 @@ enum Action {
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     match &args.action {
         Action::Merge { stores } => merge(&args.store, stores, out)?,
-        Action::List { format, root } => list(&to_read(args)?, *format, root, out)?,
+        Action::List { format, root, open } => list(&to_read(args)?, *format, root, *open, out)?,
         Action::Show { id, format } => show(&to_read(args)?, id, *format, out)?,
-        Action::Export { ids, output } => write_files(&to_read(args)?, ids, output, out)?,
+        Action::Export { ids, output, open } => write_files(&to_read(args)?, ids, *open, output, out)?,
         Action::Replay { ids } => return replay::replay(&mut to_write(args)?, ids, out),
         Action::Close { ids } => replay::set_state(&mut to_write(args)?, ids, State::Closed, out)?,
         Action::Reopen { ids } => replay::set_state(&mut to_write(args)?, ids, State::Open, out)?,
@@ -125,8 +131,9 @@ struct Document<'a> {
     findings: &'a [Stored],
 }
 
-fn list(store: &Store, format: ListFormat, root: &Path, out: &mut dyn Write) -> Result<(), Failure> {
-    let findings = store.findings().map_err(Failure::input)?;
+fn list(store: &Store, format: ListFormat, root: &Path, open: bool, out: &mut dyn Write) -> Result<(), Failure> {
+    let mut findings = store.findings().map_err(Failure::input)?;
+    findings.retain(|stored| !open || stored.life.state.counts());
     match format {
         ListFormat::Text => table(&findings, out),
         ListFormat::Json => json(&Document { version: 1, findings: &findings }, out),
@@ -230,12 +237,14 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
     Ok(writeln!(out, "  replay: {}", record.replay_of(&file))?)
 }
 
-fn write_files(store: &Store, ids: &[String], folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+fn write_files(store: &Store, ids: &[String], open: bool, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {
     let findings = match ids {
         [] => store.findings(),
         ids => ids.iter().map(|id| store.finding(id)).collect(),
     };
-    for stored in findings.map_err(Failure::input)? {
+    let mut findings: Vec<Stored> = findings.map_err(Failure::input)?;
+    findings.retain(|stored| !open || stored.life.state.counts());
+    for stored in findings {
         let file = export(store, &stored, folder).map_err(Failure::input)?;
         writeln!(out, "{}", stored.record.replay_of(&file.display().to_string()))?;
     }

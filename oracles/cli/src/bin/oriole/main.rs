@@ -6,6 +6,7 @@
 mod bisect;
 mod check;
 mod compare;
+mod corpus;
 mod failure;
 mod findings;
 mod fuzz;
@@ -48,6 +49,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Compare(compare::Args),
+    Corpus(corpus::Args),
     Fuzz(fuzz::Args),
     Findings(findings::Args),
     Bisect(bisect::Args),
@@ -68,6 +70,7 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, given, out),
             Command::Compare(args) => compare::run(args, out),
+            Command::Corpus(args) => corpus::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, given, out),
             Command::Findings(args) => findings::run(args, out),
             Command::Bisect(args) => bisect::run(args, given, out),

@@ -57,7 +57,8 @@ struct CheckArgs {
     /// How long the solver may take for a question; z3 by its steps, so that the answer does not depend on the load
     #[arg(long, value_name = "SECONDS", default_value_t = 20, value_parser = clap::value_parser!(u64).range(1..))]
     timeout: u64,
-    /// Keep answers in FOLDER/answers.txt, instead of using those about the built-in rules
+    /// Keep answers in FOLDER/answers.txt, instead of using those about the built-in rules; with a solver and without
+    /// --rule, those that none of the rules asks for are dropped
     #[arg(long, value_name = "FOLDER")]
     cache: Option<PathBuf>,
     /// Where kernels that show what is wrong are written
@@ -149,6 +150,11 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     };
     // One rule is judged on one thread; the answers of solvers are shared.
     let results: Vec<Result<RuleReport, SolverError>> = pool.install(|| chosen.par_iter().map(judged).collect());
+    // Without a solver, or where a rule could not be judged, not all is asked that will be.
+    let everything = args.cache.is_some() && args.rule.is_empty() && judge.prover.solver.is_some();
+    if everything && results.iter().all(Result::is_ok) {
+        say_what_is_dropped(judge.prover.cache().drop_unasked());
+    }
     // What was answered is kept even where something else went wrong.
     judge.prover.cache().save().map_err(|error| solver_failure(error.into()))?;
     let reports: Vec<RuleReport> = results.into_iter().collect::<Result<_, _>>().map_err(solver_failure)?;
@@ -173,6 +179,13 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     } else {
         Status::Clean
     })
+}
+
+fn say_what_is_dropped(answers: usize) {
+    if answers > 0 {
+        // Nobody is left to tell where standard error is closed.
+        drop(writeln!(std::io::stderr(), "{answers} kept answers are dropped: none of the rules asks for them"));
+    }
 }
 
 /// Keeps answers while others are sought, so that a run that is ended loses little.

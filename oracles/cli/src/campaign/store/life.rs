@@ -43,9 +43,9 @@ impl State {
         if self == State::Fixed { State::Regressed } else { self }
     }
 
-    /// Whether a campaign that meets the finding has found something.
+    /// Whether the finding is there as far as anybody knows, and nobody has closed it.
     pub fn counts(self) -> bool {
-        self != State::Closed
+        matches!(self, State::Open | State::Regressed)
     }
 }
 

@@ -36,9 +36,13 @@ pub fn replay(store: &mut Store, ids: &[String], out: &mut dyn Write) -> Result<
             }
             Shown::Yes | Shown::No => {
                 let state = store.replayed(id, shown == Shown::Yes).map_err(Failure::input)?;
-                *(if shown == Shown::Yes { &mut shows } else { &mut gone }) += 1;
+                match shown {
+                    Shown::Yes => shows += u32::from(state.counts()),
+                    _ => gone += 1,
+                }
                 match (state, shown) {
                     (State::Regressed, Shown::Yes) => "REGRESSION: it was fixed and shows again",
+                    (State::Closed, Shown::Yes) => "still shows; it stays closed",
                     (_, Shown::Yes) => "still shows",
                     (State::Closed, _) => "shows no more; it stays closed",
                     _ => "fixed",
