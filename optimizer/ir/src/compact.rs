@@ -50,8 +50,8 @@ impl Function {
     pub fn compact(&mut self) {
         let count = self.inst_count();
         let mut lists = Lists { blocks: PrimaryMap::new(), nodes: PrimaryMap::with_capacity(count) };
-        for _ in self.lists.blocks.keys() {
-            lists.blocks.push(BlockData::default());
+        for block in self.lists.blocks.values() {
+            lists.blocks.push(BlockData { nounroll: block.nounroll, ..BlockData::default() });
         }
         let mut insts = PrimaryMap::with_capacity(count);
         let mut pool = Vec::with_capacity(self.operands_in_use());

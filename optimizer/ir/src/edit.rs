@@ -43,6 +43,11 @@ impl Function {
         self.lists.blocks.push(BlockData::default())
     }
 
+    /// Says whether the loop that a block is the header of is not to be unrolled.
+    pub fn set_nounroll(&mut self, block: Block, nounroll: bool) {
+        self.lists.blocks[block].nounroll = nounroll;
+    }
+
     /// Puts a block at a place of the layout, before the block that stands there.
     pub fn insert_block(&mut self, place: usize, block: Block) {
         self.layout.insert(place, block);

@@ -129,6 +129,12 @@ impl Function {
         &self.insts[inst]
     }
 
+    /// Whether the loop that a block is the header of is not to be unrolled (PTX ISA, "Pragma Strings: nounroll"). It
+    /// means nothing on other blocks.
+    pub fn is_nounroll(&self, block: Block) -> bool {
+        self.lists.blocks[block].nounroll
+    }
+
     /// The instructions of a block, in order; the last one is its only terminator.
     #[inline]
     pub fn block_insts(&self, block: Block) -> BlockInsts<'_> {
@@ -374,9 +380,11 @@ impl PartialEq for Function {
             true => self.pool[self.operand_places(a)] == other.pool[other.operand_places(b)],
             false => self.free_operands(a).eq(other.free_operands(b)),
         };
-        let sizes = |f: &Function| -> Vec<u32> { f.layout.iter().map(|b| f.lists.blocks[*b].len).collect() };
+        let blocks = |f: &Function| -> Vec<(u32, bool)> {
+            f.layout.iter().map(|b| (f.lists.blocks[*b].len, f.lists.blocks[*b].nounroll)).collect()
+        };
         self.header_key() == other.header_key()
-            && sizes(self) == sizes(other)
+            && blocks(self) == blocks(other)
             && self.layout_insts().zip(other.layout_insts()).all(|(a, b)| {
                 let (da, db) = (&self.insts[a], &other.insts[b]);
                 (da.opcode, da.fields, da.guard, da.line) == (db.opcode, db.fields, db.guard, db.line)

@@ -23,12 +23,13 @@ const GAP: u32 = 64;
 /// lie between 1 and 2: a smaller one spreads smaller ranges more often, a larger one admits shorter blocks.
 const DENSITY: f64 = 1.2;
 
-/// A block: the ends of its list.
+/// A block: the ends of its list, and what is said about it.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct BlockData {
     pub(super) first: PackedOption<Inst>,
     pub(super) last: PackedOption<Inst>,
     pub(super) len: u32,
+    pub(super) nounroll: bool,
 }
 
 /// An instruction's place; without a block it stands nowhere, and the rest means nothing.
@@ -52,7 +53,7 @@ impl Lists {
     /// The instructions of a block.
     #[inline]
     pub(super) fn iter(&self, block: Block) -> BlockInsts<'_> {
-        let BlockData { first, last, len } = self.blocks[block];
+        let BlockData { first, last, len, .. } = self.blocks[block];
         BlockInsts { lists: self, front: first, back: last, left: len }
     }
 

@@ -97,7 +97,7 @@ impl Printer<'_> {
             writeln!(out)?;
         }
         for block in func.layout() {
-            writeln!(out, "{block}:")?;
+            writeln!(out, "{block}:{}", if func.is_nounroll(*block) { " nounroll" } else { "" })?;
             for inst in func.block_insts(*block) {
                 out.write_str("  ")?;
                 self.inst(out, inst)?;

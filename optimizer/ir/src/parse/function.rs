@@ -97,6 +97,10 @@ impl<'s> Parser<'s> {
         }
         body.func.append_block(block);
         self.expect(Token::Colon, "`:`")?;
+        if self.peek()? == Some(Token::Word) && self.text() == "nounroll" {
+            self.next()?;
+            body.func.set_nounroll(block, true);
+        }
         self.end_line()?;
         loop {
             self.skip_newlines()?;

@@ -2,7 +2,7 @@
 //!
 //! A register's name says its file and width (`%r1` one word, `%d2` two, `%q3` four, `%p4` a predicate), so nothing
 //! is declared. Comments run from `//` or `;` to the end of the line. Names of functions and variables may be used
-//! before they are defined: a first pass collects them.
+//! before they are defined: a first pass collects them. A block whose loop is not to be unrolled is `bb1: nounroll`.
 
 mod function;
 mod inst;

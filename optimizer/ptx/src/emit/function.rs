@@ -73,6 +73,9 @@ impl<'a> FunctionWriter<'a> {
         for (i, block) in self.func.layout().iter().enumerate() {
             let next = self.func.layout().get(i + 1).copied();
             let _ = writeln!(self.body, "{}:", label(*block));
+            if self.func.is_nounroll(*block) {
+                self.line(format_args!(".pragma \"nounroll\""));
+            }
             for inst in self.func.block_insts(*block) {
                 self.current = Some(inst);
                 self.inst(inst, next)?;

@@ -113,12 +113,18 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
                 self.move_to_line(inst.span);
                 self.instruction(inst);
             }
-            Statement::BranchTargets { .. }
-            | Statement::CallTargets { .. }
-            | Statement::CallPrototype(_)
-            | Statement::Pragma(_) => {}
+            Statement::Pragma(name) => self.pragma(name.text),
+            Statement::BranchTargets { .. } | Statement::CallTargets { .. } | Statement::CallPrototype(_) => {}
         }
         true
+    }
+
+    /// A pragma about the block that it stands at the start of; others have no effect (PTX ISA, "Pragma Strings").
+    fn pragma(&mut self, text: &str) {
+        let starting = self.current.filter(|block| text == "nounroll" && self.func.first_inst(*block).is_none());
+        if let Some(block) = starting {
+            self.func.set_nounroll(block, true);
+        }
     }
 
     fn open_scope(&mut self, span: Span) -> bool {

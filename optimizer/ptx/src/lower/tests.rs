@@ -193,3 +193,24 @@ fn calls_pass_variables_as_large_as_the_parameters() {
     assert_eq!(faults[0].line_column(text).0, 8);
     assert!(crate::read(&text.replace(".b64 a", ".b32 a")).is_ok());
 }
+
+/// The pragma is about the block that it begins, wherever its label stands; elsewhere it has no effect.
+#[test]
+fn loops_that_are_not_to_be_unrolled_stay_so() {
+    let source = kernel(
+        "\t.pragma \"nounroll\";\n\tmov.u32 %r1, 0;\n$L1:\n\t.pragma \"nounroll\";\n\tadd.u32 %r1, %r1, 1;\n\
+         \t.pragma \"other\";\n\tsetp.lt.u32 %p1, %r1, 9;\n\t@%p1 bra $L1;\n$L2:\n\tmov.u32 %r2, %r1;\n\
+         \t.pragma \"nounroll\";\n\tret;",
+    );
+    let module = read(&source).expect("it reads");
+    let hints = |module: &oriole_ir::Module| -> Vec<bool> {
+        let func = module.functions.values().next().expect("there is one");
+        func.layout().iter().map(|block| func.is_nounroll(*block)).collect()
+    };
+    assert_eq!(hints(&module), [true, true, false]);
+    let printed = crate::emit(&module).expect("PTX has words for it");
+    assert_eq!(printed.matches(".pragma \"nounroll\";").count(), 2);
+    assert_eq!(hints(&read(&printed).expect("it reads again")), [true, true, false]);
+    let text = module.to_string();
+    assert_eq!(hints(&oriole_ir::parse_module(&text).expect("the text form reads")), [true, true, false], "{text}");
+}
