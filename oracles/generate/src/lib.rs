@@ -12,7 +12,7 @@
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then
 //! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
 //! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels of
-//! the corpus; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`], [`loops`]) is
+//! the corpus; [`spell`], printed PTX in other words; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`], [`loops`]) is
 //! structured, unstructured and irreducible.
 
 mod apart;
@@ -31,6 +31,7 @@ pub mod mutate;
 pub mod patterns;
 pub mod shapes;
 pub mod single;
+pub mod spell;
 mod sync;
 mod values;
 

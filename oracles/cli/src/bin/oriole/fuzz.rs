@@ -99,8 +99,8 @@ pub struct Args {
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
-    /// Print one generated case in so many as PTX and read it again; 0 for none, 1 for all
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Print one generated case in so many as PTX and read it again, in another spelling; 0 for none, 1 for all
+    #[arg(long, value_name = "N", default_value_t = 4)]
     round_trip_every: u64,
     /// Cases checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
