@@ -118,7 +118,7 @@ fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
     let fits = |element: &&str| type_of(element) == Some(ty) || is_store && value(element).is_some();
     if !matches!(line.base(), "ld" | "st")
         || line.opcode.split('.').any(narrow)
-        || !elements.iter().all(|one| fits(&one))
+        || !elements.iter().all(fits)
     {
         return None;
     }
