@@ -12,8 +12,8 @@
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then
 //! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
 //! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels of
-//! the corpus; [`spell`], printed PTX in other words; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`], [`loops`]) is
-//! structured, unstructured and irreducible.
+//! the corpus; [`spell`], printed PTX in other words; with the feature `proptest`, `strategy` makes kernels that
+//! shrink. Flow ([`cfg`], [`loops`]) is structured, unstructured and irreducible.
 
 mod apart;
 mod builder;

@@ -116,10 +116,7 @@ fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
     let narrow = |part: &str| ["b8", "u8", "s8", "b16", "u16", "s16", "f16", "bf16"].contains(&part);
     let is_store = line.base() == "st";
     let fits = |element: &&str| type_of(element) == Some(ty) || is_store && value(element).is_some();
-    if !matches!(line.base(), "ld" | "st")
-        || line.opcode.split('.').any(narrow)
-        || !elements.iter().all(fits)
-    {
+    if !matches!(line.base(), "ld" | "st") || line.opcode.split('.').any(narrow) || !elements.iter().all(fits) {
         return None;
     }
     let whole = name(&[&line.text()], entropy);
