@@ -6,7 +6,8 @@ use std::process::Command;
 
 /// ptxas: in `CUDA_HOME`, on `PATH`, or in the environment that `ci/cuda-tools` makes.
 pub fn ptxas() -> Option<PathBuf> {
-    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../.cuda/venv");
+    let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join(".cuda/venv"));
+    let root = above.into_iter().find(|venv| venv.is_dir()).unwrap_or_default();
     let home = std::env::var_os("CUDA_HOME").map(|home| PathBuf::from(home).join("bin"));
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = home.into_iter().chain(std::env::split_paths(&path)).collect();

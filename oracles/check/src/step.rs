@@ -2,8 +2,8 @@
 //!
 //! A step is SSA construction for what comes in virtual form, a phase, or the PTX round trip. All that the judge,
 //! bisection, reduction and replay know of a step is its identity, whether it can be bisected, and how to take it;
-//! [`plan`] lists the steps of a check. Taking a step plants the faults that name it, verifies the module that it
-//! leaves, and turns every failure into a value.
+//! [`plan`] lists the steps of a check; where SSA construction is left out, phases see virtual form. Taking a step
+//! plants the faults that name it, verifies the module that it leaves, and turns every failure into a value.
 
 use std::time::{Duration, Instant};
 
@@ -89,14 +89,18 @@ pub struct Failure {
 ///
 /// An option that names no phase.
 pub fn plan(options: &CheckOptions, pipeline: &Options) -> Result<Vec<(Step, Option<SkipReason>)>, UnknownPhase> {
+    let outside = |token: &String| StepId::outside_phases(token);
+    let disabled =
+        |step| pipeline.disabled.iter().any(|token| outside(token) == Some(step)).then_some(SkipReason::Disabled);
     // The whole list knows its own phases by name, so tokens that address nothing are refused here, once.
-    let whole = Options { stop_after: None, ..pipeline.clone() };
+    let mut whole = Options { stop_after: None, ..pipeline.clone() };
+    whole.disabled.retain(|token| outside(token).is_none());
     let phases = options.phases.iter().cloned().map(Step::phase).zip(skips(&options.phases, &whole)?);
     let reached = pipeline.stop_after.map_or(usize::MAX, |last| last.saturating_add(1));
     let mut steps = Vec::with_capacity(options.phases.len() + 2);
-    steps.push((Step(Work::SsaConstruction), None));
+    steps.push((Step(Work::SsaConstruction), disabled(StepId::SsaConstruction)));
     steps.extend(phases.take(reached));
-    steps.extend(options.round_trip.then_some((Step(Work::PtxRoundTrip), None)));
+    steps.extend(options.round_trip.then_some((Step(Work::PtxRoundTrip), disabled(StepId::PtxRoundTrip))));
     Ok(steps)
 }
 

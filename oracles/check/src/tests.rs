@@ -90,3 +90,24 @@ fn without_ssa_form_phases_are_left_out() {
     let phases = report.phases.iter().filter(|line| matches!(line.step, StepId::Phase(_)));
     assert!(phases.filter(|line| line.skipped.is_none()).all(|line| !line.changed));
 }
+
+/// Phases that need no SSA form do their work in virtual form, which no other check shows them.
+#[test]
+fn without_ssa_construction_phases_work_in_virtual_form() {
+    // One of two results is dead; nothing may go.
+    let body = "  %r3 = mov.b32 7\n  %p5, %p6 = setp.bool.lt.and.u32 %r1, 2, 1\n  @%p5 %r3 = mov.b32 8\n";
+    let kernel = KERNEL.replace("  %r3 = mov.b32 7\n", body);
+    let module = parse_module(&kernel).expect("the kernel reads");
+    let launch = pieces::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+    let mut options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+    options.pipeline.disabled.push("ssa-construction".to_owned());
+    let report = check_module("k", &module, &launches, &options).expect("it can be checked");
+    assert!(report.clean, "{:#?}", report.findings);
+    let line = |step| report.phases.iter().find(|line| line.step == step).expect("it is a step");
+    assert_eq!(line(StepId::SsaConstruction).skipped, Some("disabled"));
+    assert_eq!(line(StepId::Phase("OriPerformLiveDeadFirst")).skipped, None);
+    assert_eq!(line(StepId::Phase("GeneralOptimizeMid")).skipped, Some("form"));
+    options.pipeline.disabled.push("no-such-phase".to_owned());
+    assert!(check_module("k", &module, &launches, &options).is_err());
+}

@@ -1,5 +1,6 @@
-//! The PTX round trip: prints the optimized module as PTX and reads it again.
+//! The PTX round trip: prints the optimized module as PTX, puts it in another spelling, and reads that.
 
+use oriole_generate::spell::respelled;
 use oriole_ir::{Module, Operand};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
@@ -38,7 +39,7 @@ pub fn reads_banks(module: &Module) -> bool {
 ///
 /// What PTX has no words for, or what our own front end refuses.
 pub(super) fn print_and_read(module: &Module) -> Result<Module, Refusal> {
-    let text = ptx::emit(&ssa::destructed(module))?;
+    let text = respelled(&ptx::emit(&ssa::destructed(module))?);
     ptx::read(&text).map_err(|faults| match faults.into_iter().next() {
         Some(fault) => {
             let (line, _) = fault.line_column(&text);

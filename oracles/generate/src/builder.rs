@@ -6,7 +6,7 @@
 //! when its block ends is folded into the checksum, so that a wrong bit reaches the outputs.
 
 use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
-use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
 use super::config::Config;
 use super::entropy::Entropy;
@@ -49,6 +49,8 @@ pub(super) struct Builder<'a, 'b> {
     pub callees: Vec<FuncId>,
     /// The function that accesses a region of which it gets the address.
     pub touching: Option<FuncId>,
+    /// The parameter variables of the calls so far: of the result, and of the arguments.
+    pub parameters: Vec<[Local; 3]>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
     /// Registers that hold the same value in all threads of the block, and the bits of each that may be set.
@@ -88,6 +90,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             results: None,
             callees: Vec::new(),
             touching: None,
+            parameters: Vec::new(),
             threads: 32,
             uniforms: Vec::new(),
             splits: Vec::new(),

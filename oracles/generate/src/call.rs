@@ -1,34 +1,59 @@
 //! Device functions and their calls.
 //!
 //! A function takes a word and a double and returns a word, through parameter variables as in PTX. Its body has the
-//! flow and the instructions of a kernel, without barriers and collectives. Its one kind of memory is a region of
-//! which it gets the address.
+//! flow and the instructions of a kernel, without barriers and collectives. Its memory is a frame of its own, or a
+//! region of which it gets the address. Some functions call themselves. Calls of one function share parameter variables
+//! now and then.
 
-use oriole_ir::ops::{Opcode, Space, Type};
-use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, RegInfo, Variable};
+use oriole_ir::ops::{Compare, Opcode, Space, Type, Vector};
+use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, Reg, RegInfo, Variable};
 
 use super::builder::Builder;
 use super::config::Config;
 use super::entropy::Entropy;
-use super::memory::Region;
+use super::memory::{REGION, Region};
 
 /// The types of a function's parameters.
 const PARAMETERS: [Type; 2] = [Type::B32, Type::B64];
 
-/// A device function, which may call others.
-pub(super) fn device(name: &str, callees: Vec<FuncId>, entropy: &mut Entropy<'_>, config: &Config) -> Function {
-    function(name, callees, false, entropy, config)
+/// A device function, which may call those of the module and itself.
+pub(super) fn device(name: &str, module: &Module, entropy: &mut Entropy<'_>, config: &Config) -> Function {
+    let own = entropy.percent(config.recursive).then(|| module.functions.next_key());
+    let callees = module.functions.keys().collect();
+    function(name, callees, entropy, config, |builder, [word, _]| {
+        let frame = builder.entropy.percent(builder.config.frame).then(|| builder.frame(word));
+        builder.budget = builder.entropy.between(1, builder.config.function_instructions);
+        builder.body();
+        if let Some(own) = own {
+            builder.recurse(own, word);
+        }
+        if let Some(frame) = frame {
+            builder.fold_frame(frame);
+        }
+    })
 }
 
 /// A device function whose second argument is the generic address of a region of the thread's own, which it accesses.
 pub(super) fn touching(entropy: &mut Entropy<'_>, config: &Config) -> Function {
-    function(TOUCHING, Vec::new(), true, entropy, config)
+    function(TOUCHING, Vec::new(), entropy, config, |builder, [_, address]| {
+        let (base, generic) = (Operand::Reg(address), Some(address));
+        builder.regions.push(Region { space: Space::Generic, base, generic, writable: true, constant: false });
+        builder.budget = builder.entropy.between(1, builder.config.function_instructions);
+        builder.meeting();
+        builder.body();
+    })
 }
 
 /// The name of such a function.
 pub(super) const TOUCHING: &str = "touching";
 
-fn function(name: &str, callees: Vec<FuncId>, touches: bool, entropy: &mut Entropy<'_>, config: &Config) -> Function {
+fn function(
+    name: &str,
+    callees: Vec<FuncId>,
+    entropy: &mut Entropy<'_>,
+    config: &Config,
+    body: impl FnOnce(&mut Builder<'_, '_>, [Reg; 2]),
+) -> Function {
     let mut func = Function::new(name, FunctionKind::Device);
     let result = func.locals.push(Variable::new("result", Space::Param, Type::B32, None));
     func.returns.push(result);
@@ -36,20 +61,14 @@ fn function(name: &str, callees: Vec<FuncId>, touches: bool, entropy: &mut Entro
         let local = func.locals.push(Variable::new(format!("p{at}"), Space::Param, ty, None));
         func.params.push(local);
     }
+    let params = [func.params[0], func.params[1]];
     let mut builder = Builder::new(func, entropy, config);
     builder.flow.uniform = false;
     builder.callees = callees;
     builder.budget = 1000;
-    let params = builder.func.params.clone();
-    let read: Vec<_> = params.iter().zip(PARAMETERS).map(|(local, ty)| builder.read_param(*local, ty)).collect();
-    builder.variables_from(read[0], read[1], None);
-    builder.budget = builder.entropy.between(1, config.function_instructions);
-    if touches {
-        let (base, generic) = (Operand::Reg(read[1]), Some(read[1]));
-        builder.regions.push(Region { space: Space::Generic, base, generic, writable: true, constant: false });
-        builder.meeting();
-    }
-    builder.body();
+    let [word, double] = [0, 1].map(|at| builder.read_param(params[at], PARAMETERS[at]));
+    builder.variables_from(word, double, None);
+    body(&mut builder, [word, double]);
     builder.settle();
     let word = builder.combine();
     let store = Builder::typed(Opcode::St, Type::B32).field(Space::Param);
@@ -60,8 +79,45 @@ fn function(name: &str, callees: Vec<FuncId>, touches: bool, entropy: &mut Entro
 }
 
 impl Builder<'_, '_> {
+    /// Local memory of the function's own, some of it the word that it gets, so that no two activations hold the same.
+    fn frame(&mut self, word: Reg) -> Operand {
+        let frame = Variable { align: 16, ..Variable::new("frame", Space::Local, Type::B8, Some(REGION.into())) };
+        let base = Operand::Local(self.func.locals.push(frame));
+        let generic = self.generic(Space::Local, base);
+        self.clear(Space::Local, base, word);
+        let generic = Some(generic);
+        self.regions.push(Region { space: Space::Local, base, generic, writable: true, constant: false });
+        base
+    }
+
+    /// All that the frame holds goes into the result.
+    fn fold_frame(&mut self, base: Operand) {
+        for at in (0..REGION).step_by(16) {
+            let pair = [(); 2].map(|()| self.func.new_reg(RegInfo::words(2)));
+            let load = Self::typed(Opcode::Ld, Type::B64).field(Space::Local).field(Vector::V2);
+            self.push(&load.dst(pair[0]).dst(pair[1]).src(base).src(u64::from(at)));
+            pair.into_iter().for_each(|reg| self.fold(reg));
+        }
+    }
+
+    /// A call of the function itself, as deep as the lowest bits of its word say. What it has in registers and in its
+    /// frame must be there afterwards.
+    fn recurse(&mut self, own: FuncId, word: Reg) {
+        let depth = self.hidden(Self::typed(Opcode::And, Type::B32).src(word).src(3), RegInfo::words(1));
+        let deeper = self.compare(Compare::Gt, depth.into(), 0);
+        let [call, rest] = self.blocks();
+        self.branch(deeper.into(), [call, rest], call);
+        // A multiple of 4 leaves the lowest bits what they are.
+        let other = (self.entropy.bits() as u32 & !3).wrapping_sub(1);
+        let less =
+            self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(depth).src(u64::from(other)), RegInfo::words(1));
+        let value = self.value(PARAMETERS[1]);
+        self.call_with(own, [less.into(), value]);
+        self.jump(rest, rest);
+    }
+
     /// The value of a scalar parameter.
-    pub(super) fn read_param(&mut self, local: Local, ty: Type) -> oriole_ir::Reg {
+    pub(super) fn read_param(&mut self, local: Local, ty: Type) -> Reg {
         let load = Self::typed(Opcode::Ld, ty).field(Space::Param);
         self.hidden(load.src(Operand::Local(local)).src(Operand::imm(0)), RegInfo::of(ty))
     }
@@ -80,8 +136,9 @@ impl Builder<'_, '_> {
             insts.flat_map(|inst| func.srcs(inst)).any(|operand| *operand == Operand::Func(callee))
         };
         for callee in self.callees.clone() {
-            let called = module.functions.values().any(|func| names(func, callee)) || names(&self.func, callee);
-            if !called {
+            // What a function calls of itself does not count.
+            let mut others = module.functions.iter().filter(|(id, _)| *id != callee);
+            if !others.any(|(_, func)| names(func, callee)) && !names(&self.func, callee) {
                 self.call_of(callee);
             }
         }
@@ -94,17 +151,10 @@ impl Builder<'_, '_> {
 
     /// A call with these arguments.
     pub(super) fn call_with(&mut self, callee: FuncId, values: [Operand; 2]) {
-        let parameter = |builder: &mut Self, ty| {
-            let name = format!("call{}", builder.func.locals.len());
-            builder.func.locals.push(Variable::new(name, Space::Param, ty, None))
-        };
-        let result = parameter(self, Type::B32);
-        let mut operands = vec![Operand::imm(1), Operand::Local(result)];
-        for (ty, value) in PARAMETERS.into_iter().zip(values) {
-            let local = parameter(self, ty);
+        let [result, parameters @ ..] = self.parameters_of_call();
+        for ((local, ty), value) in parameters.into_iter().zip(PARAMETERS).zip(values) {
             let store = Self::typed(Opcode::St, ty).field(Space::Param);
             self.push(&store.src(Operand::Local(local)).src(Operand::imm(0)).src(value));
-            operands.push(Operand::Local(local));
         }
         let target = Operand::Func(callee);
         let target = if self.entropy.percent(20) {
@@ -112,8 +162,22 @@ impl Builder<'_, '_> {
         } else {
             target
         };
+        let operands = [Operand::imm(1), Operand::Local(result)].into_iter().chain(parameters.map(Operand::Local));
         self.push(&InstBuilder::new(Opcode::Call).src(target).srcs(operands));
         let value = self.read_param(result, Type::B32);
         self.offer(value);
+    }
+
+    /// Parameter variables for the result and the arguments of a call: new ones, or those of an earlier call.
+    fn parameters_of_call(&mut self) -> [Local; 3] {
+        if !self.parameters.is_empty() && self.entropy.percent(self.config.operand.reuse_parameters) {
+            return self.entropy.choose(&self.parameters);
+        }
+        let parameters = [Type::B32, PARAMETERS[0], PARAMETERS[1]].map(|ty| {
+            let name = format!("call{}", self.func.locals.len());
+            self.func.locals.push(Variable::new(name, Space::Param, ty, None))
+        });
+        self.parameters.push(parameters);
+        parameters
     }
 }

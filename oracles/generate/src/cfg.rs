@@ -1,10 +1,11 @@
 //! Flow: branches, switches, loops, unstructured regions, threads that leave early.
 //!
 //! Every shape begins in the current block and ends in a new join block, which every entering thread reaches that has
-//! not exited. Loops count their trips, unstructured regions spend fuel on every branch, so every kernel ends.
+//! not exited. Loops ([`super::loops`]) count their trips, unstructured regions spend fuel on every branch, so every
+//! kernel ends.
 
 use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, InstBuilder, Operand, RegInfo};
 
 use super::builder::Builder;
 use super::insts::Family;
@@ -18,7 +19,7 @@ impl Builder<'_, '_> {
     }
 
     /// What stands inside another shape: one or two shapes, or straight code.
-    fn inner(&mut self) {
+    pub(super) fn inner(&mut self) {
         self.flow.depth += 1;
         for _ in 0..self.entropy.between(1, 2) {
             if !self.is_done() {
@@ -32,7 +33,7 @@ impl Builder<'_, '_> {
         let weights = &self.config.flow;
         let deeper = |weight| if self.flow.depth < self.config.depth { weight } else { 0 };
         let together = |weight| if self.flow.uniform { weight } else { 0 };
-        let in_kernel = |weight| if self.regions.is_empty() { 0 } else { weight };
+        let in_kernel = |weight| if self.results.is_none() { 0 } else { weight };
         let may_repeat = self.flow.trips * 2 <= self.config.nested_trips;
         let callable = if self.callees.is_empty() { 0 } else { weights.call };
         let weights = [
@@ -48,6 +49,8 @@ impl Builder<'_, '_> {
             in_kernel(together(weights.barrier)),
             in_kernel(together(deeper(weights.partial))),
             callable,
+            if may_repeat && self.flow.depth == 0 { weights.nest } else { 0 },
+            deeper(weights.apart),
         ];
         match self.entropy.weighted(&weights) {
             0 => self.stretch(),
@@ -61,12 +64,14 @@ impl Builder<'_, '_> {
             8 => self.exchange(),
             9 => self.one_of(Family::Barrier),
             10 => self.partial(),
-            _ => self.call(),
+            11 => self.call(),
+            12 => self.nest(),
+            _ => self.apart(),
         }
     }
 
     /// Runs `inside` in flow that is uniform only where it was and `uniform` says so.
-    fn within(&mut self, uniform: bool, trips: u32, inside: impl FnOnce(&mut Self)) {
+    pub(super) fn within(&mut self, uniform: bool, trips: u32, inside: impl FnOnce(&mut Self)) {
         let outside = self.flow;
         self.flow.uniform &= uniform;
         self.flow.trips *= trips;
@@ -74,7 +79,7 @@ impl Builder<'_, '_> {
         self.flow = outside;
     }
 
-    fn blocks<const N: usize>(&mut self) -> [Block; N] {
+    pub(super) fn blocks<const N: usize>(&mut self) -> [Block; N] {
         [(); N].map(|()| self.func.new_block())
     }
 
@@ -125,59 +130,6 @@ impl Builder<'_, '_> {
             let to = if self.entropy.percent(25) { next } else { join };
             self.jump(to, next);
         }
-    }
-
-    /// A counter that goes up to a number of trips, and whether that is the same in all threads.
-    fn counter(&mut self) -> (Reg, Operand, u32, bool) {
-        let most = self.config.trips.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
-        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
-        if self.entropy.percent(60) {
-            let trips = self.entropy.between(1, most);
-            return (counter, Operand::imm(trips), trips, true);
-        }
-        let value = self.value(Type::B32);
-        let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(u64::from(most));
-        (counter, Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, false)
-    }
-
-    /// A loop, tested at its end or at its head; some threads may leave it from its middle.
-    fn repeat(&mut self) {
-        let (counter, trips, most, uniform) = self.counter();
-        let breaks = self.entropy.percent(25);
-        let at_head = self.entropy.percent(40);
-        let [head, body, exit] = self.blocks();
-        self.jump(head, head);
-        if at_head {
-            let more = self.below(counter, trips);
-            self.branch(more.into(), [body, exit], body);
-        } else {
-            self.jump(body, body);
-        }
-        self.within(uniform && !breaks, most, |builder| {
-            builder.inner();
-            if breaks {
-                let [rest] = builder.blocks();
-                let on = builder.condition(false);
-                builder.branch(on, [exit, rest], rest);
-                builder.inner();
-            }
-            builder.count(counter, 1);
-        });
-        if at_head {
-            self.jump(head, exit);
-        } else {
-            let more = self.below(counter, trips);
-            self.branch(more.into(), [head, exit], exit);
-        }
-    }
-
-    fn below(&mut self, counter: Reg, limit: Operand) -> Reg {
-        let inst = Self::typed(Opcode::SetP, Type::U32).field(Compare::Lt).src(counter).src(limit);
-        self.hidden(inst, RegInfo::PRED)
-    }
-
-    fn count(&mut self, counter: Reg, by: u64) {
-        self.push(&Self::typed(Opcode::IAdd, Type::U32).src(counter).src(by).dst(counter));
     }
 
     /// Blocks that branch to each other as they please, while there is fuel; entered at one or two places.

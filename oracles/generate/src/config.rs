@@ -24,6 +24,10 @@ pub struct Config {
     pub trips: u32,
     /// Trips of nested loops together at most, so that every kernel ends soon.
     pub nested_trips: u32,
+    /// Levels of a deep nest of loops, fewest and most. More than phases can have met with anything else around.
+    pub nest: [u32; 2],
+    /// Percentage of kernels that go back to their entry block once. SSA construction puts a block before it.
+    pub again: u32,
     /// Branches that an unstructured region may take before it is left: its fuel.
     pub fuel: u32,
     /// Blocks of an unstructured region at most; three suffice for irreducible flow.
@@ -54,6 +58,10 @@ pub struct Config {
     pub functions: u32,
     /// Instructions of a device function at most.
     pub function_instructions: u32,
+    /// Percentage of device functions with local memory of their own.
+    pub frame: u32,
+    /// Percentage of device functions that call themselves, up to three calls deep.
+    pub recursive: u32,
     /// Weights of the shapes that flow can take.
     pub flow: FlowWeights,
     /// Weights of the families of instructions.
@@ -134,6 +142,10 @@ pub struct FlowWeights {
     pub partial: u32,
     /// A call.
     pub call: u32,
+    /// A deep nest of loops. Each level costs five instructions and four blocks.
+    pub nest: u32,
+    /// A value that exists under a predicate alone, and is read under it.
+    pub apart: u32,
 }
 
 /// Weights of the families of instructions in straight code.
@@ -225,6 +237,10 @@ pub struct OperandPercent {
     pub near_miss: u32,
     /// The parts of a wide value that are the words of one register: what packs them is a copy, or nearly.
     pub taken_apart: u32,
+    /// An operation of several results of which nothing reads one.
+    pub dead_result: u32,
+    /// A call through the parameter variables of an earlier one.
+    pub reuse_parameters: u32,
     /// An address that depends on data.
     pub dynamic: u32,
     /// An instruction that is a word stored, loaded, stored and loaded again, which shows the order of accesses.
@@ -262,6 +278,8 @@ impl Default for Config {
             depth: 3,
             trips: 3,
             nested_trips: 9,
+            nest: [4, 6],
+            again: 3,
             fuel: 5,
             unstructured: 4,
             targets: 4,
@@ -275,6 +293,8 @@ impl Default for Config {
             mixture: MixtureWeights::default(),
             functions: 2,
             function_instructions: 8,
+            frame: 30,
+            recursive: 15,
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
             meeting: MeetingWeights::default(),
@@ -395,6 +415,8 @@ impl Default for FlowWeights {
             barrier: 4,
             partial: 4,
             call: 4,
+            nest: 2,
+            apart: 3,
         }
     }
 }
@@ -448,6 +470,8 @@ impl Default for OperandPercent {
             split: 60,
             near_miss: 25,
             taken_apart: 15,
+            dead_result: 25,
+            reuse_parameters: 40,
             dynamic: 40,
             reload: 2,
             volatile: 20,

@@ -136,8 +136,13 @@ impl Builder<'_, '_> {
         let guard = self.guard();
         let mut inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(guard);
         let mut taken: Vec<Reg> = Vec::new();
-        for shape in row.dsts {
+        let dead = self.dead_result(row.dsts.len());
+        for (at, shape) in row.dsts.iter().enumerate() {
             let info = result_info(row, &fields, *shape, srcs.len());
+            if dead == Some(at) {
+                inst = inst.dst(self.func.new_reg(info));
+                continue;
+            }
             let mut reg = self.destination(info, guard.is_some());
             if taken.contains(&reg) {
                 // Two results cannot go to one variable.
@@ -148,6 +153,12 @@ impl Builder<'_, '_> {
             inst = inst.dst(reg);
         }
         self.push(&inst);
+    }
+
+    /// Which of so many results nothing is to read; never the only one.
+    pub(super) fn dead_result(&mut self, results: usize) -> Option<usize> {
+        let dead = results > 1 && self.entropy.percent(self.config.operand.dead_result);
+        dead.then(|| self.entropy.below(results))
     }
 
     /// Gives a register some value and offers it.

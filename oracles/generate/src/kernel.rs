@@ -29,6 +29,8 @@ const SPLITS: usize = 2;
 /// Bytes of a thread's results: the variables and the checksums, and then its own shared and local memory.
 const RESULTS: u32 = VALUES + 2 * REGION;
 const VALUES: u32 = (16 * QUADS + 8 * (DOUBLES + 1) + 4 * (WORDS + 1) + 12).next_multiple_of(16) as u32;
+/// The byte of a thread's results that says whether a kernel comes to its entry block for the first time.
+pub(super) const AGAIN: u32 = VALUES - 1;
 
 /// Bytes of the parameters that a kernel may read from the constant bank, word by word: the numbers and the structure,
 /// not the addresses.
@@ -53,6 +55,9 @@ pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Co
     frame(module, entropy, config, false, |builder| {
         let [low, high] = builder.config.instructions;
         builder.budget = builder.entropy.between(low, high);
+        if builder.entropy.percent(builder.config.again) {
+            builder.again();
+        }
         builder.body();
     })
 }
@@ -65,7 +70,7 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
     // Nothing but a call reads parameter memory that a thread writes.
     let calls = opcode == Opcode::St && field == Some(fixed(Space::Param));
     if calls {
-        let callee = call::device("device", Vec::new(), entropy, config);
+        let callee = call::device("device", &module, entropy, config);
         module.functions.push(callee);
     }
     let geometry = frame(&mut module, entropy, config, true, |builder| {
@@ -215,13 +220,13 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn generic(&mut self, space: Space, address: Operand) -> Reg {
+    pub(super) fn generic(&mut self, space: Space, address: Operand) -> Reg {
         let convert = Self::typed(Opcode::Cvta, Type::U64).field(CvtaDirection::ToGeneric).field(space).src(address);
         self.hidden(convert, RegInfo::words(2))
     }
 
     /// Defines a region's bytes. Some of them are the thread's number, so that it matters whose region it is.
-    fn clear(&mut self, space: Space, base: Operand, number: Reg) {
+    pub(super) fn clear(&mut self, space: Space, base: Operand, number: Reg) {
         for at in (0..REGION).step_by(16) {
             let store = Self::typed(Opcode::St, Type::B32).field(space).field(Vector::V4);
             let at = store.src(base).src(u64::from(at));

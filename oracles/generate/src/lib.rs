@@ -12,9 +12,10 @@
 //! Instructions come from the opcode table: the operation first ([`insts`]), then legal fields ([`fields`]), then
 //! operands that fit ([`values`], [`memory`]). Now and then the left-hand side of a rewrite rule is made
 //! ([`patterns`]). Other generators: [`single`], one operation on corner operands; [`mutate`], changes to kernels of
-//! the corpus; with the feature `proptest`, `strategy` makes kernels that shrink. Flow ([`cfg`]) is
-//! structured, unstructured and irreducible.
+//! the corpus; [`spell`], printed PTX in other words; with the feature `proptest`, `strategy` makes kernels that
+//! shrink. Flow ([`cfg`], [`loops`]) is structured, unstructured and irreducible.
 
+mod apart;
 mod builder;
 mod call;
 mod cfg;
@@ -23,12 +24,14 @@ pub mod entropy;
 mod fields;
 pub mod insts;
 mod kernel;
+mod loops;
 mod meeting;
 mod memory;
 pub mod mutate;
 pub mod patterns;
 pub mod shapes;
 pub mod single;
+pub mod spell;
 mod sync;
 mod values;
 
@@ -88,8 +91,7 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     // More functions are rarer: half of the kernels have none.
     let functions = entropy.between(0, config.functions).min(entropy.between(0, config.functions));
     for at in 0..functions {
-        let callees = module.functions.keys().collect();
-        let function = call::device(&format!("device{at}"), callees, entropy, config);
+        let function = call::device(&format!("device{at}"), &module, entropy, config);
         module.functions.push(function);
     }
     if entropy.percent(config.meeting.function) {

@@ -99,8 +99,12 @@ impl Builder<'_, '_> {
         for shape in row.dsts {
             let info = row.shape_type(&fields, *shape).map_or(RegInfo::words(1), RegInfo::of);
             let count = if *shape == Shape::V { vector(row, &fields) } else { 1 };
-            for _ in 0..count {
-                let reg = self.separate_destination(info, guard.is_some(), &taken);
+            let dead = self.dead_result(count);
+            for at in 0..count {
+                let reg = match dead {
+                    Some(dead) if dead == at => self.func.new_reg(info),
+                    _ => self.separate_destination(info, guard.is_some(), &taken),
+                };
                 taken.push(reg);
                 inst = inst.dst(reg);
             }

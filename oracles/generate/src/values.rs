@@ -143,9 +143,9 @@ pub(super) fn extreme(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
 }
 
 /// An integer: a corner; up to both sides of a power of two, of either sign; a small one, as shifts and fields count;
-/// any.
+/// a run of ones or all but one, where known bits begin and end; any.
 fn integer(entropy: &mut Entropy<'_>, bits: u32) -> u64 {
-    match entropy.weighted(&[8, 5, 2, 1]) {
+    match entropy.weighted(&[16, 10, 4, 2, 3]) {
         0 => entropy.choose(INTEGERS),
         1 => {
             let near = 1u64 << entropy.below(bits.min(64) as usize);
@@ -153,12 +153,18 @@ fn integer(entropy: &mut Entropy<'_>, bits: u32) -> u64 {
             if entropy.percent(50) { near.wrapping_neg() } else { near }
         }
         2 => entropy.below(2 * bits.min(64) as usize + 2) as u64,
-        _ => entropy.bits(),
+        3 => entropy.bits(),
+        _ => {
+            let low = entropy.below(bits.min(64) as usize);
+            let run = u64::MAX >> entropy.below(64 - low) << low;
+            if entropy.percent(50) { !run } else { run }
+        }
     }
 }
 
 /// A float, or an element of a packed one: a corner; beside a power of two of any exponent, which takes in the borders
-/// to subnormals and infinity; an everyday number with all digits, which rounds; any.
+/// to subnormals and infinity; an everyday number with all digits, which rounds; any; one with all digits of which two
+/// have a product or a sum at those borders, where results lose digits, become zero of either sign, or infinite.
 fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
     let (corners, (exponent, mantissa)) = match (ty, float_format(ty)) {
         (Type::F64, Some(format)) => (F64S, format),
@@ -167,7 +173,8 @@ fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
         (_, format) => (F32S, format.unwrap_or((8, 23))),
     };
     let sign = 1u64 << (exponent + mantissa);
-    match entropy.weighted(&[9, 3, 4, 1]) {
+    let unit = (1u64 << (exponent - 1)) - 1;
+    match entropy.weighted(&[18, 6, 8, 2, 3]) {
         0 => entropy.choose(corners) | if entropy.percent(50) { sign } else { 0 },
         1 => {
             let power = (entropy.below(1 << exponent) as u64) << mantissa;
@@ -175,11 +182,17 @@ fn float(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
             near | if entropy.percent(50) { sign } else { 0 }
         }
         2 => {
-            let unit = (1u64 << (exponent - 1)) - 1;
             let power = unit + entropy.below(14) as u64 - 4;
             power << mantissa | entropy.bits() & (sign | ((1 << mantissa) - 1))
         }
-        _ => entropy.bits() & (sign | (sign - 1)),
+        3 => entropy.bits() & (sign | (sign - 1)),
+        _ => {
+            // Two of the first kind have an exponent from the largest subnormal down to far below the smallest one.
+            let below = entropy.below(mantissa.min(unit as u32 / 2) as usize) as u64;
+            let large = unit + unit / 2 + entropy.below(3) as u64;
+            let powers = [unit / 2 - below, unit / 2 - below, large, 0, below];
+            entropy.choose(&powers) << mantissa | entropy.bits() & (sign | ((1 << mantissa) - 1))
+        }
     }
 }
 
@@ -331,5 +344,56 @@ impl Builder<'_, '_> {
         };
         let inst = Self::typed(change, bits).src(sources[1]).src(with);
         sources[1] = Operand::Reg(self.hidden(inst, RegInfo::of(ty)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How many of 20,000 drawn pairs are as wanted.
+    fn pairs(ty: Type, wanted: impl Fn(u64, u64) -> bool) -> usize {
+        let entropy = &mut Entropy::from_seed(7);
+        (0..20_000).filter(|_| wanted(constant(entropy, ty), constant(entropy, ty))).count()
+    }
+
+    #[test]
+    fn products_of_normal_numbers_are_subnormal_and_zero() {
+        let product = |a: u64, b: u64| [a, b].map(|bits| f32::from_bits(bits as u32));
+        let subnormal = pairs(Type::F32, |a, b| {
+            let [a, b] = product(a, b);
+            let digits = |value: f32| (value.to_bits() & 0x7F_FFFF).count_ones();
+            digits(a) > 5 && digits(b) > 5 && a.is_normal() && b.is_normal() && (a * b).is_subnormal()
+        });
+        let zero = |sign: bool| {
+            pairs(Type::F32, |a, b| {
+                let [a, b] = product(a, b);
+                a.is_normal() && b.is_normal() && a * b == 0.0 && (a * b).is_sign_negative() == sign
+            })
+        };
+        let [plus, minus] = [false, true].map(zero);
+        let huge = pairs(Type::F64, |a, b| {
+            let [a, b] = [a, b].map(f64::from_bits);
+            a.is_finite() && b.is_finite() && (a * b).is_infinite()
+        });
+        println!("{subnormal} subnormal, {plus} +0, {minus} -0, {huge} infinite products");
+        assert!(subnormal > 35 && plus > 150 && minus > 150 && huge > 100);
+    }
+
+    #[test]
+    fn subnormal_numbers_have_all_digits() {
+        let full = pairs(Type::F64, |a, _| f64::from_bits(a).is_subnormal() && (14..42).contains(&a.count_ones()));
+        println!("{full} subnormal numbers with many digits");
+        assert!(full > 200, "{full}");
+    }
+
+    #[test]
+    fn integers_are_runs_of_ones() {
+        let is_run = |bits: u32| bits.count_ones() + bits.leading_zeros() + bits.trailing_zeros() == 32;
+        let inner = |bits: u32| bits & 1 == 0 && bits >> 31 == 0 && bits.count_ones() > 2;
+        let runs = pairs(Type::U32, |a, _| is_run(a as u32) && inner(a as u32));
+        let gaps = pairs(Type::U32, |a, _| is_run(!(a as u32)) && inner(!(a as u32)));
+        println!("{runs} runs of ones within a word, {gaps} of zeros");
+        assert!(runs > 300 && gaps > 300);
     }
 }

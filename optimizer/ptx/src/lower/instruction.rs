@@ -102,6 +102,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
     fn vector(&mut self, operand: &ast::Operand<'s>, lanes: usize) -> Option<Vec<ast::Operand<'s>>> {
         match operand.kind {
             OperandKind::Vector(list) if list.len() == lanes => Some(self.body[list].to_vec()),
+            OperandKind::Name(name) if lanes > 1 && self.is_vector(name, lanes) => {
+                let part = |component| ast::Operand { kind: OperandKind::Component { name, component }, ..*operand };
+                Some(["x", "y", "z", "w"].into_iter().take(lanes).map(part).collect())
+            }
             _ if lanes == 1 => Some(vec![*operand]),
             kind => {
                 let message = format!("a vector of {lanes} elements is needed here");

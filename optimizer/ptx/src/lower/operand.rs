@@ -146,6 +146,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
         self.fit_source(reg, ty, name, place)
     }
 
+    /// Whether a name stands for a vector register of so many lanes.
+    pub(super) fn is_vector(&self, name: &str, wanted: usize) -> bool {
+        let entry = self.scopes.find(name).map(|found| found.entry);
+        matches!(entry, Some(Entry::Lanes(_, lanes)) if usize::from(lanes) == wanted && wanted <= 4)
+    }
+
     fn lane_register(&mut self, name: &'s str, component: &str, span: Span) -> Option<(Reg, ScalarType)> {
         let lane = match component {
             "x" | "r" => 0,

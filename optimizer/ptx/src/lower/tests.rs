@@ -52,6 +52,16 @@ fn ordinary_instructions_follow_their_rows() {
 }
 
 #[test]
+fn vector_registers_stand_for_their_components() {
+    assert_eq!(
+        lowered(".reg .v2 .b32 %v;\nld.global.v2.u32 %v, [%d1];\nmov.b32 %r1, %v.y;\nst.global.v2.u32 [%d1], %v;"),
+        ["%r1, %r2 = ld.global.v2.u32 [%d0]", "%r3 = mov.b32 %r2", "st.global.v2.u32 [%d0], %r1, %r2"]
+    );
+    let (.., message, _) = fault(".reg .v4 .b32 %v;\nld.global.v2.u32 %v, [%d1];");
+    assert_eq!(message, "a vector of 2 elements is needed here");
+}
+
+#[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");
     let text = virtual_form(&source);

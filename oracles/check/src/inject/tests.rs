@@ -56,18 +56,20 @@ fn every_kind_changes_modules() {
 /// Rows in which no kind of fault finds anything to change: they have no result, take no operand that a fault is about,
 /// and stand among the barriers and hints of which only `bar.sync` is dropped. A new row must take a fault, or be named
 /// here.
-const SPARED: &str = "prefetchu applypriority isspacep cp.async.commit_group cs2r \
+const SPARED: &str = "applypriority isspacep cp.async.commit_group cs2r \
                       bar.arrive bar.warp.sync activemask elect.sync brkpt pmevent setmaxnreg";
 
 #[test]
 fn every_operation_takes_a_fault_or_is_known_not_to() {
     let config = Config::default();
     let mut taken = vec![false; ROWS.len()];
-    for (index, (opcode, _)) in single::pins(config.level).iter().enumerate() {
+    let pins = single::pins(config.level);
+    // Some instances have operands of which nothing can be made worse.
+    for (seed, (index, (opcode, _))) in (0..4).flat_map(|seed| pins.iter().enumerate().map(move |pin| (seed, pin))) {
         if taken[*opcode as usize] {
             continue;
         }
-        let mut entropy = Entropy::from_seed(index as u64);
+        let mut entropy = Entropy::from_seed(seed << 32 | index as u64);
         let mut module = single::instruction(index as u64, &mut entropy, &config).module;
         ssa::construct_module(&mut module);
         for func in module.functions.values() {
@@ -113,7 +115,7 @@ fn faults_in_what_orders_threads_are_found() {
                 .expect("it can be checked")
                 .findings
         };
-        let mut findings = (0..2000).flat_map(check);
+        let mut findings = (0..8000).flat_map(check);
         let finding = findings.find(|finding| matches!(finding.verdict, Verdict::Mismatch(Mismatch::Strong(_))));
         let finding = finding.unwrap_or_else(|| panic!("{name} is not found"));
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());

@@ -1,13 +1,17 @@
-//! The kernels of the corpus, checked before a campaign begins.
+//! The kernels of the corpus, checked before a campaign begins, within half of its time: what is not done by then is
+//! left out, be it that there are many kernels or that one takes long.
 //!
 //! Findings are kept as a campaign keeps them, under its own name. They are reduced only once the campaign is over:
 //! what breaks a kernel of the corpus mostly breaks a generated one too, which is smaller and reduced by then.
 
 use std::collections::BTreeSet;
+use std::panic::resume_unwind;
 use std::path::Path;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use oriole_ir::Module;
 use oriole_ir::diagnostics::Fault;
@@ -44,8 +48,11 @@ pub struct Replay<'a> {
     options: &'a Options,
     bisection_limit: Arc<BisectionLimit>,
     findings: Vec<Finding>,
+    start: Instant,
     /// How many kernels had a step that does not end.
     hanging: AtomicUsize,
+    /// How many kernels there was no time for.
+    left_out: AtomicUsize,
     /// The faults that some kernel had a place for.
     planted: Mutex<BTreeSet<String>>,
 }
@@ -53,8 +60,32 @@ pub struct Replay<'a> {
 impl<'a> Replay<'a> {
     /// Before a campaign with these options.
     pub fn new(options: &'a Options) -> Replay<'a> {
-        let (bisection_limit, planted) = (Arc::default(), Mutex::default());
-        Replay { options, bisection_limit, findings: Vec::new(), hanging: AtomicUsize::new(0), planted }
+        let (hanging, left_out) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        let (findings, start) = (Vec::new(), Instant::now());
+        Replay {
+            options,
+            bisection_limit: Arc::default(),
+            findings,
+            start,
+            hanging,
+            left_out,
+            planted: Mutex::default(),
+        }
+    }
+
+    /// The time that is left for kernels of the corpus; `None` where the campaign has no end.
+    fn time_left(&self) -> Option<Duration> {
+        self.options.time.map(|time| (time / 2).saturating_sub(self.start.elapsed()))
+    }
+
+    /// How many kernels there was no time for.
+    pub fn left_out(&self) -> usize {
+        self.left_out.load(Ordering::Relaxed)
+    }
+
+    /// What is left of the campaign's time.
+    pub fn rest(&self) -> Option<Duration> {
+        self.options.time.map(|time| time.saturating_sub(self.start.elapsed()))
     }
 
     /// Whether steps do not end so often that the kernels that are left would take minutes and show nothing new.
@@ -109,7 +140,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Checks a kernel.
+    /// Checks a kernel; finds nothing where there is no time for it.
     ///
     /// # Errors
     ///
@@ -120,7 +151,8 @@ impl<'a> Replay<'a> {
         let options =
             CheckOptions { bisection_limit: Some(self.bisection_limit.clone()), steps, ..self.options.check.clone() };
         let job = Job { name, module, launches, options };
-        let mut report = job.check(self.options.hang_after)?;
+        let Some(report) = self.in_time(&job) else { return Ok(Vec::new()) };
+        let mut report = report?;
         self.note_faults(&report);
         if report.findings.iter().any(|finding| finding.verdict.is_by_clock()) {
             self.note_hang();
@@ -131,6 +163,28 @@ impl<'a> Replay<'a> {
         let bisected = report.findings.iter().filter(|finding| finding.bisected);
         bisected.for_each(|finding| self.bisection_limit.note(Key::of(finding).class(), 1));
         Ok(report.findings)
+    }
+
+    /// The check of a kernel, in a thread of its own that is left behind when the time is up.
+    fn in_time(&self, job: &Job) -> Option<Result<KernelReport, CheckError>> {
+        let Some(left) = self.time_left() else { return Some(job.check(self.options.hang_after)) };
+        let (sender, receiver) = channel();
+        let (own, limit) = (job.clone(), self.options.hang_after);
+        let thread = (!left.is_zero()).then(|| {
+            // Nobody listens any longer to a check that comes too late.
+            thread::spawn(move || _ = sender.send(own.check(limit)))
+        });
+        match (receiver.recv_timeout(left), thread) {
+            (Ok(report), _) => Some(report),
+            (Err(RecvTimeoutError::Disconnected), Some(thread)) => match thread.join() {
+                Err(panic) => resume_unwind(panic),
+                Ok(()) => unreachable!("a thread that ends in order has sent its report"),
+            },
+            (Err(_), _) => {
+                self.left_out.fetch_add(1, Ordering::Relaxed);
+                None
+            }
+        }
     }
 
     /// Saves what was found on so many kernels, in place of what an earlier replay found: the store, and the
@@ -220,5 +274,26 @@ mod tests {
         assert_eq!((finding.phase, finding.verdict.name()), (StepId::FrontEnd, "refused"));
         assert!(finding.detail.starts_with("line 4: "), "{}", finding.detail);
         assert!(matches!(read(&format!("{head}{bad}"), buffer), Err(InputError::Ptx(_))));
+    }
+
+    /// A kernel that goes round for as long as it may, checked within half of a time.
+    fn endless(time: Duration) -> (Result<Vec<Finding>, CheckError>, usize, Duration) {
+        let text = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n$L:\n\tbra $L;\n}\n";
+        let module = oriole_ptx::read(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let mut launch = oriole_interp::launch::Launch::new(None);
+        launch.steps = Some(1 << 40);
+        let launches = vec![NamedLaunch { name: "endless".to_owned(), launch }];
+        let options = Options { time: Some(time), ..Options::new(1, 1) };
+        let (replay, start) = (Replay::new(&options), Instant::now());
+        (replay.check("endless".to_owned(), module, launches), replay.left_out(), start.elapsed())
+    }
+
+    #[test]
+    fn a_kernel_that_takes_long_does_not_stall_a_campaign() {
+        for time in [Duration::from_millis(400), Duration::ZERO] {
+            let (found, left_out, took) = endless(time);
+            assert!(found.is_ok_and(|found| found.is_empty()) && left_out == 1);
+            assert!(took < Duration::from_secs(20), "{took:?}");
+        }
     }
 }

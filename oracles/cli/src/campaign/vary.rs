@@ -8,6 +8,7 @@ use oriole_ir::sm::Target;
 
 use super::Options;
 use oriole_check::CheckOptions;
+use oriole_check::supervise::StepId;
 use oriole_generate::another_launch;
 
 /// A condition: what a phase does differently under it.
@@ -17,9 +18,13 @@ struct Variation {
     /// The optimization level; the campaign's own where `None`, and where that is not the default.
     level: Option<u8>,
     knobs: &'static [&'static str],
+    /// A step that is left out.
+    without: Option<StepId>,
 }
 
-const PLAIN: Variation = Variation { target: None, level: None, knobs: &[] };
+const PLAIN: Variation = Variation { target: None, level: None, knobs: &[], without: None };
+/// What comes in virtual form stays so; phases that need SSA form leave it alone.
+const VIRTUAL: Variation = Variation { without: Some(StepId::SsaConstruction), ..PLAIN };
 /// The level that a user has not chosen.
 const DEFAULT_LEVEL: u8 = 3;
 
@@ -52,6 +57,7 @@ const VARIATIONS: &[Variation] = &[
     knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
     PLAIN,
     knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
+    VIRTUAL,
 ];
 
 impl Options {
@@ -74,11 +80,15 @@ impl Options {
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
         let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
-        let Variation { level, knobs, .. } = VARIATIONS[self.variation_of(number)];
+        let Variation { level, knobs, without, .. } = VARIATIONS[self.variation_of(number)];
         let mut replay = String::new();
         if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
             check.pipeline.opt_level = level;
             replay += &format!(" -O{level}");
+        }
+        if let Some(step) = without {
+            check.pipeline.disabled.insert(0, step.token().to_owned());
+            replay += &format!(" --disable-phases {}", step.token());
         }
         // What the caller has set comes last, and so stays.
         let own: Vec<String> = check.pipeline.knobs.settings().collect();

@@ -46,12 +46,12 @@ const REDUCTION: Duration = Duration::from_secs(20);
 
 /// Generates kernels and checks every phase on each
 ///
-/// First the kernels of the corpus are checked, then generated ones: they are valid, end, and store all they compute.
-/// Case N of a seed and a --target is the same kernel whatever --jobs and --shard say. Findings are bisected, reduced
-/// and kept in the store `findings.db` of the --out folder (see `oriole findings`), one for each bug as far as that can
-/// be told. A campaign that was interrupted, or killed, goes on with --resume. Exit code 0 when all is well, 1 on a
-/// finding, 2 on bad input and where a --fault was never planted, 3 where the campaign did too little (--floor,
-/// --canary).
+/// First the kernels of the corpus are checked, within half of --time, then generated ones: they are valid, end, and
+/// store all they compute. Case N of a seed and a --target is the same kernel whatever --jobs and --shard say. Findings
+/// are bisected, reduced and kept in the store `findings.db` of the --out folder (see `oriole findings`), one for each
+/// bug as far as that can be told. A campaign that was interrupted, or killed, goes on with --resume. Exit code 0 when
+/// all is well, 1 on a finding, 2 on bad input and where a --fault was never planted, 3 where the campaign did too
+/// little (--floor, --canary).
 #[derive(clap::Args)]
 pub struct Args {
     /// Stop after so long: 90, 60s, 10m, 2h; without --time and --cases after 60s
@@ -99,8 +99,8 @@ pub struct Args {
     /// Variants with random data for each launch
     #[arg(long, value_name = "N", default_value_t = 0)]
     randoms: u32,
-    /// Print one generated case in so many as PTX and read it again; 0 for none, 1 for all
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    /// Print one generated case in so many as PTX and read it again, in another spelling; 0 for none, 1 for all
+    #[arg(long, value_name = "N", default_value_t = 4)]
     round_trip_every: u64,
     /// Cases checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
@@ -159,10 +159,16 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let mut replay = Replay::new(&options);
     let (kernels, found) = pool.install(|| replay_corpus(args, &replay))?;
     // Findings of the corpus are saved before the campaign begins, so that a kill loses none.
-    let (store, mut met) = replay.save(store, kernels as u64, found).map_err(campaign_failure)?;
+    let (store, mut met) = replay.save(store, (kernels - replay.left_out()) as u64, found).map_err(campaign_failure)?;
+    let kernels = kernels - replay.left_out();
     writeln!(std::io::stderr(), "{kernels} kernels of the corpus, {} findings", met.len())?;
+    if replay.left_out() > 0 {
+        let left_out = replay.left_out();
+        writeln!(std::io::stderr(), "half of the time was up: {left_out} more kernels of the corpus are left out")?;
+    }
     let live = Live::new();
-    let summary = pool.install(|| campaign::run(&options, store, |glance| live.show(glance)));
+    let rest = Options { time: replay.rest(), ..options.clone() };
+    let summary = pool.install(|| campaign::run(&rest, store, |glance| live.show(glance)));
     let time = live.finish();
     let mut summary = summary.map_err(campaign_failure)?;
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.

@@ -34,7 +34,8 @@ pub struct Settings {
     /// Set a knob (see `oriole knobs`)
     #[arg(long, value_name = "NAME=VALUE")]
     knob: Vec<String>,
-    /// Leave out phases, by name, number or token (see `oriole phases`)
+    /// Leave out phases, by name, number or token (see `oriole phases`); checks also know ssa-construction, without
+    /// which they leave modules in virtual form
     #[arg(long, value_name = "PHASE,...", value_delimiter = ',')]
     disable_phases: Vec<String>,
     #[command(flatten)]

@@ -1,0 +1,201 @@
+//! Statements: the same instruction in a scope that shadows names, through vector registers, with other offsets, with
+//! the opposite guard; calls with registers for parameters.
+
+use super::super::Entropy;
+use super::declarations::Sizes;
+use super::line::{Line, replaced, type_of, words};
+use super::numbers::{integer, numerals, value};
+
+/// A way to write an instruction; `None` where it does not fit.
+type Way = fn(&Line, &Sizes<'_>, &mut Entropy<'_>) -> Option<String>;
+
+const WAYS: [Way; 6] = [scope, copied, offset, vector, opposite, element];
+
+/// Percentage of the instructions that are written in another way, where that way fits.
+const WRITTEN_OTHERWISE: u32 = 45;
+
+/// An instruction, perhaps otherwise.
+pub(super) fn statement(line: Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> String {
+    let is_call = line.base() == "call";
+    let mut line = line;
+    if !is_call && entropy.percent(WRITTEN_OTHERWISE) {
+        let way = entropy.choose(&WAYS);
+        if let Some(text) = way(&line, sizes, entropy) {
+            return text;
+        }
+    }
+    if !is_call {
+        line.operands.iter_mut().for_each(|operand| *operand = numerals(operand, true, entropy));
+    }
+    format!("\t{}", line.text())
+}
+
+/// A register's name that a line does not mention; it hides one of the function, if that has it.
+fn name(texts: &[&str], entropy: &mut Entropy<'_>) -> String {
+    let mentioned = |name: &str| texts.iter().any(|text| words(text).iter().any(|(_, word)| word.starts_with(name)));
+    loop {
+        let letters = entropy.choose(&["%r", "%d", "%p", "%xr", "%hidden"]);
+        let name = format!("{letters}{}", entropy.below(30));
+        if !mentioned(&name) {
+            return name;
+        }
+    }
+}
+
+/// In a scope that gives other names another meaning.
+fn scope(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let text = line.text();
+    let ty = entropy.choose(&["pred", "b16", "f32", "b64", "s32"]);
+    let hiding = name(&[&text], entropy);
+    Some(match entropy.percent(30) {
+        true => format!("\t{{ .reg .{ty} {hiding}; {{ {text} }} }}"),
+        false => format!("\t{{ {text} .reg .{ty} {hiding}; }}"),
+    })
+}
+
+/// Whether the first operand is one that the instruction writes.
+fn writes_first(line: &Line) -> bool {
+    if line.has("red") {
+        return line.base() != "red" && line.base() != "multimem";
+    }
+    let effects =
+        ["st", "red", "bar", "barrier", "prefetch", "prefetchu", "discard", "applypriority", "cp", "bra", "brx"];
+    !effects.contains(&line.base()) && line.operands.first().is_some_and(|operand| !operand.starts_with('['))
+}
+
+/// With a copy of a register that it reads, under a name that hides another one.
+fn copied(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let first = usize::from(writes_first(line));
+    let plain = |word: &&str| matches!(type_of(word), Some("pred" | "b16" | "b32" | "b64"));
+    let read: Vec<&str> = line.operands[first.min(line.operands.len())..]
+        .iter()
+        .flat_map(|operand| words(operand))
+        .map(|(_, word)| word)
+        .filter(plain)
+        .collect();
+    if read.is_empty() {
+        return None;
+    }
+    let from = entropy.choose(&read);
+    let ty = type_of(from)?;
+    let copy = name(&[&line.text()], entropy);
+    let mut other = line.clone();
+    for operand in &mut other.operands[first..] {
+        *operand = replaced(operand, |word| (word == from).then(|| copy.clone()));
+    }
+    Some(format!("\t{{ .reg .{ty} {copy}; mov.{ty} {copy}, {from}; {} }}", other.text()))
+}
+
+/// `[%d1+8]` as a larger base and a negative offset.
+fn offset(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let at = line.operands.iter().position(|operand| operand.starts_with('['))?;
+    let inside = line.operands[at].strip_prefix('[')?.strip_suffix(']')?;
+    let (base, given) = inside.split_once('+').unwrap_or((inside, "0"));
+    if type_of(base) != Some("b64") {
+        return None;
+    }
+    let given: i64 = given.parse().ok()?;
+    let (by, sum) = (8 + entropy.below(4000) as i64, name(&[&line.text()], entropy));
+    let left = given - by;
+    let left = match entropy.below(3) {
+        0 => format!("{left}"),
+        1 if left < 0 => format!("(-{})", integer(left.unsigned_abs(), entropy)),
+        _ => format!("({given} - {by})"),
+    };
+    let mut other = line.clone();
+    other.operands[at] = format!("[{sum}+{left}]");
+    Some(format!("\t{{ .reg .b64 {sum}; add.s64 {sum}, {base}, {by}; {} }}", other.text()))
+}
+
+/// `{%r1, %r2}` as a vector register.
+fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let lanes = ["v2", "v4"].into_iter().find(|lanes| line.has(lanes))?;
+    let at = line.operands.iter().position(|operand| operand.starts_with('{'))?;
+    let elements: Vec<&str> = line.operands[at].strip_prefix('{')?.strip_suffix('}')?.split(", ").collect();
+    let ty = elements.iter().find_map(|element| type_of(element)).filter(|ty| matches!(*ty, "b32" | "b64"))?;
+    let narrow = |part: &str| ["b8", "u8", "s8", "b16", "u16", "s16", "f16", "bf16"].contains(&part);
+    let is_store = line.base() == "st";
+    let fits = |element: &&str| type_of(element) == Some(ty) || is_store && value(element).is_some();
+    if !matches!(line.base(), "ld" | "st") || line.opcode.split('.').any(narrow) || !elements.iter().all(fits) {
+        return None;
+    }
+    let whole = name(&[&line.text()], entropy);
+    let parts = entropy.choose(&[["x", "y", "z", "w"], ["r", "g", "b", "a"]]);
+    let moves = elements.iter().zip(parts).map(|(element, part)| match is_store {
+        false => format!("{}mov.{ty} {element}, {whole}.{part}; ", line.guard),
+        true => format!("mov.{ty} {whole}.{part}, {element}; "),
+    });
+    let moves: String = moves.collect();
+    let mut other = line.clone();
+    other.operands[at].clone_from(&whole);
+    let text = other.text();
+    let body = if is_store { format!("{moves}{text} ") } else { format!("{text} {moves}") };
+    Some(format!("\t{{ .reg .{lanes} .{ty} {whole}; {body}}}"))
+}
+
+/// Under the negation of the opposite predicate.
+fn opposite(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let (predicate, negated) = line.predicate()?;
+    let (not, sign) = (name(&[&line.text()], entropy), if negated { "" } else { "!" });
+    let other = Line { guard: format!("@{sign}{not} "), ..line.clone() };
+    Some(format!("\t{{ .reg .pred {not}; not.pred {not}, {predicate}; {} }}", other.text()))
+}
+
+/// The address of a variable from that of another element.
+fn element(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let [to, symbol] = line.operands.as_slice() else { return None };
+    let size = sizes.element(symbol).filter(|_| line.opcode == "mov.u64")?;
+    let index = entropy.below(9) as u64;
+    let (address, bytes) = match entropy.below(3) {
+        0 => (format!("{symbol}[{}]", integer(index, entropy)), index * size),
+        1 => (format!("{symbol}+{}", integer(index, entropy)), index),
+        _ => (format!("{symbol}+(-{index})"), index.wrapping_neg()),
+    };
+    let (guard, back) = (&line.guard, bytes.wrapping_neg() as i64);
+    Some(format!("\t{guard}mov.u64 {to}, {address};\n\t{guard}add.s64 {to}, {to}, {back};"))
+}
+
+/// A call that begins with the stores of its arguments at a line of a body, and ends with the load of its result: with
+/// registers in place of the variables, and a guard that always holds. Also says how many lines that were.
+pub(super) fn call(body: &[&str], at: usize, entropy: &mut Entropy<'_>) -> Option<(String, usize)> {
+    let line = |at: usize| body.get(at).and_then(|line| Line::of(line));
+    let mut stored = Vec::new();
+    while let Some(store) = line(at + stored.len()).filter(|line| line.has("param") && line.base() == "st") {
+        stored.push(store);
+    }
+    let call =
+        line(at + stored.len()).filter(|line| !stored.is_empty() && line.base() == "call" && line.guard.is_empty())?;
+    let load =
+        line(at + stored.len() + 1).filter(|line| line.has("param") && line.base() == "ld" && line.guard.is_empty())?;
+    let [results, _, arguments, ..] = call.operands.as_slice() else { return None };
+    let [to, from] = load.operands.as_slice() else { return None };
+    let list = |text: &str| -> Option<Vec<String>> {
+        Some(text.strip_prefix('(')?.strip_suffix(')')?.split(", ").map(str::to_owned).collect())
+    };
+    let (results, arguments) = (list(results)?, list(arguments)?);
+    let [result] = results.as_slice() else { return None };
+    // A result that is loaded twice must stay in its variable.
+    let loads = body.iter().filter(|line| line.contains(&format!("[{result}]"))).count();
+    let calls = body.iter().filter(|line| line.contains(&format!("call ({result})"))).count();
+    let whole = |line: &Line| ["b32", "b64"].iter().any(|ty| line.opcode == format!("{}.param.{ty}", line.base()));
+    if *from != format!("[{result}]") || loads != calls || stored.len() != arguments.len() || !entropy.percent(50) {
+        return None;
+    }
+    let mut values = Vec::new();
+    for argument in &arguments {
+        let store = stored.iter().find(|store| store.operands[0] == format!("[{argument}]"))?;
+        values.push(store.operands.get(1).filter(|_| whole(store) && store.guard.is_empty())?.clone());
+    }
+    if !whole(&load) {
+        return None;
+    }
+    let mut other = call.clone();
+    (other.operands[0], other.operands[2]) = (format!("({to})"), format!("({})", values.join(", ")));
+    let taken = stored.len() + 2;
+    if entropy.percent(40) {
+        return Some((format!("\t{}", other.text()), taken));
+    }
+    let holds = name(&[&other.text()], entropy);
+    other.guard = format!("@{holds} ");
+    Some((format!("\t{{ .reg .pred {holds}; setp.eq.u32 {holds}, 3, 3; {} }}", other.text()), taken))
+}

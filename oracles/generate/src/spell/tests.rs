@@ -1,0 +1,92 @@
+use oriole_ir::Module;
+use oriole_ptx as ptx;
+
+use super::respelled;
+use crate::{Config, from_seed};
+
+/// The texts of some generated kernels, as they are printed; those that have no PTX are left out.
+fn printed(count: u64) -> Vec<String> {
+    let config = Config::default();
+    let texts = (0..count).filter_map(|seed| ptx::emit(&from_seed(seed, &config).module).ok());
+    texts.collect()
+}
+
+fn read(text: &str) -> Module {
+    ptx::read(text).unwrap_or_else(|faults| {
+        let (line, _) = faults[0].line_column(text);
+        panic!("{}: {}", faults[0].message, text.lines().nth(line - 1).unwrap_or_default())
+    })
+}
+
+#[test]
+fn other_spellings_are_read() {
+    let texts = printed(150);
+    assert!(texts.len() > 100);
+    for text in &texts {
+        let other = respelled(text);
+        assert_ne!(*text, other);
+        let (one, two) = (read(text), read(&other));
+        let globals = |module: &Module| -> Vec<(String, u64, Vec<u8>)> {
+            let known = |variable: &oriole_ir::Variable| {
+                let bytes = variable.init.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
+                (variable.name.clone(), variable.size(), variable.init[..bytes].to_vec())
+            };
+            module.globals.values().map(known).collect()
+        };
+        assert_eq!(globals(&one), globals(&two), "{other}");
+    }
+}
+
+#[test]
+fn every_way_of_spelling_comes_up() {
+    let all: String = printed(300).iter().map(|text| respelled(text)).collect();
+    let ways = [
+        "0X",
+        "0B",
+        "U,",
+        "U]",
+        "? ",
+        "(!",
+        "(~",
+        "(-(-",
+        "((.s64)",
+        "((.u64)",
+        "<< 9",
+        "% ",
+        "WARP_SZ",
+        "0F",
+        "e0",
+        "0D",
+        ".reg .v2 ",
+        ".reg .v4 ",
+        ".x, ",
+        ".g, ",
+        "[1][",
+        "][",
+        "}, {",
+        ".u64 table",
+        ".u16 constants",
+        "+(-",
+        "not.pred",
+        "@%hidden",
+        "+-",
+        "table[",
+        "} }",
+        "3, 3; @",
+        "call (%r",
+        "%r0, %r1",
+        "//",
+        "/*",
+    ];
+    let missing: Vec<&str> = ways.into_iter().filter(|way| !all.contains(way)).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn a_line_is_spelled_alike_wherever_it_stands() {
+    let text = printed(1).remove(0);
+    let line = text.lines().find(|line| line.starts_with("\tmul.lo.u32")).expect("there is one");
+    let alone = respelled(&format!("{{\n{line}\n}}\n"));
+    let spelled = alone.strip_prefix('{').and_then(|rest| rest.trim_start().split('}').next());
+    assert!(respelled(&text).contains(spelled.expect("it is there").trim_end()), "{alone}");
+}

@@ -1,0 +1,157 @@
+//! Kernels have what phases go wrong on, and few would have by chance.
+
+use std::collections::HashSet;
+
+use oriole_generate::{Config, from_seed};
+use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_ir::ops::{Flags, Opcode, Space};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Inst, Module, Operand, Reg};
+use oriole_reference::{Graph, loops};
+
+/// Kernels in virtual form, as they are made.
+fn modules(count: u64) -> Vec<Module> {
+    let config = Config::default();
+    let module = |seed| from_seed(seed, &config).module;
+    let modules: Vec<Module> = (0..count).map(module).collect();
+    assert!(modules.iter().flat_map(|module| module.functions.values()).all(|func| func.form == Form::Virtual));
+    modules
+}
+
+fn count<T>(items: &[T], holds: impl Fn(&T) -> bool) -> usize {
+    items.iter().filter(|item| holds(item)).count()
+}
+
+fn kernel(module: &Module) -> &Function {
+    module.functions.values().find(|func| func.kind == FunctionKind::Entry).expect("there is a kernel")
+}
+
+#[test]
+fn loops_begin_at_the_entry_behind_it_and_deep_inside() {
+    let modules = modules(600);
+    let entry = |module: &Module| {
+        let graph = Graph::of(kernel(module));
+        graph.successors.iter().any(|successors| successors.contains(&0))
+    };
+    let behind = |module: &Module| {
+        let graph = Graph::of(kernel(module));
+        loops(&graph).iter().any(|one| one.header != 0 && graph.successors[0].contains(&one.header))
+    };
+    let deep = |module: &Module| {
+        let found = loops(&Graph::of(kernel(module)));
+        found.iter().any(|one| one.depth >= 4)
+    };
+    let found = [count(&modules, entry), count(&modules, behind), count(&modules, deep)];
+    println!("{found:?} of 600 kernels have a loop at the entry, one behind it, and four in each other");
+    assert!(found[0] >= 9 && found[1] >= 20 && found[2] >= 4, "{found:?}");
+}
+
+/// Whether some path from the entry to a reading instruction of the kernel meets no definition of what it reads.
+fn reads_without(func: &Function, is_meant: impl Fn(&Function, Inst) -> bool) -> bool {
+    let graph = Graph::of(func);
+    let place = |block| graph.blocks.iter().position(|other| *other == block);
+    let defined_in = |reg: Reg| -> HashSet<usize> {
+        let insts = func.layout_insts().filter(|inst| func.inst(*inst).guard.is_none());
+        insts
+            .filter(|inst| func.defs(*inst).any(|def| def == reg))
+            .filter_map(|inst| place(func.block_of(inst)?))
+            .collect()
+    };
+    func.layout_insts().filter(|inst| is_meant(func, *inst)).any(|inst| {
+        let Some(at) = func.block_of(inst).and_then(place) else { return false };
+        func.uses(inst).any(|reg| {
+            let defined = defined_in(reg);
+            let (mut seen, mut work) = (HashSet::new(), vec![0]);
+            while let Some(block) = work.pop().filter(|block| !defined.contains(block)) {
+                if block == at {
+                    return true;
+                }
+                work.extend(graph.successors[block].iter().copied().filter(|next| seen.insert(*next)));
+            }
+            false
+        })
+    })
+}
+
+#[test]
+fn values_exist_under_a_predicate_alone() {
+    let modules = modules(600);
+    // Nothing else makes a guarded product of what may be undefined.
+    let guarded = |func: &Function, inst: Inst| {
+        func.inst(inst).guard.is_some() && func.inst(inst).opcode == Opcode::IMulLo && func.dsts(inst).len() == 1
+    };
+    let found = count(&modules, |module| reads_without(kernel(module), guarded));
+    println!("{found} of 600 kernels read under a guard what no definition dominates");
+    assert!(found >= 8, "{found}");
+}
+
+fn calls(func: &Function) -> impl Iterator<Item = Inst> + '_ {
+    func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Call)
+}
+
+fn names(func: &Function, callee: FuncId) -> bool {
+    func.layout_insts().any(|inst| func.srcs(inst).contains(&Operand::Func(callee)))
+}
+
+#[test]
+fn functions_have_frames_and_call_themselves() {
+    let modules = modules(400);
+    let functions = |holds: &dyn Fn(FuncId, &Function) -> bool| {
+        let all = modules.iter().flat_map(|module| module.functions.iter());
+        all.filter(|(id, func)| func.kind == FunctionKind::Device && holds(*id, func)).count()
+    };
+    let frame = |func: &Function| func.locals.values().any(|local| local.space == Space::Local);
+    let (frames, recursive) = (functions(&|_, func| frame(func)), functions(&|id, func| names(func, id)));
+    let both = functions(&|id, func| frame(func) && names(func, id));
+    println!("{frames} functions of 400 kernels have a frame, {recursive} call themselves, {both} do both");
+    assert!(frames >= 40 && recursive >= 20 && both >= 5);
+}
+
+#[test]
+fn calls_share_parameter_variables() {
+    let modules = modules(400);
+    let shares = |func: &Function| {
+        let mut seen = HashSet::new();
+        calls(func).any(|call| {
+            func.srcs(call).iter().any(|operand| match operand {
+                Operand::Local(local) => !seen.insert(*local),
+                _ => false,
+            })
+        })
+    };
+    let found = count(&modules, |module| module.functions.values().any(shares));
+    println!("{found} of 400 kernels call twice through the same variables");
+    assert!(found >= 15, "{found}");
+}
+
+#[test]
+fn instructions_have_a_dead_and_a_live_result() {
+    let modules = modules(400);
+    let half_dead = |func: &Function| {
+        let read: HashSet<Reg> = func.layout_insts().flat_map(|inst| func.uses(inst).collect::<Vec<_>>()).collect();
+        func.layout_insts().any(|inst| {
+            let data = func.inst(inst);
+            let removable = data.is(Flags::PURE) || data.opcode == Opcode::Ld;
+            let live = func.defs(inst).filter(|reg| read.contains(reg)).count();
+            removable && live > 0 && live < func.defs(inst).count()
+        })
+    };
+    let found = count(&modules, |module| module.functions.values().any(half_dead));
+    println!("{found} of 400 kernels have an instruction of which one result is dead and another is not");
+    assert!(found >= 12, "{found}");
+}
+
+/// All of it together still ends, whatever it is made of.
+#[test]
+fn kernels_of_nothing_else_finish() {
+    let mut config = Config { again: 100, frame: 100, recursive: 100, functions: 3, ..Config::default() };
+    (config.flow.nest, config.flow.apart, config.flow.call) = (20, 20, 20);
+    config.operand.dead_result = 100;
+    for seed in 0..200 {
+        let generated = from_seed(seed, &config);
+        let executable = Executable::new(&generated.module).expect("it decodes");
+        for named in &generated.launches {
+            let result = executable.run(&named.launch, &RunOptions::default()).expect("it fits its launch");
+            assert_eq!(result.outcome, Outcome::Finished, "seed {seed}");
+        }
+    }
+}
