@@ -160,7 +160,7 @@ fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_interp::launch::pieces;
+    use oriole_interp::launch::command_line;
     use oriole_ir::parse_module;
 
     /// All threads store to one word, so another value there says nothing: not even that the two are equal.
@@ -171,7 +171,7 @@ mod tests {
         let before = parse_module(text).expect("the kernel reads");
         let after = parse_module(&text.replace("[%d0], %r1", "[%d0], 77")).expect("the kernel reads");
         let case = |threads: &str| {
-            let launch = pieces::launch(None, "1", threads, &["zeroed:4".to_owned()]).expect("it is well-formed");
+            let launch = command_line::launch(None, "1", threads, &["zeroed:4".to_owned()]).expect("it is well-formed");
             let original = Executable::new(&before).expect("it is valid");
             Case { name: threads.to_owned(), judge: Judge::of(&original, &launch, None).expect("it finishes") }
         };

@@ -7,7 +7,7 @@ use super::*;
 use crate::inject::FaultSpec;
 use crate::supervise::StepId;
 use oriole_generate::{Config, strategy};
-use oriole_interp::launch::pieces;
+use oriole_interp::launch::command_line;
 
 proptest! {
     #![proptest_config(Cases::with_cases(48))]
@@ -43,7 +43,7 @@ bb2:
 
 fn check_with(fault: &str) -> KernelReport {
     let module = parse_module(KERNEL).expect("the kernel reads");
-    let launch = pieces::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launch = command_line::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
     let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
     let fault: FaultSpec = fault.parse().expect("a fault");
     let mut options = CheckOptions { randoms: 0, faults: vec![fault], ..CheckOptions::default() };
@@ -98,7 +98,7 @@ fn without_ssa_construction_phases_work_in_virtual_form() {
     let body = "  %r3 = mov.b32 7\n  %p5, %p6 = setp.bool.lt.and.u32 %r1, 2, 1\n  @%p5 %r3 = mov.b32 8\n";
     let kernel = KERNEL.replace("  %r3 = mov.b32 7\n", body);
     let module = parse_module(&kernel).expect("the kernel reads");
-    let launch = pieces::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launch = command_line::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
     let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
     let mut options = CheckOptions { randoms: 0, ..CheckOptions::default() };
     options.pipeline.disabled.push("ssa-construction".to_owned());

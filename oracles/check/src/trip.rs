@@ -56,7 +56,7 @@ mod tests {
 
     use super::super::{CheckOptions, check_module};
     use crate::input::NamedLaunch;
-    use oriole_interp::launch::pieces;
+    use oriole_interp::launch::command_line;
 
     /// Checks a kernel in virtual form, of which nothing but the round trip changes anything.
     fn trip(body: &str) -> bool {
@@ -66,7 +66,7 @@ mod tests {
              st.global.b32 [%d3], %r9\n  ret\n}}\n"
         );
         let module = parse_module(&text).expect("it parses");
-        let launch = pieces::launch(None, "1", "8", &["zeroed:32".to_owned()]).expect("it is well-formed");
+        let launch = command_line::launch(None, "1", "8", &["zeroed:32".to_owned()]).expect("it is well-formed");
         let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
         let options = CheckOptions { randoms: 0, phases: Vec::new(), ..CheckOptions::default() };
         check_module("k", &module, &launches, &options).expect("it fits").clean

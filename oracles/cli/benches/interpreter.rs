@@ -5,7 +5,7 @@
 
 use divan::Bencher;
 use divan::counter::ItemsCount;
-use oriole_interp::launch::{Launch, pieces};
+use oriole_interp::launch::{Launch, command_line};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::parse_module;
 
@@ -124,7 +124,7 @@ fn measure(bencher: Bencher<'_, '_>, text: &str, launch: &Launch) {
 
 fn launch(grid: &str, block: &str, args: &[&str]) -> Launch {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
-    pieces::launch(None, grid, block, &args).expect("the launch is well-formed")
+    command_line::launch(None, grid, block, &args).expect("the launch is well-formed")
 }
 
 #[divan::bench]

@@ -5,7 +5,7 @@ use oriole_check::input::NamedLaunch;
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, check_module};
-use oriole_interp::launch::pieces;
+use oriole_interp::launch::command_line;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, parse_module};
 use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
@@ -141,7 +141,7 @@ fn check_kernel(kernel: &str, place: &str, name: &'static str, function: PhaseFn
     let at = phases.iter().position(|entry| entry.name == place).expect("the phase has a row");
     phases[at] = Pass::custom(name, Run::function(function));
     let args = ["zeroed:128:type=u32:name=out".to_owned(), "u32:4".to_owned()];
-    let launch = pieces::launch(Some("k"), "1", "8", &args).expect("the launch is well-formed");
+    let launch = command_line::launch(Some("k"), "1", "8", &args).expect("the launch is well-formed");
     let launches = [NamedLaunch { name: "planted".to_owned(), launch }];
     let folder = tempfile::tempdir().expect("a temporary folder");
     let options = CheckOptions { phases, out: Some(folder.path().to_owned()), ..CheckOptions::default() };

@@ -3,7 +3,7 @@
 use oriole_ir::{Module, parse_module};
 
 use super::{Cause, Concretization, DecodeFault, Executable, LoadError, Outcome, RunOptions, RunResult, ThreadId};
-use crate::launch::{Launch, pieces};
+use crate::launch::{Launch, command_line};
 
 fn module(text: &str) -> Module {
     parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]))
@@ -11,7 +11,7 @@ fn module(text: &str) -> Module {
 
 fn launch(grid: u32, block: u32, args: &[&str]) -> Launch {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
-    pieces::launch(None, &grid.to_string(), &block.to_string(), &args).expect("the launch is well-formed")
+    command_line::launch(None, &grid.to_string(), &block.to_string(), &args).expect("the launch is well-formed")
 }
 
 fn run_with(text: &str, launch: &Launch, options: &RunOptions) -> RunResult {

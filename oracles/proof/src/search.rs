@@ -378,6 +378,18 @@ mod tests {
         assert_eq!(exhaustive(&t, &query, 15), None);
     }
 
+    /// More than one batch of blocks: none is left out between two of them.
+    #[test]
+    fn no_input_is_left_out_between_batches() {
+        let mut t = Terms::new();
+        let (x, y) = (t.variable("x", 10), t.variable("y", 10));
+        let (sum, either, both) = (t.add(x, y), t.or(x, y), t.and(x, y));
+        let apart = t.is_zero(both);
+        let query = equivalence(&mut t, &side(sum), &side(either), &[apart]);
+        let found = exhaustive(&t, &query, 20).expect("20 bits");
+        assert_eq!(found, Searched { tried: 1 << 20, relevant: 3u64.pow(10), counterexample: None });
+    }
+
     /// Constants of the terms come up, whatever they are.
     #[test]
     fn samples_hit_a_single_value() {

@@ -258,6 +258,15 @@ fn undefined_results_inside_patterns_are_any_value() {
     }
 }
 
+/// Bits that depend on nothing unspecified stay what they are; the others may become anything.
+#[test]
+fn bits_that_nothing_unspecified_reaches_are_kept() {
+    let Some(judge) = judge_with_solver() else { return };
+    let verdict = |text: &str| judge.rule(&rules(text), 0).expect("the solver answers").verdict;
+    assert_eq!(verdict("rule low: and.b32(&irem.u32(_, 0), 0xff) => 7"), Verdict::Proved);
+    assert_eq!(verdict("rule high: and.b32(&irem.u32(_, 0), 0xff) => 0x107"), Verdict::Refuted);
+}
+
 /// Without a solver a right rule is tried and executed, and unknown.
 #[test]
 fn open_questions_end_nothing() {

@@ -1,7 +1,7 @@
 use oriole_ir::parse_module;
 
 use super::*;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, pieces};
+use oriole_interp::launch::{Arg, ArgValue, Buffer, command_line};
 
 /// What the judge makes of two programs on a launch.
 fn judged(before: &Module, after: &Module, launch: &Launch) -> Judged {
@@ -45,7 +45,7 @@ fn what_tracking_gave_up_on_is_still_to_be_kept() {
         parse_module(&text).expect("the kernel reads")
     };
     let [before, after] = [kernel("4"), kernel("%r1")];
-    let launch = pieces::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("it is well-formed");
+    let launch = command_line::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("it is well-formed");
     let ran = judged(&before, &after, &launch);
     assert_eq!(ran.verdict, Verdict::Refined);
     assert!(ran.result.buffer(0).is_some_and(|bytes| !bytes.is_undefined(0)));
@@ -79,7 +79,7 @@ fn value(expected: u32, body: &str) -> Verdict {
         );
         parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     };
-    let launch = pieces::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("the launch is well-formed");
+    let launch = command_line::launch(None, "1", "1", &["zeroed:4".to_owned()]).expect("the launch is well-formed");
     let original = kernel(&format!("  %r9 = mov.b32 {expected}\n"));
     judged(&original, &kernel(body), &launch).verdict
 }
@@ -111,7 +111,7 @@ fn an_original_that_does_not_finish_is_inconclusive() {
     let kernel = |body: &str| {
         parse_module(&format!("target sm_90 ptx 9.0\n\nentry @k visible ssa {{\nbb0:\n{body}}}\n")).expect("it reads")
     };
-    let launch = pieces::launch(None, "1", "1", &[]).expect("the launch is well-formed");
+    let launch = command_line::launch(None, "1", "1", &[]).expect("the launch is well-formed");
     let verdict = |body: &str| {
         let module = kernel(body);
         let original = Executable::new(&module).expect("it loads");

@@ -180,7 +180,7 @@ impl Problem {
             Self::AliasTarget(_) => {
                 "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned()
             }
-            Self::BadPiece(_) => super::pieces::HELP.to_owned(),
+            Self::BadPiece(_) => super::command_line::HELP.to_owned(),
             _ => return None,
         })
     }

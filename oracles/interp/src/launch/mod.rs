@@ -1,7 +1,7 @@
 //! Launches: which kernel runs, over which grid, with which arguments, and what its buffers must hold afterwards.
 //!
 //! A [`Launch`] is a plain value with all its data in memory. It comes from a launch file ([`Launch::load`]), from
-//! command-line pieces ([`pieces`]), or from another launch by drawing new data ([`Launch::randomized`]), and can be
+//! the command line ([`command_line`]), or from another launch by drawing new data ([`Launch::randomized`]), and can be
 //! written as a file again ([`Launch::save`]). It knows nothing of kernels: binding it to one checks whether the
 //! arguments fit the parameters. Comparison is byte for byte ([`compare`]); there is no tolerance.
 //!
@@ -50,7 +50,7 @@ mod source;
 mod vary;
 mod write;
 
-pub mod pieces;
+pub mod command_line;
 pub mod random;
 
 use std::path::{Path, PathBuf};

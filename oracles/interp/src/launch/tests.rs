@@ -270,7 +270,7 @@ fn pieces_of_a_command_line_make_a_launch() {
         "hex:0a0b",
         "bytes:01",
     ];
-    let launch = pieces::launch(Some("k"), "4,2", "16x4x2", &args.map(str::to_owned)).unwrap();
+    let launch = command_line::launch(Some("k"), "4,2", "16x4x2", &args.map(str::to_owned)).unwrap();
     assert_eq!((launch.grid, launch.block), ([4, 2, 1], [16, 4, 2]));
     let buffer = |bytes, element, expect| ArgValue::Buffer(Buffer { bytes, element, expect });
     let values: Vec<ArgValue> = launch.args.iter().map(|arg| arg.value.clone()).collect();
@@ -286,7 +286,7 @@ fn pieces_of_a_command_line_make_a_launch() {
 
 #[test]
 fn wrong_pieces_are_told_apart() {
-    let wrong = |piece: &str| pieces::launch(None, "1", "1", &[piece.to_owned()]).expect_err(piece).to_string();
+    let wrong = |piece: &str| command_line::launch(None, "1", "1", &[piece.to_owned()]).expect_err(piece).to_string();
     for piece in [
         "",
         "u33:1",
@@ -315,7 +315,7 @@ fn wrong_pieces_are_told_apart() {
     for (grid, wanted) in
         [("0", "grid.x is 0"), ("", "one to three"), ("1,1,1,1", "one to three"), ("-1", "one to three")]
     {
-        let error = pieces::launch(None, grid, "1", &[]).unwrap_err();
+        let error = command_line::launch(None, grid, "1", &[]).unwrap_err();
         assert!(error.to_string().contains(wanted), "{grid}: {error}");
     }
 }

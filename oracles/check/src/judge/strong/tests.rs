@@ -1,5 +1,5 @@
 use oriole_interp::Executable;
-use oriole_interp::launch::{Launch, pieces};
+use oriole_interp::launch::{Launch, command_line};
 use oriole_ir::{Module, parse_module};
 
 use crate::judge::{Judge, Mismatch, Verdict};
@@ -14,7 +14,7 @@ fn kernel(body: &str) -> Module {
 }
 
 fn launch(threads: u32) -> Launch {
-    let launch = pieces::launch(None, "1", &threads.to_string(), &["zeroed:64".to_owned()]);
+    let launch = command_line::launch(None, "1", &threads.to_string(), &["zeroed:64".to_owned()]);
     launch.expect("the launch is well-formed")
 }
 
@@ -251,4 +251,20 @@ fn how_often_a_loop_spins_is_nobodys_promise() {
     assert_eq!(verdict(&body(""), &body("  %r7 = iadd.u32 %r5, 1\n"), 64), Verdict::Equal);
     let lost = body("").replace("st.volatile", "st");
     assert!(matches!(verdict(&body(""), &lost, 64), Verdict::Mismatch(Mismatch::Strong(_))));
+}
+
+/// Who comes last is left to chance by a race; that thread alone performs the access.
+#[test]
+fn nothing_follows_where_threads_of_the_original_race() {
+    let body = |first: &str| {
+        format!(
+            "  %d1 = mov.b64 @s\n  %p2 = setp.{first}.u32 %r9, 32\n  cbra %p2, bb1, bb2\nbb1:\n  \
+             %r3 = phi [bb0: 0], [bb1: %r4]\n  %r4 = iadd.u32 %r3, 1\n  %p5 = setp.lt.u32 %r4, 5000\n  \
+             cbra %p5, bb1, bb2\nbb2:\n  st.shared.b32 [%d1], %r9\n  bar.sync 0, 0\n  \
+             %r6 = ld.shared.b32 [%d1]\n  %p7 = setp.eq.u32 %r6, %r9\n  cbra %p7, bb3, bb4\nbb3:\n  \
+             st.volatile.global.b32 [%d0], 0\n  bra bb4\nbb4:\n"
+        )
+    };
+    assert_eq!(verdict(&body("lt"), &body("lt"), 64), Verdict::Equal);
+    assert_eq!(verdict(&body("lt"), &body("ge"), 64), Verdict::Equal);
 }

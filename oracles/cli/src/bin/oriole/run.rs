@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
-use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, describe, pieces};
+use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, command_line, describe};
 use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
 
 use crate::failure::{Failure, Status};
@@ -37,7 +37,7 @@ pub struct Args {
     #[arg(long, value_name = "X,Y,Z")]
     block: Option<String>,
     /// An argument, one for each parameter in order
-    #[arg(long, value_name = "ARG", long_help = format!("An argument, one for each parameter in order: {}", pieces::HELP))]
+    #[arg(long, value_name = "ARG", long_help = format!("An argument, one for each parameter in order: {}", command_line::HELP))]
     arg: Vec<String>,
     /// Count executed instructions by opcode
     #[arg(long)]
@@ -121,7 +121,7 @@ fn launches(args: &Args) -> Result<Vec<NamedLaunch>, Failure> {
         let help = "give both --grid and --block, and one --arg for each parameter";
         return Err(Failure::Input(miette!(help = help, "a launch on the command line needs a grid and a block")));
     };
-    let launch = pieces::launch(args.entry.as_deref(), grid, block, &args.arg)?;
+    let launch = command_line::launch(args.entry.as_deref(), grid, block, &args.arg)?;
     Ok(vec![NamedLaunch { name: "the command line".to_owned(), launch }])
 }
 

@@ -1,4 +1,4 @@
-//! A launch from command-line pieces: `--entry`, `--grid`, `--block` and one `--arg` per parameter.
+//! A launch from the command line: `--entry`, `--grid`, `--block` and one `--arg` per parameter.
 //!
 //! An argument is `TYPE:VALUE`, `bytes:HEX`, `null`, `alias:ARG:OFFSET`, or a buffer: `zeroed:BYTES`,
 //! `random:SEED:BYTES`, `file:PATH`, `hex:HEX`. Options follow, in any order: `:type=f32`, `:name=x`, `:expect=PATH`.
