@@ -10,7 +10,7 @@
 //!
 //! Uniform registers stay as they are: a warp has one of each, whichever of its lanes executes.
 //!
-//! Cost: liveness, and a sort of the registers that have affinities.
+//! Cost: a sort of the registers that have affinities, over the liveness of all.
 
 use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
@@ -31,12 +31,12 @@ pub(super) struct Classes(SecondaryMap<Reg, Option<Reg>>);
 
 impl Classes {
     /// The classes of a function in SSA form.
-    pub(super) fn new(func: &Function, cfg: &Cfg) -> Classes {
+    pub(super) fn new(func: &Function, cfg: &Cfg, liveness: &Liveness) -> Classes {
         let mut classes = Classes(SecondaryMap::new());
         let dominators = Dominators::new(cfg);
         let candidates = Candidates::new(func, cfg, &dominators);
         if !candidates.list.is_empty() {
-            Joining::new(func, cfg, &dominators, candidates).run(&mut classes);
+            Joining::new(func, cfg, &dominators, liveness, candidates).run(&mut classes);
         }
         classes
     }
@@ -168,7 +168,7 @@ fn copied(func: &Function, inst: Inst) -> Option<Reg> {
 struct Joining<'a> {
     cfg: &'a Cfg,
     dominators: &'a Dominators,
-    liveness: Liveness,
+    liveness: &'a Liveness,
     candidates: Vec<Candidate>,
     affinities: Vec<[u32; 2]>,
     /// By candidate and block: the place of the last instruction there that reads it. Phis read at the ends of blocks.
@@ -180,7 +180,13 @@ struct Joining<'a> {
 }
 
 impl<'a> Joining<'a> {
-    fn new(func: &Function, cfg: &'a Cfg, dominators: &'a Dominators, candidates: Candidates) -> Joining<'a> {
+    fn new(
+        func: &Function,
+        cfg: &'a Cfg,
+        dominators: &'a Dominators,
+        liveness: &'a Liveness,
+        candidates: Candidates,
+    ) -> Joining<'a> {
         let Candidates { list, number, affinities } = candidates;
         let mut last_read = FxHashMap::default();
         for block in cfg.rpo() {
@@ -194,7 +200,6 @@ impl<'a> Joining<'a> {
             }
         }
         let (out, met) = (vec![false; list.len()], vec![None; list.len()]);
-        let liveness = Liveness::solve(func, cfg);
         Joining { cfg, dominators, liveness, candidates: list, affinities, last_read, out, met }
     }
 

@@ -27,15 +27,15 @@ pub fn destruct(func: &mut Function) {
     }
     let cfg = Cfg::new(func);
     let reads = Reads::new(func);
-    let classes = Classes::new(func, &cfg);
+    let liveness = Liveness::solve(func, &cfg);
+    let classes = Classes::new(func, &cfg, &liveness);
     let edges = Edges::new(func, &cfg, &reads, &classes);
-    let liveness = edges.ask_liveness(&cfg).then(|| Liveness::solve(func, &cfg));
     remove_phis(func);
     for block in func.layout().to_vec() {
         expand_elses(func, block, &reads);
         rename(func, block, &classes);
     }
-    edges.place(func, &cfg, &classes, liveness.as_ref());
+    edges.place(func, &cfg, &classes, &liveness);
     func.form = Form::Virtual;
 }
 
@@ -72,24 +72,19 @@ impl Edges {
         }
     }
 
-    /// Whether copies could stand before a branch with several targets.
-    fn ask_liveness(&self, cfg: &Cfg) -> bool {
-        let blocks = cfg.blocks().iter();
-        blocks.into_iter().any(|block| cfg.successors(*block).len() > 1 && !self.copies[block.index()].is_empty())
-    }
-
     /// Puts the copies of every edge where they act on it alone.
-    fn place(self, func: &mut Function, cfg: &Cfg, classes: &Classes, liveness: Option<&Liveness>) {
+    fn place(self, func: &mut Function, cfg: &Cfg, classes: &Classes, liveness: &Liveness) {
         let mut layout = Vec::with_capacity(func.layout().len());
         for block in func.layout().to_vec() {
             layout.push(block);
             let edges = &self.copies[block.index()];
             for (successor, copies) in edges {
-                let alone = liveness.filter(|_| edges.len() == 1);
+                // Before the branch of a block with copies on two edges, each would act on both.
+                let alone = edges.len() == 1;
                 if cfg.successors(block).len() == 1 {
                     jump_plainly(func, block, *successor);
                     write_copies(func, block, copies);
-                } else if alone.is_some_and(|live| harmless_before_branch(func, block, copies, classes, live)) {
+                } else if alone && harmless_before_branch(func, block, copies, classes, liveness) {
                     write_copies(func, block, copies);
                 } else {
                     let between = func.create_block();

@@ -466,6 +466,31 @@ bb0:
     assert_eq!(opcodes(&back, Opcode::Mov), 1, "%r1 is read once more");
 }
 
+/// The copy of what a guarded definition keeps stands before its instruction, so it must not overwrite what that reads:
+/// %r3 and %r5 are joined by the phi, %r4 is read later.
+#[test]
+fn a_guarded_definition_is_written_before_its_instruction_reads() {
+    let text = "\
+device @early ssa {
+bb0:
+  %r1 = iadd.u32 2, 1
+  %p2 = setp.lt.u32 %r1, 9
+  %r3 = iadd.u32 %r1, 4
+  %r4 = iadd.u32 %r1, 5
+  cbra %p2, bb1, bb2
+bb1:
+  @%p2 %r5 = iadd.u32 %r3, 1 else %r4
+  bra bb2
+bb2:
+  %r6 = phi [bb0: %r3], [bb1: %r5]
+  st.global.b32 [8], %r6
+  st.global.b32 [12], %r4
+  ret
+}
+";
+    assert_eq!(opcodes(&destructed(text), Opcode::Mov), 2);
+}
+
 /// Of two definitions at one place neither can keep what the other one writes.
 #[test]
 fn definitions_at_one_place_stay_apart() {
