@@ -12,6 +12,7 @@ mod statements;
 
 use self::declarations::Sizes;
 use self::line::Line;
+use self::statements::Uses;
 use super::Entropy;
 
 /// The text in another spelling.
@@ -19,15 +20,16 @@ pub fn respelled(text: &str) -> String {
     let sizes = Sizes::of(text);
     let lines: Vec<&str> = text.lines().collect();
     let mut out = String::with_capacity(2 * text.len());
-    let (mut at, mut body) = (0, 0..0);
+    let (mut at, mut body, mut uses) = (0, 0..0, Uses::default());
     while at < lines.len() {
         if lines[at] == "{" {
             let end = lines[at..].iter().position(|line| *line == "}").map_or(lines.len(), |length| at + length);
             body = at..end;
+            uses = Uses::of(&lines[body.clone()]);
         }
         let entropy = &mut entropy_of(lines[at]);
         let is_argument = body.contains(&at) && lines[at].starts_with("\tst.param");
-        let call = is_argument.then(|| statements::call(&lines[body.clone()], at - body.start, entropy)).flatten();
+        let call = is_argument.then(|| statements::call(&lines[at..body.end], &uses, entropy)).flatten();
         match call {
             Some((written, taken)) => {
                 out.push_str(&written);

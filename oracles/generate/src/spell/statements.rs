@@ -1,6 +1,8 @@
 //! Statements: the same instruction in a scope that shadows names, through vector registers, with other offsets, with
 //! the opposite guard; calls with registers for parameters.
 
+use std::collections::HashMap;
+
 use super::super::Entropy;
 use super::declarations::Sizes;
 use super::line::{Line, replaced, type_of, words};
@@ -155,18 +157,40 @@ fn element(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<
     Some(format!("\t{guard}mov.u64 {to}, {address};\n\t{guard}add.s64 {to}, {to}, {back};"))
 }
 
-/// A call that begins with the stores of its arguments at a line of a body, and ends with the load of its result: with
-/// registers in place of the variables, and a guard that always holds. Also says how many lines that were.
-pub(super) fn call(body: &[&str], at: usize, entropy: &mut Entropy<'_>) -> Option<(String, usize)> {
-    let line = |at: usize| body.get(at).and_then(|line| Line::of(line));
+/// By variable: how many lines of a body access it, and how many calls leave a result there.
+#[derive(Default)]
+pub(super) struct Uses<'t>(HashMap<&'t str, [usize; 2]>);
+
+impl<'t> Uses<'t> {
+    pub fn of(body: &[&'t str]) -> Uses<'t> {
+        let mut uses = Uses::default();
+        for line in body {
+            let accessed = line.split('[').skip(1).filter_map(|rest| rest.split_once(']'));
+            accessed.for_each(|(name, _)| uses.0.entry(name).or_default()[0] += 1);
+            let result = line.split_once("call (").and_then(|(_, rest)| rest.split_once(')'));
+            result.into_iter().for_each(|(name, _)| uses.0.entry(name).or_default()[1] += 1);
+        }
+        uses
+    }
+
+    /// Whether each result of a call in a variable is read once.
+    fn is_read_once(&self, name: &str) -> bool {
+        self.0.get(name).is_some_and(|[accesses, calls]| accesses == calls)
+    }
+}
+
+/// A call that begins with the stores of its arguments at the first of these lines, and ends with the load of its
+/// result: with registers in place of the variables, and a guard that always holds. Also says how many lines that were.
+pub(super) fn call(lines: &[&str], uses: &Uses<'_>, entropy: &mut Entropy<'_>) -> Option<(String, usize)> {
+    let line = |at: usize| lines.get(at).and_then(|line| Line::of(line));
     let mut stored = Vec::new();
-    while let Some(store) = line(at + stored.len()).filter(|line| line.has("param") && line.base() == "st") {
+    while let Some(store) = line(stored.len()).filter(|line| line.has("param") && line.base() == "st") {
         stored.push(store);
     }
     let call =
-        line(at + stored.len()).filter(|line| !stored.is_empty() && line.base() == "call" && line.guard.is_empty())?;
+        line(stored.len()).filter(|line| !stored.is_empty() && line.base() == "call" && line.guard.is_empty())?;
     let load =
-        line(at + stored.len() + 1).filter(|line| line.has("param") && line.base() == "ld" && line.guard.is_empty())?;
+        line(stored.len() + 1).filter(|line| line.has("param") && line.base() == "ld" && line.guard.is_empty())?;
     let [results, _, arguments, ..] = call.operands.as_slice() else { return None };
     let [to, from] = load.operands.as_slice() else { return None };
     let list = |text: &str| -> Option<Vec<String>> {
@@ -175,10 +199,9 @@ pub(super) fn call(body: &[&str], at: usize, entropy: &mut Entropy<'_>) -> Optio
     let (results, arguments) = (list(results)?, list(arguments)?);
     let [result] = results.as_slice() else { return None };
     // A result that is loaded twice must stay in its variable.
-    let loads = body.iter().filter(|line| line.contains(&format!("[{result}]"))).count();
-    let calls = body.iter().filter(|line| line.contains(&format!("call ({result})"))).count();
+    let movable = *from == format!("[{result}]") && uses.is_read_once(result);
     let whole = |line: &Line| ["b32", "b64"].iter().any(|ty| line.opcode == format!("{}.param.{ty}", line.base()));
-    if *from != format!("[{result}]") || loads != calls || stored.len() != arguments.len() || !entropy.percent(50) {
+    if !movable || stored.len() != arguments.len() || !entropy.percent(50) {
         return None;
     }
     let mut values = Vec::new();

@@ -90,3 +90,14 @@ fn a_line_is_spelled_alike_wherever_it_stands() {
     let spelled = alone.strip_prefix('{').and_then(|rest| rest.trim_start().split('}').next());
     assert!(respelled(&text).contains(spelled.expect("it is there").trim_end()), "{alone}");
 }
+
+/// What a call leaves is looked for in an index, not in the whole body for each call.
+#[test]
+fn many_calls_take_little_time() {
+    let call = "{\n\t.param .b32 a;\n\t.param .b32 r;\n\tst.param.b32 [a], %r1;\n\tcall (r), f, (a);\n\tld.param.b32 %r1, [r];\n";
+    let text = format!("{{\n{}}}\n", call.trim_start_matches("{\n").repeat(40_000));
+    let start = std::time::Instant::now();
+    let other = respelled(&text);
+    assert!(other.lines().count() > 100_000 && other.contains("call (%r1), f, (%r1)"));
+    assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
