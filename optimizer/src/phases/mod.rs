@@ -5,6 +5,7 @@ pub mod analyze_control_flow;
 mod copy_prop;
 pub mod general_optimize;
 pub mod live_dead;
+pub mod reassociate;
 pub mod simplify;
 #[cfg(test)]
 mod tests;
