@@ -88,6 +88,7 @@ impl Builder<'_, '_> {
             weights.undefined,
             weights.pattern,
             if self.regions.is_empty() { 0 } else { weights.meeting },
+            weights.trees,
         ];
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
@@ -98,7 +99,8 @@ impl Builder<'_, '_> {
             5 => self.one_of(Family::Effect),
             6 => self.undefined(),
             7 => self.pattern(),
-            _ => self.meeting(),
+            8 => self.meeting(),
+            _ => self.trees(),
         }
     }
 

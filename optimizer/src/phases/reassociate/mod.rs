@@ -10,17 +10,20 @@
 //! 3. A tree becomes what is planned where that makes it smaller or cheaper by itself, or where it then shares an
 //!    operation with another tree ([`sharing`]). Others keep their order. The page reorders all; ptxas, which
 //!    regroups for its three-input operations, makes more of most trees as they were written.
-//! 4. Equal operations of a block become one.
+//! 4. Equal operations of a block become one ([`local`]).
 //!
 //! Needs SSA form; the opcodes are those of the virtual level. All of that is a round; the next one looks at what the
 //! commoning made equal. Cost: a round is linear but for sorting.
 
 mod chain;
 mod common_factor;
+mod local;
 mod plan;
 mod sharing;
 mod sum;
 mod tree;
+#[cfg(test)]
+mod tests;
 
 use cranelift_entity::EntitySet;
 
@@ -44,6 +47,7 @@ struct Settings {
     range: Range,
     large_constants: bool,
     distributions: u32,
+    window: u32,
 }
 
 /// Reassociates.
@@ -59,25 +63,31 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         },
         large_constants: cx.knobs.flag(Knob::ReassociateLargeImmInUIADD64),
         distributions: limit(Knob::DistributeAndReassociateMulBudget),
+        window: limit(Knob::ReassociateCSEWindow),
     };
     let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
     let mut func = Rewriter::new(func);
     let mut changed = Changed::No;
-    for _ in 0..ROUNDS {
-        let round = reassociate(&mut func, cx, (&cfg, &dominators), &mut settings);
-        changed |= round;
-        if !round.is_yes() {
+    for round in 0..ROUNDS {
+        // First what is smaller by itself: a partial result that two trees share belongs to neither. Then what is equal
+        // as it stands, which needs no other order.
+        let order = (round > 0).then_some(&*dominators);
+        let mut made = reassociate(&mut func, cx, &cfg, order, &mut settings);
+        made |= local::common(&mut func, cx, &cfg, settings.window);
+        changed |= made;
+        if round > 0 && !made.is_yes() {
             break;
         }
     }
     changed
 }
 
-/// One round over all trees.
+/// One round over all trees; reorders them where `dominators` say that they share something then.
 fn reassociate(
     func: &mut Rewriter<'_>,
     cx: &mut PhaseContext<'_>,
-    (cfg, dominators): (&Cfg, &Dominators),
+    cfg: &Cfg,
+    dominators: Option<&Dominators>,
     settings: &mut Settings,
 ) -> Changed {
     let (trees, ranks) = tree::collect(func, cfg, settings.range);
@@ -86,7 +96,10 @@ fn reassociate(
         Operation::Chain(opcode) => chain::plan(func, tree, opcode, &ranks),
     };
     let plans: Vec<(Block, Plan)> = trees.iter().map(plan_in_block(plan)).collect();
-    let shared = sharing::shared(&plans, cfg, dominators);
+    let shared = match dominators {
+        Some(dominators) => sharing::shared(&plans, cfg, dominators),
+        None => vec![false; plans.len()],
+    };
     let mut touched = EntitySet::new();
     let mut changed = Changed::No;
     for ((tree, (_, plan)), shares) in trees.iter().zip(&plans).zip(shared) {
