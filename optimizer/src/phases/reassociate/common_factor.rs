@@ -68,7 +68,8 @@ pub(super) fn distribute(sum: &mut Sum<'_>, ranks: &Ranks, settings: &mut Settin
 fn group(factor: Src, members: &[&Candidate], ranks: &Ranks) -> Group {
     let others = |negative: bool| {
         let of_sign = members.iter().filter(|member| member.negative == negative);
-        let other = |member: &&Candidate| if member.factors[0] == factor { member.factors[1] } else { member.factors[0] };
+        let other =
+            |member: &&Candidate| if member.factors[0] == factor { member.factors[1] } else { member.factors[0] };
         let mut others: Vec<Src> = of_sign.map(|member| other(member)).collect();
         others.sort_by_key(|other| rank(ranks, *other));
         others

@@ -7,31 +7,35 @@
 //!    leaves in canonical order, constants last and the others by value number, which is where they are defined in
 //!    reverse post-order; then one operation after the other, leaning left, so that equal beginnings of two trees are
 //!    equal operations.
-//! 3. A tree becomes what is planned where that makes it smaller or cheaper by itself, or where it then shares an
-//!    operation with another tree ([`sharing`]). Others keep their order. The page reorders all; ptxas, which
-//!    regroups for its three-input operations, makes more of most trees as they were written.
+//! 3. It becomes what is planned, in its own place ([`plan`]), if it is not that already.
 //! 4. Equal operations of a block become one ([`local`]).
 //!
-//! Needs SSA form; the opcodes are those of the virtual level. All of that is a round; the next one looks at what the
-//! commoning made equal. Cost: a round is linear but for sorting.
+//! All of that is a round; the next one looks at what the commoning made equal. The first round only makes trees that
+//! get smaller: what is equal as it stands is commoned before the order changes, since a partial result that is read
+//! twice is a leaf.
+//!
+//! Over the corpus, through `ptxas -O1` and without its NOPs, canonical order in all trees makes 0.23 % less code than
+//! no reassociation, and only where trees then share an operation, 0.14 % (2026-11): additions stand together, of which
+//! the machine does two at a time.
+//!
+//! Needs SSA form; the opcodes are those of the virtual level. Cost: a round is linear but for sorting.
 
 mod chain;
 mod common_factor;
 mod local;
 mod plan;
-mod sharing;
 mod sum;
-mod tree;
 #[cfg(test)]
 mod tests;
+mod tree;
 
 use cranelift_entity::EntitySet;
 
 use self::plan::Plan;
 use self::tree::{Operation, Range, Tree};
-use crate::analysis::{Cfg, Dominators};
+use crate::analysis::Cfg;
 use crate::pass::{Changed, Knob, PhaseContext};
-use oriole_ir::{Block, Function, Inst, Rewriter};
+use oriole_ir::{Function, Inst, Rewriter};
 
 const FOLD: &str = "reassociate-constants";
 const LIKE_TERMS: &str = "reassociate-like-terms";
@@ -65,14 +69,11 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         distributions: limit(Knob::DistributeAndReassociateMulBudget),
         window: limit(Knob::ReassociateCSEWindow),
     };
-    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
+    let cfg = cx.analyses.get::<Cfg>(func);
     let mut func = Rewriter::new(func);
     let mut changed = Changed::No;
     for round in 0..ROUNDS {
-        // First what is smaller by itself: a partial result that two trees share belongs to neither. Then what is equal
-        // as it stands, which needs no other order.
-        let order = (round > 0).then_some(&*dominators);
-        let mut made = reassociate(&mut func, cx, &cfg, order, &mut settings);
+        let mut made = reassociate(&mut func, cx, &cfg, round > 0, &mut settings);
         made |= local::common(&mut func, cx, &cfg, settings.window);
         changed |= made;
         if round > 0 && !made.is_yes() {
@@ -82,50 +83,43 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed
 }
 
-/// One round over all trees; reorders them where `dominators` say that they share something then.
+/// Reassociates all trees; `order` says whether those too that get no smaller.
 fn reassociate(
     func: &mut Rewriter<'_>,
     cx: &mut PhaseContext<'_>,
     cfg: &Cfg,
-    dominators: Option<&Dominators>,
+    order: bool,
     settings: &mut Settings,
 ) -> Changed {
     let (trees, ranks) = tree::collect(func, cfg, settings.range);
-    let plan = |tree: &Tree| match tree.kind.operation {
-        Operation::Sum => sum::plan(func, tree, &ranks, settings),
-        Operation::Chain(opcode) => chain::plan(func, tree, opcode, &ranks),
-    };
-    let plans: Vec<(Block, Plan)> = trees.iter().map(plan_in_block(plan)).collect();
-    let shared = match dominators {
-        Some(dominators) => sharing::shared(&plans, cfg, dominators),
-        None => vec![false; plans.len()],
-    };
     let mut touched = EntitySet::new();
     let mut changed = Changed::No;
-    for ((tree, (_, plan)), shares) in trees.iter().zip(&plans).zip(shared) {
-        changed |= rebuild(func, cx, tree, plan, shares, &mut touched);
+    for tree in &trees {
+        // What another tree of this round has touched waits for the next.
+        if tree.inner.iter().chain([&tree.root]).any(|inst| touched.contains(*inst)) {
+            continue;
+        }
+        let plan = match tree.kind.operation {
+            Operation::Sum => sum::plan(func, tree, &ranks, settings),
+            Operation::Chain(opcode) => chain::plan(func, tree, opcode, &ranks),
+        };
+        if let Some(rule) = plan.rule.or(order.then_some(ORDER)) {
+            changed |= rebuild(func, cx, tree, &plan, rule, &mut touched);
+        }
     }
     changed
 }
 
-fn plan_in_block(mut plan: impl FnMut(&Tree) -> Plan) -> impl FnMut(&Tree) -> (Block, Plan) {
-    move |tree| (tree.block, plan(tree))
-}
-
-/// Makes of a tree what is planned, where that pays. What another tree of this round has touched waits for the next.
+/// Makes of a tree what is planned, unless it is that or would get longer.
 fn rebuild(
     func: &mut Rewriter<'_>,
     cx: &mut PhaseContext<'_>,
     tree: &Tree,
     plan: &Plan,
-    shares: bool,
+    rule: &'static str,
     touched: &mut EntitySet<Inst>,
 ) -> Changed {
-    let Some(rule) = plan.rule.or(shares.then_some(ORDER)) else { return Changed::No };
     let mut inner: Vec<Inst> = tree.inner.iter().chain(&plan.absorbed).copied().collect();
-    if inner.iter().chain([&tree.root]).any(|inst| touched.contains(*inst)) {
-        return Changed::No;
-    }
     tree::sort(func, &mut inner);
     let longer = plan.ops.len() > inner.len() + 1;
     if longer || plan.is_met_by(func, &inner, tree.root) || !cx.rewrite(rule) {

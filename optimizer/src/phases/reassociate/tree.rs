@@ -4,7 +4,7 @@
 //! read elsewhere: its root. An operand is a leaf if another operation defines it, if it is a constant, if it is
 //! defined in another block, or if it is read more than once. `isub`, `ineg` and `imad` are sums: their terms have a
 //! sign, or are products. A difference is part of a tree only where an addition or subtraction is all that reads it, and
-//! never needs a negation of its own.
+//! never needs a negation of its own. Rotations are leaves too, written as sums or otherwise.
 
 use std::cmp::Ordering;
 
@@ -202,7 +202,25 @@ impl Tree {
 fn inner(func: &Rewriter<'_>, tree: &Tree, operand: Operand, negative: bool) -> Option<Inst> {
     let inst = only_reader(func, tree.block, operand)?;
     let multiplies = matches!(func.inst(inst).opcode, Opcode::IMadLo | Opcode::IMadWide);
-    (Kind::of(func, inst) == Some(tree.kind) && !(multiplies && negative)).then_some(inst)
+    let fits = Kind::of(func, inst) == Some(tree.kind) && !(multiplies && negative);
+    (fits && !is_funnel_shift(func, inst)).then_some(inst)
+}
+
+/// Whether an operation joins what two opposite shifts leave of one or two values: a rotation, for which the machine
+/// has one instruction if the parts stay together.
+fn is_funnel_shift(func: &Rewriter<'_>, inst: Inst) -> bool {
+    let shift = |operand: Operand, opcode: Opcode| {
+        let inst = func.def_use().definition(operand.whole_reg()?)?;
+        let data = func.inst(inst);
+        let fits = data.opcode == opcode && data.guard.is_none() && !data.ty().is_signed();
+        if fits { func.imm_bits(func.srcs(inst)[1]) } else { None }
+    };
+    let [a, b] = *func.srcs(inst) else { return false };
+    let bits = u64::from(func.inst(inst).ty().bits());
+    [(a, b), (b, a)].into_iter().any(|(left, right)| {
+        let counts = shift(left, Opcode::Shl).zip(shift(right, Opcode::Shr));
+        counts.is_some_and(|(left, right)| left.checked_add(right) == Some(bits))
+    })
 }
 
 /// The unguarded instruction of a block that defines an operand which nothing else reads.
