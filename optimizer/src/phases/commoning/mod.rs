@@ -4,8 +4,8 @@
 //! with a hash ([`hash`]). [`table`] maps them to what a phase knows of them. The phases are [`gvn`] and [`late`]; they
 //! share one walk down the dominator tree ([`scoped`]).
 
-pub(super) mod expression;
 mod eligibility;
+pub(super) mod expression;
 mod extended_blocks;
 mod facts;
 mod forward;

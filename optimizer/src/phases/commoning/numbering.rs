@@ -6,7 +6,7 @@
 //!
 //! Two loads, or two instructions with an `undef` operand, get one number only where the earlier one dominates: what
 //! nothing has stored or defined is another value at each read, and of two such reads one must be able to stand for the
-//! other. Otherwise the later one takes the place in the table.
+//! other. Otherwise the later one takes the place in the table. A load's expression has the state of memory in it.
 //!
 //! *Why a phi may take the number of its sources.* Let `a` be what the expression is computed from. Its definition
 //! dominates each source, and so the phi; and each way from the definition to the end of a predecessor goes through the
@@ -48,7 +48,9 @@ impl Numbers {
                 match numbers.followed(func, inst) {
                     Some(number) => numbers.assign(func, inst, number),
                     None if eligible(inst) => {
-                        key.assign(func, inst, |reg| numbers.get(reg), None);
+                        let load = func.inst(inst).is(Flags::READS);
+                        let version = if load { facts.version(inst) } else { None };
+                        key.assign(func, inst, |reg| numbers.get(reg), version);
                         let member = table.entry(&key, || Member { inst, number: 0 }).0;
                         numbers.join(func, facts, inst, member);
                     }
@@ -126,10 +128,9 @@ impl Numbers {
 
 /// Whether two instructions with equal expressions get one number.
 fn may_share(func: &Function, facts: &Facts, earlier: Inst, later: Inst) -> bool {
-    let load = func.inst(later).is(Flags::READS);
-    if !load && !func.inputs(later).contains(&Operand::Undef) {
+    if !func.inst(later).is(Flags::READS) && !func.inputs(later).contains(&Operand::Undef) {
         return true;
     }
     let (Some(above), Some(below)) = (func.block_of(earlier), func.block_of(later)) else { return false };
-    facts.dominates(above, below) && (!load || facts.version(earlier) == facts.version(later))
+    facts.dominates(above, below)
 }

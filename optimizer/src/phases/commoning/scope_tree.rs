@@ -20,7 +20,8 @@ impl ScopeTree {
 
     /// Takes all numbers out, the lowest first.
     pub(super) fn drain(&mut self) -> impl Iterator<Item = u32> + use<> {
-        let words = |(key, node): (u32, [u64; 4])| (0..4).zip(node).map(move |(index, word)| (key << 8 | index << 6, word));
+        let words =
+            |(key, node): (u32, [u64; 4])| (0..4).zip(node).map(move |(index, word)| (key << 8 | index << 6, word));
         std::mem::take(&mut self.0).into_iter().flat_map(words).flat_map(|(first, mut word)| {
             std::iter::from_fn(move || {
                 let bit = (word != 0).then(|| word.trailing_zeros())?;
