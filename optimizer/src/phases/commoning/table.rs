@@ -58,17 +58,6 @@ impl<V> Default for ValueTable<V> {
 }
 
 impl<V> ValueTable<V> {
-    /// How many entries there are.
-    pub(in crate::phases) fn len(&self) -> usize {
-        self.nodes.len()
-    }
-
-    /// What an expression has.
-    pub(in crate::phases) fn get_mut(&mut self, key: &Expression) -> Option<&mut V> {
-        let node = self.find(key)?;
-        Some(&mut self.nodes[node].value)
-    }
-
     /// What an expression has, or else the value that it gets now; and whether it is new.
     pub(in crate::phases) fn entry(&mut self, key: &Expression, value: impl FnOnce() -> V) -> (&mut V, bool) {
         let found = self.find(key);
@@ -134,6 +123,12 @@ impl<V> ValueTable<V> {
         }
     }
 
+    /// How many entries there are.
+    #[cfg(test)]
+    fn len(&self) -> usize {
+        self.nodes.len()
+    }
+
     /// The entries of the fullest bucket.
     #[cfg(test)]
     fn longest_chain(&self) -> u32 {
@@ -164,7 +159,7 @@ mod tests {
             assert!(table.len() <= table.buckets.len());
         }
         assert_eq!(sizes, [8, 32, 128, 512]);
-        assert!((0..130).all(|number| table.get_mut(&key(&[number])) == Some(&mut number.clone())));
+        assert!((0..130).all(|number| table.entry(&key(&[number]), || 999) == (&mut number.clone(), false)));
     }
 
     /// Equal hashes are no equal keys: all that differs is told apart, in one chain.
@@ -180,7 +175,7 @@ mod tests {
             let (value, new) = table.entry(&key(&[number]).with_hash(7), || 99);
             assert_eq!((*value, new), (number, false));
         }
-        assert_eq!(table.get_mut(&key(&[40]).with_hash(7)), None);
+        assert!(table.entry(&key(&[40]).with_hash(7), || 40).1);
     }
 
     proptest! {

@@ -1,0 +1,125 @@
+//! GvnCse, phase 49: global value numbering with the elimination of common subexpressions
+//! (`spec/copy-propagation-and-cse.txt`, "Phase 49 -- GvnCse").
+//!
+//! The dispatcher chooses one of three variants by the knob `EnableGvnCseMode`, the target and the context:
+//!
+//! - *simple* (mode 1) sees one block at a time;
+//! - *standard* (mode 2) sees the blocks that dominate ([`super::scoped`]), after a pre-pass that marks the candidates
+//!   ([`super::extended_blocks`]);
+//! - *full* (modes 3 to 6) numbers all values first and then looks for leaders ([`super::global`]), so that a value
+//!   which both arms of a branch compute is known behind it. Mode 5 looks in the extended block alone: by the formula of
+//!   the page, `(mode & ~2) - 5` is what turns the scope across blocks off.
+//!
+//! A full mode needs the enhanced scope of the target, and mode 3 the context's flag besides; with that flag it also
+//! stands in for modes 5 and 6. Where something is missing the standard variant runs, as the page has it of mode 4.
+//!
+//! Every variant makes `mov`s, which the next bundle propagates, and forwards stores to loads. A load that becomes a
+//! copy may have been the address of others, of which memory SSA knows more then; so rounds go on until one changes
+//! nothing.
+
+use cranelift_entity::EntitySet;
+
+use super::eligibility::{Class, class};
+use super::facts::Facts;
+use super::leaders::closed;
+use super::scoped::{Scope, Walk};
+use super::{extended_blocks, forward, global};
+use crate::analysis::{AnalysisSet, Definitions};
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::ops::Flags;
+use oriole_ir::{Function, Inst};
+
+/// How values are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Variant {
+    Simple,
+    Standard,
+    Full(global::Reach),
+}
+
+/// GvnCse.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mode = cx.knobs.number(Knob::EnableGvnCseMode);
+    let enhanced = cx.target.has_enhanced_value_numbering();
+    let variant = variant(mode, enhanced, cx.knobs.flag(Knob::GvnCseContextScope));
+    let on = cx.target.has_value_numbering() && cx.knobs.flag(Knob::EnableGvnCse);
+    let Some(variant) = variant.filter(|_| on) else { return Changed::No };
+    let closed = closed(func, cx, Knob::EnableGvnCsePerInstr);
+    let mut changed = Changed::No;
+    loop {
+        let round = round(func, cx, variant, &closed);
+        changed |= round;
+        if !round.is_yes() || !func.layout_insts().any(|inst| func.inst(inst).is(Flags::READS)) {
+            return changed;
+        }
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    }
+}
+
+/// The mode dispatcher.
+fn variant(mode: i64, enhanced: bool, context: bool) -> Option<Variant> {
+    Some(match mode {
+        1 => Variant::Simple,
+        3 | 5 | 6 if enhanced && context => Variant::Full(global::Reach::Dominators),
+        5 if enhanced => Variant::Full(global::Reach::ExtendedBlock),
+        4 | 6 if enhanced => Variant::Full(global::Reach::Dominators),
+        2..=6 => Variant::Standard,
+        _ => return None,
+    })
+}
+
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, variant: Variant, closed: &EntitySet<Inst>) -> Changed {
+    let facts = Facts::new(func, cx);
+    let forwarded = forward::run(func, cx, &facts, closed, "gvn-forward-store");
+    let enhanced = cx.target.has_enhanced_value_numbering();
+    let target = cx.target;
+    let eligible = |func: &Function, inst: Inst| {
+        !closed.contains(inst)
+            && match class(func, inst, target) {
+                Some(Class::Special) => enhanced,
+                Some(Class::Moving) | None => false,
+                Some(Class::Common | Class::Load) => true,
+            }
+    };
+    let numbered = match variant {
+        Variant::Simple => Walk::new(&facts, Scope::Block, "gvn-simple").run(func, cx, eligible),
+        Variant::Standard if skips_extended_blocks(cx) => {
+            Walk::new(&facts, Scope::Dominators, "gvn-standard").run(func, cx, eligible)
+        }
+        Variant::Standard => {
+            let definitions = Definitions::new(func);
+            let marked = extended_blocks::candidates(func, &definitions, target, |inst| eligible(func, inst));
+            let is_marked = |_: &Function, inst: Inst| marked.contains(inst) && !closed.contains(inst);
+            Walk::new(&facts, Scope::Dominators, "gvn-standard").run(func, cx, is_marked)
+        }
+        Variant::Full(reach) => {
+            let any = |func: &Function, inst| !closed.contains(inst) && class(func, inst, target).is_some();
+            global::run(func, cx, &facts, reach, any)
+        }
+    };
+    forwarded | numbered
+}
+
+/// Whether the pre-pass is left out. The page asks a flag of the context besides, which counts as set here.
+fn skips_extended_blocks(cx: &PhaseContext<'_>) -> bool {
+    cx.target.may_skip_extended_blocks() && cx.knobs.flag(Knob::GvnCseSkipExtendedBlocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use global::Reach::{Dominators, ExtendedBlock};
+
+    #[test]
+    fn modes_are_those_of_the_dispatcher() {
+        let modes = |enhanced, context| (0..=7).map(move |mode| variant(mode, enhanced, context)).collect::<Vec<_>>();
+        let (simple, standard) = (Some(Variant::Simple), Some(Variant::Standard));
+        let (full, extended) = (Some(Variant::Full(Dominators)), Some(Variant::Full(ExtendedBlock)));
+        assert_eq!(modes(true, false), [None, simple, standard, standard, full, extended, full, None]);
+        assert_eq!(modes(true, true), [None, simple, standard, full, full, full, full, None]);
+        for context in [false, true] {
+            let plain = [None, simple, standard, standard, standard, standard, standard, None];
+            assert_eq!(modes(false, context), plain);
+        }
+    }
+}

@@ -1,0 +1,63 @@
+//! OriCommoning and LateOriCommoning, phase 64 (`spec/copy-propagation-and-cse.txt`, "Phase 64 -- LateOriCommoning").
+//!
+//! One walk down the dominator tree ([`super::scoped`]), on every target. What is read is replaced by the register that
+//! stands for its value, through chains of copies unless `DisableMoveCommoning` is on; what is computed twice becomes a
+//! copy, so that it is dead then. Signatures ([`super::signature`]) reject most instructions at once. An instruction
+//! `b` has the value of an earlier one, `a`, by the seven conditions of the page:
+//!
+//! 1. *Different blocks.* Within one block the place decides, as the page skips condition 3 there.
+//! 2. *Dominance*: the block of `a` dominates that of `b`.
+//! 3. *Nothing in between*: a load starts from the same state of memory, so that no store to its bytes, no barrier, no
+//!    fence, no atomic and no call stands between the two.
+//! 4. *Predicates*: both are unguarded, or have the same guard, the same sense of it and the same `else` values.
+//! 5. *Operands*: `b` has some.
+//! 6. and 7. *Definitions and operands agree*: opcode, fields, widths and files of what is defined, and each operand by
+//!    its representative. All this is the expression ([`super::expression`]).
+//!
+//! The second phase finds the function settled where nothing has changed since the first ([`RepeatedWork`]): what the
+//! page asks of flags of the context.
+
+use cranelift_entity::EntitySet;
+
+use super::eligibility::class;
+use super::facts::Facts;
+use super::forward;
+use super::leaders::closed;
+use super::scoped::{Scope, Walk};
+use crate::analysis::{AnalysisSet, RepeatedWork};
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::{Function, Inst};
+
+/// Both phases.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    if !cx.knobs.flag(Knob::ForceLateCommoning) {
+        return Changed::No;
+    }
+    let closed = closed(func, cx, Knob::LateCommoningPerInstr);
+    let mut changed = Changed::No;
+    // A copy may have been an address, of which memory SSA knows more in the next round.
+    loop {
+        // Places of a gate are those at the beginning of a phase, so the work depends on more than the function then.
+        let round = match closed.is_empty() {
+            true => cx.unless_settled(RepeatedWork::Commoning, func, |func, cx| round(func, cx, &closed)),
+            false => round(func, cx, &closed),
+        };
+        changed |= round;
+        if !round.is_yes() {
+            return changed;
+        }
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    }
+}
+
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, closed: &EntitySet<Inst>) -> Changed {
+    let facts = Facts::new(func, cx);
+    let target = cx.target;
+    let eligible = |func: &Function, inst: Inst| {
+        !closed.contains(inst) && !func.inputs(inst).is_empty() && class(func, inst, target).is_some()
+    };
+    let forwarded = forward::run(func, cx, &facts, closed, "common-forward-store");
+    let copies = !cx.knobs.flag(Knob::DisableMoveCommoning);
+    let walk = Walk::new(&facts, Scope::Dominators, "common").following_copies(copies).late("common-operand");
+    forwarded | walk.run(func, cx, eligible)
+}
