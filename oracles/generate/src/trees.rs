@@ -82,11 +82,13 @@ impl Builder<'_, '_> {
         let subtracts = opcode == Opcode::IAdd && self.entropy.percent(25);
         let opcode = if subtracts { Opcode::ISub } else { opcode };
         let mut inst: InstBuilder = Self::typed(opcode, ty).srcs(pair);
+        let variable = pair.iter().all(|operand| operand.reg().is_some());
         if self.entropy.percent(OTHER) {
             match ty {
                 Type::S32 if matches!(opcode, Opcode::IAdd | Opcode::ISub) => inst = inst.field(Saturate::Sat),
-                Type::U32 => inst = Self::typed(opcode, Type::U16).srcs(pair),
-                Type::B32 => inst = Self::typed(opcode, Type::B16).srcs(pair),
+                // No constant is cut for it.
+                Type::U32 if variable => inst = Self::typed(opcode, Type::U16).srcs(pair),
+                Type::B32 if variable => inst = Self::typed(opcode, Type::B16).srcs(pair),
                 _ => {}
             }
         }

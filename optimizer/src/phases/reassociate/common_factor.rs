@@ -70,7 +70,7 @@ fn group(factor: Src, members: &[&Candidate], ranks: &Ranks) -> Group {
         let of_sign = members.iter().filter(|member| member.negative == negative);
         let other =
             |member: &&Candidate| if member.factors[0] == factor { member.factors[1] } else { member.factors[0] };
-        let mut others: Vec<Src> = of_sign.map(|member| other(member)).collect();
+        let mut others: Vec<Src> = of_sign.map(other).collect();
         others.sort_by_key(|other| rank(ranks, *other));
         others
     };

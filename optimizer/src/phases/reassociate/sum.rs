@@ -235,7 +235,7 @@ fn order(ranks: &Ranks, term: Term) -> (u64, u64) {
 pub(super) fn rank(ranks: &Ranks, src: Src) -> u64 {
     match src {
         Src::Operand(Operand::Const { bank, offset, .. }) => u64::from(bank) << 32 | u64::from(offset),
-        Src::Operand(Operand::Word(reg, word)) => 1 << 40 | u64::from(ranks[reg]) << 3 | 1 + u64::from(word),
+        Src::Operand(Operand::Word(reg, word)) => 1 << 40 | u64::from(ranks[reg]) << 3 | (1 + u64::from(word)),
         Src::Operand(operand) => operand.reg().map_or(0, |reg| 1 << 40 | u64::from(ranks[reg]) << 3),
         Src::Imm(_) | Src::Result(_) => u64::MAX,
     }
