@@ -145,7 +145,8 @@ fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32
     }
 }
 
-/// A type of the same values: the unsigned one where the sign does not matter, raw bits where a load fills its register.
+/// A type of the same values: the unsigned one where the sign does not matter, raw bits where a load fills its
+/// register.
 fn value_type(data: &InstData) -> Type {
     let ty = data.ty();
     let signed = Type::integer(ty.bits(), true) == Some(ty);
@@ -177,7 +178,8 @@ mod tests {
     }
 
     fn parse(body: &str) -> Function {
-        let head = "device @f ssa {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %r2 = s2r.b32 sr.laneid\n  %p3 = setp.lt.u32 %r1, %r2\n";
+        let head = "device @f ssa {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %r2 = s2r.b32 sr.laneid\n  \
+                    %p3 = setp.lt.u32 %r1, %r2\n";
         let text = format!("{head}  %d4 = cvt.u64.u32 %r1\n{body}  ret\n}}\n");
         parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }

@@ -7,26 +7,24 @@
 //! - *standard* (mode 2) sees the blocks that dominate ([`super::scoped`]), after a pre-pass that marks the candidates
 //!   ([`super::extended_blocks`]);
 //! - *full* (modes 3 to 6) numbers all values first and then looks for leaders ([`super::global`]), so that a value
-//!   which both arms of a branch compute is known behind it. Mode 5 looks in the extended block alone: by the formula of
-//!   the page, `(mode & ~2) - 5` is what turns the scope across blocks off.
+//!   which both arms of a branch compute is known behind it. Mode 5 looks in the extended block alone: by the formula
+//!   of the page, `(mode & ~2) - 5` is what turns the scope across blocks off.
 //!
 //! A full mode needs the enhanced scope of the target, and mode 3 the context's flag besides; with that flag it also
 //! stands in for modes 5 and 6. Where something is missing the standard variant runs, as the page has it of mode 4.
 //!
-//! Every variant makes `mov`s, which the next bundle propagates, and forwards stores to loads. A load that becomes a
-//! copy may have been the address of others, of which memory SSA knows more then; so rounds go on until one changes
-//! nothing.
+//! Every variant makes `mov`s, which the next bundle propagates, forwards stores to loads ([`forward`]), and removes
+//! stores that are overwritten at once ([`dead_stores`]).
 
 use cranelift_entity::EntitySet;
 
 use super::eligibility::{Class, class};
-use super::facts::Facts;
+use super::facts::{Facts, rounds};
 use super::leaders::closed;
 use super::scoped::{Scope, Walk};
-use super::{extended_blocks, forward, global};
-use crate::analysis::{AnalysisSet, Definitions};
+use super::{dead_stores, extended_blocks, forward, global};
+use crate::analysis::Definitions;
 use crate::pass::{Changed, Knob, PhaseContext};
-use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Inst};
 
 /// How values are numbered.
@@ -45,15 +43,7 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let on = cx.target.has_value_numbering() && cx.knobs.flag(Knob::EnableGvnCse);
     let Some(variant) = variant.filter(|_| on) else { return Changed::No };
     let closed = closed(func, cx, Knob::EnableGvnCsePerInstr);
-    let mut changed = Changed::No;
-    loop {
-        let round = round(func, cx, variant, &closed);
-        changed |= round;
-        if !round.is_yes() || !func.layout_insts().any(|inst| func.inst(inst).is(Flags::READS)) {
-            return changed;
-        }
-        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
-    }
+    rounds(func, cx, |func, cx, facts| round(func, cx, facts, variant, &closed))
 }
 
 /// The mode dispatcher.
@@ -68,9 +58,14 @@ fn variant(mode: i64, enhanced: bool, context: bool) -> Option<Variant> {
     })
 }
 
-fn round(func: &mut Function, cx: &mut PhaseContext<'_>, variant: Variant, closed: &EntitySet<Inst>) -> Changed {
-    let facts = Facts::new(func, cx);
-    let forwarded = forward::run(func, cx, &facts, closed, "gvn-forward-store");
+fn round(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    facts: &Facts,
+    variant: Variant,
+    closed: &EntitySet<Inst>,
+) -> Changed {
+    let forwarded = forward::run(func, cx, facts, closed, "gvn-forward-store");
     let enhanced = cx.target.has_enhanced_value_numbering();
     let target = cx.target;
     let eligible = |func: &Function, inst: Inst| {
@@ -82,22 +77,22 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, variant: Variant, close
             }
     };
     let numbered = match variant {
-        Variant::Simple => Walk::new(&facts, Scope::Block, "gvn-simple").run(func, cx, eligible),
+        Variant::Simple => Walk::new(facts, Scope::Block, "gvn-simple").run(func, cx, eligible),
         Variant::Standard if skips_extended_blocks(cx) => {
-            Walk::new(&facts, Scope::Dominators, "gvn-standard").run(func, cx, eligible)
+            Walk::new(facts, Scope::Dominators, "gvn-standard").run(func, cx, eligible)
         }
         Variant::Standard => {
             let definitions = Definitions::new(func);
             let marked = extended_blocks::candidates(func, &definitions, target, |inst| eligible(func, inst));
             let is_marked = |_: &Function, inst: Inst| marked.contains(inst) && !closed.contains(inst);
-            Walk::new(&facts, Scope::Dominators, "gvn-standard").run(func, cx, is_marked)
+            Walk::new(facts, Scope::Dominators, "gvn-standard").run(func, cx, is_marked)
         }
         Variant::Full(reach) => {
             let any = |func: &Function, inst| !closed.contains(inst) && class(func, inst, target).is_some();
-            global::run(func, cx, &facts, reach, any)
+            global::run(func, cx, facts, reach, any)
         }
     };
-    forwarded | numbered
+    forwarded | numbered | dead_stores::run(func, cx, facts, closed, "gvn-dead-store")
 }
 
 /// Whether the pre-pass is left out. The page asks a flag of the context besides, which counts as set here.
