@@ -102,8 +102,16 @@ fn skips_extended_blocks(cx: &PhaseContext<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+    use crate::analysis::testing::random_function;
+    use crate::pipeline::runner::{Options, run_phases};
+    use crate::pipeline::table::Phase;
+    use crate::ssa;
     use global::Reach::{Dominators, ExtendedBlock};
+    use oriole_ir::Module;
+    use oriole_ir::sm::Target;
 
     #[test]
     fn modes_are_those_of_the_dispatcher() {
@@ -116,5 +124,52 @@ mod tests {
             let plain = [None, simple, standard, standard, standard, standard, standard, None];
             assert_eq!(modes(false, context), plain);
         }
+    }
+
+    /// Runs the phase in a mode twice on a function, and says how many changes it made; the second time there is
+    /// nothing left to change.
+    fn twice(func: Function, mode: i64, sm: u16) -> u64 {
+        let mut module = Module::default();
+        module.functions.push(func);
+        let mut options = Options { verify: true, ..Options::new(Target::portable(sm).expect("the machine is known")) };
+        options.knobs.set(&format!("EnableGvnCseMode={mode}")).expect("a mode");
+        let pass = std::slice::from_ref(Phase::GvnCse.row());
+        let run = |module: &mut Module| {
+            run_phases(pass, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}\n{module}")).rewrites
+        };
+        let made = run(&mut module);
+        let text = module.to_string();
+        assert_eq!(run(&mut module), 0, "mode {mode} goes on:\n{text}\nbecomes\n{module}");
+        made
+    }
+
+    proptest! {
+        /// Whatever is numbered, the function stays valid, and nothing is left for a second run.
+        #[test]
+        fn every_mode_keeps_random_functions_valid(words in prop::collection::vec(any::<u32>(), 4..200)) {
+            let mut func = random_function(&words);
+            ssa::construct(&mut func);
+            for (mode, sm) in [(1, 90), (2, 60), (2, 90), (4, 70), (4, 90), (5, 90)] {
+                twice(func.clone(), mode, sm);
+            }
+        }
+    }
+
+    /// Each scope finds what the narrower one does, and more somewhere.
+    #[test]
+    fn wider_scopes_find_more() {
+        let made = |mode| -> u64 {
+            let word = |seed: u32, i: u32| (i.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b)) >> 5;
+            let words = |seed| (0..200).map(|i| word(seed, i).wrapping_mul(0xc2b2_ae35)).collect::<Vec<u32>>();
+            let functions = (1..200u32).map(|seed| {
+                let mut func = random_function(&words(seed));
+                ssa::construct(&mut func);
+                func
+            });
+            functions.map(|func| twice(func, mode, 90)).sum()
+        };
+        let [simple, standard, extended, full] = [1, 2, 5, 4].map(made);
+        assert!(0 < simple && simple < extended && extended < full, "{simple}, {extended}, {full}");
+        assert!(simple < standard && standard <= full, "{simple}, {standard}, {full}");
     }
 }
