@@ -23,8 +23,8 @@ use super::facts::{Facts, rounds};
 use super::leaders::closed;
 use super::scoped::{Scope, Walk};
 use super::{dead_stores, extended_blocks, forward, global};
-use crate::analysis::Definitions;
 use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::sm::Target;
 use oriole_ir::{Function, Inst};
 
 /// How values are numbered.
@@ -65,27 +65,19 @@ fn round(
     variant: Variant,
     closed: &EntitySet<Inst>,
 ) -> Changed {
-    let forwarded = forward::run(func, cx, facts, closed, "gvn-forward-store");
-    let enhanced = cx.target.has_enhanced_value_numbering();
     let target = cx.target;
-    let eligible = |func: &Function, inst: Inst| {
-        !closed.contains(inst)
-            && match class(func, inst, target) {
-                Some(Class::Special) => enhanced,
-                Some(Class::Moving) | None => false,
-                Some(Class::Common | Class::Load) => true,
-            }
-    };
+    let scope = if variant == Variant::Simple { Scope::Block } else { Scope::Dominators };
+    let forwarded = forward::run(func, cx, facts, scope, closed, "gvn-forward-store");
+    let is_eligible = |func: &Function, inst| !closed.contains(inst) && is_eligible(func, inst, target);
     let numbered = match variant {
-        Variant::Simple => Walk::new(facts, Scope::Block, "gvn-simple").run(func, cx, eligible),
+        Variant::Simple => Walk::new(facts, scope, "gvn-simple").run(func, cx, is_eligible),
         Variant::Standard if skips_extended_blocks(cx) => {
-            Walk::new(facts, Scope::Dominators, "gvn-standard").run(func, cx, eligible)
+            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_eligible)
         }
         Variant::Standard => {
-            let definitions = Definitions::new(func);
-            let marked = extended_blocks::candidates(func, &definitions, target, |inst| eligible(func, inst));
-            let is_marked = |_: &Function, inst: Inst| marked.contains(inst) && !closed.contains(inst);
-            Walk::new(facts, Scope::Dominators, "gvn-standard").run(func, cx, is_marked)
+            let marked = extended_blocks::candidates(func, target, |inst| is_eligible(func, inst));
+            let is_marked = |_: &Function, inst| !closed.contains(inst) && marked.contains(inst);
+            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_marked)
         }
         Variant::Full(reach) => {
             let any = |func: &Function, inst| !closed.contains(inst) && class(func, inst, target).is_some();
@@ -93,6 +85,15 @@ fn round(
         }
     };
     forwarded | numbered | dead_stores::run(func, cx, facts, closed, "gvn-dead-store")
+}
+
+/// Whether an instruction is eligible by its own class.
+fn is_eligible(func: &Function, inst: Inst, target: Target) -> bool {
+    match class(func, inst, target) {
+        Some(Class::Common | Class::Load) => true,
+        Some(Class::Special) => target.has_enhanced_value_numbering(),
+        Some(Class::Moving) | None => false,
+    }
 }
 
 /// Whether the pre-pass is left out. The page asks a flag of the context besides, which counts as set here.
@@ -111,7 +112,6 @@ mod tests {
     use crate::ssa;
     use global::Reach::{Dominators, ExtendedBlock};
     use oriole_ir::Module;
-    use oriole_ir::sm::Target;
 
     #[test]
     fn modes_are_those_of_the_dispatcher() {
