@@ -1,10 +1,11 @@
 //! Operations that were made before, once more: equal expressions in one block, down the dominator tree, on both sides
-//! of branches. Some have their first operands exchanged, and some another operand, so that they are no equals.
+//! of branches. Some have their first operands exchanged, or a type of the other sign, and some another operand, so that
+//! they are no equals.
 //!
 //! Left to chance, two operations of one kernel hardly ever have the same operands. Those of other blocks are repeated
 //! where they read variables alone, which are defined everywhere, and may have changed since.
 
-use oriole_ir::ops::{FieldValues, Flags, Opcode};
+use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Type};
 use oriole_ir::{Block, Guard, Operand, Reg};
 
 use super::builder::Builder;
@@ -39,10 +40,11 @@ impl Builder<'_, '_> {
             return;
         }
         let at = self.entropy.choose(&here);
-        let Made { opcode, fields, mut srcs, guard, .. } = self.made[at].clone();
+        let Made { opcode, mut fields, mut srcs, guard, .. } = self.made[at].clone();
         match self.entropy.below(8) {
             0 | 1 if opcode.is(Flags::COMMUTATIVE) => srcs.swap(0, 1),
             2 => self.exchange_one(&mut srcs),
+            3 => fields = other_sign(opcode, &fields).unwrap_or(fields),
             _ => {}
         }
         self.operation_under(guard, opcode, fields, &srcs);
@@ -62,4 +64,16 @@ impl Builder<'_, '_> {
         let mut regs = made.srcs.iter().filter_map(|operand| operand.reg()).chain(made.guard.map(Guard::reg));
         made.block == self.block || regs.all(|reg: Reg| self.variables.contains(&reg))
     }
+}
+
+/// The fields with the integer type of the other sign, where the opcode has it.
+fn other_sign(opcode: Opcode, fields: &FieldValues) -> Option<FieldValues> {
+    let (row, slot) = (opcode.row(), opcode.row().slot(Type::FIELD)?);
+    let ty = row.value::<Type>(fields)?;
+    let other =
+        Type::integer(ty.bits(), !ty.is_signed()).filter(|_| Type::integer(ty.bits(), ty.is_signed()) == Some(ty))?;
+    let mut changed = *fields;
+    changed.0[slot] = other.index();
+    let legal = row.fields[slot].legal >> other.index() & 1 == 1 && row.broken_rule(&changed).is_none();
+    (legal && row.first_sm(&changed) <= row.first_sm(fields)).then_some(changed)
 }

@@ -233,9 +233,9 @@ impl Target {
     }
 
     /// Whether value numbering has the enhanced scope: its full variants, and operations of the slow units
-    /// (`spec/copy-propagation-and-cse.txt`, "Mode Dispatcher", the flag of the SM backend). The page does not say which
-    /// SMs have it; from Volta on was chosen, so that there are some with it and some without among those that number
-    /// values, and some among those that order commutative operands.
+    /// (`spec/copy-propagation-and-cse.txt`, "Mode Dispatcher", the flag of the SM backend). The page does not say
+    /// which SMs have it; from Volta on was chosen, so that there are some with it and some without among those that
+    /// number values, and some among those that order commutative operands.
     pub fn has_enhanced_value_numbering(self) -> bool {
         self.has_value_numbering() && self.row.generation >= Generation::Volta
     }

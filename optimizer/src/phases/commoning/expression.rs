@@ -2,8 +2,8 @@
 //!
 //! The words are the opcode, its fields, the guard, what it reads, the widths of what it defines and, of a load, the
 //! state of memory that it starts from. A register counts by its value number, which the caller gives it. What does not
-//! change the value is left out: the source line, the order of operands that can be exchanged, and the sign of a type
-//! where the row says that it does not matter (`SIGNLESS`). A guarded instruction yields its `else` value where the
+//! change the value is left out: the source line, the order of operands that can be exchanged, the direction of a
+//! comparison, and the sign of a type where the row says that it does not matter (`SIGNLESS`). A guarded instruction yields its `else` value where the
 //! guard is false, so guard and `else` value are operands like others: under another guard it is another expression.
 //!
 //! Two instructions with equal expressions yield the same where the one stands in a block that dominates the other's.
@@ -11,7 +11,7 @@
 
 use super::hash::fnv1a;
 use crate::analysis::MemoryState;
-use oriole_ir::ops::{FieldValue, Flags, Opcode, Saturate, Type};
+use oriole_ir::ops::{Compare, FieldValue, Flags, Opcode, Saturate, Type};
 use oriole_ir::{Function, Inst, InstData, Operand, Reg};
 
 /// An expression, with its hash. It can be made anew again and again in the same memory.
@@ -33,10 +33,11 @@ impl Expression {
     ) {
         self.words.clear();
         let data = func.inst(inst);
-        self.head(func, inst, data, &number);
+        let exchanged = is_exchanged(func, inst, data, &number);
+        self.head(func, inst, data, exchanged, &number);
         match data.opcode {
             Opcode::Phi => self.phi(func, inst, &number),
-            _ => self.operands(func, inst, data, &number),
+            _ => self.operands(func, inst, exchanged, &number),
         }
         if let Some(version) = version {
             self.version(version);
@@ -55,12 +56,16 @@ impl Expression {
     }
 
     /// Opcode, fields, guard, and what is defined. The number of each follows from the opcode and the numbers before.
-    fn head(&mut self, func: &Function, inst: Inst, data: &InstData, number: &impl Fn(Reg) -> u32) {
+    fn head(&mut self, func: &Function, inst: Inst, data: &InstData, exchanged: bool, number: &impl Fn(Reg) -> u32) {
         let counts = (func.dsts(inst).len() as u32) << 8 | func.elses(inst).len() as u32;
         self.words.extend([data.opcode as u32, counts, func.srcs(inst).len() as u32]);
         let mut fields = data.fields;
         if let Some(slot) = data.opcode.row().slot(Type::FIELD) {
             fields.0[slot] = value_type(data).index();
+        }
+        let mirrored = data.field::<Compare>().map(Compare::mirrored).filter(|_| exchanged);
+        if let Some((slot, compare)) = data.opcode.row().slot(Compare::FIELD).zip(mirrored) {
+            fields.0[slot] = compare.index();
         }
         let used = fields.0[..data.opcode.row().fields.len()].chunks(4);
         self.words.extend(used.map(|four| four.iter().fold(0, |word, value| word << 8 | u32::from(*value))));
@@ -72,18 +77,15 @@ impl Expression {
         }
     }
 
-    fn operands(&mut self, func: &Function, inst: Inst, data: &InstData, number: &impl Fn(Reg) -> u32) {
+    fn operands(&mut self, func: &Function, inst: Inst, exchanged: bool, number: &impl Fn(Reg) -> u32) {
         let first = self.words.len();
         for operand in func.inputs(inst) {
             let words = operand_words(func, *operand, number);
             self.words.extend(words);
         }
-        if data.is(Flags::COMMUTATIVE) {
-            let pair = &mut self.words[first..first + 2 * OPERAND];
-            let (a, b) = pair.split_at_mut(OPERAND);
-            if b < a {
-                a.swap_with_slice(b);
-            }
+        if exchanged {
+            let (a, b) = self.words[first..first + 2 * OPERAND].split_at_mut(OPERAND);
+            a.swap_with_slice(b);
         }
     }
 
@@ -120,6 +122,15 @@ impl Expression {
     }
 }
 
+/// Whether the first two sources can be exchanged and stand in descending order: those of a commutative operation, and of
+/// a comparison, which becomes the mirrored one then.
+fn is_exchanged(func: &Function, inst: Inst, data: &InstData, number: &impl Fn(Reg) -> u32) -> bool {
+    let alike = matches!(data.opcode.row().srcs, [a, b, ..] if a == b);
+    let compares = data.field::<Compare>().is_some() && alike && !data.is(Flags::VIDEO);
+    let [a, b, ..] = func.srcs(inst) else { return false };
+    (compares || data.is(Flags::COMMUTATIVE)) && operand_words(func, *b, number) < operand_words(func, *a, number)
+}
+
 /// The words of an operand: what it is, and two of what it says.
 const OPERAND: usize = 3;
 
@@ -145,7 +156,8 @@ fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32
     }
 }
 
-/// A type of the same values: the unsigned one where the sign does not matter, raw bits where a load fills its register.
+/// A type of the same values: the unsigned one where the sign does not matter, raw bits where a load fills its
+/// register.
 fn value_type(data: &InstData) -> Type {
     let ty = data.ty();
     let signed = Type::integer(ty.bits(), true) == Some(ty);
@@ -177,7 +189,8 @@ mod tests {
     }
 
     fn parse(body: &str) -> Function {
-        let head = "device @f ssa {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %r2 = s2r.b32 sr.laneid\n  %p3 = setp.lt.u32 %r1, %r2\n";
+        let head = "device @f ssa {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %r2 = s2r.b32 sr.laneid\n  \
+                    %p3 = setp.lt.u32 %r1, %r2\n";
         let text = format!("{head}  %d4 = cvt.u64.u32 %r1\n{body}  ret\n}}\n");
         parse_function(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
@@ -195,6 +208,8 @@ mod tests {
         assert!(same("%r10 = iadd.u32 %r1, %r2", "%r11 = iadd.u32 %r2, %r1"));
         assert!(same("%r10 = iadd.u32 %r1, 5", "%r11 = iadd.s32 5, %r1"));
         assert!(same("%r10 = imad.lo.u32 %r1, %r2, %r1", "%r11 = imad.lo.u32 %r2, %r1, %r1"));
+        assert!(same("%r10 = set.lt.u32.s32 %r1, %r2", "%r11 = set.gt.u32.s32 %r2, %r1"));
+        assert!(same("%r10 = set.ltu.u32.f32 5, %r2", "%r11 = set.gtu.u32.f32 %r2, 5"));
         assert!(same("%r10 = ld.global.u32 [%d4]", "%r11 = ld.global.f32 [%d4]"));
         assert!(same("@%p3 %r10 = iadd.u32 %r1, 5 else %r2", "@%p3 %r11 = iadd.u32 %r1, 5 else %r2"));
     }
@@ -207,6 +222,8 @@ mod tests {
             ("%r10 = iadd.u32 %r1, 5", "%r11 = iadd.u32 %r1, 6"),
             ("%r10 = iadd.s32 %r1, 5", "%r11 = iadd.sat.s32 %r1, 5"),
             ("%r10 = imin.u32 %r1, %r2", "%r11 = imin.s32 %r1, %r2"),
+            ("%r10 = set.lt.u32.s32 %r1, %r2", "%r11 = set.lt.u32.s32 %r2, %r1"),
+            ("%r10 = set.lt.u32.s32 %r1, %r2", "%r11 = set.ge.u32.s32 %r2, %r1"),
             ("%r10 = iadd.u32 %d4.0, 1", "%r11 = iadd.u32 %d4.1, 1"),
             ("%r10 = ld.global.u32 [%d4]", "%r11 = ld.shared.u32 [%d4]"),
             ("%r10 = ld.global.u32 [%d4]", "%r11 = ld.global.u32 [%d4+4]"),

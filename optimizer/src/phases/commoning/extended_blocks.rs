@@ -13,12 +13,8 @@ use oriole_ir::sm::Target;
 use oriole_ir::{Function, Inst};
 
 /// The candidates; `is_eligible` says which are from the beginning.
-pub(super) fn candidates(
-    func: &Function,
-    definitions: &Definitions,
-    target: Target,
-    is_eligible: impl Fn(Inst) -> bool,
-) -> EntitySet<Inst> {
+pub(super) fn candidates(func: &Function, target: Target, is_eligible: impl Fn(Inst) -> bool) -> EntitySet<Inst> {
+    let definitions = Definitions::new(func);
     let mut work: Vec<Inst> = func.layout_insts().filter(|inst| is_eligible(*inst)).collect();
     let mut marked = EntitySet::new();
     marked.extend(work.iter().copied());

@@ -4,23 +4,27 @@
 use super::super::values::become_parts;
 use super::eligibility::{Class, class};
 use super::facts::Facts;
+use super::scoped::Scope;
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::mov_fields;
 use cranelift_entity::EntitySet;
 use oriole_ir::ops::{FieldValue, FieldValues, Opcode, SrcType, Type};
 use oriole_ir::{Function, Inst, Operand};
 
-/// Forwards to all loads but those that are closed.
+/// Forwards to all loads but those that are closed, from stores in a scope.
 pub(super) fn run(
     func: &mut Function,
     cx: &mut PhaseContext<'_>,
     facts: &Facts,
+    scope: Scope,
     closed: &EntitySet<Inst>,
     rule: &'static str,
 ) -> Changed {
     let mut changed = Changed::No;
     for load in facts.stored.loads() {
-        let open = !closed.contains(load) && class(func, load, cx.target) == Some(Class::Load);
+        let store = facts.stored.store(load).and_then(|store| func.block_of(store));
+        let near = scope == Scope::Dominators || store == func.block_of(load);
+        let open = near && !closed.contains(load) && class(func, load, cx.target) == Some(Class::Load);
         let Some(forwarded) = open.then(|| Forwarded::of(func, facts, load)).flatten() else { continue };
         if !cx.rewrite(rule) {
             return changed;

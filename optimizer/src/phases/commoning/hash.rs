@@ -13,6 +13,14 @@ pub(in crate::phases) fn fnv1a(words: &[u32]) -> u32 {
     bytes.fold(OFFSET_BASIS, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(PRIME))
 }
 
+/// Another hash of some words, independent of the first: that of the code cache (same page; after Jenkins).
+pub(super) fn code_hash(words: &[u32]) -> u32 {
+    words.iter().fold(0, |hash: u32, word| {
+        let mixed = word.wrapping_add(hash).wrapping_mul(1025);
+        mixed ^ mixed >> 6
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -26,5 +34,13 @@ mod tests {
         let words = [u32::from_le_bytes(*b"foob"), u32::from_le_bytes(*b"ar!!")];
         assert_eq!(fnv1a(&words), by_hand);
         assert_eq!(fnv1a(&[u32::from_le_bytes(*b"abcd")]), 0xce3479bd);
+    }
+
+    /// 1025 is 0x401, and 0x401 ^ 0x401 >> 6 is 0x411; then (0x411 + 2) * 1025 is 0x105013.
+    #[test]
+    fn the_hash_of_the_code_cache_is_the_formula() {
+        assert_eq!(code_hash(&[]), 0);
+        assert_eq!(code_hash(&[1]), 0x411);
+        assert_eq!(code_hash(&[1, 2]), 0x0010_5013 ^ 0x0010_5013 >> 6);
     }
 }

@@ -20,11 +20,11 @@
 use cranelift_entity::EntitySet;
 
 use super::eligibility::class;
-use super::facts::Facts;
-use super::forward;
+use super::facts::{Facts, rounds};
 use super::leaders::closed;
 use super::scoped::{Scope, Walk};
-use crate::analysis::{AnalysisSet, RepeatedWork};
+use super::{dead_stores, forward};
+use crate::analysis::RepeatedWork;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::{Function, Inst};
 
@@ -34,30 +34,24 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         return Changed::No;
     }
     let closed = closed(func, cx, Knob::LateCommoningPerInstr);
-    let mut changed = Changed::No;
-    // A copy may have been an address, of which memory SSA knows more in the next round.
-    loop {
-        // Places of a gate are those at the beginning of a phase, so the work depends on more than the function then.
-        let round = match closed.is_empty() {
-            true => cx.unless_settled(RepeatedWork::Commoning, func, |func, cx| round(func, cx, &closed)),
-            false => round(func, cx, &closed),
-        };
-        changed |= round;
-        if !round.is_yes() {
-            return changed;
-        }
-        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    let work = |func: &mut Function, cx: &mut PhaseContext<'_>| {
+        rounds(func, cx, |func, cx, facts| round(func, cx, facts, &closed))
+    };
+    // Places of a gate are those at the beginning of a phase, so the work depends on more than the function then.
+    match closed.is_empty() {
+        true => cx.once(RepeatedWork::Commoning, func, work),
+        false => work(func, cx),
     }
 }
 
-fn round(func: &mut Function, cx: &mut PhaseContext<'_>, closed: &EntitySet<Inst>) -> Changed {
-    let facts = Facts::new(func, cx);
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, facts: &Facts, closed: &EntitySet<Inst>) -> Changed {
     let target = cx.target;
     let eligible = |func: &Function, inst: Inst| {
         !closed.contains(inst) && !func.inputs(inst).is_empty() && class(func, inst, target).is_some()
     };
-    let forwarded = forward::run(func, cx, &facts, closed, "common-forward-store");
+    let forwarded = forward::run(func, cx, facts, Scope::Dominators, closed, "common-forward-store");
     let copies = !cx.knobs.flag(Knob::DisableMoveCommoning);
-    let walk = Walk::new(&facts, Scope::Dominators, "common").following_copies(copies).late("common-operand");
-    forwarded | walk.run(func, cx, eligible)
+    let walk = Walk::new(facts, Scope::Dominators, "common").following_copies(copies).late("common-operand");
+    let commoned = walk.run(func, cx, eligible);
+    forwarded | commoned | dead_stores::run(func, cx, facts, closed, "common-dead-store")
 }

@@ -4,6 +4,7 @@
 //! with a hash ([`hash`]). [`table`] maps them to what a phase knows of them. The phases are [`gvn`] and [`late`]; they
 //! share one walk down the dominator tree ([`scoped`]).
 
+mod dead_stores;
 mod eligibility;
 pub(super) mod expression;
 mod extended_blocks;

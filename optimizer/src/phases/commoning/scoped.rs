@@ -37,8 +37,8 @@ struct Leader {
     block: Block,
     /// Of a load, once asked: the state of memory that it reads.
     version: Option<MemoryState>,
-    /// The leader above it.
-    below: Option<usize>,
+    /// The leader above it on the way down the tree.
+    above: Option<usize>,
 }
 
 /// A walk over a function.
@@ -159,7 +159,7 @@ impl<'a> Walk<'a> {
                 None
             }
         };
-        let mut leader = Leader { inst, block, version: None, below: nearest };
+        let mut leader = Leader { inst, block, version: None, above: nearest };
         if let Some(nearest) = nearest {
             if !func.inst(inst).is(Flags::READS) {
                 return Some(self.leaders[nearest].inst);
@@ -182,7 +182,7 @@ impl<'a> Walk<'a> {
             Scope::Dominators => self.facts.dominates(leader.block, block),
         };
         while let Some(leader) = nearest.map(|place| &self.leaders[place]).filter(|leader| !sees(leader)) {
-            nearest = leader.below;
+            nearest = leader.above;
         }
         nearest
     }

@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 
 use super::expression::Expression;
 use super::facts::Facts;
+use super::hash::code_hash;
 use oriole_ir::ops::{NonCoherent, Shape, Space};
 use oriole_ir::{Block, Function, Inst, InstData, RegFile};
 
@@ -28,7 +29,8 @@ const CHANGING: u64 = 1 << 28;
 const OFFSET: u64 = 1 << 29;
 /// Under a guard.
 const GUARDED: u64 = 1 << 32;
-/// The first bit of the hash's class, and how many there are.
+/// The first bit of the hash's class, and how many there are. The hash is not that of the value table, where equal ones
+/// meet anyway.
 const HASH: (u32, u64) = (33, 31);
 
 /// The signature of an eligible instruction.
@@ -37,7 +39,7 @@ fn signature(func: &Function, inst: Inst, key: &Expression) -> u64 {
     let uniform = func.defs(inst).any(|reg| matches!(func.regs()[reg].file, RegFile::UR | RegFile::UP));
     let one_of = |(first, count): (u32, u64), number: u64| 1 << (u64::from(first) + number % count);
     let opcode = one_of(OPCODE, data.opcode as u64);
-    let bits = ELIGIBLE | opcode | one_of(HASH, key.hash().into()) | reference(func, inst, data);
+    let bits = ELIGIBLE | opcode | one_of(HASH, code_hash(key.words()).into()) | reference(func, inst, data);
     bits | if uniform { UNIFORM } else { 0 } | if data.guard.is_some() { GUARDED } else { 0 }
 }
 
