@@ -92,12 +92,14 @@ impl Copy {
         if func.form == Form::Ssa {
             return true;
         }
-        let defines = func.defs(self.definition).any(|reg| reg == self.destination);
-        let room = touches.before[self.inst].is_none_or(|touch| match touch == self.definition {
-            true => !defines,
+        // Only instructions of one block have an order.
+        if func.block_of(self.definition) != func.block_of(self.inst) {
+            return false;
+        }
+        touches.before[self.inst].is_none_or(|touch| match touch == self.definition {
+            true => func.defs(touch).all(|reg| reg != self.destination),
             false => func.is_before(touch, self.definition),
-        });
-        func.block_of(self.definition) == func.block_of(self.inst) && room
+        })
     }
 
     fn propagate(&self, func: &mut Rewriter<'_>) {
