@@ -29,6 +29,7 @@ mod meeting;
 mod memory;
 pub mod mutate;
 pub mod patterns;
+mod recompute;
 pub mod shapes;
 pub mod single;
 pub mod spell;
