@@ -6,6 +6,7 @@ pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;
 pub mod live_dead;
+pub mod reassociate;
 pub mod simplify;
 #[cfg(test)]
 mod tests;

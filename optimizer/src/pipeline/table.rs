@@ -15,7 +15,7 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, commoning, general_optimize, live_dead};
+use crate::phases::{analyze_control_flow, commoning, general_optimize, live_dead, reassociate};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -132,6 +132,7 @@ macro_rules! phases {
 }
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
+const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -199,7 +200,8 @@ phases! {
     GvnCse = at(49, MidLevelOptimization, CopyPropagation) => commoning::gvn::run;
     /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
     /// O1: the query that its page calls a function count is the level query of the movement page.
-    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation);
+    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation)
+        .may_go_on(ROUNDS) => reassociate::run;
     /// Replaces computations by loads from constant banks.
     ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation);
     /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.

@@ -173,6 +173,8 @@ pub struct FamilyWeights {
     pub meeting: u32,
     /// Operations that were made before, on the same operands: what value numbering and commoning look for.
     pub recompute: u32,
+    /// Expressions over the same values, grouped in different ways. Each is several instructions.
+    pub trees: u32,
 }
 
 /// How accesses to the same bytes are made; see [`super::meeting`].
@@ -436,6 +438,7 @@ impl Default for FamilyWeights {
             pattern: 8,
             meeting: 2,
             recompute: 4,
+            trees: 2,
         }
     }
 }

@@ -89,6 +89,7 @@ impl Builder<'_, '_> {
             weights.pattern,
             if self.regions.is_empty() { 0 } else { weights.meeting },
             if self.made.is_empty() { 0 } else { weights.recompute },
+            weights.trees,
         ];
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
@@ -100,7 +101,8 @@ impl Builder<'_, '_> {
             6 => self.undefined(),
             7 => self.pattern(),
             8 => self.meeting(),
-            _ => self.recompute(),
+            9 => self.recompute(),
+            _ => self.trees(),
         }
     }
 

@@ -34,6 +34,7 @@ pub mod shapes;
 pub mod single;
 pub mod spell;
 mod sync;
+mod trees;
 mod values;
 
 use oriole_ir::{Form, Module};
