@@ -57,7 +57,7 @@ impl FailureSummary {
         Ok(Finding {
             kernel: kernel.to_owned(),
             phase: step,
-            signature: signature::of(&verdict),
+            signature: signature::of_step(step, &verdict),
             verdict,
             case: case.unwrap_or_default().to_owned(),
             detail,
@@ -68,6 +68,7 @@ impl FailureSummary {
             store_after: None,
             replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), step),
             reproducer,
+            text: None,
             evidence: Arc::new(Evidence { module: module.clone(), launch: launch.cloned() }),
         })
     }

@@ -11,6 +11,7 @@
 //! is reduced.
 
 use crate::judge::{Extent, Hang, Mismatch, Verdict};
+use crate::supervise::StepId;
 use oriole_interp::{Cause, Outcome};
 
 /// Bytes of a message that are kept.
@@ -35,6 +36,17 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::OriginalTraps | Verdict::OriginalUndefined | Verdict::OriginalRaces | Verdict::OutOfSteps => {
             String::new()
         }
+    }
+}
+
+/// The signature of a step's verdict. Where reading printed PTX makes another program of it, how far that reaches says
+/// nothing about the reader: what it misreads does, and that is asked for elsewhere ([`crate::trip::misread`]).
+pub fn of_step(step: StepId, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Mismatch(
+            Mismatch::Bytes { .. } | Mismatch::Outcome(_) | Mismatch::Missing { .. } | Mismatch::Race(_),
+        ) if step == StepId::PtxRoundTrip => "reads as another program".to_owned(),
+        verdict => of(verdict),
     }
 }
 

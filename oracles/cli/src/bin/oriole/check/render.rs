@@ -213,11 +213,13 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     match &finding.rewrite {
         Some(rewrite) => {
             let rule = rewrite.rule.as_deref().map_or(String::new(), |rule| format!(" ({rule})"));
-            let function = rewrite.function.as_deref().unwrap_or("?");
-            writeln!(out, "  guilty rewrite: number {}{rule} in function `{function}`", rewrite.index)?;
+            let function = rewrite.function.as_ref().map_or(String::new(), |name| format!(" in function `{name}`"));
+            let what = if finding.phase == StepId::PtxRoundTrip { "misread spelling" } else { "guilty rewrite" };
+            writeln!(out, "  {what}: number {}{rule}{function}", rewrite.index)?;
             rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         None if matches!(finding.verdict, Verdict::Hangs(_)) => {}
+        None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed")?,
         None => writeln!(out, "  no single rewrite is guilty: the phase is wrong without leave to change anything")?,
     }
     if let Some(file) = &finding.reproducer {
