@@ -5,8 +5,10 @@
 //! print it again; and the time of `ptxas -O3` on the file, less the time that ptxas takes to start (`ptxas
 //! --version`). Each is the least of several tries. Without ptxas (PATH, CUDA_HOME, .cuda/venv) only our side is shown.
 
+mod tools;
+
 use oriole_check::input::write_ptx;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -69,21 +71,9 @@ fn ptxas(tool: &Path, arguments: &[&str]) -> Duration {
     })
 }
 
-fn find_ptxas(root: &Path) -> Option<PathBuf> {
-    let output = Command::new(root.join("ci/cuda-tools")).args(["--find", "ptxas"]).output().ok()?;
-    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
-    (output.status.success() && path.is_file()).then_some(path)
-}
-
 fn main() {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let folder = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
-    let folder = folder.map_or_else(|| root.join("corpus/kernels"), PathBuf::from);
-    let entries = std::fs::read_dir(&folder).expect("the folder is readable");
-    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
-    files.sort();
-    let tool = find_ptxas(&root);
+    let files = tools::kernels();
+    let tool = tools::find("ptxas");
     let start = tool.as_ref().map(|tool| ptxas(tool, &["--version"]));
     let (mut sum, mut peer) = (Times::default(), Duration::ZERO);
     for path in &files {

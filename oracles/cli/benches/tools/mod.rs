@@ -1,0 +1,27 @@
+//! Where benchmarks find kernels and the CUDA tools.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The root of the project.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// The `.ptx` files of the folder on the command line, or of the corpus, by name.
+pub fn kernels() -> Vec<PathBuf> {
+    let folder = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    let folder = folder.map_or_else(|| root().join("corpus/kernels"), PathBuf::from);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    files.retain(|path| path.extension().is_some_and(|extension| extension == "ptx"));
+    files.sort();
+    files
+}
+
+/// A CUDA tool, where it is installed: on the PATH, in `CUDA_HOME`, or by `ci/cuda-tools`.
+pub fn find(tool: &str) -> Option<PathBuf> {
+    let output = Command::new(root().join("ci/cuda-tools")).args(["--find", tool]).output().ok()?;
+    let path = PathBuf::from(String::from_utf8(output.stdout).ok()?.trim());
+    (output.status.success() && path.is_file()).then_some(path)
+}
