@@ -32,6 +32,7 @@ impl FailureSummary {
         let detail = match &verdict {
             Verdict::Panicked(panic) => format!("{step} panics{on}: {panic}"),
             Verdict::Hangs(hang) => format!("{step} does not end{on}: {hang}"),
+            Verdict::OutOfMemory(_) => format!("{step} {verdict}"),
             verdict => verdict.to_string(),
         };
         FailureSummary { step, verdict, detail, bisected: true }

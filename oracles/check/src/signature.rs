@@ -23,6 +23,7 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::Panicked(panic) => of_message(&panic.to_string()),
         Verdict::Hangs(Hang::Changes(message)) => of_message(message),
         Verdict::Hangs(Hang::Clock(_)) => "does not end by itself".to_owned(),
+        Verdict::OutOfMemory(_) => "takes memory without end".to_owned(),
         Verdict::Refused(why) | Verdict::InvalidIr(why) => of_message(why),
         Verdict::Unexpected(_) => "not what the launch expects".to_owned(),
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
@@ -43,9 +44,7 @@ pub fn of(verdict: &Verdict) -> String {
 /// nothing about the reader: what it misreads does, and that is asked for elsewhere ([`crate::trip::misread`]).
 pub fn of_step(step: StepId, verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Mismatch(
-            Mismatch::Bytes { .. } | Mismatch::Outcome(_) | Mismatch::Missing { .. } | Mismatch::Race(_),
-        ) if step == StepId::PtxRoundTrip => "reads as another program".to_owned(),
+        Verdict::Mismatch(_) if step == StepId::PtxRoundTrip => "reads as another program".to_owned(),
         verdict => of(verdict),
     }
 }

@@ -34,8 +34,10 @@ pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: In
 /// Reduces a finding: what became of it, and the files of what is left.
 pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Reduction, Vec<File>) {
     let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
-    if finding.verdict.is_by_clock() {
-        return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
+    if finding.verdict.costs_a_thread() {
+        return failed(
+            "it would hang here, or take all memory; `oriole reduce --predicate hang` uses processes that it can end",
+        );
     }
     let reduced = match &finding.text {
         Some(text) if finding.phase == StepId::FrontEnd => catch(|| of_text(text, finding, limits)),

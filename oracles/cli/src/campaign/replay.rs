@@ -142,6 +142,10 @@ impl<'a> Replay<'a> {
                 self.note_hang();
                 finding(Verdict::Hangs(Hang::Clock(limit)), format!("it is not read after {limit:?}"))
             }
+            Err(Stuck::OutOfMemory(_, most)) => {
+                self.note_hang();
+                finding(Verdict::OutOfMemory(most), format!("reading it takes more than {} MiB", most >> 20))
+            }
         }
     }
 
@@ -159,7 +163,7 @@ impl<'a> Replay<'a> {
         let Some(report) = self.in_time(&job) else { return Ok(Vec::new()) };
         let mut report = report?;
         self.note_faults(&report);
-        if report.findings.iter().any(|finding| finding.verdict.is_by_clock()) {
+        if report.findings.iter().any(|finding| finding.verdict.costs_a_thread()) {
             self.note_hang();
         }
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.

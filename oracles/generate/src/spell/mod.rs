@@ -46,6 +46,11 @@ impl Spelled {
     }
 }
 
+/// The printed text without what other spellings have too, one such thing at a time.
+pub fn avoiding(text: &str) -> Vec<Spelled> {
+    simpler::avoiding(text)
+}
+
 /// The text in another spelling.
 pub fn respelled(text: &str) -> String {
     Respelling::of(text).text(|_| true)

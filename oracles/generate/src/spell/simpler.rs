@@ -4,7 +4,7 @@
 //! thing alone has a name, so a fault of the reader has the same name whatever way of writing has shown it.
 
 use super::Spelled;
-use super::line::{Line, replaced};
+use super::line::{Line, replaced, type_of};
 use super::numbers::{FORMS, other_form};
 
 /// What a line is changed in that has only other white space and comments.
@@ -38,6 +38,36 @@ pub(super) fn ways(printed: &str, other: &str) -> Vec<Spelled> {
         }
     }
     ways
+}
+
+/// The printed text without what it has in common with other spellings, one such thing at a time: negative offsets,
+/// negated guards. Our printer writes them too, so that whoever misreads them misreads some texts as they are printed.
+pub(super) fn avoiding(text: &str) -> Vec<Spelled> {
+    let with = |rule, positive: fn(&str) -> Option<String>| {
+        let lines = text.split_inclusive('\n');
+        let other: String = lines.map(|line| positive(line.trim_end()).unwrap_or_else(|| line.to_owned())).collect();
+        (other != text).then(|| Spelled::new(rule, other))
+    };
+    [with("negative-offset", summed), with("negated-guard", unnegated)].into_iter().flatten().collect()
+}
+
+/// With the sum of address and negative offset in a register.
+fn summed(line: &str) -> Option<String> {
+    let mut parsed = Line::of(line)?;
+    let (base, by, at) = parsed.operands.iter().enumerate().find_map(|(at, operand)| {
+        let (base, by) = operand.strip_prefix('[')?.strip_suffix(']')?.split_once("+-")?;
+        (type_of(base) == Some("b64")).then(|| (base.to_owned(), by.to_owned(), at))
+    })?;
+    parsed.operands[at] = "[%sum]".to_owned();
+    Some(format!("\t{{ .reg .b64 %sum; sub.s64 %sum, {base}, {by}; {} }}\n", parsed.text()))
+}
+
+/// With the negated predicate in a register.
+fn unnegated(line: &str) -> Option<String> {
+    let mut parsed = Line::of(line)?;
+    let predicate = parsed.predicate().filter(|(_, negated)| *negated)?.0.to_owned();
+    parsed.guard = "@%not ".to_owned();
+    Some(format!("\t{{ .reg .pred %not; not.pred %not, {predicate}; {} }}\n", parsed.text()))
 }
 
 /// The registers that a text declares, with their types; vectors left out.

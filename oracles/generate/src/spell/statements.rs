@@ -17,7 +17,7 @@ const WAYS: [(&str, Way); 6] = [
     ("copied-register", copied),
     ("negative-offset", offset),
     ("vector-register", vector),
-    ("opposite-guard", opposite),
+    ("negated-guard", opposite),
     ("array-element", element),
 ];
 
@@ -38,7 +38,7 @@ pub(super) fn statement(line: Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>
         line.operands.iter_mut().for_each(|operand| *operand = numerals(operand, true, entropy));
     }
     let text = format!("\t{}", line.text());
-    Spelled::new(if text.contains(" (") { "constant-expression" } else { "number" }, text)
+    Spelled::new(if text.contains('(') { "constant-expression" } else { "number" }, text)
 }
 
 /// A register's name that a line does not mention; it hides one of the function, if that has it.

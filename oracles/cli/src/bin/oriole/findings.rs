@@ -194,7 +194,7 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
     writeln!(out, "  {}; met first by {}, last by {}", life.state.name(), build(&life.first), build(&life.last))?;
     match &record.first {
         Some(case) => writeln!(out, "  first seen: {} ({}): {}", record.kernel, case.target, case.command)?,
-        None => writeln!(out, "  first seen: {}", record.kernel)?,
+        None => writeln!(out, "  first seen: {}", escaped(&record.kernel))?,
     }
     writeln!(out, "  {}", record.detail)?;
     for (what, store) in [("before the phase", &record.store_before), ("after the phase", &record.store_after)] {

@@ -197,7 +197,7 @@ fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Fai
         }
         return Err(boring(args, "a check finds nothing of this kind wrong with it"));
     };
-    if finding.verdict.is_by_clock() {
+    if finding.verdict.costs_a_thread() {
         return Ok(None);
     }
     let fault = Fault::new(&finding, &check).map_err(failed)?;

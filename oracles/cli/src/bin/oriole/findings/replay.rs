@@ -120,6 +120,7 @@ fn read_again(file: &Path, verdict: &str) -> Shown {
         Ok(found) => found,
         Err(Stuck::Panicked(panic)) => Some(Verdict::Panicked(panic)),
         Err(Stuck::Hangs(_)) => Some(Verdict::Hangs(Hang::Clock(LIMIT))),
+        Err(Stuck::OutOfMemory(_, most)) => Some(Verdict::OutOfMemory(most)),
     };
     if found.is_some_and(|found| found.name() == verdict) { Shown::Yes } else { Shown::No }
 }

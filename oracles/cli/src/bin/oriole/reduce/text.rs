@@ -29,7 +29,7 @@ pub fn run(args: &Args, options: &Options, out: &mut dyn Write) -> Result<Option
         Ok(None) => return Ok(None),
         Ok(Some(verdict)) => Some(verdict),
         Err(Stuck::Panicked(panic)) => Some(Verdict::Panicked(panic)),
-        Err(Stuck::Hangs(_)) => None,
+        Err(Stuck::Hangs(_) | Stuck::OutOfMemory(..)) => None,
     };
     let reduced = match (&args.exec, &verdict) {
         (Some(line), _) => by_command(&External::shell(line, args.limit, Language::Ptx), &text, options)?,
