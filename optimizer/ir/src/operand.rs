@@ -37,6 +37,11 @@ impl Modifiers {
         self.0 & other.0 == other.0
     }
 
+    /// The set as a number: equal sets are equal numbers.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
     /// Whether nothing is set.
     pub const fn is_none(self) -> bool {
         self.0 == 0

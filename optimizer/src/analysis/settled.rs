@@ -18,6 +18,8 @@ pub enum RepeatedWork {
     UnreadCode,
     /// OriPerformLiveDead.
     DeadCode,
+    /// OriCommoning and LateOriCommoning.
+    Commoning,
 }
 
 /// A set of such work.

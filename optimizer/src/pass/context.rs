@@ -148,6 +148,21 @@ impl PhaseContext<'_> {
         changed
     }
 
+    /// The same of work that has nothing left to do after it was done once, whether or not it changed something.
+    pub(crate) fn once(
+        &mut self,
+        work: RepeatedWork,
+        func: &mut Function,
+        run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
+    ) -> Changed {
+        let changed = self.unless_settled(work, func, run);
+        if changed.is_yes() && !self.budget.is_spent() {
+            self.analyses.settle(work);
+            self.settled_at = Some(self.budget.made());
+        }
+        changed
+    }
+
     /// Whether work was settled and nothing has changed since: each change asks for leave, and the cache is told of it.
     fn has_settled_last(&self) -> bool {
         self.settled_at == Some(self.budget.made())

@@ -2,9 +2,11 @@
 //! leave before each change; the table in [`crate::pipeline::table`] says where it runs.
 
 pub mod analyze_control_flow;
+pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;
 pub mod live_dead;
+pub mod reassociate;
 pub mod simplify;
 #[cfg(test)]
 mod tests;

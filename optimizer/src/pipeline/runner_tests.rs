@@ -89,7 +89,7 @@ fn every_phase_is_reported_and_planned_ones_never_run() {
     let mut module = module();
     let report = run(&mut module, &Options { verify: true, time: true, ..options() }, &mut ()).expect("a valid run");
     assert_eq!(report.phases.len(), PHASES.len());
-    assert_eq!(skipped(&report, "GvnCse"), Some(SkipReason::Planned));
+    assert_eq!(skipped(&report, "OriPipelining"), Some(SkipReason::Planned));
     let first = &report.phases[0];
     assert_eq!((first.name, first.skipped, first.changed), ("AnalyzeControlFlow", None, Changed::Yes));
     assert_eq!((first.insts_before, first.insts_after, first.rewrites), (6, 5, 1));

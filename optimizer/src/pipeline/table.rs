@@ -15,7 +15,7 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, general_optimize, live_dead};
+use crate::phases::{analyze_control_flow, commoning, general_optimize, live_dead, reassociate};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -132,6 +132,7 @@ macro_rules! phases {
 }
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
+const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -196,10 +197,11 @@ phases! {
     /// Enforces the calling convention on arguments; may insert copies.
     EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
-    GvnCse = at(49, MidLevelOptimization, CopyPropagation);
+    GvnCse = at(49, MidLevelOptimization, CopyPropagation) => commoning::gvn::run;
     /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
     /// O1: the query that its page calls a function count is the level query of the movement page.
-    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation);
+    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation)
+        .may_go_on(ROUNDS) => reassociate::run;
     /// Replaces computations by loads from constant banks.
     ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation);
     /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.
@@ -227,9 +229,9 @@ phases! {
     LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
     /// describes it; it stands beside the late instance.
-    OriCommoning = unnumbered(LateOptimization, InstructionMovement).binary(65);
+    OriCommoning = unnumbered(LateOptimization, InstructionMovement).binary(65) => commoning::late::run;
     /// Commons what predication made adjacent. It asks for a level above O1.
-    LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86);
+    LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86) => commoning::late::run;
     /// General optimization bundle after predication, the last one.
     GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation)
         .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;

@@ -6,7 +6,7 @@ use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, check_module};
 use oriole_interp::launch::command_line;
-use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, parse_module};
 use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
 use oriole_optimizer::pipeline::runner::default_phases;
@@ -130,6 +130,35 @@ fn panics(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     Changed::No
 }
 
+/// Commoning of loads that does not look for stores in between: the later of two loads from one address is a copy.
+fn commons_past_a_store(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let is_load = |func: &Function, inst: Inst| func.inst(inst).opcode == Opcode::Ld;
+    let loads: Vec<Inst> = insts(func).into_iter().filter(|inst| is_load(func, *inst)).collect();
+    let earlier = |func: &Function, load: Inst| {
+        loads.iter().copied().find(|other| *other != load && func.srcs(*other) == func.srcs(load))
+    };
+    let later = |func: &Function, inst: Inst| {
+        is_load(func, inst) && earlier(func, inst).is_some_and(|other| func.is_before(other, inst))
+    };
+    each(func, cx, "gvn", later, |func, load| {
+        let value = earlier(func, load).expect("it was found before");
+        let (to, from) = (func.defs(load).next(), func.defs(value).next());
+        let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).dst(to.expect("a load defines"));
+        mov.src(from.expect("a load defines")).replace(func, load);
+    })
+}
+
+/// Commoning that takes an instruction under a guard for one without.
+fn commons_under_a_guard(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let guarded =
+        |func: &Function, inst: Inst| func.inst(inst).opcode == Opcode::Mov && func.inst(inst).guard.is_some();
+    each(func, cx, "common", guarded, |func, inst| {
+        let (dst, value) = (func.defs(inst).next().expect("a copy defines"), func.srcs(inst)[0].reg());
+        let mov = InstBuilder::new(Opcode::Mov).field(Type::B32).dst(dst);
+        mov.src(value.expect("a register is copied")).replace(func, inst);
+    })
+}
+
 /// Checks the kernel with `function` in the place of the phase `place`.
 fn check(place: &str, name: &'static str, function: PhaseFn) -> (KernelReport, tempfile::TempDir) {
     check_kernel(KERNEL, place, name, function)
@@ -240,6 +269,26 @@ fn the_second_rewrite_is_to_blame_where_the_first_is_right() {
     let found = finding("GeneralOptimizeEarly", "PlantedCommute", swaps_a_subtraction);
     let changed = ["-  %r8 = isub.u32 %r7, %r1", "+  %r8 = isub.u32 %r1, %r7"];
     assert_rewrite(&found, "mismatch", 2, "commute", &changed);
+}
+
+/// The store between the two loads changes half of what they read, so no phase before takes either away.
+#[test]
+fn commoning_past_a_store() {
+    let again = "  %r10 = ld.global.u32 [%d4+12]\n  st.global.u16 [%d4+12], %r1\n  %r11 = ld.global.u32 [%d4+12]\n  \
+                 %r12 = iadd.u32 %r10, %r11\n  st.global.u32 [%d4+12], %r12\n";
+    let kernel = KERNEL.replace("  cbra %p5", &format!("{again}  cbra %p5"));
+    for place in ["GvnCse", "OriCommoning", "LateOriCommoning"] {
+        let (report, _folder) = check_kernel(&kernel, place, "PlantedCommoning", commons_past_a_store);
+        let [found] = &report.findings[..] else { panic!("{:#?}", report.findings) };
+        assert_rewrite(found, "mismatch", 1, "gvn", &[]);
+    }
+}
+
+#[test]
+fn commoning_that_ignores_the_guard() {
+    let found = finding("EarlyOriSimpleLiveDead", "PlantedGuard", commons_under_a_guard);
+    let changed = ["-  @%p5 %r6 = mov.b32 %r1 else %r2", "+  %r6 = mov.b32 %r1"];
+    assert_rewrite(&found, "mismatch", 1, "common", &changed);
 }
 
 #[test]

@@ -5,6 +5,8 @@
 //! writes to them into instructions with `else`. *Temporaries* live in one block. A temporary that nothing has used
 //! when its block ends is folded into the checksum, so that a wrong bit reaches the outputs.
 
+use std::collections::VecDeque;
+
 use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
 use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
@@ -12,6 +14,7 @@ use super::config::Config;
 use super::entropy::Entropy;
 use super::fields::fields;
 use super::memory::Region;
+use super::recompute::Made;
 
 /// A value that a block has made.
 #[derive(Clone, Copy, Debug)]
@@ -70,6 +73,8 @@ pub(super) struct Builder<'a, 'b> {
     pub forgotten: Option<Reg>,
     /// A word that a block has read and nothing has made yet; the next word that another block makes.
     pub awaited: Option<(Reg, Block)>,
+    /// The last operations that were made.
+    pub made: VecDeque<Made>,
     temporaries: Vec<Temporary>,
 }
 
@@ -101,6 +106,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             variables: Vec::new(),
             forgotten: None,
             awaited: None,
+            made: VecDeque::new(),
             temporaries: Vec::new(),
         }
     }

@@ -171,6 +171,10 @@ pub struct FamilyWeights {
     pub pattern: u32,
     /// Accesses to the same bytes, a few together.
     pub meeting: u32,
+    /// Operations that were made before, on the same operands: what value numbering and commoning look for.
+    pub recompute: u32,
+    /// Expressions over the same values, grouped in different ways. Each is several instructions.
+    pub trees: u32,
 }
 
 /// How accesses to the same bytes are made; see [`super::meeting`].
@@ -433,6 +437,8 @@ impl Default for FamilyWeights {
             undefined: 3,
             pattern: 8,
             meeting: 2,
+            recompute: 4,
+            trees: 2,
         }
     }
 }

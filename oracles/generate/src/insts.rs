@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use oriole_ir::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::config::TableLevel;
@@ -88,6 +88,8 @@ impl Builder<'_, '_> {
             weights.undefined,
             weights.pattern,
             if self.regions.is_empty() { 0 } else { weights.meeting },
+            if self.made.is_empty() { 0 } else { weights.recompute },
+            weights.trees,
         ];
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
@@ -98,7 +100,9 @@ impl Builder<'_, '_> {
             5 => self.one_of(Family::Effect),
             6 => self.undefined(),
             7 => self.pattern(),
-            _ => self.meeting(),
+            8 => self.meeting(),
+            9 => self.recompute(),
+            _ => self.trees(),
         }
     }
 
@@ -132,8 +136,20 @@ impl Builder<'_, '_> {
 
     /// Adds an operation on these sources, perhaps under a guard, with destinations of its own choice.
     pub(super) fn operation(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand]) {
-        let row = opcode.row();
         let guard = self.guard();
+        self.remember(opcode, fields, srcs, guard);
+        self.operation_under(guard, opcode, fields, srcs);
+    }
+
+    /// The same under a given guard.
+    pub(super) fn operation_under(
+        &mut self,
+        guard: Option<Guard>,
+        opcode: Opcode,
+        fields: FieldValues,
+        srcs: &[Operand],
+    ) {
+        let row = opcode.row();
         let mut inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(guard);
         let mut taken: Vec<Reg> = Vec::new();
         let dead = self.dead_result(row.dsts.len());

@@ -29,10 +29,12 @@ mod meeting;
 mod memory;
 pub mod mutate;
 pub mod patterns;
+mod recompute;
 pub mod shapes;
 pub mod single;
 pub mod spell;
 mod sync;
+mod trees;
 mod values;
 
 use oriole_ir::{Form, Module};

@@ -279,6 +279,28 @@ impl Type {
     }
 }
 
+impl Compare {
+    /// The comparison that says the same of exchanged operands.
+    pub const fn mirrored(self) -> Compare {
+        use Compare::*;
+        match self {
+            Eq | Ne | Equ | Neu | Num | Nan => self,
+            Lt => Gt,
+            Gt => Lt,
+            Le => Ge,
+            Ge => Le,
+            Lo => Hi,
+            Hi => Lo,
+            Ls => Hs,
+            Hs => Ls,
+            Ltu => Gtu,
+            Gtu => Ltu,
+            Leu => Geu,
+            Geu => Leu,
+        }
+    }
+}
+
 impl From<SrcType> for Type {
     fn from(value: SrcType) -> Type {
         Type::ALL[value.index() as usize]
@@ -314,6 +336,15 @@ impl Vector {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn mirrored_comparisons_mirror_back() {
+        use Compare::*;
+        let own: Vec<Compare> = Compare::ALL.iter().copied().filter(|compare| compare.mirrored() == *compare).collect();
+        assert_eq!(own, [Eq, Ne, Equ, Neu, Num, Nan]);
+        assert!(Compare::ALL.iter().all(|compare| compare.mirrored().mirrored() == *compare));
+        assert_eq!([Lt, Le, Hi, Hs, Ltu, Geu].map(Compare::mirrored), [Gt, Ge, Lo, Ls, Gtu, Leu]);
+    }
 
     #[test]
     fn src_type_mirrors_type() {

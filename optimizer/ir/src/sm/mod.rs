@@ -232,6 +232,20 @@ impl Target {
         matches!(self.row.generation, Pascal | Volta | Hopper | Blackwell)
     }
 
+    /// Whether value numbering has the enhanced scope: its full variants, and operations of the slow units
+    /// (`spec/copy-propagation-and-cse.txt`, "Mode Dispatcher", the flag of the SM backend). The page does not say
+    /// which SMs have it; from Volta on was chosen, so that there are some with it and some without among those that
+    /// number values, and some among those that order commutative operands.
+    pub fn has_enhanced_value_numbering(self) -> bool {
+        self.has_value_numbering() && self.row.generation >= Generation::Volta
+    }
+
+    /// Whether the pre-pass of value numbering over extended blocks can be turned off: from Hopper on
+    /// (`spec/copy-propagation-and-cse.txt`, "Mode Dispatcher", the threshold 0x7fff).
+    pub fn may_skip_extended_blocks(self) -> bool {
+        self.row.generation >= Generation::Hopper
+    }
+
     /// Whether value numbering orders the operands of commutative instructions, as on Volta and before
     /// (`spec/copy-propagation-and-cse.txt`, "Per-Dominated-Block CSE").
     pub fn orders_commutative_operands(self) -> bool {
@@ -470,6 +484,13 @@ mod tests {
     fn value_numbering_runs_on_pascal_volta_hopper_and_later() {
         let on = where_true(Target::has_value_numbering);
         assert_eq!(on, [60, 61, 62, 70, 72, 90, 100, 101, 103, 110, 120, 121]);
+    }
+
+    #[test]
+    fn value_numbering_is_enhanced_from_volta_on() {
+        let enhanced = where_true(Target::has_enhanced_value_numbering);
+        assert_eq!(enhanced, [70, 72, 90, 100, 101, 103, 110, 120, 121]);
+        assert_eq!(where_true(Target::may_skip_extended_blocks), enhanced[2..]);
     }
 
     #[test]

@@ -25,7 +25,7 @@ use super::loops::LoopNest;
 use access::Locations;
 pub use access::{Effect, Location, Root};
 use alias::{Alias, alias};
-use oriole_ir::{Block, Function, Inst};
+use oriole_ir::{Block, Function, Inst, Reg};
 pub use stored::StoredValues;
 
 /// How many states a walk looks at.
@@ -120,6 +120,14 @@ impl MemorySsa {
     /// The state before an instruction that has to do with memory.
     pub fn before(&self, inst: Inst) -> Option<MemoryState> {
         self.insts[inst.index()].map(|(_, before)| before)
+    }
+
+    /// The registers that addresses are counted from, with repeats.
+    pub fn address_roots(&self) -> impl Iterator<Item = Reg> + '_ {
+        self.insts.iter().flatten().filter_map(|(effect, _)| match effect {
+            Effect::Reads(at) | Effect::Writes(at) | Effect::Updates(at) => at.root.reg(),
+            _ => None,
+        })
     }
 
     /// The state at a block's entry.

@@ -40,6 +40,11 @@ impl StoredValues {
         StoredValues(reads)
     }
 
+    /// The loads that read a single store.
+    pub fn loads(&self) -> impl Iterator<Item = Inst> + '_ {
+        self.0.iter().map(|(load, _)| *load)
+    }
+
     /// The store that a load reads.
     pub fn store(&self, load: Inst) -> Option<Inst> {
         let found = self.0.binary_search_by_key(&load.index(), |(load, _)| load.index());

@@ -87,8 +87,9 @@ macro_rules! knobs {
 knobs! {
     /// Master switch of GvnCse. On: the page lists the phase as enabled.
     EnableGvnCse = ON, CopyPropagation;
-    /// How far GvnCse looks: 0 not at all, 1 one block, 2 up the dominator tree, 3 to 6 with extended scope. In
-    /// ptxas the phase does nothing while this is unset; 2, which the page calls standard, was chosen.
+    /// How far GvnCse looks: 0 not at all, 1 one block, 2 up the dominator tree, 3 to 6 over all values, numbered
+    /// first, of which 5 stays in extended blocks. In ptxas the phase does nothing while this is unset; 2, which the
+    /// page calls standard, was chosen.
     EnableGvnCseMode[402] = number(2, 0, 6), CopyPropagation;
     /// Which instructions GvnCse may replace. The page describes an enabling gate while its pseudocode stops at a
     /// true answer; open means enabled here.
@@ -96,6 +97,9 @@ knobs! {
     /// Skips the extended-block pre-pass of GvnCse on Hopper and later. The page gives only the index; the name is
     /// Oriole's own. Off was chosen.
     GvnCseSkipExtendedBlocks[210] = OFF, CopyPropagation;
+    /// Keeps GvnCse to the scope of mode 3 in modes 5 and 6, and allows mode 3. The page calls it bit 0 of the context
+    /// (+1416) and gives no name; the name is Oriole's own. Off was chosen.
+    GvnCseContextScope = OFF, CopyPropagation;
     /// Master switch of OriReassociateAndCommon. On: the page lists the phase as enabled.
     AllowReassociateCSE = ON, CopyPropagation;
     /// Instructions that reassociation processes in one function. Unlimited was chosen.

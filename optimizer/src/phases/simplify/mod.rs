@@ -20,12 +20,13 @@ use std::sync::Arc;
 
 use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
+use super::values::become_copies;
 use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, Uses};
 use crate::pass::{Changed, PhaseContext};
-use crate::peephole::rewrite::{Plan, mov_fields};
+use crate::peephole::rewrite::Plan;
 use crate::peephole::{RuleSet, Subject};
 use oriole_ir::ops::{FieldValues, Flags, Opcode};
-use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand, Reg};
 
 /// How many changes a scan makes at most for each instruction of the function. Chains of rules on one instruction are
 /// short: the longest seen on the corpus is 6 (2026-11).
@@ -254,20 +255,9 @@ impl Simplify {
         elses: &[Operand],
     ) -> Vec<Inst> {
         let block = func.block_of(inst).expect("the scan walks blocks");
-        let (line, dsts) = (func.inst(inst).line, func.dsts(inst).to_vec());
-        let mut made = vec![inst];
-        for (index, (dst, value)) in dsts.iter().zip(values).enumerate() {
-            let ty = func.operand_info(*dst).and_then(RegInfo::mov_type).expect("checked before the change was taken");
-            let old: &[Operand] = elses.get(index..=index).unwrap_or(&[]);
-            let head = InstHead { opcode: Opcode::Mov, fields: mov_fields(ty), guard, line };
-            if index == 0 {
-                func.set_inst(inst, head, &[*dst], &[*value], old);
-                continue;
-            }
-            let mov = func.new_inst(head, &[*dst], &[*value], old);
-            func.insert_after(made[index - 1], mov);
-            dst.reg().into_iter().for_each(|reg| self.definitions.set(reg, mov, block));
-            made.push(mov);
+        let made = become_copies(func, inst, guard, values, elses);
+        for mov in &made {
+            func.defs(*mov).for_each(|reg| self.definitions.set(reg, *mov, block));
         }
         made
     }

@@ -58,6 +58,16 @@ const VARIATIONS: &[Variation] = &[
     PLAIN,
     knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
     VIRTUAL,
+    knobs(&["EnableGvnCseMode=4"]),
+    PLAIN,
+    knobs(&["EnableGvnCseMode=1", "ForceLateCommoning=0"]),
+    PLAIN,
+    Variation { target: Some("sm_80"), ..PLAIN },
+    knobs(&["EnableGvnCseMode=5"]),
+    PLAIN,
+    knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
+    Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
+    knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
 ];
 
 impl Options {
@@ -144,7 +154,7 @@ mod tests {
             let module = options.module_of(number, oriole_check::kernels::case(1, number, &options.config).module);
             assert!(module.sm().is_some_and(|target| target.number() >= module.first_sm()));
             varied += 1;
-            older += u32::from(module.target == "sm_70");
+            older += u32::from(module.target != "sm_90");
         }
         assert!(10 * older > varied, "{older} of {varied}");
     }

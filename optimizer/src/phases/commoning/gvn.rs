@@ -1,0 +1,175 @@
+//! GvnCse, phase 49: global value numbering with the elimination of common subexpressions
+//! (`spec/copy-propagation-and-cse.txt`, "Phase 49 -- GvnCse").
+//!
+//! The dispatcher chooses one of three variants by the knob `EnableGvnCseMode`, the target and the context:
+//!
+//! - *simple* (mode 1) sees one block at a time;
+//! - *standard* (mode 2) sees the blocks that dominate ([`super::scoped`]), after a pre-pass that marks the candidates
+//!   ([`super::extended_blocks`]);
+//! - *full* (modes 3 to 6) numbers all values first and then looks for leaders ([`super::global`]), so that a value
+//!   which both arms of a branch compute is known behind it. Mode 5 looks in the extended block alone: by the formula
+//!   of the page, `(mode & ~2) - 5` is what turns the scope across blocks off.
+//!
+//! A full mode needs the enhanced scope of the target, and mode 3 the context's flag besides; with that flag it also
+//! stands in for modes 5 and 6. Where something is missing the standard variant runs, as the page has it of mode 4.
+//!
+//! Every variant makes `mov`s, which the next bundle propagates, forwards stores to loads ([`forward`]), and removes
+//! stores that are overwritten at once ([`dead_stores`]).
+
+use cranelift_entity::EntitySet;
+
+use super::eligibility::{Class, class};
+use super::facts::{Facts, rounds};
+use super::leaders::closed;
+use super::scoped::{Scope, Walk};
+use super::{dead_stores, extended_blocks, forward, global};
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::sm::Target;
+use oriole_ir::{Function, Inst};
+
+/// How values are numbered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Variant {
+    Simple,
+    Standard,
+    Full(global::Reach),
+}
+
+/// GvnCse.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mode = cx.knobs.number(Knob::EnableGvnCseMode);
+    let enhanced = cx.target.has_enhanced_value_numbering();
+    let variant = variant(mode, enhanced, cx.knobs.flag(Knob::GvnCseContextScope));
+    let on = cx.target.has_value_numbering() && cx.knobs.flag(Knob::EnableGvnCse);
+    let Some(variant) = variant.filter(|_| on) else { return Changed::No };
+    let closed = closed(func, cx, Knob::EnableGvnCsePerInstr);
+    rounds(func, cx, |func, cx, facts| round(func, cx, facts, variant, &closed))
+}
+
+/// The mode dispatcher.
+fn variant(mode: i64, enhanced: bool, context: bool) -> Option<Variant> {
+    Some(match mode {
+        1 => Variant::Simple,
+        3 | 5 | 6 if enhanced && context => Variant::Full(global::Reach::Dominators),
+        5 if enhanced => Variant::Full(global::Reach::ExtendedBlock),
+        4 | 6 if enhanced => Variant::Full(global::Reach::Dominators),
+        2..=6 => Variant::Standard,
+        _ => return None,
+    })
+}
+
+fn round(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    facts: &Facts,
+    variant: Variant,
+    closed: &EntitySet<Inst>,
+) -> Changed {
+    let target = cx.target;
+    let scope = if variant == Variant::Simple { Scope::Block } else { Scope::Dominators };
+    let forwarded = forward::run(func, cx, facts, scope, closed, "gvn-forward-store");
+    let is_eligible = |func: &Function, inst| !closed.contains(inst) && is_eligible(func, inst, target);
+    let numbered = match variant {
+        Variant::Simple => Walk::new(facts, scope, "gvn-simple").run(func, cx, is_eligible),
+        Variant::Standard if skips_extended_blocks(cx) => {
+            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_eligible)
+        }
+        Variant::Standard => {
+            let marked = extended_blocks::candidates(func, target, |inst| is_eligible(func, inst));
+            let is_marked = |_: &Function, inst| !closed.contains(inst) && marked.contains(inst);
+            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_marked)
+        }
+        Variant::Full(reach) => {
+            let any = |func: &Function, inst| !closed.contains(inst) && class(func, inst, target).is_some();
+            global::run(func, cx, facts, reach, any)
+        }
+    };
+    forwarded | numbered | dead_stores::run(func, cx, facts, closed, "gvn-dead-store")
+}
+
+/// Whether an instruction is eligible by its own class.
+fn is_eligible(func: &Function, inst: Inst, target: Target) -> bool {
+    match class(func, inst, target) {
+        Some(Class::Common | Class::Load) => true,
+        Some(Class::Special) => target.has_enhanced_value_numbering(),
+        Some(Class::Moving) | None => false,
+    }
+}
+
+/// Whether the pre-pass is left out. The page asks a flag of the context besides, which counts as set here.
+fn skips_extended_blocks(cx: &PhaseContext<'_>) -> bool {
+    cx.target.may_skip_extended_blocks() && cx.knobs.flag(Knob::GvnCseSkipExtendedBlocks)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::analysis::testing::random_function;
+    use crate::pipeline::runner::{Options, run_phases};
+    use crate::pipeline::table::Phase;
+    use crate::ssa;
+    use global::Reach::{Dominators, ExtendedBlock};
+    use oriole_ir::Module;
+
+    #[test]
+    fn modes_are_those_of_the_dispatcher() {
+        let modes = |enhanced, context| (0..=7).map(move |mode| variant(mode, enhanced, context)).collect::<Vec<_>>();
+        let (simple, standard) = (Some(Variant::Simple), Some(Variant::Standard));
+        let (full, extended) = (Some(Variant::Full(Dominators)), Some(Variant::Full(ExtendedBlock)));
+        assert_eq!(modes(true, false), [None, simple, standard, standard, full, extended, full, None]);
+        assert_eq!(modes(true, true), [None, simple, standard, full, full, full, full, None]);
+        for context in [false, true] {
+            let plain = [None, simple, standard, standard, standard, standard, standard, None];
+            assert_eq!(modes(false, context), plain);
+        }
+    }
+
+    /// Runs the phase in a mode twice on a function, and says how many changes it made; the second time there is
+    /// nothing left to change.
+    fn twice(func: Function, mode: i64, sm: u16) -> u64 {
+        let mut module = Module::default();
+        module.functions.push(func);
+        let mut options = Options { verify: true, ..Options::new(Target::portable(sm).expect("the machine is known")) };
+        options.knobs.set(&format!("EnableGvnCseMode={mode}")).expect("a mode");
+        let pass = std::slice::from_ref(Phase::GvnCse.row());
+        let run = |module: &mut Module| {
+            run_phases(pass, module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}\n{module}")).rewrites
+        };
+        let made = run(&mut module);
+        let text = module.to_string();
+        assert_eq!(run(&mut module), 0, "mode {mode} goes on:\n{text}\nbecomes\n{module}");
+        made
+    }
+
+    proptest! {
+        /// Whatever is numbered, the function stays valid, and nothing is left for a second run.
+        #[test]
+        fn every_mode_keeps_random_functions_valid(words in prop::collection::vec(any::<u32>(), 4..200)) {
+            let mut func = random_function(&words);
+            ssa::construct(&mut func);
+            for (mode, sm) in [(1, 90), (2, 60), (2, 90), (4, 70), (4, 90), (5, 90)] {
+                twice(func.clone(), mode, sm);
+            }
+        }
+    }
+
+    /// Each scope finds what the narrower one does, and more somewhere.
+    #[test]
+    fn wider_scopes_find_more() {
+        let made = |mode| -> u64 {
+            let word = |seed: u32, i: u32| (i.wrapping_mul(0x9e37_79b9) ^ seed.wrapping_mul(0x85eb_ca6b)) >> 5;
+            let words = |seed| (0..200).map(|i| word(seed, i).wrapping_mul(0xc2b2_ae35)).collect::<Vec<u32>>();
+            let functions = (1..200u32).map(|seed| {
+                let mut func = random_function(&words(seed));
+                ssa::construct(&mut func);
+                func
+            });
+            functions.map(|func| twice(func, mode, 90)).sum()
+        };
+        let [simple, standard, extended, full] = [1, 2, 5, 4].map(made);
+        assert!(0 < simple && simple < extended && extended < full, "{simple}, {extended}, {full}");
+        assert!(simple < standard && standard <= full, "{simple}, {standard}, {full}");
+    }
+}

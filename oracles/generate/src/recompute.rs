@@ -1,0 +1,79 @@
+//! Operations that were made before, once more: equal expressions in one block, down the dominator tree, on both sides
+//! of branches. Some have their first operands exchanged, or a type of the other sign, and some another operand, so that
+//! they are no equals.
+//!
+//! Left to chance, two operations of one kernel hardly ever have the same operands. Those of other blocks are repeated
+//! where they read variables alone, which are defined everywhere, and may have changed since.
+
+use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Type};
+use oriole_ir::{Block, Guard, Operand, Reg};
+
+use super::builder::Builder;
+
+/// How many operations are remembered: as many as a few stretches have.
+const REMEMBERED: usize = 24;
+
+/// An operation, apart from its destinations.
+#[derive(Clone, Debug)]
+pub(super) struct Made {
+    opcode: Opcode,
+    fields: FieldValues,
+    srcs: Vec<Operand>,
+    guard: Option<Guard>,
+    block: Block,
+}
+
+impl Builder<'_, '_> {
+    /// Remembers an operation, in the place of the oldest one.
+    pub(super) fn remember(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand], guard: Option<Guard>) {
+        let made = Made { opcode, fields, srcs: srcs.to_vec(), guard, block: self.block };
+        if self.made.len() == REMEMBERED {
+            self.made.pop_front();
+        }
+        self.made.push_back(made);
+    }
+
+    /// An operation that was made before.
+    pub(super) fn recompute(&mut self) {
+        let here: Vec<usize> = (0..self.made.len()).filter(|at| self.is_defined_here(&self.made[*at])).collect();
+        if here.is_empty() {
+            return;
+        }
+        let at = self.entropy.choose(&here);
+        let Made { opcode, mut fields, mut srcs, guard, .. } = self.made[at].clone();
+        match self.entropy.below(8) {
+            0 | 1 if opcode.is(Flags::COMMUTATIVE) => srcs.swap(0, 1),
+            2 => self.exchange_one(&mut srcs),
+            3 => fields = other_sign(opcode, &fields).unwrap_or(fields),
+            _ => {}
+        }
+        self.operation_under(guard, opcode, fields, &srcs);
+    }
+
+    /// Puts another register in the place of one that is read.
+    fn exchange_one(&mut self, srcs: &mut [Operand]) {
+        let read: Vec<usize> = (0..srcs.len()).filter(|at| srcs[*at].reg().is_some()).collect();
+        if read.is_empty() {
+            return;
+        }
+        let at = self.entropy.choose(&read);
+        srcs[at] = srcs[at].map_reg(|reg| self.register(self.info(reg)));
+    }
+
+    fn is_defined_here(&self, made: &Made) -> bool {
+        let mut regs = made.srcs.iter().filter_map(|operand| operand.reg()).chain(made.guard.map(Guard::reg));
+        made.block == self.block || regs.all(|reg: Reg| self.variables.contains(&reg))
+    }
+}
+
+/// The fields with the integer type of the other sign, where the opcode has it.
+fn other_sign(opcode: Opcode, fields: &FieldValues) -> Option<FieldValues> {
+    let (row, slot) = (opcode.row(), opcode.row().slot(Type::FIELD)?);
+    let ty = row.value::<Type>(fields)?;
+    let other =
+        Type::integer(ty.bits(), !ty.is_signed()).filter(|_| Type::integer(ty.bits(), ty.is_signed()) == Some(ty))?;
+    let mut changed = *fields;
+    changed.0[slot] = other.index();
+    let legal = row.fields[slot].legal >> other.index() & 1 == 1 && row.broken_rule(&changed).is_none();
+    (legal && row.first_sm(&changed) <= row.first_sm(fields)).then_some(changed)
+}
