@@ -123,8 +123,8 @@ impl Expression {
     }
 }
 
-/// Whether the first two sources can be exchanged and stand in descending order: those of a commutative operation, and of
-/// a comparison, which becomes the mirrored one then.
+/// Whether the first two sources can be exchanged and stand in descending order: those of a commutative operation, and
+/// of a comparison, which becomes the mirrored one then.
 fn is_exchanged(func: &Function, inst: Inst, data: &InstData, number: &impl Fn(Reg) -> u32) -> bool {
     let alike = matches!(data.opcode.row().srcs, [a, b, ..] if a == b);
     let compares = data.field::<Compare>().is_some() && alike && !data.is(Flags::VIDEO);
