@@ -3,11 +3,12 @@
 //! A pass asks [`PhaseContext::rewrite`] before each single change, and leaves the change out where the answer is no.
 //! It asks [`PhaseContext::analyses`] for facts, and tells that cache what a change of its own has made untrue.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Knobs;
 use super::budget::RewriteBudget;
+use super::{Knobs, Progress};
 use crate::analysis::{Analyses, AnalysisSet, ModuleAnalyses, RepeatedWork};
 use crate::peephole::RuleSet;
 use oriole_ir::sm::Target;
@@ -80,6 +81,8 @@ pub(crate) struct Setting<'a> {
     pub(crate) sub_passes: &'a SubPasses,
     /// What the pass preserves by its row.
     pub(crate) preserves: AnalysisSet,
+    /// How far the run has come.
+    pub(crate) progress: &'a Cell<Progress>,
 }
 
 /// What a pass over functions or loops sees beside the function.
@@ -206,6 +209,16 @@ impl<'a, A> PhaseContext<'a, A> {
         self.budget.made()
     }
 
+    /// How far the run has come.
+    pub fn progress(&self) -> Progress {
+        self.setting.progress.get()
+    }
+
+    /// Says that the run has come so far.
+    pub fn advance(&mut self, to: Progress) {
+        self.setting.progress.set(self.progress().max(to));
+    }
+
     /// Adds to a counter.
     pub fn count(&mut self, name: &'static str, by: u64) {
         *self.statistics.entry(name).or_default() += by;
@@ -247,6 +260,7 @@ mod tests {
     fn times_done(spent: bool, between: impl FnOnce(&mut Analyses)) -> u32 {
         let mut func = parse_function("device @f ssa {\nbb0:\n  ret\n}\n").expect("the text is a function");
         let (knobs, sub_passes) = (Knobs::new(), SubPasses::default());
+        let progress = Cell::default();
         let setting = Setting {
             knobs: &knobs,
             target: Target::portable(90).expect("the machine is known"),
@@ -255,6 +269,7 @@ mod tests {
             arguments: &[],
             sub_passes: &sub_passes,
             preserves: AnalysisSet::NONE,
+            progress: &progress,
         };
         let (mut analyses, mut statistics) = (Analyses::default(), Statistics::new());
         let mut budget = RewriteBudget::new(spent.then_some(0));

@@ -6,6 +6,7 @@
 mod budget;
 mod context;
 pub mod knobs;
+mod progress;
 mod row;
 mod run;
 pub(crate) mod suggest;
@@ -14,6 +15,7 @@ pub use budget::{Endless, Rewrite, RewriteBudget};
 pub(crate) use context::Setting;
 pub use context::{Changed, ModuleContext, PhaseContext, Statistics, SubPasses};
 pub use knobs::{Knob, Knobs};
+pub use progress::Progress;
 pub use row::{COLUMN_TITLES, Needs, Pass, SecondRun, Stage, Status};
 pub use run::{ComponentFn, FunctionFn, LoopFn, ModuleFn, PhaseFn, Run, Unit, Work};
 

@@ -193,6 +193,8 @@ impl Needs {
     pub const ANYTHING: Needs = Needs { levels: Level::ALL, forms: Form::ALL };
     /// SSA form, at the virtual or the machine level.
     pub const SSA: Needs = Needs { levels: Level::ALL, forms: &[Form::Ssa] };
+    /// Any level, before registers are physical.
+    pub const NOT_PHYSICAL: Needs = Needs { levels: Level::ALL, forms: &[Form::Ssa, Form::Virtual] };
     /// SSA form at the machine level.
     pub const MACHINE_SSA: Needs = Needs { levels: &[Level::Machine], forms: &[Form::Ssa] };
     /// The machine level, in any form.

@@ -2,6 +2,7 @@
 //! leave before each change; the table in [`crate::pipeline::table`] says where it runs.
 
 pub mod analyze_control_flow;
+pub mod back_copy;
 pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;

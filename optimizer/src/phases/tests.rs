@@ -10,7 +10,9 @@ use oriole_ir::sm::Target;
 use oriole_ir::{Form, Function, Module};
 
 fn options() -> Options {
-    Options { verify: true, ..Options::new(Target::portable(90).expect("sm_90 exists")) }
+    let mut options = Options { verify: true, ..Options::new(Target::portable(90).expect("sm_90 exists")) };
+    options.knobs.set("EnablePhases=AdvancedPhaseBackPropVReg").expect("a knob");
+    options
 }
 
 fn module_of(func: Function) -> Module {

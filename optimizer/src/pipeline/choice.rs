@@ -45,6 +45,7 @@ impl Tokens {
 /// Which passes run.
 pub(super) struct Choice {
     disabled: Tokens,
+    enabled: Tokens,
     named: Tokens,
     dump: Tokens,
 }
@@ -54,6 +55,7 @@ impl Choice {
         let knob = |knob| options.knobs.text(knob);
         Ok(Choice {
             disabled: Tokens::new(&options.disabled, &knob(Knob::DisablePhases), passes)?,
+            enabled: Tokens::new(&[], &knob(Knob::EnablePhases), passes)?,
             named: Tokens::new(&[], &knob(Knob::NamedPhases), passes)?,
             dump: Tokens::new(&options.dump, &knob(Knob::DUMPIR), passes)?,
         })
@@ -70,7 +72,7 @@ impl Choice {
         if pass.min_opt_level > options.opt_level {
             return Some(SkipReason::OptLevel);
         }
-        if pass.no_op_by_default {
+        if pass.no_op_by_default && !self.enabled.names(pass) {
             return Some(SkipReason::NoOpByDefault);
         }
         if self.disabled.names(pass) {

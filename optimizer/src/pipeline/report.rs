@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::table::UnknownPhase;
-use crate::pass::{Changed, Endless, Statistics};
+use crate::pass::{Changed, Endless, Progress, Statistics};
 use oriole_ir::verify::Violation;
 
 /// Why a phase did not run.
@@ -93,6 +93,8 @@ pub struct Report {
     pub rewrites: u64,
     /// The last one.
     pub last_rewrite: Option<LastRewrite>,
+    /// How far the phases have come.
+    pub progress: Progress,
 }
 
 /// Why a run ended early. The module is then as the guilty phase left it.

@@ -6,6 +6,7 @@
 //!
 //! A panic inside a pass is left to the caller, who knows how to replay it.
 
+use std::cell::Cell;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -15,8 +16,8 @@ pub use super::report::{LastRewrite, PhaseReport, PipelineError, Report, SkipRea
 use super::table::{PHASES, UnknownPhase};
 use crate::analysis::{Analyses, CallGraph, Cfg, LoopNest, ModuleAnalyses};
 use crate::pass::{
-    Changed, ComponentFn, Knobs, LoopFn, ModuleContext, ModuleFn, Pass, PhaseContext, RewriteBudget, Run, Setting,
-    Statistics, SubPasses,
+    Changed, ComponentFn, Knobs, LoopFn, ModuleContext, ModuleFn, Pass, PhaseContext, Progress, RewriteBudget, Run,
+    Setting, Statistics, SubPasses,
 };
 use crate::peephole::{RuleSet, preparation};
 use oriole_ir::sm::Target;
@@ -146,6 +147,7 @@ pub fn run_phases_with(
         choice,
         budget: RewriteBudget::new(options.rewrite_limit),
         analyses: known.under(options),
+        progress: Cell::default(),
         report: Report::default(),
     };
     for (position, pass) in passes.iter().enumerate() {
@@ -153,6 +155,7 @@ pub fn run_phases_with(
         running.report.phases.push(report);
     }
     running.report.rewrites = running.budget.made();
+    running.report.progress = running.progress.get();
     Ok(running.report)
 }
 
@@ -176,6 +179,7 @@ struct Running<'a> {
     choice: Choice,
     budget: RewriteBudget,
     analyses: &'a mut ModuleAnalyses,
+    progress: Cell<Progress>,
     report: Report,
 }
 
@@ -351,7 +355,7 @@ impl PassRun<'_, '_> {
     }
 
     fn context(&mut self) -> ModuleContext<'_> {
-        let Running { options, budget, analyses, .. } = &mut *self.running;
+        let Running { options, budget, analyses, progress, .. } = &mut *self.running;
         let setting = Setting {
             knobs: &options.knobs,
             target: options.target,
@@ -360,6 +364,7 @@ impl PassRun<'_, '_> {
             arguments: &self.pass.arguments,
             sub_passes: &self.sub_passes,
             preserves: self.pass.preserves,
+            progress,
         };
         ModuleContext::new(setting, analyses, budget, &mut self.report.statistics)
     }

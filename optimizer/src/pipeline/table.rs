@@ -15,7 +15,7 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, commoning, general_optimize, live_dead, reassociate};
+use crate::phases::{analyze_control_flow, back_copy, commoning, general_optimize, live_dead, reassociate};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -133,6 +133,8 @@ macro_rules! phases {
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
+const BUDGET: &str = "its budget is one of a run";
+const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -258,11 +260,14 @@ phases! {
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(AnalysisSet::ALL);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
     OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement).binary(92);
-    /// Hook for a target's backward copy propagation.
-    AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation).off_by_default();
-    /// Backward copy propagation: the definition of a copy's source writes the copy's destination. Off unless the
-    /// target or the user turns it on.
-    OriBackCopyPropagate = at(83, Movement, CopyPropagation).off_by_default();
+    /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
+    /// Off unless EnablePhases names it.
+    AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation)
+        .needs(Needs::NOT_PHYSICAL).may_go_on(BUDGET).off_by_default() => back_copy::run;
+    /// Notes that copies have been propagated backward, which relaxes what operands must be. On where the hook is.
+    OriBackCopyPropagate = at(83, Movement, CopyPropagation)
+        .needs(Needs::NOT_PHYSICAL).preserves(AnalysisSet::ALL).tokens(BACK_COPY).off_by_default()
+        => back_copy::note_progress;
     /// Global liveness and dead code, before registers: what backward copy propagation left.
     OriPerformLiveDeadFourth = at(84, Legalization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
@@ -526,7 +531,7 @@ mod tests {
     fn columns_are_complete() {
         let cells = Phase::OriBackCopyPropagate.row().columns();
         assert_eq!(cells.len(), COLUMN_TITLES.len());
-        assert_eq!(cells[..6], ["83", "OriBackCopyPropagate", "movement", "planned", "O2", "off"]);
+        assert_eq!(cells[..6], ["83", "OriBackCopyPropagate", "movement", "built", "O2", "off"]);
         assert_eq!(Phase::SinkCodeIntoBlock.row().columns()[0], "-");
     }
 }

@@ -210,8 +210,8 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     Ok(module)
 }
 
-/// What the PTX front end does wrong on a text: it panics, refuses it, or makes a module that is not valid. `None` where
-/// it reads it well. Refusing is right where the text is; only who wrote the text can tell.
+/// What the PTX front end does wrong on a text: it panics, refuses it, or makes a module that is not valid. `None`
+/// where it reads it well. Refusing is right where the text is; only who wrote the text can tell.
 pub fn fault_of_reading(text: &str) -> Option<Verdict> {
     match catch(|| ptx::read(text).map(|module| verify_module(&module))) {
         Err(panic) => Some(Verdict::Panicked(panic)),

@@ -119,7 +119,7 @@ fn findings_outside_of_the_phases_replay() {
         ("undefined-operand@ssa-construction:1", "SSA construction"),
         ("off-by-one@ptx-round-trip:3", "PTX round trip"),
     ] {
-        let args = ["fuzz", "--jobs", "1", "--corpus", "none", "--cases", "40", "--format", "json", "--fault", fault];
+        let args = ["fuzz", "--jobs", "1", "--corpus", "none", "--cases", "80", "--format", "json", "--fault", fault];
         let fuzz = output(here, &[&args[..], &["--out", fault]].concat());
         assert_ends(&fuzz, 1, "");
         let found = &json(&fuzz)["findings"][0];

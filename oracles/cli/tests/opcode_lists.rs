@@ -15,6 +15,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("fold/mod.rs", "the optimizer's evaluator"),
     ("fold/integer.rs", "the optimizer's evaluator, of integer operations"),
     ("known_bits/operation.rs", "the abstract meaning of operations over known bits"),
+    ("reassociate/tree.rs", "what operations add to a sum"),
     ("meaning/integer.rs", "the meaning of integer operations as terms"),
     ("meaning/float.rs", "the meaning of float operations as terms"),
     ("meaning/video.rs", "the meaning of video operations as terms"),

@@ -1,6 +1,6 @@
 //! Operations that were made before, once more: equal expressions in one block, down the dominator tree, on both sides
-//! of branches. Some have their first operands exchanged, or a type of the other sign, and some another operand, so that
-//! they are no equals.
+//! of branches. Some have their first operands exchanged, or a type of the other sign, and some another operand, so
+//! that they are no equals.
 //!
 //! Left to chance, two operations of one kernel hardly ever have the same operands. Those of other blocks are repeated
 //! where they read variables alone, which are defined everywhere, and may have changed since.

@@ -1,7 +1,7 @@
 //! Additions with a carry. The IR has predicates for carries, PTX has one flag that instructions set and read.
 //!
-//! Where the next of these instructions in the block alone reads the predicate, the flag itself carries it there. In all
-//! other cases the predicate is read out of the flag behind an instruction, and brought into it before one.
+//! Where the next of these instructions in the block alone reads the predicate, the flag itself carries it there. In
+//! all other cases the predicate is read out of the flag behind an instruction, and brought into it before one.
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
@@ -57,8 +57,8 @@ impl FunctionWriter<'_> {
         Ok(())
     }
 
-    /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: neither is guarded,
-    /// no call is between them, and both add or both subtract.
+    /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: neither is
+    /// guarded, no call is between them, and both add or both subtract.
     fn is_read_by_the_next(&self, inst: Inst, out: Reg) -> bool {
         let (func, data) = (self.func, self.func.inst(inst));
         if data.guard.is_some() || !self.is_read_once(out) {

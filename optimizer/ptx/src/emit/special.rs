@@ -79,13 +79,16 @@ impl<'a> FunctionWriter<'a> {
                 self.guarded(format_args!("mov.u{} {to}, {name}", ty.bits()));
                 return Ok(());
             }
-            Operand::Imm(imm) if ty == Type::Pred => (self.func.bits(imm) & 1).to_string(),
-            Operand::Undef if ty.bits() < 128 => "0".to_owned(),
             other if self.is_half(self.func.dsts(inst)[0]) => {
-                let from = self.source(other, Type::B16)?;
+                let from = match other {
+                    Operand::Undef => "0".to_owned(),
+                    other => self.source(other, Type::B16)?,
+                };
                 self.guarded(format_args!("mov.b16 {to}, {from}"));
                 return Ok(());
             }
+            Operand::Imm(imm) if ty == Type::Pred => (self.func.bits(imm) & 1).to_string(),
+            Operand::Undef if ty.bits() < 128 => "0".to_owned(),
             other => self.source(other, ty)?,
         };
         self.guarded(format_args!("mov.{} {to}, {from}", ty.name()));

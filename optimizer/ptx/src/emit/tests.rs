@@ -28,6 +28,14 @@ fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
     assert!(lines.contains(&"mov.b16 %h4, %h3;".to_owned()), "{lines:?}");
 }
 
+#[test]
+fn constants_and_undefined_values_of_halves_have_sixteen_bits() {
+    for (value, written) in [("7", "7"), ("undef", "0"), ("0xabcd0007", "7")] {
+        let lines = printed(&format!("  %r1 = mov.b32 {value}\n  %r2 = iadd.s16 %r1, 1\n  st.global.b16 [8], %r2\n"));
+        assert_eq!(lines[0], format!("mov.b16 %h1, {written};"));
+    }
+}
+
 /// ptxas takes no vector of registers of several sizes, and a constant stands in a word.
 #[test]
 fn vectors_have_registers_of_one_size() {

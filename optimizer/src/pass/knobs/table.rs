@@ -174,6 +174,9 @@ knobs! {
     OptLevelThrottle[499] = UNLIMITED, InstructionMovement;
     /// Phases and tokens to turn off, separated by commas, like --disable-phases. Empty was chosen.
     DisablePhases = Text, InstructionMovement;
+    /// Phases and tokens to turn on that are off by default, separated by commas: what a target does that brings their
+    /// work. The name is Oriole's own. Empty was chosen.
+    EnablePhases = Text, CopyPropagation;
     /// Phases and tokens to run alone, separated by commas. Empty, all of them, was chosen.
     NamedPhases = Text, InstructionMovement;
     /// Phases and tokens around which the program is dumped, separated by commas, like --dump-ir. Empty was chosen.

@@ -3,8 +3,8 @@
 //! A tree is the largest set of operations of one [`Kind`] in a block that only feed each other, below the one that is
 //! read elsewhere: its root. An operand is a leaf if another operation defines it, if it is a constant, if it is
 //! defined in another block, or if it is read more than once. `isub`, `ineg` and `imad` are sums: their terms have a
-//! sign, or are products. A difference is part of a tree only where an addition or subtraction is all that reads it, and
-//! never needs a negation of its own. Rotations are leaves too, written as sums or otherwise.
+//! sign, or are products. A difference is part of a tree only where an addition or subtraction is all that reads it,
+//! and never needs a negation of its own. Rotations are leaves too, written as sums or otherwise.
 
 use std::cmp::Ordering;
 

@@ -2,9 +2,10 @@
 //!
 //! Two findings are one where verdict and guilty rewrite agree, and the step as far as its code is shared: the bundles
 //! of GeneralOptimize are one. A wrong rule shows in different ways on different kernels, so the failure signature
-//! counts only where no rewrite is known; nor does the verdict where a spelling is misread. From these comes the identifier, which is thus the same on every machine and
-//! in every campaign. A store keeps names, so that those of steps and verdicts that this version does not know stay
-//! readable; step and signature are those of the finding that was seen first.
+//! counts only where no rewrite is known; nor does the verdict where a spelling is misread. From these comes the
+//! identifier, which is thus the same on every machine and in every campaign. A store keeps names, so that those of
+//! steps and verdicts that this version does not know stay readable; step and signature are those of the finding that
+//! was seen first.
 
 use std::collections::HashMap;
 use std::path::PathBuf;

@@ -8,13 +8,30 @@ use oriole_check::reduce::Fault;
 use oriole_check::reduce::text::misread_text;
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::supervise::{StepId, catch};
-use oriole_check::{CheckOptions, reduce};
+use oriole_check::{CheckError, CheckOptions, reduce};
 
 /// How long findings are reduced once a campaign's time is up. A bug that breaks everything has hundreds of findings;
 /// those that are left are stored as they are, and `--resume` reduces them.
 pub(super) const REDUCTION_TIME: Duration = Duration::from_secs(10);
 /// With less time than that nothing is begun.
 const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Why a finding cannot be reduced.
+#[derive(Debug, thiserror::Error)]
+enum NotReduced {
+    /// The check itself cannot be made.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// It takes more than the one step.
+    #[error("the step alone does not go wrong in the same way")]
+    StepAlone,
+    /// The expected results are those of the whole kernel.
+    #[error("nothing says what a smaller kernel must leave")]
+    NoReference,
+    /// The text does not show it.
+    #[error("reading it again does not go wrong in the same way")]
+    ReadWell,
+}
 
 /// How long a reduction may take.
 pub(super) struct Limits {
@@ -45,17 +62,17 @@ pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits
     };
     match reduced {
         Err(panic) => failed(&format!("the reducer panics: {panic}")),
-        Ok(Err(why)) => failed(&why),
+        Ok(Err(why)) => failed(&why.to_string()),
         Ok(Ok(reduced)) => reduced,
     }
 }
 
 /// Reduces a kernel on which a step goes wrong, and the text that is read where that is what goes wrong.
-fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<(Reduction, Vec<File>), String> {
-    let fault = Fault::new(finding, check).map_err(|error| error.to_string())?;
+fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
+    let fault = Fault::new(finding, check)?;
     let reduced = reduce::reduce(&finding.evidence, &|evidence| fault.shows(evidence), &limits.options);
     if !reduced.interesting {
-        return Err("the step alone does not go wrong in the same way".to_owned());
+        return Err(NotReduced::StepAlone);
     }
     let (from, to) = (reduced.before.instructions, reduced.after.instructions);
     let cut_off = limits.shortened && !reduced.complete;
@@ -65,12 +82,12 @@ fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result
 }
 
 /// Reduces a text that the front end does not read well.
-fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<(Reduction, Vec<File>), String> {
+fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
     if matches!(finding.verdict, Verdict::Unexpected(_)) {
-        return Err("nothing says what a smaller kernel must leave".to_owned());
+        return Err(NotReduced::NoReference);
     }
     let reduced = misread_text(text, &finding.verdict, &limits.options);
-    let reduced = reduced.ok_or("reading it again does not go wrong in the same way")?;
+    let reduced = reduced.ok_or(NotReduced::ReadWell)?;
     let cut_off = limits.shortened && !reduced.complete;
     let done = Reduction::Done { from: reduced.before, to: reduced.after, cut_off };
     let launch = finding.evidence.launch.as_ref();

@@ -52,7 +52,8 @@ pub enum Predicate {
 /// Without --exec, a check finds what is wrong; the guilty phase alone is then what must stay wrong in the same way, on
 /// a launch where the original finishes, defines all it uses and has no race. The reduced kernel is written with its
 /// launch. PTX on which the front end panics, or that it makes an invalid module of, is reduced as text; so is PTX that
-/// it refuses, with `--predicate refused` or where --exec says what is interesting. Exit code 0 when it was reduced, 2 on bad input and where nothing is wrong.
+/// it refuses, with `--predicate refused` or where --exec says what is interesting. Exit code 0 when it was reduced, 2
+/// on bad input and where nothing is wrong.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
