@@ -137,11 +137,6 @@ pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
                 3 if opcode.is(Flags::CONVERGENT) => samples[number].clone(),
                 _ => mixed(question, samples, number, thread as usize),
             };
-            // In every fourth case registers and memory hold pairs of special values, all pairs in turn.
-            let pair = (number % 4 == 1).then(|| (number / 4) * threads as usize + thread as usize);
-            if let Some(pair) = pair.filter(|_| !accesses.is_empty()) {
-                inputs = with_special(question, &inputs, pair / SPECIALS);
-            }
             for (variable, role) in &roles {
                 inputs[*variable] = match role {
                     Role::Members => members(thread, threads, guard).into(),
@@ -152,12 +147,8 @@ pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
             let places = accesses.iter().map(|access| place(question, access, number as u64, &mut inputs));
             let places: Vec<u64> = places.collect();
             // Memory that holds an operand: what compares finds that it is equal.
-            let held = accesses.iter().zip(places).filter_map(|(access, at)| match pair {
-                Some(pair) => Some((at, special_bytes(access.bytes, pair))),
-                None if number.is_multiple_of(2) => Some((at, held_there(question, access, &inputs)?)),
-                None => None,
-            });
-            memory.push(held.collect());
+            let held = accesses.iter().zip(places).filter(|_| number.is_multiple_of(2));
+            memory.push(held.filter_map(|(access, at)| Some((at, held_there(question, access, &inputs)?))).collect());
             inputs
         });
         Case { lanes: lanes.collect(), guard, memory }
@@ -182,52 +173,6 @@ fn mixed(question: &Question<'_>, samples: &[Inputs], number: usize, thread: usi
     for term in question.others.iter().filter(|_| !shapes.contains(&Shape::Imm)) {
         if let Op::Variable(variable) = question.terms.node(*term).op {
             inputs[variable as usize] = other[variable as usize];
-        }
-    }
-    let holds = Program::new(&question.terms, &[question.query.premise]).eval(&inputs)[0] == 1;
-    if holds { inputs } else { own.clone() }
-}
-
-/// How many special values there are of each width.
-const SPECIALS: usize = 6;
-
-/// A value at which floats behave in a way of their own: both zeros, infinity, a NaN, the least number, and one. They
-/// are boundaries of integers too.
-fn special(bits: u32, number: usize) -> u64 {
-    let (exponent, mantissa) = match bits {
-        16 => (0x1f, 10),
-        32 => (0xff, 23),
-        _ => (0x7ff, 52),
-    };
-    let all = [
-        1 << (bits - 1),
-        0,
-        exponent << mantissa,
-        (2 * exponent + 1) << (mantissa - 1),
-        1,
-        (exponent >> 1) << mantissa,
-    ];
-    all[number % SPECIALS]
-}
-
-/// The same as memory holds it, in so many bytes and at most eight.
-fn special_bytes(bytes: u64, number: usize) -> Vec<u8> {
-    let bytes = bytes.clamp(1, 8) as u32;
-    special(8 * bytes, number).to_le_bytes()[..bytes as usize].to_vec()
-}
-
-/// A thread's inputs with a special value in each register that the rule leaves free.
-fn with_special(question: &Question<'_>, own: &Inputs, number: usize) -> Inputs {
-    let mut inputs = own.clone();
-    for (capture, term) in question.captures.iter().enumerate() {
-        if let Op::Variable(variable) = question.terms.node(*term).op
-            && !is_fixed(question, capture)
-        {
-            let width = question.terms.variables()[variable as usize].width;
-            inputs[variable as usize] = match width {
-                16 | 32 | 64 => special(width, number).into(),
-                _ => continue,
-            };
         }
     }
     let holds = Program::new(&question.terms, &[question.query.premise]).eval(&inputs)[0] == 1;

@@ -86,8 +86,6 @@ rule butterfly: shfl.sync.bfly.b32(x, ineg.s32(a), 31, m) => shfl.sync.bfly.b32(
 rule halves: st.global.b16(x, O, imax.s32(v, -32768)) => st.global.b16(x, O, v)
 rule neighbour: st.global.b8(x, O, shr.u32(v, 8)) => st.global.b8(x, O + 1, v)
 rule compared: atom.cas.global.b32(x, O, and.b32(v, 0xffff), w) => atom.cas.global.b32(x, O, v, w)
-rule zero: atom.global.add.f32(x, O, &fadd.rn.f32(v, 0.0)) => atom.global.add.f32(x, O, v)
-rule reduced: red.shared.add.f32(x, O, &fadd.rn.f32(v, 0.0)) => red.shared.add.f32(x, O, v)
 rule exchanged: atom.global.exch.b32(x, O, &imin.u32(v, 0xfedcba98)) => atom.global.exch.b32(x, O, v)
 ";
 
