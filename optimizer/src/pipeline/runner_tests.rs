@@ -7,7 +7,7 @@ use super::runner::*;
 use super::table::PHASES;
 use super::text::parse;
 use crate::analysis::{AnalysisId, AnalysisSet};
-use crate::pass::{Changed, Needs, Pass, PhaseContext, Run, Work};
+use crate::pass::{Changed, Needs, Pass, PhaseContext, Progress, Run, Work};
 use crate::peephole::RuleSet;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::sm::Target;
@@ -113,6 +113,19 @@ fn phases_are_disabled_by_option_and_by_knob() {
     let unknown = Options { disabled: vec!["DropStore".into()], ..options() };
     let error = run_phases(&with_planted(), &mut module(), &unknown, &mut ()).expect_err("no such phase");
     assert!(error.to_string().contains("DropStore"), "{error}");
+}
+
+#[test]
+fn phases_that_are_off_by_default_are_turned_on_by_name() {
+    let off = run(&mut module(), &options(), &mut ()).expect("a valid run");
+    assert_eq!(skipped(&off, "OriBackCopyPropagate"), Some(SkipReason::NoOpByDefault));
+    assert_eq!(off.progress, Progress::default());
+    let mut options = options();
+    options.knobs.set("EnablePhases=AdvancedPhaseBackPropVReg").expect("a knob");
+    let on = run(&mut module(), &options, &mut ()).expect("a valid run");
+    assert_eq!(skipped(&on, "AdvancedPhaseBackPropVReg"), None);
+    assert_eq!(skipped(&on, "OriBackCopyPropagate"), None, "the hook turns it on");
+    assert_eq!(on.progress, Progress::BACKWARD_COPIES);
 }
 
 #[test]

@@ -116,7 +116,7 @@ fn findings_outside_of_the_phases_replay() {
     let here = folder.path();
     for (fault, step) in [
         ("off-by-one@ssa-construction:3", "SSA construction"),
-        ("undefined-operand@ssa-construction:1", "SSA construction"),
+        ("undefined-operand@ssa-construction:3", "SSA construction"),
         ("off-by-one@ptx-round-trip:3", "PTX round trip"),
     ] {
         let args = ["fuzz", "--jobs", "1", "--corpus", "none", "--cases", "80", "--format", "json", "--fault", fault];
