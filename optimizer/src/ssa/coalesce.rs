@@ -13,7 +13,7 @@
 //! Cost: a sort of the registers that have affinities, over the liveness of all.
 
 use cranelift_entity::SecondaryMap;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::analysis::{Cfg, Dominators, Liveness, LoopNest};
 use oriole_ir::ops::Opcode;
@@ -30,11 +30,11 @@ const MOST_LOOPS: u32 = 8;
 pub(super) struct Classes(SecondaryMap<Reg, Option<Reg>>);
 
 impl Classes {
-    /// The classes of a function in SSA form.
-    pub(super) fn new(func: &Function, cfg: &Cfg, liveness: &Liveness) -> Classes {
+    /// The classes of a function in SSA form. The copies in `apart` join nothing.
+    pub(super) fn new(func: &Function, cfg: &Cfg, liveness: &Liveness, apart: &FxHashSet<Inst>) -> Classes {
         let mut classes = Classes(SecondaryMap::new());
         let dominators = Dominators::new(cfg);
-        let candidates = Candidates::new(func, cfg, &dominators);
+        let candidates = Candidates::new(func, cfg, &dominators, apart);
         if !candidates.list.is_empty() {
             Joining::new(func, cfg, &dominators, liveness, candidates).run(&mut classes);
         }
@@ -81,16 +81,19 @@ struct Candidates {
 }
 
 impl Candidates {
-    fn new(func: &Function, cfg: &Cfg, dominators: &Dominators) -> Candidates {
+    fn new(func: &Function, cfg: &Cfg, dominators: &Dominators, apart: &FxHashSet<Inst>) -> Candidates {
         let loops = LoopNest::compute(cfg);
-        let mut pairs = Vec::new();
+        let (mut pairs, mut of_phis) = (Vec::new(), Vec::new());
         for block in cfg.rpo() {
-            for inst in func.block_insts(*block) {
+            for inst in func.block_insts(*block).filter(|inst| !apart.contains(inst)) {
+                let list = if func.inst(inst).opcode == Opcode::Phi { &mut of_phis } else { &mut pairs };
                 joined(func, inst, *block, |[dst, src], at| {
                     let weight = 10u64.pow(loops.depth(cfg, at).min(MOST_LOOPS));
-                    pairs.push(([dst, src], weight));
+                    list.push(([dst, src], weight));
                 });
             }
+            one_phi_each(&mut of_phis);
+            pairs.append(&mut of_phis);
         }
         let mut candidates =
             Candidates { list: Vec::new(), number: SecondaryMap::new(), affinities: Vec::with_capacity(pairs.len()) };
@@ -133,6 +136,16 @@ impl Candidates {
                 self.number[reg] = number + 1;
             }
         }
+    }
+}
+
+/// Leaves each source one phi of a block, that with the heaviest affinity. The phis of a block interfere, so it could
+/// not become one with several, and would only join what has nothing to do with each other.
+fn one_phi_each(of_phis: &mut Vec<([Reg; 2], u64)>) {
+    if of_phis.len() > 1 {
+        of_phis.sort_by_key(|(_, weight)| std::cmp::Reverse(*weight));
+        let mut phi_of = FxHashMap::default();
+        of_phis.retain(|([phi, source], _)| *phi_of.entry(*source).or_insert(*phi) == *phi);
     }
 }
 

@@ -1,11 +1,12 @@
 //! From SSA form to the virtual form (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).
 //!
-//! 1. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
-//! 2. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
+//! 1. Phis of loops whose old value lives on behind the loop get a register of their own ([`isolate`]).
+//! 2. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
+//! 3. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
 //!    problem). A predecessor with one successor has it at its end. Another one has it before its branch, if nobody but
 //!    this edge could tell; else in a new block on the edge (the lost-copy problem). An edge without copies stays as it
 //!    is, so loops keep their shape.
-//! 3. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
+//! 4. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //!
 //! No copy can overwrite what anybody still reads, other than in the same parallel copy: the members of a class do not
 //! interfere, and a destination's definition is where its copies are. What is undefined is copied only where somebody
@@ -14,6 +15,7 @@
 use cranelift_entity::EntityRef;
 
 use super::coalesce::Classes;
+use super::isolate::isolate;
 use super::parallel_copy::sequentialise;
 use super::reads::Reads;
 use crate::analysis::{Cfg, Liveness};
@@ -27,8 +29,12 @@ pub fn destruct(func: &mut Function) {
     }
     let cfg = Cfg::new(func);
     let reads = Reads::new(func);
-    let liveness = Liveness::solve(func, &cfg);
-    let classes = Classes::new(func, &cfg, &liveness);
+    let mut liveness = Liveness::solve(func, &cfg);
+    let apart = isolate(func, &cfg, &liveness);
+    if !apart.is_empty() {
+        liveness = Liveness::solve(func, &cfg);
+    }
+    let classes = Classes::new(func, &cfg, &liveness, &apart);
     let edges = Edges::new(func, &cfg, &reads, &classes);
     remove_phis(func);
     for block in func.layout().to_vec() {
@@ -130,7 +136,7 @@ fn write_copies(func: &mut Function, block: Block, copies: &[(Reg, Operand)]) {
     }
 }
 
-fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
+pub(super) fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
     func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi)
 }
 
@@ -194,7 +200,7 @@ fn phi_copies<'a>(
     })
 }
 
-/// The third step, for one block. No destination is a source of its own instruction in SSA form.
+/// The last step, for one block. No destination is a source of its own instruction in SSA form.
 fn expand_elses(func: &mut Function, block: Block, reads: &Reads) {
     let mut next = func.first_inst(block);
     while let Some(inst) = next {
@@ -218,7 +224,7 @@ fn expand_elses(func: &mut Function, block: Block, reads: &Reads) {
 }
 
 /// A copy into a register of any file and width.
-fn copy(func: &mut Function, dst: Reg, src: Operand, line: u32) -> Inst {
+pub(super) fn copy(func: &mut Function, dst: Reg, src: Operand, line: u32) -> Inst {
     let mov = |ty: Type| InstBuilder::new(Opcode::Mov).field(ty).src(src);
     let inst = match func.regs()[dst] {
         info if info.is_predicate() => mov(Type::Pred),

@@ -14,6 +14,8 @@ use super::report::{Finding, Rewrite};
 use super::signature;
 use super::step::{Conditions, Failure, Outcome, Step};
 use crate::judge::{Mismatch, Verdict};
+use crate::supervise::StepId;
+use crate::trip::misread::Misread;
 use oriole_interp::{Executable, StoreRecord};
 
 /// The search gives up beyond so many changes.
@@ -57,11 +59,14 @@ impl Culprit<'_> {
     pub fn finding(&self, failure: Failure) -> Result<Finding, CheckError> {
         let Failure { verdict, function } = failure;
         let step = self.step.id();
-        if !self.step.can_be_bisected() {
+        if step == StepId::SsaConstruction {
             return self.report(FailureSummary::of(step, verdict, function.as_deref()));
         }
         if self.is_well_known(&verdict) {
             return self.report(FailureSummary { bisected: false, ..FailureSummary::of(step, verdict, None) });
+        }
+        if step == StepId::PtxRoundTrip {
+            return self.round_trip(verdict);
         }
         let function = match (&verdict, function) {
             (Verdict::Panicked(_), None) => self.panicking_function()?,
@@ -84,13 +89,21 @@ impl Culprit<'_> {
         })
     }
 
+    /// The finding of a round trip: with the text that is misread, and what of it is spelled otherwise than printed.
+    fn round_trip(&self, verdict: Verdict) -> Result<Finding, CheckError> {
+        let finding = self.report(FailureSummary::of(self.step.id(), verdict, None))?;
+        let Some(Misread { text, spelling }) = self.misread() else { return Ok(finding) };
+        Ok(Finding { rewrite: spelling, text: Some(text.into()), ..finding })
+    }
+
     fn report(&self, summary: FailureSummary) -> Result<Finding, CheckError> {
         summary.finding(self.kernel, self.before, self.case.map(Case::named), self.options)
     }
 
     /// Whether the step has failed like this so often that the guilty rewrite is known.
     fn is_well_known(&self, verdict: &Verdict) -> bool {
-        let class = || (self.step.id().to_string(), verdict.name().to_owned(), signature::of(verdict));
+        let class =
+            || (self.step.id().to_string(), verdict.name().to_owned(), signature::of_step(self.step.id(), verdict));
         self.options.bisection_limit.as_ref().is_some_and(|limit| limit.is_exceeded_by(&class()))
     }
 
@@ -113,8 +126,11 @@ impl Culprit<'_> {
     }
 
     /// The rule that made this change, where there is one and it has a name.
-    pub(crate) fn guilty_rule(&self) -> Result<Option<&'static str>, CheckError> {
-        Ok(self.turn()?.and_then(|turn| turn.bad.last).map(|last| last.rule))
+    pub(crate) fn guilty_rule(&self) -> Result<Option<String>, CheckError> {
+        if self.step.id() == StepId::PtxRoundTrip {
+            return Ok(self.misread().and_then(|misread| misread.spelling).and_then(|spelling| spelling.rule));
+        }
+        Ok(self.turn()?.and_then(|turn| turn.bad.last).map(|last| last.rule.to_owned()))
     }
 
     fn turn(&self) -> Result<Option<Turn<Trial>>, CheckError> {
@@ -154,7 +170,8 @@ impl Culprit<'_> {
         }
     }
 
-    fn misbehaves(&self, module: &Module) -> bool {
+    /// Whether a module that a step has left does not do what the one before it does.
+    pub(crate) fn misbehaves(&self, module: &Module) -> bool {
         let Ok(executable) = Executable::new(module) else { return true };
         self.case.is_some_and(|case| case.judge.judge(&executable).verdict.is_finding())
     }

@@ -32,6 +32,7 @@ impl FailureSummary {
         let detail = match &verdict {
             Verdict::Panicked(panic) => format!("{step} panics{on}: {panic}"),
             Verdict::Hangs(hang) => format!("{step} does not end{on}: {hang}"),
+            Verdict::OutOfMemory(_) => format!("{step} {verdict}"),
             verdict => verdict.to_string(),
         };
         FailureSummary { step, verdict, detail, bisected: true }
@@ -57,7 +58,7 @@ impl FailureSummary {
         Ok(Finding {
             kernel: kernel.to_owned(),
             phase: step,
-            signature: signature::of(&verdict),
+            signature: signature::of_step(step, &verdict),
             verdict,
             case: case.unwrap_or_default().to_owned(),
             detail,
@@ -68,6 +69,7 @@ impl FailureSummary {
             store_after: None,
             replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), step),
             reproducer,
+            text: None,
             evidence: Arc::new(Evidence { module: module.clone(), launch: launch.cloned() }),
         })
     }

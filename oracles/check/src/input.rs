@@ -17,6 +17,9 @@ use oriole_interp::file::{ReadFailure, is_standard_input, read_input};
 pub use oriole_interp::launch::NamedLaunch;
 use oriole_interp::launch::{Launch, LaunchError, launch_files_for};
 
+use crate::judge::Verdict;
+use crate::supervise::catch;
+
 /// A kernel file may have this many bytes.
 pub const MAX_KERNEL_BYTES: u64 = 64 << 20;
 
@@ -205,6 +208,22 @@ pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Mod
     };
     verify_module(&module).map_err(|violations| InputError::Invalid { path: path.to_owned(), violations })?;
     Ok(module)
+}
+
+/// What the PTX front end does wrong on a text: it panics, refuses it, or makes a module that is not valid. `None`
+/// where it reads it well. Refusing is right where the text is; only who wrote the text can tell.
+pub fn fault_of_reading(text: &str) -> Option<Verdict> {
+    match catch(|| ptx::read(text).map(|module| verify_module(&module))) {
+        Err(panic) => Some(Verdict::Panicked(panic)),
+        Ok(Err(faults)) => Some(Verdict::Refused(faults.first().map_or_else(String::new, ToString::to_string))),
+        Ok(Ok(Err(violations))) => Some(invalid(&violations)),
+        Ok(Ok(Ok(()))) => None,
+    }
+}
+
+/// The verdict on a text that is read and yet no valid module.
+pub fn invalid(violations: &[Violation]) -> Verdict {
+    Verdict::InvalidIr(violations.first().map_or_else(String::new, ToString::to_string))
 }
 
 /// Reads PTX text and brings it into SSA form.

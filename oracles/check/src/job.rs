@@ -13,8 +13,8 @@ use super::report::{Finding, KernelReport};
 use super::step::{Conditions, Step};
 use super::{CheckError, CheckOptions, cases, check, check_module, target_of};
 use crate::input::NamedLaunch;
-use crate::judge::{Hang, Verdict};
-use crate::supervise::{LIMIT, StepId, within};
+use crate::judge::Verdict;
+use crate::supervise::{GivenUp, LIMIT, StepId, within};
 
 /// A kernel with its launches, and how it is checked.
 #[derive(Clone, Debug)]
@@ -39,8 +39,9 @@ impl Job {
         let job = self.clone();
         match within(limit, move || check_module(&job.name, &job.module, &job.launches, &job.options)) {
             Ok(report) => report,
-            Err(step) => {
-                let finding = self.hang(step, limit)?;
+            Err(given_up) => {
+                let step = given_up.step;
+                let finding = self.hang(given_up, limit)?;
                 let mut report = match self.options.without(step) {
                     Some(options) => Job { options, ..self.clone() }.check(limit)?,
                     None => cases::first_runs(&self.name, &self.module, &self.launches, &self.options)?.1,
@@ -52,13 +53,13 @@ impl Job {
         }
     }
 
-    /// What to report of a step that does not end.
+    /// What to report of a step that does not end, or takes memory without end.
     ///
     /// # Errors
     ///
     /// As [`check_module`].
-    pub fn hang(&self, step: StepId, limit: Duration) -> Result<Finding, CheckError> {
-        let verdict = Verdict::Hangs(Hang::Clock(limit));
+    pub fn hang(&self, GivenUp { step, excess }: GivenUp, limit: Duration) -> Result<Finding, CheckError> {
+        let verdict = Verdict::of_excess(excess, limit);
         let launch = self.launches.first().map(|named| (named.name.as_str(), &named.launch));
         let summary = FailureSummary::of(step, verdict, None);
         let finding = summary.finding(&self.name, &self.before(step)?, launch, &self.options)?;

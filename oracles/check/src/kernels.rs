@@ -70,7 +70,7 @@ pub fn corpus(folders: &[PathBuf], config: &MutantConfig) -> Corpus {
         match guard(StepId::FrontEnd, LIMIT, move || in_virtual_form(&file)) {
             Ok(Some((module, launches))) => drop(corpus.add(module, launches, config)),
             Ok(None) | Err(Stuck::Panicked(_)) => {}
-            Err(Stuck::Hangs(_)) => break,
+            Err(Stuck::Hangs(_) | Stuck::OutOfMemory(..)) => break,
         }
     }
     corpus

@@ -81,7 +81,7 @@ impl CheckOptions {
     }
 
     /// The same check without a step; `None` where nothing can be done without it.
-    pub(super) fn without(&self, step: StepId) -> Option<CheckOptions> {
+    pub fn without(&self, step: StepId) -> Option<CheckOptions> {
         let mut options = self.clone();
         match step {
             StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,

@@ -161,7 +161,7 @@ pub struct Finding {
     pub bisected: bool,
     /// The function, where it is known.
     pub function: Option<String>,
-    /// The guilty change, where the step can be bisected.
+    /// The guilty change, where the step can be bisected; of a round trip, the change of spelling that is misread.
     pub rewrite: Option<Rewrite>,
     /// The store that wrote the first differing byte before the phase.
     pub store_before: Option<String>,
@@ -171,6 +171,9 @@ pub struct Finding {
     pub reproducer: Option<String>,
     /// The command that shows the finding again.
     pub replay: String,
+    /// The PTX that is misread, where reading PTX goes wrong; not part of the output.
+    #[serde(skip)]
+    pub text: Option<Arc<str>>,
     /// What shows it, to bisect and reduce; not part of the output.
     #[serde(skip)]
     pub evidence: Arc<Evidence>,
@@ -192,6 +195,7 @@ impl Finding {
             store_before: None,
             store_after: None,
             reproducer: None,
+            text: None,
             replay: format!("oriole check {file}"),
             evidence: Arc::new(Evidence { module: Module::default(), launch: None }),
         }

@@ -11,6 +11,7 @@
 //! is reduced.
 
 use crate::judge::{Extent, Hang, Mismatch, Verdict};
+use crate::supervise::StepId;
 use oriole_interp::{Cause, Outcome};
 
 /// Bytes of a message that are kept.
@@ -22,6 +23,7 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::Panicked(panic) => of_message(&panic.to_string()),
         Verdict::Hangs(Hang::Changes(message)) => of_message(message),
         Verdict::Hangs(Hang::Clock(_)) => "does not end by itself".to_owned(),
+        Verdict::OutOfMemory(_) => "takes memory without end".to_owned(),
         Verdict::Refused(why) | Verdict::InvalidIr(why) => of_message(why),
         Verdict::Unexpected(_) => "not what the launch expects".to_owned(),
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => of_outcome(outcome).to_owned(),
@@ -35,6 +37,15 @@ pub fn of(verdict: &Verdict) -> String {
         Verdict::OriginalTraps | Verdict::OriginalUndefined | Verdict::OriginalRaces | Verdict::OutOfSteps => {
             String::new()
         }
+    }
+}
+
+/// The signature of a step's verdict. Where reading printed PTX makes another program of it, how far that reaches says
+/// nothing about the reader: what it misreads does, and that is asked for elsewhere ([`crate::trip::misread`]).
+pub fn of_step(step: StepId, verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Mismatch(_) if step == StepId::PtxRoundTrip => "reads as another program".to_owned(),
+        verdict => of(verdict),
     }
 }
 

@@ -7,6 +7,7 @@
 
 use std::time::{Duration, Instant};
 
+use oriole_generate::spell::respelled;
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Function, Module};
 use oriole_optimizer::pass::{Pass, Statistics};
@@ -17,7 +18,7 @@ use oriole_optimizer::pipeline::table::{UnknownPhase, select};
 use oriole_optimizer::ssa;
 
 use super::options::CheckOptions;
-use super::trip::{Refusal, print_and_read, reads_banks};
+use super::trip::{self, Refusal, reads_banks};
 use crate::inject::FaultSpec;
 use crate::judge::{Hang, Verdict};
 use crate::supervise::{StepId, catch, enter};
@@ -190,7 +191,7 @@ impl Step {
                 Ok(())
             },
             Work::PtxRoundTrip => |module: &mut Module| {
-                *module = print_and_read(module)?;
+                *module = trip::read(&respelled(&trip::printed(module)?))?;
                 Ok(())
             },
         };
@@ -198,12 +199,23 @@ impl Step {
         Ok(self.transform(module, conditions, work))
     }
 
+    /// Takes the second half of the PTX round trip: reads what was printed, in whichever spelling.
+    pub(crate) fn read(text: &str, conditions: &Conditions<'_>) -> (Module, Outcome) {
+        let _running = enter(StepId::PtxRoundTrip);
+        let mut module = Module::default();
+        let outcome = Step(Work::PtxRoundTrip).transform(&mut module, conditions, |module| {
+            *module = trip::read(text)?;
+            Ok(())
+        });
+        (module, outcome)
+    }
+
     /// Takes a step that transforms the whole module at once.
     fn transform(
         &self,
         module: &mut Module,
         conditions: &Conditions<'_>,
-        work: fn(&mut Module) -> Result<(), Refusal>,
+        work: impl FnOnce(&mut Module) -> Result<(), Refusal>,
     ) -> Outcome {
         let (start, changed) = (Instant::now(), self.skips(module).is_none());
         let failed = |verdict| Outcome::Failed(Failure { verdict, function: None });

@@ -1,10 +1,16 @@
 //! The PTX round trip: prints the optimized module as PTX, puts it in another spelling, and reads that.
+//!
+//! [`misread`] says what of the text is misread.
+
+pub(crate) mod misread;
 
 use oriole_generate::spell::respelled;
 use oriole_ir::{Module, Operand};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 use oriole_ptx::{self, EmitError, Fault};
+
+use crate::supervise::catch;
 
 /// Why a module cannot make the trip.
 #[derive(Debug, thiserror::Error)]
@@ -33,16 +39,30 @@ pub fn reads_banks(module: &Module) -> bool {
     })
 }
 
-/// The module after printing and reading, in virtual form.
+/// A module as PTX, as our printer writes it.
 ///
 /// # Errors
 ///
-/// What PTX has no words for, or what our own front end refuses.
-pub(super) fn print_and_read(module: &Module) -> Result<Module, Refusal> {
-    let text = respelled(&ptx::emit(&ssa::destructed(module))?);
-    ptx::read(&text).map_err(|faults| match faults.into_iter().next() {
+/// What PTX has no words for.
+pub(super) fn printed(module: &Module) -> Result<String, Refusal> {
+    Ok(ptx::emit(&ssa::destructed(module))?)
+}
+
+/// The PTX that the round trip reads; `None` where the module cannot be printed, or not without a panic.
+pub fn text(module: &Module) -> Option<String> {
+    let printed = catch(|| printed(module)).ok()?.ok()?;
+    Some(respelled(&printed))
+}
+
+/// Reads PTX that was printed, in whichever spelling; the module is in virtual form.
+///
+/// # Errors
+///
+/// What our own front end refuses.
+pub(super) fn read(text: &str) -> Result<Module, Refusal> {
+    ptx::read(text).map_err(|faults| match faults.into_iter().next() {
         Some(fault) => {
-            let (line, _) = fault.line_column(&text);
+            let (line, _) = fault.line_column(text);
             let excerpt = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim().to_owned();
             Refusal::Read { excerpt, fault: Box::new(fault) }
         }

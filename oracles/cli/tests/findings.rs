@@ -116,7 +116,7 @@ fn findings_outside_of_the_phases_replay() {
     let here = folder.path();
     for (fault, step) in [
         ("off-by-one@ssa-construction:3", "SSA construction"),
-        ("undefined-operand@ssa-construction:1", "SSA construction"),
+        ("undefined-operand@ssa-construction:3", "SSA construction"),
         ("off-by-one@ptx-round-trip:3", "PTX round trip"),
     ] {
         let args = ["fuzz", "--jobs", "1", "--corpus", "none", "--cases", "80", "--format", "json", "--fault", fault];
@@ -179,13 +179,31 @@ fn a_phase_that_does_not_end_is_a_finding_and_no_end_of_the_campaign() {
     }
 }
 
-/// Threads of phases that do not end cannot be had back, so a phase that hardly ever ends is the end of the campaign.
+/// Threads of phases that do not end cannot be had back, nor what they hold, so a phase that hardly ever ends is left
+/// out after a while. The campaign goes on without it.
 #[test]
-fn too_many_lost_threads_end_a_campaign() {
+fn a_phase_that_hardly_ever_ends_does_not_take_the_campaign_with_it() {
     let folder = tempfile::tempdir().expect("a temporary folder");
-    let fuzz = ["fuzz", "--jobs", "2", "--corpus", "none", "--target", "kernels", "--cases", "100000"];
-    let fault = ["--hang-after", "200ms", "--fault", "endless-phase@GeneralOptimizeEarly"];
-    assert_ends(&output(folder.path(), &[&fuzz[..], &fault].concat()), 1, "the campaign ended early");
+    let here = folder.path();
+    // Memory takes its time to be filled on a machine that has other things to do.
+    for (kind, verdict, limit) in [("endless-phase", "hang", "500ms"), ("endless-memory", "out of memory", "60s")] {
+        let fault = format!("{kind}@GeneralOptimizeEarly");
+        let fuzz = ["fuzz", "--jobs", "2", "--corpus", "none", "--target", "kernels", "--cases", "300", "--format"];
+        let rest = ["json", "--hang-after", limit, "--fault", &fault, "--out", kind];
+        let fuzz = output(here, &[&fuzz[..], &rest].concat());
+        assert_ends(&fuzz, 1, "GeneralOptimizeEarly did not end, or took memory without end, too often");
+        let report = json(&fuzz);
+        let found = report["findings"].as_array().expect("a list");
+        assert_eq!((found.len(), &report["cases"]), (1, &Value::from(300)), "{report:#}");
+        assert_eq!((&found[0]["verdict"], &found[0]["phase"]), (&verdict.into(), &"GeneralOptimizeEarly".into()));
+        // The finding replays, and is no end of the process there either.
+        let export = output(here, &["findings", "export", "-o", kind, "--store", &format!("{kind}/findings.db")]);
+        let replay = String::from_utf8_lossy(&export.stdout).trim().to_owned();
+        let words: Vec<&str> = replay.split(' ').collect();
+        let again = output(here, &words[1..]);
+        assert_ends(&again, 1, "");
+        assert!(String::from_utf8_lossy(&again.stdout).contains(verdict), "{replay}");
+    }
 }
 
 /// The command that a finding names makes the case again, whatever kinds of cases the campaign had.

@@ -151,6 +151,26 @@ fn diagnostics_hold_no_control_characters() {
         let hidden: Vec<char> = all.chars().filter(|c| c.is_control() && *c != '\n' || *c == '\u{202e}').collect();
         assert!(hidden.is_empty() && all.contains(shown), "{file}: {hidden:?}\n{}", all.escape_debug());
     }
+    // Names of files reach tables, comments of rules their explanation.
+    let name = "\u{1b}[31mk.ori";
+    std::fs::copy(here.join("k.ori"), here.join(name)).expect("the folder is writable");
+    std::fs::write(here.join("\u{1b}[31mk.launch.toml"), "grid = 1\nblock = 1\n").expect("the folder is writable");
+    let rules = "// A \u{1b}[31mcomment.\nrule my-rule: iadd.u32(x, 0) => x\n".replace("//", "#");
+    std::fs::write(here.join("f.rules"), rules).expect("the folder is writable");
+    for args in [
+        &["check", name][..],
+        &["check", name, "--fault", "off-by-one@ssa-construction"],
+        &["run", name],
+        &["rules", "explain", "my-rule", "f.rules"],
+    ] {
+        let ended = oriole(args, here);
+        assert!(ended.out.contains("\\u{1b}[31m") || args[0] == "run", "{args:?}: {}", ended.out.escape_debug());
+        assert!(
+            !ended.out.contains('\u{1b}') && !ended.err.contains('\u{1b}'),
+            "{args:?}: {}",
+            ended.out.escape_debug()
+        );
+    }
     std::fs::write(here.join("e.ptx"), b".version 8.0\n\xff\x1b").expect("the folder is writable");
     let ended = oriole(&["opt", "e.ptx"], here);
     assert_ends(&ended, 2, "", "");

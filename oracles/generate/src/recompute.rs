@@ -1,11 +1,11 @@
 //! Operations that were made before, once more: equal expressions in one block, down the dominator tree, on both sides
-//! of branches. Some have their first operands exchanged, or a type of the other sign, and some another operand, so
-//! that they are no equals.
+//! of branches. Some have their first operands exchanged, the opposite guard, or a type of the other sign, and some
+//! another operand, so that they are no equals.
 //!
 //! Left to chance, two operations of one kernel hardly ever have the same operands. Those of other blocks are repeated
 //! where they read variables alone, which are defined everywhere, and may have changed since.
 
-use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Type};
+use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, Opcode, Type};
 use oriole_ir::{Block, Guard, Operand, Reg};
 
 use super::builder::Builder;
@@ -40,11 +40,12 @@ impl Builder<'_, '_> {
             return;
         }
         let at = self.entropy.choose(&here);
-        let Made { opcode, mut fields, mut srcs, guard, .. } = self.made[at].clone();
+        let Made { opcode, mut fields, mut srcs, mut guard, .. } = self.made[at].clone();
         match self.entropy.below(8) {
-            0 | 1 if opcode.is(Flags::COMMUTATIVE) => srcs.swap(0, 1),
+            0 | 1 if is_exchangeable(opcode) => srcs.swap(0, 1),
             2 => self.exchange_one(&mut srcs),
             3 => fields = other_sign(opcode, &fields).unwrap_or(fields),
+            4 => guard = guard.map(Guard::opposite),
             _ => {}
         }
         self.operation_under(guard, opcode, fields, &srcs);
@@ -64,6 +65,14 @@ impl Builder<'_, '_> {
         let mut regs = made.srcs.iter().filter_map(|operand| operand.reg()).chain(made.guard.map(Guard::reg));
         made.block == self.block || regs.all(|reg: Reg| self.variables.contains(&reg))
     }
+}
+
+/// Whether the first two operands may stand in the other order: in commutative operations, and in comparisons, which
+/// mean something else then.
+fn is_exchangeable(opcode: Opcode) -> bool {
+    let row = opcode.row();
+    let compares = row.slot(Compare::FIELD).is_some() && !opcode.is(Flags::VIDEO);
+    opcode.is(Flags::COMMUTATIVE) || (compares && matches!(row.srcs, [a, b, ..] if a == b))
 }
 
 /// The fields with the integer type of the other sign, where the opcode has it.

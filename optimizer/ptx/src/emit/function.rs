@@ -3,7 +3,9 @@
 use std::fmt::Write;
 
 use cranelift_entity::SecondaryMap;
+use rustc_hash::FxHashMap;
 
+use super::halves::Halves;
 use super::{EmitError, variable};
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
@@ -46,17 +48,22 @@ pub(super) struct FunctionWriter<'a> {
     /// The guard of the instruction at hand, as text with a space behind it.
     pub(super) guard: String,
     current: Option<Inst>,
-    /// Registers that some instruction reads.
-    used: SecondaryMap<Reg, bool>,
+    /// How often instructions read each register.
+    reads: SecondaryMap<Reg, u32>,
+    halves: Halves,
+    /// The predicate that the carry flag holds.
+    pub(super) flag: Option<Reg>,
+    /// The words of wider registers that stand in temporaries.
+    pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
 }
 
 impl<'a> FunctionWriter<'a> {
     pub(super) fn new(module: &'a Module, func: &'a Function, out: &'a mut String) -> Self {
-        let mut used = SecondaryMap::new();
+        let mut reads = SecondaryMap::new();
         for inst in func.layout_insts() {
-            func.uses(inst).for_each(|reg| used[reg] = true);
+            func.uses(inst).for_each(|reg| reads[reg] += 1);
         }
-        FunctionWriter {
+        let mut writer = FunctionWriter {
             module,
             func,
             out,
@@ -65,13 +72,20 @@ impl<'a> FunctionWriter<'a> {
             tables: 0,
             guard: String::new(),
             current: None,
-            used,
-        }
+            reads,
+            halves: Halves::default(),
+            flag: None,
+            words: FxHashMap::default(),
+        };
+        writer.halves = Halves::new(&writer);
+        writer
     }
 
     pub(super) fn write(mut self) -> Result<(), EmitError> {
         for (i, block) in self.func.layout().iter().enumerate() {
             let next = self.func.layout().get(i + 1).copied();
+            self.flag = None;
+            self.words.clear();
             let _ = writeln!(self.body, "{}:", label(*block));
             if self.func.is_nounroll(*block) {
                 self.line(format_args!(".pragma \"nounroll\""));
@@ -79,6 +93,9 @@ impl<'a> FunctionWriter<'a> {
             for inst in self.func.block_insts(*block) {
                 self.current = Some(inst);
                 self.inst(inst, next)?;
+                for reg in self.func.defs(inst) {
+                    self.words.remove(&reg);
+                }
             }
         }
         self.out.push_str("\n{\n");
@@ -104,9 +121,14 @@ impl<'a> FunctionWriter<'a> {
             }
         }
         let count = self.func.regs().len();
-        for (used, name, ty) in
-            [(widths[0], "%p", "pred"), (widths[1], "%r", "b32"), (widths[2], "%d", "b64"), (widths[4], "%q", "b128")]
-        {
+        let kinds = [
+            (widths[0], "%p", "pred"),
+            (!self.halves.is_empty(), "%h", "b16"),
+            (widths[1], "%r", "b32"),
+            (widths[2], "%d", "b64"),
+            (widths[4], "%q", "b128"),
+        ];
+        for (used, name, ty) in kinds {
             if used {
                 let _ = writeln!(self.out, "\t.reg .{ty} {name}<{count}>;");
             }
@@ -153,13 +175,24 @@ impl<'a> FunctionWriter<'a> {
 
     /// Whether any instruction reads what this operand is written with.
     pub(super) fn is_used(&self, operand: Operand) -> bool {
-        operand.reg().is_some_and(|reg| self.used[reg])
+        operand.reg().is_some_and(|reg| self.reads[reg] > 0)
+    }
+
+    /// Whether one instruction reads the register, once.
+    pub(super) fn is_read_once(&self, reg: Reg) -> bool {
+        self.reads[reg] == 1
+    }
+
+    /// Whether the operand is a register of 16 bits in PTX.
+    pub(super) fn is_half(&self, operand: Operand) -> bool {
+        operand.reg().is_some_and(|reg| self.halves.contains(reg))
     }
 
     pub(super) fn reg(&self, reg: Reg) -> String {
         let info = self.func.regs()[reg];
         let prefix = match (info.is_predicate(), info.words) {
             (true, _) => "p",
+            (_, 1) if self.halves.contains(reg) => "h",
             (_, 1) => "r",
             (_, 2) => "d",
             _ => "q",

@@ -9,7 +9,7 @@ use oriole_ir::ops::{Opcode, Shape, SrcType, Type};
 use oriole_ir::{Inst, InstData, Operand};
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
-fn takes_words(data: &InstData, ty: Type) -> bool {
+pub(super) fn takes_words(data: &InstData, ty: Type) -> bool {
     let from = data.field::<SrcType>().map(Type::from);
     match data.opcode {
         // Conversions with bf16 want registers of the exact size.
@@ -23,7 +23,7 @@ fn takes_words(data: &InstData, ty: Type) -> bool {
 impl FunctionWriter<'_> {
     pub(super) fn instruction(&mut self, inst: Inst) -> Result<(), EmitError> {
         match self.special(inst) {
-            Some(result) => result,
+            Some(write) => write(self, inst, self.func.inst(inst)),
             None => self.by_row(inst),
         }
     }

@@ -1,16 +1,20 @@
 //! PTX out: a module at virtual level as text that ptxas accepts.
 //!
-//! Functions in SSA form must be taken out of it before. Each IR register is a PTX register of its width; an
-//! instruction is printed by its row, and where PTX asks for something else (16-bit registers, a register where the
-//! IR has a constant or one word of a wide value, the carry flag) instructions before and behind it bring its
-//! operands there through temporaries.
+//! Functions in SSA form must be taken out of it before. Each IR register is a PTX register of its width, or of 16 bits
+//! where only those are written and read; an instruction is printed by its row. Where PTX asks for something else
+//! (16-bit registers, a register where the IR has a constant or one word of a wide value, the carry flag), instructions
+//! before and behind it bring its operands there through temporaries.
 //!
 //! Order of the text: declarations of device functions, variables behind those that they point to, functions.
 
+mod carry;
 mod function;
+mod halves;
 mod instruction;
 mod operand;
 mod special;
+#[cfg(test)]
+mod tests;
 mod variable;
 
 use std::fmt::Write;

@@ -21,7 +21,7 @@ impl FunctionWriter<'_> {
     /// A source of a type in a register: 16-bit types in a 16-bit one, all others in one of their size.
     pub(super) fn register(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         let wide = self.wide_register(operand, ty)?;
-        if ty.bits() != 16 {
+        if ty.bits() != 16 || self.is_half(operand) {
             return Ok(wide);
         }
         let half = self.temp(Temp::Half);
@@ -82,12 +82,21 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// One word of a wider register.
+    /// One word of a wider register: once for all reads up to the next block or write of the register.
     fn word(&mut self, reg: Reg, word: u8) -> String {
         let name = self.reg(reg);
         if self.func.regs()[reg].words <= 1 {
             return name;
         }
+        if let Some((_, temp)) = self.words.get(&reg).into_iter().flatten().find(|(known, _)| *known == word) {
+            return temp.clone();
+        }
+        let temp = self.unpacked(reg, name, word);
+        self.words.entry(reg).or_default().push((word, temp.clone()));
+        temp
+    }
+
+    fn unpacked(&mut self, reg: Reg, name: String, word: u8) -> String {
         let temp = self.temp(Temp::Word);
         let double = if self.func.regs()[reg].words == 2 {
             name
@@ -147,7 +156,7 @@ impl FunctionWriter<'_> {
     /// A destination of a type: the register itself, or a 16-bit temporary that [`Self::write_back`] widens.
     pub(super) fn target(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         match operand {
-            Operand::Reg(_) if ty.bits() == 16 => Ok(self.temp(Temp::Half)),
+            Operand::Reg(_) if ty.bits() == 16 && !self.is_half(operand) => Ok(self.temp(Temp::Half)),
             Operand::Reg(reg) => Ok(self.reg(reg)),
             _ => Err(self.refuse("a destination is not a register")),
         }
@@ -155,7 +164,7 @@ impl FunctionWriter<'_> {
 
     /// Widens what stands in a 16-bit temporary into the register that the IR has; only conversions extend the sign.
     pub(super) fn write_back(&mut self, operand: Operand, ty: Type, written: &str, signed: bool) {
-        if let (Operand::Reg(reg), 16) = (operand, ty.bits()) {
+        if let (Operand::Reg(reg), 16, false) = (operand, ty.bits(), self.is_half(operand)) {
             let name = self.reg(reg);
             let sign = if ty.is_signed() && signed { 's' } else { 'u' };
             self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));

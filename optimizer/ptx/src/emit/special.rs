@@ -11,34 +11,60 @@ use oriole_ir::ops::{
 };
 use oriole_ir::{Inst, InstData, Local, Operand};
 
-impl FunctionWriter<'_> {
-    /// Prints the instruction if it is one of these.
-    pub(super) fn special(&mut self, inst: Inst) -> Option<Result<(), EmitError>> {
-        let data = *self.func.inst(inst);
+/// Prints one instruction in its own way.
+pub(super) type Writer<'a> = fn(&mut FunctionWriter<'a>, Inst, &InstData) -> Result<(), EmitError>;
+
+impl<'a> FunctionWriter<'a> {
+    /// How the instruction is printed if it is one of these.
+    pub(super) fn special(&self, inst: Inst) -> Option<Writer<'a>> {
+        let data = self.func.inst(inst);
         Some(match data.opcode {
-            Opcode::Mov => self.mov(inst, &data),
-            Opcode::S2r | Opcode::Cs2r => self.read_special(inst, &data),
-            Opcode::Pack => self.pack(inst, &data),
-            opcode if opcode.is(Flags::CARRY) => self.carry(inst, &data),
-            opcode if opcode.is(Flags::CTA_BARRIER) => self.barrier(inst, &data),
-            Opcode::Fence if self.module.sm().is_some_and(|target| !target.has_fences()) => self.membar(&data),
-            Opcode::CpAsync => self.async_copy(inst, &data),
-            Opcode::Call => self.call(inst),
-            opcode if is_video(opcode) => self.video(inst, &data),
+            Opcode::Mov => Self::mov,
+            Opcode::S2r | Opcode::Cs2r => Self::read_special,
+            Opcode::Pack => Self::pack,
+            opcode if opcode.is(Flags::CARRY) => Self::carry,
+            opcode if opcode.is(Flags::CTA_BARRIER) => Self::barrier,
+            Opcode::Fence if self.module.sm().is_some_and(|target| !target.has_fences()) => Self::membar,
+            Opcode::CpAsync => Self::async_copy,
+            Opcode::Call => Self::call,
+            opcode if is_video(opcode) => Self::video,
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
-                self.half_comparison(inst, &data)
+                Self::half_comparison
             }
-            Opcode::CvtPackInt => self.pack_integers(inst, &data),
-            Opcode::SetMaxNReg => self.set_max_registers(inst, &data),
+            Opcode::CvtPackInt => Self::pack_integers,
+            Opcode::SetMaxNReg => Self::set_max_registers,
+            Opcode::IMadWide if self.is_scaled_sum(inst) => Self::scaled_sum,
             _ => return None,
         })
     }
 
-    fn destination(&mut self, inst: Inst) -> Result<String, EmitError> {
+    pub(super) fn destination(&mut self, inst: Inst) -> Result<String, EmitError> {
         match self.func.dsts(inst).first() {
             Some(Operand::Reg(reg)) => Ok(self.reg(*reg)),
             _ => Err(self.refuse("a destination is not a register")),
         }
+    }
+
+    /// Whether a product with a power of two, which is an index by the size of an element, is added to 64 bits that the
+    /// result does not overwrite.
+    fn is_scaled_sum(&self, inst: Inst) -> bool {
+        let [_, scale, addend] = self.func.srcs(inst) else { return false };
+        let power = self.func.imm_bits(*scale).is_some_and(u64::is_power_of_two);
+        power && self.func.inst(inst).ty().bits() == 32 && self.func.dsts(inst).first() != Some(addend)
+    }
+
+    /// `mul.wide d, a, size; add.s64 d, d, b`. Of `mad.wide` with a power of two ptxas makes two instructions, which
+    /// shift and add by words; of this it makes one, which multiplies.
+    fn scaled_sum(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let (to, ty) = (self.destination(inst)?, data.ty());
+        let [index, scale, addend] = self.func.srcs(inst).to_vec()[..] else {
+            return Err(self.refuse("an operand is missing"));
+        };
+        let (index, scale, addend) =
+            (self.source(index, ty)?, self.source(scale, ty)?, self.source(addend, Type::S64)?);
+        self.guarded(format_args!("mul.wide.{} {to}, {index}, {scale}", ty.name()));
+        self.guarded(format_args!("add.s64 {to}, {to}, {addend}"));
+        Ok(())
     }
 
     fn first_source(&self, inst: Inst) -> Operand {
@@ -51,6 +77,14 @@ impl FunctionWriter<'_> {
             symbol @ (Operand::Global(_) | Operand::Local(_) | Operand::Func(_)) => {
                 let name = self.symbol(symbol);
                 self.guarded(format_args!("mov.u{} {to}, {name}", ty.bits()));
+                return Ok(());
+            }
+            other if self.is_half(self.func.dsts(inst)[0]) => {
+                let from = match other {
+                    Operand::Undef => "0".to_owned(),
+                    other => self.source(other, Type::B16)?,
+                };
+                self.guarded(format_args!("mov.b16 {to}, {from}"));
                 return Ok(());
             }
             Operand::Imm(imm) if ty == Type::Pred => (self.func.bits(imm) & 1).to_string(),
@@ -126,43 +160,6 @@ impl FunctionWriter<'_> {
                 double
             })
             .collect()
-    }
-
-    /// The carry flag lives only between instructions that stand together: it is made from the predicate before, and
-    /// read back behind. A carry in of constant zero needs no flag.
-    fn carry(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
-        let srcs = self.func.srcs(inst).to_vec();
-        let (Some((carry, operands)), [Operand::Reg(to), Operand::Reg(out)]) =
-            (srcs.split_last(), self.func.dsts(inst))
-        else {
-            return Err(self.refuse("an operand is missing"));
-        };
-        let (to, out, ty) = (self.reg(*to), self.reg(*out), data.ty());
-        let subtract = data.opcode == Opcode::ISubCarry;
-        let mut texts = Vec::new();
-        for operand in operands {
-            texts.push(self.source(*operand, ty)?);
-        }
-        let idle = Operand::imm(u32::from(subtract));
-        let has_carry = !matches!(carry, Operand::Undef) && *carry != idle;
-        if has_carry {
-            let flag = self.source(*carry, Type::Pred)?;
-            let (bit, sum) = (self.temp(Temp::Word), self.temp(Temp::Word));
-            self.line(format_args!("selp.u32 {bit}, 1, 0, {flag}"));
-            self.line(format_args!("add.cc.u32 {sum}, {bit}, 0xffffffff"));
-        }
-        let c = if has_carry { "c" } else { "" };
-        let base = match data.opcode {
-            Opcode::ISubCarry => format!("sub{c}"),
-            Opcode::IMadLoCarry => format!("mad{c}.lo"),
-            Opcode::IMadHiCarry => format!("mad{c}.hi"),
-            _ => format!("add{c}"),
-        };
-        self.guarded(format_args!("{base}.cc.{} {to}, {}", ty.name(), texts.join(", ")));
-        let bit = self.temp(Temp::Word);
-        self.guarded(format_args!("addc.u32 {bit}, 0, 0"));
-        self.guarded(format_args!("setp.ne.u32 {out}, {bit}, 0"));
-        Ok(())
     }
 
     /// `barrier.sync.aligned a{, b}`; zero threads mean all and are not written.
@@ -266,7 +263,7 @@ impl FunctionWriter<'_> {
     }
 
     /// What `fence` is on targets that do not have it.
-    fn membar(&mut self, data: &InstData) -> Result<(), EmitError> {
+    fn membar(&mut self, _: Inst, data: &InstData) -> Result<(), EmitError> {
         let (kind, scope) = (data.field::<FenceKind>(), data.field::<Scope>());
         let level = MEMBAR_LEVELS.iter().find(|(_, level)| kind == Some(FenceKind::Sc) && scope == Some(*level));
         let Some((level, _)) = level else { return Err(self.refuse("the target has no such fence")) };
@@ -283,7 +280,7 @@ impl FunctionWriter<'_> {
     }
 
     /// `call (results), callee, (arguments){, prototype};`
-    fn call(&mut self, inst: Inst) -> Result<(), EmitError> {
+    fn call(&mut self, inst: Inst, _: &InstData) -> Result<(), EmitError> {
         let srcs = self.func.srcs(inst).to_vec();
         let [callee, Operand::Imm(results), params @ ..] = srcs.as_slice() else {
             return Err(self.refuse("an operand is missing"));

@@ -18,6 +18,7 @@ mod stored;
 mod tests;
 
 use cranelift_entity::EntityRef;
+use rustc_hash::FxHashSet;
 
 use super::cfg::Cfg;
 use super::dominators::Dominators;
@@ -171,7 +172,7 @@ impl Walk<'_> {
         let MemoryState::Phi(join) = first else { return first };
         // Behind a phi, all ways must lead to one state; otherwise the phi is the answer.
         let mut work = vec![(join, self.is_stale(join, false))];
-        let (mut found, mut seen) = (None, work.clone());
+        let (mut found, mut seen) = (None, FxHashSet::from_iter(work.clone()));
         while let Some((join, stale)) = work.pop() {
             if join == self.cfg.rpo()[0] {
                 if found.is_some_and(|found| found != MemoryState::Entry) {
@@ -183,8 +184,7 @@ impl Walk<'_> {
                 match self.pass(self.memory.at_end(*from), stale, &mut steps) {
                     MemoryState::Phi(other) => {
                         let next = (other, self.is_stale(other, stale));
-                        if !seen.contains(&next) {
-                            seen.push(next);
+                        if seen.insert(next) {
                             work.push(next);
                         }
                     }

@@ -7,17 +7,20 @@
 //!
 //! Writes by other threads that nothing orders with the load are data races, of which nothing is said.
 
-use cranelift_entity::EntityRef;
-
 use super::alias::{Alias, alias};
 use super::{Cfg, Effect, LoopNest, MemorySsa, MemoryState};
 use crate::analysis::Dominators;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Form, Function, Inst, Operand};
 
-/// By load: the store that it reads, if there is a single one.
+/// What loads read.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoredValues(Vec<(Inst, Inst)>);
+pub struct StoredValues {
+    /// By load: the state of memory that it starts from, as [`MemorySsa::clobber`] has it.
+    states: Vec<(Inst, MemoryState)>,
+    /// By load: the store that it reads, if there is a single one.
+    reads: Vec<(Inst, Inst)>,
+}
 
 impl StoredValues {
     /// The stores that the loads of a function read; none outside SSA form.
@@ -29,26 +32,35 @@ impl StoredValues {
         memory: &MemorySsa,
     ) -> StoredValues {
         let is_load = |inst: &Inst| func.inst(*inst).opcode == Opcode::Ld && func.form == Form::Ssa;
-        let reads = func.layout_insts().filter(is_load).filter_map(|load| {
-            let Some(MemoryState::Behind(store)) = memory.clobber(cfg, nest, load) else { return None };
+        let loads = func.layout_insts().filter(is_load);
+        let mut states: Vec<(Inst, MemoryState)> =
+            loads.filter_map(|load| Some((load, memory.clobber(cfg, nest, load)?))).collect();
+        states.sort_unstable();
+        let reads = states.iter().filter_map(|(load, state)| {
+            let (MemoryState::Behind(store), load) = (*state, *load) else { return None };
             let (from, to) = (func.block_of(store)?, func.block_of(load)?);
             let before = if from == to { func.is_before(store, load) } else { dominators.dominates(cfg, from, to) };
             (before && memory.is_read_whole(func, store, load)).then_some((load, store))
         });
-        let mut reads: Vec<(Inst, Inst)> = reads.collect();
-        reads.sort_unstable();
-        StoredValues(reads)
+        let reads: Vec<(Inst, Inst)> = reads.collect();
+        StoredValues { states, reads }
+    }
+
+    /// The state of memory that a load starts from: the closest one above that may have changed what it reads.
+    pub fn state(&self, load: Inst) -> Option<MemoryState> {
+        let found = self.states.binary_search_by_key(&load, |(load, _)| *load);
+        found.ok().map(|at| self.states[at].1)
     }
 
     /// The loads that read a single store.
     pub fn loads(&self) -> impl Iterator<Item = Inst> + '_ {
-        self.0.iter().map(|(load, _)| *load)
+        self.reads.iter().map(|(load, _)| *load)
     }
 
     /// The store that a load reads.
     pub fn store(&self, load: Inst) -> Option<Inst> {
-        let found = self.0.binary_search_by_key(&load.index(), |(load, _)| load.index());
-        found.ok().map(|at| self.0[at].1)
+        let found = self.reads.binary_search_by_key(&load, |(load, _)| *load);
+        found.ok().map(|at| self.reads[at].1)
     }
 
     /// The operand whose low bits, as many as the type has, a load reads into its destination with an index.

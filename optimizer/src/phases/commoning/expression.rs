@@ -3,9 +3,9 @@
 //! The words are the opcode, its fields, the guard, what it reads, the widths of what it defines and, of a load, the
 //! state of memory that it starts from. A register counts by its value number, which the caller gives it. What does not
 //! change the value is left out: the source line, the order of operands that can be exchanged, the direction of a
-//! comparison, and the sign of a type where the row says that it does not matter (`SIGNLESS`). A guarded
-//! instruction yields its `else` value where the guard is false, so guard and `else` value are operands like others:
-//! under another guard it is another expression.
+//! comparison, and the sign of a type where the row says that it does not matter (`SIGNLESS`). A guarded instruction
+//! yields its `else` value where the guard is false, so guard and `else` value are operands like others: under another
+//! guard it is another expression.
 //!
 //! Two instructions with equal expressions yield the same where the one stands in a block that dominates the other's.
 //! Those with an `undef` operand may: it is another value at each read, of which a transformation may choose one.

@@ -61,7 +61,7 @@ impl Facts {
     /// change of them, no barrier and no fence stands on a way from there to either; and each way from there to the
     /// second load goes through the first.
     pub(super) fn version(&self, load: Inst) -> Option<MemoryState> {
-        self.memory.clobber(&self.cfg, &self.nest, load)
+        self.stored.state(load).or_else(|| self.memory.clobber(&self.cfg, &self.nest, load))
     }
 }
 

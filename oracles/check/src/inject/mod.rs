@@ -50,6 +50,8 @@ enum Nature {
     /// The phase does not end, where there would be a place for the change: it asks for ever, or does not even ask.
     AsksForEver,
     StandsStill,
+    /// It takes ten gigabytes there.
+    TakesMemory,
 }
 
 impl fmt::Debug for Kind {
@@ -132,6 +134,13 @@ pub const ENDLESS_KINDS: &[Kind] = &[
         doc: "The phase goes on changing where there is a switch.",
         rule: "planted endless-rewrites",
         nature: Nature::AsksForEver,
+        changes: flow::wrong_switch,
+    },
+    Kind {
+        name: "endless-memory",
+        doc: "The phase takes ten gigabytes where there is a switch.",
+        rule: "planted endless-memory",
+        nature: Nature::TakesMemory,
         changes: flow::wrong_switch,
     },
 ];
@@ -246,6 +255,7 @@ impl FaultSpec {
         match self.kind.nature {
             Nature::Changes => change.apply(&mut module.functions[id], place),
             Nature::AsksForEver | Nature::StandsStill => stand_still(),
+            Nature::TakesMemory => take_memory(),
         }
         *statistics.entry(self.kind.rule).or_default() += 1;
     }
@@ -300,9 +310,16 @@ fn inject(kind: &Kind, seed: u64, module: &mut Module, cx: &mut ModuleContext<'_
             Nature::Changes => change.apply(func, place),
             Nature::AsksForEver => while cx.rewrite(kind.rule) {},
             Nature::StandsStill => stand_still(),
+            Nature::TakesMemory => take_memory(),
         }
         Changed::Yes
     })
+}
+
+/// Fills ten gigabytes piece by piece, and gives them back.
+fn take_memory() {
+    let pieces: Vec<Vec<u8>> = (0..10 << 10).map(|_| vec![1; 1 << 20]).collect();
+    drop(std::hint::black_box(pieces));
 }
 
 /// Does not come back, and leaves the processor to others.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::strong::StrongFault;
-use crate::supervise::Panic;
+use crate::supervise::{Excess, Panic};
 use oriole_interp::{Outcome, Race};
 
 /// The result of a step on a kernel, or on one launch of it.
@@ -23,6 +23,8 @@ pub enum Verdict {
     Panicked(Panic),
     /// The step does not end.
     Hangs(Hang),
+    /// The step would hold more memory than so many bytes.
+    OutOfMemory(usize),
     /// The step refuses a valid program, for this reason.
     Refused(String),
     /// The program that the step makes breaks a rule of the IR, or cannot be loaded.
@@ -121,9 +123,17 @@ impl Verdict {
         )
     }
 
-    /// Whether only the clock has shown it, so that taking the step again in this process would hang again.
-    pub fn is_by_clock(&self) -> bool {
-        matches!(self, Verdict::Hangs(Hang::Clock(_)))
+    /// The verdict on a step that was given up after so long.
+    pub fn of_excess(excess: Excess, limit: Duration) -> Verdict {
+        match excess {
+            Excess::Time => Verdict::Hangs(Hang::Clock(limit)),
+            Excess::Memory(most) => Verdict::OutOfMemory(most),
+        }
+    }
+
+    /// Whether it was only seen from outside, so that to take the step again in this process would cost another thread.
+    pub fn costs_a_thread(&self) -> bool {
+        matches!(self, Verdict::Hangs(Hang::Clock(_)) | Verdict::OutOfMemory(_))
     }
 
     /// Whether two verdicts are of the same kind, whatever their details.
@@ -139,6 +149,7 @@ impl Verdict {
             Verdict::Mismatch(_) => "mismatch",
             Verdict::Panicked(_) => "panic",
             Verdict::Hangs(_) => "hang",
+            Verdict::OutOfMemory(_) => "out of memory",
             Verdict::Refused(_) => "refused",
             Verdict::InvalidIr(_) => "invalid IR",
             Verdict::Unexpected(_) => "unexpected",
@@ -162,6 +173,7 @@ impl fmt::Display for Verdict {
             Verdict::Mismatch(mismatch) => write!(out, "{mismatch}"),
             Verdict::Panicked(panic) => write!(out, "panics: {panic}"),
             Verdict::Hangs(hang) => write!(out, "does not end: {hang}"),
+            Verdict::OutOfMemory(most) => write!(out, "holds more than {} MiB", most >> 20),
             Verdict::Refused(why) => write!(out, "refused: {why}"),
             Verdict::InvalidIr(why) => write!(out, "invalid IR: {why}"),
             Verdict::Unexpected(what) => write!(out, "the launch expects something else: {what}"),
@@ -214,6 +226,7 @@ mod tests {
             (Verdict::Mismatch(Mismatch::Missing { name: String::new() }), "mismatch"),
             (Verdict::Panicked(Panic::default()), "panic"),
             (Verdict::Hangs(Hang::Clock(Duration::ZERO)), "hang"),
+            (Verdict::OutOfMemory(0), "out of memory"),
             (Verdict::Refused(String::new()), "refused"),
             (Verdict::InvalidIr(String::new()), "invalid IR"),
             (Verdict::Unexpected(String::new()), "unexpected"),

@@ -77,7 +77,24 @@ impl External {
         }
         let file = if self.language == Language::Ptx { ptx } else { Some(ori) };
         let Some(file) = file else { return Ok(false) };
-        let ended = run(command.arg(file), self.limit)?;
+        self.likes(command.arg(file))
+    }
+
+    /// Whether the command finds a text interesting, which need not be one that can be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`External::holds`].
+    pub fn accepts(&self, text: &str) -> io::Result<bool> {
+        let folder = tempfile::tempdir()?;
+        let ptx = folder.path().join("candidate.ptx");
+        std::fs::write(&ptx, text)?;
+        let mut command = Command::new(&self.program);
+        self.likes(command.args(&self.arguments).env("ORIOLE_PTX", &ptx).arg(ptx))
+    }
+
+    fn likes(&self, command: &mut Command) -> io::Result<bool> {
+        let ended = run(command, self.limit)?;
         Ok(match self.wanted {
             Wanted::Success => ended == Ended::Success,
             Wanted::Hang => ended == Ended::TimedOut,

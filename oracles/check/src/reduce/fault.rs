@@ -35,17 +35,17 @@ pub struct Fault {
 
 /// The failure to preserve while reducing: the verdict, and the parts of it that a smaller program keeps.
 #[derive(Clone, Debug)]
-struct Wrong {
-    verdict: Verdict,
+pub(super) struct Wrong {
+    pub verdict: Verdict,
     signature: String,
 }
 
 impl Wrong {
-    fn of(verdict: Verdict) -> Wrong {
+    pub fn of(verdict: Verdict) -> Wrong {
         Wrong { signature: signature::coarse(&verdict), verdict }
     }
 
-    fn is_like(&self, other: &Wrong) -> bool {
+    pub fn is_like(&self, other: &Wrong) -> bool {
         self.verdict.is_like(&other.verdict) && self.signature == other.signature
     }
 }
@@ -143,12 +143,22 @@ impl Fault {
         self.races || case.is_none_or(|case| !case.judge.races())
     }
 
+    /// The PTX that the evidence's text is when it is misread, with as little spelled otherwise as it takes; `None` for
+    /// steps that read none.
+    pub fn misread_text(&self, evidence: &Evidence) -> Option<String> {
+        let Evidence { module: before, launch } = evidence;
+        let case = launch.as_ref().and_then(|launch| self.original(before, launch));
+        let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
+        let culprit = Culprit { kernel: "", step, before, after: before, case: case.as_ref(), conditions, options };
+        (step.id() == StepId::PtxRoundTrip).then(|| culprit.misread())?.map(|misread| misread.text)
+    }
+
     /// Whether the guilty rewrite is of the same rule, where the finding names one.
     fn same_rule(&self, before: &Module, case: Option<&Case<'_>>) -> bool {
         let Some(rule) = &self.rule else { return true };
         let (step, conditions, options) = (&self.step, self.conditions(), &self.check);
         let culprit = Culprit { kernel: "", step, before, after: before, case, conditions, options };
-        culprit.guilty_rule().is_ok_and(|found| found == Some(rule.as_str()))
+        culprit.guilty_rule().is_ok_and(|found| found.as_deref() == Some(rule.as_str()))
     }
 }
 

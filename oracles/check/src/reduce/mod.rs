@@ -24,6 +24,7 @@ pub mod measure;
 pub mod mutators;
 #[cfg(test)]
 mod tests;
+pub mod text;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

@@ -1,21 +1,25 @@
-//! Supervision of work that may go wrong in any way: panics and time limits as values.
+//! Supervision of work that may go wrong in any way: panics, limits of time and of memory as values.
 //!
 //! [`catch`] turns a panic into a value. A step that does not end is seen by the clock: each thread notes in its
 //! [`Slot`] which step is running since when ([`enter`]), and another thread looks at it. A thread cannot be ended: it
-//! is left behind, and goes with the process. Running programs needs no such care, as every run has a budget of steps.
+//! is left behind, and goes with the process. So is one whose step takes memory without end ([`memory`]). Running
+//! programs needs no such care, as every run has a budget of steps.
 //!
 //! This module is the lowest layer of the harness: it depends on no program, check or finding.
 
+pub mod memory;
 mod panics;
 mod step_id;
 
 use std::cell::RefCell;
 use std::panic::resume_unwind;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use memory::MOST_MEMORY;
 pub use panics::{Panic, catch};
 pub use step_id::StepId;
 
@@ -26,8 +30,32 @@ pub const LIMIT: Duration = Duration::from_secs(10);
 pub const PAUSE: Duration = Duration::from_millis(50);
 
 /// Where a thread notes the step that it is taking.
-#[derive(Debug, Default)]
-pub struct Slot(Mutex<Option<Running>>);
+#[derive(Debug)]
+pub struct Slot {
+    running: Mutex<Option<Running>>,
+    /// What the thread may hold while it takes a step.
+    memory: usize,
+    /// Whether it would hold more, and stands still.
+    exhausted: AtomicBool,
+}
+
+/// A step that was given up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GivenUp {
+    /// The step.
+    pub step: StepId,
+    /// What it takes without end.
+    pub excess: Excess,
+}
+
+/// What a step takes more of than it may.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Excess {
+    /// It runs for longer.
+    Time,
+    /// It would hold more than so many bytes.
+    Memory(usize),
+}
 
 /// A step, and when it began.
 type Running = (StepId, Instant);
@@ -37,14 +65,40 @@ thread_local! {
 }
 
 impl Slot {
-    /// The step that has been running for longer than `limit`.
-    pub fn overdue(&self, limit: Duration) -> Option<StepId> {
-        self.lock().filter(|(_, since)| since.elapsed() >= limit).map(|(step, _)| step)
+    /// A slot of a thread that may hold so many bytes while it takes a step.
+    pub fn with_memory(memory: usize) -> Slot {
+        Slot { running: Mutex::default(), memory, exhausted: AtomicBool::new(false) }
+    }
+
+    /// The step that has been running for longer than `limit`, or takes too much memory.
+    pub fn overdue(&self, limit: Duration) -> Option<GivenUp> {
+        let (step, since) = (*self.lock())?;
+        if self.exhausted.load(Ordering::Relaxed) {
+            return Some(GivenUp { step, excess: Excess::Memory(self.memory) });
+        }
+        (since.elapsed() >= limit).then_some(GivenUp { step, excess: Excess::Time })
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Running>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+impl Default for Slot {
+    fn default() -> Slot {
+        Slot::with_memory(MOST_MEMORY)
+    }
+}
+
+/// Notes that this thread is about to hold more than it may.
+fn note_exhausted() {
+    SLOT.with(|slot| {
+        if let Ok(slot) = slot.try_borrow()
+            && let Some(slot) = &*slot
+        {
+            slot.exhausted.store(true, Ordering::Relaxed);
+        }
+    });
 }
 
 /// Makes this thread note its steps in a slot.
@@ -63,6 +117,9 @@ pub struct Entered {
 pub fn enter(step: StepId) -> Entered {
     let slot = SLOT.with_borrow(Clone::clone);
     let outer = slot.as_ref().and_then(|slot| slot.lock().replace((step, Instant::now())));
+    if let (Some(slot), None) = (&slot, &outer) {
+        memory::begin(Some(slot.memory));
+    }
     Entered { slot, outer }
 }
 
@@ -70,6 +127,9 @@ impl Drop for Entered {
     fn drop(&mut self) {
         if let Some(slot) = &self.slot {
             *slot.lock() = self.outer;
+            if self.outer.is_none() {
+                memory::begin(None);
+            }
         }
     }
 }
@@ -78,8 +138,8 @@ impl Drop for Entered {
 ///
 /// # Errors
 ///
-/// The step that ran for longer than `limit`; the thread is left behind.
-pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, StepId> {
+/// The step that ran for longer than `limit`, or took too much memory; the thread is left behind.
+pub fn within<T: Send + 'static>(limit: Duration, work: impl FnOnce() -> T + Send + 'static) -> Result<T, GivenUp> {
     let slot = Arc::<Slot>::default();
     let (sender, receiver) = channel();
     let own = slot.clone();
@@ -109,6 +169,18 @@ pub enum Stuck {
     /// It, or this step within it, has not ended in time.
     #[error("{0} does not end")]
     Hangs(StepId),
+    /// It, or this step within it, would hold more memory than this many bytes.
+    #[error("{0} holds more than {1} bytes")]
+    OutOfMemory(StepId, usize),
+}
+
+impl From<GivenUp> for Stuck {
+    fn from(GivenUp { step, excess }: GivenUp) -> Stuck {
+        match excess {
+            Excess::Time => Stuck::Hangs(step),
+            Excess::Memory(most) => Stuck::OutOfMemory(step, most),
+        }
+    }
 }
 
 /// Takes a step on a thread of its own, whatever becomes of it.
@@ -125,7 +197,7 @@ pub fn guard<T: Send + 'static>(
         let _running = enter(step);
         catch(work)
     };
-    within(limit, entered).map_err(Stuck::Hangs)?.map_err(Stuck::Panicked)
+    within(limit, entered)?.map_err(Stuck::Panicked)
 }
 
 #[cfg(test)]
@@ -151,7 +223,8 @@ mod tests {
             let _running = enter(StepId::Phase("Endless"));
             thread::sleep(Duration::from_secs(3600));
         };
-        assert_eq!(within(SHORT, endless), Err(StepId::Phase("Endless")));
+        let step = StepId::Phase("Endless");
+        assert_eq!(within(SHORT, endless), Err(GivenUp { step, excess: Excess::Time }));
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub mod target;
 mod vary;
 mod worker;
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -36,7 +38,7 @@ use oriole_ir::Module;
 use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::supervise::catch;
-use oriole_check::supervise::{self, Panic};
+use oriole_check::supervise::{self, Panic, StepId};
 use oriole_check::{CheckError, CheckOptions, check_module, reduce};
 use oriole_generate::mutate::Corpus;
 use oriole_generate::{Config, Generated};
@@ -47,7 +49,7 @@ use reduction::{Limits, REDUCTION_TIME, limits, reduction};
 use shared_state::{End, Local, SharedState};
 use store::{Progress, Store, StoreError};
 use target::{Case, Cases, Target, Unsound};
-use worker::WorkerSlot;
+use worker::{ENOUGH_GIVEN_UP, WorkerSlot};
 
 pub use tally::{RuleTally, Tally, TargetTally};
 pub use worker::MOST_GIVEN_UP;
@@ -164,6 +166,8 @@ pub struct Summary {
     pub hits: Vec<(String, store::Hits)>,
     /// Workers that were caught in a step without end; [`MOST_GIVEN_UP`] of them end a campaign.
     pub given_up: usize,
+    /// Steps that were left out after a while, because they do not end or take memory without end.
+    pub left_out: Vec<StepId>,
     /// The store.
     pub store: Store,
 }
@@ -197,6 +201,7 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Re
         next: AtomicU64::new(0),
         stop: AtomicBool::new(false),
         resumed,
+        given_up: Mutex::default(),
         shared: Mutex::new(shared),
         options: options.clone(),
     });
@@ -209,7 +214,8 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Re
     });
     let given_up = result?;
     let End { progress, hits, store } = end?;
-    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, store })
+    let left_out = campaign.left_out();
+    Ok(Summary { resumed, valid: progress.tally.valid - valid, progress, hits, given_up, left_out, store })
 }
 
 /// How a campaign checks its cases: nothing is written, and a class of findings is bisected a limited number of times.
@@ -230,6 +236,8 @@ struct Campaign {
     next: AtomicU64,
     stop: AtomicBool,
     resumed: u64,
+    /// How often workers were given up in each step.
+    given_up: Mutex<BTreeMap<StepId, u32>>,
     shared: Mutex<SharedState>,
 }
 
@@ -286,6 +294,26 @@ impl Campaign {
         &self.checks[self.options.variation_of(number)][usize::from(trip && target.is_own())]
     }
 
+    /// The same without the steps that are left out.
+    fn check_now(&self, number: u64, target: Target) -> Cow<'_, CheckOptions> {
+        let check = self.check_of(number, target);
+        self.left_out().into_iter().fold(Cow::Borrowed(check), |check, step| match check.without(step) {
+            Some(without) => Cow::Owned(without),
+            None => check,
+        })
+    }
+
+    /// Counts a worker that was given up in a step.
+    fn note_given_up(&self, step: StepId) {
+        *self.given_up.lock().unwrap_or_else(PoisonError::into_inner).entry(step).or_default() += 1;
+    }
+
+    /// The steps that are left out because they were given up too often.
+    fn left_out(&self) -> Vec<StepId> {
+        let given_up = self.given_up.lock().unwrap_or_else(PoisonError::into_inner);
+        given_up.iter().filter(|(_, count)| **count >= ENOUGH_GIVEN_UP).map(|(step, _)| *step).collect()
+    }
+
     /// Makes and checks a case.
     fn one(&self, number: u64) -> Result<One, CampaignError> {
         let unchecked = |why| Ok(One { number, target: self.cases.target(number).0, dropped: 0, said: Err(why) });
@@ -299,7 +327,7 @@ impl Campaign {
         let one = |said| One { number, target, dropped, said };
         let name = case_name(self.options.seed, number);
         // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
-        match catch(|| check_module(&name, &module, &launches, self.check_of(number, target))) {
+        match catch(|| check_module(&name, &module, &launches, &self.check_now(number, target))) {
             Err(panic) => Ok(one(Err(Unchecked::CheckPanics(panic)))),
             Ok(Ok(report)) => Ok(one(Ok((module, report)))),
             Ok(Err(error @ CheckError::Load { .. })) => Ok(one(Err(Unchecked::Unfit(error)))),
@@ -362,7 +390,7 @@ impl Campaign {
             let Ok(case) = self.cases.sound(number) else { continue };
             let Case { target, generated: Generated { module, launches, .. }, .. } = case;
             let module = self.options.module_of(number, module);
-            let check = CheckOptions { bisection_limit: None, ..self.check_of(number, target).clone() };
+            let check = CheckOptions { bisection_limit: None, ..self.check_now(number, target).into_owned() };
             let name = case_name(self.options.seed, number);
             slot.reduces(&id);
             let report = catch(|| check_module(&name, &module, &launches, &check));

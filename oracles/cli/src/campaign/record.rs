@@ -2,9 +2,10 @@
 //!
 //! Two findings are one where verdict and guilty rewrite agree, and the step as far as its code is shared: the bundles
 //! of GeneralOptimize are one. A wrong rule shows in different ways on different kernels, so the failure signature
-//! counts only where no rewrite is known. From these comes the identifier, which is thus the same on every machine and
-//! in every campaign. A store keeps names, so that those of steps and verdicts that this version does not know stay
-//! readable; step and signature are those of the finding that was seen first.
+//! counts only where no rewrite is known; nor does the verdict where a spelling is misread. From these comes the
+//! identifier, which is thus the same on every machine and in every campaign. A store keeps names, so that those of
+//! steps and verdicts that this version does not know stay readable; step and signature are those of the finding that
+//! was seen first.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -14,7 +15,10 @@ use serde::{Deserialize, Serialize};
 
 use super::target::Target;
 use oriole_check::bisection_limit::FailureClass;
-use oriole_check::report::{Evidence, Finding};
+use oriole_check::report::Finding;
+use oriole_check::supervise::StepId;
+use oriole_interp::launch::Launch;
+use oriole_ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
 
 /// What stands for the file in a replay command.
@@ -54,13 +58,20 @@ impl Key {
     pub fn id(&self) -> String {
         let mut hash = Fnv::default();
         let shape = if self.rule.is_empty() { &self.shape } else { "" };
-        [family(&self.phase), &self.verdict, &self.rule, shape].into_iter().for_each(|part| hash.text(part));
+        let verdict = if self.is_spelling() { "misread" } else { &self.verdict };
+        [family(&self.phase), verdict, &self.rule, shape].into_iter().for_each(|part| hash.text(part));
         hash.hex()
     }
 
     /// Whether a finding whose guilty rewrite nobody looked for may be this one.
     pub(super) fn may_be(&self, other: &Key) -> bool {
-        family(&self.phase) == family(&other.phase) && self.verdict == other.verdict
+        family(&self.phase) == family(&other.phase) && (self.verdict == other.verdict || self.is_spelling())
+    }
+
+    /// Whether a way of writing PTX is misread. What is misread may be refused in one kernel, and be another program in
+    /// the next.
+    pub fn is_spelling(&self) -> bool {
+        self.phase == StepId::PtxRoundTrip.name() && !self.rule.is_empty()
     }
 
     /// The name of a class of bugs: `GeneralOptimize/mismatch/add-zero`.
@@ -142,6 +153,9 @@ pub struct Record {
     pub store_after: Option<String>,
     /// The replay command, with `{file}` for the reproducer.
     pub replay: String,
+    /// Whether the reproducer is PTX text, which has no module because it is not read well.
+    #[serde(default)]
+    pub is_text: bool,
     /// What became of reduction.
     pub reduction: Reduction,
 }
@@ -208,7 +222,9 @@ impl Record {
             diff: rewrite.map_or(String::new(), |rewrite| rewrite.diff.clone()),
             store_before: finding.store_before.clone(),
             store_after: finding.store_after.clone(),
-            replay: finding.replay.replacen(file, FILE, 1),
+            // The launch is among the files, beside the reproducer.
+            replay: finding.replay.replacen(file, FILE, 1).replacen(&format!(" --launch {}", finding.case), "", 1),
+            is_text: is_text(finding),
             reduction: Reduction::Pending,
         }
     }
@@ -227,14 +243,33 @@ impl Record {
 
     /// The name of the file to replay: the smallest there is.
     pub fn reproducer(&self) -> &'static str {
-        if matches!(self.reduction, Reduction::Done { .. }) { "reduced.ori" } else { "original.ori" }
+        match (matches!(self.reduction, Reduction::Done { .. }), self.is_text) {
+            (true, false) => "reduced.ori",
+            (false, false) => "original.ori",
+            (true, true) => "reduced.ptx",
+            (false, true) => "original.ptx",
+        }
     }
 }
 
-/// The files that show a finding: `stem.ori`, `stem.launch.toml`, and large buffers beside it.
-pub fn files(evidence: &Evidence, stem: &str) -> Vec<File> {
-    let mut files = vec![(format!("{stem}.ori"), evidence.module.to_string().into_bytes())];
-    if let Some(launch) = &evidence.launch {
+/// Whether a finding is shown by a text alone.
+fn is_text(finding: &Finding) -> bool {
+    finding.phase == StepId::FrontEnd && finding.text.is_some()
+}
+
+/// The files of a finding as it was found.
+pub fn originals(finding: &Finding) -> Vec<File> {
+    let module = (!is_text(finding)).then_some(&finding.evidence.module);
+    files(module, finding.evidence.launch.as_ref(), finding.text.as_deref(), "original")
+}
+
+/// The files that show a finding: `stem.ori`, `stem.ptx` where it is text that shows it, `stem.launch.toml`, and large
+/// buffers beside it.
+pub fn files(module: Option<&Module>, launch: Option<&Launch>, text: Option<&str>, stem: &str) -> Vec<File> {
+    let mut files = Vec::new();
+    files.extend(module.map(|module| (format!("{stem}.ori"), module.to_string().into_bytes())));
+    files.extend(text.map(|text| (format!("{stem}.ptx"), text.as_bytes().to_vec())));
+    if let Some(launch) = launch {
         let written = launch.to_toml(stem);
         let name = |path: PathBuf| path.display().to_string();
         files.extend(written.files.into_iter().map(|(path, bytes)| (name(path), bytes)));

@@ -3,15 +3,35 @@
 use std::time::{Duration, Instant};
 
 use super::record::{File, Reduction, files};
-use oriole_check::report::Finding;
-use oriole_check::supervise::catch;
-use oriole_check::{CheckOptions, reduce};
+use oriole_check::judge::Verdict;
+use oriole_check::reduce::Fault;
+use oriole_check::reduce::text::misread_text;
+use oriole_check::report::{Evidence, Finding};
+use oriole_check::supervise::{StepId, catch};
+use oriole_check::{CheckError, CheckOptions, reduce};
 
 /// How long findings are reduced once a campaign's time is up. A bug that breaks everything has hundreds of findings;
 /// those that are left are stored as they are, and `--resume` reduces them.
 pub(super) const REDUCTION_TIME: Duration = Duration::from_secs(10);
 /// With less time than that nothing is begun.
 const SHORTEST: Duration = Duration::from_secs(1);
+
+/// Why a finding cannot be reduced.
+#[derive(Debug, thiserror::Error)]
+enum NotReduced {
+    /// The check itself cannot be made.
+    #[error(transparent)]
+    Check(#[from] CheckError),
+    /// It takes more than the one step.
+    #[error("the step alone does not go wrong in the same way")]
+    StepAlone,
+    /// The expected results are those of the whole kernel.
+    #[error("nothing says what a smaller kernel must leave")]
+    NoReference,
+    /// The text does not show it.
+    #[error("reading it again does not go wrong in the same way")]
+    ReadWell,
+}
 
 /// How long a reduction may take.
 pub(super) struct Limits {
@@ -31,19 +51,47 @@ pub(super) fn limits(options: reduce::Options, time: Option<Duration>, start: In
 /// Reduces a finding: what became of it, and the files of what is left.
 pub(super) fn reduction(finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Reduction, Vec<File>) {
     let failed = |why: &str| (Reduction::Failed { why: why.to_owned() }, Vec::new());
-    if finding.verdict.is_by_clock() {
-        return failed("it would hang here; `oriole reduce --predicate hang` uses processes that it can end");
+    if finding.verdict.costs_a_thread() {
+        return failed(
+            "it would hang here, or take all memory; `oriole reduce --predicate hang` uses processes that it can end",
+        );
     }
-    match catch(|| reduce::finding(finding, check, &limits.options)) {
+    let reduced = match &finding.text {
+        Some(text) if finding.phase == StepId::FrontEnd => catch(|| of_text(text, finding, limits)),
+        _ => catch(|| of_kernel(finding, check, limits)),
+    };
+    match reduced {
         Err(panic) => failed(&format!("the reducer panics: {panic}")),
-        Ok(Err(error)) => failed(&error.to_string()),
-        Ok(Ok(reduced)) if !reduced.interesting => failed("the step alone does not go wrong in the same way"),
-        Ok(Ok(reduced)) => {
-            let (from, to) = (reduced.before.instructions, reduced.after.instructions);
-            let cut_off = limits.shortened && !reduced.complete;
-            (Reduction::Done { from, to, cut_off }, files(&reduced.evidence, "reduced"))
-        }
+        Ok(Err(why)) => failed(&why.to_string()),
+        Ok(Ok(reduced)) => reduced,
     }
+}
+
+/// Reduces a kernel on which a step goes wrong, and the text that is read where that is what goes wrong.
+fn of_kernel(finding: &Finding, check: &CheckOptions, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
+    let fault = Fault::new(finding, check)?;
+    let reduced = reduce::reduce(&finding.evidence, &|evidence| fault.shows(evidence), &limits.options);
+    if !reduced.interesting {
+        return Err(NotReduced::StepAlone);
+    }
+    let (from, to) = (reduced.before.instructions, reduced.after.instructions);
+    let cut_off = limits.shortened && !reduced.complete;
+    let Evidence { module, launch } = &reduced.evidence;
+    let text = fault.misread_text(&reduced.evidence);
+    Ok((Reduction::Done { from, to, cut_off }, files(Some(module), launch.as_ref(), text.as_deref(), "reduced")))
+}
+
+/// Reduces a text that the front end does not read well.
+fn of_text(text: &str, finding: &Finding, limits: &Limits) -> Result<(Reduction, Vec<File>), NotReduced> {
+    if matches!(finding.verdict, Verdict::Unexpected(_)) {
+        return Err(NotReduced::NoReference);
+    }
+    let reduced = misread_text(text, &finding.verdict, &limits.options);
+    let reduced = reduced.ok_or(NotReduced::ReadWell)?;
+    let cut_off = limits.shortened && !reduced.complete;
+    let done = Reduction::Done { from: reduced.before, to: reduced.after, cut_off };
+    let launch = finding.evidence.launch.as_ref();
+    Ok((done, files(None, launch, Some(&reduced.text), "reduced")))
 }
 
 #[cfg(test)]

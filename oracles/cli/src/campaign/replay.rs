@@ -24,12 +24,13 @@ use super::store::{Store, Stored};
 use super::tally::Tally;
 use super::{CampaignError, Options};
 use oriole_check::bisection_limit::BisectionLimit;
-use oriole_check::input::{InputError, Language, NamedLaunch, launches_for, read_kernel};
+use oriole_check::input::{InputError, Language, MAX_KERNEL_BYTES, NamedLaunch, invalid, launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_check::judge::{Hang, Verdict};
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::supervise::{StepId, Stuck, guard};
 use oriole_check::{CheckError, CheckOptions};
+use oriole_interp::file::read_text;
 
 /// What the store calls the campaign of the corpus.
 const CAMPAIGN: &str = "corpus";
@@ -116,17 +117,21 @@ impl<'a> Replay<'a> {
     /// Whatever else is wrong with the file.
     pub fn read(&self, path: &Path) -> Result<Result<Module, Finding>, InputError> {
         let (own, limit) = (path.to_owned(), self.options.hang_after);
-        let finding = |verdict, detail| Ok(Err(Finding::of_front_end(&path.display().to_string(), verdict, detail)));
+        let finding = |verdict, detail| {
+            let finding = Finding::of_front_end(&path.display().to_string(), verdict, detail);
+            Ok(Err(Finding { text: text_of(path), ..finding }))
+        };
         match guard(StepId::FrontEnd, limit, move || read_kernel(&own)) {
             Ok(Err(InputError::Invalid { violations, .. })) if Language::of(path) == Some(Language::Ptx) => {
-                let message = violations.first().map_or(String::new(), ToString::to_string);
-                finding(Verdict::InvalidIr(message.clone()), message)
+                let verdict = invalid(&violations);
+                let message = verdict.to_string();
+                finding(verdict, message)
             }
             Ok(Err(InputError::Ptx(error))) if expects(path) => {
                 let line = |fault: &Fault| error.source_code.line_column(fault.span.offset()).0;
                 let said = error.related.first().map(|fault| format!("line {}: {fault}", line(fault)));
-                let why = said.unwrap_or_default();
-                finding(Verdict::Refused(why.clone()), why)
+                let why = error.related.first().map(ToString::to_string);
+                finding(Verdict::Refused(why.unwrap_or_default()), said.unwrap_or_default())
             }
             Ok(read) => read.map(Ok),
             Err(Stuck::Panicked(panic)) => {
@@ -136,6 +141,10 @@ impl<'a> Replay<'a> {
             Err(Stuck::Hangs(_)) => {
                 self.note_hang();
                 finding(Verdict::Hangs(Hang::Clock(limit)), format!("it is not read after {limit:?}"))
+            }
+            Err(Stuck::OutOfMemory(_, most)) => {
+                self.note_hang();
+                finding(Verdict::OutOfMemory(most), format!("reading it takes more than {} MiB", most >> 20))
             }
         }
     }
@@ -154,11 +163,12 @@ impl<'a> Replay<'a> {
         let Some(report) = self.in_time(&job) else { return Ok(Vec::new()) };
         let mut report = report?;
         self.note_faults(&report);
-        if report.findings.iter().any(|finding| finding.verdict.is_by_clock()) {
+        if report.findings.iter().any(|finding| finding.verdict.costs_a_thread()) {
             self.note_hang();
         }
         // What a kernel of the corpus must leave is known from elsewhere; nothing else judges the front end.
         let unexpected = report.unexpected(&job.module, &job.launches);
+        let unexpected = unexpected.map(|finding| Finding { text: text_of(Path::new(&job.name)), ..finding });
         report.findings.extend(unexpected);
         let bisected = report.findings.iter().filter(|finding| finding.bisected);
         bisected.for_each(|finding| self.bisection_limit.note(Key::of(finding).class(), 1));
@@ -241,6 +251,12 @@ impl<'a> Replay<'a> {
         };
         Ok(stored.into_iter().filter_map(own).collect())
     }
+}
+
+/// The text of a kernel file that is PTX.
+fn text_of(path: &Path) -> Option<Arc<str>> {
+    let is_ptx = Language::of(path) == Some(Language::Ptx);
+    is_ptx.then(|| read_text(path, MAX_KERNEL_BYTES).ok())?.map(Arc::from)
 }
 
 /// Whether a launch of the kernel says what it leaves behind.

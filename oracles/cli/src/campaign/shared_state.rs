@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Options;
-use super::record::{CaseId, File, Key, Record, Reduction, files};
+use super::record::{CaseId, File, Key, Record, Reduction, originals};
 use super::store::{Batch, Hits, Progress, Store, StoreError};
 use super::tally::Tally;
 use oriole_check::bisection_limit::BisectionLimit;
@@ -142,7 +142,7 @@ impl SharedState {
             self.seen.insert(id.clone());
             let record = self.known.entry(id.clone()).or_insert_with(|| {
                 let record = Record::new(&finding, case(number));
-                batch.findings.push((id.clone(), record.clone(), files(&finding.evidence, "original")));
+                batch.findings.push((id.clone(), record.clone(), originals(&finding)));
                 record
             });
             if record.reduction.is_open() && self.taken.insert(id) {

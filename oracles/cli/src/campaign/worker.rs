@@ -18,10 +18,16 @@ use super::shared_state::Local;
 use super::target::Case;
 use super::{Campaign, CampaignError, Glance, case_name};
 use oriole_check::job::Job;
-use oriole_check::supervise::{self, Slot, StepId};
+use oriole_check::report::Finding;
+use oriole_check::supervise::{self, Excess, GivenUp, Slot};
 
 /// Steps that do not end keep their threads, and what those hold. After so many the campaign ends.
 pub const MOST_GIVEN_UP: usize = 16;
+/// A step that was given up so often is left out from then on, so that it does not take the campaign with it.
+pub(super) const ENOUGH_GIVEN_UP: u32 = 4;
+
+/// What a worker may hold while it takes a step: a hundred times what any step on a generated kernel needs.
+const MEMORY: usize = 512 << 20;
 
 /// How long cases may go on when the time of a campaign is up. Beyond, they are left: another run does them.
 const GRACE: Duration = Duration::from_secs(3);
@@ -40,7 +46,7 @@ enum At {
 }
 
 /// What a worker shares with the supervisor.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct WorkerSlot {
     slot: Arc<Slot>,
     state: Mutex<WorkerState>,
@@ -51,6 +57,12 @@ struct WorkerState {
     at: At,
     local: Local,
     given_up: bool,
+}
+
+impl Default for WorkerSlot {
+    fn default() -> WorkerSlot {
+        WorkerSlot { slot: Arc::new(Slot::with_memory(MEMORY)), state: Mutex::default() }
+    }
 }
 
 impl WorkerSlot {
@@ -77,7 +89,7 @@ impl WorkerSlot {
     }
 
     /// Gives the worker up if a step of it is overdue: the step, what it was at, and what it has done.
-    fn give_up(&self, campaign: &Campaign) -> Option<(StepId, At, Local)> {
+    fn give_up(&self, campaign: &Campaign) -> Option<(GivenUp, At, Local)> {
         let mut state = self.state();
         let step = self.slot.overdue(campaign.options.hang_after)?;
         state.given_up = true;
@@ -179,9 +191,10 @@ impl Pool<'_> {
     fn replace_stuck(&mut self) -> Result<usize, CampaignError> {
         let mut given_up = 0;
         for (number, worker) in self.slots.clone() {
-            let Some((step, at, local)) = worker.give_up(self.campaign) else { continue };
+            let Some((stuck, at, local)) = worker.give_up(self.campaign) else { continue };
             self.slots.retain(|(other, _)| *other != number);
-            self.campaign.take_over(step, at, local)?;
+            self.campaign.note_given_up(stuck.step);
+            self.campaign.take_over(stuck, at, local)?;
             self.start()?;
             given_up += 1;
         }
@@ -191,15 +204,15 @@ impl Pool<'_> {
 
 impl Campaign {
     /// Ends the work of somebody whose step did not end.
-    fn take_over(&self, step: StepId, at: At, mut local: Local) -> Result<(), CampaignError> {
+    fn take_over(&self, stuck: GivenUp, at: At, mut local: Local) -> Result<(), CampaignError> {
         match at {
             At::Nothing => {}
             At::Case(place, number) => {
-                self.hang(step, number, &mut local);
+                self.hang(stuck, number, &mut local);
                 local.done.push(place);
             }
             At::Reduction(id) => {
-                let why = format!("{step} does not end on a smaller kernel");
+                let why = format!("{} does not end on a smaller kernel", stuck.step);
                 self.shared(|shared| shared.reduced(&id, Reduction::Failed { why }, &[]))?;
             }
         }
@@ -212,7 +225,8 @@ impl Campaign {
 
     /// The finding of a case whose step did not end. A step that was slow once, because the machine had other things to
     /// do, is none.
-    fn hang(&self, step: StepId, number: u64, local: &mut Local) {
+    fn hang(&self, stuck: GivenUp, number: u64, local: &mut Local) {
+        let step = stuck.step;
         let limit = self.options.hang_after;
         let Case { target, generated, dropped } = match self.cases.sound_within(number, limit) {
             Ok(case) => case,
@@ -229,7 +243,12 @@ impl Campaign {
             launches: generated.launches,
             options: self.check_of(number, target).clone(),
         };
-        let finding = job.hang(step, limit).and_then(|finding| Ok((job.hangs_again(&finding, limit)?, finding)));
+        // How many bytes a step takes does not depend on what else the machine does.
+        let again = |finding: &Finding| match stuck.excess {
+            Excess::Time => job.hangs_again(finding, limit),
+            Excess::Memory(_) => Ok(true),
+        };
+        let finding = job.hang(stuck, limit).and_then(|finding| Ok((again(&finding)?, finding)));
         match finding {
             Ok((true, finding)) => {
                 let faults = self.options.check.faults.iter().filter(|fault| fault.step == step);

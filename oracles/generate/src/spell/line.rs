@@ -73,7 +73,7 @@ pub(super) fn type_of(name: &str) -> Option<&'static str> {
     }
     Some(match letters {
         "p" | "xp" => "pred",
-        "xh" => "b16",
+        "h" | "xh" => "b16",
         "r" | "xr" => "b32",
         "d" | "xd" => "b64",
         "q" | "xq" => "b128",

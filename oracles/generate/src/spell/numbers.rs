@@ -47,6 +47,45 @@ pub(super) fn integer(value: u64, entropy: &mut Entropy<'_>) -> String {
     digits + if entropy.percent(30) { "U" } else { "" }
 }
 
+/// How a number may be written, whatever it is; `None` where it cannot be.
+type Form = fn(u64) -> Option<String>;
+
+/// The ways to write an integer, and to write a float, each with its name.
+pub(super) const FORMS: &[(&str, [Form; 2])] = &[
+    ("decimal-number", [|value| Some(format!("{value}")), |_| None]),
+    ("hexadecimal-number", [|value| Some(format!("{value:#x}")), |_| None]),
+    ("hexadecimal-number", [|value| Some(format!("0X{value:X}")), |_| None]),
+    ("hexadecimal-number", [|value| Some(format!("0x{value:016X}")), |_| None]),
+    ("octal-number", [|value| Some(format!("0{value:o}")), |_| None]),
+    ("binary-number", [|value| Some(format!("{value:#b}")), |_| None]),
+    ("binary-number", [|value| Some(format!("0B{value:b}")), |_| None]),
+    ("unsigned-number", [|value| Some(format!("{value}U")), |_| None]),
+    ("hexadecimal-float", [|_| None, |bits| Some(format!("0F{bits:08x}"))]),
+    ("decimal-float", [|_| None, |bits| decimal(f32::from_bits(bits as u32).into())]),
+    (
+        "double-for-single",
+        [
+            |_| None,
+            |bits| {
+                let value = f32::from_bits(bits as u32);
+                (!value.is_nan()).then(|| format!("0d{:016X}", f64::from(value).to_bits()))
+            },
+        ],
+    ),
+];
+
+/// A number that the printer wrote in another form: an integer, or a single float.
+pub(super) fn other_form(word: &str, [integer, float]: [Form; 2]) -> Option<String> {
+    if !word.starts_with(|letter: char| letter.is_ascii_digit()) {
+        return None;
+    }
+    match word.get(..2) {
+        Some("0f") => float(u32::from_str_radix(&word[2..], 16).ok()?.into()),
+        Some("0d") => None,
+        _ => integer(value(word)?),
+    }
+}
+
 /// A constant expression in parentheses. Numbers of 63 bits are left whole, so that nothing overflows.
 fn expression(value: u64, entropy: &mut Entropy<'_>) -> String {
     let k = 1 + entropy.bits() % 1000;

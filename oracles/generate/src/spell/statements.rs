@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 
 use super::super::Entropy;
+use super::Spelled;
 use super::declarations::Sizes;
 use super::line::{Line, replaced, type_of, words};
 use super::numbers::{integer, numerals, value};
@@ -11,25 +12,33 @@ use super::numbers::{integer, numerals, value};
 /// A way to write an instruction; `None` where it does not fit.
 type Way = fn(&Line, &Sizes<'_>, &mut Entropy<'_>) -> Option<String>;
 
-const WAYS: [Way; 6] = [scope, copied, offset, vector, opposite, element];
+const WAYS: [(&str, Way); 6] = [
+    ("scope", scope),
+    ("copied-register", copied),
+    ("negative-offset", offset),
+    ("vector-register", vector),
+    ("negated-guard", opposite),
+    ("array-element", element),
+];
 
 /// Percentage of the instructions that are written in another way, where that way fits.
 const WRITTEN_OTHERWISE: u32 = 45;
 
 /// An instruction, perhaps otherwise.
-pub(super) fn statement(line: Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> String {
+pub(super) fn statement(line: Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Spelled {
     let is_call = line.base() == "call";
     let mut line = line;
     if !is_call && entropy.percent(WRITTEN_OTHERWISE) {
-        let way = entropy.choose(&WAYS);
+        let (rule, way) = entropy.choose(&WAYS);
         if let Some(text) = way(&line, sizes, entropy) {
-            return text;
+            return Spelled::new(rule, text);
         }
     }
     if !is_call {
         line.operands.iter_mut().for_each(|operand| *operand = numerals(operand, true, entropy));
     }
-    format!("\t{}", line.text())
+    let text = format!("\t{}", line.text());
+    Spelled::new(if text.contains('(') { "constant-expression" } else { "number" }, text)
 }
 
 /// A register's name that a line does not mention; it hides one of the function, if that has it.

@@ -1,7 +1,7 @@
 use oriole_ir::Module;
 use oriole_ptx as ptx;
 
-use super::respelled;
+use super::{Respelling, avoiding, respelled};
 use crate::{Config, from_seed};
 
 /// The texts of some generated kernels, as they are printed; those that have no PTX are left out.
@@ -100,4 +100,25 @@ fn many_calls_take_little_time() {
     let other = respelled(&text);
     assert!(other.lines().count() > 100_000 && other.contains("call (%r1), f, (%r1)"));
     assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
+}
+
+/// Each change can be made without the others, and each simpler way of writing its line is PTX as well.
+#[test]
+fn changes_and_simpler_ways_are_read() {
+    let mut rules = std::collections::BTreeSet::new();
+    for text in printed(12) {
+        let respelling = Respelling::of(&text);
+        avoiding(&text).iter().for_each(|other| _ = read(&other.text));
+        assert!(respelling.text(|_| false) == text && respelling.text(|_| true) == respelled(&text));
+        for change in 0..respelling.changes() {
+            let only = respelling.text(|other| other == change);
+            assert_eq!(only, respelling.with(change, respelling.change(change)));
+            read(&only);
+            for way in respelling.simpler(change) {
+                read(&respelling.with(change, &way));
+                rules.insert(way.rule);
+            }
+        }
+    }
+    assert!(rules.len() >= 9, "{rules:?}");
 }

@@ -79,6 +79,11 @@ fn show(out: &mut dyn Write, finding: &Finding) -> Result<(), Failure> {
     writeln!(out, "{} in {phase}{number}, {case}\n  {detail}", verdict.name())?;
     match &finding.rewrite {
         None if matches!(verdict, Verdict::Hangs(_)) => writeln!(out, "  {replay}")?,
+        None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed\n  {replay}")?,
+        Some(rewrite) if *phase == StepId::PtxRoundTrip => {
+            show_rewrite(out, rewrite)?;
+            writeln!(out, "  {replay}")?;
+        }
         None => writeln!(out, "  wrong without any counted change\n  {replay}")?,
         Some(rewrite) => {
             show_rewrite(out, rewrite)?;

@@ -11,6 +11,7 @@ use oriole::campaign::record::Reduction;
 use oriole::campaign::sarif;
 use oriole::campaign::store::life::{Sighting, State};
 use oriole::campaign::store::{Store, Stored};
+use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
 use crate::check::Format;
@@ -193,7 +194,7 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
     writeln!(out, "  {}; met first by {}, last by {}", life.state.name(), build(&life.first), build(&life.last))?;
     match &record.first {
         Some(case) => writeln!(out, "  first seen: {} ({}): {}", record.kernel, case.target, case.command)?,
-        None => writeln!(out, "  first seen: {}", record.kernel)?,
+        None => writeln!(out, "  first seen: {}", escaped(&record.kernel))?,
     }
     writeln!(out, "  {}", record.detail)?;
     for (what, store) in [("before the phase", &record.store_before), ("after the phase", &record.store_after)] {
@@ -202,6 +203,10 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
         }
     }
     match record.rewrite {
+        Some(index) if record.key.is_spelling() => {
+            writeln!(out, "  misread spelling: number {index} ({})", record.key.rule)?;
+            record.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+        }
         Some(index) => {
             let function = record.function.as_deref().unwrap_or("?");
             let rule = if record.key.rule.is_empty() { "no named rule" } else { &record.key.rule };
@@ -219,14 +224,21 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
     match &record.reduction {
         Reduction::Done { from, to, cut_off } => {
             let rest = if *cut_off { " before the time was up" } else { "" };
-            writeln!(out, "  reproducer, reduced from {from} to {to} instructions{rest}:")?;
+            let what = if record.is_text { "statements" } else { "instructions" };
+            writeln!(out, "  reproducer, reduced from {from} to {to} {what}{rest}:")?;
         }
         Reduction::Failed { why } => writeln!(out, "  reproducer, not reduced ({why}):")?,
         Reduction::Pending => writeln!(out, "  reproducer, not reduced yet:")?,
     }
     let name = record.reproducer();
-    for (_, content) in store.files(&stored.id).map_err(Failure::input)?.iter().filter(|(file, _)| file == name) {
-        String::from_utf8_lossy(content).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    let text = Path::new(name).with_extension("ptx");
+    for (file, content) in store.files(&stored.id).map_err(Failure::input)? {
+        if file == name {
+            shown(&content, out)?;
+        } else if Path::new(&file) == text {
+            writeln!(out, "  the PTX that is misread:")?;
+            shown(&content, out)?;
+        }
     }
     let folder = folder_of(store);
     let file = format!("{folder}/{}/{name}", stored.id);
@@ -235,6 +247,12 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
         writeln!(out, "  files:  oriole findings export {id} -o {folder} --store {path}")?;
     }
     Ok(writeln!(out, "  replay: {}", record.replay_of(&file))?)
+}
+
+fn shown(content: &[u8], out: &mut dyn Write) -> Result<(), Failure> {
+    let text = String::from_utf8_lossy(content);
+    escaped(&text).lines().try_for_each(|line| writeln!(out, "    {line}"))?;
+    Ok(())
 }
 
 fn write_files(store: &Store, ids: &[String], open: bool, folder: &Path, out: &mut dyn Write) -> Result<(), Failure> {

@@ -173,6 +173,9 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let mut summary = summary.map_err(campaign_failure)?;
     // A campaign mostly meets the same bugs on smaller kernels and has reduced them by now.
     pool.install(|| replay.reduce(&mut summary.store)).map_err(campaign_failure)?;
+    for step in &summary.left_out {
+        writeln!(std::io::stderr(), "{step} did not end, or took memory without end, too often; it was left out")?;
+    }
     if summary.given_up >= campaign::MOST_GIVEN_UP {
         let many = summary.given_up;
         writeln!(std::io::stderr(), "{many} times a phase did not end and kept its thread; the campaign ended early")?;

@@ -1,5 +1,7 @@
 //! `oriole reduce`: makes a kernel as small as what it shows allows.
 
+mod text;
+
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -41,13 +43,17 @@ pub enum Predicate {
     Invalid,
     /// The optimizer does not end.
     Hang,
+    /// The PTX front end refuses the file.
+    Refused,
 }
 
 /// Makes a kernel as small as what it shows allows
 ///
 /// Without --exec, a check finds what is wrong; the guilty phase alone is then what must stay wrong in the same way, on
 /// a launch where the original finishes, defines all it uses and has no race. The reduced kernel is written with its
-/// launch. Exit code 0 when it was reduced, 2 on bad input and where nothing is wrong.
+/// launch. PTX on which the front end panics, or that it makes an invalid module of, is reduced as text; so is PTX that
+/// it refuses, with `--predicate refused` or where --exec says what is interesting. Exit code 0 when it was reduced, 2
+/// on bad input and where nothing is wrong.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -102,21 +108,31 @@ struct Job {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let module = read_kernel(&args.subject.file)?;
-    let job = job(args, given, module)?;
     let options = Options { evaluations: args.evaluations, time: args.time };
+    if text::run(args, &options, out)?.is_some() {
+        return Ok(Status::Clean);
+    }
+    let module = read_kernel(&args.subject.file)?;
+    if args.predicate == Some(Predicate::Refused) {
+        return Err(boring(args, "the PTX front end reads it"));
+    }
+    let job = job(args, given, module)?;
     let pool = numbers::pool(args.jobs)?;
     let reduced = pool.install(|| reduce(&job.evidence, &|evidence| job.question.holds(evidence), &options));
     if let Question::Command(_, error) = &job.question
         && let Some(error) = error.lock().unwrap_or_else(std::sync::PoisonError::into_inner).take()
     {
-        return Err(Failure::Input(miette!(help = "a shell must be able to run it", "the command fails: {error}")));
+        return Err(command_failed(&error));
     }
     if !reduced.interesting {
         return Err(boring(args, "the predicate does not hold for it"));
     }
     report(args, &job, &reduced, out)?;
     Ok(Status::Clean)
+}
+
+fn command_failed(error: &std::io::Error) -> Failure {
+    Failure::Input(miette!(help = "a shell must be able to run it", "the command fails: {error}"))
 }
 
 fn in_ssa(module: &Module) -> Module {
@@ -182,7 +198,7 @@ fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Fai
         }
         return Err(boring(args, "a check finds nothing of this kind wrong with it"));
     };
-    if finding.verdict.is_by_clock() {
+    if finding.verdict.costs_a_thread() {
         return Ok(None);
     }
     let fault = Fault::new(&finding, &check).map_err(failed)?;
@@ -205,6 +221,7 @@ fn wanted(args: &Args, finding: &Finding) -> bool {
         Some(Predicate::Mismatch) => matches!(finding.verdict, Verdict::Mismatch(_)),
         Some(Predicate::Panic) => matches!(finding.verdict, Verdict::Panicked(_)),
         Some(Predicate::Invalid) => matches!(finding.verdict, Verdict::InvalidIr(_) | Verdict::Refused(_)),
+        Some(Predicate::Refused) => false,
     };
     verdict && args.check.as_ref().is_none_or(|text| message(finding).contains(text))
 }
@@ -267,16 +284,27 @@ fn report(args: &Args, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Res
         write!(out, "\n{text}\n")?;
     }
     writeln!(out, "{}", path.display())?;
+    if let Question::Fault(fault) = &job.question
+        && let Some(text) = fault.misread_text(&reduced.evidence)
+    {
+        let path = path.with_extension("ptx");
+        store(&path, &text)?;
+        writeln!(out, "{} is the text that is misread", path.display())?;
+        return conclude(job, reduced, &path, out);
+    }
     let named = args.output.as_deref().and_then(Language::of);
     let asked = args.emit == Some(Emit::Ptx) || named == Some(Language::Ptx);
     if asked || Language::of(&args.subject.file) == Some(Language::Ptx) {
         emit(&path.with_extension("ptx"), job, reduced, out)?;
     }
-    if let Some(check) = &job.check {
-        let name = path.display().to_string();
-        findings(&name, &reduced.evidence, check).iter().try_for_each(|finding| show_finding(out, finding))?;
-    }
-    Ok(())
+    conclude(job, reduced, &path, out)
+}
+
+/// What a check says of the reduced kernel.
+fn conclude(job: &Job, reduced: &Reduced, path: &Path, out: &mut dyn Write) -> Result<(), Failure> {
+    let name = path.with_extension("ori").display().to_string();
+    let found = job.check.as_ref().map_or_else(Vec::new, |check| findings(&name, &reduced.evidence, check));
+    found.iter().try_for_each(|finding| show_finding(out, finding))
 }
 
 fn write(path: &Path, evidence: &Evidence) -> Result<(), Failure> {

@@ -8,6 +8,7 @@ use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
 use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, command_line, describe};
 use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
+use oriole_ir::diagnostics::escape::escaped;
 
 use crate::failure::{Failure, Status};
 
@@ -138,6 +139,7 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
         (outcome, _) => outcome.to_string(),
     };
     let (threads, steps) = (launch.threads(), result.steps);
+    let name = escaped(name);
     writeln!(out, "{name}: {head} ({threads} threads, {steps} warp instructions, {time:.1?})")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     result.races.iter().try_for_each(|race| writeln!(out, "  {race}"))?;

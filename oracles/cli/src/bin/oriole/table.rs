@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use oriole_ir::diagnostics::escape::escaped;
+
 /// Rows of cells under titles. Columns whose title begins with `>` are aligned to the right.
 pub struct Table {
     titles: &'static [&'static str],
@@ -14,9 +16,9 @@ impl Table {
         Table { titles, rows: Vec::new() }
     }
 
-    /// Adds a row; it has a cell for each title.
+    /// Adds a row; it has a cell for each title. Names of files and rules are somebody else's, and may hold anything.
     pub fn row(&mut self, cells: impl IntoIterator<Item = String>) {
-        self.rows.push(cells.into_iter().collect());
+        self.rows.push(cells.into_iter().map(|cell| escaped(&cell).into_owned()).collect());
     }
 
     /// Prints the table.
@@ -59,5 +61,14 @@ mod tests {
         table.print(&mut out).expect("a vector takes everything");
         let text = "name       count\n---------  -----\na           1000\nlong name      7\n";
         assert_eq!(String::from_utf8_lossy(&out), text);
+    }
+
+    #[test]
+    fn cells_hold_no_control_characters() {
+        let mut table = Table::new(&["name"]);
+        table.row(["a\u{1b}[31m".to_owned()]);
+        let mut out = Vec::new();
+        table.print(&mut out).expect("a vector takes everything");
+        assert!(String::from_utf8_lossy(&out).ends_with("a\\u{1b}[31m\n"));
     }
 }

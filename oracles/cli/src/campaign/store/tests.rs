@@ -20,6 +20,7 @@ fn record(shape: &str, reduction: Reduction) -> Record {
         store_before: None,
         store_after: None,
         replay: text("oriole check {file}"),
+        is_text: false,
         reduction,
     }
 }

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, KernelReport, StepLine};
 use oriole_check::supervise::StepId;
+use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
 use crate::table::Table;
@@ -49,7 +50,7 @@ pub fn json(out: &mut dyn Write, kernels: &[KernelReport]) -> io::Result<()> {
 pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io::Result<()> {
     if verbose {
         for report in reports {
-            writeln!(out, "{}", report.kernel)?;
+            writeln!(out, "{}", escaped(&report.kernel))?;
             phases(out, report)?;
             writeln!(out)?;
         }
@@ -192,17 +193,22 @@ impl StepSummary {
 /// Launches of a kernel that did not lead to what they expect.
 fn unexpected(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
     for case in report.cases.iter().filter(|case| case.expected == Some(false)) {
-        writeln!(out, "\n{}: the unoptimized kernel does not do what {} expects", report.kernel, case.name)?;
+        writeln!(
+            out,
+            "\n{}: the unoptimized kernel does not do what {} expects",
+            escaped(&report.kernel),
+            escaped(&case.name)
+        )?;
         case.differences.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     }
     Ok(())
 }
 
 fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
-    writeln!(out, "\n{}: {} in {}", finding.kernel, finding.verdict.name(), finding.phase)?;
+    writeln!(out, "\n{}: {} in {}", escaped(&finding.kernel), finding.verdict.name(), finding.phase)?;
     writeln!(out, "  {}", finding.detail)?;
     if !finding.case.is_empty() {
-        writeln!(out, "  case: {}", finding.case)?;
+        writeln!(out, "  case: {}", escaped(&finding.case))?;
     }
     if let Some(store) = &finding.store_before {
         writeln!(out, "  stored before the phase: {store}")?;
@@ -213,17 +219,19 @@ fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     match &finding.rewrite {
         Some(rewrite) => {
             let rule = rewrite.rule.as_deref().map_or(String::new(), |rule| format!(" ({rule})"));
-            let function = rewrite.function.as_deref().unwrap_or("?");
-            writeln!(out, "  guilty rewrite: number {}{rule} in function `{function}`", rewrite.index)?;
+            let function = rewrite.function.as_ref().map_or(String::new(), |name| format!(" in function `{name}`"));
+            let what = if finding.phase == StepId::PtxRoundTrip { "misread spelling" } else { "guilty rewrite" };
+            writeln!(out, "  {what}: number {}{rule}{function}", rewrite.index)?;
             rewrite.diff.lines().try_for_each(|line| writeln!(out, "    {line}"))?;
         }
         None if matches!(finding.verdict, Verdict::Hangs(_)) => {}
+        None if finding.text.is_some() => writeln!(out, "  it is misread as it is printed")?,
         None => writeln!(out, "  no single rewrite is guilty: the phase is wrong without leave to change anything")?,
     }
     if let Some(file) = &finding.reproducer {
-        writeln!(out, "  reproducer: {file}")?;
+        writeln!(out, "  reproducer: {}", escaped(file))?;
     }
-    writeln!(out, "  replay: {}", finding.replay)
+    writeln!(out, "  replay: {}", escaped(&finding.replay))
 }
 
 fn conclusion(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {

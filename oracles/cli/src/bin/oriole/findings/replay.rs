@@ -1,11 +1,17 @@
 //! The life of findings: executed again, closed, opened.
 
 use std::io::Write;
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use oriole::campaign::export::export;
 use oriole::campaign::store::life::State;
 use oriole::campaign::store::{Store, Stored};
+
+use oriole_check::input::{MAX_KERNEL_BYTES, fault_of_reading};
+use oriole_check::judge::{Hang, Verdict};
+use oriole_check::supervise::{LIMIT, StepId, Stuck, guard};
+use oriole_interp::file::read_text;
 
 use crate::failure::{Failure, Status};
 use crate::options::words_of;
@@ -77,10 +83,14 @@ fn chosen(store: &Store, ids: &[String]) -> Result<Vec<Stored>, Failure> {
     findings.map_err(Failure::input)
 }
 
-/// Executes the command of a finding in a process of its own, which a phase may take down.
+/// Executes the command of a finding in a process of its own, which a phase may take down. What goes wrong while a text
+/// is read is no command's result, since most commands take it for bad input; that text is read again.
 fn execute(store: &Store, stored: &Stored) -> Result<Shown, Failure> {
     let folder = tempfile::tempdir()?;
     let file = export(store, stored, folder.path()).map_err(Failure::input)?;
+    if stored.record.is_text && stored.record.replay.starts_with("oriole check ") {
+        return Ok(read_again(&file, &stored.record.key.verdict));
+    }
     let words = words_of(&stored.record.replay_of(&file.display().to_string()));
     let mut command = Command::new(std::env::current_exe()?);
     command.args(words.iter().skip(1));
@@ -98,4 +108,19 @@ fn execute(store: &Store, stored: &Stored) -> Result<Shown, Failure> {
             Shown::Unknown(first.trim_start_matches("× ").to_owned())
         }
     })
+}
+
+/// Whether reading a text goes wrong with this verdict.
+fn read_again(file: &Path, verdict: &str) -> Shown {
+    let text = match read_text(file, MAX_KERNEL_BYTES) {
+        Ok(text) => text,
+        Err(failure) => return Shown::Unknown(failure.to_string()),
+    };
+    let found = match guard(StepId::FrontEnd, LIMIT, move || fault_of_reading(&text)) {
+        Ok(found) => found,
+        Err(Stuck::Panicked(panic)) => Some(Verdict::Panicked(panic)),
+        Err(Stuck::Hangs(_)) => Some(Verdict::Hangs(Hang::Clock(LIMIT))),
+        Err(Stuck::OutOfMemory(_, most)) => Some(Verdict::OutOfMemory(most)),
+    };
+    if found.is_some_and(|found| found.name() == verdict) { Shown::Yes } else { Shown::No }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::time::Duration;
 
+use oriole_ir::diagnostics::escape::escaped;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_validate::kernel::Confirmation;
 use oriole_validate::{GuardReport, Need, RuleReport, Verdict};
@@ -309,7 +310,7 @@ pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> 
 pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleReport) -> io::Result<()> {
     let rule = &set.rules()[index];
     writeln!(out, "{} at {}, priority {}, {}", report.name, report.place, report.priority, report.contract)?;
-    for line in rule.decl().doc.lines() {
+    for line in escaped(&rule.decl().doc).lines() {
         writeln!(out, "  {line}")?;
     }
     writeln!(out, "\n{}\n", rule.decl())?;

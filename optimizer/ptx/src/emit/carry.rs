@@ -1,0 +1,84 @@
+//! Additions with a carry. The IR has predicates for carries, PTX has one flag that instructions set and read.
+//!
+//! Where the next of these instructions in the block alone reads the predicate, the flag itself carries it there. In
+//! all other cases the predicate is read out of the flag behind an instruction, and brought into it before one.
+
+use super::EmitError;
+use super::function::{FunctionWriter, Temp};
+use oriole_ir::ops::{FieldValue, Flags, Opcode, Type};
+use oriole_ir::{Inst, InstData, Operand, Reg};
+
+/// How many instructions are looked at for the reader of a carry.
+const WINDOW: usize = 32;
+
+impl FunctionWriter<'_> {
+    /// A carry in of constant zero needs no flag.
+    pub(super) fn carry(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let srcs = self.func.srcs(inst).to_vec();
+        let (Some((carry, operands)), [Operand::Reg(to), Operand::Reg(out)]) =
+            (srcs.split_last(), self.func.dsts(inst))
+        else {
+            return Err(self.refuse("an operand is missing"));
+        };
+        let (to, out, ty) = (self.reg(*to), *out, data.ty());
+        let mut texts = Vec::new();
+        for operand in operands {
+            texts.push(self.source(*operand, ty)?);
+        }
+        let idle = Operand::imm(u32::from(is_subtraction(data.opcode)));
+        let has_carry = !matches!(carry, Operand::Undef) && *carry != idle;
+        // What the flag holds else is lost here.
+        if has_carry && self.flag.take().map(Operand::Reg) != Some(*carry) {
+            let predicate = self.source(*carry, Type::Pred)?;
+            let (bit, sum) = (self.temp(Temp::Word), self.temp(Temp::Word));
+            self.line(format_args!("selp.u32 {bit}, 1, 0, {predicate}"));
+            self.line(format_args!("add.cc.u32 {sum}, {bit}, 0xffffffff"));
+        }
+        let c = if has_carry { "c" } else { "" };
+        let base = match data.opcode {
+            Opcode::ISubCarry => format!("sub{c}"),
+            Opcode::IMadLoCarry => format!("mad{c}.lo"),
+            Opcode::IMadHiCarry => format!("mad{c}.hi"),
+            _ => format!("add{c}"),
+        };
+        let ty = ty.name();
+        if !self.is_used(Operand::Reg(out)) {
+            self.guarded(format_args!("{base}.{ty} {to}, {}", texts.join(", ")));
+            return Ok(());
+        }
+        self.guarded(format_args!("{base}.cc.{ty} {to}, {}", texts.join(", ")));
+        if self.is_read_by_the_next(inst, out) {
+            self.flag = Some(out);
+            return Ok(());
+        }
+        let (bit, out) = (self.temp(Temp::Word), self.reg(out));
+        self.guarded(format_args!("addc.u32 {bit}, 0, 0"));
+        self.guarded(format_args!("setp.ne.u32 {out}, {bit}, 0"));
+        Ok(())
+    }
+
+    /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: neither is
+    /// guarded, no call is between them, and both add or both subtract.
+    fn is_read_by_the_next(&self, inst: Inst, out: Reg) -> bool {
+        let (func, data) = (self.func, self.func.inst(inst));
+        if data.guard.is_some() || !self.is_read_once(out) {
+            return false;
+        }
+        let following = std::iter::successors(func.next_inst(inst), |inst| func.next_inst(*inst)).take(WINDOW);
+        let mut ends = following.filter(|inst| {
+            let next = func.inst(*inst);
+            next.is(Flags::CARRY) || next.opcode == Opcode::Call || func.defs(*inst).any(|reg| reg == out)
+        });
+        ends.next().is_some_and(|next| {
+            let next_data = func.inst(next);
+            next_data.is(Flags::CARRY)
+                && next_data.guard.is_none()
+                && is_subtraction(next_data.opcode) == is_subtraction(data.opcode)
+                && func.srcs(next).last() == Some(&Operand::Reg(out))
+        })
+    }
+}
+
+fn is_subtraction(opcode: Opcode) -> bool {
+    opcode == Opcode::ISubCarry
+}

@@ -1,0 +1,89 @@
+//! How operands come into registers that PTX takes.
+
+use oriole_ir::parse_module;
+
+/// The instructions of a kernel whose body these are, one a line, without declarations.
+fn printed(body: &str) -> Vec<String> {
+    let text = format!("target sm_90 ptx 9.0\n\nentry @k visible {{\nbb0:\n{body}  ret\n}}\n");
+    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let (_, body) = printed.split_once("$L_0:\n").expect("there is a body");
+    body.lines().map(|line| line.trim().to_owned()).filter(|line| !matches!(line.as_str(), "ret;" | "}")).collect()
+}
+
+#[test]
+fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
+    let narrow = "  %r1 = ld.global.u16 [8]\n  %r2 = ld.global.s8 [12]\n  %r3 = iadd.s16 %r1, %r2\n  \
+                  st.global.b16 [16], %r3\n";
+    let expected = ["ld.global.u16 %h1, [8];", "ld.global.s8 %h2, [12];", "add.s16 %h3, %h1, %h2;"];
+    assert_eq!(printed(narrow)[..3], expected);
+    // What reads all of one spoils it, and what it is copied to or from.
+    let read = format!("{narrow}  %r4 = mov.b32 %r3\n  st.global.b32 [20], %r4\n");
+    let lines = printed(&read);
+    assert!(lines.contains(&"cvt.u32.u16 %r3, %xh0;".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"add.s16 %xh0, %h1, %h2;".to_owned()), "{lines:?}");
+    // A copy that nothing else reads is one as well.
+    let copied = format!("{narrow}  %r4 = mov.b32 %r3\n  %r5 = iadd.s16 %r4, 7\n  st.global.b16 [20], %r5\n");
+    let lines = printed(&copied);
+    assert!(lines.contains(&"mov.b16 %h4, %h3;".to_owned()), "{lines:?}");
+}
+
+#[test]
+fn constants_and_undefined_values_of_halves_have_sixteen_bits() {
+    for (value, written) in [("7", "7"), ("undef", "0"), ("0xabcd0007", "7")] {
+        let lines = printed(&format!("  %r1 = mov.b32 {value}\n  %r2 = iadd.s16 %r1, 1\n  st.global.b16 [8], %r2\n"));
+        assert_eq!(lines[0], format!("mov.b16 %h1, {written};"));
+    }
+}
+
+/// ptxas takes no vector of registers of several sizes, and a constant stands in a word.
+#[test]
+fn vectors_have_registers_of_one_size() {
+    let sum = "  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 3\n";
+    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, %r1\n"));
+    assert!(lines.contains(&"st.global.v2.b16 [16], {%h2, %h1};".to_owned()), "{lines:?}");
+    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, 5\n"));
+    assert!(lines.last().is_some_and(|line| line.starts_with("st.global.v2.b16 [16], {%r2, %x")), "{lines:?}");
+}
+
+#[test]
+fn products_with_the_size_of_an_element_are_added_apart() {
+    let scaled = |scale: u32, sum: &str| {
+        printed(&format!(
+            "  %d1 = ld.global.b64 [8]\n  %r2 = ld.global.b32 [16]\n  {sum} = imad.wide.u32 %r2, {scale}, %d1\n"
+        ))
+    };
+    assert_eq!(scaled(8, "%d3")[2..], ["mul.wide.u32 %d3, %r2, 8;", "add.s64 %d3, %d3, %d1;"]);
+    assert_eq!(scaled(12, "%d3")[2..], ["mad.wide.u32 %d3, %r2, 12, %d1;"]);
+    assert_eq!(scaled(8, "%d1")[2..], ["mad.wide.u32 %d1, %r2, 8, %d1;"], "the sum would overwrite what it adds");
+}
+
+const CARRIES: &str = "  %r1 = ld.global.b32 [8]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
+                       %r4, %p5 = iadd.carry.u32 %r1, 7, %p3\n  st.global.b32 [12], %r2\n  st.global.b32 [16], %r4\n";
+
+#[test]
+fn a_carry_stays_in_the_flag_for_the_next_addition() {
+    assert_eq!(printed(CARRIES)[1..3], ["add.cc.u32 %r2, %r1, %r1;", "addc.u32 %r4, %r1, 7;"]);
+}
+
+#[test]
+fn a_carry_that_the_flag_does_not_bring_is_read_out_of_it() {
+    let is_read_out = |text: &str| printed(text).iter().any(|line| line.starts_with("setp.ne.u32 %p3"));
+    assert!(!is_read_out(CARRIES));
+    // Something else reads it.
+    assert!(is_read_out(&format!("{CARRIES}  %r6 = selp.b32 1, 2, %p3\n  st.global.b32 [20], %r6\n")));
+    // The next one reads another, or is guarded, or subtracts.
+    let between = CARRIES.replace("  %r4,", "  %r8, %p9 = iadd.carry.u32 %r1, 1, 0\n  %r4,");
+    assert!(is_read_out(&between));
+    assert!(is_read_out(&CARRIES.replace("  %r4, %p5", "  %p7 = setp.eq.u32 %r1, 0\n  @%p7 %r4, %p5")));
+    assert!(is_read_out(&CARRIES.replace("%r4, %p5 = iadd", "%r4, %p5 = isub")));
+}
+
+#[test]
+fn a_word_is_taken_out_once_until_its_register_changes() {
+    let body = "  %d1 = ld.global.b64 [8]\n  st.global.b32 [16], %d1.1\n  st.global.b32 [20], %d1.1\n";
+    let unpacked = |body: &str| printed(body).iter().filter(|line| line.starts_with("mov.b64 {_,")).count();
+    assert_eq!(unpacked(body), 1);
+    let changed = format!("{body}  %d1 = ld.global.b64 [24]\n  st.global.b32 [28], %d1.1\n");
+    assert_eq!(unpacked(&changed), 2);
+}
