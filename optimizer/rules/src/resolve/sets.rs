@@ -125,32 +125,12 @@ fn compare_call(function: &Name, arguments: &[(&Name, &str)]) -> Resolved<Compar
     };
     let compare = Compare::ALL[usize::from(index)];
     match (function.text.as_str(), &arguments[1..]) {
-        ("mirror", []) => Ok(mirrored(compare)),
+        ("mirror", []) => Ok(compare.mirrored()),
         ("inverse", [(name, ty)]) => match type_named(ty) {
             Some(ty) => Ok(complement(compare, ty.is_float())),
             None => Err(fault(name.span, format!("`{ty}` is no type"), "here", HELP)),
         },
         _ => Err(fault(function.span, "wrong number of arguments".to_owned(), "here", HELP)),
-    }
-}
-
-/// The comparison that holds where this one does with its operands exchanged.
-pub fn mirrored(compare: Compare) -> Compare {
-    use Compare::*;
-    match compare {
-        Lt => Gt,
-        Gt => Lt,
-        Le => Ge,
-        Ge => Le,
-        Lo => Hi,
-        Hi => Lo,
-        Ls => Hs,
-        Hs => Ls,
-        Ltu => Gtu,
-        Gtu => Ltu,
-        Leu => Geu,
-        Geu => Leu,
-        same => same,
     }
 }
 
