@@ -51,7 +51,7 @@ pub(super) struct FunctionWriter<'a> {
     /// How often instructions read each register.
     reads: SecondaryMap<Reg, u32>,
     halves: Halves,
-    /// The predicate that the carry flag holds.
+    /// The predicate that the carry flag brings to the next instruction with a carry, which is in the same block.
     pub(super) flag: Option<Reg>,
     /// The words of wider registers that stand in temporaries.
     pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
@@ -84,7 +84,6 @@ impl<'a> FunctionWriter<'a> {
     pub(super) fn write(mut self) -> Result<(), EmitError> {
         for (i, block) in self.func.layout().iter().enumerate() {
             let next = self.func.layout().get(i + 1).copied();
-            self.flag = None;
             self.words.clear();
             let _ = writeln!(self.body, "{}:", label(*block));
             if self.func.is_nounroll(*block) {

@@ -80,10 +80,12 @@ fn spread(joined: &[[Reg; 2]], marked: &mut SecondaryMap<Reg, bool>) {
     }
 }
 
-/// The two sides of a copy of a word, or nothing but the fact for one of a constant; `None` for anything else.
+/// The two sides of a copy of a word, or nothing but the fact for one of a constant; `None` for anything else, as what
+/// goes to or from a uniform register, which has its 32 bits.
 fn copy_of_word(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Option<Option<[Reg; 2]>> {
     let func = writer.func;
-    if data.opcode != Opcode::Mov || data.ty().bits() != 32 {
+    let uniform = func.uses(inst).chain(func.defs(inst)).any(|reg| func.regs()[reg].file == RegFile::UR);
+    if data.opcode != Opcode::Mov || data.ty().bits() != 32 || uniform {
         return None;
     }
     match (func.dsts(inst), func.srcs(inst)) {

@@ -4,10 +4,12 @@ use oriole_ir::parse_module;
 
 /// The instructions of a kernel whose body these are, one a line, without declarations.
 fn printed(body: &str) -> Vec<String> {
-    let text = format!("target sm_90 ptx 9.0\n\nentry @k visible {{\nbb0:\n{body}  ret\n}}\n");
+    let text = format!(
+        "target sm_90 ptx 9.0\n\ndevice @f {{\nbb0:\n  ret\n}}\n\nentry @k visible {{\nbb0:\n{body}  ret\n}}\n"
+    );
     let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}: {text}"));
-    let (_, body) = printed.split_once("$L_0:\n").expect("there is a body");
+    let (_, body) = printed.rsplit_once("$L_0:\n").expect("there is a body");
     body.lines().map(|line| line.trim().to_owned()).filter(|line| !matches!(line.as_str(), "ret;" | "}")).collect()
 }
 
@@ -36,12 +38,21 @@ fn constants_and_undefined_values_of_halves_have_sixteen_bits() {
     }
 }
 
+#[test]
+fn what_a_uniform_register_copies_has_a_word() {
+    let body = "  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %ur3 = mov.b32 %r2\n  st.global.b16 [12], %ur3\n";
+    let lines = printed(body);
+    assert!(lines.contains(&"mov.b32 %r3, %r2;".to_owned()), "{lines:?}");
+}
+
 /// ptxas takes no vector of registers of several sizes, and a constant stands in a word.
 #[test]
 fn vectors_have_registers_of_one_size() {
     let sum = "  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 3\n";
     let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, %r1\n"));
     assert!(lines.contains(&"st.global.v2.b16 [16], {%h2, %h1};".to_owned()), "{lines:?}");
+    let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, %r1\n  st.global.b32 [20], %r1\n"));
+    assert!(lines.contains(&"st.global.v2.b16 [16], {%r2, %r1};".to_owned()), "{lines:?}");
     let lines = printed(&format!("{sum}  st.global.v2.b16 [16], %r2, 5\n"));
     assert!(lines.last().is_some_and(|line| line.starts_with("st.global.v2.b16 [16], {%r2, %x")), "{lines:?}");
 }
@@ -72,6 +83,9 @@ fn a_carry_that_the_flag_does_not_bring_is_read_out_of_it() {
     assert!(!is_read_out(CARRIES));
     // Something else reads it.
     assert!(is_read_out(&format!("{CARRIES}  %r6 = selp.b32 1, 2, %p3\n  st.global.b32 [20], %r6\n")));
+    // It is written again, or a call comes in between.
+    assert!(is_read_out(&CARRIES.replace("  %r4,", "  %p3 = setp.eq.u32 %r1, 0\n  %r4,")));
+    assert!(is_read_out(&CARRIES.replace("  %r4,", "  call @f() -> ()\n  %r4,")));
     // The next one reads another, or is guarded, or subtracts.
     let between = CARRIES.replace("  %r4,", "  %r8, %p9 = iadd.carry.u32 %r1, 1, 0\n  %r4,");
     assert!(is_read_out(&between));
@@ -86,4 +100,6 @@ fn a_word_is_taken_out_once_until_its_register_changes() {
     assert_eq!(unpacked(body), 1);
     let changed = format!("{body}  %d1 = ld.global.b64 [24]\n  st.global.b32 [28], %d1.1\n");
     assert_eq!(unpacked(&changed), 2);
+    let elsewhere = format!("{body}  bra bb1\nbb1:\n  st.global.b32 [28], %d1.1\n");
+    assert_eq!(unpacked(&elsewhere), 2, "the other block may be reached on another way");
 }
