@@ -3,6 +3,7 @@
 
 pub mod analyze_control_flow;
 pub mod back_copy;
+pub mod branches;
 pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;

@@ -15,7 +15,7 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, back_copy, commoning, general_optimize, live_dead, reassociate};
+use crate::phases::{analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, reassociate};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -133,6 +133,7 @@ macro_rules! phases {
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
+const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -157,8 +158,10 @@ phases! {
         .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
     DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
-    /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
-    OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
+    /// Branch optimization: known branches, empty blocks, straight lines, equal tails. Described ahead of the first
+    /// liveness pass; the name is customary.
+    OriBranchOpt = unnumbered(EarlyOptimization, Customary)
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => branches::run;
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;

@@ -149,6 +149,14 @@ knobs! {
     CopyPropNoMmaCb = ON, CopyPropagation;
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
     LateCopyPropComplPred = ON, CopyPropagation;
+    /// Rounds of OriBranchOpt. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round that
+    /// changes nothing ends them, on the corpus the third.
+    BranchOptRounds = Limit(Some(8)), Liveness;
+    /// Instructions that OriBranchOpt copies to thread a branch, its own not counted. The name is Oriole's own. 4 was
+    /// chosen: more than the comparison that decides.
+    BranchOptThreadInsts = Limit(Some(4)), Liveness;
+    /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
+    BranchOptTailBlocks = Limit(Some(8)), Liveness;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is
