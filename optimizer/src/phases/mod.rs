@@ -10,6 +10,7 @@ pub mod general_optimize;
 pub mod live_dead;
 pub mod reassociate;
 pub mod simplify;
+pub mod switches;
 #[cfg(test)]
 mod tests;
 mod touched;

@@ -15,7 +15,9 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, reassociate};
+use crate::phases::{
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, reassociate, switches,
+};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -156,8 +158,9 @@ phases! {
     /// it 13; the name is the customary one.
     GeneralOptimizeEarly = at(13, EarlyOptimization, Customary)
         .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
-    /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
-    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
+    /// Switch optimization, before branches: chains of comparisons become tables or trees, and small tables comparisons.
+    /// Described ahead of the first liveness pass; the name is customary.
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE) => switches::run;
     /// Branch optimization: known branches, empty blocks, straight lines, equal tails. Described ahead of the first
     /// liveness pass; the name is customary.
     OriBranchOpt = unnumbered(EarlyOptimization, Customary)

@@ -157,6 +157,17 @@ knobs! {
     BranchOptThreadInsts = Limit(Some(4)), Liveness;
     /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
     BranchOptTailBlocks = Limit(Some(8)), Liveness;
+    /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 6
+    /// was chosen.
+    SwitchOptTableCases = Limit(Some(6)), Liveness;
+    /// Percent of a branch table's entries that must be cases. The name is Oriole's own. 50 was chosen.
+    SwitchOptTableDensity = Limit(Some(50)), Liveness;
+    /// Cases from which on DoSwitchOptFirst makes a tree of a chain of comparisons. The name is Oriole's own. 4 was
+    /// chosen.
+    SwitchOptTreeCases = Limit(Some(4)), Liveness;
+    /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is Oriole's
+    /// own. 3 was chosen.
+    SwitchOptFewTargets = Limit(Some(3)), Liveness;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is

@@ -31,7 +31,7 @@ use rustc_hash::FxHashMap;
 /// Blocks between a branch and its post-dominator that are looked at.
 const MOST_BETWEEN: usize = 32;
 /// Registers of a block that is copied which may be read behind it: each gets phis.
-const MOST_ESCAPING: usize = 8;
+const MOST_ESCAPING: usize = 6;
 
 /// A change of the graph that facts allow.
 #[derive(Clone)]
