@@ -8,6 +8,7 @@ pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;
 pub mod live_dead;
+pub mod predication;
 pub mod reassociate;
 pub mod simplify;
 pub mod switches;

@@ -16,7 +16,8 @@ pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, reassociate, switches,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, predication, reassociate,
+    switches,
 };
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
@@ -232,7 +233,8 @@ phases! {
     OriPerformLiveDeadThird = at(61, LateOptimization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// If-conversion: short branches become guarded instructions.
-    OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(AnalysisSet::NONE);
+    OriDoPredication = at(63, LateOptimization, CopyPropagation)
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => predication::run;
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
     LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page

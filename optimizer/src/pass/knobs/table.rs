@@ -168,6 +168,18 @@ knobs! {
     /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is Oriole's
     /// own. 3 was chosen.
     SwitchOptFewTargets = Limit(Some(3)), Liveness;
+    /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
+    /// that changes nothing ends them.
+    PredicationRounds = Limit(Some(8)), CopyPropagation;
+    /// Issue slots of the arms that OriDoPredication converts where threads of a warp may part. The name is Oriole's
+    /// own.
+    PredicationDivergent = Limit(Some(14)), CopyPropagation;
+    /// Issue slots of the arms that OriDoPredication converts where a warp goes one way: it then issues those of the
+    /// other one too. The name is Oriole's own.
+    PredicationUniform = Limit(Some(6)), CopyPropagation;
+    /// Half instructions that threads execute more for selections (one each), combined guards (two or three) and what
+    /// is not guarded (two), where OriDoPredication saves a branch or two. The name is Oriole's own. 3 was chosen.
+    PredicationOverhead = Limit(Some(3)), CopyPropagation;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is

@@ -7,6 +7,8 @@
 //! - a predecessor of it leads to the target too, and some phi would need two values for that edge: the block is how
 //!   the two ways differ;
 //! - the target is the header of a loop: empty blocks there are its preheader and its only latch;
+//! - a branch that leaves a loop leads to it, and the target has phis: their copies stand in the block when SSA form
+//!   ends, and would have to be made in the loop without it;
 //! - it has phis that something else than the target's phis reads.
 //!
 //! Cost: linear. A target with phis and more than [`MOST_INCOMING`] predecessors is left alone.
@@ -14,7 +16,7 @@
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::graph::{Renamed, has_phis, incoming, jump_target, map_targets, phis};
-use crate::analysis::{Cfg, Uses};
+use crate::analysis::{Cfg, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
@@ -25,13 +27,20 @@ pub(super) const MOST_INCOMING: usize = 64;
 /// Leaves out the empty blocks.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
-    let uses = cx.analyses.get::<Uses>(func);
+    let (uses, nest) = (cx.analyses.get::<Uses>(func), cx.analyses.get::<LoopNest>(func));
     let mut forwarded = Renamed::default();
     // Registers that are read more or less often than when reads were counted.
     let mut stale = EntitySet::<Reg>::new();
     let mut changed = Changed::No;
     for block in cfg.rpo().iter().rev().copied() {
         let Some(target) = empty_to(func, &cfg, block).map(|target| forwarded.of(target)) else { continue };
+        let leaves_loop = |from: &Block| {
+            let around = nest.innermost(&cfg, *from).filter(|around| !nest.contains(&cfg, *around, target));
+            around.is_some() && cfg.successors(*from).len() > 1
+        };
+        if has_phis(func, target) && cfg.predecessors(block).iter().any(leaves_loop) {
+            continue;
+        }
         if phis(func, block).flat_map(|phi| func.defs(phi)).any(|reg| stale.contains(reg)) {
             continue;
         }
