@@ -7,6 +7,7 @@ pub mod branches;
 pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;
+pub mod hoist_common;
 pub mod live_dead;
 pub mod predication;
 pub mod reassociate;

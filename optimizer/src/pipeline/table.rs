@@ -16,8 +16,8 @@ pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, live_dead, predication, reassociate,
-    switches,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
+    reassociate, switches,
 };
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
@@ -220,7 +220,7 @@ phases! {
     LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(AnalysisSet::NONE).since(0);
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
-    SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
+    SpeculativeHoistComInsts = at(56, LateOptimization, Customary) => hoist_common::run;
     /// General optimization bundle after expansion. It ends when a round gains too little.
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
         .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;

@@ -182,6 +182,9 @@ knobs! {
     PredicationOverhead = Limit(Some(3)), CopyPropagation;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
+    /// Instructions at the beginning of each arm that SpeculativeHoistComInsts looks at. The name is Oriole's own. 32 was
+    /// chosen.
+    SpeculativeHoistWindow = Limit(Some(32)), CopyPropagation;
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is
     /// Oriole's own. Unlimited was chosen: a round that changes nothing ends them.
     GeneralOptimizeIterations[464] = UNLIMITED, CopyPropagation;
