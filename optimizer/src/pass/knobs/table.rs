@@ -157,14 +157,16 @@ knobs! {
     BranchOptThreadInsts = Limit(Some(4)), Liveness;
     /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
     BranchOptTailBlocks = Limit(Some(8)), Liveness;
-    /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 6
-    /// was chosen.
-    SwitchOptTableCases = Limit(Some(6)), Liveness;
+    /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 4
+    /// was chosen: ptxas -O3 for sm_90 makes 31 instructions of a table and 38 of the chain then, 83 and 94 with 16 cases
+    /// (2026-11-23).
+    SwitchOptTableCases = Limit(Some(4)), Liveness;
     /// Percent of a branch table's entries that must be cases. The name is Oriole's own. 50 was chosen.
     SwitchOptTableDensity = Limit(Some(50)), Liveness;
-    /// Cases from which on DoSwitchOptFirst makes a tree of a chain of comparisons. The name is Oriole's own. 4 was
-    /// chosen.
-    SwitchOptTreeCases = Limit(Some(4)), Liveness;
+    /// Cases from which on DoSwitchOptFirst makes a tree of a chain of comparisons. The name is Oriole's own. 16 was
+    /// chosen: ptxas makes half as much code again of a tree as of the chain, and with fewer cases a thread executes
+    /// hardly less (2026-11-23).
+    SwitchOptTreeCases = Limit(Some(16)), Liveness;
     /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is Oriole's
     /// own. 3 was chosen.
     SwitchOptFewTargets = Limit(Some(3)), Liveness;
