@@ -14,7 +14,8 @@
 //! Whether it pays: a thread saves the branches and pays for selections and combined guards, whose number
 //! `PredicationOverhead` limits; a warp that takes one arm issues the other one too, so the arms' weight is limited by
 //! `PredicationUniform` where the branch is known to be the same for the warp, and by `PredicationDivergent` where both
-//! arms may run anyway. What takes long or threads do together is in no arm.
+//! arms may run anyway. What takes long or threads do together is in no arm. A pure result that is guarded without an
+//! `else` value becomes an operation and a selection in ptxas, and so does an atomic operation with a result, so `PredicationPartial` limits the words of these.
 //!
 //! Cost: a round is near-linear; rounds end when one changes nothing, or by `PredicationRounds`.
 

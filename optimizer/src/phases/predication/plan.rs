@@ -52,6 +52,8 @@ pub(super) struct Plan {
     weight: u32,
     /// Half instructions that threads execute beside those of the arms.
     overhead: u32,
+    /// Words of results that ptxas selects.
+    partial: u32,
 }
 
 /// What conversions may cost.
@@ -59,6 +61,7 @@ pub(super) struct Limits {
     divergent: u32,
     uniform: u32,
     overhead: u32,
+    partial: u32,
 }
 
 impl Limits {
@@ -68,6 +71,7 @@ impl Limits {
             divergent: limit(Knob::PredicationDivergent),
             uniform: limit(Knob::PredicationUniform),
             overhead: limit(Knob::PredicationOverhead),
+            partial: limit(Knob::PredicationPartial),
         }
     }
 }
@@ -75,21 +79,28 @@ impl Limits {
 impl Plan {
     /// What is to be done to a region; `None` where it cannot be converted.
     pub(super) fn new(func: &Rewriter<'_>, region: Region) -> Option<Plan> {
-        let mut planning = Planning { func, region: &region, carried: FxHashMap::default(), overhead: 0 };
+        let mut planning = Planning {
+            func,
+            region: &region,
+            carried: FxHashMap::default(),
+            others: FxHashSet::default(),
+            overhead: 0,
+            partial: 0,
+        };
         let phis = planning.phis()?;
         let mut insts = Vec::new();
         for arm in 0..region.arms.len() {
             insts.push(planning.arm(arm)?);
         }
         let weight = insts.iter().flatten().map(|(inst, _)| weight(func, *inst)).sum();
-        let overhead = planning.overhead;
-        Some(Plan { region, insts, phis, weight, overhead })
+        let (overhead, partial) = (planning.overhead, planning.partial);
+        Some(Plan { region, insts, phis, weight, overhead, partial })
     }
 
     /// Whether the plan is within the limits, where the branch is the same for a warp or not.
     pub(super) fn pays(&self, limits: &Limits, uniform: bool) -> bool {
         let most = if uniform { limits.uniform } else { limits.divergent };
-        self.weight <= most && self.overhead <= limits.overhead
+        self.weight <= most && self.overhead <= limits.overhead && self.partial <= limits.partial
     }
 }
 
@@ -109,7 +120,10 @@ struct Planning<'a> {
     region: &'a Region,
     /// By register that an arm defines: what it is where the arm does not run, if a phi says so.
     carried: FxHashMap<Reg, Operand>,
+    /// Registers that are such a value.
+    others: FxHashSet<Reg>,
     overhead: u32,
+    partial: u32,
 }
 
 impl Planning<'_> {
@@ -133,6 +147,7 @@ impl Planning<'_> {
             let defined_later = first_of_two && self.arm_of(old) == Some(last);
             if arm < self.region.arms.len() && !defined_later && self.can_carry(arm, own, old) {
                 own.reg().into_iter().for_each(|reg| _ = self.carried.insert(reg, old));
+                self.others.extend(old.reg());
                 return Some(Merged::Value(own));
             }
             if last == 0 {
@@ -201,6 +216,11 @@ impl Planning<'_> {
             self.overhead += 2;
             return How::Always;
         }
+        let data = self.func.inst(inst);
+        let is_atomic = data.is(Flags::READS) && data.is(Flags::WRITES);
+        let given = |reg: &Reg| self.carried.contains_key(reg) || self.others.contains(reg);
+        let bare = self.func.defs(inst).filter(|reg| is_atomic || is_pure && !given(reg));
+        self.partial += bare.map(|reg| u32::from(self.func.regs()[reg].words)).sum::<u32>();
         let old = |reg: Reg| self.carried.get(&reg).copied().unwrap_or(Operand::Undef);
         How::Guarded(self.func.defs(inst).map(old).collect())
     }

@@ -16,6 +16,9 @@ use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, Operand, Reg};
 use rustc_hash::FxHashMap;
 
+/// Entries of a table at most, however few of them must be cases.
+const MOST_ENTRIES: u64 = 1024;
+
 /// Turns the chains that are long enough into switches.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let limits = Limits::new(cx);
@@ -60,7 +63,9 @@ impl Limits {
     fn wants_table(&self, cases: &BTreeMap<u32, (Block, Block)>) -> bool {
         let ends = cases.keys().next().zip(cases.keys().next_back());
         let span = ends.map_or(u64::MAX, |(first, last)| u64::from(last - first) + 1);
-        cases.len() >= self.table && 100 * cases.len() as u64 >= self.density.saturating_mul(span)
+        cases.len() >= self.table
+            && span <= MOST_ENTRIES
+            && 100 * cases.len() as u64 >= self.density.saturating_mul(span)
     }
 }
 
