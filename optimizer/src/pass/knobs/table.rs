@@ -151,7 +151,7 @@ knobs! {
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
     LateCopyPropComplPred = ON, CopyPropagation;
     /// Rounds of OriBranchOpt. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round that
-    /// changes nothing ends them, on the corpus the third.
+    /// changes nothing ends them.
     BranchOptRounds = Limit(Some(8)), Liveness;
     /// Instructions that OriBranchOpt copies to thread a branch, its own not counted. The name is Oriole's own. 4 was
     /// chosen: more than the comparison that decides.
@@ -175,10 +175,10 @@ knobs! {
     /// that changes nothing ends them.
     PredicationRounds = Limit(Some(8)), CopyPropagation;
     /// Issue slots of the arms that OriDoPredication converts where threads of a warp may part. The name is Oriole's
-    /// own.
+    /// own. 14 was chosen.
     PredicationDivergent = Limit(Some(14)), CopyPropagation;
     /// Issue slots of the arms that OriDoPredication converts where a warp goes one way: it then issues those of the
-    /// other one too. The name is Oriole's own.
+    /// other one too. The name is Oriole's own. 6 was chosen.
     PredicationUniform = Limit(Some(6)), CopyPropagation;
     /// Half instructions that threads execute more for selections (one each), combined guards (two or three) and what
     /// is not guarded (two), where OriDoPredication saves a branch or two. The name is Oriole's own. 3 was chosen.
