@@ -8,14 +8,15 @@
 //! - an instruction of an arm gets the arm's guard. A phi of the join becomes the `else` value of the instruction that
 //!   computes it, or a selection where there is none. Loads and stores are always guarded; what is pure runs for all
 //!   threads where something under another guard reads it (`plan.rs`);
-//! - inner branches come first, and the join becomes a part of the block, so that branches around them can follow
-//!   (`convert.rs`). An instruction that has a guard of its own gets one that holds where both do.
+//! - the join becomes a part of the block, so that the branch behind it can follow at once, and branches around both in
+//!   the next round (`convert.rs`). An instruction that has a guard of its own gets one that holds where both do.
 //!
 //! Whether it pays: a thread saves the branches and pays for selections and combined guards, whose number
 //! `PredicationOverhead` limits; a warp that takes one arm issues the other one too, so the arms' weight is limited by
 //! `PredicationUniform` where the branch is known to be the same for the warp, and by `PredicationDivergent` where both
 //! arms may run anyway. What takes long or threads do together is in no arm. A pure result that is guarded without an
-//! `else` value becomes an operation and a selection in ptxas, and so does an atomic operation with a result, so `PredicationPartial` limits the words of these.
+//! `else` value becomes an operation and a selection in ptxas, and so does an atomic operation with a result, so
+//! `PredicationPartial` limits the words of these.
 //!
 //! Cost: a round is near-linear; rounds end when one changes nothing, or by `PredicationRounds`.
 
@@ -52,7 +53,8 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     changed
 }
 
-/// Each branch once, those inside of others first.
+/// Each branch once, in an order in which a join becomes a part of the block before it ends with another branch that is
+/// converted: so each instruction moves to another block once in a round.
 fn round(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut ways: SecondaryMap<Block, u32> = SecondaryMap::new();
@@ -63,7 +65,7 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let divergence = cx.analyses.get::<Divergence>(func);
     let limits = Limits::new(cx.knobs);
     let mut state = State { func: Rewriter::new(func), ways, gone: EntitySet::new(), ends_of: SecondaryMap::new() };
-    for head in cfg.rpo().iter().rev() {
+    for head in cfg.rpo() {
         let uniform = |state: &State<'_>| divergence.branch(state.end_of(*head)) > Uniformity::Varying;
         while let Some(plan) = state.plan(*head).filter(|plan| plan.pays(&limits, uniform(&state))) {
             if !cx.rewrite(RULE) {
