@@ -47,6 +47,11 @@ impl<'f> Rewriter<'f> {
         self.def_use
     }
 
+    /// Ends the rewriting: the function, whose definitions and reads nobody keeps any more.
+    pub fn into_function(self) -> &'f mut Function {
+        self.func
+    }
+
     /// The definitions and reads as they are now.
     pub fn def_use(&self) -> &DefUse {
         &self.def_use

@@ -3,12 +3,16 @@
 
 pub mod analyze_control_flow;
 pub mod back_copy;
+pub mod branches;
 pub mod commoning;
 mod copy_prop;
 pub mod general_optimize;
+pub mod hoist_common;
 pub mod live_dead;
+pub mod predication;
 pub mod reassociate;
 pub mod simplify;
+pub mod switches;
 #[cfg(test)]
 mod tests;
 mod touched;

@@ -15,7 +15,10 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, back_copy, commoning, general_optimize, live_dead, reassociate};
+use crate::phases::{
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
+    reassociate, switches,
+};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -148,6 +151,7 @@ macro_rules! phases {
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
+const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
@@ -172,10 +176,13 @@ phases! {
     /// it 13; the name is the customary one.
     GeneralOptimizeEarly = at(13, EarlyOptimization, Customary)
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
-    /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
-    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
-    /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
-    OriBranchOpt = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
+    /// Switch optimization, before branches: chains of comparisons become tables or trees, and small tables comparisons.
+    /// Described ahead of the first liveness pass; the name is customary.
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE) => switches::run;
+    /// Branch optimization: known branches, empty blocks, straight lines, equal tails. Described ahead of the first
+    /// liveness pass; the name is customary.
+    OriBranchOpt = unnumbered(EarlyOptimization, Customary)
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => branches::run;
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
@@ -235,7 +242,7 @@ phases! {
         .no_work("at the virtual level every operation is one of PTX that the target has");
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
-    SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
+    SpeculativeHoistComInsts = at(56, LateOptimization, Customary) => hoist_common::run;
     /// General optimization bundle after expansion. It ends when a round gains too little.
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
@@ -249,7 +256,8 @@ phases! {
     OriPerformLiveDeadThird = at(61, LateOptimization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// If-conversion: short branches become guarded instructions.
-    OriDoPredication = at(63, LateOptimization, CopyPropagation).preserves(AnalysisSet::NONE);
+    OriDoPredication = at(63, LateOptimization, CopyPropagation)
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => predication::run;
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
     LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page

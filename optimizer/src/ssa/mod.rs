@@ -11,6 +11,7 @@ mod isolate;
 mod merges;
 mod parallel_copy;
 mod reads;
+mod repair;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -21,6 +22,7 @@ use oriole_ir::{Form, Module};
 pub use construct::construct;
 pub use destruct::destruct;
 pub use parallel_copy::sequentialise;
+pub(crate) use repair::{Copies, repair};
 
 /// Brings every definition in virtual form into SSA form, which most phases need.
 pub fn construct_module(module: &mut Module) {

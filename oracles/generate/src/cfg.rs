@@ -51,6 +51,9 @@ impl Builder<'_, '_> {
             callable,
             if may_repeat && self.flow.depth == 0 { weights.nest } else { 0 },
             deeper(weights.apart),
+            deeper(weights.correlated),
+            deeper(weights.alike),
+            deeper(weights.cases),
         ];
         match self.entropy.weighted(&weights) {
             0 => self.stretch(),
@@ -66,7 +69,10 @@ impl Builder<'_, '_> {
             10 => self.partial(),
             11 => self.call(),
             12 => self.nest(),
-            _ => self.apart(),
+            13 => self.apart(),
+            14 => self.correlated(),
+            15 => self.alike(),
+            _ => self.cases(),
         }
     }
 

@@ -146,6 +146,12 @@ pub struct FlowWeights {
     pub nest: u32,
     /// A value that exists under a predicate alone, and is read under it.
     pub apart: u32,
+    /// A branch that an earlier one decides, on one side at least.
+    pub correlated: u32,
+    /// Two sides that begin and end alike.
+    pub alike: u32,
+    /// A chain of comparisons of one value with constants.
+    pub cases: u32,
 }
 
 /// Weights of the families of instructions in straight code.
@@ -421,6 +427,9 @@ impl Default for FlowWeights {
             call: 4,
             nest: 2,
             apart: 3,
+            correlated: 4,
+            alike: 5,
+            cases: 3,
         }
     }
 }

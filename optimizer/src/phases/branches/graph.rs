@@ -1,0 +1,91 @@
+//! Edits of the control-flow graph of a function in SSA form: edges and the phi sources that belong to them.
+
+use cranelift_entity::SecondaryMap;
+
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Operand, RegFile};
+
+/// The phis of a block, in order.
+pub(in crate::phases) fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
+    func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi)
+}
+
+/// The first instruction of a block that is no phi.
+pub(in crate::phases) fn behind_phis(func: &Function, block: Block) -> Option<Inst> {
+    func.block_insts(block).find(|inst| func.inst(*inst).opcode != Opcode::Phi)
+}
+
+/// Whether a block has phis.
+pub(in crate::phases) fn has_phis(func: &Function, block: Block) -> bool {
+    phis(func, block).next().is_some()
+}
+
+/// What a phi takes on the edge from a block.
+pub(in crate::phases) fn incoming(func: &Function, phi: Inst, from: Block) -> Option<Operand> {
+    let pairs = func.srcs(phi).chunks_exact(2);
+    pairs.into_iter().find(|pair| pair[1] == Operand::Block(from)).map(|pair| pair[0])
+}
+
+/// The only block that a block's branch leads to, where the branch has no choice.
+pub(in crate::phases) fn jump_target(func: &Function, block: Block) -> Option<Block> {
+    let branch = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::Bra)?;
+    func.srcs(branch).first()?.block()
+}
+
+/// Condition and targets of a block's branch, where it has two that differ.
+pub(in crate::phases) fn two_ways(func: &Function, block: Block) -> Option<(Operand, Block, Block)> {
+    let branch = func.terminator(block).filter(|inst| func.inst(*inst).opcode == Opcode::CBra)?;
+    let &[condition, yes, no] = func.srcs(branch) else { return None };
+    let (yes, no) = (yes.block()?, no.block()?);
+    (yes != no).then_some((condition, yes, no))
+}
+
+/// Sends a block's branch to other blocks.
+pub(in crate::phases) fn map_targets(func: &mut Function, block: Block, map: impl Fn(Block) -> Block) {
+    let Some(branch) = func.terminator(block) else { return };
+    for operand in func.srcs_mut(branch) {
+        if let Operand::Block(target) = operand {
+            *target = map(*target);
+        }
+    }
+}
+
+/// Gives a phi one source more.
+pub(in crate::phases) fn add_incoming(func: &mut Function, phi: Inst, value: Operand, from: Block) {
+    let mut srcs = func.srcs(phi).to_vec();
+    srcs.extend([value, Operand::Block(from)]);
+    func.set_srcs(phi, &srcs);
+}
+
+/// Whether an instruction may be executed by other groups of threads, merged with an equal one, or stand twice: it is
+/// nothing that threads do together, and defines no convergence barrier.
+pub(in crate::phases) fn is_free(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let together = [Flags::CONVERGENT, Flags::FENCE, Flags::TERMINATOR].into_iter().any(|flag| data.is(flag));
+    let barrier = func.defs(inst).chain(func.uses(inst)).any(|reg| func.regs()[reg].file == RegFile::B);
+    !together && !barrier
+}
+
+/// Blocks of the graph, each with the one that has taken its place.
+#[derive(Default)]
+pub(in crate::phases) struct Renamed(SecondaryMap<Block, Option<Block>>);
+
+impl Renamed {
+    /// Another block takes the place of this one.
+    pub(in crate::phases) fn set(&mut self, block: Block, by: Block) {
+        self.0[block] = Some(by);
+    }
+
+    /// The block that stands in the place of this one in the end.
+    pub(in crate::phases) fn of(&self, mut block: Block) -> Block {
+        while let Some(by) = self.0[block] {
+            block = by;
+        }
+        block
+    }
+
+    /// Whether another block has taken its place.
+    pub(in crate::phases) fn is_gone(&self, block: Block) -> bool {
+        self.0[block].is_some()
+    }
+}
