@@ -6,6 +6,7 @@ pub mod back_copy;
 pub mod branches;
 pub mod commoning;
 mod copy_prop;
+mod edge_facts;
 pub mod general_optimize;
 pub mod hoist_common;
 pub mod live_dead;

@@ -14,10 +14,11 @@ use cranelift_entity::SecondaryMap;
 
 use crate::analysis::{Cfg, Definitions, Dominators, Range, RangeContext, Ranges};
 use crate::pass::PhaseContext;
+use crate::phases::edge_facts;
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
-use super::graph::{incoming, two_ways};
+use super::graph::incoming;
 
 /// How many definitions a question follows.
 const DEPTH: u32 = 8;
@@ -66,29 +67,11 @@ impl Facts {
 
     /// Learns what holds where control takes the edge between two blocks.
     pub(super) fn learn_edge(&mut self, func: &Function, from: Block, to: Block) {
-        let Some((condition, yes, _)) = two_ways(func, from) else { return };
-        if let Some(reg) = condition.whole_reg() {
-            self.learn(func, reg, yes == to, DEPTH);
-        }
-    }
-
-    fn learn(&mut self, func: &Function, reg: Reg, value: bool, depth: u32) {
-        if depth == 0 || self.known[reg].is_some() {
-            return;
-        }
-        self.known[reg] = Some(value);
-        self.log.push(reg);
-        let Some(inst) = self.definitions.always(func, Operand::Reg(reg)) else { return };
-        let (sources, value) = match func.inst(inst).opcode {
-            Opcode::Mov => (1, value),
-            Opcode::Not => (1, !value),
-            Opcode::And if value => (2, true),
-            Opcode::Or if !value => (2, false),
-            _ => return,
-        };
-        for operand in func.srcs(inst)[..sources].iter().copied() {
-            if let Some(reg) = operand.whole_reg() {
-                self.learn(func, reg, value, depth - 1);
+        let Some((reg, value)) = edge_facts::decided(func, from, to) else { return };
+        for (reg, value) in edge_facts::implied(func, &self.definitions, reg, value) {
+            if self.known[reg].is_none() {
+                self.known[reg] = Some(value);
+                self.log.push(reg);
             }
         }
     }
