@@ -1,7 +1,7 @@
 //! SpeculativeHoistComInsts (phase 56): what both arms of a branch compute is computed once in front of it.
 //!
-//! `spec/copy-propagation-and-cse.txt` names the phase's knob, `SpeculativeHoistCommonInsts`, and no more. Here the arms
-//! are two blocks that nothing but the branch leads to. The instructions of the first are taken in order, up to
+//! `spec/copy-propagation-and-cse.txt` names the phase's knob, `SpeculativeHoistCommonInsts`, and no more. Here the
+//! arms are two blocks that nothing but the branch leads to. The instructions of the first are taken in order, up to
 //! `SpeculativeHoistWindow` of them; one is hoisted if
 //!
 //! - it is pure or a weak load, and copies nothing;
@@ -40,7 +40,10 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut func = Rewriter::new(func);
     let mut changed = Changed::No;
     for (head, arms) in heads {
-        changed |= hoist(&mut func, cx, head, arms, window);
+        // What is hoisted makes room in the window.
+        while hoist(&mut func, cx, head, arms, window).is_yes() {
+            changed = Changed::Yes;
+        }
     }
     changed
 }

@@ -427,9 +427,9 @@ impl Default for FlowWeights {
             call: 4,
             nest: 2,
             apart: 3,
-            correlated: 4,
-            alike: 5,
-            cases: 3,
+            correlated: 2,
+            alike: 2,
+            cases: 1,
         }
     }
 }

@@ -159,8 +159,8 @@ knobs! {
     /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
     BranchOptTailBlocks = Limit(Some(8)), Liveness;
     /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 4
-    /// was chosen: ptxas -O3 for sm_90 makes 31 instructions of a table and 38 of the chain then, 83 and 94 with 16 cases
-    /// (2026-11-23).
+    /// was chosen: ptxas -O3 for sm_90 makes 31 instructions of a table and 38 of the chain then, 83 and 94 with 16
+    /// cases (2026-11-23).
     SwitchOptTableCases = Limit(Some(4)), Liveness;
     /// Percent of a branch table's entries that must be cases. The name is Oriole's own. 50 was chosen.
     SwitchOptTableDensity = Limit(Some(50)), Liveness;
@@ -168,8 +168,8 @@ knobs! {
     /// chosen: ptxas makes half as much code again of a tree as of the chain, and with fewer cases a thread executes
     /// hardly less (2026-11-23).
     SwitchOptTreeCases = Limit(Some(16)), Liveness;
-    /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is Oriole's
-    /// own. 3 was chosen.
+    /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is
+    /// Oriole's own. 3 was chosen.
     SwitchOptFewTargets = Limit(Some(3)), Liveness;
     /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
     /// that changes nothing ends them.
@@ -183,14 +183,15 @@ knobs! {
     /// Half instructions that threads execute more for selections (one each), combined guards (two or three) and what
     /// is not guarded (two), where OriDoPredication saves a branch or two. The name is Oriole's own. 3 was chosen.
     PredicationOverhead = Limit(Some(3)), CopyPropagation;
-    /// Words of results that OriDoPredication guards though ptxas then computes them everywhere and selects: those of pure
-    /// instructions without an `else` value, and of atomics. The name is Oriole's own. 0 was chosen: with 2, an address,
+    /// Words of results that OriDoPredication guards though ptxas then computes them everywhere and selects: those of
+    /// pure instructions without an `else` value, and of atomics. The name is Oriole's own. 0 was chosen: with 2, an
+    /// address,
     /// 23 of 84 kernels get more code from ptxas -O3, `md5` 913 instructions instead of 395 (2026-11-23).
     PredicationPartial = Limit(Some(0)), CopyPropagation;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
-    /// Instructions at the beginning of each arm that SpeculativeHoistComInsts looks at. The name is Oriole's own. 32 was
-    /// chosen.
+    /// Instructions at the beginning of each arm that SpeculativeHoistComInsts looks at. The name is Oriole's own. 32
+    /// was chosen.
     SpeculativeHoistWindow = Limit(Some(32)), CopyPropagation;
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is
     /// Oriole's own. Unlimited was chosen: a round that changes nothing ends them.
