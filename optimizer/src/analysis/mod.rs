@@ -24,9 +24,11 @@ mod pressure;
 mod ranges;
 mod reaching;
 mod settled;
+mod spill_cost;
 mod sweeps;
 #[cfg(test)]
 pub(crate) mod testing;
+mod uninitialized;
 
 pub use call_graph::CallGraph;
 pub use cfg::Cfg;
@@ -47,3 +49,5 @@ pub use pressure::{Pressure, Words};
 pub use ranges::{Range, RangeContext, Ranges};
 pub use reaching::{Definition, ReachingDefinitions};
 pub use settled::RepeatedWork;
+pub use spill_cost::SpillCosts;
+pub use uninitialized::Uninitialized;

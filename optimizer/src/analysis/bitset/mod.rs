@@ -3,14 +3,14 @@
 //! The operations are those of `spec/liveness-and-dce.txt`, "BitVector Implementation". They work on slices of words
 //! (`words.rs`), so that a set of its own ([`BitSet`]) and a row of a [`BitMatrix`] share them; a copy is
 //! `copy_from_slice`. The `_if_changed` forms write no cache line that stays as it is: most calls of a solver near its
-//! fixed point change nothing. [`SparseBitSet`]
-//! holds chunks of a set that is mostly empty.
+//! fixed point change nothing. [`SparseBitSet`] holds chunks of a set that is mostly empty.
 //!
 //! All of it is safe code for the vectors that every x86-64 has (SSE2, as on the page). Measured 2026-11-23: sets of
 //! 16 MiB are done with at the speed of a plain copy (21 GB/s; transfer 23, isSubsetOf 24, popcount 12); one of 4096
 //! bits takes 35 ns where a transfer changes nothing and 55 where it does, through `bitvec` 3 and 2 µs. The same code
 //! for AVX2 halved the time of sets that are in the first-level cache and gained nothing in the solver, whose sets are
 //! not, so there is no second version of it.
+
 mod sparse;
 mod words;
 

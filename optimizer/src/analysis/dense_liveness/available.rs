@@ -2,8 +2,8 @@
 //!
 //! Where control can come from a definition in block D, either D dominates the place, or a block of D's iterated
 //! dominance frontier does. So one pass over frontiers, and one down the dominator tree, say which registers may be
-//! defined at each border. The page intersects LiveOut with that set after each meet; here the set is part of gen and
-//! kill from the start, and intersects LiveOut once in the end: the same least solution, as the set never changes.
+//! defined at each border. The page intersects LiveOut with that set after each meet. Here the solution is intersected
+//! in the end: what a definition reaches it also reaches further on, until a read, so the solution is the same.
 //!
 //! In unreachable blocks nothing is left out. Cost: the frontiers, times words of a set.
 
@@ -13,27 +13,16 @@ use super::super::bitset::{self, BitMatrix};
 use super::super::cfg::Cfg;
 use super::super::dominators::Dominators;
 use super::super::live_scan::NONE;
-use super::{BlockSets, Which};
 use oriole_ir::{Block, Function};
 
-/// Solves sets that hold gen, kill, and what phis read at the ends of blocks.
-pub(super) fn solve(func: &Function, cfg: &Cfg, dominators: &Dominators, number: &[u32], sets: &mut BlockSets) {
-    let (entry, end) = available(func, cfg, dominators, number);
-    for place in 0..cfg.blocks().len() {
-        bitset::intersect(sets.get_mut(Which::Generated, place), entry.row(place));
-        // What is not available is killed, so that it is live nowhere above.
-        for (killed, available) in sets.get_mut(Which::Killed, place).iter_mut().zip(end.row(place)) {
-            *killed |= !available;
-        }
-    }
-    sets.solve(cfg);
-    for place in 0..cfg.blocks().len() {
-        bitset::intersect_if_changed(sets.get_mut(Which::LiveOut, place), end.row(place));
-    }
+/// By place: the registers that may be defined at a block's entry, and at its end.
+pub(super) struct Available {
+    pub(super) entry: BitMatrix,
+    pub(super) end: BitMatrix,
 }
 
-/// By place: the registers that may be defined at a block's entry, and at its end.
-fn available(func: &Function, cfg: &Cfg, dominators: &Dominators, number: &[u32]) -> (BitMatrix, BitMatrix) {
+/// Where the registers with a number, which is their bit, may be defined.
+pub(super) fn available(func: &Function, cfg: &Cfg, dominators: &Dominators, number: &[u32]) -> Available {
     let bits = number.iter().filter(|bit| **bit != NONE).count();
     let mut own = BitMatrix::new(cfg.blocks().len(), bits);
     let mut entry = own.clone();
@@ -56,7 +45,7 @@ fn available(func: &Function, cfg: &Cfg, dominators: &Dominators, number: &[u32]
     for place in (0..cfg.blocks().len()).filter(|place| !cfg.is_reachable(cfg.blocks()[*place])) {
         [&mut entry, &mut end].into_iter().for_each(|sets| sets.row_mut(place).fill(u64::MAX));
     }
-    (entry, end)
+    Available { entry, end }
 }
 
 /// Adds to each block the definitions whose iterated dominance frontier it is in.

@@ -12,7 +12,7 @@
 //! compare whole sets: which values live through a loop together, and which registers no definition reaches. So the
 //! memory here is blocks times chosen registers, half a byte each.
 //!
-//! The dominator-respecting variant leaves out, in R and UR, what no definition can have reached: a register is live
+//! The dominator-respecting variant leaves out what no definition can have reached: a register is live
 //! there only where a block that defines it dominates the place, or where that dominance ends at a block that does
 //! ([`available`]). It differs from the plain one for registers that are read where nothing defines them on any way,
 //! and so on the edges into irreducible loops that no definition comes along.
@@ -31,6 +31,7 @@ mod sets;
 #[cfg(test)]
 mod tests;
 
+use available::available;
 use predicates::Predicates;
 pub use sets::{BlockSets, Which};
 
@@ -75,11 +76,17 @@ impl DenseLiveness {
         };
         let solved = |members| FileSets::solve(func, cfg, &scan, dominators, members);
         let uniform = of([RegFile::UR; 2]);
+        let members = of([RegFile::P, RegFile::UP]);
+        let mut predicates = Predicates::solve(cfg, &scan, &members);
+        if let Some(dominators) = dominators {
+            let number = numbered(func, &members);
+            predicates.restrict(&available(func, cfg, dominators, &number), &number);
+        }
         DenseLiveness {
             position,
             general: solved(of([RegFile::R; 2])),
             uniform: (!uniform.is_empty()).then(|| solved(uniform)),
-            predicates: Predicates::solve(cfg, &scan, &of([RegFile::P, RegFile::UP])),
+            predicates,
         }
     }
 
@@ -129,12 +136,18 @@ impl DenseLiveness {
     }
 }
 
+/// By register number: its place among the members, which is its bit.
+fn numbered(func: &Function, members: &[Reg]) -> Vec<u32> {
+    let mut number = vec![NONE; func.regs().len()];
+    for (bit, reg) in members.iter().enumerate() {
+        number[reg.index()] = bit as u32;
+    }
+    number
+}
+
 impl FileSets {
     fn solve(func: &Function, cfg: &Cfg, scan: &Scan, dominators: Option<&Dominators>, members: Vec<Reg>) -> FileSets {
-        let mut number = vec![NONE; func.regs().len()];
-        for (bit, reg) in members.iter().enumerate() {
-            number[reg.index()] = bit as u32;
-        }
+        let number = numbered(func, &members);
         let mut sets = BlockSets::new(cfg, members.len());
         for (pairs, which) in
             [(&scan.read, Which::Generated), (&scan.handed_over, Which::LiveOut), (&scan.defined, Which::Killed)]
@@ -144,10 +157,13 @@ impl FileSets {
                 bitset::insert(sets.get_mut(which, place), bit as usize);
             }
         }
+        sets.solve(cfg);
         if let Some(dominators) = dominators {
-            available::solve(func, cfg, dominators, &number, &mut sets);
-        } else {
-            sets.solve(cfg);
+            let available = available(func, cfg, dominators, &number);
+            for place in 0..cfg.blocks().len() {
+                bitset::intersect_if_changed(sets.get_mut(Which::LiveIn, place), available.entry.row(place));
+                bitset::intersect_if_changed(sets.get_mut(Which::LiveOut, place), available.end.row(place));
+            }
         }
         FileSets { number, members, sets }
     }

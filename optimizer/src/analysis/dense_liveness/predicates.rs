@@ -6,8 +6,10 @@
 
 use cranelift_entity::EntityRef;
 
+use super::super::bitset;
 use super::super::cfg::Cfg;
 use super::super::live_scan::{NONE, Scan};
+use super::available::Available;
 use oriole_ir::Reg;
 
 /// The live predicates of each block, by place in the layout, in order of their numbers.
@@ -39,6 +41,15 @@ impl Predicates {
             }
         }
         found
+    }
+
+    /// Leaves out what no definition reaches; a register's number is its bit.
+    pub(super) fn restrict(&mut self, available: &Available, number: &[u32]) {
+        for (lists, sets) in [(&mut self.live_in, &available.entry), (&mut self.live_out, &available.end)] {
+            for (place, list) in lists.iter_mut().enumerate() {
+                list.retain(|reg| bitset::contains(sets.row(place), number[reg.index()] as usize));
+            }
+        }
     }
 
     pub(super) fn live_in(&self, place: usize) -> &[Reg] {

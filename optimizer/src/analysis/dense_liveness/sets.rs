@@ -31,8 +31,7 @@ pub struct BlockSets {
 pub enum Which {
     /// What the block reads before it defines it: gen.
     Generated,
-    /// What the block defines whatever its guards say: kill. In the dominator-respecting variant also what no
-    /// definition has reached at its end.
+    /// What the block defines whatever its guards say: kill.
     Killed,
     /// What is live at the block's entry.
     LiveIn,

@@ -36,7 +36,7 @@ impl Judge<'_> {
         let dominators = Dominators::new(&self.cfg);
         let dense = DenseLiveness::solve(self.func, &self.cfg, Some(&dominators), |_| true);
         let (live, defined) = (LiveRegisters::of(truth, &self.graph), DefinedRegisters::of(truth, &self.graph));
-        self.borders(&dense, &[RegFile::R, RegFile::UR], |place, reg| {
+        self.borders(&dense, &[RegFile::R, RegFile::UR, RegFile::P, RegFile::UP], |place, reg| {
             let anything = !self.dominance.is_reachable(place);
             let entry = live.live_in(place, reg) && (anything || defined.at_entry(place, reg));
             (entry, live.live_out(place, reg) && (anything || defined.at_end(place, reg)))
@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn each_difference_is_seen_by_its_own_check() {
         let text = "device @f {\nbb0:\n  %r1 = mov.b32 1\n  cbra %p5, bb1, bb2\nbb1:\n  @%p6 %ur3 = mov.b32 1\n  \
-                    bra bb2\nbb2:\n  @%p7 st.global.b32 [%ur3], %r1\n  st.global.b32 [8], %r4\n  ret\n}\n";
+                    bra bb2\nbb2:\n  @%p7 st.global.b32 [%ur3], %r1\n  st.global.b32 [8], %r9\n  ret\n}\n";
         let func = parse_function(text).expect("the text is a function");
         let said = |old: &str, new: &str| {
             let truth = parse_function(&text.replace(old, new)).expect("the text is a function");
@@ -87,10 +87,10 @@ mod tests {
         };
         assert_eq!(said("@f", "@f"), [true; 3]);
         assert_eq!(said("[%ur3]", "[9]"), [false, true, false], "a uniform register");
-        assert_eq!(said("@%p7 st", "st"), [true, false, true], "a predicate");
+        assert_eq!(said("@%p7 st", "st"), [true, false, true], "a predicate that nothing defines");
         assert_eq!(
-            said("%r1 = mov.b32 1\n", "%r1 = mov.b32 1\n  @%p5 %r4 = mov.b32 1\n"),
-            [true, false, false],
+            said("%r1 = mov.b32 1\n", "%r1 = mov.b32 1\n  @%p5 %r9 = mov.b32 1\n"),
+            [true, true, false],
             "a definition"
         );
     }
