@@ -9,6 +9,7 @@ pub mod general_optimize;
 pub mod live_dead;
 pub mod reassociate;
 pub mod simplify;
+pub mod split_ranges;
 #[cfg(test)]
 mod tests;
 mod touched;

@@ -15,7 +15,9 @@ use std::fmt;
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
-use crate::phases::{analyze_control_flow, back_copy, commoning, general_optimize, live_dead, reassociate};
+use crate::phases::{
+    analyze_control_flow, back_copy, commoning, general_optimize, live_dead, reassociate, split_ranges,
+};
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
@@ -164,8 +166,9 @@ phases! {
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Brings loops into canonical form: one preheader, one latch.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(AnalysisSet::NONE);
-    /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
-    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness);
+    /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
+    /// has registers.
+    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness) => split_ranges::run;
     /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Customary);
     /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
