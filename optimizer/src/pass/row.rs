@@ -94,7 +94,7 @@ impl Pass {
     /// Its work; `None` while it is planned.
     pub fn run(&self) -> Option<&Run> {
         match &self.status {
-            Status::Planned => None,
+            Status::Planned | Status::NoWork(_) => None,
             Status::Built(run) => Some(run),
         }
     }
@@ -112,8 +112,16 @@ impl Pass {
             default.into(),
             self.needs.to_string().into(),
             self.tokens.join(", ").into(),
-            self.doc.into(),
+            self.what(),
         ]
+    }
+
+    /// What it does, and where nothing, why.
+    fn what(&self) -> Cow<'static, str> {
+        match self.status {
+            Status::NoWork(reason) => format!("{} No work: {reason}.", self.doc).into(),
+            _ => self.doc.into(),
+        }
     }
 
     /// Whether `token` addresses this pass: its name, one of its tokens, or its number. Case is ignored.
@@ -230,6 +238,8 @@ pub enum SecondRun {
 pub enum Status {
     /// Known, listed, never run, and never counted as having run.
     Planned,
+    /// Nothing is left for it to do on what is compiled here, or others do it when it is needed; the reason.
+    NoWork(&'static str),
     /// Can run: this is its work.
     Built(Run),
 }
@@ -238,6 +248,7 @@ impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Status::Planned => "planned",
+            Status::NoWork(_) => "no work",
             Status::Built(_) => "built",
         })
     }

@@ -77,6 +77,20 @@ impl Plan {
         (made.opcode, made.fields) == (data.opcode, data.fields) && made.srcs.iter().zip(func.srcs(root)).all(same)
     }
 
+    /// What the operations of the plan cost.
+    pub fn cost(&self) -> u32 {
+        self.operations.iter().map(|operation| operation.opcode.row().cost(&operation.fields)).sum()
+    }
+
+    /// Whether an operation of the plan reads a register, or a result is one.
+    pub fn reads(&self, reg: Reg) -> bool {
+        let is_read = |planned: &Planned| match planned {
+            Planned::Known(value) => value.operand().and_then(|operand| operand.reg()) == Some(reg),
+            Planned::New(_) => false,
+        };
+        self.operations.iter().flat_map(|operation| &operation.srcs).chain(&self.results).any(is_read)
+    }
+
     /// The operations that the plan adds.
     pub fn opcodes(&self) -> impl Iterator<Item = Opcode> + '_ {
         self.operations.iter().map(|operation| operation.opcode)

@@ -62,6 +62,12 @@ pub fn note_progress(_: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     Changed::No
 }
 
+/// SetAfterLegalization (95): what comes behind may count on operands that are legal for the target.
+pub fn note_legal_operands(_: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    cx.advance(Progress::LEGALIZED);
+    Changed::No
+}
+
 /// A copy that guards 1 and 2 allow.
 struct Copy {
     inst: Inst,

@@ -66,8 +66,10 @@ impl Choice {
         if options.stop_after.is_some_and(|last| position > last) {
             return Some(SkipReason::Stopped);
         }
-        if matches!(pass.status, Status::Planned) {
-            return Some(SkipReason::Planned);
+        match pass.status {
+            Status::Planned => return Some(SkipReason::Planned),
+            Status::NoWork(_) => return Some(SkipReason::NoWork),
+            _ => {}
         }
         if pass.min_opt_level > options.opt_level {
             return Some(SkipReason::OptLevel);

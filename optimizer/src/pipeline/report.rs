@@ -11,6 +11,8 @@ use oriole_ir::verify::Violation;
 pub enum SkipReason {
     /// It is not built yet.
     Planned,
+    /// It has no work; its row says why.
+    NoWork,
     /// The options or `DisablePhases` leave it out.
     Disabled,
     /// `NamedPhases` names others.
@@ -30,6 +32,7 @@ impl SkipReason {
     pub fn name(self) -> &'static str {
         match self {
             SkipReason::Planned => "planned",
+            SkipReason::NoWork => "no work",
             SkipReason::Disabled => "disabled",
             SkipReason::NotNamed => "not named",
             SkipReason::OptLevel => "optimization level",

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::runner::*;
-use super::table::PHASES;
+use super::table::{PHASES, Phase};
 use super::text::parse;
 use crate::analysis::{AnalysisId, AnalysisSet};
 use crate::pass::{Changed, Needs, Pass, PhaseContext, Progress, Run, Work};
@@ -126,6 +126,23 @@ fn phases_that_are_off_by_default_are_turned_on_by_name() {
     assert_eq!(skipped(&on, "AdvancedPhaseBackPropVReg"), None);
     assert_eq!(skipped(&on, "OriBackCopyPropagate"), None, "the hook turns it on");
     assert_eq!(on.progress, Progress::BACKWARD_COPIES);
+}
+
+#[test]
+fn what_has_no_work_never_runs_and_its_row_says_why() {
+    let report = run(&mut module(), &options(), &mut ()).expect("a valid run");
+    assert_eq!(skipped(&report, "MidExpansion"), Some(SkipReason::NoWork));
+    let row = Phase::MidExpansion.row();
+    assert_eq!(row.columns()[3], "no work");
+    assert!(row.columns()[8].contains("No work: at the virtual level"), "{}", row.columns()[8]);
+}
+
+#[test]
+fn the_machine_level_is_noted_as_legal() {
+    let mut module = parse_module("entry @k machine ssa {\nbb0:\n  ret\n}\n").expect("a module of the machine level");
+    let report = run(&mut module, &options(), &mut ()).expect("a valid run");
+    assert_eq!(skipped(&report, "SetAfterLegalization"), None);
+    assert_eq!(report.progress, Progress::LEGALIZED);
 }
 
 #[test]

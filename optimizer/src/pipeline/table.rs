@@ -7,7 +7,7 @@
 //! only the inventory order means anything here. A phase that a document names without an inventory number has
 //! none; its place in the table is then the only statement about when it runs.
 //!
-//! A row whose [`Pass::status`] is [`Status::Planned`] is listed and never run. The order is checked against
+//! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is checked against
 //! [`super::constraints`].
 
 use std::fmt;
@@ -37,6 +37,7 @@ struct Facts {
     min_opt_level: u8,
     no_op_by_default: bool,
     tokens: &'static [&'static str],
+    no_work: Option<&'static str>,
     page: Page,
 }
 
@@ -55,6 +56,7 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
         min_opt_level: 2,
         no_op_by_default: false,
         tokens: &[],
+        no_work: None,
         page,
     }
 }
@@ -86,6 +88,19 @@ impl Facts {
 
     const fn tokens(self, tokens: &'static [&'static str]) -> Facts {
         Facts { tokens, ..self }
+    }
+
+    /// For what is never built, the reason.
+    const fn no_work(self, reason: &'static str) -> Facts {
+        Facts { no_work: Some(reason), ..self }
+    }
+
+    /// The status of a row that names no work.
+    const fn without_work(self) -> Status {
+        match self.no_work {
+            Some(reason) => Status::NoWork(reason),
+            None => Status::Planned,
+        }
     }
 
     const fn row(self, name: &'static str, doc: &'static str, status: Status) -> Pass {
@@ -126,17 +141,18 @@ macro_rules! phases {
 
         /// The phase table, in execution order.
         pub static PHASES: &[Pass] = &[
-            $($facts.row(stringify!($name), concat!($($doc),+).trim_ascii(), phases!(@status $($work)?)),)+
+            $($facts.row(stringify!($name), concat!($($doc),+).trim_ascii(), phases!(@status $facts $(=> $work)?)),)+
         ];
     };
-    (@status) => { Status::Planned };
-    (@status $work:path) => { Status::Built(Run::Function(Work::Static(&$work))) };
+    (@status $facts:expr) => { $facts.without_work() };
+    (@status $facts:expr => $work:path) => { Status::Built(Run::Function(Work::Static(&$work))) };
 }
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
 const BUDGET: &str = "its budget is one of a run";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
+const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
 const BUNDLE: &[&str] = &["GeneralOptimize"];
 const HOIST: &[&str] = &["HoistInvariants"];
@@ -150,7 +166,8 @@ phases! {
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(0) => analyze_control_flow::run;
     /// Reports the program as lowered; the first dump point.
     ReportInitialRepresentation = at(9, InitialSetup, Liveness)
-        .needs(Needs::ANYTHING).preserves(AnalysisSet::ALL).since(0);
+        .needs(Needs::ANYTHING).preserves(AnalysisSet::ALL).since(0)
+        .no_work("the program can be dumped before and after every phase");
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
     EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Needs::ANYTHING).since(1) => live_dead::simple;
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
@@ -195,12 +212,14 @@ phases! {
     GeneralOptimizeMid = at(37, MidLevelOptimization, Customary)
         .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
-    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0);
+    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
+        .no_work("at the virtual level every operation is one of PTX that the target has");
     /// General optimization bundle after mid-level expansion.
     GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation)
         .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
     /// Enforces the calling convention on arguments; may insert copies.
-    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0);
+    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0)
+        .no_work("arguments are variables at the virtual level, which any operand can fill");
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
     GvnCse = at(49, MidLevelOptimization, CopyPropagation) => commoning::gvn::run;
     /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
@@ -208,12 +227,15 @@ phases! {
     OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation)
         .may_go_on(ROUNDS) => reassociate::run;
     /// Replaces computations by loads from constant banks.
-    ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation);
+    ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation)
+        .no_work("what it extracts a graphics driver computes; the driver of a compute kernel computes nothing");
     /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.
-    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(AnalysisSet::ALL);
+    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(AnalysisSet::ALL)
+        .no_work(ON_DEMAND);
     /// Expands operations that the target lacks. The documents give a binary slot and its place before the third
     /// liveness pass; the name is customary.
-    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(AnalysisSet::NONE).since(0);
+    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(AnalysisSet::NONE).since(0)
+        .no_work("at the virtual level every operation is one of PTX that the target has");
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
@@ -224,7 +246,8 @@ phases! {
     OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
-    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE).since(0);
+    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
+        .no_work("PTX has no such stages");
     /// Global liveness and dead code, after fusion and expansion.
     OriPerformLiveDeadThird = at(61, LateOptimization, Liveness)
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
@@ -260,7 +283,7 @@ phases! {
     /// one inventory number left between its neighbours 68 and 70.
     OriDoRemat = at(69, Movement, InstructionMovement).binary(80);
     /// Classifies registers as uniform or varying, second of two.
-    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(AnalysisSet::ALL);
+    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
     OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement).binary(92);
     /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
@@ -278,7 +301,7 @@ phases! {
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
     /// Marks the point after which every operand is legal for the target.
     SetAfterLegalization = at(95, Legalization, CopyPropagation)
-        .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0);
+        .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0) => back_copy::note_legal_operands;
     /// Register allocation. The documents number it 101; the name is the customary one.
     AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(Needs::MACHINE_SSA).since(0);
     /// Splits live ranges whose pressure is still too high once everything else has run.

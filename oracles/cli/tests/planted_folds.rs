@@ -3,7 +3,7 @@
 
 use oriole::campaign::store::Store;
 use oriole::campaign::target::Target;
-use oriole::campaign::{Options, run};
+use oriole::campaign::{Options, Vary, run};
 use oriole_check::CheckOptions;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Function, Inst, InstBuilder};
@@ -71,7 +71,7 @@ fn cases_to_find(function: PhaseFn) -> Option<u64> {
     let options = |cases| Options {
         targets: vec![Target::Instructions],
         check: check.clone(),
-        vary: false,
+        vary: Vary::Nothing,
         ..Options::new(1, cases)
     };
     let store = || Store::in_memory().expect("memory");

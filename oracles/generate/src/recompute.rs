@@ -43,7 +43,13 @@ impl Builder<'_, '_> {
         let Made { opcode, mut fields, mut srcs, mut guard, .. } = self.made[at].clone();
         match self.entropy.below(8) {
             0 | 1 if is_exchangeable(opcode) => srcs.swap(0, 1),
-            2 => self.exchange_one(&mut srcs),
+            2 => {
+                self.exchange_one(&mut srcs);
+                // The new operand may be one that leaves the result open.
+                if let Some(ty) = opcode.row().value::<Type>(&fields) {
+                    self.specify(opcode, ty, &mut srcs);
+                }
+            }
             3 => fields = other_sign(opcode, &fields).unwrap_or(fields),
             4 => guard = guard.map(Guard::opposite),
             _ => {}

@@ -104,8 +104,9 @@ knobs! {
     AllowReassociateCSE = ON, CopyPropagation;
     /// Instructions that reassociation processes in one function. Unlimited was chosen.
     ReassociateCSEBudget = UNLIMITED, CopyPropagation;
-    /// Instructions that local commoning looks back over after reassociation. Unlimited, the whole block, was chosen.
-    ReassociateCSEWindow = UNLIMITED, CopyPropagation;
+    /// Instructions that local commoning looks back over after reassociation. 1024 was chosen: its tables stay in the
+    /// cache, and what stands further apart LateOriCommoning finds.
+    ReassociateCSEWindow = Limit(Some(1024)), CopyPropagation;
     /// Instructions that reassociation passes over first, for debugging. 0 was chosen.
     ReassociateCSESkip = Limit(Some(0)), CopyPropagation;
     /// Lets reassociation make 64-bit uniform additions of immediates beyond 32 bits. Off was chosen: no encoding

@@ -55,6 +55,19 @@ impl Kind {
         }
     }
 
+    /// The values at both ends of what the knob takes, as texts of settings; none for free text. A budget of one stands
+    /// beside a budget of nothing: it stops in the middle of the work.
+    pub fn ends(self) -> Vec<String> {
+        match self {
+            Kind::Flag(_) => ["off", "on"].map(str::to_owned).to_vec(),
+            Kind::Limit(_) => ["0", "1", "unlimited"].map(str::to_owned).to_vec(),
+            Kind::Number { min, max, .. } => vec![min.to_string(), max.to_string()],
+            Kind::Real(_) => ["0", "1e9"].map(str::to_owned).to_vec(),
+            Kind::InstructionGate | Kind::FunctionGate => ["none", "all"].map(str::to_owned).to_vec(),
+            Kind::Text => Vec::new(),
+        }
+    }
+
     pub(super) fn parse(self, text: &str) -> Option<Value> {
         match self {
             Kind::Flag(_) => parse_flag(text).map(Value::Flag),

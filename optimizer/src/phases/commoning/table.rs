@@ -65,6 +65,11 @@ impl<V> ValueTable<V> {
         (&mut self.nodes[node].value, found.is_none())
     }
 
+    /// What an expression has.
+    pub(in crate::phases) fn get(&self, key: &Expression) -> Option<&V> {
+        self.find(key).map(|node| &self.nodes[node].value)
+    }
+
     fn find(&self, key: &Expression) -> Option<usize> {
         let mut at = self.buckets[self.bucket(key.hash())].head;
         while at != NONE {

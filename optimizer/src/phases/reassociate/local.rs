@@ -1,8 +1,11 @@
-//! Windowed local commoning: of equal operations in a block the later one goes, if the earlier one stands at most so
-//! many instructions before it.
+//! Windowed local commoning: of equal operations in a block the later one goes, if the earlier one, or the last of those
+//! that have gone for it, stands at most so many instructions before it.
 //!
 //! Operations on registers alone: loads and whole functions are value numbering's and late commoning's. Copies are copy
 //! propagation's.
+//!
+//! Tables of two stretches of a window's length are kept, so that they stay as small as the window however long the
+//! block is.
 
 use crate::analysis::Cfg;
 use crate::pass::{Changed, PhaseContext};
@@ -19,7 +22,7 @@ pub(super) fn common(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, cfg: &C
 }
 
 fn common_block(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, block: Block, window: u32) -> Changed {
-    let mut seen = ValueTable::<(Inst, u32)>::default();
+    let mut seen = Window { length: window, ..Window::default() };
     let mut expression = Expression::default();
     let mut changed = Changed::No;
     let mut next = func.first_inst(block);
@@ -31,18 +34,45 @@ fn common_block(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, block: Block
             continue;
         }
         expression.assign(func, inst, Reg::as_u32, None);
-        let (earlier, new) = seen.entry(&expression, || (inst, place));
-        if new {
-            continue;
-        }
-        if place - earlier.1 > window {
-            *earlier = (inst, place);
-        } else if cx.rewrite(COMMON) {
-            replace(func, inst, earlier.0);
+        if let Some(earlier) = seen.equal(&expression, inst, place)
+            && cx.rewrite(COMMON)
+        {
+            replace(func, inst, earlier);
             changed = Changed::Yes;
         }
     }
     changed
+}
+
+/// The operations of a block that stand within the window.
+#[derive(Default)]
+struct Window {
+    /// How many instructions it looks back over.
+    length: u32,
+    /// The place where the newer table begins. It takes a window's length of places; the older one has those before.
+    start: u32,
+    newer: ValueTable<(Inst, u32)>,
+    older: ValueTable<(Inst, u32)>,
+}
+
+impl Window {
+    /// The latest equal operation within the window. Where there is none, this one is noted.
+    fn equal(&mut self, expression: &Expression, inst: Inst, place: u32) -> Option<Inst> {
+        if place - self.start > self.length {
+            self.older = std::mem::take(&mut self.newer);
+            self.start = place;
+        }
+        let length = self.length;
+        let is_within = |at: u32| place - at <= length;
+        let older = self.older.get(expression).copied().filter(|(_, at)| is_within(*at));
+        let (noted, _) = self.newer.entry(expression, || older.unwrap_or((inst, place)));
+        if !is_within(noted.1) {
+            noted.0 = inst;
+        }
+        // Where the value was wanted last, it is at hand as if it had been computed there.
+        noted.1 = place;
+        Some(noted.0).filter(|earlier| *earlier != inst)
+    }
 }
 
 /// Has what an instruction yields read from an equal one, and removes it.

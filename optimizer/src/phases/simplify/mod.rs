@@ -9,7 +9,8 @@
 //! What a change may assume: operations read only the bits of their type and zero-extend, so a 16-bit operation is no
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
 //! instruction with an undefined operand is left alone. Results that become known turn into `mov`, which copy
-//! propagation forwards and dead-code elimination removes.
+//! propagation forwards and dead-code elimination removes. No rule moves work into a loop: where an operation before the
+//! loop would go for a costlier one inside, both stay.
 //!
 //! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
 
@@ -21,7 +22,7 @@ use std::sync::Arc;
 use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
 use super::values::become_copies;
-use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, Uses};
+use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
 use crate::peephole::{RuleSet, Subject};
@@ -109,6 +110,7 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut 
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut pass = Simplify {
         rules: cx.rules(),
+        loops: Loops { nest: cx.analyses.get(func), cfg: cfg.clone() },
         definitions: cx.analyses.take(func),
         uses: cx.analyses.take(func),
         bits: BitMemo::default(),
@@ -144,8 +146,21 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut 
     pass.changed
 }
 
+/// The loops as they are at the beginning of a scan.
+struct Loops {
+    nest: Arc<LoopNest>,
+    cfg: Arc<Cfg>,
+}
+
+impl Loops {
+    fn depth(&self, block: Option<Block>) -> u32 {
+        block.map_or(0, |block| self.nest.depth(&self.cfg, block))
+    }
+}
+
 struct Simplify {
     rules: Arc<RuleSet>,
+    loops: Loops,
     definitions: Definitions,
     uses: Uses,
     bits: BitMemo,
@@ -183,7 +198,21 @@ impl Simplify {
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
         let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet(), 1))?;
+        if self.moves_into_loop(func, inst, &found.plan) {
+            return None;
+        }
         cx.rewrite(self.rules.rules()[found.rule].name).then_some(Change::Rule(found.plan))
+    }
+
+    /// Whether a plan is costlier than the root alone and does without an operand that comes from outside of the root's
+    /// loop: what that operand cost once, the loop would then cost in every iteration.
+    fn moves_into_loop(&self, func: &Function, root: Inst, plan: &Plan) -> bool {
+        let depth = self.loops.depth(func.block_of(root));
+        let data = func.inst(root);
+        let is_outside = |reg: &Reg| self.loops.depth(self.definitions.block(*reg)) < depth;
+        depth > 0
+            && plan.cost() > data.opcode.row().cost(&data.fields)
+            && func.uses(root).filter(is_outside).any(|reg| !plan.reads(reg))
     }
 
     /// Returns where the scan goes on: at the first of the instructions that now stand there, or after them.

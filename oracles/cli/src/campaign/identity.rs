@@ -47,7 +47,7 @@ impl Options {
             hang_after: _,
         } = self;
         let mut hash = Fnv::default();
-        hash.text(&format!("{config:?} {targets:?} {vary} {round_trip_every}"));
+        hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
         corpus.modules().for_each(|module| hash.text(&module.to_string()));
         add_check(&mut hash, check);
         let cases = self.by_number().in_virtual_form();

@@ -52,6 +52,7 @@ use target::{Case, Cases, Target, Unsound};
 use worker::{ENOUGH_GIVEN_UP, WorkerSlot};
 
 pub use tally::{RuleTally, Tally, TargetTally};
+pub use vary::Vary;
 pub use worker::MOST_GIVEN_UP;
 
 /// Cases after which a worker merges its tally.
@@ -77,7 +78,7 @@ pub struct Options {
     /// How it is checked.
     pub check: CheckOptions,
     /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
-    pub vary: bool,
+    pub vary: Vary,
     /// One case in so many, drawn by its number, is also printed as PTX and read again in another spelling; none where
     /// 0. The round trip takes as long as the rest of a check: one in four costs a fifth of the cases (measured
     /// 2026-11-22), and a fault of printer or reader is met twice as soon as with one in eight.
@@ -108,7 +109,7 @@ impl Options {
             targets: vec![Target::Kernels],
             corpus: Arc::default(),
             check: CheckOptions { randoms: 0, ..CheckOptions::default() },
-            vary: true,
+            vary: Vary::Some,
             round_trip_every: 4,
             arguments: String::new(),
             reduce: None,

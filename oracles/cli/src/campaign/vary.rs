@@ -3,82 +3,145 @@
 //! Code that the default pipeline never reaches is tested by nobody else. Which case gets which condition follows from
 //! its number, and the replay command of a finding names it; the machine stands in the module.
 
-use oriole_ir::Module;
-use oriole_ir::sm::Target;
+use std::sync::LazyLock;
 
-use super::Options;
 use oriole_check::CheckOptions;
 use oriole_check::supervise::StepId;
 use oriole_generate::another_launch;
+use oriole_interp::launch::random::SplitMix64;
+use oriole_ir::Module;
+use oriole_ir::sm::Target;
+use oriole_optimizer::pass::knobs::{KNOBS, KnobRow, Knobs};
+use oriole_optimizer::pipeline::table::PHASES;
+
+use super::Options;
+
+/// How many conditions the cases of a campaign get.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vary {
+    /// All cases have the default, or what the caller has set.
+    Nothing,
+    /// Some cases have another machine, level or setting of knobs.
+    Some,
+    /// Every knob is at both of its ends in some cases, alone and together with others.
+    Knobs,
+}
 
 /// A condition: what a phase does differently under it.
+#[derive(Clone)]
 struct Variation {
     /// The machine; that of the module where `None`.
     target: Option<&'static str>,
     /// The optimization level; the campaign's own where `None`, and where that is not the default.
     level: Option<u8>,
-    knobs: &'static [&'static str],
+    knobs: Vec<String>,
     /// A step that is left out.
     without: Option<StepId>,
 }
 
-const PLAIN: Variation = Variation { target: None, level: None, knobs: &[], without: None };
-/// What comes in virtual form stays so; phases that need SSA form leave it alone.
-const VIRTUAL: Variation = Variation { without: Some(StepId::SsaConstruction), ..PLAIN };
+const PLAIN: Variation = Variation { target: None, level: None, knobs: Vec::new(), without: None };
 /// The level that a user has not chosen.
 const DEFAULT_LEVEL: u8 = 3;
+/// Conditions under which many knobs are at an end at once.
+const MIXTURES: u64 = 128;
+/// The machines of these: the oldest, those on which phases are off, and the module's own.
+const MACHINES: [Option<&str>; 4] = [None, None, Some("sm_70"), Some("sm_80")];
 
-const fn level(level: u8) -> Variation {
+fn level(level: u8) -> Variation {
     Variation { level: Some(level), ..PLAIN }
 }
 
-const fn knobs(knobs: &'static [&'static str]) -> Variation {
-    Variation { knobs, ..PLAIN }
+/// What comes in virtual form stays so; phases that need SSA form leave it alone.
+fn in_virtual_form() -> Variation {
+    Variation { without: Some(StepId::SsaConstruction), ..PLAIN }
+}
+
+fn knobs(knobs: &[&str]) -> Variation {
+    Variation { knobs: knobs.iter().map(|setting| (*setting).to_owned()).collect(), ..PLAIN }
 }
 
 /// By number, around. Most cases are plain, as most users' kernels are.
-const VARIATIONS: &[Variation] = &[
-    PLAIN,
-    PLAIN,
-    Variation { target: Some("sm_70"), ..PLAIN },
-    PLAIN,
-    level(1),
-    PLAIN,
-    Variation { target: Some("sm_70"), ..level(2) },
-    PLAIN,
-    level(0),
-    PLAIN,
-    knobs(&["CopyPropNoWriteNonRR=1"]),
-    PLAIN,
-    knobs(&["CopyPropAddr=0", "LateCopyPropComplPred=0"]),
-    PLAIN,
-    Variation { target: Some("sm_70"), ..knobs(&["CopyPropNonRegMultiDef=1", "CopyPropForceGlobal=1"]) },
-    PLAIN,
-    knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
-    PLAIN,
-    knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
-    VIRTUAL,
-    knobs(&["EnableGvnCseMode=4"]),
-    PLAIN,
-    knobs(&["EnableGvnCseMode=1", "ForceLateCommoning=0"]),
-    PLAIN,
-    Variation { target: Some("sm_80"), ..PLAIN },
-    knobs(&["EnableGvnCseMode=5"]),
-    PLAIN,
-    knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
-    Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
-    knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
-    // Budgets that generated kernels are over.
-    knobs(&["SplitLiveRangesBudget=1"]),
-    PLAIN,
-    knobs(&["SplitLiveRangesBudget=12"]),
-    PLAIN,
-];
+static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
+    vec![
+        PLAIN,
+        PLAIN,
+        Variation { target: Some("sm_70"), ..PLAIN },
+        PLAIN,
+        level(1),
+        PLAIN,
+        Variation { target: Some("sm_70"), ..level(2) },
+        PLAIN,
+        level(0),
+        PLAIN,
+        knobs(&["CopyPropNoWriteNonRR=1"]),
+        PLAIN,
+        knobs(&["CopyPropAddr=0", "LateCopyPropComplPred=0"]),
+        PLAIN,
+        Variation { target: Some("sm_70"), ..knobs(&["CopyPropNonRegMultiDef=1", "CopyPropForceGlobal=1"]) },
+        PLAIN,
+        knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
+        PLAIN,
+        knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
+        in_virtual_form(),
+        knobs(&["EnableGvnCseMode=4"]),
+        PLAIN,
+        knobs(&["EnableGvnCseMode=1", "ForceLateCommoning=0"]),
+        PLAIN,
+        Variation { target: Some("sm_80"), ..PLAIN },
+        knobs(&["EnableGvnCseMode=5"]),
+        PLAIN,
+        knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
+        Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
+        knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
+        // Budgets that generated kernels are over.
+        knobs(&["SplitLiveRangesBudget=1"]),
+        PLAIN,
+        knobs(&["SplitLiveRangesBudget=12"]),
+        PLAIN,
+    ]
+});
+
+/// The same for [`Vary::Knobs`]: those, each end of each knob alone, what is off by default, and mixtures of ends.
+static KNOB_VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
+    let off_by_default = PHASES.iter().filter(|phase| phase.no_op_by_default && phase.run().is_some());
+    let enabled = off_by_default.map(|phase| knobs(&[&format!("EnablePhases={}", phase.name)]));
+    let alone = KNOBS.iter().flat_map(settings).map(|setting| knobs(&[&setting]));
+    VARIATIONS.iter().cloned().chain(alone).chain(enabled).chain((0..MIXTURES).map(mixture)).collect()
+});
+
+/// The settings of a knob's ends that are not its default.
+fn settings(row: &'static KnobRow) -> impl Iterator<Item = String> {
+    let default = Knobs::new().text_of(row.knob);
+    row.kind.ends().into_iter().filter(move |end| *end != default).map(|end| format!("{}={end}", row.name))
+}
+
+/// A machine, a level that runs most phases, and a third of the knobs at an end, all by number.
+fn mixture(number: u64) -> Variation {
+    let mut random = SplitMix64::new(number);
+    let mut knobs = Vec::new();
+    for row in KNOBS {
+        let ends: Vec<String> = settings(row).collect();
+        let drawn = random.next_u64() as usize % (3 * ends.len().max(1));
+        knobs.extend(ends.into_iter().nth(drawn));
+    }
+    let target = MACHINES[random.next_u64() as usize % MACHINES.len()];
+    let level = [2, DEFAULT_LEVEL][random.next_u64() as usize % 2];
+    Variation { target, level: Some(level).filter(|level| *level != DEFAULT_LEVEL), knobs, without: None }
+}
 
 impl Options {
+    /// The conditions of this campaign, by number around.
+    fn variations(&self) -> &'static [Variation] {
+        match self.vary {
+            Vary::Nothing => &VARIATIONS[..1],
+            Vary::Some => &VARIATIONS,
+            Vary::Knobs => &KNOB_VARIATIONS,
+        }
+    }
+
     /// The number of a case's variation.
     pub(super) fn variation_of(&self, number: u64) -> usize {
-        if self.vary { (number % VARIATIONS.len() as u64) as usize } else { 0 }
+        (number % self.variations().len() as u64) as usize
     }
 
     /// How the cases of each variation are checked, without and with the round trip.
@@ -89,13 +152,13 @@ impl Options {
             CheckOptions { round_trip, ..check }
         };
         let both = |number| [false, true].map(|trip| with(self.check_of(number), self.check.round_trip && trip));
-        (0..VARIATIONS.len() as u64).map(both).collect()
+        (0..self.variations().len() as u64).map(both).collect()
     }
 
     /// How a case is checked.
     pub fn check_of(&self, number: u64) -> CheckOptions {
         let mut check = CheckOptions { tries: self.config.tries, another: another_launch, ..self.check.clone() };
-        let Variation { level, knobs, without, .. } = VARIATIONS[self.variation_of(number)];
+        let Variation { level, knobs, without, .. } = &self.variations()[self.variation_of(number)];
         let mut replay = String::new();
         if let Some(level) = level.filter(|_| check.pipeline.opt_level == DEFAULT_LEVEL) {
             check.pipeline.opt_level = level;
@@ -109,16 +172,16 @@ impl Options {
         let own: Vec<String> = check.pipeline.knobs.settings().collect();
         replay.extend(knobs.iter().map(|setting| format!(" --knob {setting}")));
         check.replay = replay + &check.replay;
-        for setting in knobs.iter().map(|setting| (*setting).to_owned()).chain(own) {
+        for setting in knobs.iter().chain(&own) {
             // Every row is tested to be legal, and the caller's settings were taken before.
-            let _ = check.pipeline.knobs.set(&setting);
+            let _ = check.pipeline.knobs.set(setting);
         }
         check
     }
 
     /// The module of a case, for the machine that it runs for: that of the variation, if it has all the operations.
     pub fn module_of(&self, number: u64, mut module: Module) -> Module {
-        let varied = VARIATIONS[self.variation_of(number)].target;
+        let varied = self.variations()[self.variation_of(number)].target;
         let has_all = |name: &&str| name.parse::<Target>().is_ok_and(|target| target.number() >= module.first_sm());
         if let Some(target) = varied.filter(has_all) {
             module.target = target.to_owned();
@@ -129,9 +192,18 @@ impl Options {
 
 #[cfg(test)]
 mod tests {
-    use oriole_optimizer::pass::knobs::Knobs;
-
     use super::*;
+
+    /// Each end of each knob is set in a case alone, where the guilt of a knob shows, and with others.
+    #[test]
+    fn every_knob_is_at_both_ends() {
+        let set = |variation: &Variation, setting: &String| variation.knobs.contains(setting);
+        for setting in KNOBS.iter().flat_map(settings) {
+            let rows = KNOB_VARIATIONS.iter().filter(|variation| set(variation, &setting));
+            let (alone, together): (Vec<_>, Vec<_>) = rows.partition(|variation| variation.knobs.len() == 1);
+            assert!(!alone.is_empty() && !together.is_empty(), "{setting}");
+        }
+    }
 
     #[test]
     fn levels_are_varied_and_said_unless_one_is_chosen() {
@@ -166,8 +238,8 @@ mod tests {
 
     #[test]
     fn every_knob_and_machine_is_known() {
-        for variation in VARIATIONS {
-            for setting in variation.knobs {
+        for variation in &*KNOB_VARIATIONS {
+            for setting in &variation.knobs {
                 Knobs::new().set(setting).expect("a knob and a value");
             }
             let module = Module { target: variation.target.unwrap_or("sm_90").to_owned(), ..Module::default() };

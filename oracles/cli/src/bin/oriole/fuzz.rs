@@ -17,7 +17,7 @@ use oriole::campaign::replay::Replay;
 use oriole::campaign::store::claim::Start;
 use oriole::campaign::store::{Store, Stored};
 use oriole::campaign::target::Target;
-use oriole::campaign::{self, CampaignError, Options, Summary};
+use oriole::campaign::{self, CampaignError, Options, Summary, Vary};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::Finding;
@@ -102,6 +102,9 @@ pub struct Args {
     /// Print one generated case in so many as PTX and read it again, in another spelling; 0 for none, 1 for all
     #[arg(long, value_name = "N", default_value_t = 4)]
     round_trip_every: u64,
+    /// Set every knob to both of its ends in some cases, alone and together with others
+    #[arg(long)]
+    vary_knobs: bool,
     /// Cases checked at the same time; by default as many as there are processors
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::jobs())]
     jobs: usize,
@@ -325,7 +328,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         config,
         targets: args.target.clone(),
         round_trip_every: args.round_trip_every,
-        vary: true,
+        vary: if args.vary_knobs { Vary::Knobs } else { Vary::Some },
         reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
         resume: args.resume,
         hang_after: args.patience.hang_after,

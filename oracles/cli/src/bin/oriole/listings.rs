@@ -15,7 +15,7 @@ use crate::table::Table;
 
 /// Lists the phases in the order in which they run
 ///
-/// Phases marked planned are known and never run.
+/// Phases marked planned are known and never run; those marked "no work" have none here, and say why.
 #[derive(clap::Args)]
 pub struct PhasesArgs {
     /// List the passes of cicc instead; their order is that of the document

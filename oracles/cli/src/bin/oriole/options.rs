@@ -60,6 +60,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["fuzz"], "phases", Role::Case),
     (&["fuzz", "selftest"], "config", Role::Case),
     (&["fuzz"], "randoms", Role::Case),
+    (&["fuzz"], "vary_knobs", Role::Case),
     (&["fuzz"], "seed", AGAIN),
     (&["fuzz"], "shard", AGAIN),
     (&["fuzz"], "round_trip_every", Role::Campaign("a case that is made again always goes through PTX")),

@@ -49,6 +49,7 @@ const OTHER: &[(&str, &str)] = &[
     ("require_coverage", "--require-coverage"),
     ("require_rules", "--require-rules"),
     ("coverage", "--coverage FOLDER/coverage.json"),
+    ("vary_knobs", "--vary-knobs"),
 ];
 
 fn commands() -> Vec<Command> {

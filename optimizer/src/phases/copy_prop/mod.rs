@@ -11,6 +11,9 @@
 //!   `else` reads is the copy's own `else` (the bit 0x400; `LateCopyPropComplPred`, late bundles only).
 //! - `selp` (124): replaced where its condition is constant, its arms are equal, or the guard of the use decides it.
 //!
+//! A predicate that branches decide (`conditions.rs`) is a constant wherever they have decided it: as a source, as the
+//! condition of a `selp`, in a phi on the edge that it comes by, and as a guard.
+//!
 //! A word of a `pack` or of a constant is the part. Constants go where a value can be an immediate, symbols into
 //! addresses and other copies, and the constant of a 64-bit `iadd` into the offset of an address. From Turing on a
 //! copy between register files is constrained and stays ([`oriole_ir::sm::Target::constrains_copies`]).
@@ -19,12 +22,18 @@
 //! `CopyPropUseReachingDefs` and `CopyPropPreAllocReg` (fixed registers) have nothing to decide. `CopyPropNoMmaCb`
 //! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
 
+mod conditions;
+
+use self::conditions::Conditions;
 use super::touched::Touched;
-use super::values::{Definitions, fills_register, only_source};
-use crate::analysis::Cfg;
+use super::values::{Definitions, become_copies, fills_register, only_source};
+use crate::analysis::{Cfg, Dominators};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Opcode, Saturate, Shape, Type};
-use oriole_ir::{Block, Function, Guard, Inst, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Function, Guard, Inst, InstHead, Operand, Reg, RegInfo};
+
+/// A predicate that branches decide is a constant.
+const KNOWN: &str = "known-condition";
 
 /// No chain of copies is followed further, so that a cycle in unreachable code ends too.
 const LONGEST_CHAIN: usize = 1 << 12;
@@ -35,10 +44,13 @@ const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64
 /// Propagates; `late` says whether the bundle is one of the last. Adds what it changes to `touched`.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
     let (cfg, definitions) = (cx.analyses.get::<Cfg>(func), cx.analyses.get(func));
+    let dominators = cx.analyses.get::<Dominators>(func);
     let mut pass = CopyProp {
+        conditions: Conditions::new(func, cfg.clone(), &dominators, &definitions),
         definitions: &definitions,
         knobs: Settings::new(cx, late),
         block: func.entry(),
+        by: None,
         touched,
         changed: Changed::No,
     };
@@ -47,8 +59,8 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, to
         pass.block = block;
         let mut next = func.first_inst(block);
         while let Some(inst) = next.filter(|_| budget > 0) {
-            pass.inst(func, cx, inst);
             next = func.next_inst(inst);
+            pass.inst(func, cx, inst);
             budget -= 1;
         }
     }
@@ -101,9 +113,12 @@ type Under = Option<Guard>;
 
 struct CopyProp<'a> {
     definitions: &'a Definitions,
+    conditions: Conditions,
     knobs: Settings,
     /// The block of the operand at hand.
     block: Block,
+    /// In a phi, the block from which the operand comes.
+    by: Option<Block>,
     touched: &'a mut Touched,
     changed: Changed,
 }
@@ -118,15 +133,19 @@ impl CopyProp<'_> {
             if operand.reg().is_none() {
                 continue;
             }
+            self.by = incoming_block(func, inst, index);
             let is_else = index >= sources;
             let opposite = guard.filter(|_| self.knobs.complementary).map(Guard::opposite);
             let under = if is_else { opposite } else { guard };
             let Some(best) = self.best(func, operand, under, || position(func, inst, index)) else { continue };
-            if self.is_affordable(operand) && cx.rewrite(rule(operand, best)) {
+            let known = operand.whole_reg().and_then(|reg| self.decided_by_branch(func, reg));
+            let rule = if known.is_some() { KNOWN } else { rule(operand, best) };
+            if self.is_affordable(operand) && cx.rewrite(rule) {
                 func.inputs_mut(inst)[index] = best;
                 self.changed(func, inst, operand);
             }
         }
+        self.by = None;
         if self.knobs.into_addresses && !self.knobs.registers_only {
             self.offsets(func, cx, inst);
         }
@@ -135,11 +154,37 @@ impl CopyProp<'_> {
     fn guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
         let Some(guard) = func.inst(inst).guard else { return };
         let reg = guard.reg();
+        if let Some(value) = self.conditions.at(self.block, reg) {
+            return self.known_guard(func, cx, inst, value != guard.negated());
+        }
         let best = self.best(func, Operand::Reg(reg), None, || Some(Position::Guard));
         let Some(Operand::Reg(source)) = best else { return };
         if self.is_affordable(Operand::Reg(reg)) && cx.rewrite("copy-into-guard") {
             func.set_guard(inst, Some(guard.with_reg(source)));
             self.changed(func, inst, Operand::Reg(reg));
+        }
+    }
+
+    /// A guard that is true goes. Under one that is false an instruction without results goes, and one with a single
+    /// result copies the `else` value; others stay.
+    fn known_guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst, passes: bool) {
+        let (dsts, elses) = (func.dsts(inst).to_vec(), func.elses(inst).to_vec());
+        let is_copy = dsts.len() <= 1 && func.defs(inst).all(|reg| func.regs()[reg].mov_type().is_some());
+        let guard = func.inst(inst).guard.map(|guard| Operand::Reg(guard.reg()));
+        let leave =
+            !self.knobs.registers_only && (passes || is_copy) && guard.is_some_and(|reg| self.is_affordable(reg));
+        if !leave || !cx.rewrite(KNOWN) {
+            return;
+        }
+        self.touched.regs(func.uses(inst));
+        self.changed(func, inst, guard.unwrap_or(Operand::Undef));
+        if passes {
+            let srcs = func.srcs(inst).to_vec();
+            func.set_inst(inst, InstHead { guard: None, ..func.inst(inst).head() }, &dsts, &srcs, &[]);
+        } else if dsts.is_empty() {
+            func.remove_inst(inst);
+        } else {
+            become_copies(func, inst, None, &elses, &[]);
         }
     }
 
@@ -177,12 +222,23 @@ impl CopyProp<'_> {
     /// The operand that a copy reads, if the operand is defined by one.
     fn source(&self, func: &Function, operand: Operand, under: Under) -> Option<Operand> {
         match operand {
-            Operand::Reg(reg) => self.copied(func, reg, under),
+            Operand::Reg(reg) => match self.decided_by_branch(func, reg) {
+                Some(value) => Some(Operand::imm(u32::from(value))),
+                None => self.copied(func, reg, under),
+            },
             Operand::Word(reg, word) => match self.part(func, reg, word) {
                 Some(part) => Some(part),
                 None => word_of(func, self.copied(func, reg, under)?, word),
             },
             _ => None,
+        }
+    }
+
+    /// What branches say of a predicate where the operand at hand is read.
+    fn decided_by_branch(&self, func: &Function, reg: Reg) -> Option<bool> {
+        match self.by {
+            Some(from) => self.conditions.on_edge(func, from, self.block, reg),
+            None => self.conditions.at(self.block, reg),
         }
     }
 
@@ -195,7 +251,7 @@ impl CopyProp<'_> {
             (Opcode::Mov, Some(guard)) => {
                 let old = *func.elses(inst).first()?;
                 // Where the guard is false an undefined `else` may be anything, so also the source.
-                if old == Operand::Undef { srcs[0] } else { self.decided(guard, srcs[0], old, under)? }
+                if old == Operand::Undef { srcs[0] } else { self.decided(func, guard, srcs[0], old, under)? }
             }
             (Opcode::SelP, None) if fills_register(data.ty()) => self.selected(func, srcs, under)?,
             (Opcode::Phi, _) => {
@@ -215,15 +271,19 @@ impl CopyProp<'_> {
         let [yes, no, condition] = *srcs else { return None };
         match condition {
             Operand::Imm(bit) => Some(if func.bits(bit) & 1 == 1 { yes } else { no }),
-            Operand::Reg(reg) => self.decided(Guard::new(reg, false), yes, no, under),
+            Operand::Reg(reg) => self.decided(func, Guard::new(reg, false), yes, no, under),
             _ => None,
         }
     }
 
-    /// Which of two values a condition chooses, where the guard of the use decides it, or where they are the same.
-    fn decided(&self, condition: Guard, yes: Operand, no: Operand, under: Under) -> Option<Operand> {
+    /// Which of two values a condition chooses, where a branch or the guard of the use decides it, or where they are
+    /// the same.
+    fn decided(&self, func: &Function, condition: Guard, yes: Operand, no: Operand, under: Under) -> Option<Operand> {
         if yes == no {
             return Some(yes);
+        }
+        if let Some(value) = self.decided_by_branch(func, condition.reg()) {
+            return Some(if value != condition.negated() { yes } else { no });
         }
         let under = under.filter(|under| under.reg() == condition.reg())?;
         if under.negated() == condition.negated() {
@@ -310,6 +370,15 @@ impl CopyProp<'_> {
         let offset = offset.checked_add(func.bits(more) as i64).filter(|offset| OFFSETS.contains(offset))?;
         (plain && matches!(new, Operand::Reg(_))).then_some((new, offset))
     }
+}
+
+/// The block from which an operand comes, in a phi of several values. One whose values are all the same stays a copy of
+/// it, though the edges say what it is.
+fn incoming_block(func: &Function, inst: Inst, index: usize) -> Option<Block> {
+    if func.inst(inst).opcode != Opcode::Phi || only_source(func, inst).is_some() {
+        return None;
+    }
+    func.srcs(inst).get(index + 1)?.block()
 }
 
 /// One 32-bit word of a value.
