@@ -1,4 +1,4 @@
-//! What it would cost to keep a register in memory instead (`spec/liveness-and-dce.txt`, "Liveness-Derived Costs": costs
+//! What it would cost to keep a register in memory instead (`spec/liveness-and-dce.txt`, "Liveness-Derived Costs":
 //! weighted by the length of the live range and by what the instructions are).
 //!
 //! Each definition is a store and each read a load, ten times as many for each loop around them, for each word. A

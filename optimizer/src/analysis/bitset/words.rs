@@ -1,8 +1,8 @@
 //! The operations on slices of words. Operands of one operation have the same length.
 //!
-//! Loops over one word after the other are what the compiler turns into vector code by itself. One that may stop or skip
-//! at each word is not: the `_if_changed` forms and searches take up to [`STRETCH`] words at a time, without a branch
-//! among them.
+//! Loops over one word after the other are what the compiler turns into vector code by itself. One that may stop or
+//! skip at each word is not: the `_if_changed` forms and searches take up to [`STRETCH`] words at a time, without a
+//! branch among them.
 
 /// Bits of one word.
 pub const WORD: usize = u64::BITS as usize;

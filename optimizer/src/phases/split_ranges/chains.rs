@@ -47,6 +47,10 @@ pub(super) fn split(func: &mut Function, cx: &mut PhaseContext<'_>, pressure: &P
                 return changed;
             }
             split_source(func, phi, at, reg, from);
+            // The part belongs to the web, and begins where these are live.
+            web.keep_apart(
+                liveness.live_out(from).iter().filter(|other| *other != reg).filter_map(|other| sets.bit(other)),
+            );
             changed = Changed::Yes;
         }
     }

@@ -70,6 +70,13 @@ impl Web {
         bitset::contains(&self.kill, other) || self.members.first_common(sets.kill.row(other)).is_some()
     }
 
+    /// Has other ranges interfere with the web.
+    pub(super) fn keep_apart(&mut self, others: impl Iterator<Item = usize>) {
+        others.for_each(|other| {
+            bitset::insert(&mut self.kill, other);
+        });
+    }
+
     /// Takes in a range.
     pub(super) fn join(&mut self, sets: &KillSets, other: usize) {
         self.members.insert(other);

@@ -22,6 +22,8 @@
 mod borders;
 mod chains;
 mod interference;
+#[cfg(test)]
+mod tests;
 
 use crate::analysis::{AnalysisSet, Liveness, Pressure};
 use crate::pass::{Changed, Knob, PhaseContext};
@@ -31,7 +33,7 @@ use oriole_ir::{Function, Inst, InstBuilder, Reg, RegFile};
 
 /// OriSplitLiveRanges.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let budget = budget(func, cx);
+    let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
     if !cx.knobs.flag(Knob::SplitLiveRanges) || words_in_all(func) <= u64::from(budget) {
         return Changed::No;
     }
@@ -54,11 +56,10 @@ fn while_over_budget(
     if pressure.max().of(RegFile::R) <= budget { Changed::No } else { step(func, cx, &pressure, budget) }
 }
 
-/// The words of general registers that a thread of this function has.
-fn budget(func: &Function, cx: &PhaseContext<'_>) -> u32 {
+/// The words of general registers that a thread of this function has: those given, or else those that it can name.
+fn budget(func: &Function, given: Option<u32>) -> u32 {
     let directive = func.directives.iter().find(|directive| directive.name == "maxnreg");
     let named = directive.and_then(|directive| directive.values.first()).and_then(|value| u32::try_from(*value).ok());
-    let given = cx.knobs.limit(Knob::SplitLiveRangesBudget);
     given.unwrap_or_else(|| named.unwrap_or(REGISTER_LIMIT).min(REGISTER_LIMIT))
 }
 
