@@ -155,6 +155,16 @@ impl ReachingDefinitions {
         found
     }
 
+    /// Whether two instructions that read a register see the same value of it: one name, which has one value wherever
+    /// its definition dominates.
+    pub fn see_the_same(&self, a: Inst, b: Inst, reg: Reg) -> bool {
+        let name = |inst: Inst| {
+            let reads = &self.webs.get(reg.index())?.reads;
+            reads.binary_search_by_key(&inst, |read| read.0).ok().map(|at| reads[at].1)
+        };
+        name(a).is_some() && name(a) == name(b)
+    }
+
     /// The only instruction whose definition of a register another one sees where it reads it, if there is one only.
     pub fn only(&self, inst: Inst, reg: Reg) -> Option<Inst> {
         match self.of(inst, reg)[..] {

@@ -9,13 +9,15 @@
 //!   page gives no formula: here the cost of a round is what the round before it gained, and a gain is one change;
 //! - the other two (46, 65) have no limit of their own.
 //!
+//! In virtual form a round is copy propagation by reaching definitions, where its knob is on, and dead code.
+//!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
 use super::touched::Touched;
 use super::{copy_prop, live_dead, simplify};
 use crate::analysis::{AnalysisId, AnalysisSet, Cfg, RepeatedWork};
 use crate::pass::{Changed, Knob, PhaseContext};
-use oriole_ir::Function;
+use oriole_ir::{Form, Function};
 
 /// What ends the rounds before they run dry.
 #[derive(Clone, Copy)]
@@ -52,7 +54,26 @@ pub fn unlimited_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed
     rounds(func, cx, Limit::Rounds(None), true)
 }
 
+/// In virtual form: copies by reaching definitions, and what nothing reads then, until nothing changes.
+fn outside_ssa(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let mut changed = Changed::No;
+    while cx.allows("OriCopyProp") && copy_prop::outside_ssa::run(func, cx).is_yes() {
+        changed = Changed::Yes;
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+        if cx.allows("LocalDeadCode") && live_dead::sweep(func, cx, &mut Touched::everything()).is_yes() {
+            cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+        }
+    }
+    if changed.is_yes() {
+        cx.preserve(AnalysisSet::CONTROL_FLOW);
+    }
+    changed
+}
+
 fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bool) -> Changed {
+    if func.form != Form::Ssa {
+        return outside_ssa(func, cx);
+    }
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut changed = Changed::No;
     let mut cost = 0;

@@ -173,7 +173,7 @@ phases! {
     /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
     /// it 13; the name is the customary one.
     GeneralOptimizeEarly = at(13, EarlyOptimization, Customary)
-        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches. Described ahead of the first liveness pass; the name is customary.
     DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Branch optimization. Described ahead of the first liveness pass; the name is customary.
@@ -197,7 +197,7 @@ phases! {
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
     GeneralOptimize = at(29, EarlyOptimization, Customary)
-        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
     OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
@@ -210,13 +210,13 @@ phases! {
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
     GeneralOptimizeMid = at(37, MidLevelOptimization, Customary)
-        .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
     MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
         .no_work("at the virtual level every operation is one of PTX that the target has");
     /// General optimization bundle after mid-level expansion.
     GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation)
-        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
     /// Enforces the calling convention on arguments; may insert copies.
     EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0)
         .no_work("arguments are variables at the virtual level, which any operand can fill");
@@ -241,7 +241,7 @@ phases! {
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
     /// General optimization bundle after expansion. It ends when a round gains too little.
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
-        .since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
@@ -262,7 +262,7 @@ phases! {
     LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86) => commoning::late::run;
     /// General optimization bundle after predication, the last one.
     GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation)
-        .since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);

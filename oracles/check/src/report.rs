@@ -90,6 +90,8 @@ pub struct StepLine {
     pub verdict: Option<Verdict>,
     /// How long it took.
     pub microseconds: u64,
+    /// Its counters, by name: changes by rule, and others.
+    pub counters: BTreeMap<&'static str, u64>,
 }
 
 impl StepLine {
@@ -111,6 +113,7 @@ impl StepLine {
             rewrites: done.rewrites,
             verdict,
             microseconds: done.time.as_micros() as u64,
+            counters: done.statistics.clone(),
             ..StepLine::blank(step, before)
         }
     }
@@ -126,6 +129,7 @@ impl StepLine {
             rewrites: 0,
             verdict: None,
             microseconds: 0,
+            counters: BTreeMap::new(),
         }
     }
 }

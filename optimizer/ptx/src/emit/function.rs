@@ -6,6 +6,7 @@ use cranelift_entity::SecondaryMap;
 use rustc_hash::FxHashMap;
 
 use super::halves::Halves;
+use super::operand::HALF;
 use super::{EmitError, variable};
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
@@ -53,8 +54,10 @@ pub(super) struct FunctionWriter<'a> {
     halves: Halves,
     /// The predicate that the carry flag brings to the next instruction with a carry, which is in the same block.
     pub(super) flag: Option<Reg>,
-    /// The words of wider registers that stand in temporaries.
+    /// The words of wider registers, and the halves of words, that stand in temporaries.
     pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
+    /// The temporaries from which the instruction at hand widens its results.
+    pub(super) written_halves: Vec<(Reg, String)>,
 }
 
 impl<'a> FunctionWriter<'a> {
@@ -76,6 +79,7 @@ impl<'a> FunctionWriter<'a> {
             halves: Halves::default(),
             flag: None,
             words: FxHashMap::default(),
+            written_halves: Vec::new(),
         };
         writer.halves = Halves::new(&writer);
         writer
@@ -94,6 +98,9 @@ impl<'a> FunctionWriter<'a> {
                 self.inst(inst, next)?;
                 for reg in self.func.defs(inst) {
                     self.words.remove(&reg);
+                }
+                for (reg, half) in std::mem::take(&mut self.written_halves) {
+                    self.words.insert(reg, vec![(HALF, half)]);
                 }
             }
         }

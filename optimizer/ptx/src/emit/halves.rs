@@ -9,7 +9,7 @@ use cranelift_entity::SecondaryMap;
 use super::function::FunctionWriter;
 use super::instruction::takes_words;
 use oriole_ir::ops::{Opcode, Shape, Type};
-use oriole_ir::{Inst, InstData, Operand, Reg, RegFile};
+use oriole_ir::{Function, Inst, InstData, Operand, Reg, RegFile};
 
 /// The registers of 16 bits.
 #[derive(Default)]
@@ -95,12 +95,28 @@ fn copy_of_word(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Opt
     }
 }
 
+/// Whether an instruction takes the upper half of a word, which PTX can do into a register of 16 bits.
+pub(super) fn is_high_half(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    let shifts = data.opcode == Opcode::Shr && matches!(data.ty(), Type::U32 | Type::B32);
+    let [Operand::Reg(_), by] = *func.srcs(inst) else { return false };
+    shifts && func.imm_bits(by) == Some(16)
+}
+
 /// The operands of an instruction, each with the type that it has where it may stand in a register of 16 bits: one of
 /// at most 16 bits, of an instruction that is printed as its row says.
 fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Operand, Shape, Option<Type>)> {
     let func = writer.func;
     let sources = func.srcs(inst).iter().zip(data.src_shapes(func.srcs(inst).len()));
     let results = func.dsts(inst).iter().zip(data.dst_shapes());
+    if data.opcode == Opcode::Pack && data.ty() == Type::B16 {
+        let sources = sources.map(|(operand, shape)| (*operand, shape, Some(Type::B16)));
+        return sources.chain(results.map(|(operand, shape)| (*operand, shape, None))).collect();
+    }
+    if is_high_half(func, inst) {
+        let sources = sources.map(|(operand, shape)| (*operand, shape, None));
+        return sources.chain(results.map(|(operand, shape)| (*operand, shape, Some(Type::B16)))).collect();
+    }
     // The elements of a vector stand in registers of one size, and those that are no registers here in words.
     let loose = |(operand, shape): (&Operand, Shape)| shape == Shape::V && !matches!(operand, Operand::Reg(_));
     let mixed = data.vector_len() > 1 && sources.clone().any(loose);

@@ -7,6 +7,9 @@ use super::function::{FunctionWriter, Temp};
 use oriole_ir::ops::Type;
 use oriole_ir::{Operand, Reg};
 
+/// Added to the number of a word: the part is its low half.
+pub(super) const HALF: u8 = 1 << 7;
+
 impl FunctionWriter<'_> {
     /// A source of a type: a register, or a constant where PTX has a way to write one.
     pub(super) fn source(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
@@ -24,9 +27,31 @@ impl FunctionWriter<'_> {
         if ty.bits() != 16 || self.is_half(operand) {
             return Ok(wide);
         }
+        Ok(self.half(operand, &wide))
+    }
+
+    /// The low half of a word: once for all reads up to the next block or write of the register.
+    fn half(&mut self, operand: Operand, wide: &str) -> String {
+        let part = match operand {
+            Operand::Reg(reg) => Some((reg, HALF)),
+            Operand::Word(reg, word) => Some((reg, HALF | word)),
+            _ => None,
+        };
+        if let Some(half) = part.and_then(|(reg, part)| self.known_part(reg, part)) {
+            return half;
+        }
         let half = self.temp(Temp::Half);
         self.line(format_args!("cvt.u16.u32 {half}, {wide}"));
-        Ok(half)
+        if let Some((reg, part)) = part {
+            self.words.entry(reg).or_default().push((part, half.clone()));
+        }
+        half
+    }
+
+    /// The temporary that holds a part of a register.
+    fn known_part(&self, reg: Reg, part: u8) -> Option<String> {
+        let known = self.words.get(&reg).into_iter().flatten().find(|(known, _)| *known == part);
+        known.map(|(_, temp)| temp.clone())
     }
 
     /// A source in a register of whole words.
@@ -88,8 +113,8 @@ impl FunctionWriter<'_> {
         if self.func.regs()[reg].words <= 1 {
             return name;
         }
-        if let Some((_, temp)) = self.words.get(&reg).into_iter().flatten().find(|(known, _)| *known == word) {
-            return temp.clone();
+        if let Some(temp) = self.known_part(reg, word) {
+            return temp;
         }
         let temp = self.unpacked(reg, name, word);
         self.words.entry(reg).or_default().push((word, temp.clone()));
@@ -168,6 +193,9 @@ impl FunctionWriter<'_> {
             let name = self.reg(reg);
             let sign = if ty.is_signed() && signed { 's' } else { 'u' };
             self.guarded(format_args!("cvt.{sign}32.{sign}16 {name}, {written}"));
+            if self.guard.is_empty() {
+                self.written_halves.push((reg, written.to_owned()));
+            }
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
+use super::halves::is_high_half;
 use crate::lower::video::{is_video, lanes};
 use crate::spelling::MEMBAR_LEVELS;
 use oriole_ir::ops::video::{SimdSelectors, VideoPart, VideoSelectors};
@@ -33,6 +34,7 @@ impl<'a> FunctionWriter<'a> {
             }
             Opcode::CvtPackInt => Self::pack_integers,
             Opcode::SetMaxNReg => Self::set_max_registers,
+            Opcode::Shr if is_high_half(self.func, inst) && self.is_half(self.func.dsts(inst)[0]) => Self::high_half,
             Opcode::IMadWide if self.is_scaled_sum(inst) => Self::scaled_sum,
             _ => return None,
         })
@@ -92,6 +94,13 @@ impl<'a> FunctionWriter<'a> {
             other => self.source(other, ty)?,
         };
         self.guarded(format_args!("mov.{} {to}, {from}", ty.name()));
+        Ok(())
+    }
+
+    /// The upper half of a word into a register of 16 bits.
+    fn high_half(&mut self, inst: Inst, _: &InstData) -> Result<(), EmitError> {
+        let (to, from) = (self.destination(inst)?, self.register(self.first_source(inst), Type::B32)?);
+        self.guarded(format_args!("mov.b32 {{_, {to}}}, {from}"));
         Ok(())
     }
 

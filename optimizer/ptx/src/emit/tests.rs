@@ -31,6 +31,42 @@ fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
 }
 
 #[test]
+fn halves_of_words_are_taken_once() {
+    let body = "  %r1 = ld.global.b32 [8]\n  %r2 = shr.u32 %r1, 16\n  %r3 = iadd.s16 %r1, %r2\n  \
+                %r4 = imul.lo.s16 %r1, %r3\n  %r5 = pack.b16 %r3, %r4\n  st.global.b32 [12], %r5\n";
+    let expected = [
+        "ld.global.b32 %r1, [8];",
+        "mov.b32 {_, %h2}, %r1;",
+        "cvt.u16.u32 %xh0, %r1;",
+        "add.s16 %h3, %xh0, %h2;",
+        "mul.lo.s16 %h4, %xh0, %h3;",
+        "mov.b32 %r5, {%h3, %h4};",
+    ];
+    assert_eq!(printed(body)[..6], expected);
+    // A shift of 16 bits is none of a word, nor one that is read as a word.
+    let shift = "  %r1 = ld.global.u16 [8]\n  %r2 = shr.u16 %r1, 16\n  st.global.b16 [12], %r2\n";
+    assert_eq!(printed(shift)[1], "shr.u16 %h2, %h1, 16;");
+    assert_eq!(printed(&body.replace("16\n  %r3", "15\n  %r3"))[1], "shr.u32 %r2, %r1, 15;");
+    assert_eq!(printed(&format!("{body}  st.global.b32 [16], %r2\n"))[1], "shr.u32 %r2, %r1, 16;");
+}
+
+/// What has just been widened need not be narrowed again, unless the register may hold something else by then.
+#[test]
+fn widened_results_stay_at_hand() {
+    let widened = |guard: &str, between: &str| {
+        let body = format!(
+            "  %r1 = ld.global.b32 [8]\n  %p2 = setp.lt.u32 %r1, 7\n  %r3 = mov.b32 %r1\n  \
+             {guard}%r3 = iadd.s16 %r1, 5\n{between}  %r4 = imul.lo.s16 %r3, 3\n  st.global.b32 [12], %r3\n  \
+             st.global.b16 [16], %r4\n"
+        );
+        printed(&body).into_iter().find(|line| line.starts_with("mul.lo.s16")).expect("there is a product")
+    };
+    assert_eq!(widened("", ""), "mul.lo.s16 %h4, %xh1, 3;");
+    assert_eq!(widened("@%p2 ", ""), "mul.lo.s16 %h4, %xh2, 3;");
+    assert_eq!(widened("", "  %r3 = mov.b32 %r1\n"), "mul.lo.s16 %h4, %xh2, 3;");
+}
+
+#[test]
 fn constants_and_undefined_values_of_halves_have_sixteen_bits() {
     for (value, written) in [("7", "7"), ("undef", "0"), ("0xabcd0007", "7")] {
         let lines = printed(&format!("  %r1 = mov.b32 {value}\n  %r2 = iadd.s16 %r1, 1\n  st.global.b16 [8], %r2\n"));

@@ -43,9 +43,9 @@ fn operand(state: &mut u64, ty: Type) -> (Vec<u64>, Range) {
 /// Operations on registers of which no range is known but that of the type. A new row must have an arm in
 /// [`operation`], or be named here.
 const SILENT: &str = "\
-    phi split pack imul24.lo imul24.hi imad24.lo imad24.hi fns brev bfi bmsk dp4a dp2a fadd fsub fmul ffma fdiv fabs fneg fmin \
+    phi pack imul24.lo imul24.hi imad24.lo imad24.hi fns brev bfi bmsk dp4a dp2a fadd fsub fmul ffma fdiv fabs fneg fmin \
     fmax frcp fsqrt frsqrt fsin fcos flg2 fex2 ftanh testp copysign setp set set.bool xor not cnot lop3 shf prmt cvt.x2 \
-    cvt.narrow cvt.pack isspacep cvta";
+    cvt.narrow cvt.pack isspacep cvta split";
 
 /// Whether a range is known at times of what a row yields for operands in ranges. It must hold for what the operation
 /// folds to.

@@ -134,8 +134,8 @@ knobs! {
     CopyPropAddr = ON, CopyPropagation;
     /// Propagates constant-bank references. On was chosen.
     CopyPropConstantBank = ON, CopyPropagation;
-    /// Decides by reaching definitions instead of dominance, outside SSA. Off was chosen: the page calls it the
-    /// costlier way. The bundles need SSA form, so nothing asks it yet.
+    /// Decides by reaching definitions instead of dominance: the bundles propagate copies in virtual form too. Off was
+    /// chosen: the page calls it the costlier way.
     CopyPropUseReachingDefs = OFF, CopyPropagation;
     /// Propagates copies of registers with a fixed assignment. Off was chosen. Nothing asks it before registers are
     /// physical.

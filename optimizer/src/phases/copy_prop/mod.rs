@@ -18,11 +18,13 @@
 //! addresses and other copies, and the constant of a 64-bit `iadd` into the offset of an address. From Turing on a
 //! copy between register files is constrained and stays ([`oriole_ir::sm::Target::constrains_copies`]).
 //!
-//! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked, and
-//! `CopyPropUseReachingDefs` and `CopyPropPreAllocReg` (fixed registers) have nothing to decide. `CopyPropNoMmaCb`
+//! Needs SSA form, in which the source of a copy is available wherever the copy is: no dominance is asked. In virtual
+//! form `outside_ssa.rs` propagates by reaching definitions. `CopyPropPreAllocReg` (fixed registers) has nothing to
+//! decide before registers are physical. `CopyPropNoMmaCb`
 //! waits for matrix instructions. Copies are relinked, not deleted. Cost: linear in operands.
 
 mod conditions;
+pub(super) mod outside_ssa;
 
 use self::conditions::Conditions;
 use super::touched::Touched;

@@ -29,9 +29,9 @@ pub struct Tally {
     pub coverage: Coverage,
     /// In how many kernels a phase changed something.
     pub phases: BTreeMap<String, u64>,
-    /// The counters of all phases together, by name; those of rules are among them ([`Tally::rules`]).
+    /// The counters of each phase, by name: changes by rule ([`Tally::rules`]), and others.
     #[serde(default)]
-    pub statistics: BTreeMap<String, u64>,
+    pub counters: BTreeMap<String, BTreeMap<String, u64>>,
     /// In how many kernels each fault was planted, as `--fault` takes it.
     #[serde(default)]
     pub planted: BTreeMap<String, u64>,
@@ -90,8 +90,9 @@ impl Tally {
             all.dropped += more.dropped;
         }
         other.phases.into_iter().for_each(|(phase, count)| *self.phases.entry(phase).or_default() += count);
-        for (name, count) in other.statistics {
-            *self.statistics.entry(name).or_default() += count;
+        for (phase, counters) in other.counters {
+            let all = self.counters.entry(phase).or_default();
+            counters.into_iter().for_each(|(name, count)| *all.entry(name).or_default() += count);
         }
         for (fault, count) in other.planted {
             *self.planted.entry(fault).or_default() += count;
@@ -126,7 +127,14 @@ impl Tally {
         let changed = report.phases.iter().filter(|phase| phase.changed);
         changed.for_each(|line| add(&mut self.phases, line.step.name(), 1));
         report.faults.iter().filter(|line| line.planted).for_each(|line| self.plant(&line.fault));
-        report.statistics.iter().for_each(|(name, count)| add(&mut self.statistics, name, *count));
+        for line in report.phases.iter().filter(|line| !line.counters.is_empty()) {
+            let phase = line.step.name();
+            if !self.counters.contains_key(phase) {
+                self.counters.insert(phase.to_owned(), BTreeMap::new());
+            }
+            let counters = self.counters.get_mut(phase).expect("it was put there");
+            line.counters.iter().for_each(|(name, count)| add(counters, name, *count));
+        }
     }
 
     /// Counts a kernel in which a fault was planted.
@@ -136,7 +144,7 @@ impl Tally {
 
     /// How often each rule of a set has matched and applied, in the order of the set.
     pub fn rules(&self, rules: &RuleSet) -> Vec<RuleTally> {
-        let count = |name: &str| self.statistics.get(name).copied().unwrap_or(0);
+        let count = |name: &str| self.counters.values().filter_map(|counters| counters.get(name)).sum::<u64>();
         let of = |rule: &Rule| {
             let applied = count(rule.name);
             RuleTally { name: rule.name, matched: applied + count(rule.unmet()), applied }

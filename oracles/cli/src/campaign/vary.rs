@@ -83,6 +83,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         PLAIN,
         knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
         in_virtual_form(),
+        Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
         knobs(&["EnableGvnCseMode=4"]),
         PLAIN,
         knobs(&["EnableGvnCseMode=1", "ForceLateCommoning=0"]),

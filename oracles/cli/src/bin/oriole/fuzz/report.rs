@@ -1,5 +1,7 @@
 //! What a campaign says while it runs and at its end.
 
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -64,6 +66,13 @@ impl Live {
     }
 }
 
+/// Counters, the greatest first.
+fn by_count(counters: &BTreeMap<String, u64>) -> Vec<(String, u64)> {
+    let mut counters: Vec<(String, u64)> = counters.iter().map(|(name, count)| (name.clone(), *count)).collect();
+    counters.sort_by_key(|(_, count)| Reverse(*count));
+    counters
+}
+
 fn line(tally: &Tally, cases: u64, time: Duration) -> String {
     let coverage = tally.coverage.summary();
     let percent = 100.0 * coverage.values as f64 / coverage.all_values.max(1) as f64;
@@ -98,6 +107,8 @@ pub struct Report {
     mean_instructions: u64,
     targets: Vec<(&'static str, TargetTally)>,
     phases: Vec<(String, u64)>,
+    /// What each phase has counted: changes by reason, and others, the most frequent first.
+    counters: Vec<(String, Vec<(String, u64)>)>,
     coverage: coverage::Summary,
     rules: Vec<RuleTally>,
     #[serde(skip)]
@@ -152,6 +163,7 @@ impl Report {
             mean_instructions: tally.instructions.checked_div(tally.cases).unwrap_or(0),
             targets: tally.targets.iter().map(|(target, tally)| (target.name(), *tally)).collect(),
             phases: tally.phases.iter().map(|(phase, count)| (phase.clone(), *count)).collect(),
+            counters: tally.counters.iter().map(|(phase, counters)| (phase.clone(), by_count(counters))).collect(),
             coverage: tally.coverage.summary(),
             rules: tally.rules(rules),
             builtin_rules: rules.builtin_count(),
@@ -181,6 +193,18 @@ impl Report {
         let own = &self.rules[self.builtin_rules..];
         let required = if own.is_empty() { &self.rules } else { own };
         required.iter().all(|rule| rule.applied > 0)
+    }
+
+    /// How often a phase counted what; the changes of rules are not among it, which are listed apart.
+    fn reasons(&self, phase: &str) -> String {
+        let is_rule = |name: &str| {
+            let rule = name.strip_suffix(": guard").unwrap_or(name);
+            self.rules.iter().any(|known| known.name == rule)
+        };
+        let counters = self.counters.iter().filter(|(of, _)| of == phase).flat_map(|(_, counters)| counters);
+        let others: Vec<String> =
+            counters.filter(|(name, _)| !is_rule(name)).map(|(name, count)| format!("{name} {count}")).collect();
+        if others.is_empty() { String::new() } else { format!(": {}", self.listed(&others, "--require-coverage")) }
     }
 
     /// Prints how often rules applied: all together, each of the user's own, the rarest, and those that never did.
@@ -228,7 +252,7 @@ impl Report {
             writeln!(out, "{target}: {cases} cases, {valid} finish, {dropped} dropped as they do not verify")?;
         }
         for (phase, count) in &self.phases {
-            writeln!(out, "{phase}: changed {count} kernels")?;
+            writeln!(out, "{phase}: changed {count} kernels{}", self.reasons(phase))?;
         }
         let rows = self.coverage.missing_rows.iter().map(|row| (*row).to_owned()).collect();
         let missing: [(&str, Vec<String>); 2] = [("generated", rows), ("executed", self.coverage.holes.clone())];
