@@ -7,8 +7,8 @@
 //! only the inventory order means anything here. A phase that a document names without an inventory number has
 //! none; its place in the table is then the only statement about when it runs.
 //!
-//! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is checked against
-//! [`super::constraints`].
+//! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is
+//! checked against [`super::constraints`].
 
 use std::fmt;
 
@@ -210,7 +210,8 @@ phases! {
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
     GeneralOptimizeMid = at(37, MidLevelOptimization, Customary)
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE)
+        => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
     MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
         .no_work("at the virtual level every operation is one of PTX that the target has");
@@ -241,7 +242,8 @@ phases! {
     SpeculativeHoistComInsts = at(56, LateOptimization, Customary);
     /// General optimization bundle after expansion. It ends when a round gains too little.
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).may_go_on(LIMITED).preserves(AnalysisSet::NONE)
+        => general_optimize::weighed_late;
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
     OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
@@ -262,7 +264,8 @@ phases! {
     LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86) => commoning::late::run;
     /// General optimization bundle after predication, the last one.
     GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation)
-        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
+        .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE)
+        => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
     OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);

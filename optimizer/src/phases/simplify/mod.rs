@@ -9,8 +9,8 @@
 //! What a change may assume: operations read only the bits of their type and zero-extend, so a 16-bit operation is no
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
 //! instruction with an undefined operand is left alone. Results that become known turn into `mov`, which copy
-//! propagation forwards and dead-code elimination removes. No rule moves work into a loop: where an operation before the
-//! loop would go for a costlier one inside, both stay.
+//! propagation forwards and dead-code elimination removes. No rule moves work into a loop: where an operation before
+//! the loop would go for a costlier one inside, both stay.
 //!
 //! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
 

@@ -25,20 +25,19 @@ use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
 
 const RULE: &str = "split-around-loop";
 
+/// Blocks times registers of which a dense set is solved, 8 MiB each: where loops over the budget have more together,
+/// the last of them are left alone.
+pub(super) const MOST_BITS: usize = 1 << 26;
+
 /// Splits values around the loops in which more words are live than the budget has.
 pub(super) fn split(func: &mut Function, cx: &mut PhaseContext<'_>, pressure: &Pressure, budget: u32) -> Changed {
     let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
-    let tight = tight_loops(func, &cfg, &nest, pressure, budget);
+    let mut tight = tight_loops(func, &cfg, &nest, pressure, budget);
     if tight.is_empty() {
         return Changed::No;
     }
     let (dominators, liveness) = (cx.analyses.get::<Dominators>(func), cx.analyses.get::<Liveness>(func));
-    let mut wanted = BitSet::new(func.regs().len());
-    for tight in &tight {
-        for reg in liveness.live_in(nest.header(tight.of)).iter().filter(|reg| func.regs()[*reg].file == RegFile::R) {
-            wanted.insert(reg.as_u32() as usize);
-        }
-    }
+    let wanted = live_at_headers(func, &cfg, &nest, &liveness, &mut tight);
     let live = DenseLiveness::solve(func, &cfg, Some(&dominators), |reg| wanted.contains(reg.as_u32() as usize));
     let mut facts = Facts {
         definitions: &cx.analyses.get::<Definitions>(func),
@@ -54,6 +53,30 @@ pub(super) fn split(func: &mut Function, cx: &mut PhaseContext<'_>, pressure: &P
         changed |= facts.split_around(func, cx, tight);
     }
     changed
+}
+
+/// The general registers that are live where loops begin. Loops beyond [`MOST_BITS`] are dropped from the list.
+fn live_at_headers(
+    func: &Function,
+    cfg: &Cfg,
+    nest: &LoopNest,
+    liveness: &Liveness,
+    tight: &mut Vec<TightLoop>,
+) -> BitSet {
+    let (mut wanted, mut count) = (BitSet::new(func.regs().len()), 0);
+    tight.retain(|tight| {
+        let live = liveness.live_in(nest.header(tight.of)).iter().filter(|reg| func.regs()[*reg].file == RegFile::R);
+        let new: Vec<usize> = live.map(|reg| reg.as_u32() as usize).filter(|reg| !wanted.contains(*reg)).collect();
+        let fits = (count + new.len()) * cfg.blocks().len() <= MOST_BITS;
+        if fits {
+            count += new.len();
+            new.into_iter().for_each(|reg| {
+                wanted.insert(reg);
+            });
+        }
+        fits
+    });
+    wanted
 }
 
 /// A loop over the budget.

@@ -17,7 +17,8 @@
 //! registers suffice. Values of the register file R alone are split.
 //!
 //! Cost: linear where the function has no more words than the budget; else liveness, pressure, and for each loop over
-//! the budget the values that live through it; phis beyond [`chains::MOST_MEMBERS`] ranges are left alone.
+//! the budget the values that live through it; loops beyond [`borders::MOST_BITS`] and phis beyond
+//! [`chains::MOST_MEMBERS`] ranges are left alone.
 
 mod borders;
 mod chains;
