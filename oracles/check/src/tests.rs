@@ -107,7 +107,7 @@ fn without_ssa_construction_phases_work_in_virtual_form() {
     let line = |step| report.phases.iter().find(|line| line.step == step).expect("it is a step");
     assert_eq!(line(StepId::SsaConstruction).skipped, Some("disabled"));
     assert_eq!(line(StepId::Phase("OriPerformLiveDeadFirst")).skipped, None);
-    assert_eq!(line(StepId::Phase("GeneralOptimizeMid")).skipped, Some("form"));
+    assert_eq!(line(StepId::Phase("GvnCse")).skipped, Some("form"));
     options.pipeline.disabled.push("no-such-phase".to_owned());
     assert!(check_module("k", &module, &launches, &options).is_err());
 }

@@ -63,8 +63,8 @@ macro_rules! split_rows {
     /// A copy between two parts of a live range that are to stay apart (opcode 46 of `spec/liveness-and-dce.txt`): no
     /// phase looks through it or joins its sides. PTX has no word for that, and takes a copy.
     Split "split" -: [T] <- [T], COPY,
-        fields &[ty(bits!(Type: B32 | B64 | B128))], rules &[],
-        since 50, later &[from(70, Field::Type, bits!(Type: B128))],
+        fields &[ty(bits!(Type: B32 | B64))], rules &[],
+        since 50, later &[],
         cost Free, rank 0, latency Fixed, undef Copying;
     } } };
 }

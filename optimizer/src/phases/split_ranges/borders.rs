@@ -15,7 +15,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::split_of;
+use super::{split_of, takes};
 use crate::analysis::bitset::{self, BitSet};
 use crate::analysis::dense_liveness::{FileSets, Which};
 use crate::analysis::{Cfg, Definitions, DenseLiveness, Dominators, Liveness, Loop, LoopNest, Pressure, SpillCosts};
@@ -65,7 +65,7 @@ fn live_at_headers(
 ) -> BitSet {
     let (mut wanted, mut count) = (BitSet::new(func.regs().len()), 0);
     tight.retain(|tight| {
-        let live = liveness.live_in(nest.header(tight.of)).iter().filter(|reg| func.regs()[*reg].file == RegFile::R);
+        let live = liveness.live_in(nest.header(tight.of)).iter().filter(|reg| takes(func.regs()[*reg]));
         let new: Vec<usize> = live.map(|reg| reg.as_u32() as usize).filter(|reg| !wanted.contains(*reg)).collect();
         let fits = (count + new.len()) * cfg.blocks().len() <= MOST_BITS;
         if fits {

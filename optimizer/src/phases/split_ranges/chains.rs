@@ -5,7 +5,7 @@
 //! are left alone, since a copy before a branch is executed on both ways.
 
 use super::interference::{KillSets, KnownPairs, Web};
-use super::split_of;
+use super::{split_of, takes};
 use crate::analysis::{Cfg, Definitions, Liveness, Pressure};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Opcode;
@@ -66,7 +66,7 @@ fn tight_phis(func: &Function, cfg: &Cfg, pressure: &Pressure, budget: u32) -> V
         .iter()
         .filter(tight)
         .flat_map(|block| func.block_insts(*block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi));
-    phis.filter(|phi| func.defs(*phi).all(|reg| func.regs()[reg].file == RegFile::R)).collect()
+    phis.filter(|phi| func.defs(*phi).all(|reg| takes(func.regs()[reg]))).collect()
 }
 
 /// Whether a source cannot share the register of the phi's web; it joins the web where it can.

@@ -14,7 +14,7 @@
 //!
 //! The budget is what a thread can name, 255 words, or what the directive `.maxnreg` leaves it; the knob
 //! `SplitLiveRangesBudget` sets another. A function under its budget is left alone, so no split is executed where the
-//! registers suffice. Values of the register file R alone are split.
+//! registers suffice. Values of one or two words of the file R alone are split.
 //!
 //! Cost: linear where the function has no more words than the budget; else liveness, pressure, and for each loop over
 //! the budget the values that live through it; loops beyond [`borders::MOST_BITS`] and phis beyond
@@ -30,7 +30,7 @@ use crate::analysis::{AnalysisSet, Liveness, Pressure};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::sm::REGISTER_LIMIT;
-use oriole_ir::{Function, Inst, InstBuilder, Reg, RegFile};
+use oriole_ir::{Function, Inst, InstBuilder, Reg, RegFile, RegInfo};
 
 /// OriSplitLiveRanges.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -69,14 +69,15 @@ fn words_in_all(func: &Function) -> u64 {
     func.regs().values().filter(|info| info.file == RegFile::R).map(|info| u64::from(info.words)).sum()
 }
 
+/// Whether a split takes a register of this kind.
+fn takes(info: RegInfo) -> bool {
+    info.file == RegFile::R && info.words <= 2
+}
+
 /// A split of a register, which is in no block yet, and its destination.
 fn split_of(func: &mut Function, reg: Reg) -> (Inst, Reg) {
     let info = func.regs()[reg];
-    let ty = match info.words {
-        1 => Type::B32,
-        2 => Type::B64,
-        _ => Type::B128,
-    };
+    let ty = if info.words == 1 { Type::B32 } else { Type::B64 };
     let part = func.new_reg(info);
     (InstBuilder::new(Opcode::Split).field(ty).dst(part).src(reg).create(func), part)
 }
