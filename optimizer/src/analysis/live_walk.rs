@@ -2,7 +2,7 @@
 
 use cranelift_entity::EntityRef;
 
-use super::live_words::kills;
+use super::live_scan::kills;
 use super::liveness::Liveness;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};

@@ -7,7 +7,8 @@
 use cranelift_entity::EntityRef;
 
 use super::cfg::Cfg;
-use super::live_words::{GROUP, LiveWords, NONE};
+use super::live_scan::NONE;
+use super::live_words::{GROUP, LiveWords};
 use oriole_ir::{Block, Function, Reg, RegFile};
 
 /// The registers that are live at the borders of each block.

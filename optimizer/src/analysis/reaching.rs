@@ -17,7 +17,7 @@ use cranelift_entity::EntityRef;
 
 use super::cfg::Cfg;
 use super::dominators::{Dominators, Frontiers};
-use super::live_words::kills;
+use super::live_scan::kills;
 use oriole_ir::{Block, Function, Inst, Reg};
 
 /// Where a value of a register comes from.

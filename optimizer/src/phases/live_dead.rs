@@ -11,6 +11,15 @@
 //! What stays, by the flags of the opcode table: everything with an effect, terminators, convergent operations (they
 //! synchronise lanes even when nobody reads their result), and loads that are volatile or ordered. Weak loads go.
 //!
+//! The page's backward walk treats five groups of opcodes apart ("Backward Walk Live Set Update Rule"). On this IR:
+//!
+//! - call-like (93): a call reads what its operands name; parameters and results pass through variables, so it clobbers
+//!   no register, and it has an effect;
+//! - block boundaries (94, 95): what is live at a block's end comes from the successors, their phis included;
+//! - branch-like (97): terminators define nothing, and stay;
+//! - several sources or a predicate (188, 190): every source, guard and `else` operand is read; outside SSA what is
+//!   defined under a guard was live before, as its old value shows through.
+//!
 //! Cost: linear in SSA; liveness once a round outside.
 
 use cranelift_entity::EntityRef;

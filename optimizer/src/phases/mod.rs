@@ -13,6 +13,7 @@ pub mod live_dead;
 pub mod predication;
 pub mod reassociate;
 pub mod simplify;
+pub mod split_ranges;
 pub mod switches;
 #[cfg(test)]
 mod tests;

@@ -17,7 +17,7 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
-    reassociate, switches,
+    reassociate, split_ranges, switches,
 };
 use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
 use Stage::{
@@ -188,8 +188,9 @@ phases! {
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Brings loops into canonical form: one preheader, one latch.
     OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(AnalysisSet::NONE);
-    /// Splits live ranges at loop boundaries and across phi and copy chains to lower pressure.
-    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness);
+    /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
+    /// has registers.
+    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness) => split_ranges::run;
     /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Customary);
     /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.

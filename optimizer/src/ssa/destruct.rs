@@ -19,7 +19,7 @@ use super::isolate::isolate;
 use super::parallel_copy::sequentialise;
 use super::reads::Reads;
 use crate::analysis::{Cfg, Liveness};
-use oriole_ir::ops::{Opcode, Type};
+use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
 
 /// Brings a function from SSA form into virtual form; functions in other forms stay as they are.
@@ -162,7 +162,7 @@ fn rename(func: &mut Function, block: Block, classes: &Classes) {
         if let Some(guard) = func.inst(inst).guard {
             func.set_guard(inst, Some(guard.with_reg(classes.of(guard.reg()))));
         }
-        if func.inst(inst).opcode == Opcode::Mov && func.srcs(inst) == func.dsts(inst) {
+        if func.inst(inst).is(Flags::COPY) && func.srcs(inst) == func.dsts(inst) {
             func.remove_inst(inst);
         }
     }

@@ -1,6 +1,7 @@
 //! The optimizer's analyses held against the definitions.
 
 mod calls;
+mod dense;
 mod divergence;
 mod flow;
 mod memory;
@@ -50,6 +51,9 @@ pub const CHECKS: &[Check] = &[
     Check { name: "memory", run: |judge, truth| judge.memory(truth) },
     Check { name: "reaching", run: |judge, truth| judge.reaching(truth) },
     Check { name: "liveness", run: |judge, truth| judge.live_registers(truth) },
+    Check { name: "live files", run: |judge, truth| judge.live_files(truth) },
+    Check { name: "live predicates", run: |judge, truth| judge.live_predicates(truth) },
+    Check { name: "live and defined", run: |judge, truth| judge.live_and_defined(truth) },
     Check { name: "values", run: |judge, truth| judge.values(truth) },
 ];
 

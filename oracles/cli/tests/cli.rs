@@ -441,3 +441,24 @@ fn answers_that_no_rule_asks_for_are_dropped() {
     assert_ends(&check(&[]), 0, "1 proved", "kept answers are dropped");
     assert!((1..both).contains(&kept()));
 }
+
+/// `%r2` is defined on one path, `%r3` on none; `%r1` and `%d1` on all.
+#[test]
+fn registers_that_nothing_defines_are_warned_of_where_asked() {
+    let text = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out)\n{\n.reg .b32 %r<4>;\n\
+                .reg .b64 %d<2>;\n.reg .pred %p<2>;\nld.param.u64 %d1, [out];\nmov.u32 %r1, %tid.x;\n\
+                setp.eq.u32 %p1, %r1, 0;\n@%p1 bra L;\nmov.u32 %r2, 1;\nL:\nst.global.u32 [%d1], %r2;\n\
+                st.global.u32 [%d1+4], %r3;\nst.global.u32 [%d1+8], %r1;\nret;\n}\n";
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("k.ptx"), text).expect("the kernel is written");
+    let asked = oriole(&["opt", "k.ptx", "--warn-uninitialized", "-o", "out.ptx"], folder.path());
+    assert_ends(&asked, 0, "", "warning: Found 2 potentially uninitialized register(s) in function k\n");
+    let warned = String::from_utf8_lossy(&asked.stderr).into_owned();
+    assert!(warned.contains(", read in line 15: not defined on every path there\n"), "{warned}");
+    assert!(warned.contains(", read in line 16: defined on no path there\n"), "{warned}");
+    assert_eq!(warned.lines().count(), 3, "{warned}");
+    assert!(oriole(&["opt", "k.ptx", "-o", "out.ptx"], folder.path()).stderr.is_empty());
+    let defined = text.replace("@%p1 bra L;\n", "").replace("[%d1+4], %r3", "[%d1+4], %r2");
+    std::fs::write(folder.path().join("k.ptx"), defined).expect("the kernel is written");
+    assert!(oriole(&["opt", "k.ptx", "--warn-uninitialized", "-o", "out.ptx"], folder.path()).stderr.is_empty());
+}

@@ -49,12 +49,13 @@ impl Family {
         }
     }
 
-    /// The opcodes of the family that whole kernels are made of: those of the virtual level.
+    /// The opcodes of the family that whole kernels are made of: those of the virtual level, but for splits, which only
+    /// a phase makes.
     pub fn opcodes(self) -> &'static [Opcode] {
         static BY_FAMILY: LazyLock<[Vec<Opcode>; 7]> = LazyLock::new(|| {
             let mut families: [Vec<Opcode>; 7] = Default::default();
             ROWS.iter()
-                .filter(|row| TableLevel::Virtual.has(row))
+                .filter(|row| TableLevel::Virtual.has(row) && row.opcode != Opcode::Split)
                 .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
             families
         });

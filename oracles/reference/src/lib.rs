@@ -2,7 +2,8 @@
 //!
 //! Nothing here uses the optimizer's `analysis`: a graph is read from the terminators ([`Graph`]), a block dominates
 //! another when removing it cuts that one off ([`Dominance`]), and a register is live where some path leads to a read
-//! that nothing overwrites before ([`LiveRegisters`]). `oriole-check` holds the optimizer's answers against these.
+//! that nothing overwrites before ([`LiveRegisters`]), defined where some path leads there from a definition
+//! ([`DefinedRegisters`]). `oriole-check` holds the optimizer's answers against these.
 //!
 //! A block post-dominates another when removing it cuts that one off from the exit ([`PostDominance`]), loops are
 //! largest sets of blocks that lead to each other ([`loops`]), calls are closed over every function in the middle
@@ -13,6 +14,7 @@
 //! Cost: quadratic in blocks for dominance, registers times edges for liveness. Meant for small functions.
 
 mod calls;
+mod defined;
 mod divergence;
 mod dominance;
 pub mod equations;
@@ -25,6 +27,7 @@ mod reaching;
 mod taken;
 
 pub use calls::Calls;
+pub use defined::DefinedRegisters;
 pub use divergence::{Group, Varying};
 pub use dominance::Dominance;
 pub use graph::Graph;

@@ -57,3 +57,15 @@ macro_rules! common_control_rows {
     } } };
 }
 pub(in crate::ops) use common_control_rows;
+
+macro_rules! split_rows {
+    ([$next:ident $($rest:ident)*] $($rows:tt)*) => { $next! { [$($rest)*] $($rows)* level Any {
+    /// A copy between two parts of a live range that are to stay apart (opcode 46 of `spec/liveness-and-dce.txt`): no
+    /// phase looks through it or joins its sides. PTX has no word for that, and takes a copy.
+    Split "split" -: [T] <- [T], COPY,
+        fields &[ty(bits!(Type: B32 | B64))], rules &[],
+        since 50, later &[],
+        cost Free, rank 0, latency Fixed, undef Copying;
+    } } };
+}
+pub(in crate::ops) use split_rows;

@@ -19,7 +19,7 @@
 
 use super::Shape::*;
 use super::columns::{Cost::*, Latency, UndefTransfer::*};
-use super::common::{common_control_rows, common_value_rows};
+use super::common::{common_control_rows, common_value_rows, split_rows};
 use super::prelude::*;
 use super::virtual_level::*;
 use super::{Level, OpRow};
@@ -63,5 +63,5 @@ macro_rules! opcodes {
 
 common_value_rows! {
     [integer_rows float_rows logic_rows convert_rows memory_rows thread_rows common_control_rows control_rows video_rows
-     opcodes]
+     split_rows opcodes]
 }

@@ -20,7 +20,7 @@ impl<'a> FunctionWriter<'a> {
     pub(super) fn special(&self, inst: Inst) -> Option<Writer<'a>> {
         let data = self.func.inst(inst);
         Some(match data.opcode {
-            Opcode::Mov => Self::mov,
+            Opcode::Mov | Opcode::Split => Self::mov,
             Opcode::S2r | Opcode::Cs2r => Self::read_special,
             Opcode::Pack => Self::pack,
             opcode if opcode.is(Flags::CARRY) => Self::carry,

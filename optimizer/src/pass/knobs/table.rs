@@ -204,6 +204,10 @@ knobs! {
     /// Runs OriSplitLiveRanges. The page says that the entry is gated and gives only the index; the name is
     /// Oriole's own. On was chosen.
     SplitLiveRanges[456] = ON, Liveness;
+    /// Words of general registers beyond which OriSplitLiveRanges acts. The page calls it the register budget (+1624)
+    /// and gives neither name nor value; the name is Oriole's own. Unlimited, which was chosen, leaves it at what a
+    /// thread can name, 255, or at `.maxnreg`.
+    SplitLiveRangesBudget = UNLIMITED, Liveness;
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
     MovementEligibility[381] = FunctionGate, InstructionMovement;

@@ -94,6 +94,11 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
         knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
+        // Budgets that generated kernels are over.
+        knobs(&["SplitLiveRangesBudget=1"]),
+        PLAIN,
+        knobs(&["SplitLiveRangesBudget=12"]),
+        PLAIN,
     ]
 });
 

@@ -112,6 +112,9 @@ const FAULTS: &[Fault] = &[
     Fault { check: "memory", change: move_store },
     Fault { check: "reaching", change: lose_guard },
     Fault { check: "liveness", change: lose_read },
+    Fault { check: "live files", change: lose_read },
+    Fault { check: "live predicates", change: lose_guard },
+    Fault { check: "live and defined", change: lose_definition },
     Fault { check: "values", change: move_constant },
 ];
 
@@ -155,6 +158,16 @@ fn lose_guard(func: &mut Function) {
 fn lose_read(func: &mut Function) {
     if let Some(store) = first(func, |func, inst| func.inst(inst).opcode == Opcode::St) {
         func.srcs_mut(store).iter_mut().for_each(|src| *src = Operand::imm(0));
+    }
+}
+
+/// The first instruction that defines general or uniform registers is not there.
+fn lose_definition(func: &mut Function) {
+    let defines = |func: &Function, inst: Inst| {
+        func.inst(inst).opcode != Opcode::Phi && func.defs(inst).any(|reg| func.regs()[reg].file != RegFile::P)
+    };
+    if let Some(inst) = first(func, defines) {
+        func.remove_inst(inst);
     }
 }
 

@@ -45,7 +45,7 @@ impl Decoder<'_> {
 
     pub(super) fn operation(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
         match data.opcode {
-            Opcode::Mov => self.mov(inst, data),
+            Opcode::Mov | Opcode::Split => self.mov(inst, data),
             Opcode::Pack => self.pack(inst, data),
             Opcode::S2r | Opcode::Cs2r => self.special(inst, data),
             Opcode::Ld | Opcode::Ldu => self.load(inst, data),

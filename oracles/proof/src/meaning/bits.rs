@@ -9,7 +9,7 @@ use super::Context;
 /// The results of an opcode of this file.
 pub(super) fn meaning(opcode: Opcode, cx: &mut Context) -> Option<Vec<Term>> {
     let value = match opcode {
-        Opcode::Mov => cx.typed(0),
+        Opcode::Mov | Opcode::Split => cx.typed(0),
         Opcode::Pack => pack(cx)?,
         Opcode::And | Opcode::Or | Opcode::Xor => {
             let (a, b) = cx.pair();

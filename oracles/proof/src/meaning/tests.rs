@@ -29,7 +29,7 @@ const ABSENT: [Opcode; 10] = [
 const PARTLY_ABSENT: [(Opcode, u32); 4] = [(Opcode::FFma, 4), (Opcode::FDiv, 4), (Opcode::FRcp, 3), (Opcode::FSqrt, 2)];
 
 /// Register-only opcodes that the interpreter's scalar functions do not have.
-const ELSEWHERE: [Opcode; 2] = [Opcode::Mov, Opcode::Pack];
+const ELSEWHERE: [Opcode; 3] = [Opcode::Mov, Opcode::Split, Opcode::Pack];
 
 /// Values that mean something to integers, floats, shift counts and selectors.
 const CORNERS: [u64; 32] = [

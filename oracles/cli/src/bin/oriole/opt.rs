@@ -12,6 +12,7 @@ use oriole_check::input::{Language, read_kernel};
 use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
 use oriole_ir::Module;
+use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
 use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_phases};
 use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::pipeline::text::parse;
@@ -62,6 +63,9 @@ pub struct Args {
     /// Verify the kernel after each phase that changed it
     #[arg(long)]
     verify: bool,
+    /// Warn of registers of the kernel, as it is given, that may be read before anything defines them
+    #[arg(long)]
+    warn_uninitialized: bool,
     #[command(flatten)]
     scope: Scope,
 }
@@ -85,6 +89,9 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         faults.iter().for_each(|fault| fault.plant(&mut phases));
     }
     options.target = target(&module)?;
+    if args.warn_uninitialized {
+        warn_uninitialized(&module);
+    }
     let mut planted = Vec::new();
     // The phases need SSA form. Its construction is a step that can fail and take faults like any other.
     if ssa::is_virtual(&module) {
@@ -146,6 +153,26 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
 
 fn unknown_phase(error: UnknownPhase) -> Failure {
     Failure::Input(miette!(help = "`oriole phases` lists them all", "{error}"))
+}
+
+/// Warns on standard error, with a line for each function that has such registers, and one for each of them.
+fn warn_uninitialized(module: &Module) {
+    for func in module.functions.values().filter(|func| func.is_definition()) {
+        let cfg = Cfg::new(func);
+        let found = Uninitialized::find(func, &cfg, &Liveness::solve(func, &cfg));
+        if found.is_empty() {
+            continue;
+        }
+        let mut text =
+            format!("warning: Found {} potentially uninitialized register(s) in function {}\n", found.len(), func.name);
+        for Uninitialized { reg, line, is_defined_elsewhere } in found {
+            let place = if line == 0 { String::new() } else { format!(" in line {line}") };
+            let why = if is_defined_elsewhere { "not defined on every path there" } else { "defined on no path there" };
+            text += &format!("  %{}{}, read{place}: {why}\n", func.regs()[reg].prefix(), reg.as_u32());
+        }
+        // A closed standard error takes no warnings; the optimized kernel is still wanted.
+        drop(io::stderr().write_all(text.as_bytes()));
+    }
 }
 
 /// Says on standard error which of the passes that were asked for did not run.

@@ -86,6 +86,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["opt"], "dump_ir", LOOKS),
     (&["opt"], "time", LOOKS),
     (&["opt"], "verify", LOOKS),
+    (&["opt"], "warn_uninitialized", LOOKS),
     (&["opt"], "stop_after", STEP),
     (&["opt"], "passes", Role::Neither("a check takes the phases")),
     (&["selftest"], "phase", STEP),

@@ -1,0 +1,83 @@
+//! OriSplitLiveRanges (phase 19, `spec/liveness-and-dce.txt`): parts of a value's life get registers of their own where
+//! more words are live than the budget has.
+//!
+//! 1. Around loops ([`borders`]): a value from before a loop that only code behind the loop reads becomes three: one
+//!    before the loop, one through it, one behind. The cheapest are taken first by their spill cost, until the words
+//!    above the budget are matched.
+//! 2. Along chains of phis ([`chains`]): a source of a phi that interferes with what the phi's other sources are
+//!    joined to gets a range of its own at the end of the predecessor, where leaving SSA form would need a copy anyway.
+//!
+//! A split is the opcode `split` (46 on the page): a copy that nothing looks through, so that neither copy propagation
+//! and commoning nor the coalescing of SSA destruction joins its sides again. To an allocator the parts are apart: it
+//! can keep the middle one in memory with one store and one load, both outside of the loop. In printed PTX a split is
+//! a `mov`; ptxas coalesces copies by its own measure, so there it is a hint at most.
+//!
+//! The budget is what a thread can name, 255 words, or what the directive `.maxnreg` leaves it; the knob
+//! `SplitLiveRangesBudget` sets another. A function under its budget is left alone, so no split is executed where the
+//! registers suffice. Values of one or two words of the file R alone are split.
+//!
+//! Cost: linear where the function has no more words than the budget; else liveness, pressure, and for each loop over
+//! the budget the values that live through it; loops beyond [`borders::MOST_BITS`] and phis beyond
+//! [`chains::MOST_MEMBERS`] ranges are left alone.
+
+mod borders;
+mod chains;
+mod interference;
+#[cfg(test)]
+mod tests;
+
+use crate::analysis::{AnalysisSet, Liveness, Pressure};
+use crate::pass::{Changed, Knob, PhaseContext};
+use oriole_ir::ops::{Opcode, Type};
+use oriole_ir::sm::REGISTER_LIMIT;
+use oriole_ir::{Function, Inst, InstBuilder, Reg, RegFile, RegInfo};
+
+/// OriSplitLiveRanges.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
+    if !cx.knobs.flag(Knob::SplitLiveRanges) || words_in_all(func) <= u64::from(budget) {
+        return Changed::No;
+    }
+    let changed = while_over_budget(func, cx, budget, borders::split);
+    if changed.is_yes() {
+        cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+    }
+    changed | while_over_budget(func, cx, budget, chains::split)
+}
+
+/// Does a step where more words are live somewhere than the budget has.
+fn while_over_budget(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    budget: u32,
+    step: fn(&mut Function, &mut PhaseContext<'_>, &Pressure, u32) -> Changed,
+) -> Changed {
+    let (cfg, liveness) = (cx.analyses.get(func), cx.analyses.get::<Liveness>(func));
+    let pressure = Pressure::compute(func, &cfg, &liveness);
+    if pressure.max().of(RegFile::R) <= budget { Changed::No } else { step(func, cx, &pressure, budget) }
+}
+
+/// The words of general registers that a thread of this function has: those given, or else those that it can name.
+fn budget(func: &Function, given: Option<u32>) -> u32 {
+    let directive = func.directives.iter().find(|directive| directive.name == "maxnreg");
+    let named = directive.and_then(|directive| directive.values.first()).and_then(|value| u32::try_from(*value).ok());
+    given.unwrap_or_else(|| named.unwrap_or(REGISTER_LIMIT).min(REGISTER_LIMIT))
+}
+
+/// No more words than these can be live at once.
+fn words_in_all(func: &Function) -> u64 {
+    func.regs().values().filter(|info| info.file == RegFile::R).map(|info| u64::from(info.words)).sum()
+}
+
+/// Whether a split takes a register of this kind.
+fn takes(info: RegInfo) -> bool {
+    info.file == RegFile::R && info.words <= 2
+}
+
+/// A split of a register, which is in no block yet, and its destination.
+fn split_of(func: &mut Function, reg: Reg) -> (Inst, Reg) {
+    let info = func.regs()[reg];
+    let ty = if info.words == 1 { Type::B32 } else { Type::B64 };
+    let part = func.new_reg(info);
+    (InstBuilder::new(Opcode::Split).field(ty).dst(part).src(reg).create(func), part)
+}
