@@ -97,10 +97,15 @@ impl Reaching<'_> {
     fn rename(&mut self, func: &mut Function, read: Read, home: Block) {
         if func.inst(read.inst).opcode == Opcode::Phi {
             for at in (0..func.srcs(read.inst).len()).step_by(2) {
-                if let (true, Operand::Block(from)) =
-                    (func.srcs(read.inst)[at] == Operand::Reg(self.reg), func.srcs(read.inst)[at + 1])
-                {
-                    func.srcs_mut(read.inst)[at] = self.at_end(func, from);
+                let (source, Operand::Block(from)) = (func.srcs(read.inst)[at], func.srcs(read.inst)[at + 1]) else {
+                    continue;
+                };
+                // A source may be a word of the register: that word of what reaches it replaces it.
+                if source.reg() == Some(self.reg) {
+                    func.srcs_mut(read.inst)[at] = match self.at_end(func, from) {
+                        Some(value) => source.map_reg(|_| value),
+                        None => Operand::Undef,
+                    };
                 }
             }
             return;
@@ -108,7 +113,7 @@ impl Reaching<'_> {
         if read.block == home || !self.cfg.is_reachable(read.block) {
             return;
         }
-        let Operand::Reg(value) = self.at_entry(func, read.block) else { return };
+        let Some(value) = self.at_entry(func, read.block) else { return };
         let own = self.reg;
         let map = |reg: Reg| if reg == own { value } else { reg };
         func.inputs_mut(read.inst).iter_mut().for_each(|operand| *operand = operand.map_reg(map));
@@ -117,15 +122,16 @@ impl Reaching<'_> {
         }
     }
 
-    fn at_end(&mut self, func: &mut Function, block: Block) -> Operand {
+    /// What reaches the end of a block; none where nothing does.
+    fn at_end(&mut self, func: &mut Function, block: Block) -> Option<Reg> {
         match self.values.get(&block) {
-            Some(value) => Operand::Reg(*value),
+            Some(value) => Some(*value),
             None => self.at_entry(func, block),
         }
     }
 
     /// Walks up to the closest definition or join; what is found holds for all blocks that were passed.
-    fn at_entry(&mut self, func: &mut Function, block: Block) -> Operand {
+    fn at_entry(&mut self, func: &mut Function, block: Block) -> Option<Reg> {
         let (mut passed, mut at) = (Vec::new(), Some(block).filter(|block| self.cfg.is_reachable(*block)));
         let found = loop {
             let Some(here) = at else { break None };
@@ -141,9 +147,9 @@ impl Reaching<'_> {
                 break Some(*value);
             }
         };
-        let Some(found) = found else { return Operand::Undef };
+        let found = found?;
         self.entry.extend(passed.into_iter().map(|block| (block, found)));
-        Operand::Reg(found)
+        Some(found)
     }
 
     /// A phi at the beginning of a block, without sources yet.
@@ -160,8 +166,9 @@ impl Reaching<'_> {
     fn fill(&mut self, func: &mut Function) {
         while let Some((block, phi)) = self.open.pop() {
             let from = self.cfg.predecessors(block).to_vec();
+            let source = |value: Option<Reg>| value.map_or(Operand::Undef, Operand::Reg);
             let sources: Vec<Operand> =
-                from.into_iter().flat_map(|from| [self.at_end(func, from), Operand::Block(from)]).collect();
+                from.into_iter().flat_map(|from| [source(self.at_end(func, from)), Operand::Block(from)]).collect();
             func.set_srcs(phi, &sources);
         }
     }
