@@ -1,6 +1,6 @@
 //! What the optimizer's code costs, against the code that it was given.
 //!
-//! `cargo bench -p oriole --bench code [-- FOLDER]`, over every `.ptx` of the folder that has launches beside it (the
+//! `cargo bench -p oriole --bench code [-- FOLDER] [KNOB=VALUE...]`, over every `.ptx` of the folder that has launches beside it (the
 //! corpus by default), at -O3. Two tables by kernel, and one by phase:
 //!
 //! - instructions that threads execute, counted by the interpreter: the kernel as it was read against the kernel as it
@@ -60,7 +60,9 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
     let before = executed(&original, &launches);
     let mut module = original.clone();
     ssa::construct_module(&mut module);
-    let options = Options::new(module.target.parse::<Target>().expect("the target is known"));
+    let mut options = Options::new(module.target.parse::<Target>().expect("the target is known"));
+    let settings = std::env::args().skip(1).filter(|arg| arg.contains('='));
+    settings.for_each(|setting| options.knobs.set(&setting).unwrap_or_else(|error| panic!("{error}")));
     let phases = default_phases();
     let skips = skips(&phases, &options).expect("no phase is named");
     let mut effects = Vec::new();

@@ -185,9 +185,10 @@ knobs! {
     PredicationOverhead = Limit(Some(3)), CopyPropagation;
     /// Words of results that OriDoPredication guards though ptxas then computes them everywhere and selects: those of
     /// pure instructions without an `else` value, and of atomics. The name is Oriole's own. 0 was chosen: with 2, an
-    /// address,
-    /// 23 of 84 kernels get more code from ptxas -O3, `md5` 913 instructions instead of 395 (2026-11-23).
+    /// address, 23 of 84 kernels get more code from ptxas -O3, `md5` 913 instructions instead of 395 (2026-11-23).
     PredicationPartial = Limit(Some(0)), CopyPropagation;
+    /// Accesses to memory in the arms that OriDoPredication converts. The name is Oriole's own.
+    PredicationAccesses = Limit(Some(8)), CopyPropagation;
     /// Runs SpeculativeHoistComInsts. On was chosen.
     SpeculativeHoistCommonInsts = ON, CopyPropagation;
     /// Instructions at the beginning of each arm that SpeculativeHoistComInsts looks at. The name is Oriole's own. 32

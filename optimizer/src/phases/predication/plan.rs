@@ -54,6 +54,8 @@ pub(super) struct Plan {
     overhead: u32,
     /// Words of results that ptxas selects.
     partial: u32,
+    /// Accesses to memory in the arms.
+    accesses: u32,
 }
 
 /// What conversions may cost.
@@ -62,6 +64,7 @@ pub(super) struct Limits {
     uniform: u32,
     overhead: u32,
     partial: u32,
+    accesses: u32,
 }
 
 impl Limits {
@@ -72,6 +75,7 @@ impl Limits {
             uniform: limit(Knob::PredicationUniform),
             overhead: limit(Knob::PredicationOverhead),
             partial: limit(Knob::PredicationPartial),
+            accesses: limit(Knob::PredicationAccesses),
         }
     }
 }
@@ -93,15 +97,24 @@ impl Plan {
             insts.push(planning.arm(arm)?);
         }
         let weight = insts.iter().flatten().map(|(inst, _)| weight(func, *inst)).sum();
+        let accesses = insts.iter().flatten().filter(|(inst, _)| accesses_memory(func, *inst)).count() as u32;
         let (overhead, partial) = (planning.overhead, planning.partial);
-        Some(Plan { region, insts, phis, weight, overhead, partial })
+        Some(Plan { region, insts, phis, weight, overhead, partial, accesses })
     }
 
     /// Whether the plan is within the limits, where the branch is the same for a warp or not.
     pub(super) fn pays(&self, limits: &Limits, uniform: bool) -> bool {
         let most = if uniform { limits.uniform } else { limits.divergent };
-        self.weight <= most && self.overhead <= limits.overhead && self.partial <= limits.partial
+        self.weight <= most
+            && self.overhead <= limits.overhead
+            && self.partial <= limits.partial
+            && self.accesses <= limits.accesses
     }
+}
+
+fn accesses_memory(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    data.is(Flags::READS) || data.is(Flags::WRITES)
 }
 
 /// The issue slots of an instruction. The cost of an access to memory is that of its latency, which nobody pays for

@@ -8,9 +8,9 @@ pub fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// The `.ptx` files of the folder on the command line, or of the corpus, by name.
+/// The `.ptx` files of the folder on the command line, or of the corpus, by name. `KNOB=VALUE` is no folder.
 pub fn kernels() -> Vec<PathBuf> {
-    let folder = std::env::args().skip(1).find(|arg| !arg.starts_with("--"));
+    let folder = std::env::args().skip(1).find(|arg| !arg.starts_with("--") && !arg.contains('='));
     let folder = folder.map_or_else(|| root().join("corpus/kernels"), PathBuf::from);
     let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
     let mut files: Vec<_> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
