@@ -347,6 +347,8 @@ pub struct SubPassRow {
     pub name: &'static str,
     /// A token of every phase that contains it.
     pub inside: &'static str,
+    /// The line of the documents that it comes from.
+    pub source: Source,
     /// What it does.
     pub doc: &'static str,
 }
@@ -355,6 +357,7 @@ pub struct SubPassRow {
 pub static SUB_PASSES: &[SubPassRow] = &[SubPassRow {
     name: "OriCopyProp",
     inside: "GeneralOptimize",
+    source: CopyPropagation.line(987),
     doc: "Forward copy propagation: uses of a copy's destination read its source.",
 }];
 

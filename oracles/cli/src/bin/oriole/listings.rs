@@ -6,7 +6,7 @@ use miette::miette;
 use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
 use oriole_optimizer::pass::{COLUMN_TITLES, Pass, SecondRun};
-use oriole_optimizer::pipeline::table::{PASSES, PHASES};
+use oriole_optimizer::pipeline::table::{PASSES, PHASES, SUB_PASSES};
 use serde::Serialize;
 
 use crate::check::Format;
@@ -16,7 +16,8 @@ use crate::table::Table;
 /// Lists the phases in the order in which they run
 ///
 /// Phases marked planned are known and never run; those marked "no work" have none here, and say why. The column
-/// "document" has the document of spec/ that a phase comes from, and the line.
+/// "document" has the document of spec/ that a phase comes from, and the line. A second table has the steps inside
+/// phases that a token of their own addresses; the JSON leaves them out.
 #[derive(clap::Args)]
 pub struct PhasesArgs {
     /// List the passes of cicc instead; their order is that of the document
@@ -29,8 +30,8 @@ pub struct PhasesArgs {
 
 /// Lists the knobs with their defaults
 ///
-/// The column "document" has the document of spec/ that a knob comes from, and the line; for a knob of Oriole's own, the
-/// line of the phase that asks for it.
+/// The column "document" has the document of spec/ that a knob comes from, and the line; for a knob of Oriole's own,
+/// the line of the phase that asks for it.
 #[derive(clap::Args)]
 pub struct KnobsArgs {
     /// How the list is printed
@@ -104,6 +105,12 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
         Format::Text => {
             let mut table = Table::new(&COLUMN_TITLES);
             rows.iter().for_each(|row| table.row(row.columns().map(String::from)));
+            table.print(out)?;
+            writeln!(out)?;
+            let mut table = Table::new(&["step", "inside", "document", "what it does"]);
+            for row in SUB_PASSES {
+                table.row([row.name.into(), row.inside.into(), row.source.to_string(), row.doc.into()]);
+            }
             table.print(out)?;
         }
     }
