@@ -7,8 +7,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::Page;
 use super::run::{Run, Unit};
+use super::source::Source;
 use crate::analysis::AnalysisSet;
 use oriole_ir::{Form, Function, Level};
 
@@ -44,8 +44,8 @@ pub struct Pass {
     pub arguments: Vec<&'static str>,
     /// Whether it can run.
     pub status: Status,
-    /// Where the name comes from.
-    pub page: Page,
+    /// The line of the documents that it comes from; `None` for a pass that stands in no table.
+    pub source: Option<Source>,
     /// What it does, and what the documents leave open.
     pub doc: &'static str,
 }
@@ -68,7 +68,7 @@ impl Pass {
             parameters: &[],
             arguments: Vec::new(),
             status: Status::Built(run),
-            page: Page::Customary,
+            source: None,
             doc: "",
         }
     }
@@ -100,7 +100,7 @@ impl Pass {
     }
 
     /// The row as text, one cell for each of [`COLUMN_TITLES`].
-    pub fn columns(&self) -> [Cow<'static, str>; 9] {
+    pub fn columns(&self) -> [Cow<'static, str>; 10] {
         let number = self.number.map_or(Cow::from("-"), |n| n.to_string().into());
         let default = if self.no_op_by_default { "off" } else { "on" };
         [
@@ -112,8 +112,14 @@ impl Pass {
             default.into(),
             self.needs.to_string().into(),
             self.tokens.join(", ").into(),
+            self.document().into(),
             self.what(),
         ]
+    }
+
+    /// The line of the documents that it comes from, as text; `-` for a pass that stands in no table.
+    pub fn document(&self) -> String {
+        self.source.map_or_else(|| "-".to_owned(), |source| source.to_string())
     }
 
     /// What it does, and where nothing, why.
@@ -144,8 +150,8 @@ impl fmt::Display for Pass {
 }
 
 /// Titles of [`Pass::columns`].
-pub const COLUMN_TITLES: [&str; 9] =
-    ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "what it does"];
+pub const COLUMN_TITLES: [&str; 10] =
+    ["number", "phase", "stage", "status", "from", "default", "needs", "tokens", "document", "what it does"];
 
 /// The part of the pipeline that a pass belongs to: those of ptxas as `spec/liveness-and-dce.txt` ("Pipeline
 /// Placement") groups them.

@@ -1,8 +1,9 @@
 //! THE pass table of cicc: one row for every pass that `spec/pass-pipeline.txt` names or places in a pipeline.
 //!
-//! The passes of NVIDIA have the names of "NVIDIA Custom Passes"; those that the page lists there are complete. Of
-//! the others it gives classes alone: LLVM's passes have the names under which LLVM registers them, NVIDIA's the name
-//! of their class, so spelt. Their rows say so by [`Page::Customary`]. All of them are planned.
+//! A row begins with the line of the page that it comes from. The passes of NVIDIA have the names of "NVIDIA Custom
+//! Passes", lines 203 to 205; those that the page lists there are complete. Of the others it gives classes alone, most
+//! of them in "Pass Factory Address Inventory": LLVM's passes have the names under which LLVM registers them, NVIDIA's
+//! the name of their class, so spelt. All of them are planned.
 //!
 //! The table is in the order of the page. A pipeline of cicc is not this order but a text ([`super::text`]).
 
@@ -20,10 +21,10 @@ const LEVELS: Parameters = &[&["O0", "O1", "O2", "O3", "Ofcmax", "Ofcmid", "Ofcm
 type Parameters = &'static [&'static [&'static str]];
 
 macro_rules! passes {
-    ($($page:ident $unit:ident { $($name:literal $([$parameters:ident])?, $doc:literal;)+ })+) => {
+    ($($unit:ident { $($line:literal: $name:literal $([$parameters:ident])?, $doc:literal;)+ })+) => {
         /// The pass table of cicc.
         pub static PASSES: &[Pass] = &[
-            $($(row($name, Unit::$unit, passes!(@parameters $($parameters)?), Page::$page, $doc),)+)+
+            $($(row($name, Unit::$unit, passes!(@parameters $($parameters)?), $line, $doc),)+)+
         ];
     };
     (@parameters) => { PLAIN };
@@ -31,101 +32,108 @@ macro_rules! passes {
 }
 
 passes! {
-    PassPipeline Module {
-        "nvopt" [LEVELS], "A whole pipeline of cicc, by optimization level or by level of fast compilation.";
-        "check-gep-index", "Checks the indices of address computations.";
-        "check-kernel-functions", "Checks what the ABI asks of kernels.";
-        "cnp-launch-check", "Checks launches from device code.";
-        "ipmsp", "Propagates memory spaces between procedures.";
-        "nv-early-inliner", "Inlines early.";
-        "nv-inline-must", "Inlines what must be inlined.";
-        "nvvm-pretreat", "Prepares the module for the other passes.";
-        "nvvm-verify", "Verifies what NVVM asks of a module. NVVMVerifier of the tiers.";
-        "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer.";
-        "select-kernels", "Keeps the kernels that were asked for.";
-        "lower-ops", "Lowers operations that the target lacks. It takes arguments that the page does not give.";
-        "set-global-array-alignment", "Aligns global arrays. It takes arguments that the page does not give.";
+    Module {
+        623: "nvopt" [LEVELS], "A whole pipeline of cicc, by optimization level or by level of fast compilation.";
+        203: "check-gep-index", "Checks the indices of address computations.";
+        203: "check-kernel-functions", "Checks what the ABI asks of kernels.";
+        203: "cnp-launch-check", "Checks launches from device code.";
+        203: "ipmsp", "Propagates memory spaces between procedures.";
+        203: "nv-early-inliner", "Inlines early.";
+        203: "nv-inline-must", "Inlines what must be inlined.";
+        203: "nvvm-pretreat", "Prepares the module for the other passes.";
+        203: "nvvm-verify", "Verifies what NVVM asks of a module. NVVMVerifier of the tiers.";
+        203: "printf-lowering", "Lowers calls of printf to vprintf with an argument buffer.";
+        203: "select-kernels", "Keeps the kernels that were asked for.";
+        203: "lower-ops", "Lowers operations that the target lacks. It takes arguments that the page does not give.";
+        203: "set-global-array-alignment", "Aligns global arrays. It takes arguments that the page does not give.";
     }
-    PassPipeline Function {
-        "basic-dbe", "Eliminates dead blocks.";
-        "branch-dist", "Distributes branches. NVVMBranchDist of the tiers.";
-        "byval-mem2reg", "Turns parameters that are passed by value into registers.";
-        "bypass-slow-division", "Divides by the narrow operation where both operands fit.";
-        "normalize-gep", "Brings address computations into one form.";
-        "nvvm-reflect-pp", "Simplifies branches on constants that nvvm-reflect leaves: SimplifyConstantConditionals.";
-        "nvvm-peephole-optimizer", "Rewrites few instructions at a time. NVVMPeephole of the language paths.";
-        "old-load-store-vectorizer", "Vectorizes loads and stores.";
-        "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
-        "propagate-alignment", "Propagates alignment.";
-        "reuse-local-memory", "Shares local memory between variables that are not live together.";
-        "set-local-array-alignment", "Aligns local arrays.";
-        "sinking2", "Sinks instructions toward their uses. NVVMSinking2 of the tiers.";
-        "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name.";
-        "sink" [SINK], "Sinks instructions into the block of their use; rp-aware, with regard to register pressure.";
-        "memory-space-opt" [MEMORY_SPACE], "Resolves generic addresses to memory spaces; second-time, once simplified.";
-        "lower-aggr-copies", "Lowers copies of aggregates to loops. It takes arguments that the page does not give.";
-        "lower-struct-args", "Lowers parameters that are structures. It takes arguments that the page does not give.";
-        "process-restrict", "Uses what restrict says about pointers. It takes arguments that the page does not give.";
+    Function {
+        204: "basic-dbe", "Eliminates dead blocks.";
+        204: "branch-dist", "Distributes branches. NVVMBranchDist of the tiers.";
+        204: "byval-mem2reg", "Turns parameters that are passed by value into registers.";
+        204: "bypass-slow-division", "Divides by the narrow operation where both operands fit.";
+        204: "normalize-gep", "Brings address computations into one form.";
+        204: "nvvm-reflect-pp",
+            "Simplifies branches on constants that nvvm-reflect leaves: SimplifyConstantConditionals.";
+        204: "nvvm-peephole-optimizer", "Rewrites few instructions at a time. NVVMPeephole of the language paths.";
+        204: "old-load-store-vectorizer", "Vectorizes loads and stores.";
+        204: "remat", "Recomputes values instead of keeping them live. NVVMRematerialization of the tiers.";
+        204: "propagate-alignment", "Propagates alignment.";
+        204: "reuse-local-memory", "Shares local memory between variables that are not live together.";
+        204: "set-local-array-alignment", "Aligns local arrays.";
+        204: "sinking2", "Sinks instructions toward their uses. NVVMSinking2 of the tiers.";
+        204: "d2ir-scalarizer", "Splits vector operations: LLVM's Scalarizer under another name.";
+        204: "sink" [SINK],
+            "Sinks instructions into the block of their use; rp-aware, with regard to register pressure.";
+        204: "memory-space-opt" [MEMORY_SPACE],
+            "Resolves generic addresses to memory spaces; second-time, once simplified.";
+        204: "lower-aggr-copies",
+            "Lowers copies of aggregates to loops. It takes arguments that the page does not give.";
+        204: "lower-struct-args",
+            "Lowers parameters that are structures. It takes arguments that the page does not give.";
+        204: "process-restrict",
+            "Uses what restrict says about pointers. It takes arguments that the page does not give.";
     }
-    PassPipeline Loop {
-        "loop-index-split", "Splits a loop where a condition on its index changes.";
+    Loop {
+        205: "loop-index-split", "Splits a loop where a condition on its index changes.";
     }
-    Customary Module {
-        "ipconstprop", "Propagates constants into procedures: IPConstantPropagation.";
-        "constmerge", "Merges constants that are the same: ConstantMerge.";
-        "deadargelim", "Eliminates arguments that nothing reads: DeadArgElimination.";
-        "always-inline", "Inlines what asks for it: AlwaysInliner.";
-        "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
-        "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
-        "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
-        "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering.";
+    Module {
+        1194: "ipconstprop", "Propagates constants into procedures: IPConstantPropagation.";
+        126: "constmerge", "Merges constants that are the same: ConstantMerge.";
+        1204: "deadargelim", "Eliminates arguments that nothing reads: DeadArgElimination.";
+        816: "always-inline", "Inlines what asks for it: AlwaysInliner.";
+        1218: "generic-to-nvvm", "Moves variables from the generic to the global space: GenericToNVVM.";
+        1249: "nvvm-annotations-processor", "Turns annotations into attributes: NVVMAnnotationsProcessor.";
+        1228: "nvvm-late-opt", "NVVMLateOpt. The page gives its class and its place in tier 3.";
+        1247: "nvvm-final-lowering", "Lowers what is left before code generation: NVVMFinalLowering.";
     }
-    Customary Component {
-        "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner.";
-        "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs.";
+    Component {
+        1229: "inline", "Inlines callees into their callers, components of the call graph bottom-up: Inliner.";
+        1191: "function-attrs", "Derives attributes of functions from their bodies: FunctionAttrs.";
     }
-    Customary Function {
-        "break-crit-edges", "Splits edges from several successors to several predecessors: BreakCriticalEdges.";
-        "memcpyopt", "Forwards and removes copies of memory: MemCpyOpt.";
-        "gvn", "Numbers values globally and removes what is computed twice: GVN.";
-        "newgvn", "The other value numbering of LLVM: NewGVN or GVNHoist, which the page does not tell apart.";
-        "nvvm-reflect", "Resolves queries of the target to constants: NVVMReflect.";
-        "sccp", "Propagates constants over edges that can execute: SCCP.";
-        "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt.";
-        "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification.";
-        "tailcallelim", "Turns calls in tail position into loops: TailCallElim.";
-        "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading.";
-        "instsimplify", "Simplifies single instructions: InstructionSimplify.";
-        "instcombine", "Combines instructions: InstCombine.";
-        "loop-simplify", "Brings loops into canonical form: LoopSimplify.";
-        "loop-unroll", "Unrolls loops: LoopUnroll.";
-        "adce", "Eliminates dead code, cycles included: ADCE.";
-        "dce", "Eliminates dead code: DCE.";
-        "dse", "Eliminates dead stores: DSE.";
-        "sroa", "Replaces aggregates in local memory by registers: SROA.";
-        "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE.";
-        "simplifycfg", "Simplifies control flow: SimplifyCFG.";
-        "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
-        "reassociate", "Reorders operands of associative operations: Reassociate.";
-        "nvvm-intrinsic-lowering", "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
-        "nvvm-barrier-analysis", "Finds barriers that are not needed: NVVMBarrierAnalysis.";
-        "nvvm-lower-barriers", "Lowers barriers: NVVMLowerBarriers.";
-        "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim.";
-        "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt.";
-        "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt.";
-        "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca.";
-        "nvvm-warp-shuffle", "Optimizes shuffles in a warp: NVVMWarpShuffle.";
-        "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
+    Function {
+        1187: "break-crit-edges", "Splits edges from several successors to several predecessors: BreakCriticalEdges.";
+        1225: "memcpyopt", "Forwards and removes copies of memory: MemCpyOpt.";
+        1231: "gvn", "Numbers values globally and removes what is computed twice: GVN.";
+        1230: "newgvn", "The other value numbering of LLVM: NewGVN or GVNHoist, which the page does not tell apart.";
+        1193: "nvvm-reflect", "Resolves queries of the target to constants: NVVMReflect.";
+        1192: "sccp", "Propagates constants over edges that can execute: SCCP.";
+        1197: "nvvm-predicate-opt", "Simplifies predicates: NVVMPredicateOpt.";
+        1220: "nvvm-ir-verification", "Verifies functions between passes: NVVMIRVerification.";
+        1190: "tailcallelim", "Turns calls in tail position into loops: TailCallElim.";
+        1190: "jump-threading", "Threads jumps over blocks whose branch is decided: JumpThreading.";
+        1223: "instsimplify", "Simplifies single instructions: InstructionSimplify.";
+        1214: "instcombine", "Combines instructions: InstCombine.";
+        1212: "loop-simplify", "Brings loops into canonical form: LoopSimplify.";
+        1211: "loop-unroll", "Unrolls loops: LoopUnroll.";
+        1232: "adce", "Eliminates dead code, cycles included: ADCE.";
+        1200: "dce", "Eliminates dead code: DCE.";
+        1203: "dse", "Eliminates dead stores: DSE.";
+        1209: "sroa", "Replaces aggregates in local memory by registers: SROA.";
+        1210: "early-cse", "Removes what is computed twice along the dominator tree: EarlyCSE.";
+        1205: "simplifycfg", "Simplifies control flow: SimplifyCFG.";
+        1202: "correlated-propagation", "Uses what branches say about values: CorrelatedValuePropagation.";
+        1226: "reassociate", "Reorders operands of associative operations: Reassociate.";
+        1240: "nvvm-intrinsic-lowering", "Lowers intrinsics of NVVM: NVVMIntrinsicLowering.";
+        1201: "nvvm-barrier-analysis", "Finds barriers that are not needed: NVVMBarrierAnalysis.";
+        1237: "nvvm-lower-barriers", "Lowers barriers: NVVMLowerBarriers.";
+        1243: "nvvm-unreachable-block-elim", "Removes blocks that control cannot reach: NVVMUnreachableBlockElim.";
+        1246: "nvvm-generic-addr-opt", "Optimizes generic addresses: NVVMGenericAddrOpt.";
+        1198: "nvvm-loop-opt", "NVVMLoopOpt, of which the page also speaks as BarrierOpt.";
+        1242: "nvvm-lower-alloca", "Lowers variables in local memory: NVVMLowerAlloca.";
+        1234: "nvvm-warp-shuffle", "Optimizes shuffles in a warp: NVVMWarpShuffle.";
+        1244: "nvvm-reduction", "Optimizes reductions: NVVMReduction.";
     }
-    Customary Loop {
-        "licm", "Moves what does not change in a loop out of it: LICM.";
-        "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch.";
-        "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";
-        "loop-reduce", "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings.";
+    Loop {
+        1208: "licm", "Moves what does not change in a loop out of it: LICM.";
+        1215: "loop-unswitch", "Moves conditions that do not change out of loops: LoopUnswitch.";
+        1222: "loop-idiom", "Recognizes loops that are memory operations: LoopIdiomRecognize.";
+        808: "loop-reduce",
+            "Reduces the strength of induction expressions: LoopStrengthReduce, with NVIDIA's own settings.";
     }
 }
 
-const fn row(name: &'static str, unit: Unit, parameters: Parameters, page: Page, doc: &'static str) -> Pass {
+const fn row(name: &'static str, unit: Unit, parameters: Parameters, line: u16, doc: &'static str) -> Pass {
     Pass {
         name,
         number: None,
@@ -141,7 +149,7 @@ const fn row(name: &'static str, unit: Unit, parameters: Parameters, page: Page,
         parameters,
         arguments: Vec::new(),
         status: Status::Planned,
-        page,
+        source: Some(Page::PassPipeline.line(line)),
         doc,
     }
 }
@@ -152,9 +160,12 @@ mod tests {
 
     #[test]
     fn the_custom_passes_of_the_page_are_all_there() {
-        let of = |unit| PASSES.iter().filter(|row| row.page == Page::PassPipeline && row.unit == unit).count();
-        // The pipelines of nvopt beside the passes; the page counts 20 function passes and names 19.
-        assert_eq!((of(Unit::Module), of(Unit::Function), of(Unit::Loop)), (12 + 1, 19, 1));
+        let of = |unit, line| {
+            let source = Some(Page::PassPipeline.line(line));
+            PASSES.iter().filter(|row| row.unit == unit && row.source == source).count()
+        };
+        // The page counts 20 function passes and names 19.
+        assert_eq!((of(Unit::Module, 203), of(Unit::Function, 204), of(Unit::Loop, 205)), (12, 19, 1));
     }
 
     #[test]

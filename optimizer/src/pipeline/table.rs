@@ -7,6 +7,9 @@
 //! only the inventory order means anything here. A phase that a document names without an inventory number has
 //! none; its place in the table is then the only statement about when it runs.
 //!
+//! Each row names the line of the documents that it comes from, [`Pass::source`]. Where they describe a step and do
+//! not spell its name, the row has the name that ptxas itself prints, and its doc calls that name customary.
+//!
 //! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is
 //! checked against [`super::constraints`].
 
@@ -14,12 +17,12 @@ use std::fmt;
 
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
-use crate::pass::{Needs, Page, Pass, Run, SecondRun, Stage, Status, Unit, Work, suggest};
+use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
     reassociate, split_ranges, switches,
 };
-use Page::{CopyPropagation, Customary, InstructionMovement, Liveness};
+use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
     Allocation, EarlyOptimization, InitialSetup, LateCleanup, LateOptimization, Legalization, MidLevelOptimization,
     Movement,
@@ -39,14 +42,14 @@ struct Facts {
     no_op_by_default: bool,
     tokens: &'static [&'static str],
     no_work: Option<&'static str>,
-    page: Page,
+    source: Source,
 }
 
-const fn at(number: u16, stage: Stage, page: Page) -> Facts {
-    Facts { number: Some(number), ..unnumbered(stage, page) }
+const fn at(number: u16, stage: Stage, source: Source) -> Facts {
+    Facts { number: Some(number), ..unnumbered(stage, source) }
 }
 
-const fn unnumbered(stage: Stage, page: Page) -> Facts {
+const fn unnumbered(stage: Stage, source: Source) -> Facts {
     Facts {
         number: None,
         binary_number: None,
@@ -58,7 +61,7 @@ const fn unnumbered(stage: Stage, page: Page) -> Facts {
         no_op_by_default: false,
         tokens: &[],
         no_work: None,
-        page,
+        source,
     }
 }
 
@@ -120,7 +123,7 @@ impl Facts {
             parameters: &[],
             arguments: Vec::new(),
             status,
-            page: self.page,
+            source: Some(self.source),
             doc,
         }
     }
@@ -164,157 +167,159 @@ const HOIST_TEX: &[&str] = &["HoistInvariants", "DoTexMovement"];
 phases! {
     /// Removes the blocks that control cannot reach. In ptxas it also computes the graph, dominators and loops; here
     /// they are computed when a phase first asks for them.
-    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation)
+    AnalyzeControlFlow = at(3, InitialSetup, CopyPropagation.line(23))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(0) => analyze_control_flow::run;
     /// Reports the program as lowered; the first dump point.
-    ReportInitialRepresentation = at(9, InitialSetup, Liveness)
+    ReportInitialRepresentation = at(9, InitialSetup, Liveness.line(209))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::ALL).since(0)
         .no_work("the program can be dumped before and after every phase");
     /// Removes instructions that are obviously dead after lowering, with block-local liveness.
-    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness).needs(Needs::ANYTHING).since(1) => live_dead::simple;
-    /// General optimization bundle before the loops: copies, constants, algebra, dead code. The documents number
-    /// it 13; the name is the customary one.
-    GeneralOptimizeEarly = at(13, EarlyOptimization, Customary)
+    EarlyOriSimpleLiveDead = at(10, InitialSetup, Liveness.line(207))
+        .needs(Needs::ANYTHING).since(1) => live_dead::simple;
+    /// General optimization bundle before the loops: copies, constants, algebra, dead code. The document gives
+    /// its number, 13, and elsewhere its name.
+    GeneralOptimizeEarly = at(13, EarlyOptimization, CopyPropagation.line(1108))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches: chains of comparisons become tables or trees, and small tables
     /// comparisons. Described ahead of the first liveness pass; the name is customary.
-    DoSwitchOptFirst = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE) => switches::run;
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Liveness.line(47)).preserves(AnalysisSet::NONE) => switches::run;
     /// Branch optimization: known branches, empty blocks, straight lines, equal tails. Described ahead of the first
     /// liveness pass; the name is customary.
-    OriBranchOpt = unnumbered(EarlyOptimization, Customary)
+    OriBranchOpt = unnumbered(EarlyOptimization, Liveness.line(47))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => branches::run;
     /// Global liveness and dead code, after branches and switches: what dead branches used.
-    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness)
+    OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness.line(32))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Brings loops into canonical form: one preheader, one latch.
-    OriLoopSimplification = at(18, EarlyOptimization, Liveness).preserves(AnalysisSet::NONE);
+    OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282)).preserves(AnalysisSet::NONE);
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
     /// has registers.
-    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness) => split_ranges::run;
+    OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
     /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
-    OriStrengthReduce = unnumbered(EarlyOptimization, Customary);
+    OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48));
     /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
-    OriLoopUnrolling = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
+    OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
     /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
-    OriPipelining = unnumbered(EarlyOptimization, Customary).preserves(AnalysisSet::NONE);
+    OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
     /// Marks constant-bank reads that may be speculated.
-    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation).preserves(AnalysisSet::ALL);
+    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL);
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
-    GeneralOptimize = at(29, EarlyOptimization, Customary)
+    GeneralOptimize = at(29, EarlyOptimization, CopyPropagation.line(1108))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Replaces linear recurrences. The documents mention its wrapper; the name of the phase is customary.
-    OriLinearReplacement = unnumbered(EarlyOptimization, Customary);
+    OriLinearReplacement = unnumbered(EarlyOptimization, InstructionMovement.line(215));
     /// Global liveness and dead code, after the loop phases: dead induction variables, leftovers of unrolling.
-    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness)
+    OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness.line(34))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
-    OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement).binary(46);
+    OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46);
     /// Vectorizes memory accesses before predication. The documents give only its binary slot.
-    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement).binary(47);
+    Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47);
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
     /// the name is the customary one.
-    GeneralOptimizeMid = at(37, MidLevelOptimization, Customary)
+    GeneralOptimizeMid = at(37, MidLevelOptimization, CopyPropagation.line(1108))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed;
     /// Expands mid-level operations. Described as preceding value numbering; the name is customary.
-    MidExpansion = unnumbered(MidLevelOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
+    MidExpansion = unnumbered(MidLevelOptimization, CopyPropagation.line(17)).preserves(AnalysisSet::NONE).since(0)
         .no_work("at the virtual level every operation is one of PTX that the target has");
     /// General optimization bundle after mid-level expansion.
-    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation)
+    GeneralOptimizeMid2 = at(46, MidLevelOptimization, CopyPropagation.line(1162))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::unlimited;
     /// Enforces the calling convention on arguments; may insert copies.
-    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation).since(0)
+    EnforceArgumentRestrictions = at(48, MidLevelOptimization, CopyPropagation.line(1166)).since(0)
         .no_work("arguments are variables at the virtual level, which any operand can fill");
     /// Global value numbering and common subexpressions along the dominator tree. No document gives its level.
-    GvnCse = at(49, MidLevelOptimization, CopyPropagation) => commoning::gvn::run;
+    GvnCse = at(49, MidLevelOptimization, CopyPropagation.line(47)) => commoning::gvn::run;
     /// Reassociates expressions into a canonical order, then commons what became equal. It asks for a level above
     /// O1: the query that its page calls a function count is the level query of the movement page.
-    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation)
+    OriReassociateAndCommon = at(50, MidLevelOptimization, CopyPropagation.line(562))
         .may_go_on(ROUNDS) => reassociate::run;
     /// Replaces computations by loads from constant banks.
-    ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation)
+    ExtractShaderConstsFinal = at(51, MidLevelOptimization, CopyPropagation.line(1178))
         .no_work("what it extracts a graphics driver computes; the driver of a compute kernel computes nothing");
     /// Classifies registers as uniform or varying, first of two. The documents number OriPropagateVarying 53 and 70.
-    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation).preserves(AnalysisSet::ALL)
+    OriPropagateVaryingFirst = at(53, MidLevelOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL)
         .no_work(ON_DEMAND);
     /// Expands operations that the target lacks. The documents give a binary slot and its place before the third
     /// liveness pass; the name is customary.
-    LateExpansion = unnumbered(LateOptimization, Customary).binary(90).preserves(AnalysisSet::NONE).since(0)
+    LateExpansion = unnumbered(LateOptimization, Liveness.line(49)).binary(90).preserves(AnalysisSet::NONE).since(0)
         .no_work("at the virtual level every operation is one of PTX that the target has");
     /// Hoists instructions common to both arms of a branch. The documents number it 56 beside the knob
     /// SpeculativeHoistCommonInsts; the name is customary.
-    SpeculativeHoistComInsts = at(56, LateOptimization, Customary) => hoist_common::run;
+    SpeculativeHoistComInsts = at(56, LateOptimization, CopyPropagation.line(1156)) => hoist_common::run;
     /// General optimization bundle after expansion. It ends when a round gains too little.
-    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation)
+    GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation.line(1181))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
     /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
-    OriLoopFusion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE);
+    OriLoopFusion = unnumbered(LateOptimization, Liveness.line(49)).preserves(AnalysisSet::NONE);
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
-    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Customary).preserves(AnalysisSet::NONE).since(0)
+    DoVTGMultiViewExpansion = unnumbered(LateOptimization, Liveness.line(49)).preserves(AnalysisSet::NONE).since(0)
         .no_work("PTX has no such stages");
     /// Global liveness and dead code, after fusion and expansion.
-    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness)
+    OriPerformLiveDeadThird = at(61, LateOptimization, Liveness.line(35))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// If-conversion: short branches become guarded instructions.
-    OriDoPredication = at(63, LateOptimization, CopyPropagation)
+    OriDoPredication = at(63, LateOptimization, CopyPropagation.line(1184))
         .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => predication::run;
     /// Vectorizes memory accesses after predication. The documents give only its binary slot.
-    LateVectorization = unnumbered(LateOptimization, InstructionMovement).binary(85);
+    LateVectorization = unnumbered(LateOptimization, InstructionMovement.line(204)).binary(85);
     /// Commoning, first of two that share a function. The documents give only a binary slot, 65, and no page
     /// describes it; it stands beside the late instance.
-    OriCommoning = unnumbered(LateOptimization, InstructionMovement).binary(65) => commoning::late::run;
+    OriCommoning = unnumbered(LateOptimization, InstructionMovement.line(205)).binary(65) => commoning::late::run;
     /// Commons what predication made adjacent. It asks for a level above O1.
-    LateOriCommoning = at(64, LateOptimization, CopyPropagation).binary(86) => commoning::late::run;
+    LateOriCommoning = at(64, LateOptimization, CopyPropagation.line(656)).binary(86) => commoning::late::run;
     /// General optimization bundle after predication, the last one.
-    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation)
+    GeneralOptimizeLate2 = at(65, LateOptimization, CopyPropagation.line(1192))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
         .preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
-    OriHoistInvariantsLate = at(66, Movement, InstructionMovement).binary(76).tokens(HOIST);
+    OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST);
     /// Sinks code into the block that uses it. The documents give only its binary slot.
-    SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement).binary(77);
+    SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77);
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
-    DoKillMovement = at(67, Movement, InstructionMovement).binary(78).since(3).tokens(HOIST);
+    DoKillMovement = at(67, Movement, InstructionMovement.line(37)).binary(78).since(3).tokens(HOIST);
     /// Moves kill markers up toward the definition (kind 1). The documents call it "sibling A" and give it neither
     /// name nor number; it runs in the place, and under the name, of DoKillMovement.
-    DoKillMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_KILL);
+    DoKillMovementUpward = unnumbered(Movement, InstructionMovement.line(38)).since(3).tokens(HOIST_KILL);
     /// Moves texture fetches (kind 2). The page calls the direction downward in its table and example, and upward
     /// in its decision points; the example, toward the last use, is what hides latency.
-    DoTexMovement = at(68, Movement, InstructionMovement).binary(79).since(3).tokens(HOIST);
+    DoTexMovement = at(68, Movement, InstructionMovement.line(39)).binary(79).since(3).tokens(HOIST);
     /// Moves texture fetches up without the cleanup after it (kind 3). The documents call it "sibling B" and give
     /// it neither name nor number; it runs in the place, and under the name, of DoTexMovement.
-    DoTexMovementUpward = unnumbered(Movement, InstructionMovement).since(3).tokens(HOIST_TEX);
+    DoTexMovementUpward = unnumbered(Movement, InstructionMovement.line(40)).since(3).tokens(HOIST_TEX);
     /// Recomputes cheap values instead of keeping them live. The documents give only its binary slot; 69 is the
     /// one inventory number left between its neighbours 68 and 70.
-    OriDoRemat = at(69, Movement, InstructionMovement).binary(80);
+    OriDoRemat = at(69, Movement, InstructionMovement.line(247)).binary(80);
     /// Classifies registers as uniform or varying, second of two.
-    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation).preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
+    OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
+        .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
-    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement).binary(92);
+    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92);
     /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
     /// Off unless EnablePhases names it.
-    AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation)
+    AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation.line(868))
         .needs(Needs::NOT_PHYSICAL).may_go_on(BUDGET).off_by_default() => back_copy::run;
     /// Notes that copies have been propagated backward, which relaxes what operands must be. On where the hook is.
-    OriBackCopyPropagate = at(83, Movement, CopyPropagation)
+    OriBackCopyPropagate = at(83, Movement, CopyPropagation.line(839))
         .needs(Needs::NOT_PHYSICAL).preserves(AnalysisSet::ALL).tokens(BACK_COPY).off_by_default()
         => back_copy::note_progress;
     /// Global liveness and dead code, before registers: what backward copy propagation left.
-    OriPerformLiveDeadFourth = at(84, Legalization, Liveness)
+    OriPerformLiveDeadFourth = at(84, Legalization, Liveness.line(36))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
-    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement).binary(104);
+    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104);
     /// Marks the point after which every operand is legal for the target.
-    SetAfterLegalization = at(95, Legalization, CopyPropagation)
+    SetAfterLegalization = at(95, Legalization, CopyPropagation.line(964))
         .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0) => back_copy::note_legal_operands;
     /// Register allocation. The documents number it 101; the name is the customary one.
-    AdvancedPhaseAllocReg = at(101, Allocation, Customary).needs(Needs::MACHINE_SSA).since(0);
+    AdvancedPhaseAllocReg = at(101, Allocation, CopyPropagation.line(935)).needs(Needs::MACHINE_SSA).since(0);
     /// Splits live ranges whose pressure is still too high once everything else has run.
-    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness).needs(Needs::MACHINE);
+    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423)).needs(Needs::MACHINE);
 }
 
 impl Phase {
@@ -342,6 +347,8 @@ pub struct SubPassRow {
     pub name: &'static str,
     /// A token of every phase that contains it.
     pub inside: &'static str,
+    /// The line of the documents that it comes from.
+    pub source: Source,
     /// What it does.
     pub doc: &'static str,
 }
@@ -350,6 +357,7 @@ pub struct SubPassRow {
 pub static SUB_PASSES: &[SubPassRow] = &[SubPassRow {
     name: "OriCopyProp",
     inside: "GeneralOptimize",
+    source: CopyPropagation.line(987),
     doc: "Forward copy propagation: uses of a copy's destination read its source.",
 }];
 
@@ -460,6 +468,15 @@ mod tests {
     }
 
     #[test]
+    fn rows_name_the_line_that_they_come_from() {
+        for row in all_rows() {
+            assert!(row.source.is_some_and(|source| source.line > 0), "{}", row.name);
+        }
+        assert_eq!(Phase::OriPerformLiveDeadFirst.row().document(), "liveness-and-dce:32");
+        assert_eq!(Pass::custom("DropStores", Run::Function(Work::Static(&live_dead::run))).document(), "-");
+    }
+
+    #[test]
     fn numbered_phases_are_those_of_the_documents() {
         let given: [(u16, &str); 32] = [
             (3, "AnalyzeControlFlow"),
@@ -567,6 +584,7 @@ mod tests {
         let cells = Phase::OriBackCopyPropagate.row().columns();
         assert_eq!(cells.len(), COLUMN_TITLES.len());
         assert_eq!(cells[..6], ["83", "OriBackCopyPropagate", "movement", "built", "O2", "off"]);
+        assert_eq!(cells[8], "copy-propagation-and-cse:839");
         assert_eq!(Phase::SinkCodeIntoBlock.row().columns()[0], "-");
     }
 }

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use super::value::Kind;
-use crate::pass::Page;
+use crate::pass::{Page, Source};
 use Kind::{Flag, FunctionGate, InstructionGate, Limit, Number, Real, Text};
 use Page::{CopyPropagation, InstructionMovement, Liveness, Peephole};
 
@@ -22,8 +22,8 @@ pub struct KnobRow {
     pub index: Option<u16>,
     /// What it holds, with its default.
     pub kind: Kind,
-    /// The document that names it, or gives its index.
-    pub page: Page,
+    /// The line of a document that names it, gives its index, or describes the phase that asks for it.
+    pub source: Source,
     /// What it controls, whose choice the default is, and whose choice the name.
     pub doc: &'static str,
 }
@@ -60,7 +60,7 @@ const fn number(default: i64, min: i64, max: i64) -> Kind {
 }
 
 macro_rules! knobs {
-    ($($(#[doc = $doc:literal])+ $name:ident $([$index:literal])? = $kind:expr, $page:expr;)+) => {
+    ($($(#[doc = $doc:literal])+ $name:ident $([$index:literal])? = $kind:expr, $source:expr;)+) => {
         /// Every knob.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[repr(u8)]
@@ -75,7 +75,7 @@ macro_rules! knobs {
                 name: stringify!($name),
                 index: knobs!(@index $($index)?),
                 kind: $kind,
-                page: $page,
+                source: $source,
                 doc: concat!($($doc),+).trim_ascii(),
             },)+
         ];
@@ -86,151 +86,151 @@ macro_rules! knobs {
 
 knobs! {
     /// Master switch of GvnCse. On: the page lists the phase as enabled.
-    EnableGvnCse = ON, CopyPropagation;
+    EnableGvnCse = ON, CopyPropagation.line(1133);
     /// How far GvnCse looks: 0 not at all, 1 one block, 2 up the dominator tree, 3 to 6 over all values, numbered
     /// first, of which 5 stays in extended blocks. In ptxas the phase does nothing while this is unset; 2, which the
     /// page calls standard, was chosen.
-    EnableGvnCseMode[402] = number(2, 0, 6), CopyPropagation;
+    EnableGvnCseMode[402] = number(2, 0, 6), CopyPropagation.line(1134);
     /// Which instructions GvnCse may replace. The page describes an enabling gate while its pseudocode stops at a
     /// true answer; open means enabled here.
-    EnableGvnCsePerInstr[257] = InstructionGate, CopyPropagation;
+    EnableGvnCsePerInstr[257] = InstructionGate, CopyPropagation.line(1135);
     /// Skips the extended-block pre-pass of GvnCse on Hopper and later. The page gives only the index; the name is
     /// Oriole's own. Off was chosen.
-    GvnCseSkipExtendedBlocks[210] = OFF, CopyPropagation;
+    GvnCseSkipExtendedBlocks[210] = OFF, CopyPropagation.line(205);
     /// Keeps GvnCse to the scope of mode 3 in modes 5 and 6, and allows mode 3. The page calls it bit 0 of the context
     /// (+1416) and gives no name; the name is Oriole's own. Off was chosen.
-    GvnCseContextScope = OFF, CopyPropagation;
+    GvnCseContextScope = OFF, CopyPropagation.line(202);
     /// Master switch of OriReassociateAndCommon. On: the page lists the phase as enabled.
-    AllowReassociateCSE = ON, CopyPropagation;
+    AllowReassociateCSE = ON, CopyPropagation.line(1136);
     /// Instructions that reassociation processes in one function. Unlimited was chosen.
-    ReassociateCSEBudget = UNLIMITED, CopyPropagation;
+    ReassociateCSEBudget = UNLIMITED, CopyPropagation.line(1137);
     /// Instructions that local commoning looks back over after reassociation. 1024 was chosen: its tables stay in the
     /// cache, and what stands further apart LateOriCommoning finds.
-    ReassociateCSEWindow = Limit(Some(1024)), CopyPropagation;
+    ReassociateCSEWindow = Limit(Some(1024)), CopyPropagation.line(1138);
     /// Instructions that reassociation passes over first, for debugging. 0 was chosen.
-    ReassociateCSESkip = Limit(Some(0)), CopyPropagation;
+    ReassociateCSESkip = Limit(Some(0)), CopyPropagation.line(1139);
     /// Lets reassociation make 64-bit uniform additions of immediates beyond 32 bits. Off was chosen: no encoding
     /// holds them.
-    ReassociateLargeImmInUIADD64 = OFF, CopyPropagation;
+    ReassociateLargeImmInUIADD64 = OFF, CopyPropagation.line(1140);
     /// Rewrites of a*b + a*c into a*(b+c) in one function. Unlimited was chosen.
-    DistributeAndReassociateMulBudget = UNLIMITED, CopyPropagation;
+    DistributeAndReassociateMulBudget = UNLIMITED, CopyPropagation.line(1141);
     /// Runs LateOriCommoning. On: the walker returns at once when this is off, and the page lists the phase as
     /// enabled. Forward copy propagation starts its walk from it too.
-    ForceLateCommoning[487] = ON, CopyPropagation;
+    ForceLateCommoning[487] = ON, CopyPropagation.line(676);
     /// Which instructions LateOriCommoning may replace. The page gives only the index; the name is Oriole's own.
-    LateCommoningPerInstr[844] = InstructionGate, CopyPropagation;
+    LateCommoningPerInstr[844] = InstructionGate, CopyPropagation.line(732);
     /// Stops late commoning from following copies. Off was chosen.
-    DisableMoveCommoning = OFF, CopyPropagation;
+    DisableMoveCommoning = OFF, CopyPropagation.line(1143);
     /// Backward propagations in one function. Unlimited was chosen; the page falls back to a scheduler default that
     /// it does not give.
-    BackCopyPropBudget[808] = UNLIMITED, CopyPropagation;
+    BackCopyPropBudget[808] = UNLIMITED, CopyPropagation.line(981);
     /// Instructions that one run of OriCopyProp processes. Unlimited was chosen.
-    CopyPropBudget = UNLIMITED, CopyPropagation;
+    CopyPropBudget = UNLIMITED, CopyPropagation.line(1145);
     /// Copies that one run of OriCopyProp propagates into another block. Unlimited was chosen.
-    CopyPropGlobalBudget = UNLIMITED, CopyPropagation;
+    CopyPropGlobalBudget = UNLIMITED, CopyPropagation.line(1146);
     /// Propagates copies into other blocks whatever the cost. Off was chosen.
-    CopyPropForceGlobal = OFF, CopyPropagation;
+    CopyPropForceGlobal = OFF, CopyPropagation.line(1147);
     /// Propagates copies into address operands, and 64-bit sums with a constant into their offsets. On was chosen.
-    CopyPropAddr = ON, CopyPropagation;
+    CopyPropAddr = ON, CopyPropagation.line(1148);
     /// Propagates constant-bank references. On was chosen.
-    CopyPropConstantBank = ON, CopyPropagation;
+    CopyPropConstantBank = ON, CopyPropagation.line(1149);
     /// Decides by reaching definitions instead of dominance: the bundles propagate copies in virtual form too. Off was
     /// chosen: the page calls it the costlier way.
-    CopyPropUseReachingDefs = OFF, CopyPropagation;
+    CopyPropUseReachingDefs = OFF, CopyPropagation.line(1150);
     /// Propagates copies of registers with a fixed assignment. Off was chosen. Nothing asks it before registers are
     /// physical.
-    CopyPropPreAllocReg = OFF, CopyPropagation;
+    CopyPropPreAllocReg = OFF, CopyPropagation.line(1151);
     /// Propagates registers alone, and only into operands that are values: no constants, no addresses, no guards. Off
     /// was chosen.
-    CopyPropNoWriteNonRR = OFF, CopyPropagation;
+    CopyPropNoWriteNonRR = OFF, CopyPropagation.line(1152);
     /// Propagates a constant that all sources of a phi share. Off was chosen. A phi with one source needs no leave.
-    CopyPropNonRegMultiDef = OFF, CopyPropagation;
+    CopyPropNonRegMultiDef = OFF, CopyPropagation.line(1153);
     /// Keeps constant-bank references out of matrix instructions. On was chosen: their operands are registers. Nothing
     /// asks it until there are such instructions.
-    CopyPropNoMmaCb = ON, CopyPropagation;
+    CopyPropNoMmaCb = ON, CopyPropagation.line(1154);
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
-    LateCopyPropComplPred = ON, CopyPropagation;
+    LateCopyPropComplPred = ON, CopyPropagation.line(1155);
     /// Rounds of OriBranchOpt. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round that
     /// changes nothing ends them.
-    BranchOptRounds = Limit(Some(8)), Liveness;
+    BranchOptRounds = Limit(Some(8)), Liveness.line(47);
     /// Instructions that OriBranchOpt copies to thread a branch, its own not counted. The name is Oriole's own. 4 was
     /// chosen: more than the comparison that decides.
-    BranchOptThreadInsts = Limit(Some(4)), Liveness;
+    BranchOptThreadInsts = Limit(Some(4)), Liveness.line(47);
     /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
-    BranchOptTailBlocks = Limit(Some(8)), Liveness;
+    BranchOptTailBlocks = Limit(Some(8)), Liveness.line(47);
     /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 4
     /// was chosen: ptxas -O3 for sm_90 makes 31 instructions of a table and 38 of the chain then, 83 and 94 with 16
     /// cases (2026-11-23).
-    SwitchOptTableCases = Limit(Some(4)), Liveness;
+    SwitchOptTableCases = Limit(Some(4)), Liveness.line(47);
     /// Percent of a branch table's entries that must be cases. The name is Oriole's own. 50 was chosen.
-    SwitchOptTableDensity = Limit(Some(50)), Liveness;
+    SwitchOptTableDensity = Limit(Some(50)), Liveness.line(47);
     /// Cases from which on DoSwitchOptFirst makes a tree of a chain of comparisons. The name is Oriole's own. 16 was
     /// chosen: ptxas makes half as much code again of a tree as of the chain, and with fewer cases a thread executes
     /// hardly less (2026-11-23).
-    SwitchOptTreeCases = Limit(Some(16)), Liveness;
+    SwitchOptTreeCases = Limit(Some(16)), Liveness.line(47);
     /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is
     /// Oriole's own. 3 was chosen.
-    SwitchOptFewTargets = Limit(Some(3)), Liveness;
+    SwitchOptFewTargets = Limit(Some(3)), Liveness.line(47);
     /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
     /// that changes nothing ends them.
-    PredicationRounds = Limit(Some(8)), CopyPropagation;
+    PredicationRounds = Limit(Some(8)), CopyPropagation.line(1184);
     /// Issue slots of the arms that OriDoPredication converts where threads of a warp may part. The name is Oriole's
     /// own. 14 was chosen.
-    PredicationDivergent = Limit(Some(14)), CopyPropagation;
+    PredicationDivergent = Limit(Some(14)), CopyPropagation.line(1184);
     /// Issue slots of the arms that OriDoPredication converts where a warp goes one way: it then issues those of the
     /// other one too. The name is Oriole's own. 6 was chosen.
-    PredicationUniform = Limit(Some(6)), CopyPropagation;
+    PredicationUniform = Limit(Some(6)), CopyPropagation.line(1184);
     /// Half instructions that threads execute more for selections (one each), combined guards (two or three) and what
     /// is not guarded (two), where OriDoPredication saves a branch or two. The name is Oriole's own. 3 was chosen.
-    PredicationOverhead = Limit(Some(3)), CopyPropagation;
+    PredicationOverhead = Limit(Some(3)), CopyPropagation.line(1184);
     /// Words of results that OriDoPredication guards though ptxas then computes them everywhere and selects: those of
     /// pure instructions without an `else` value, and of atomics. The name is Oriole's own. 0 was chosen: with 2, an
     /// address, 23 of 84 kernels get more code from ptxas -O3, `md5` 913 instructions instead of 395 (2026-11-23).
-    PredicationPartial = Limit(Some(0)), CopyPropagation;
+    PredicationPartial = Limit(Some(0)), CopyPropagation.line(1184);
     /// Accesses to memory in the arms that OriDoPredication converts. The name is Oriole's own.
-    PredicationAccesses = Limit(Some(8)), CopyPropagation;
+    PredicationAccesses = Limit(Some(8)), CopyPropagation.line(1184);
     /// Runs SpeculativeHoistComInsts. On was chosen.
-    SpeculativeHoistCommonInsts = ON, CopyPropagation;
+    SpeculativeHoistCommonInsts = ON, CopyPropagation.line(1156);
     /// Instructions at the beginning of each arm that SpeculativeHoistComInsts looks at. The name is Oriole's own. 32
     /// was chosen.
-    SpeculativeHoistWindow = Limit(Some(32)), CopyPropagation;
+    SpeculativeHoistWindow = Limit(Some(32)), CopyPropagation.line(1156);
     /// Rounds of the bundles GeneralOptimizeEarly and GeneralOptimize. The page gives only the index; the name is
     /// Oriole's own. Unlimited was chosen: a round that changes nothing ends them.
-    GeneralOptimizeIterations[464] = UNLIMITED, CopyPropagation;
+    GeneralOptimizeIterations[464] = UNLIMITED, CopyPropagation.line(1108);
     /// Gain, as a part of the cost, under which GeneralOptimizeMid and GeneralOptimizeLate stop. The page gives the
     /// index and the value; the name is Oriole's own.
-    GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation;
+    GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation.line(1108);
     /// Runs the program only when its hash matches. The page mentions SH= in passing; empty matches every program.
-    SH = Text, CopyPropagation;
+    SH = Text, CopyPropagation.line(1266);
     /// Runs OriSplitLiveRanges. The page says that the entry is gated and gives only the index; the name is
     /// Oriole's own. On was chosen.
-    SplitLiveRanges[456] = ON, Liveness;
+    SplitLiveRanges[456] = ON, Liveness.line(286);
     /// Words of general registers beyond which OriSplitLiveRanges acts. The page calls it the register budget (+1624)
     /// and gives neither name nor value; the name is Oriole's own. Unlimited, which was chosen, leaves it at what a
     /// thread can name, 255, or at `.maxnreg`.
-    SplitLiveRangesBudget = UNLIMITED, Liveness;
+    SplitLiveRangesBudget = UNLIMITED, Liveness.line(606);
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
-    MovementEligibility[381] = FunctionGate, InstructionMovement;
+    MovementEligibility[381] = FunctionGate, InstructionMovement.line(227);
     /// What the movement phases do in an eligible function: 0 each kind its own movement, 1 upward kill movement
     /// only, 3 stop, others the fallback. The page gives only the index, and queries it twice, here for its value;
     /// the name is Oriole's own. 0, which the page calls the most common, was chosen.
-    MovementVariant[381] = number(0, 0, 3), InstructionMovement;
+    MovementVariant[381] = number(0, 0, 3), InstructionMovement.line(228);
     /// Functions after which the effective optimization level drops. The page says that a counter throttles the
     /// level and gives only the index; the name is Oriole's own. Unlimited was chosen.
-    OptLevelThrottle[499] = UNLIMITED, InstructionMovement;
+    OptLevelThrottle[499] = UNLIMITED, InstructionMovement.line(29);
     /// Phases and tokens to turn off, separated by commas, like --disable-phases. Empty was chosen.
-    DisablePhases = Text, InstructionMovement;
+    DisablePhases = Text, InstructionMovement.line(226);
     /// Phases and tokens to turn on that are off by default, separated by commas: what a target does that brings their
     /// work. The name is Oriole's own. Empty was chosen.
-    EnablePhases = Text, CopyPropagation;
+    EnablePhases = Text, CopyPropagation.line(847);
     /// Phases and tokens to run alone, separated by commas. Empty, all of them, was chosen.
-    NamedPhases = Text, InstructionMovement;
+    NamedPhases = Text, Liveness.line(40);
     /// Phases and tokens around which the program is dumped, separated by commas, like --dump-ir. Empty was chosen.
-    DUMPIR = Text, InstructionMovement;
+    DUMPIR = Text, InstructionMovement.line(252);
     /// Distance from a definition to its use beyond which macro expansion counts a constraint as violated. The page
     /// gives the index and the value; the name is Oriole's own.
-    MacroExpansionDistance[183] = Limit(Some(7)), Peephole;
+    MacroExpansionDistance[183] = Limit(Some(7)), Peephole.line(707);
 }
 
 impl Knob {

@@ -6,7 +6,7 @@ use miette::miette;
 use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
 use oriole_optimizer::pass::{COLUMN_TITLES, Pass, SecondRun};
-use oriole_optimizer::pipeline::table::{PASSES, PHASES};
+use oriole_optimizer::pipeline::table::{PASSES, PHASES, SUB_PASSES};
 use serde::Serialize;
 
 use crate::check::Format;
@@ -15,7 +15,9 @@ use crate::table::Table;
 
 /// Lists the phases in the order in which they run
 ///
-/// Phases marked planned are known and never run; those marked "no work" have none here, and say why.
+/// Phases marked planned are known and never run; those marked "no work" have none here, and say why. The column
+/// "document" has the document of spec/ that a phase comes from, and the line. A second table has the steps inside
+/// phases that a token of their own addresses; the JSON leaves them out.
 #[derive(clap::Args)]
 pub struct PhasesArgs {
     /// List the passes of cicc instead; their order is that of the document
@@ -27,6 +29,9 @@ pub struct PhasesArgs {
 }
 
 /// Lists the knobs with their defaults
+///
+/// The column "document" has the document of spec/ that a knob comes from, and the line; for a knob of Oriole's own,
+/// the line of the phase that asks for it.
 #[derive(clap::Args)]
 pub struct KnobsArgs {
     /// How the list is printed
@@ -56,7 +61,8 @@ struct PhaseItem {
     second_run_may_go_on: bool,
     tokens: &'static [&'static str],
     arguments: &'static [&'static [&'static str]],
-    page: String,
+    page: Option<String>,
+    line: Option<u16>,
     doc: &'static str,
 }
 
@@ -75,7 +81,8 @@ impl PhaseItem {
             second_run_may_go_on: row.second_run != SecondRun::ChangesNothing,
             tokens: row.tokens,
             arguments: row.parameters,
-            page: row.page.to_string(),
+            page: row.source.map(|source| source.page.to_string()),
+            line: row.source.map(|source| source.line),
             doc: row.doc,
         }
     }
@@ -87,16 +94,23 @@ pub fn phases(args: &PhasesArgs, out: &mut dyn Write) -> Result<Status, Failure>
     match args.format {
         Format::Json => json(out, &rows.iter().map(PhaseItem::new).collect::<Vec<_>>())?,
         Format::Text if args.cicc => {
-            let mut table = Table::new(&["pass", "arguments", "unit", "status", "what it does"]);
+            let mut table = Table::new(&["pass", "arguments", "unit", "status", "document", "what it does"]);
             let groups = |row: &Pass| row.parameters.iter().map(|group| group.join("|")).collect::<Vec<_>>().join(";");
             for row in rows {
-                table.row([row.name.into(), groups(row), row.unit.to_string(), row.status.to_string(), row.doc.into()]);
+                let (unit, status) = (row.unit.to_string(), row.status.to_string());
+                table.row([row.name.into(), groups(row), unit, status, row.document(), row.doc.into()]);
             }
             table.print(out)?;
         }
         Format::Text => {
             let mut table = Table::new(&COLUMN_TITLES);
             rows.iter().for_each(|row| table.row(row.columns().map(String::from)));
+            table.print(out)?;
+            writeln!(out)?;
+            let mut table = Table::new(&["step", "inside", "document", "what it does"]);
+            for row in SUB_PASSES {
+                table.row([row.name.into(), row.inside.into(), row.source.to_string(), row.doc.into()]);
+            }
             table.print(out)?;
         }
     }
@@ -112,6 +126,7 @@ struct KnobItem {
     kind: &'static str,
     default: String,
     page: String,
+    line: u16,
     doc: &'static str,
 }
 
@@ -124,16 +139,18 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         index: row.index,
         kind: kind_name(row.kind),
         default: defaults.text_of(row.knob),
-        page: row.page.to_string(),
+        page: row.source.page.to_string(),
+        line: row.source.line,
         doc: row.doc,
     });
     match args.format {
         Format::Json => json(out, &items.collect::<Vec<_>>())?,
         Format::Text => {
-            let mut table = Table::new(&["knob", ">index", "kind", "default", "what it controls"]);
-            for item in items {
+            let mut table = Table::new(&["knob", ">index", "kind", "default", "document", "what it controls"]);
+            for (row, item) in KNOBS.iter().zip(items) {
                 let index = item.index.map_or("-".to_owned(), |index| index.to_string());
-                table.row([item.name.to_owned(), index, item.kind.to_owned(), item.default, item.doc.to_owned()]);
+                let (name, kind, document) = (item.name.to_owned(), item.kind.to_owned(), row.source.to_string());
+                table.row([name, index, kind, item.default, document, item.doc.to_owned()]);
             }
             table.print(out)?;
         }
