@@ -5,8 +5,8 @@
 //! `SpeculativeHoistWindow` of them; one is hoisted if
 //!
 //! - it is pure or a weak load, and copies nothing;
-//! - what it reads is defined in front of the branch, or was hoisted;
-//! - the second arm has the same instruction within its window: opcode, fields, guard and operands;
+//! - the second arm has the same instruction within its window: opcode, fields, guard and operands; registers that both
+//!   arms read are defined in front of the branch, or were hoisted;
 //! - it is no load, or nothing before it in either arm writes memory, orders accesses or waits for threads.
 //!
 //! Every thread executes the hoisted instruction once, as before; a warp whose threads part issues it once instead of
@@ -66,9 +66,6 @@ fn hoist(
     let mut others = candidates(func, two, window);
     let mut changed = Changed::No;
     for inst in candidates(func, one, window) {
-        if !is_defined_above(func, inst, one) {
-            continue;
-        }
         let Some(at) = others.iter().position(|other| is_same(func, inst, *other)) else { continue };
         if !cx.rewrite(RULE) {
             break;
@@ -99,12 +96,6 @@ fn candidates(func: &Function, block: Block, window: usize) -> Vec<Inst> {
         memory_stays &= !changes && !is_ordered;
     }
     found
-}
-
-/// Whether nothing that an instruction reads is defined in its own block.
-fn is_defined_above(func: &Rewriter<'_>, inst: Inst, block: Block) -> bool {
-    let home = |reg| func.def_use().definition(reg).and_then(|inst| func.block_of(inst));
-    func.uses(inst).all(|reg| home(reg) != Some(block))
 }
 
 /// Whether two instructions compute the same of the same. Undefined operands may differ.

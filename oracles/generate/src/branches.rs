@@ -1,16 +1,28 @@
 //! Branches that have to do with each other: on a condition that an earlier branch has decided, on a flag that says
-//! which way control came; two sides that begin and end alike; and chains of comparisons of one value with constants.
+//! which way control came; two sides that begin and end alike; chains of comparisons of one value with constants;
+//! instructions that predicates guard which are made beside them; and copies of what changes later.
 //!
 //! Left to chance, no two branches of a kernel depend on each other, and no two blocks end with the same instruction.
 
 use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
 use super::memory::Region;
 
-/// Comparisons of a chain at most.
-const MOST_CASES: usize = 6;
+/// Comparisons of a chain at most, and of a long one.
+const MOST_CASES: [u32; 2] = [6, 20];
+
+/// What a first branch leaves for a second one.
+struct Decided {
+    /// A predicate of which the branch says something.
+    about: Reg,
+    /// What was compared, with what, if it was a comparison.
+    value: Reg,
+    bound: u64,
+    /// One on one side and something else on the other; a word and a predicate.
+    flags: [Reg; 2],
+}
 
 impl Builder<'_, '_> {
     /// A branch, and behind its join another one that has to do with it.
@@ -18,22 +30,23 @@ impl Builder<'_, '_> {
         let value = self.value(Type::B32);
         let value = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(value), RegInfo::words(1));
         let bound = self.entropy.between(1, 40).into();
-        let on = match self.entropy.percent(50) {
+        let about = match self.entropy.percent(50) {
             true => self.compare(Compare::Lt, value.into(), bound),
             false => {
                 let on = self.condition(false);
                 self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(on), RegInfo::PRED)
             }
         };
-        let flag = self.func.new_reg(RegInfo::words(1));
+        let on = if self.entropy.percent(25) { self.with_negation_of(about) } else { about };
+        let flags = [RegInfo::words(1), RegInfo::PRED].map(|info| self.func.new_reg(info));
         let [yes, no, join] = self.blocks();
         self.branch(on.into(), [yes, no], yes);
-        self.side(flag, 1, join, no);
-        self.side(flag, 0, join, join);
+        self.side(flags, 1, join, no);
+        self.side(flags, 0, join, join);
         if self.entropy.percent(30) {
             self.within(false, 1, Self::stretch);
         }
-        let again = self.again_on(on, value, bound, flag);
+        let again = self.again_on(&Decided { about, value, bound, flags });
         let [inside, rest] = self.blocks();
         let targets = if self.entropy.percent(50) { [inside, rest] } else { [rest, inside] };
         self.branch(again.into(), targets, inside);
@@ -41,32 +54,46 @@ impl Builder<'_, '_> {
         self.jump(rest, rest);
     }
 
-    /// One side of the first branch, which says that control came this way.
-    fn side(&mut self, flag: Reg, number: u32, join: Block, next: Block) {
+    /// A conjunction or disjunction of a predicate's negation and another predicate.
+    fn with_negation_of(&mut self, about: Reg) -> Reg {
+        let negation = self.hidden(Self::typed(Opcode::Not, Type::Pred).src(about), RegInfo::PRED);
+        let other = self.register(RegInfo::PRED);
+        let opcode = self.entropy.choose(&[Opcode::And, Opcode::Or]);
+        self.hidden(Self::typed(opcode, Type::Pred).src(negation).src(other), RegInfo::PRED)
+    }
+
+    /// One side of the first branch, which says that control came this way, mostly by constants.
+    fn side(&mut self, [word, predicate]: [Reg; 2], number: u32, join: Block, next: Block) {
         if self.entropy.percent(60) {
             self.within(false, 1, Self::inner);
         }
-        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(number)).dst(flag));
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(number)).dst(word));
+        let known = match self.entropy.percent(70) {
+            true => Operand::imm(number),
+            false => self.register(RegInfo::PRED).into(),
+        };
+        self.push(&Self::typed(Opcode::Mov, Type::Pred).src(known).dst(predicate));
         self.jump(join, next);
     }
 
     /// A condition that follows from the first, at least on one side of it.
-    fn again_on(&mut self, on: Reg, value: Reg, bound: u64, flag: Reg) -> Reg {
-        let pred = |opcode| Self::typed(opcode, Type::Pred).src(on);
-        match self.entropy.below(6) {
-            0 => on,
-            1 => self.hidden(pred(Opcode::Not), RegInfo::PRED),
-            2 | 3 => {
+    fn again_on(&mut self, decided: &Decided) -> Reg {
+        let pred = |opcode| Self::typed(opcode, Type::Pred).src(decided.about);
+        match self.entropy.below(8) {
+            0 | 1 => decided.about,
+            2 => self.hidden(pred(Opcode::Not), RegInfo::PRED),
+            3 | 4 => {
                 let opcode = self.entropy.choose(&[Opcode::And, Opcode::Or]);
                 let other = self.register(RegInfo::PRED);
                 self.hidden(pred(opcode).src(other), RegInfo::PRED)
             }
-            4 => {
+            5 => {
                 let how = self.entropy.choose(&[Compare::Lt, Compare::Ge, Compare::Gt, Compare::Eq]);
-                let near = bound + u64::from(self.entropy.between(0, 2)) - 1;
-                self.compare(how, value.into(), near)
+                let near = decided.bound + u64::from(self.entropy.between(0, 2)) - 1;
+                self.compare(how, decided.value.into(), near)
             }
-            _ => self.compare(Compare::Ne, flag.into(), 0),
+            6 => decided.flags[1],
+            _ => self.compare(Compare::Ne, decided.flags[0].into(), 0),
         }
     }
 
@@ -78,12 +105,17 @@ impl Builder<'_, '_> {
         let target = self.variable_word();
         let [first, last] = [(); 2].map(|()| self.entropy.choose(&[Opcode::IAdd, Opcode::IMulLo, Opcode::ISub]));
         let (uniform, same) = (self.entropy.percent(30), self.entropy.percent(40));
+        let guard = self.entropy.percent(25).then(|| self.register(RegInfo::PRED));
         let on = self.condition(uniform);
         let [yes, no, join] = self.blocks();
         self.branch(on, [yes, no], yes);
         for (number, next) in [(3, no), (5, join)] {
             let word = |opcode| Self::typed(opcode, Type::U32);
             let mut value = self.hidden(word(first).src(a).src(b), RegInfo::words(1));
+            if let Some(guard) = guard {
+                let guard = Guard::new(guard, self.entropy.percent(50));
+                self.push(&word(first).src(b).src(a).dst(value).guard(Some(guard)));
+            }
             if !same {
                 value = self.hidden(word(Opcode::IAdd).src(value).src(Operand::imm(number)), RegInfo::words(1));
             }
@@ -94,22 +126,37 @@ impl Builder<'_, '_> {
             if let Some((region, address)) = store {
                 self.push(&store_word(region, address, value));
             }
+            if self.entropy.percent(20) {
+                let read = self.entropy.choose(&[target, value]);
+                self.copy_to_variable(read);
+            }
             self.jump(join, next);
         }
+    }
+
+    /// A variable that is this register from here on.
+    fn copy_to_variable(&mut self, read: Reg) {
+        let variable = self.variable_word();
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(read).dst(variable));
     }
 
     /// A chain of comparisons of one value, each of which leads to a side of its own; some sides are shared.
     pub(super) fn cases(&mut self) {
         let value = self.value(Type::B32);
-        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(15));
+        let most = self.entropy.choose(&[3, 7, 15, 31]);
+        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(most));
         let value = self.hidden(masked, RegInfo::words(1));
-        let count = self.entropy.between(3, MOST_CASES as u32) as usize;
+        let long = self.entropy.percent(10);
+        let count = self.entropy.between(3, MOST_CASES[usize::from(long)]);
         let sides: Vec<Block> = (0..self.entropy.between(2, 4)).map(|_| self.func.new_block()).collect();
         let [join] = self.blocks();
         let sparse = self.entropy.percent(30);
-        for case in 0..count as u64 {
-            let number = if sparse { case * case * 3 } else { case + 2 };
-            let how = if self.entropy.percent(25) { Compare::Ne } else { Compare::Eq };
+        let first = u64::from(self.entropy.between(0, 2));
+        for case in 0..u64::from(count) {
+            // What was met before decides a constant that comes again.
+            let case = if self.entropy.percent(10) { case / 2 } else { case };
+            let number = if sparse { case * case * 3 } else { case + first };
+            let how = if self.entropy.percent(35) { Compare::Ne } else { Compare::Eq };
             let is = self.compare(how, value.into(), number);
             let side = self.entropy.choose(&sides);
             let [next] = self.blocks();
@@ -123,6 +170,77 @@ impl Builder<'_, '_> {
             let next = sides.get(at + 1).copied().unwrap_or(join);
             self.jump(join, next);
         }
+    }
+
+    /// A branch around a few instructions, or between two groups of them, each guarded by a predicate that stands
+    /// before the branch or is made on the side itself.
+    pub(super) fn guarded(&mut self) {
+        let on = self.condition(false);
+        let both = self.entropy.percent(40);
+        let [one, join] = self.blocks();
+        let two = if both { self.func.new_block() } else { join };
+        let targets = if self.entropy.percent(50) { [one, two] } else { [two, one] };
+        self.branch(on, targets, one);
+        self.guarded_side();
+        self.jump(join, two);
+        if both {
+            self.guarded_side();
+            self.jump(join, join);
+        }
+    }
+
+    fn guarded_side(&mut self) {
+        let compared = self.variable_word();
+        let near = self.entropy.between(0, 200).into();
+        let made = self.compare(Compare::Lt, compared.into(), near);
+        let outside = self.register(RegInfo::PRED);
+        let on = if self.entropy.percent(70) { made } else { outside };
+        let one_sense = self.entropy.percent(50);
+        for _ in 0..self.entropy.between(1, 3) {
+            let [target, a, b] = [(); 3].map(|()| self.variable_word());
+            let word = |opcode| Self::typed(opcode, Type::U32).dst(target);
+            let opcode = self.entropy.choose(&[Opcode::IAdd, Opcode::ISub, Opcode::Xor]);
+            let step = match opcode {
+                Opcode::Xor => Self::typed(opcode, Type::B32).dst(target),
+                _ => word(opcode),
+            };
+            let guard = Guard::new(on, !one_sense && self.entropy.percent(50));
+            match self.entropy.below(6) {
+                0 => self.push(&step.src(a).src(b)),
+                1 => self.push(&word(Opcode::SelP).src(a).src(b).src(made)),
+                _ => self.push(&step.src(a).src(b).guard(Some(guard))),
+            }
+        }
+    }
+
+    /// A copy, then maybe another value for what was copied or for the copy, under a guard or on one side of a branch;
+    /// then something reads both.
+    pub(super) fn copied(&mut self) {
+        let [copy, original, other, sum] = [(); 4].map(|()| self.variable_word());
+        let guard = |builder: &mut Self| {
+            let predicate = builder.register(RegInfo::PRED);
+            builder.entropy.percent(40).then(|| Guard::new(predicate, false))
+        };
+        let word = |opcode| Self::typed(opcode, Type::U32);
+        let first = guard(self);
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(original).dst(copy).guard(first));
+        let changed = self.entropy.choose(&[copy, original, other]);
+        let step = word(Opcode::IAdd).src(changed).src(Operand::imm(7)).dst(changed);
+        match self.entropy.below(3) {
+            0 => {}
+            1 => {
+                let second = guard(self);
+                self.push(&step.guard(second));
+            }
+            _ => {
+                let on = self.condition(false);
+                let [inside, join] = self.blocks();
+                self.branch(on, [inside, join], inside);
+                self.push(&step);
+                self.jump(join, join);
+            }
+        }
+        self.push(&word(Opcode::IMadLo).src(copy).src(Operand::imm(5)).src(original).dst(sum));
     }
 
     /// A variable of one word.

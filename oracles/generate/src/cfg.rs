@@ -54,6 +54,8 @@ impl Builder<'_, '_> {
             deeper(weights.correlated),
             deeper(weights.alike),
             deeper(weights.cases),
+            deeper(weights.guarded),
+            deeper(weights.copied),
         ];
         match self.entropy.weighted(&weights) {
             0 => self.stretch(),
@@ -72,7 +74,9 @@ impl Builder<'_, '_> {
             13 => self.apart(),
             14 => self.correlated(),
             15 => self.alike(),
-            _ => self.cases(),
+            16 => self.cases(),
+            17 => self.guarded(),
+            _ => self.copied(),
         }
     }
 

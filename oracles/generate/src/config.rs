@@ -152,6 +152,10 @@ pub struct FlowWeights {
     pub alike: u32,
     /// A chain of comparisons of one value with constants.
     pub cases: u32,
+    /// A branch around a few instructions, guarded by what they compute themselves.
+    pub guarded: u32,
+    /// A copy, and changes of what was copied between it and its reads.
+    pub copied: u32,
 }
 
 /// Weights of the families of instructions in straight code.
@@ -429,7 +433,9 @@ impl Default for FlowWeights {
             apart: 3,
             correlated: 2,
             alike: 2,
-            cases: 1,
+            cases: 2,
+            guarded: 2,
+            copied: 1,
         }
     }
 }

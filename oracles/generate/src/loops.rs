@@ -31,6 +31,8 @@ impl Builder<'_, '_> {
         let breaks = self.entropy.percent(25);
         let at_head = self.entropy.percent(40);
         let [head, body, exit] = self.blocks();
+        // Threads that leave from the middle may come to another block than the others.
+        let middle = if breaks && self.entropy.percent(50) { self.func.new_block() } else { exit };
         self.jump(head, head);
         if at_head {
             let more = self.below(counter, trips);
@@ -43,16 +45,20 @@ impl Builder<'_, '_> {
             if breaks {
                 let [rest] = builder.blocks();
                 let on = builder.condition(false);
-                builder.branch(on, [exit, rest], rest);
+                builder.branch(on, [middle, rest], rest);
                 builder.inner();
             }
             builder.count(counter, 1);
         });
         if at_head {
-            self.jump(head, exit);
+            self.jump(head, middle);
         } else {
             let more = self.below(counter, trips);
-            self.branch(more.into(), [head, exit], exit);
+            self.branch(more.into(), [head, exit], middle);
+        }
+        if middle != exit {
+            self.within(false, 1, Self::stretch);
+            self.jump(exit, exit);
         }
     }
 

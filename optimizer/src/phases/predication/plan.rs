@@ -225,7 +225,9 @@ impl Planning<'_> {
             return How::Guarded(vec![Operand::imm(u32::from(*negated))]);
         }
         let is_pure = self.func.inst(inst).is(Flags::PURE);
-        if is_pure && !self.func.defs(inst).all(|reg| self.carried.contains_key(&reg) || self.reads_are(reg, under)) {
+        // One result that is something else where the arm does not run settles it for all.
+        let carries = self.func.defs(inst).any(|reg| self.carried.contains_key(&reg));
+        if is_pure && !carries && !self.func.defs(inst).all(|reg| self.reads_are(reg, under)) {
             self.overhead += 2;
             return How::Always;
         }

@@ -60,6 +60,19 @@ fn knobs(knobs: &[&str]) -> Variation {
     Variation { knobs: knobs.iter().map(|setting| (*setting).to_owned()).collect(), ..PLAIN }
 }
 
+/// No phase asks what it costs.
+const EAGER: [&str; 9] = [
+    "BranchOptThreadInsts=32",
+    "SwitchOptTableCases=1000",
+    "SwitchOptTreeCases=3",
+    "SwitchOptFewTargets=16",
+    "PredicationDivergent=1000",
+    "PredicationUniform=1000",
+    "PredicationOverhead=1000",
+    "PredicationPartial=1000",
+    "PredicationAccesses=1000",
+];
+
 /// By number, around. Most cases are plain, as most users' kernels are.
 static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
     vec![
@@ -94,11 +107,14 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
         knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
+        // Whatever can be a switch or under a guard, be it worth it or not.
+        knobs(&EAGER),
+        knobs(&[&EAGER[..], &["SwitchOptTableCases=2", "SwitchOptTableDensity=0"]].concat()),
         // Budgets that generated kernels are over.
         knobs(&["SplitLiveRangesBudget=1"]),
         PLAIN,
         knobs(&["SplitLiveRangesBudget=12"]),
-        PLAIN,
+        Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
     ]
 });
 
