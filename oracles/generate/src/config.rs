@@ -491,7 +491,7 @@ impl Default for OperandPercent {
             split: 60,
             near_miss: 25,
             taken_apart: 15,
-            dead_result: 25,
+            dead_result: 40,
             reuse_parameters: 40,
             dynamic: 40,
             reload: 2,
