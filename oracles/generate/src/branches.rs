@@ -41,8 +41,8 @@ impl Builder<'_, '_> {
         let flags = [RegInfo::words(1), RegInfo::PRED].map(|info| self.func.new_reg(info));
         let [yes, no, join] = self.blocks();
         self.branch(on.into(), [yes, no], yes);
-        self.side(flags, 1, join, no);
-        self.side(flags, 0, join, join);
+        self.side(about, flags, 1, join, no);
+        self.side(about, flags, 0, join, join);
         if self.entropy.percent(30) {
             self.within(false, 1, Self::stretch);
         }
@@ -62,8 +62,14 @@ impl Builder<'_, '_> {
         self.hidden(Self::typed(opcode, Type::Pred).src(negation).src(other), RegInfo::PRED)
     }
 
-    /// One side of the first branch, which says that control came this way, mostly by constants.
-    fn side(&mut self, [word, predicate]: [Reg; 2], number: u32, join: Block, next: Block) {
+    /// One side of the first branch, which says that control came this way, mostly by constants. Something on it may be
+    /// guarded by what the branch decided.
+    fn side(&mut self, about: Reg, [word, predicate]: [Reg; 2], number: u32, join: Block, next: Block) {
+        if self.entropy.percent(40) {
+            let (variable, guard) = (self.variable_word(), Guard::new(about, self.entropy.percent(50)));
+            let step = Self::typed(Opcode::IAdd, Type::U32).src(variable).src(Operand::imm(11)).dst(variable);
+            self.push(&step.guard(Some(guard)));
+        }
         if self.entropy.percent(60) {
             self.within(false, 1, Self::inner);
         }
@@ -79,7 +85,7 @@ impl Builder<'_, '_> {
     /// A condition that follows from the first, at least on one side of it.
     fn again_on(&mut self, decided: &Decided) -> Reg {
         let pred = |opcode| Self::typed(opcode, Type::Pred).src(decided.about);
-        match self.entropy.below(8) {
+        match self.entropy.below(9) {
             0 | 1 => decided.about,
             2 => self.hidden(pred(Opcode::Not), RegInfo::PRED),
             3 | 4 => {
@@ -92,7 +98,7 @@ impl Builder<'_, '_> {
                 let near = decided.bound + u64::from(self.entropy.between(0, 2)) - 1;
                 self.compare(how, decided.value.into(), near)
             }
-            6 => decided.flags[1],
+            6 | 7 => decided.flags[1],
             _ => self.compare(Compare::Ne, decided.flags[0].into(), 0),
         }
     }
@@ -143,19 +149,23 @@ impl Builder<'_, '_> {
     /// A chain of comparisons of one value, each of which leads to a side of its own; some sides are shared.
     pub(super) fn cases(&mut self) {
         let value = self.value(Type::B32);
-        let most = self.entropy.choose(&[3, 7, 15, 31]);
+        let most: u32 = self.entropy.choose(&[3, 7, 15, 31]);
         let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(most));
         let value = self.hidden(masked, RegInfo::words(1));
         let long = self.entropy.percent(10);
-        let count = self.entropy.between(3, MOST_CASES[usize::from(long)]);
+        let first = self.entropy.between(0, 2);
+        let count = match self.entropy.percent(30) {
+            // All that the value can be, or all but one.
+            true => (most + self.entropy.between(0, 1) - first).clamp(3, MOST_CASES[1]),
+            false => self.entropy.between(3, MOST_CASES[usize::from(long)]),
+        };
         let sides: Vec<Block> = (0..self.entropy.between(2, 4)).map(|_| self.func.new_block()).collect();
         let [join] = self.blocks();
         let sparse = self.entropy.percent(30);
-        let first = u64::from(self.entropy.between(0, 2));
         for case in 0..u64::from(count) {
             // What was met before decides a constant that comes again.
             let case = if self.entropy.percent(10) { case / 2 } else { case };
-            let number = if sparse { case * case * 3 } else { case + first };
+            let number = if sparse { case * case * 3 } else { case + u64::from(first) };
             let how = if self.entropy.percent(35) { Compare::Ne } else { Compare::Eq };
             let is = self.compare(how, value.into(), number);
             let side = self.entropy.choose(&sides);

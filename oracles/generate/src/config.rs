@@ -431,11 +431,11 @@ impl Default for FlowWeights {
             call: 4,
             nest: 2,
             apart: 3,
-            correlated: 2,
+            correlated: 4,
             alike: 2,
-            cases: 2,
+            cases: 3,
             guarded: 2,
-            copied: 1,
+            copied: 3,
         }
     }
 }

@@ -5,8 +5,8 @@
 //! - an instruction without a guard gets the arm's. Its `else` value is what the phi that reads it takes on the other
 //!   way, if that is one phi; else it is undefined, since only what runs under the arm's guard reads it. If anything
 //!   else reads it, a pure instruction stays without a guard instead;
-//! - an instruction with a guard of its own keeps it where that predicate is made in the arm and guards alone read it,
-//!   all in one sense: the predicate's definition gets the arm's guard, and is the opposite otherwise. Else its guard
+//! - an instruction with a guard of its own keeps it where that predicate is made and read in the arm alone, by guards
+//!   in one sense: the predicate's definition gets the arm's guard, and is the opposite otherwise. Else its guard
 //!   becomes a combined one. Its `else` values stay, so a phi that reads it must take the same on the other way.
 //!
 //! The arms stand one after the other, so what the first defines can be the `else` value of what the second does.
@@ -240,17 +240,18 @@ impl Planning<'_> {
         How::Guarded(self.func.defs(inst).map(old).collect())
     }
 
-    /// Whether a register is read as a source alone, by instructions under the arm's guard or by one phi.
+    /// Whether a register is read by instructions under the arm's guard alone, which have no `else` values yet, or by
+    /// one phi.
     fn reads_are(&self, reg: Reg, under: &FxHashSet<Inst>) -> bool {
-        let as_source = |inst: Inst| self.func.elses(inst).iter().all(|operand| operand.reg() != Some(reg));
         let mut reads = self.func.def_use().reads(reg);
         let phi = |inst: Inst| self.func.block_of(inst) == Some(self.region.join);
         let alone = self.func.def_use().read_count(reg) == 1;
-        reads.all(|inst| under.contains(&inst) && as_source(inst) || phi(inst) && alone)
+        reads.all(|inst| under.contains(&inst) || phi(inst) && alone)
     }
 
-    /// The predicates that an instruction without a guard defines in a block, alone, and that only guards there read,
-    /// all in one sense; with that sense.
+    /// The predicates that an instruction without a guard defines in a block, alone, that nothing elsewhere reads, and
+    /// that guards read in one sense; with that sense. Where the arm does not run they have a value of the plan, which
+    /// other reads in the arm may take as any other.
     fn guards_made_in(&self, block: Block) -> FxHashMap<Reg, bool> {
         let func = self.func;
         let mut senses: FxHashMap<Reg, Option<bool>> = FxHashMap::default();
@@ -267,12 +268,8 @@ impl Planning<'_> {
                 data.guard.is_none() && data.is(Flags::PURE) && func.dsts(inst).len() == 1
             })
         };
-        let only_guards = |reg: Reg| {
-            func.def_use().reads(reg).all(|inst| {
-                func.block_of(inst) == Some(block) && func.inputs(inst).iter().all(|operand| operand.reg() != Some(reg))
-            })
-        };
+        let only_here = |reg: Reg| func.def_use().reads(reg).all(|inst| func.block_of(inst) == Some(block));
         let usable = senses.into_iter().filter_map(|(reg, sense)| Some((reg, sense?)));
-        usable.filter(|(reg, _)| is_made(*reg) && only_guards(*reg)).collect()
+        usable.filter(|(reg, _)| is_made(*reg) && only_here(*reg)).collect()
     }
 }

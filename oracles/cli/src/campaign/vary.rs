@@ -103,7 +103,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         PLAIN,
         Variation { target: Some("sm_80"), ..PLAIN },
         knobs(&["EnableGvnCseMode=5"]),
-        PLAIN,
+        knobs(&EAGER),
         knobs(&["EnableGvnCse=0", "DisableMoveCommoning=1"]),
         Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6", "ForceLateCommoning=0"]) },
         knobs(&["GvnCseSkipExtendedBlocks=1", "EnableGvnCsePerInstr=!3-20"]),
