@@ -154,6 +154,7 @@ macro_rules! phases {
 
 const LIMITED: &str = "it ends when a round gains too little for its cost";
 const ROUNDS: &str = "its rounds are counted, and distributions have a budget a run";
+const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound what other tables are indexed by";
 const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
@@ -182,7 +183,8 @@ phases! {
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE).preserves(AnalysisSet::NONE) => general_optimize::counted;
     /// Switch optimization, before branches: chains of comparisons become tables or trees, and small tables
     /// comparisons. Described ahead of the first liveness pass; the name is customary.
-    DoSwitchOptFirst = unnumbered(EarlyOptimization, Liveness.line(47)).preserves(AnalysisSet::NONE) => switches::run;
+    DoSwitchOptFirst = unnumbered(EarlyOptimization, Liveness.line(47))
+        .may_go_on(TABLE_BOUNDS).preserves(AnalysisSet::NONE) => switches::run;
     /// Branch optimization: known branches, empty blocks, straight lines, equal tails. Described ahead of the first
     /// liveness pass; the name is customary.
     OriBranchOpt = unnumbered(EarlyOptimization, Liveness.line(47))

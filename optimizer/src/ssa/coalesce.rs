@@ -15,6 +15,7 @@
 use cranelift_entity::SecondaryMap;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::destruct::phis;
 use crate::analysis::{Cfg, Dominators, Liveness, LoopNest};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
@@ -92,6 +93,7 @@ impl Candidates {
                     list.push(([dst, src], weight));
                 });
             }
+            without_swaps(func, *block, &mut of_phis);
             one_phi_each(&mut of_phis);
             pairs.append(&mut of_phis);
         }
@@ -136,6 +138,15 @@ impl Candidates {
                 self.number[reg] = number + 1;
             }
         }
+    }
+}
+
+/// Drops affinities of two phis of one block, of which one takes the other on the way back: both live at once, so they
+/// would only join what has nothing to do with each other.
+fn without_swaps(func: &Function, block: Block, of_phis: &mut Vec<([Reg; 2], u64)>) {
+    let own: FxHashSet<Reg> = phis(func, block).flat_map(|phi| func.defs(phi)).collect();
+    if own.len() > 1 {
+        of_phis.retain(|([_, source], _)| !own.contains(source));
     }
 }
 

@@ -3,8 +3,8 @@
 //! 1. Phis of loops whose old value lives on behind the loop get a register of their own ([`isolate`]).
 //! 2. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
 //! 3. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
-//!    problem). A predecessor with one successor has it at its end. Another one has it before its branch, if nobody but
-//!    this edge could tell; else in a new block on the edge (the lost-copy problem). An edge without copies stays as it
+//!    problem). A predecessor with one successor has it at its end. Another one has that of one edge before its branch,
+//!    if nobody else could tell; the others stand in new blocks on their edges (the lost-copy problem). An edge without copies stays as it
 //!    is, so loops keep their shape.
 //! 4. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //!
@@ -52,15 +52,19 @@ type ParallelCopy = Vec<(Reg, Operand)>;
 struct Edges {
     /// By block number: successors, and what is copied on the way to them.
     copies: Vec<Vec<(Block, ParallelCopy)>>,
+    /// By block number: successors with phis, and the registers that these take from there, copied or not.
+    taken: Vec<Vec<(Block, Reg)>>,
 }
 
 impl Edges {
     fn new(func: &Function, cfg: &Cfg, reads: &Reads, classes: &Classes) -> Edges {
-        let mut edges = Edges { copies: vec![Vec::new(); func.blocks().len()] };
+        let blocks = func.blocks().len();
+        let mut edges = Edges { copies: vec![Vec::new(); blocks], taken: vec![Vec::new(); blocks] };
         for block in cfg.blocks() {
             for phi in phis(func, *block) {
                 for (dst, src, predecessor) in phi_copies(func, phi, *block, reads) {
                     let (dst, src) = (classes.of(dst), classes.operand(src));
+                    edges.taken[predecessor.index()].extend(src.reg().map(|reg| (*block, reg)));
                     if src != Operand::Reg(dst) {
                         edges.add(predecessor, *block, (dst, src));
                     }
@@ -84,13 +88,12 @@ impl Edges {
         for block in func.layout().to_vec() {
             layout.push(block);
             let edges = &self.copies[block.index()];
+            let in_front = self.in_front(func, cfg, block, classes, liveness);
             for (successor, copies) in edges {
-                // Before the branch of a block with copies on two edges, each would act on both.
-                let alone = edges.len() == 1;
                 if cfg.successors(block).len() == 1 {
                     jump_plainly(func, block, *successor);
                     write_copies(func, block, copies);
-                } else if alone && harmless_before_branch(func, block, copies, classes, liveness) {
+                } else if in_front == Some(*successor) {
                     write_copies(func, block, copies);
                 } else {
                     let between = func.create_block();
@@ -103,22 +106,46 @@ impl Edges {
         }
         func.set_layout(layout);
     }
-}
 
-/// Whether copies on one edge may stand before a block's branch, which then reads no other value, as nothing that is
-/// live at its end reads their destinations.
-fn harmless_before_branch(
-    func: &Function,
-    block: Block,
-    copies: &[(Reg, Operand)],
-    classes: &Classes,
-    liveness: &Liveness,
-) -> bool {
-    let written = |reg: Reg| copies.iter().any(|(dst, _)| *dst == reg);
-    let Some(branch) = func.terminator(block) else { return false };
-    let guard = func.inst(branch).guard.map(|guard| guard.reg());
-    let mut read = func.inputs(branch).iter().filter_map(|operand| operand.reg()).chain(guard);
-    !read.any(written) && !liveness.live_out(block).iter().any(|reg| written(classes.of(reg)))
+    /// The successor whose copies stand before a block's branch, if some can: that of the edge back to a loop's header
+    /// before others, as it is taken most. There is one at most, since what stands there acts on the other edges too.
+    fn in_front(
+        &self,
+        func: &Function,
+        cfg: &Cfg,
+        block: Block,
+        classes: &Classes,
+        liveness: &Liveness,
+    ) -> Option<Block> {
+        let harmless = |(to, copies): &&(Block, ParallelCopy)| {
+            self.harmless_before_branch(func, cfg, (block, *to), copies, classes, liveness)
+        };
+        let goes_back = |(to, _): &&(Block, ParallelCopy)| cfg.rpo_number(block) >= cfg.rpo_number(*to);
+        let edges = &self.copies[block.index()];
+        let (back, onward): (Vec<_>, Vec<_>) = edges.iter().partition(goes_back);
+        back.into_iter().chain(onward).find(harmless).map(|(to, _)| *to)
+    }
+
+    /// Whether copies on one edge may stand before a block's branch: neither that nor what is behind the other edges,
+    /// phis and their copies included, reads what they write.
+    fn harmless_before_branch(
+        &self,
+        func: &Function,
+        cfg: &Cfg,
+        (block, to): (Block, Block),
+        copies: &[(Reg, Operand)],
+        classes: &Classes,
+        liveness: &Liveness,
+    ) -> bool {
+        let written = |reg: Reg| copies.iter().any(|(dst, _)| *dst == reg);
+        let Some(branch) = func.terminator(block) else { return false };
+        let guard = func.inst(branch).guard.map(|guard| guard.reg());
+        let mut read = func.inputs(branch).iter().filter_map(|operand| operand.reg()).chain(guard);
+        let mut taken = self.taken[block.index()].iter().filter(|(other, _)| *other != to);
+        let mut others = cfg.successors(block).iter().filter(|other| **other != to);
+        let lives_in = |other: &Block| liveness.live_in(*other).iter().any(|reg| written(classes.of(reg)));
+        !read.any(written) && !taken.any(|(_, reg)| written(*reg)) && !others.any(lives_in)
+    }
 }
 
 /// Puts a parallel copy at the end of a block, before its terminator.

@@ -22,11 +22,9 @@ pub(super) fn isolate(func: &mut Function, cfg: &Cfg, liveness: &Liveness) -> Fx
         let needed = NeededBehind::new(func, cfg, latch, header);
         let new_values: FxHashMap<Reg, Operand> =
             phis(func, header).filter_map(|phi| func.defs(phi).next().zip(taken(func, phi, latch))).collect();
-        // Two phis that swap take a saved register on the way back; here they would take one more.
-        let swaps = |old: Reg, new: Reg| new_values.get(&new) == Some(&Operand::Reg(old));
         let is_isolated = |phi: &Inst| {
             let Some(old) = func.defs(*phi).next() else { return false };
-            let takes_another = matches!(new_values.get(&old), Some(Operand::Reg(new)) if !swaps(old, *new));
+            let takes_another = matches!(new_values.get(&old), Some(Operand::Reg(new)) if *new != old);
             takes_another && func.regs()[old].file == RegFile::R && needed.contains(old, liveness)
         };
         let isolated: Vec<Inst> = phis(func, header).filter(is_isolated).collect();

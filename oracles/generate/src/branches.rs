@@ -50,6 +50,7 @@ impl Builder<'_, '_> {
         let [inside, rest] = self.blocks();
         let targets = if self.entropy.percent(50) { [inside, rest] } else { [rest, inside] };
         self.branch(again.into(), targets, inside);
+        self.visit(13);
         self.within(false, 1, Self::stretch);
         self.jump(rest, rest);
     }
@@ -140,6 +141,13 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Changes a variable, so that it shows in the results which way control went, however little else it met there.
+    pub(super) fn visit(&mut self, number: u32) {
+        let variable = self.variable_word();
+        let step = Self::typed(Opcode::IMadLo, Type::U32).src(variable).src(Operand::imm(3)).src(Operand::imm(number));
+        self.push(&step.dst(variable));
+    }
+
     /// A variable that is this register from here on.
     fn copy_to_variable(&mut self, read: Reg) {
         let variable = self.variable_word();
@@ -176,6 +184,7 @@ impl Builder<'_, '_> {
         let last = self.entropy.choose(&[join, sides[0]]);
         self.jump(last, sides[0]);
         for at in 0..sides.len() {
+            self.visit(17 + at as u32);
             self.within(false, 1, Self::stretch);
             let next = sides.get(at + 1).copied().unwrap_or(join);
             self.jump(join, next);

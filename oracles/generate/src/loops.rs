@@ -57,6 +57,7 @@ impl Builder<'_, '_> {
             self.branch(more.into(), [head, exit], middle);
         }
         if middle != exit {
+            self.visit(19);
             self.within(false, 1, Self::stretch);
             self.jump(exit, exit);
         }
