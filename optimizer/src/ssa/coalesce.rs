@@ -6,6 +6,8 @@
 //! 2. A walk over the members of a class in the order of dominance finds those that interfere, and takes the one with
 //!    less weight out of the class (Budimlić et al., "Fast Copy Coalescing and Live-Range Identification", 2002). Two
 //!    registers of the same value do not interfere (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).
+//!    What left for a member that left later itself comes back, and members that have no affinity with another one any
+//!    more leave, a few times.
 //! 3. Those that were taken out are joined among themselves in the same way, a few times.
 //!
 //! Uniform registers stay as they are: a warp has one of each, whichever of its lanes executes.
@@ -22,6 +24,8 @@ use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
 
 /// How often registers that were taken out of their classes are joined anew.
 const ROUNDS: usize = 4;
+/// How often members are taken out of a class, and come back.
+const PASSES: usize = 4;
 /// Members above one that are looked at; beyond these it is taken out.
 const MOST_ABOVE: usize = 64;
 /// Loops around an affinity that count.
@@ -201,6 +205,8 @@ struct Joining<'a> {
     out: Vec<bool>,
     /// By candidate: the closest member above whose life it meets.
     met: Vec<Option<u32>>,
+    /// By candidate: its group in this round.
+    group_of: Vec<u32>,
 }
 
 impl<'a> Joining<'a> {
@@ -223,19 +229,25 @@ impl<'a> Joining<'a> {
                 }
             }
         }
-        let (out, met) = (vec![false; list.len()], vec![None; list.len()]);
-        Joining { cfg, dominators, liveness, candidates: list, affinities, last_read, out, met }
+        let (out, met, group_of) = (vec![false; list.len()], vec![None; list.len()], vec![0; list.len()]);
+        Joining { cfg, dominators, liveness, candidates: list, affinities, last_read, out, met, group_of }
     }
 
     fn run(mut self, classes: &mut Classes) {
         for _ in 0..ROUNDS {
             let groups = self.groups();
             self.out.fill(false);
-            for group in groups.chunk_by(|a, b| a.0 == b.0) {
-                self.settle(group);
-                self.name(group, classes);
+            let affinities = std::mem::take(&mut self.affinities);
+            // Both are sorted by group, and each group has an affinity.
+            let of_groups = affinities.chunk_by(|a, b| self.group_of[a[0] as usize] == self.group_of[b[0] as usize]);
+            let of_groups: Vec<&[[u32; 2]]> = of_groups.collect();
+            for (group, affinities) in groups.chunk_by(|a, b| a.0 == b.0).zip(of_groups) {
+                let members: Vec<u32> = group.iter().map(|(_, member)| *member).collect();
+                self.settle(&members, affinities);
+                self.name(&members, classes);
             }
             let out = &self.out;
+            self.affinities = affinities;
             self.affinities.retain(|pair| pair.iter().all(|member| out[*member as usize]));
             if self.affinities.is_empty() {
                 break;
@@ -243,8 +255,9 @@ impl<'a> Joining<'a> {
         }
     }
 
-    /// What affinities join, as pairs of group and member, each group in the order of dominance.
-    fn groups(&self) -> Vec<(u32, u32)> {
+    /// What affinities join, as pairs of group and member, each group in the order of dominance. The affinities are
+    /// sorted by group.
+    fn groups(&mut self) -> Vec<(u32, u32)> {
         let mut above: Vec<u32> = (0..self.candidates.len() as u32).collect();
         let mut joined: Vec<u32> = Vec::new();
         for pair in &self.affinities {
@@ -259,29 +272,57 @@ impl<'a> Joining<'a> {
             let at = &self.candidates[*member as usize];
             (*group, at.entered, at.place, *member)
         });
+        groups.iter().for_each(|(group, member)| self.group_of[*member as usize] = *group);
+        let group_of = &self.group_of;
+        self.affinities.sort_by_key(|[member, _]| group_of[*member as usize]);
         groups
     }
 
-    /// Takes members out of a group until none interferes with another.
+    /// Takes members out of a group, which come in the order of dominance, until none interferes with another.
+    fn settle(&mut self, group: &[u32], affinities: &[[u32; 2]]) {
+        let mut members = group.to_vec();
+        for pass in 1..=PASSES {
+            let left = self.take_out(&members);
+            if left.is_empty() {
+                return;
+            }
+            // Those whose way is free again, as all that they left for has left too.
+            let mut back: FxHashSet<u32> = left.iter().map(|(member, _)| *member).collect();
+            left.iter().filter(|(_, other)| !self.out[*other as usize]).for_each(|(member, _)| _ = back.remove(member));
+            let stays = |member: &u32| !self.out[*member as usize] || pass < PASSES && back.contains(member);
+            let linked: FxHashSet<u32> =
+                affinities.iter().filter(|pair| pair.iter().all(stays)).flatten().copied().collect();
+            members.retain(|member| linked.contains(member));
+            group.iter().for_each(|member| self.out[*member as usize] = true);
+            members.iter().for_each(|member| self.out[*member as usize] = false);
+            if pass == PASSES || !back.iter().any(|member| linked.contains(member)) {
+                return;
+            }
+        }
+    }
+
+    /// One walk over members; those that left for others, with these. Those that have too many above leave for good.
     ///
     /// The stack holds the members above the current one, in the sense of dominance. One of them that lives where the
     /// current one is defined lives also where the members between the two are defined. So those are the closest one
     /// that the next above meets, the one that this one meets, and so on; `met` keeps these links. Members that were
     /// taken out while they were on the stack stay there as links.
-    fn settle(&mut self, group: &[(u32, u32)]) {
-        let mut stack: Vec<u32> = Vec::new();
-        for (_, member) in group {
+    fn take_out(&mut self, members: &[u32]) -> Vec<(u32, u32)> {
+        members.iter().for_each(|member| self.met[*member as usize] = None);
+        let (mut stack, mut left): (Vec<u32>, Vec<(u32, u32)>) = (Vec::new(), Vec::new());
+        for member in members {
             while stack.pop_if(|above| !self.is_above(*above, *member)).is_some() {}
-            if self.admit(stack.last().copied(), *member) {
+            if self.admit(stack.last().copied(), *member, &mut left) {
                 stack.push(*member);
             } else {
                 self.out[*member as usize] = true;
             }
         }
+        left
     }
 
     /// Whether a member may stay. Those that it interferes with leave for it if they weigh less together.
-    fn admit(&mut self, mut above: Option<u32>, member: u32) -> bool {
+    fn admit(&mut self, mut above: Option<u32>, member: u32, left: &mut Vec<(u32, u32)>) -> bool {
         let weight = |number: u32| self.candidates[number as usize].weight;
         let (mut closest, mut leaving) = (None, Vec::new());
         for _ in 0..MOST_ABOVE {
@@ -289,7 +330,10 @@ impl<'a> Joining<'a> {
                 let stays = leaving.iter().map(|other| weight(*other)).sum::<u64>() < weight(member).max(1);
                 if stays {
                     self.met[member as usize] = closest;
-                    leaving.into_iter().for_each(|other| self.out[other as usize] = true);
+                    leaving.iter().for_each(|other| self.out[*other as usize] = true);
+                    left.extend(leaving.into_iter().map(|other| (other, member)));
+                } else {
+                    left.extend(leaving.into_iter().map(|other| (member, other)));
                 }
                 return stays;
             };
@@ -339,11 +383,11 @@ impl<'a> Joining<'a> {
     }
 
     /// Gives the members that stay one register, the first of them.
-    fn name(&self, group: &[(u32, u32)], classes: &mut Classes) {
-        let staying = || group.iter().filter(|(_, member)| !self.out[*member as usize]);
-        let Some((_, first)) = staying().next() else { return };
+    fn name(&self, group: &[u32], classes: &mut Classes) {
+        let staying = || group.iter().filter(|member| !self.out[**member as usize]);
+        let Some(first) = staying().next() else { return };
         let reg = |member: u32| self.candidates[member as usize].reg;
-        for (_, member) in staying().skip(1) {
+        for member in staying().skip(1) {
             classes.0[reg(*member)] = Some(reg(*first));
         }
     }
