@@ -58,6 +58,8 @@ pub(super) struct FunctionWriter<'a> {
     pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
     /// The temporaries from which the instruction at hand widens its results.
     pub(super) written_halves: Vec<(Reg, String)>,
+    /// The instruction that the one before it was written with.
+    pub(super) written: Option<Inst>,
 }
 
 impl<'a> FunctionWriter<'a> {
@@ -80,6 +82,7 @@ impl<'a> FunctionWriter<'a> {
             flag: None,
             words: FxHashMap::default(),
             written_halves: Vec::new(),
+            written: None,
         };
         writer.halves = Halves::new(&writer);
         writer
@@ -95,7 +98,9 @@ impl<'a> FunctionWriter<'a> {
             }
             for inst in self.func.block_insts(*block) {
                 self.current = Some(inst);
-                self.inst(inst, next)?;
+                if self.written.take_if(|written| *written == inst).is_none() {
+                    self.inst(inst, next)?;
+                }
                 for reg in self.func.defs(inst) {
                     self.words.remove(&reg);
                 }

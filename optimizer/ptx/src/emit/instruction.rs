@@ -6,7 +6,7 @@ use super::EmitError;
 use super::function::FunctionWriter;
 use crate::spelling::SPELLINGS;
 use oriole_ir::ops::{Opcode, Shape, SrcType, Type};
-use oriole_ir::{Inst, InstData, Operand};
+use oriole_ir::{Inst, InstData, Operand, Reg};
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
 pub(super) fn takes_words(data: &InstData, ty: Type) -> bool {
@@ -63,6 +63,12 @@ impl FunctionWriter<'_> {
         name: &str,
         sources: &[String],
     ) -> Result<(), EmitError> {
+        if let Some((extension, wide)) = self.extended_by(inst, data) {
+            let wide = self.reg(wide);
+            self.guarded(format_args!("{name} {wide}, {}", sources.join(", ")));
+            self.written = Some(extension);
+            return Ok(());
+        }
         let dsts = self.func.dsts(inst).to_vec();
         let shapes = data.dst_shapes();
         let mut targets = Vec::with_capacity(dsts.len());
@@ -85,6 +91,25 @@ impl FunctionWriter<'_> {
             self.write_back(*dst, *ty, written, data.opcode == Opcode::Cvt);
         }
         Ok(())
+    }
+
+    /// The conversion behind a load that alone reads what it loads and extends it to 64 bits, and its destination. PTX
+    /// has both as one load into a wider register (PTX ISA, "Operand Size Exceeding Instruction-Type Size").
+    fn extended_by(&self, inst: Inst, data: &InstData) -> Option<(Inst, Reg)> {
+        let (func, next) = (self.func, self.func.next_inst(inst)?);
+        let &[Operand::Reg(loaded)] = func.dsts(inst) else { return None };
+        let &[Operand::Reg(wide)] = func.dsts(next) else { return None };
+        let conversion = func.inst(next);
+        let from = conversion.field::<SrcType>().map(Type::from)?;
+        let extends = conversion.opcode == Opcode::Cvt
+            && !conversion.ty().is_float()
+            && conversion.ty().bits() == 64
+            && func.srcs(next) == [Operand::Reg(loaded)]
+            && (from.bits(), from.is_signed(), from.is_float())
+                == (data.ty().bits(), data.ty().is_signed(), data.ty().is_float());
+        let alone = self.is_read_once(loaded) && !self.is_half(loaded.into());
+        let fits = data.opcode == Opcode::Ld && data.guard.is_none() && conversion.guard.is_none();
+        (fits && extends && alone && !from.is_float() && from.bits() < 64).then_some((next, wide))
     }
 
     /// The sources as PTX writes them: addresses in brackets, vectors in braces.
