@@ -4,8 +4,8 @@
 //! 2. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
 //! 3. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
 //!    problem). A predecessor with one successor has it at its end. Another one has that of one edge before its branch,
-//!    if nobody else could tell; the others stand in new blocks on their edges (the lost-copy problem). An edge without copies stays as it
-//!    is, so loops keep their shape.
+//!    if nobody else could tell; the others stand in new blocks on their edges (the lost-copy problem). An edge without
+//!    copies stays as it is, so loops keep their shape.
 //! 4. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
 //!
 //! No copy can overwrite what anybody still reads, other than in the same parallel copy: the members of a class do not

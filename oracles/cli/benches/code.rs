@@ -1,7 +1,7 @@
 //! What the optimizer's code costs, against the code that it was given.
 //!
-//! `cargo bench -p oriole --bench code [-- FOLDER] [KNOB=VALUE...]`, over every `.ptx` of the folder that has launches beside it (the
-//! corpus by default), at -O3. Two tables by kernel, and one by phase:
+//! `cargo bench -p oriole --bench code [-- FOLDER] [KNOB=VALUE...]`, over every `.ptx` of the folder that has launches
+//! beside it (the corpus by default), at -O3. Two tables by kernel, and one by phase:
 //!
 //! - instructions that threads execute, counted by the interpreter: the kernel as it was read against the kernel as it
 //!   is printed. The table by phase holds what the program would execute if the pipeline ended behind each phase;

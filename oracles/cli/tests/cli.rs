@@ -138,8 +138,19 @@ fn a_fault_without_a_place_is_an_error() {
     let instructions = ["--target", "instructions", "--corpus", "none", "--jobs", "1"];
     never(&[&["fuzz", "--cases", "4"][..], &instructions].concat(), "dropped-barrier@GeneralOptimizeEarly:1");
     never(&[&["fuzz", "--case", "1"][..], &instructions].concat(), "dropped-barrier@GeneralOptimizeEarly:1");
-    let selftest =
-        ["selftest", "--kind", "dropped-barrier", "--phase", "ptx-round-trip", "--cases", "1", "--jobs", "1"];
+    let selftest = [
+        "selftest",
+        "--kind",
+        "dropped-barrier",
+        "--phase",
+        "ptx-round-trip",
+        "--cases",
+        "1",
+        "--jobs",
+        "1",
+        "--seed",
+        "2",
+    ];
     assert_ends(&oriole(&selftest, good.path()), 2, "", "never planted: dropped-barrier");
     // Where changes are limited, the limit keeps the fault out: that is how a bisection shows what is right.
     let fault = ["check", "k.ori", "--fault", "drop-store@GeneralOptimizeEarly:1"];

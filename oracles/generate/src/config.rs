@@ -417,7 +417,7 @@ impl Default for MixtureWeights {
 impl Default for FlowWeights {
     fn default() -> FlowWeights {
         FlowWeights {
-            straight: 20,
+            straight: 24,
             branch: 14,
             diamond: 14,
             switch: 6,

@@ -115,7 +115,7 @@ fn faults_in_what_orders_threads_are_found() {
                 .expect("it can be checked")
                 .findings
         };
-        let mut findings = (0..8000).flat_map(check);
+        let mut findings = (0..30000).flat_map(check);
         let finding = findings.find(|finding| matches!(finding.verdict, Verdict::Mismatch(Mismatch::Strong(_))));
         let finding = finding.unwrap_or_else(|| panic!("{name} is not found"));
         let rule = finding.rewrite.as_ref().and_then(|rewrite| rewrite.rule.as_deref());
