@@ -6,8 +6,8 @@ use std::fmt;
 
 use super::manager::Analyses;
 use super::{
-    CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa, PostDominators,
-    RangeContext, Ranges, StoredValues, Uses,
+    BranchRanges, CallGraph, Cfg, Definitions, Divergence, Dominators, KnownBits, Liveness, LoopNest, MemorySsa,
+    PostDominators, RangeContext, Ranges, StoredValues, Uses,
 };
 use oriole_ir::{Function, Module};
 
@@ -90,6 +90,8 @@ analyses! {
         KnownBits;
         /// value ranges
         Ranges;
+        /// value ranges of what branches depend on
+        BranchRanges;
         /// definitions
         Definitions;
         /// uses

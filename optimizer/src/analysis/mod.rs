@@ -46,7 +46,7 @@ pub use manager::{Analyses, ModuleAnalyses};
 pub use memory::{MemorySsa, MemoryState, StoredValues};
 pub use post_dominators::{ControlDependences, PostDominators};
 pub use pressure::{Pressure, Words};
-pub use ranges::{Range, RangeContext, Ranges};
+pub use ranges::{BranchRanges, Range, RangeContext, Ranges};
 pub use reaching::{Definition, ReachingDefinitions};
 pub use settled::RepeatedWork;
 pub use spill_cost::SpillCosts;

@@ -7,8 +7,9 @@
 //! of the machine's registers, which overlap.
 //!
 //! A sweep is linear in instructions. How many there are follows from the nesting of loops; without loops it is one.
+//! Whoever asks for few registers passes them with all that they are computed from, and the others are left out.
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 
 use super::cfg::Cfg;
 use oriole_ir::ops::Opcode;
@@ -40,9 +41,15 @@ pub(super) trait Domain {
     fn widen(&self, old: Self::Value, new: Self::Value, sweep: usize) -> Self::Value;
 }
 
-/// What the registers of a function may hold.
-pub(super) fn solve<D: Domain>(func: &Function, cfg: &Cfg, domain: &D) -> Values<D::Value> {
-    let mut sweeps = Sweeps { func, cfg, domain, values: vec![None; func.regs().len()] };
+/// What the registers of a function may hold; of those in `only`, where that is given. It must hold what its members
+/// are computed from.
+pub(super) fn solve<D: Domain>(
+    func: &Function,
+    cfg: &Cfg,
+    domain: &D,
+    only: Option<&EntitySet<Reg>>,
+) -> Values<D::Value> {
+    let mut sweeps = Sweeps { func, cfg, domain, only, values: vec![None; func.regs().len()] };
     match func.form {
         Form::Ssa => sweeps.solve(),
         Form::Virtual => sweeps.join_definitions(),
@@ -55,6 +62,7 @@ struct Sweeps<'a, D: Domain> {
     func: &'a Function,
     cfg: &'a Cfg,
     domain: &'a D,
+    only: Option<&'a EntitySet<Reg>>,
     values: Values<D::Value>,
 }
 
@@ -90,7 +98,8 @@ impl<D: Domain> Sweeps<'_, D> {
     }
 
     fn define(&mut self, block: Block, inst: Inst, index: usize, number: Option<usize>) -> bool {
-        let Some(reg) = self.func.dsts(inst)[index].reg() else { return false };
+        let asked = |reg: &Reg| self.only.is_none_or(|only| only.contains(*reg));
+        let Some(reg) = self.func.dsts(inst)[index].reg().filter(asked) else { return false };
         let is_phi = self.func.inst(inst).opcode == Opcode::Phi;
         let computed = if is_phi { self.phi(block, inst, reg) } else { Some(self.result(inst, index, reg)) };
         let Some(computed) = computed else { return false };

@@ -12,6 +12,7 @@ pub mod hoist_common;
 pub mod live_dead;
 pub mod predication;
 pub mod reassociate;
+mod rounds;
 pub mod simplify;
 pub mod split_ranges;
 pub mod switches;

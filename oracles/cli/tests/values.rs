@@ -9,11 +9,14 @@ mod checked;
 use std::sync::Arc;
 
 use checked::{in_generated_kernels, in_the_corpus, insert_checks};
+use oriole_check::kernels::case;
+use oriole_generate::Config;
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, Reg, RegFile, RegInfo};
 use oriole_optimizer::analysis::{
-    Analyses, Bits, Cfg, Definitions, Dominators, KnownBits, Range, RangeContext, Ranges,
+    Analyses, Analysis, Bits, BranchRanges, Cfg, Definitions, Dominators, KnownBits, Range, RangeContext, Ranges,
 };
+use oriole_optimizer::ssa;
 
 /// The analyses of a function as it was before any check was added.
 struct Facts {
@@ -131,4 +134,35 @@ fn values_are_as_known_in_the_corpus() {
 fn values_are_as_known_in_generated_kernels() {
     let tally = in_generated_kernels(300, plant);
     assert!(tally.checks > 1000 && tally.finished > 100, "{tally:?}");
+}
+
+/// What is compared in front of a branch has the range that it has among all registers; every other register has that
+/// range too, or any value.
+#[test]
+fn ranges_for_branches_are_those_of_all_registers() {
+    let (mut compared, mut others) = (0, 0);
+    for number in 0..300 {
+        let mut module = case(2, number, &Config::default()).module;
+        ssa::construct_module(&mut module);
+        for func in module.functions.values().filter(|func| func.is_definition()) {
+            let facts = Facts::of(func);
+            let few = BranchRanges::compute(func, &mut Analyses::default());
+            let decides = |reg: Reg| {
+                let inst =
+                    facts.definitions.always(func, reg.into()).filter(|inst| func.inst(*inst).opcode == Opcode::SetP);
+                inst.into_iter().flat_map(|inst| func.uses(inst)).collect::<Vec<Reg>>()
+            };
+            let conditions = func.layout().iter().filter_map(|block| func.terminator(*block));
+            let wanted: Vec<Reg> = conditions.flat_map(|inst| func.uses(inst)).flat_map(decides).collect();
+            for reg in func.regs().keys() {
+                let (all, some) = (facts.ranges.of(func, reg.into()), few.0.of(func, reg.into()));
+                let same = all == some;
+                let open = !wanted.contains(&reg) && some.is_some_and(Range::is_full);
+                assert!(same || open, "kernel {number}: {reg} is {all:?}, and {some:?} for branches");
+                compared += usize::from(wanted.contains(&reg) && all.is_some_and(|range| !range.is_full()));
+                others += usize::from(!same);
+            }
+        }
+    }
+    assert!(compared > 500 && others > 500, "{compared} registers decide, {others} do not matter");
 }

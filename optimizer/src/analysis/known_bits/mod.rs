@@ -13,7 +13,7 @@ mod operation;
 #[cfg(test)]
 mod tests;
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 
 use super::cfg::Cfg;
 use super::definitions::same_up_to;
@@ -38,7 +38,17 @@ pub struct KnownBits {
 impl KnownBits {
     /// The known bits of a function.
     pub fn compute(func: &Function, cfg: &Cfg, stored: &StoredValues) -> KnownBits {
-        KnownBits { regs: solve(func, cfg, &BitDomain { func, stored }) }
+        KnownBits::solve(func, cfg, Some(stored), None)
+    }
+
+    /// Those of some registers; `stored` where one of them is loaded.
+    pub(super) fn solve(
+        func: &Function,
+        cfg: &Cfg,
+        stored: Option<&StoredValues>,
+        only: Option<&EntitySet<Reg>>,
+    ) -> KnownBits {
+        KnownBits { regs: solve(func, cfg, &BitDomain { func, stored }, only) }
     }
 
     /// What is known of an operand.
@@ -72,7 +82,7 @@ fn operand_bits(func: &Function, operand: Operand, reg: impl FnOnce(usize) -> Op
 
 struct BitDomain<'a> {
     func: &'a Function,
-    stored: &'a StoredValues,
+    stored: Option<&'a StoredValues>,
 }
 
 impl Domain for BitDomain<'_> {
@@ -80,7 +90,7 @@ impl Domain for BitDomain<'_> {
 
     fn result(&self, values: &Values<Bits>, inst: Inst, index: usize) -> Bits {
         let of = |operand: Operand| read(self.func, values, operand);
-        let stored = self.stored.read_by(self.func, inst, index).map(of);
+        let stored = self.stored.and_then(|stored| stored.read_by(self.func, inst, index)).map(of);
         operation::result(self.func, inst, index, &of, stored)
     }
 

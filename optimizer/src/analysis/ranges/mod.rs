@@ -8,22 +8,24 @@
 //! An answer is about every value that is defined whole. Outside SSA form it says what single operations bound.
 
 mod conditions;
+mod of_branches;
 mod operation;
 mod range;
 #[cfg(test)]
 mod tests;
 
-use cranelift_entity::EntityRef;
+use cranelift_entity::{EntityRef, EntitySet};
 
 use super::cfg::Cfg;
 use super::definitions::{Definitions, same_up_to};
 use super::dominators::Dominators;
-use super::known_bits::KnownBits;
+use super::known_bits::{Bits, KnownBits};
 use super::memory::StoredValues;
 use super::sweeps::{Domain, Values, solve};
 use conditions::Condition;
 use oriole_ir::{Block, Form, Function, Inst, Operand, Reg, RegInfo};
 
+pub use of_branches::BranchRanges;
 pub use range::Range;
 
 /// Sweeps in which phis grow as their operands do.
@@ -55,13 +57,23 @@ pub struct RangeContext<'a> {
 impl Ranges {
     /// The ranges of a function.
     pub fn compute(cx: RangeContext<'_>, known: &KnownBits, stored: &StoredValues) -> Ranges {
+        Ranges::solve(cx, known, Some(stored), None)
+    }
+
+    /// Those of some registers; `stored` where one of them is loaded.
+    fn solve(
+        cx: RangeContext<'_>,
+        known: &KnownBits,
+        stored: Option<&StoredValues>,
+        only: Option<&EntitySet<Reg>>,
+    ) -> Ranges {
         let mut entered = Vec::new();
         if cx.func.form == Form::Ssa {
             entered = conditions::on_entry(cx.func, cx.cfg, cx.definitions);
             // Stable: those of one register stay in reverse post-order.
             entered.sort_by_key(|(_, condition)| condition.reg);
         }
-        let regs = solve(cx.func, cx.cfg, &RangeDomain { cx, known, stored, entered: &entered });
+        let regs = solve(cx.func, cx.cfg, &RangeDomain { cx, known, stored, entered: &entered }, only);
         Ranges { regs, entered }
     }
 
@@ -175,7 +187,7 @@ impl View<'_> {
 struct RangeDomain<'a> {
     cx: RangeContext<'a>,
     known: &'a KnownBits,
-    stored: &'a StoredValues,
+    stored: Option<&'a StoredValues>,
     entered: &'a [(Block, Condition)],
 }
 
@@ -187,6 +199,9 @@ impl RangeDomain<'_> {
     /// What the known bits of a register leave of a range of its values.
     fn within_known(&self, reg: Operand, range: Range) -> Range {
         let known = self.known.of(self.cx.func, reg);
+        if known == Bits::UNKNOWN {
+            return range;
+        }
         range.meet(Range::unsigned_between(known.ones, !known.zeros, range.bits()))
     }
 }
@@ -207,7 +222,7 @@ impl Domain for RangeDomain<'_> {
             Some(block) if func.form == Form::Ssa => view.under(view.in_block(operand, bits, block), operand, &under),
             _ => read(func, values, operand, bits),
         };
-        let stored = self.stored.read_by(func, inst, index);
+        let stored = self.stored.and_then(|stored| stored.read_by(func, inst, index));
         self.within_known(dst, operation::result(func, inst, index, bits, &of, stored))
     }
 

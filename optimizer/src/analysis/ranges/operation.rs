@@ -82,8 +82,8 @@ impl Operation<'_> {
         let signless = row.flags.has(Flags::SIGNLESS) && self.data.field::<Saturate>() != Some(Saturate::Sat);
         // A shift to the left is a product.
         let both = signless || self.data.opcode == Opcode::Shl;
-        let readings = if both { vec![integer(ty.bits(), false), integer(ty.bits(), true)] } else { vec![ty] };
-        let ranges = readings.into_iter().filter_map(|reading| self.interval(reading));
+        let readings = if both { [false, true].map(|signed| integer(ty.bits(), signed)) } else { [ty; 2] };
+        let ranges = readings[usize::from(!both)..].iter().filter_map(|reading| self.interval(*reading));
         let ranges = ranges.map(|interval| Range::modulo(self.saturated(interval, ty), width));
         ranges.reduce(Range::meet).map(|range| range.zero_extended(bits))
     }

@@ -190,10 +190,10 @@ pub(super) fn bounds(bits: u32, signed: bool) -> Interval {
 
 /// An interval modulo 2 to the power of `bits`, where that is an interval of numbers of that kind.
 fn turned((low, high): Interval, bits: u32, signed: bool) -> Option<Interval> {
-    let (first, turn) = (bounds(bits, signed).0, 1i128 << bits);
-    let turns = |value: i128| value.checked_sub(first).map(|value| value.div_euclid(turn));
+    let first = bounds(bits, signed).0;
+    let turns = |value: i128| value.checked_sub(first).map(|value| value >> bits);
     let by = turns(low)?;
-    (Some(by) == turns(high)).then(|| (low - by * turn, high - by * turn))
+    (Some(by) == turns(high)).then(|| (low - (by << bits), high - (by << bits)))
 }
 
 /// The low bits of a word as a signed number.

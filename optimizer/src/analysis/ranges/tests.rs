@@ -221,3 +221,13 @@ fn other_forms_say_what_single_operations_bound() {
     solved.func.form = Form::Virtual;
     assert_eq!([1, 3].map(|reg| solved.unsigned(reg, 0)[0]), [(0, 2000), (0, 0xffff_ffff)]);
 }
+
+#[test]
+fn ranges_for_branches_follow_what_is_stored() {
+    let body = "  %r1 = s2r.b32 sr.tid.x\n  st.local.b32 [$a], %r1\n  %r2 = ld.local.b32 [$a]\n  %r3 = iadd.u32 %r1, 1\n  \
+                %p4 = setp.lt.u32 %r2, 7\n  cbra %p4, bb1, bb2\nbb1:\n  ret\nbb2:\n  ret\n";
+    let mut solved = Solved::of("", body);
+    let ranges = solved.analyses.get::<BranchRanges>(&solved.func);
+    let of = |reg| ranges.0.of(&solved.func, Operand::Reg(Reg::from_u32(reg))).map(Range::unsigned);
+    assert_eq!([of(1), of(2), of(3)], [Some((0, 1023)), Some((0, 1023)), Some((0, 0xffff_ffff))]);
+}

@@ -3,7 +3,7 @@
 //! A branch tells what its condition is in the blocks that only one of its ways leads to, and so of what the condition
 //! is made of: the operands of a negation, of a true conjunction, of a false disjunction. Facts are learned on the way
 //! down the dominator tree and forgotten on the way up. A comparison of integers is decided where the ranges of its
-//! operands in the block allow one answer ([`crate::analysis::Ranges`]).
+//! operands in the block allow one answer ([`BranchRanges`]).
 //!
 //! On the way through a block its phis are what comes from the block before, and what it computes is computed of that.
 //! Facts say nothing of what the block on the way defines: it is defined anew.
@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 
-use crate::analysis::{Cfg, Definitions, Dominators, Range, RangeContext, Ranges};
+use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, Range, RangeContext};
 use crate::pass::PhaseContext;
 use crate::phases::edge_facts;
 use oriole_ir::ops::{Compare, Opcode, Type};
@@ -28,7 +28,7 @@ pub(super) struct Facts {
     pub(super) cfg: Arc<Cfg>,
     pub(super) dominators: Arc<Dominators>,
     definitions: Arc<Definitions>,
-    ranges: Arc<Ranges>,
+    ranges: Arc<BranchRanges>,
     known: SecondaryMap<Reg, Option<bool>>,
     /// The registers that became known, in order.
     log: Vec<Reg>,
@@ -131,8 +131,8 @@ impl Facts {
         }
         let cx = RangeContext { func, cfg: &self.cfg, dominators: &self.dominators, definitions: &self.definitions };
         let range = match self.is_on_the_way(reg, place) {
-            true => self.ranges.of(func, operand),
-            false => self.ranges.in_block(cx, operand, place.end_of),
+            true => self.ranges.0.of(func, operand),
+            false => self.ranges.0.in_block(cx, operand, place.end_of),
         };
         range.filter(|range| range.bits() == ty.bits())
     }

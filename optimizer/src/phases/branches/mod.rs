@@ -4,12 +4,12 @@
 //! The documents say no more than that the phase stands before the first liveness pass, which removes what dead
 //! branches used (`spec/liveness-and-dce.txt`, "Why Four Instances"). Here a round is
 //!
-//! 1. branches with one target, branches that are known where they stand, and ways on which they are known
-//!    (`facts.rs`, `thread.rs`);
-//! 2. the removal of blocks that control does not reach any more;
-//! 3. empty blocks (`forward.rs`), then straight lines (`merge.rs`);
+//! 1. branches with one target, and the removal of blocks that control does not reach any more;
+//! 2. empty blocks (`forward.rs`), then straight lines (`merge.rs`);
+//! 3. branches that are known where they stand, and ways on which they are known (`facts.rs`, `thread.rs`);
 //! 4. equal ends of all blocks that lead to one (`tails.rs`).
 //!
+//! What asks for value ranges comes behind what mostly changes the graph, so that they are seldom computed twice.
 //! Rounds end when one changes nothing, or by the knob `BranchOptRounds`. Nothing that threads execute together moves,
 //! is merged or stands twice, no loop gets a second entry, and preheaders and latches stay.
 //!
@@ -23,6 +23,7 @@ mod tails;
 mod thread;
 
 use super::analyze_control_flow::drop_unreachable;
+use super::rounds::rounds;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::Opcode;
@@ -30,24 +31,12 @@ use oriole_ir::{Block, Function, InstBuilder};
 
 /// OriBranchOpt.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let most = cx.knobs.limit(Knob::BranchOptRounds).unwrap_or(u32::MAX);
-    let mut changed = Changed::No;
-    for _ in 0..most {
-        let round = round(func, cx);
-        changed |= round;
-        if !round.is_yes() {
-            break;
-        }
-    }
-    if !changed.is_yes() {
-        cx.preserve(AnalysisSet::ALL);
-    }
-    changed
+    rounds(func, cx, Knob::BranchOptRounds, round)
 }
 
 fn round(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let steps: [fn(&mut Function, &mut PhaseContext<'_>) -> Changed; 6] =
-        [same_targets, thread::run, unreachable, forward::run, merge::run, tails::run];
+        [same_targets, unreachable, forward::run, merge::run, thread::run, tails::run];
     let mut changed = Changed::No;
     for step in steps {
         let made = step(func, cx);

@@ -79,23 +79,22 @@ struct Search<'a> {
     facts: Facts,
     uses: Arc<Uses>,
     nest: Arc<LoopNest>,
-    post_dominators: Arc<PostDominators>,
-    /// Whether threads do something together in the function.
-    convergent: bool,
+    /// Where threads do something together in the function.
+    post_dominators: Option<Arc<PostDominators>>,
     most_insts: usize,
     plans: Vec<Plan>,
 }
 
 impl<'a> Search<'a> {
     fn new(func: &'a Function, cx: &mut PhaseContext<'_>) -> Search<'a> {
+        let convergent = func.layout_insts().any(|inst| func.inst(inst).is(Flags::CONVERGENT));
         let most_insts = cx.knobs.limit(Knob::BranchOptThreadInsts).map_or(usize::MAX, |most| most as usize);
         Search {
             func,
             facts: Facts::new(func, cx),
             uses: cx.analyses.get(func),
             nest: cx.analyses.get(func),
-            post_dominators: cx.analyses.get(func),
-            convergent: func.layout_insts().any(|inst| func.inst(inst).is(Flags::CONVERGENT)),
+            post_dominators: convergent.then(|| cx.analyses.get(func)),
             most_insts,
             plans: Vec::new(),
         }
@@ -172,11 +171,9 @@ impl<'a> Search<'a> {
 
     /// Whether threads do nothing together between a block and where all of them meet behind it.
     fn stays_together(&self, block: Block) -> bool {
-        if !self.convergent {
-            return true;
-        }
+        let Some(post_dominators) = &self.post_dominators else { return true };
         let (func, cfg) = (self.func, &self.facts.cfg);
-        let end = self.post_dominators.immediate_post_dominator(cfg, block);
+        let end = post_dominators.immediate_post_dominator(cfg, block);
         let (mut seen, mut at) = (vec![block], 0);
         while let Some(here) = seen.get(at).copied() {
             at += 1;

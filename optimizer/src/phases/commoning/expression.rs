@@ -13,7 +13,7 @@
 use super::hash::fnv1a;
 use crate::analysis::MemoryState;
 use oriole_ir::ops::{Compare, FieldValue, Flags, Opcode, Saturate, Type};
-use oriole_ir::{Function, Inst, InstData, Operand, Reg};
+use oriole_ir::{Function, Guard, Inst, InstData, Operand, Reg};
 
 /// An expression, with its hash. It can be made anew again and again in the same memory.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
@@ -56,10 +56,17 @@ impl Expression {
         self.hash
     }
 
-    /// Opcode, fields, guard, and what is defined. The number of each follows from the opcode and the numbers before.
+    /// Opcode, fields, guard, and what is defined. The first word says how many words of each follow: hashing takes as
+    /// long as there are words.
     fn head(&mut self, func: &Function, inst: Inst, data: &InstData, exchanged: bool, number: &impl Fn(Reg) -> u32) {
-        let counts = (func.dsts(inst).len() as u32) << 8 | func.elses(inst).len() as u32;
-        self.words.extend([data.opcode as u32, counts, func.srcs(inst).len() as u32]);
+        let (dsts, elses, srcs) = (func.dsts(inst), func.elses(inst).len(), func.srcs(inst).len());
+        let usual = dsts.len() == 1 && elses == 0 && srcs == data.opcode.row().srcs.len();
+        let flags = [!usual, data.guard.is_some(), data.guard.is_some_and(Guard::negated)];
+        let flags = flags.into_iter().rev().fold(0, |word, flag| word << 1 | u32::from(flag));
+        self.words.push(flags << 16 | u32::from(data.opcode as u16));
+        if !usual {
+            self.words.extend([dsts.len(), elses, srcs].map(|count| count as u32));
+        }
         let mut fields = data.fields;
         if let Some(slot) = data.opcode.row().slot(Type::FIELD) {
             fields.0[slot] = value_type(data).index();
@@ -70,24 +77,28 @@ impl Expression {
         }
         let used = fields.0[..data.opcode.row().fields.len()].chunks(4);
         self.words.extend(used.map(|four| four.iter().fold(0, |word, value| word << 8 | u32::from(*value))));
-        let guard = data.guard.map_or([0, 0], |guard| [1 + u32::from(guard.negated()), number(guard.reg())]);
-        self.words.extend(guard);
-        for dst in func.dsts(inst) {
+        self.words.extend(data.guard.map(|guard| number(guard.reg())));
+        for dst in dsts {
             let info = func.operand_info(*dst);
             self.words.push(info.map_or(0, |info| (info.file as u32) << 8 | u32::from(info.words)));
         }
     }
 
     fn operands(&mut self, func: &Function, inst: Inst, exchanged: bool, number: &impl Fn(Reg) -> u32) {
-        let first = self.words.len();
-        for operand in func.inputs(inst) {
-            let words = operand_words(func, *operand, number);
-            self.words.extend(words);
+        for (place, operand) in func.inputs(inst).iter().enumerate() {
+            let operand = if exchanged && place < 2 { &func.srcs(inst)[1 - place] } else { operand };
+            self.operand(operand_words(func, *operand, number));
         }
-        if exchanged {
-            let (a, b) = self.words[first..first + 2 * OPERAND].split_at_mut(OPERAND);
-            a.swap_with_slice(b);
-        }
+    }
+
+    /// The words of an operand, of which the first says how many there are.
+    fn operand(&mut self, words: [u32; OPERAND]) {
+        let count = match words[0] & 0xff {
+            UNDEF => 1,
+            REG | IMM | SPECIAL.. => 2,
+            _ => 3,
+        };
+        self.words.extend_from_slice(&words[..count]);
     }
 
     /// The block, and the values by predecessor.
@@ -99,7 +110,7 @@ impl Expression {
         pairs.sort_unstable();
         for (from, words) in pairs {
             self.words.push(from.unwrap_or(u32::MAX));
-            self.words.extend(words);
+            self.operand(words);
         }
     }
 
@@ -132,28 +143,44 @@ fn is_exchanged(func: &Function, inst: Inst, data: &InstData, number: &impl Fn(R
     (compares || data.is(Flags::COMMUTATIVE)) && operand_words(func, *b, number) < operand_words(func, *a, number)
 }
 
-/// The words of an operand: what it is, and two of what it says.
+/// The words of an operand: what it is, and at most two of what it says.
 const OPERAND: usize = 3;
+
+const REG: u32 = 0;
+const WORD: u32 = 1;
+const MODIFIED: u32 = 2;
+/// An immediate of 32 bits.
+const IMM: u32 = 3;
+/// One of more.
+const WIDE_IMM: u32 = 4;
+const CONST: u32 = 5;
+const UNDEF: u32 = 6;
+const SPECIAL: u32 = 7;
+const GLOBAL: u32 = 8;
+const LOCAL: u32 = 9;
+const FUNC: u32 = 10;
+const BLOCK: u32 = 11;
 
 /// The words of an operand; registers come before immediates where operands are in order.
 fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32) -> [u32; OPERAND] {
     match operand {
-        Operand::Reg(reg) => [0, number(reg), 0],
-        Operand::Word(reg, word) => [1, number(reg), u32::from(word)],
+        Operand::Reg(reg) => [REG, number(reg), 0],
+        Operand::Word(reg, word) => [WORD, number(reg), u32::from(word)],
         Operand::Modified { reg, word, modifiers } => {
-            [2 | u32::from(modifiers.bits()) << 8, number(reg), word.map_or(u32::MAX, u32::from)]
+            [MODIFIED | u32::from(modifiers.bits()) << 8, number(reg), word.map_or(u32::MAX, u32::from)]
         }
         Operand::Imm(imm) => {
             let bits = func.bits(imm);
-            [3, bits as u32, (bits >> 32) as u32]
+            let [low, high] = [bits as u32, (bits >> 32) as u32];
+            if high == 0 { [IMM, low, 0] } else { [WIDE_IMM, low, high] }
         }
-        Operand::Special(special) => [4, special as u32, 0],
-        Operand::Const { bank, offset, modifiers } => [5 | u32::from(modifiers.bits()) << 8, bank.into(), offset],
-        Operand::Global(global) => [6, global.as_u32(), 0],
-        Operand::Local(local) => [7, local.as_u32(), 0],
-        Operand::Func(func) => [8, func.as_u32(), 0],
-        Operand::Block(block) => [9, block.as_u32(), 0],
-        Operand::Undef => [10, 0, 0],
+        Operand::Special(special) => [SPECIAL, special as u32, 0],
+        Operand::Const { bank, offset, modifiers } => [CONST | u32::from(modifiers.bits()) << 8, bank.into(), offset],
+        Operand::Global(global) => [GLOBAL, global.as_u32(), 0],
+        Operand::Local(local) => [LOCAL, local.as_u32(), 0],
+        Operand::Func(func) => [FUNC, func.as_u32(), 0],
+        Operand::Block(block) => [BLOCK, block.as_u32(), 0],
+        Operand::Undef => [UNDEF, 0, 0],
     }
 }
 

@@ -28,6 +28,7 @@ use cranelift_entity::{EntitySet, SecondaryMap};
 
 use crate::analysis::{AnalysisSet, Cfg, Divergence, Uniformity};
 use crate::pass::{Changed, Knob, PhaseContext};
+use crate::phases::rounds::rounds;
 use convert::Conversion;
 use oriole_ir::{Block, Function, Rewriter};
 use plan::{Limits, Plan};
@@ -37,20 +38,13 @@ const RULE: &str = "predicate";
 
 /// OriDoPredication.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    let most = cx.knobs.limit(Knob::PredicationRounds).unwrap_or(u32::MAX);
-    let mut changed = Changed::No;
-    for _ in 0..most {
-        let round = round(func, cx);
-        changed |= round;
-        if !round.is_yes() {
-            break;
+    rounds(func, cx, Knob::PredicationRounds, |func, cx| {
+        let changed = round(func, cx);
+        if changed.is_yes() {
+            cx.analyses.retain(AnalysisSet::NONE);
         }
-        cx.analyses.retain(AnalysisSet::NONE);
-    }
-    if !changed.is_yes() {
-        cx.preserve(AnalysisSet::ALL);
-    }
-    changed
+        changed
+    })
 }
 
 /// Each branch once, in an order in which a join becomes a part of the block before it ends with another branch that is
@@ -62,9 +56,12 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if !cfg.rpo().iter().any(|block| Region::of(func, &ways, *block).is_some()) {
         return Changed::No;
     }
-    let divergence = cx.analyses.get::<Divergence>(func);
     let limits = Limits::new(cx.knobs);
     let mut state = State { func: Rewriter::new(func), ways, gone: EntitySet::new(), ends_of: SecondaryMap::new() };
+    if !cfg.rpo().iter().any(|head| state.plan(*head).is_some()) {
+        return Changed::No;
+    }
+    let divergence = cx.analyses.get::<Divergence>(&state.func);
     for head in cfg.rpo() {
         let uniform = |state: &State<'_>| divergence.branch(state.end_of(*head)) > Uniformity::Varying;
         while let Some(plan) = state.plan(*head).filter(|plan| plan.pays(&limits, uniform(&state))) {

@@ -5,14 +5,13 @@
 //! subtracted go with those that are added, where there is one of these. Whole products (`imul.wide`) stay: `b + c`
 //! would wrap where they do not. Cost: products times their two factors, and sorting.
 
-use std::collections::HashMap;
-
 use super::plan::{Plan, Src};
 use super::sum::{Sum, Writer, rank};
 use super::tree::{Product, Ranks, Term, Value, only_reader};
 use super::{DISTRIBUTE, Settings};
 use oriole_ir::Inst;
 use oriole_ir::ops::{Opcode, Type};
+use rustc_hash::FxHashMap;
 
 /// Products with a common factor.
 pub(super) struct Group {
@@ -43,6 +42,9 @@ struct Candidate {
 /// Takes products with common factors out of the terms.
 pub(super) fn distribute(sum: &mut Sum<'_>, ranks: &Ranks, settings: &mut Settings) -> Vec<Group> {
     let candidates: Vec<Candidate> = (0..sum.terms.len()).filter_map(|place| candidate(sum, place)).collect();
+    if candidates.len() < 2 {
+        return Vec::new();
+    }
     let mut groups = Vec::new();
     let mut gone = vec![false; sum.terms.len()];
     for (factor, members) in factors(&candidates, ranks) {
@@ -97,7 +99,7 @@ fn candidate(sum: &Sum<'_>, place: usize) -> Option<Candidate> {
 
 /// The factors of more than one product with their products, the most frequent first.
 fn factors(candidates: &[Candidate], ranks: &Ranks) -> Vec<(Src, Vec<usize>)> {
-    let mut places: HashMap<Src, usize> = HashMap::new();
+    let mut places: FxHashMap<Src, usize> = FxHashMap::default();
     let mut factors: Vec<(Src, Vec<usize>)> = Vec::new();
     for (number, candidate) in candidates.iter().enumerate() {
         let [a, b] = candidate.factors;

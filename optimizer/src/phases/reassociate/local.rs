@@ -7,6 +7,7 @@
 //! Tables of two stretches of a window's length are kept, so that they stay as small as the window however long the
 //! block is.
 
+use super::work::Work;
 use crate::analysis::Cfg;
 use crate::pass::{Changed, PhaseContext};
 use crate::phases::commoning::expression::Expression;
@@ -16,12 +17,31 @@ use oriole_ir::{Block, Inst, Reg, Rewriter};
 
 const COMMON: &str = "common";
 
-/// Commons in every reachable block.
-pub(super) fn common(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, cfg: &Cfg, window: u32) -> Changed {
-    cfg.rpo().iter().fold(Changed::No, |changed, block| changed | common_block(func, cx, *block, window))
+/// Commons in the reachable blocks where there is work or that have been touched, and touches those around.
+pub(super) fn common(
+    func: &mut Rewriter<'_>,
+    cx: &mut PhaseContext<'_>,
+    cfg: &Cfg,
+    window: u32,
+    work: &Work,
+    touched: &mut Work,
+) -> Changed {
+    let mut changed = Changed::No;
+    for block in cfg.rpo() {
+        if work.contains(*block) || touched.contains(*block) {
+            changed |= common_block(func, cx, *block, window, touched);
+        }
+    }
+    changed
 }
 
-fn common_block(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, block: Block, window: u32) -> Changed {
+fn common_block(
+    func: &mut Rewriter<'_>,
+    cx: &mut PhaseContext<'_>,
+    block: Block,
+    window: u32,
+    touched: &mut Work,
+) -> Changed {
     let mut seen = Window { length: window, ..Window::default() };
     let mut expression = Expression::default();
     let mut changed = Changed::No;
@@ -37,6 +57,7 @@ fn common_block(func: &mut Rewriter<'_>, cx: &mut PhaseContext<'_>, block: Block
         if let Some(earlier) = seen.equal(&expression, inst, place)
             && cx.rewrite(COMMON)
         {
+            touched.around(func, inst);
             replace(func, inst, earlier);
             changed = Changed::Yes;
         }

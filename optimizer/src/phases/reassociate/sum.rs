@@ -4,8 +4,6 @@
 //! products, the constant; each group by where its values are defined. What is added comes first so that additions
 //! stand together, which SASS does two at a time, and each product then has a sum to be added to.
 
-use std::collections::HashMap;
-
 use super::common_factor::{Group, distribute};
 use super::plan::{Plan, Src};
 use super::tree::{Product, Ranks, Term, Tree, Value, mask, only_reader};
@@ -13,6 +11,7 @@ use super::{FOLD, LIKE_TERMS, Settings, chain};
 use crate::fold::fold;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Inst, InstBuilder, Operand, Rewriter};
+use rustc_hash::FxHashMap;
 
 /// The plan of a sum.
 pub(super) fn plan(func: &Rewriter<'_>, tree: &Tree, ranks: &Ranks, settings: &mut Settings) -> Plan {
@@ -56,8 +55,11 @@ impl<'a> Sum<'a> {
 
     /// Gathers the multiples of each value: `a + 3a` is `4a`, `a - a` nothing.
     fn merge_like_terms(&mut self) {
+        if self.terms.len() < 2 {
+            return;
+        }
         let multiples: Vec<Option<Multiple>> = self.terms.iter().map(|term| self.multiple(*term)).collect();
-        let mut places: HashMap<Operand, usize> = HashMap::new();
+        let mut places: FxHashMap<Operand, usize> = FxHashMap::default();
         let mut values: Vec<(Operand, u64, u32)> = Vec::new();
         for Multiple { of, by, .. } in multiples.iter().flatten() {
             let place = *places.entry(*of).or_insert(values.len());

@@ -11,6 +11,7 @@ use std::cmp::Ordering;
 use cranelift_entity::{EntitySet, SecondaryMap};
 
 use super::plan::Src;
+use super::work::Work;
 use crate::analysis::Cfg;
 use oriole_ir::ops::{Opcode, Saturate, Type};
 use oriole_ir::{Block, Function, Inst, Operand, Reg, Rewriter};
@@ -97,20 +98,22 @@ pub(super) struct Range {
     pub(super) budget: u32,
 }
 
-/// The trees of a function whose roots lie in a range of its instructions, in reverse post-order; and all ranks.
-pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range) -> (Vec<Tree>, Ranks) {
+/// The trees of the blocks where there is work, whose roots lie in a range of the function's instructions, in reverse
+/// post-order; and all ranks.
+pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range, work: &Work) -> (Vec<Tree>, Ranks) {
     let mut ranks = Ranks::new();
     let (mut number, mut rank) = (0u32, 0);
     let mut trees = Vec::new();
     let mut taken = EntitySet::new();
     for block in cfg.rpo() {
         let mut insts = Vec::new();
+        let is_work = work.contains(*block);
         for inst in func.block_insts(*block) {
             for reg in func.defs(inst) {
                 rank += 1;
                 ranks[reg] = rank;
             }
-            if number >= range.skip && number - range.skip < range.budget {
+            if is_work && number >= range.skip && number - range.skip < range.budget {
                 insts.push(inst);
             }
             number = number.saturating_add(1);
@@ -127,7 +130,7 @@ pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range) -> (Vec<Tree
     (trees, ranks)
 }
 
-/// The tree below a root.
+/// The tree below a root; `None` where nothing can become of it.
 fn flatten(func: &Rewriter<'_>, block: Block, root: Inst, taken: &mut EntitySet<Inst>) -> Option<Tree> {
     let kind = Kind::of(func, root).filter(|_| func.inst(root).opcode != Opcode::INeg)?;
     let mut tree = Tree { kind, block, root, inner: Vec::new(), terms: Vec::new(), constants: Vec::new() };
@@ -143,6 +146,10 @@ fn flatten(func: &Rewriter<'_>, block: Block, root: Inst, taken: &mut EntitySet<
         } else {
             tree.terms.push(Term { value: Value::Operand(operand), negative });
         }
+    }
+    // Whether the operands of a single operation are in order makes no difference.
+    if tree.inner.is_empty() && !(tree.kind.operation == Operation::Sum && tree.is_open(func)) {
+        return None;
     }
     sort(func, &mut tree.inner);
     // What nothing defines is another value at each read.
@@ -189,6 +196,17 @@ impl Tree {
             }
             _ => work.extend([(srcs[0], negative), (srcs[1], negative)]),
         }
+    }
+
+    /// Whether a sum that is a single operation may become another: it has a constant, or a multiple that nothing else
+    /// reads is added to something.
+    fn is_open(&self, func: &Rewriter<'_>) -> bool {
+        let multiplies = |inst: &Inst| matches!(func.inst(*inst).opcode, Opcode::Shl | Opcode::IMulLo);
+        let multiple = |term: &Term| match term.value {
+            Value::Operand(operand) => only_reader(func, self.block, operand).filter(multiplies).is_some(),
+            Value::Product(_) => false,
+        };
+        !self.constants.is_empty() || self.terms.iter().any(multiple)
     }
 
     /// Whether a single operation is all there is.

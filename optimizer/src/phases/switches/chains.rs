@@ -9,7 +9,7 @@ use std::sync::Arc;
 use cranelift_entity::EntitySet;
 
 use super::build::{Build, Case};
-use crate::analysis::{Cfg, Definitions, Dominators, RangeContext, Ranges, Uses};
+use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, Range, RangeContext, Uses};
 use crate::pass::{Changed, Knob, PhaseContext};
 use crate::phases::branches::graph::two_ways;
 use oriole_ir::ops::{Compare, Opcode, Type};
@@ -22,24 +22,35 @@ const MOST_ENTRIES: u64 = 1024;
 /// Turns the chains that are long enough into switches.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let limits = Limits::new(cx);
-    let chains = Search::new(func, cx).chains(limits.tree.min(limits.table));
+    let mut chains = Search::new(func, cx).chains();
+    chains.retain(|chain| limits.wants_table(&chain.cases) || chain.cases.len() >= limits.tree);
+    if chains.is_empty() {
+        return Changed::No;
+    }
+    let bounds = bounds(func, cx, &chains);
     let (mut placed, mut gone) = (FxHashMap::default(), EntitySet::<Block>::new());
-    for chain in chains {
+    for (chain, bounds) in chains.into_iter().zip(bounds) {
         let table = limits.wants_table(&chain.cases);
-        if !table && chain.cases.len() < limits.tree {
-            continue;
-        }
         if !cx.rewrite(if table { "switch-table" } else { "switch-tree" }) {
             break;
         }
         gone.extend(chain.links.iter().skip(1).copied());
-        placed.insert(chain.links[0], chain.replace(func, table));
+        placed.insert(chain.links[0], chain.replace(func, table, bounds));
     }
     if placed.is_empty() {
         return Changed::No;
     }
     Build::place(func, &placed, |block| gone.contains(block));
     Changed::Yes
+}
+
+/// What the value of each chain may be where the chain begins.
+fn bounds(func: &Function, cx: &mut PhaseContext<'_>, chains: &[Chain]) -> Vec<(u64, u64)> {
+    let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
+    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<BranchRanges>(func));
+    let cx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
+    let of = |chain: &Chain| ranges.0.in_block(cx, chain.value.into(), chain.links[0]);
+    chains.iter().map(|chain| of(chain).map_or((0, u64::MAX), Range::unsigned)).collect()
 }
 
 /// From how many cases on a chain is replaced.
@@ -77,65 +88,36 @@ struct Chain {
     cases: BTreeMap<u32, (Block, Block)>,
     /// Where the last link leads if nothing is equal.
     default: Block,
-    /// What the value may be where the chain begins.
-    bounds: (u64, u64),
 }
 
 struct Search<'a> {
     func: &'a Function,
     cfg: Arc<Cfg>,
-    dominators: Arc<Dominators>,
     definitions: Arc<Definitions>,
     uses: Arc<Uses>,
-    ranges: Option<Arc<Ranges>>,
 }
 
 impl<'a> Search<'a> {
     fn new(func: &'a Function, cx: &mut PhaseContext<'_>) -> Search<'a> {
-        Search {
-            func,
-            cfg: cx.analyses.get(func),
-            dominators: cx.analyses.get(func),
-            definitions: cx.analyses.get(func),
-            uses: cx.analyses.get(func),
-            ranges: None,
-        }
-        .with_ranges(cx)
+        Search { func, cfg: cx.analyses.get(func), definitions: cx.analyses.get(func), uses: cx.analyses.get(func) }
     }
 
-    /// Ranges are worth their time only where there is a chain.
-    fn with_ranges(mut self, cx: &mut PhaseContext<'_>) -> Search<'a> {
-        let is_link = |block: &&Block| self.test(**block).is_some();
-        if self.cfg.rpo().iter().filter(is_link).nth(1).is_some() {
-            self.ranges = Some(cx.analyses.get(self.func));
-        }
-        self
-    }
-
-    /// The chains with so many cases or more, each block in one of them.
-    fn chains(&self, least: usize) -> Vec<Chain> {
+    /// The chains, each block in one of them.
+    fn chains(&self) -> Vec<Chain> {
         let mut taken = EntitySet::<Block>::new();
         let mut found = Vec::new();
         for block in self.cfg.rpo() {
             let Some(chain) = (!taken.contains(*block)).then(|| self.chain(*block)).flatten() else { continue };
             taken.extend(chain.links.iter().copied());
-            found.extend((chain.cases.len() >= least).then_some(chain));
+            found.push(chain);
         }
         found
     }
 
     fn chain(&self, head: Block) -> Option<Chain> {
-        let ranges = self.ranges.as_ref()?;
         let (value, constant, equal, mut default) = self.test(head)?;
-        let cx = RangeContext {
-            func: self.func,
-            cfg: &self.cfg,
-            dominators: &self.dominators,
-            definitions: &self.definitions,
-        };
-        let bounds = ranges.in_block(cx, value.into(), head)?.unsigned();
         let cases = BTreeMap::from([(constant, (head, equal))]);
-        let mut chain = Chain { value, links: vec![head], cases, default, bounds };
+        let mut chain = Chain { value, links: vec![head], cases, default };
         while let Some((other, constant, equal, next)) = self.link(default).filter(|link| link.0 == value) {
             // A second comparison with a constant that was met never holds; what it leads to keeps its edge.
             if other != value || chain.cases.contains_key(&constant) || default == head {
@@ -178,8 +160,8 @@ impl<'a> Search<'a> {
 }
 
 impl Chain {
-    /// Ends the first link with the switch; the blocks that were made.
-    fn replace(self, func: &mut Function, table: bool) -> Vec<Block> {
+    /// Ends the first link with the switch of a value between two bounds; the blocks that were made.
+    fn replace(self, func: &mut Function, table: bool, bounds: (u64, u64)) -> Vec<Block> {
         let head = self.links[0];
         let last = *self.links.last().expect("a chain has a link");
         if let Some(branch) = func.terminator(head) {
@@ -190,7 +172,7 @@ impl Chain {
         let cases: Vec<Case> = self.cases.iter().map(|(value, (from, to))| (*value, build.way(*from, *to))).collect();
         if table {
             let (first, last) = (cases[0].0, cases[cases.len() - 1].0);
-            let inside = u64::from(first) <= self.bounds.0 && self.bounds.1 <= u64::from(last);
+            let inside = u64::from(first) <= bounds.0 && bounds.1 <= u64::from(last);
             build.table(head, &cases, default, !inside);
         } else {
             build.equal_tree(head, &cases, default);

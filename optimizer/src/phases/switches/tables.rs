@@ -1,7 +1,7 @@
 //! Branch tables: entries that the index does not reach go, and a table of few stretches becomes comparisons.
 
 use super::build::{Build, Case};
-use crate::analysis::{Cfg, Definitions, Dominators, RangeContext, Ranges};
+use crate::analysis::{BranchRanges, Cfg, Definitions, Dominators, RangeContext};
 use crate::pass::{Changed, Knob, PhaseContext};
 use crate::phases::analyze_control_flow::remove_incoming;
 use oriole_ir::ops::Opcode;
@@ -34,11 +34,11 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 /// The tables with the bounds of their index.
 fn reached(func: &Function, cx: &mut PhaseContext<'_>) -> Vec<(Block, Inst, (u64, u64))> {
     let (cfg, dominators) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<Dominators>(func));
-    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<Ranges>(func));
+    let (definitions, ranges) = (cx.analyses.get::<Definitions>(func), cx.analyses.get::<BranchRanges>(func));
     let rcx = RangeContext { func, cfg: &cfg, dominators: &dominators, definitions: &definitions };
     let table = |block: &Block| {
         let branch = func.terminator(*block).filter(|inst| func.inst(*inst).opcode == Opcode::Brx)?;
-        let range = ranges.in_block(rcx, *func.srcs(branch).first()?, *block)?;
+        let range = ranges.0.in_block(rcx, *func.srcs(branch).first()?, *block)?;
         Some((*block, branch, range.unsigned()))
     };
     cfg.rpo().iter().filter_map(table).collect()
