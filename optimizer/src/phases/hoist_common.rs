@@ -7,7 +7,8 @@
 //! - it is pure or a weak load, and copies nothing;
 //! - the second arm has the same instruction within its window: opcode, fields, guard and operands; registers that both
 //!   arms read are defined in front of the branch, or were hoisted;
-//! - it is no load, or nothing before it in either arm writes memory, orders accesses or waits for threads.
+//! - it is no load, or reads a parameter of the kernel, or nothing before it in either arm writes memory, orders
+//!   accesses or waits for threads.
 //!
 //! Every thread executes the hoisted instruction once, as before; a warp whose threads part issues it once instead of
 //! twice. The window keeps results from living long in front of what reads them. Instructions of one arm alone stay:
@@ -18,7 +19,7 @@
 
 use super::branches::graph::{has_phis, is_free, two_ways};
 use super::live_dead::is_removable;
-use crate::analysis::Cfg;
+use crate::analysis::{Cfg, reads_kernel_parameter};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Operand, Rewriter};
@@ -87,7 +88,8 @@ fn candidates(func: &Function, block: Block, window: usize) -> Vec<Inst> {
     for inst in func.block_insts(block).take(window) {
         let data = func.inst(inst);
         let copies = data.is(Flags::COPY) || data.opcode == Opcode::Phi;
-        if !copies && is_free(func, inst) && is_removable(func, inst) && (memory_stays || !data.is(Flags::READS)) {
+        if !copies && is_free(func, inst) && is_removable(func, inst) && (memory_stays || reads_what_stays(func, inst))
+        {
             found.push(inst);
         }
         let changes = [Flags::WRITES, Flags::FENCE, Flags::CONVERGENT].into_iter().any(|flag| data.is(flag));
@@ -96,6 +98,11 @@ fn candidates(func: &Function, block: Block, window: usize) -> Vec<Inst> {
         memory_stays &= !changes && !is_ordered;
     }
     found
+}
+
+/// Whether what an instruction reads is the same wherever it stands.
+fn reads_what_stays(func: &Function, inst: Inst) -> bool {
+    !func.inst(inst).is(Flags::READS) || reads_kernel_parameter(func, inst)
 }
 
 /// Whether two instructions compute the same of the same. Undefined operands may differ.

@@ -204,7 +204,8 @@ phases! {
     /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
     OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
     /// Marks constant-bank reads that may be speculated.
-    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL);
+    AnalyzeUniformsForSpeculation = at(27, EarlyOptimization, CopyPropagation.line(553)).preserves(AnalysisSet::ALL)
+        .no_work("a phase that speculates asks of each load itself whether it reads a parameter of the kernel");
     /// General optimization bundle after the loops. As a token this name addresses all six bundles; its number
     /// addresses it alone. The documents number it 29; the name is the customary one.
     GeneralOptimize = at(29, EarlyOptimization, CopyPropagation.line(1108))

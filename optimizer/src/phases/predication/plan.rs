@@ -4,7 +4,7 @@
 //!
 //! - an instruction without a guard gets the arm's. Its `else` value is what the phi that reads it takes on the other
 //!   way, if that is one phi; else it is undefined, since only what runs under the arm's guard reads it. If anything
-//!   else reads it, a pure instruction stays without a guard instead;
+//!   else reads it, an instruction that is pure, or reads a parameter of the kernel, stays without a guard instead;
 //! - an instruction with a guard of its own keeps it where that predicate is made and read in the arm alone, by guards
 //!   in one sense: the predicate's definition gets the arm's guard, and is the opposite otherwise. Else its guard
 //!   becomes a combined one. Its `else` values stay, so a phi that reads it must take the same on the other way.
@@ -14,6 +14,7 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::region::Region;
+use crate::analysis::reads_kernel_parameter;
 use crate::pass::{Knob, Knobs};
 use crate::phases::branches::graph::{incoming, phis};
 use oriole_ir::ops::{Flags, Latency};
@@ -114,7 +115,7 @@ impl Plan {
 
 fn accesses_memory(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    data.is(Flags::READS) || data.is(Flags::WRITES)
+    (data.is(Flags::READS) || data.is(Flags::WRITES)) && !reads_kernel_parameter(func, inst)
 }
 
 /// The issue slots of an instruction. The cost of an access to memory is that of its latency, which nobody pays for
@@ -224,7 +225,7 @@ impl Planning<'_> {
             self.overhead += 2;
             return How::Guarded(vec![Operand::imm(u32::from(*negated))]);
         }
-        let is_pure = self.func.inst(inst).is(Flags::PURE);
+        let is_pure = self.func.inst(inst).is(Flags::PURE) || reads_kernel_parameter(self.func, inst);
         // One result that is something else where the arm does not run settles it for all.
         let carries = self.func.defs(inst).any(|reg| self.carried.contains_key(&reg));
         if is_pure && !carries && !self.func.defs(inst).all(|reg| self.reads_are(reg, under)) {
