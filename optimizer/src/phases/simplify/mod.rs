@@ -10,7 +10,8 @@
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
 //! instruction with an undefined operand is left alone. Results that become known turn into `mov`, which copy
 //! propagation forwards and dead-code elimination removes. No rule moves work into a loop: where an operation before
-//! the loop would go for a costlier one inside, both stay.
+//! the loop would go for a costlier one inside, both stay. No rule reads what a loop counts behind the step either: with
+//! both values of the counter alive, the loop would copy one of them in every turn.
 //!
 //! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
 
@@ -198,7 +199,7 @@ impl Simplify {
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
         let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet(), 1))?;
-        if self.moves_into_loop(func, inst, &found.plan) {
+        if self.moves_into_loop(func, inst, &found.plan) || self.reads_behind_step(func, inst, &found.plan) {
             return None;
         }
         cx.rewrite(self.rules.rules()[found.rule].name).then_some(Change::Rule(found.plan))
@@ -213,6 +214,19 @@ impl Simplify {
         depth > 0
             && plan.cost() > data.opcode.row().cost(&data.fields)
             && func.uses(root).filter(is_outside).any(|reg| !plan.reads(reg))
+    }
+
+    /// Whether a plan reads what a loop counts in place of the root's operand, the same one step later.
+    fn reads_behind_step(&self, func: &Function, root: Inst, plan: &Plan) -> bool {
+        let counts = |counted: Reg, next: Reg| {
+            let phi = self.definitions.inst(counted).filter(|inst| func.inst(*inst).opcode == Opcode::Phi);
+            phi.is_some_and(|phi| func.uses(phi).any(|source| source == next))
+        };
+        let replaced = func.uses(root).filter(|next| !plan.reads(*next));
+        replaced.filter_map(|next| Some((next, self.definitions.inst(next)?))).any(|(next, step)| {
+            let old = |reg: &Reg| plan.reads(*reg) && func.uses(root).all(|own| own != *reg);
+            func.uses(step).filter(old).any(|counted| counts(counted, next))
+        })
     }
 
     /// Returns where the scan goes on: at the first of the instructions that now stand there, or after them.
