@@ -1,6 +1,7 @@
 //! From SSA form to the virtual form (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).
 //!
-//! 1. Phis of loops whose old value lives on behind the loop get a register of their own ([`isolate`]).
+//! 1. Old values of a loop's phis that live on behind the loop are copied inside where another phi takes them
+//!    ([`rotate`]); the other such phis get a register of their own ([`isolate`]).
 //! 2. Registers that can be one become one ([`Classes`]); what is left to copy is what interferes.
 //! 3. The phis of a block become one parallel copy on the edge from each predecessor, put in sequence (the swap
 //!    problem). A predecessor with one successor has it at its end. Another one has that of one edge before its branch,
@@ -18,9 +19,11 @@ use super::coalesce::Classes;
 use super::isolate::isolate;
 use super::parallel_copy::sequentialise;
 use super::reads::Reads;
+use super::rotate::rotate;
 use crate::analysis::{Cfg, Liveness};
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Form, Function, Inst, InstBuilder, Operand, Reg, RegInfo};
+use rustc_hash::FxHashSet;
 
 /// Brings a function from SSA form into virtual form; functions in other forms stay as they are.
 pub fn destruct(func: &mut Function) {
@@ -30,9 +33,13 @@ pub fn destruct(func: &mut Function) {
     let cfg = Cfg::new(func);
     let reads = Reads::new(func);
     let mut liveness = Liveness::solve(func, &cfg);
-    let apart = isolate(func, &cfg, &liveness);
-    if !apart.is_empty() {
-        liveness = Liveness::solve(func, &cfg);
+    let mut apart = FxHashSet::default();
+    for step in [rotate, isolate] {
+        let copies = step(func, &cfg, &liveness);
+        if !copies.is_empty() {
+            liveness = Liveness::solve(func, &cfg);
+            apart.extend(copies);
+        }
     }
     let classes = Classes::new(func, &cfg, &liveness, &apart);
     let edges = Edges::new(func, &cfg, &reads, &classes);

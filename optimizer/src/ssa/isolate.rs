@@ -35,7 +35,7 @@ pub(super) fn isolate(func: &mut Function, cfg: &Cfg, liveness: &Liveness) -> Fx
 }
 
 /// The edges back to the header of a loop from blocks that may also go elsewhere.
-fn closing_branches(cfg: &Cfg) -> Vec<(Block, Block)> {
+pub(super) fn closing_branches(cfg: &Cfg) -> Vec<(Block, Block)> {
     let leaving = cfg.rpo().iter().filter(|block| cfg.successors(**block).len() > 1);
     let edges = leaving.flat_map(|block| cfg.successors(*block).iter().map(|successor| (*block, *successor)));
     let mut back: Vec<_> = edges.filter(|(from, to)| cfg.rpo_number(*from) >= cfg.rpo_number(*to)).collect();
@@ -47,13 +47,13 @@ fn closing_branches(cfg: &Cfg) -> Vec<(Block, Block)> {
 }
 
 /// What the branch that closes a loop reads, and what lives on where it leaves the loop.
-struct NeededBehind {
+pub(super) struct NeededBehind {
     read: FxHashSet<Reg>,
     exits: Vec<Block>,
 }
 
 impl NeededBehind {
-    fn new(func: &Function, cfg: &Cfg, latch: Block, header: Block) -> NeededBehind {
+    pub(super) fn new(func: &Function, cfg: &Cfg, latch: Block, header: Block) -> NeededBehind {
         let exits: Vec<Block> = cfg.successors(latch).iter().copied().filter(|block| *block != header).collect();
         let mut read: FxHashSet<Reg> =
             func.terminator(latch).into_iter().flat_map(|branch| func.uses(branch)).collect();
@@ -63,13 +63,13 @@ impl NeededBehind {
         NeededBehind { read, exits }
     }
 
-    fn contains(&self, reg: Reg, liveness: &Liveness) -> bool {
+    pub(super) fn contains(&self, reg: Reg, liveness: &Liveness) -> bool {
         self.read.contains(&reg) || self.exits.iter().any(|exit| liveness.live_in(*exit).contains(reg))
     }
 }
 
 /// What a phi takes on the edge from a block.
-fn taken(func: &Function, phi: Inst, from: Block) -> Option<Operand> {
+pub(super) fn taken(func: &Function, phi: Inst, from: Block) -> Option<Operand> {
     func.srcs(phi).chunks_exact(2).find(|pair| pair[1] == Operand::Block(from)).map(|pair| pair[0])
 }
 

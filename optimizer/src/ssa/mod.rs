@@ -12,6 +12,7 @@ mod merges;
 mod parallel_copy;
 mod reads;
 mod repair;
+mod rotate;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

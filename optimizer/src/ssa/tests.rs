@@ -476,6 +476,76 @@ bb2:
     assert_eq!(unread.layout().iter().map(|block| moves_in(&unread, *block)).collect::<Vec<_>>(), [1, 0, 0]);
 }
 
+/// Phis that take each other's old values, all of which live on, cost one copy each; in a circle two more.
+#[test]
+fn phis_that_rotate_cost_a_copy_each() {
+    let text = "\
+device @rotated ssa {
+bb0:
+  bra bb1
+bb1:
+  %r1 = phi [bb0: 1], [bb1: %r2]
+  %r2 = phi [bb0: 2], [bb1: %r3]
+  %r3 = phi [bb0: 3], [bb1: %r4]
+  %r7 = iadd.u32 %r1, 1
+  %r4 = iadd.u32 %r3, %r7
+  %p5 = setp.lt.u32 %r4, 50
+  cbra %p5, bb1, bb2
+bb2:
+  st.global.b32 [8], %r2
+  st.global.b32 [12], %r3
+  st.global.b32 [16], %r4
+  ret
+}
+";
+    let copies = |text: &str| {
+        let back = destructed(text);
+        back.layout().iter().map(|block| moves_in(&back, *block)).collect::<Vec<usize>>()
+    };
+    assert_eq!(copies(text), [3, 2, 0]);
+    // What another way out of the loop leads to still reads the phi itself.
+    let left_early = text.replace("%p5 = ", "%p6 = setp.gt.u32 %r3, 40\n  cbra %p6, bb3, bb4\nbb4:\n  %p5 = ");
+    let left_early = left_early.replace("[bb1: %r", "[bb4: %r").replace("bb2:\n", "bb3:\n  bra bb2\nbb2:\n");
+    assert_eq!(copies(&left_early).iter().sum::<usize>(), 7);
+    let circle = text.replace("[bb1: %r4]", "[bb1: %r1]");
+    assert_eq!(copies(&circle).iter().sum::<usize>(), 8);
+}
+
+proptest! {
+    /// Loops whose phis take any of each other, of what is computed, or a number, with any of all that read behind.
+    #[test]
+    fn loops_that_carry_values_around_are_as_they_were(
+        takes in prop::collection::vec(0usize..8, 1..5),
+        read in prop::collection::vec(0usize..8, 1..4),
+        (two_blocks, early) in (any::<bool>(), any::<bool>()),
+    ) {
+        let count = takes.len();
+        let name = |at: usize| match at {
+            at if at < count => format!("%r{}", 10 + at),
+            at if at < 7 => format!("%r{}", 20 + at % 2),
+            _ => "9".into(),
+        };
+        let latch = if two_blocks { "bb2" } else { "bb1" };
+        let phis = (0..count).map(|at| {
+            format!("  %r{} = phi [bb0: {at}], [{latch}: {}]\n", 10 + at, name(takes[at]))
+        });
+        let store = |(at, of): (usize, &usize)| format!("  st.global.b32 [{}], {}\n", 8 + 4 * at, name(*of));
+        let reads = read.iter().enumerate().map(store);
+        let middle = match (two_blocks, early) {
+            (true, true) => "  %p31 = setp.gt.u32 %r20, 60\n  cbra %p31, bb3, bb2\nbb2:\n",
+            (true, false) => "  bra bb2\nbb2:\n",
+            (false, _) => "",
+        };
+        let text = format!(
+            "device @carried ssa {{\nbb0:\n  bra bb1\nbb1:\n{}  %r30 = phi [bb0: 0], [{latch}: %r32]\n  \
+             %r20 = iadd.u32 %r10, 5\n  %r21 = iadd.u32 %r30, {}\n{middle}  %r32 = iadd.u32 %r30, 1\n  \
+             %p33 = setp.lt.u32 %r32, 6\n  cbra %p33, bb1, bb3\nbb3:\n{}  ret\n}}\n",
+            phis.collect::<String>(), name(count - 1), reads.collect::<String>(),
+        );
+        destructed(&text);
+    }
+}
+
 /// Two phis that begin with one value are not joined through it: each is one with what the loop makes for it.
 #[test]
 fn phis_that_begin_alike_stay_apart() {

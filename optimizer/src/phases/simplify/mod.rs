@@ -10,8 +10,8 @@
 //! copy of its operand's register. Floats change only bit for bit, NaN, signed zeros and flushing included. An
 //! instruction with an undefined operand is left alone. Results that become known turn into `mov`, which copy
 //! propagation forwards and dead-code elimination removes. No rule moves work into a loop: where an operation before
-//! the loop would go for a costlier one inside, both stay. No rule reads what a loop counts behind the step either: with
-//! both values of the counter alive, the loop would copy one of them in every turn.
+//! the loop would go for a costlier one inside, both stay. No rule reads what a loop counts behind the step either:
+//! with both values of the counter alive, the loop would copy one of them in every turn.
 //!
 //! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
 
