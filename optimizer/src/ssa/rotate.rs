@@ -9,7 +9,7 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::EntitySet;
-use rustc_hash::FxHashSet;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::destruct::phis;
 use super::isolate::{NeededBehind, closing_branches, taken};
@@ -53,33 +53,43 @@ impl Rotation {
     fn new(func: &Function, cfg: &Cfg, liveness: &Liveness, latch: Block, header: Block) -> Option<Rotation> {
         let mut exits = cfg.successors(latch).iter().copied().filter(|block| *block != header);
         let (exit, None) = (exits.next()?, exits.next()) else { return None };
-        let all: Vec<(Reg, Operand)> =
-            phis(func, header).filter_map(|phi| func.defs(phi).next().zip(taken(func, phi, latch))).collect();
-        let is_phi = |reg: &Reg| all.iter().any(|(phi, _)| phi == reg);
-        let pairs = all.iter().filter_map(|(phi, value)| Some((*phi, value.whole_reg()?)));
+        let own: FxHashSet<Reg> = phis(func, header).flat_map(|phi| func.defs(phi)).collect();
         let fits = |reg: Reg| func.regs()[reg].file == RegFile::R && func.regs()[reg].mov_type().is_some();
-        let mut takes: BTreeMap<Reg, Reg> =
-            pairs.filter(|(phi, old)| phi != old && fits(*phi) && is_phi(old)).collect();
-        let behind = NeededBehind::new(func, cfg, latch, header);
-        let needed: FxHashSet<Reg> =
-            all.iter().map(|(phi, _)| *phi).filter(|reg| behind.contains(*reg, liveness)).collect();
-        // A phi whose register is written early must have been copied for whoever takes it.
-        let mut wanted: FxHashSet<Reg> =
-            takes.iter().filter(|(_, old)| needed.contains(old)).map(|(phi, _)| *phi).collect();
-        while let Some((phi, _)) = takes.iter().find(|(phi, old)| wanted.contains(old) && !wanted.contains(phi)) {
-            wanted.insert(*phi);
+        let old = |phi: Inst| taken(func, phi, latch)?.whole_reg().filter(|old| own.contains(old));
+        let pairs = phis(func, header).filter_map(|phi| func.defs(phi).next().zip(old(phi)));
+        let pairs: Vec<(Reg, Reg)> = pairs.filter(|(phi, old)| phi != old && fits(*phi)).collect();
+        if pairs.is_empty() || cfg.predecessors(exit).len() != 1 {
+            return None;
         }
-        takes.retain(|phi, _| wanted.contains(phi));
-        let alone = cfg.predecessors(exit).len() == 1;
-        (alone && !takes.is_empty()).then_some(Rotation { header, latch, exit, takes, needed })
+        let behind = NeededBehind::new(func, cfg, latch, header);
+        let needed: FxHashSet<Reg> = own.into_iter().filter(|reg| behind.contains(*reg, liveness)).collect();
+        // A phi whose register is written early must have been copied for whoever takes it.
+        let mut takers: FxHashMap<Reg, Vec<(Reg, Reg)>> = FxHashMap::default();
+        pairs.iter().for_each(|pair| takers.entry(pair.1).or_default().push(*pair));
+        let mut open: Vec<(Reg, Reg)> = pairs.into_iter().filter(|(_, old)| needed.contains(old)).collect();
+        let mut takes = BTreeMap::new();
+        while let Some((phi, old)) = open.pop() {
+            if takes.insert(phi, old).is_none() {
+                open.extend(takers.get(&phi).into_iter().flatten());
+            }
+        }
+        (!takes.is_empty()).then_some(Rotation { header, latch, exit, takes, needed })
     }
 
     /// Phi by phi, each after those that take its old value.
     fn run(mut self, func: &mut Rewriter<'_>, cfg: &Cfg, behind: impl Fn(Block) -> bool) -> Vec<Inst> {
         let (inside, mut made) = (self.blocks(cfg), Vec::new());
         let is_known = |block: Block| behind(block) || inside.contains(block);
-        while let Some((phi, old)) = self.next() {
-            self.takes.remove(&phi);
+        let mut takers: FxHashMap<Reg, u32> = FxHashMap::default();
+        self.takes.values().for_each(|old| *takers.entry(*old).or_default() += 1);
+        let mut ready: Vec<Reg> = self.takes.keys().copied().filter(|phi| !takers.contains_key(phi)).collect();
+        while let Some(phi) = ready.pop() {
+            let Some(old) = self.takes.get(&phi).copied() else { continue };
+            let left = takers.entry(old).or_default();
+            *left -= 1;
+            if *left == 0 {
+                ready.push(old);
+            }
             // Where an old value is read in more places than are known, it stays.
             let everywhere = func.def_use().reads(old).all(|inst| read_in(func, inst, old).into_iter().all(is_known));
             let Some(place) = self.place(func, phi).filter(|_| everywhere && !self.needed.contains(&phi)) else {
@@ -98,12 +108,6 @@ impl Rotation {
             self.needed.remove(&old);
         }
         made
-    }
-
-    /// A phi that nobody else takes.
-    fn next(&self) -> Option<(Reg, Reg)> {
-        let is_taken = |reg: &Reg| self.takes.values().any(|old| old == reg);
-        self.takes.iter().find(|(phi, _)| !is_taken(phi)).map(|(phi, old)| (*phi, *old))
     }
 
     /// The blocks of the loop.
@@ -125,8 +129,9 @@ impl Rotation {
         if func.uses(end).any(|reg| reg == phi) {
             return None;
         }
-        let reads = |inst: &Inst| func.inst(*inst).opcode != Opcode::Phi && func.uses(*inst).any(|reg| reg == phi);
-        if let Some(last) = func.block_insts(self.latch).rev().find(reads) {
+        let here = func.def_use().reads(phi).filter(|inst| func.block_of(*inst) == Some(self.latch));
+        let reads = here.filter(|inst| func.inst(*inst).opcode != Opcode::Phi);
+        if let Some(last) = reads.reduce(|a, b| if func.is_before(a, b) { b } else { a }) {
             return Some(Place::Behind(last));
         }
         func.block_insts(self.latch).find(|inst| func.inst(*inst).opcode != Opcode::Phi).map(Place::Before)
