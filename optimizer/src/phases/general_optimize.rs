@@ -132,12 +132,14 @@ fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touc
         return simplify::run(func, cx, touched);
     }
     // Where the work is settled, nothing is left to look at.
-    let mut everything = std::mem::take(touched);
-    cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
-        let changed = simplify::run(func, cx, &mut everything);
-        *touched = everything;
+    let mut changes = Touched::default();
+    let changed = cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
+        let (changed, behind) = simplify::everything(func, cx);
+        changes = behind;
         changed
-    })
+    });
+    *touched = changes;
+    changed
 }
 
 fn step(

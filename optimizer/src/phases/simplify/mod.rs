@@ -13,7 +13,8 @@
 //! the loop would go for a costlier one inside, both stay. No rule reads what a loop counts behind the step either:
 //! with both values of the counter alive, the loop would copy one of them in every turn.
 //!
-//! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
+//! Cost: linear in instructions; a decision tree finds the few rules that may fit one, and what is as it was when the
+//! rules found nothing last is not asked about again ([`FixedPoint`]).
 
 mod control;
 
@@ -23,7 +24,7 @@ use std::sync::Arc;
 use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
 use super::values::become_copies;
-use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
+use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, FixedPoint, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
 use crate::peephole::{RuleSet, Subject};
@@ -103,6 +104,34 @@ impl<'a> View<'a> {
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let rules: Vec<&'static str> = RuleSet::builtin().rules().iter().map(|rule| rule.name).collect();
     control::RULES.iter().map(|rule| rule.name).chain(rules)
+}
+
+/// Simplifies all reachable instructions but those about which nothing has changed since the rules found nothing last.
+/// Returns what this scan has changed.
+pub(super) fn everything(func: &mut Function, cx: &mut PhaseContext<'_>) -> (Changed, Touched) {
+    let earlier = cx.analyses.fixed_point();
+    let now = earlier.is_some().then(|| fixed_point(func, cx));
+    let changes = earlier.zip(now.as_ref()).and_then(|(earlier, now)| {
+        let cfg = cx.analyses.get::<Cfg>(func);
+        earlier.changes_to(now, func, &cfg)
+    });
+    let mut touched = changes.map_or_else(Touched::everything, Touched::since);
+    let changed = run(func, cx, &mut touched);
+    if !changed.is_yes() && !cx.is_out_of_changes() {
+        debug_assert!(
+            cx.finds_nothing(func, |func, cx| run(func, cx, &mut Touched::everything())),
+            "a rule fits where nothing is said to have changed in `{}`",
+            func.name
+        );
+        let now = now.unwrap_or_else(|| fixed_point(func, cx));
+        cx.analyses.set_fixed_point(Arc::new(now));
+    }
+    (changed, touched)
+}
+
+fn fixed_point(func: &Function, cx: &mut PhaseContext<'_>) -> FixedPoint {
+    let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
+    FixedPoint::new(func, &cfg, &nest, &cx.analyses.get::<Uses>(func))
 }
 
 /// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves
