@@ -106,25 +106,32 @@ pub fn rule_names() -> impl Iterator<Item = &'static str> {
     control::RULES.iter().map(|rule| rule.name).chain(rules)
 }
 
-/// Simplifies all reachable instructions but those about which nothing has changed since the rules found nothing last.
-/// Returns what this scan has changed.
-pub(super) fn everything(func: &mut Function, cx: &mut PhaseContext<'_>) -> (Changed, Touched) {
-    let earlier = cx.analyses.fixed_point();
-    let now = earlier.is_some().then(|| fixed_point(func, cx));
-    let changes = earlier.zip(now.as_ref()).and_then(|(earlier, now)| {
+/// Simplifies all reachable instructions but those about which nothing has changed since the rules found nothing last,
+/// or since the last such scan of this bundle, of which `seen` is the beginning. Returns what this scan has changed.
+///
+/// A scan looks at an instruction when all above it is done. So where nothing above an instruction is other than it was
+/// when the scan began, the scan has seen it as it is, and it was found in order or has changed itself.
+pub(super) fn everything(
+    func: &mut Function,
+    cx: &mut PhaseContext<'_>,
+    seen: &mut Option<Arc<FixedPoint>>,
+) -> (Changed, Touched) {
+    let now = Arc::new(fixed_point(func, cx));
+    let changes = seen.take().or_else(|| cx.analyses.fixed_point()).and_then(|earlier| {
         let cfg = cx.analyses.get::<Cfg>(func);
-        earlier.changes_to(now, func, &cfg)
+        earlier.changes_to(&now, func, &cfg)
     });
     let mut touched = changes.map_or_else(Touched::everything, Touched::since);
     let changed = run(func, cx, &mut touched);
-    if !changed.is_yes() && !cx.is_out_of_changes() {
+    if changed.is_yes() {
+        *seen = Some(now);
+    } else if !cx.is_out_of_changes() {
         debug_assert!(
             cx.finds_nothing(func, |func, cx| run(func, cx, &mut Touched::everything())),
             "a rule fits where nothing is said to have changed in `{}`",
             func.name
         );
-        let now = now.unwrap_or_else(|| fixed_point(func, cx));
-        cx.analyses.set_fixed_point(Arc::new(now));
+        cx.analyses.set_fixed_point(now);
     }
     (changed, touched)
 }

@@ -59,7 +59,8 @@ struct Decoder<'a> {
     program: &'a mut Program,
     info: FuncInfo,
     offsets: SecondaryMap<Local, u32>,
-    slots: SecondaryMap<Reg, Option<Slot>>,
+    /// Where the registers stand that have been met.
+    slots: SecondaryMap<Reg, Option<Slots>>,
     constants: FxHashMap<(u32, Option<u32>), Slot>,
     pred_constants: FxHashMap<Option<bool>, Slot>,
     undef: Option<Slot>,
@@ -285,6 +286,13 @@ enum Slots {
 }
 
 impl Slots {
+    fn width(self) -> Width {
+        match self {
+            Slots::Pred(_) => Width::Pred,
+            Slots::Words(_, words) => Width::Words(words as u8),
+        }
+    }
+
     fn narrow(self) -> Decoded<Place> {
         match self {
             Slots::Pred(slot) => Ok(Place::Pred(slot)),

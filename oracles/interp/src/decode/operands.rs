@@ -28,28 +28,26 @@ impl Decoder<'_> {
     }
 
     pub(super) fn reg_place(&mut self, reg: Reg) -> Decoded<Slots> {
-        let width = self.width(reg)?;
-        if self.slots[reg].is_none() {
-            self.slots[reg] = Some(match self.fresh(width) {
-                Slots::Pred(slot) | Slots::Words(slot, _) => slot,
-            });
+        if let Some(slots) = self.slots[reg] {
+            return Ok(slots);
         }
-        let slot = self.slots[reg].unwrap_or_default();
-        Ok(match width {
-            Width::Pred => Slots::Pred(slot),
-            Width::Words(words) => Slots::Words(slot, u32::from(words)),
-        })
+        let slots = self.fresh(self.width(reg)?);
+        self.slots[reg] = Some(slots);
+        Ok(slots)
     }
 
     /// Where an operand of a given width stands; constants get slots of their own.
     pub(super) fn place(&mut self, operand: Operand, width: Width) -> Decoded<Slots> {
         match (operand, width) {
-            (Operand::Reg(reg), _) if self.width(reg)? == width => self.reg_place(reg),
+            (Operand::Reg(reg), width) => {
+                let slots = self.reg_place(reg)?;
+                if slots.width() == width { Ok(slots) } else { Err(DecodeFault::RegisterWidth) }
+            }
             (Operand::Word(reg, word), Width::Words(1)) => match self.reg_place(reg)? {
                 Slots::Words(slot, words) if u32::from(word) < words => Ok(Slots::Words(slot + u32::from(word), 1)),
                 _ => Err(DecodeFault::NoWord(word)),
             },
-            (Operand::Reg(_) | Operand::Word(..), _) => Err(DecodeFault::RegisterWidth),
+            (Operand::Word(..), _) => Err(DecodeFault::RegisterWidth),
             (Operand::Modified { .. }, _) => Err(DecodeFault::Modified),
             (Operand::Undef, Width::Pred) => Ok(Slots::Pred(self.pred_constant(None))),
             (Operand::Undef, Width::Words(words)) => Ok(Slots::Words(self.undefined(), u32::from(words))),
