@@ -14,7 +14,7 @@ impl FunctionWriter<'_> {
     /// A source of a type: a register, or a constant where PTX has a way to write one.
     pub(super) fn source(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         match operand {
-            Operand::Imm(imm) if ty.bits() <= 64 && ty != Type::Pred && !is_narrow_float(ty) => {
+            Operand::Imm(imm) if ty.bits() <= 64 && ty != Type::Pred && has_constants(ty) => {
                 Ok(immediate(self.func.bits(imm), ty))
             }
             other => self.register(other, ty),
@@ -200,9 +200,10 @@ impl FunctionWriter<'_> {
     }
 }
 
-/// Whether constants of the type cannot be written in PTX.
-fn is_narrow_float(ty: Type) -> bool {
-    ty.is_float() && !matches!(ty, Type::F32 | Type::F64)
+/// Whether ptxas takes constants of the type: of no packed type, and of no float but those of 32 and 64 bits.
+fn has_constants(ty: Type) -> bool {
+    let is_packed = matches!(ty, Type::U16x2 | Type::S16x2);
+    !is_packed && (!ty.is_float() || matches!(ty, Type::F32 | Type::F64))
 }
 
 /// A constant as PTX writes it for a type.
@@ -213,7 +214,7 @@ pub(super) fn immediate(bits: u64, ty: Type) -> String {
         Type::F32 => format!("0f{unsigned:08X}"),
         Type::F64 => format!("0d{unsigned:016X}"),
         Type::S64 if signed == i64::MIN => format!("{unsigned:#x}"),
-        ty if ty.is_signed() && ty != Type::S16x2 => format!("{signed}"),
+        ty if ty.is_signed() => format!("{signed}"),
         _ => format!("{unsigned}"),
     }
 }

@@ -139,3 +139,21 @@ fn a_word_is_taken_out_once_until_its_register_changes() {
     let elsewhere = format!("{body}  bra bb1\nbb1:\n  st.global.b32 [28], %d1.1\n");
     assert_eq!(unpacked(&elsewhere), 2, "the other block may be reached on another way");
 }
+
+#[test]
+fn constants_of_packed_types_come_from_registers() {
+    let body = "  %r1 = ld.global.b32 [8]\n  %r2 = iadd.u16x2 %r1, 0x10001\n  %r3 = imax.s16x2 %r2, 0\n  \
+                st.global.b32 [12], %r3\n";
+    let expected =
+        ["mov.b32 %xr0, 0x10001;", "add.u16x2 %r2, %r1, %xr0;", "mov.b32 %xr1, 0x0;", "max.s16x2 %r3, %r2, %xr1;"];
+    assert_eq!(printed(body)[1..5], expected);
+}
+
+#[test]
+fn offsets_of_initial_addresses_are_added() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n\
+                .global .align 8 .u64 q[3] = {generic(a)+-4, a+8, a};\n";
+    let module = crate::read(text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let printed = super::emit(&module).expect("it is PTX");
+    assert!(printed.contains("= {generic(a)+-4, a+8, a};"), "{printed}");
+}

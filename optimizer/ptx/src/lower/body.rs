@@ -10,6 +10,7 @@ use super::Context;
 use super::operand::Place;
 use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
 use super::select::{Selected, select};
+use super::target::flushed;
 use crate::ast::{self, ScalarType, Span, Statement};
 use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Space, Type};
 use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
@@ -333,7 +334,12 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             return Some(*selected);
         }
         let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
-        let result = select(inst.opcode.text, &modifiers);
+        let mut result = select(inst.opcode.text, &modifiers);
+        if self.cx.flushes
+            && let Ok(selected) = &mut result
+        {
+            selected.fields = flushed(selected.opcode.row(), selected.fields);
+        }
         self.cx.selections.insert(text, result.clone());
         match result {
             Ok(selected) => Some(selected),

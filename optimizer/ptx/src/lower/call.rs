@@ -33,6 +33,11 @@ type Load = (Reg, Local, ScalarType);
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_call(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
         let parts = self.call_parts(inst)?;
+        if let OperandKind::Name(name) = parts.callee.kind
+            && self.cx.refused.contains(name)
+        {
+            return Some(());
+        }
         let (callee, signature) = self.callee(&parts)?;
         self.check_counts(inst, &parts, &signature)?;
         let mut arguments = Vec::new();

@@ -5,7 +5,7 @@
 //! brings those into the row's order.
 
 use super::body::{BodyLowering, typed};
-use super::operand::{Destination, describe};
+use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
 use crate::ast::{self, OperandKind, Span};
@@ -99,10 +99,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The elements of a vector operand of so many lanes.
-    fn vector(&mut self, operand: &ast::Operand<'s>, lanes: usize) -> Option<Vec<ast::Operand<'s>>> {
+    pub(super) fn vector(&mut self, operand: &ast::Operand<'s>, lanes: usize) -> Option<Vec<ast::Operand<'s>>> {
         match operand.kind {
             OperandKind::Vector(list) if list.len() == lanes => Some(self.body[list].to_vec()),
-            OperandKind::Name(name) if lanes > 1 && self.is_vector(name, lanes) => {
+            OperandKind::Name(name)
+                if lanes > 1 && (self.is_vector(name, lanes) || lanes == 4 && is_special_vector(name)) =>
+            {
                 let part = |component| ast::Operand { kind: OperandKind::Component { name, component }, ..*operand };
                 Some(["x", "y", "z", "w"].into_iter().take(lanes).map(part).collect())
             }

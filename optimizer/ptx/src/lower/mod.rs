@@ -16,6 +16,7 @@ mod moves;
 mod operand;
 mod scope;
 mod select;
+mod target;
 #[cfg(test)]
 mod tests;
 mod variable;
@@ -25,8 +26,9 @@ use std::collections::{HashMap, HashSet};
 
 use self::body::BodyLowering;
 use self::select::{Refusal, Selected};
+use self::target::Machine;
 use crate::Fault;
-use crate::ast::{self, DirectiveArgument, Item, Span};
+use crate::ast::{self, DirectiveArgument, Item, ScalarType, Span};
 use crate::diagnostics::Diagnostics;
 use oriole_ir::ops::Space;
 use oriole_ir::sm::Target;
@@ -39,7 +41,8 @@ pub(super) fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, 
     let functions = cx.declare_functions(tree);
     cx.declare_variables(tree);
     for (item, id) in tree.items.iter().filter_map(as_function).zip(functions) {
-        if let (Some(body), Some(id)) = (&item.body, id) {
+        // Without a parameter, the rest of a function would be full of faults that are none.
+        if let (Some(body), Some(id), false) = (&item.body, id, cx.refused.contains(item.name.text)) {
             let declared = cx.module.functions[id].clone();
             let lowered = BodyLowering::new(&mut cx, item, body, declared).lower();
             cx.module.functions[id] = lowered;
@@ -62,10 +65,14 @@ struct Context<'a, 's> {
     module: ir::Module,
     /// The module's target; `None` where it is none that this crate knows, and any instruction is taken.
     target: Option<Target>,
+    /// Whether operations on `.f32` flush denormals without saying so.
+    flushes: bool,
     symbols: HashMap<&'s str, SymbolRef>,
     /// Names of module-level variables, those of hoisted ones too.
     global_names: HashSet<String>,
     aliases: HashMap<&'s str, ast::Name<'s>>,
+    /// Functions with a parameter or result that is none, which was reported.
+    refused: HashSet<&'s str>,
     diagnostics: Diagnostics,
     /// How far lines are counted, and the line there: functions stand one behind the other.
     line_offset: usize,
@@ -76,20 +83,22 @@ struct Context<'a, 's> {
 
 impl<'a, 's> Context<'a, 's> {
     fn new(tree: &ast::Module<'s>, source: &'a str) -> Context<'a, 's> {
-        let mut module = ir::Module::default();
-        if let Some(target) = tree.targets.first() {
-            module.target = target.text.to_owned();
+        let Machine { name, version, flushes } = Machine::of(tree);
+        let mut module = ir::Module { ptx_version: version, ..ir::Module::default() };
+        if !name.is_empty() {
+            module.target = name;
         }
-        module.ptx_version = (tree.version.major.min(255) as u8, tree.version.minor.min(255) as u8);
         let target = module.sm();
         Context {
             source,
             address_bytes: tree.address_size / 8,
             module,
             target,
+            flushes,
             symbols: HashMap::new(),
             global_names: HashSet::new(),
             aliases: HashMap::new(),
+            refused: HashSet::new(),
             diagnostics: Diagnostics::default(),
             line_offset: 0,
             line: 1,
@@ -186,6 +195,9 @@ impl<'a, 's> Context<'a, 's> {
                 header.returns.push(header.locals.push(variable));
             }
         }
+        if header.locals.len() < function.parameters.len() + function.returns.len() {
+            self.refused.insert(function.name.text);
+        }
         header.directives = directives(function);
         if function.body.is_some() {
             header.new_block();
@@ -200,6 +212,12 @@ impl<'a, 's> Context<'a, 's> {
         taken: &mut HashSet<String>,
         position: usize,
     ) -> Option<ir::Variable> {
+        if parameter.ty == ScalarType::Pred {
+            let message = format!("`{}` is a predicate, which functions neither take nor return", parameter.name.text);
+            let help = "pass a word of 32 bits, and compare it with zero";
+            self.report(parameter.span, message, "a predicate", help);
+            return None;
+        }
         let mut variable = self.variable(parameter, Space::Param)?;
         if variable.name == "_" || taken.contains(&variable.name) {
             variable.name = format!("param_{position}");

@@ -10,6 +10,11 @@ use oriole_ir::{Operand, Reg, RegInfo};
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_mov(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
         let modifiers = &self.body[inst.modifiers];
+        if let [lanes, ty] = modifiers
+            && let ("v2" | "v4", Some(ty)) = (lanes.text, ScalarType::from_name(ty.text).and_then(scalar))
+        {
+            return self.lower_vector_mov(inst, if lanes.text == "v2" { 2 } else { 4 }, ty);
+        }
         let ty = match modifiers {
             [one] => ScalarType::from_name(one.text).and_then(scalar).filter(|ty| ty.bits() != 8),
             _ => None,
@@ -49,6 +54,28 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Some(())
             }
         }
+    }
+
+    /// `mov.v4.u32 %v, {%r1, %r2, %r3, %r4};`, a move of each element. All are read before the first is written.
+    fn lower_vector_mov(&mut self, inst: &ast::Instruction<'s>, lanes: usize, ty: Type) -> Option<()> {
+        let [to, from] = self.body[inst.operands] else {
+            self.report(inst.span, "`mov` takes 2 operands".into(), "wrong number", "write `mov.v2.b32 %v, %w;`");
+            return None;
+        };
+        let (to, from) = (self.vector(&to, lanes)?, self.vector(&from, lanes)?);
+        let guard = self.guard.take();
+        let read = |lowering: &mut Self, part: &ast::Operand<'s>| {
+            let (source, copy) = (lowering.move_source(part, ty)?, lowering.temp(ty));
+            lowering.move_value(copy, source, ty);
+            Some(copy)
+        };
+        let copies: Option<Vec<Reg>> = from.iter().map(|part| read(self, part)).collect();
+        self.guard = guard;
+        for (part, copy) in to.iter().zip(copies?).filter(|(part, _)| part.kind != OperandKind::Sink) {
+            let target = self.destination(part, ty, false)?;
+            self.move_value(target.reg, copy.into(), ty);
+        }
+        Some(())
     }
 
     /// A move under the instruction's guard, or a read of a special register.

@@ -142,6 +142,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if let Some(special) = special_component(name, component) {
             return self.special_value(special, place);
         }
+        if component == "w" && is_special_vector(name) {
+            return Some(Operand::imm(0));
+        }
         let (reg, ty) = self.lane_register(name, component, place.span)?;
         self.fit_source(reg, ty, name, place)
     }
@@ -361,23 +364,23 @@ impl<'s> BodyLowering<'_, '_, 's> {
         self.value(operand, ty, false)
     }
 
-    /// `sym+8` or `sym[2]` as a value.
+    /// `sym+8`, `sym[2]` or `%r1+8` as a value.
     fn address_value(&mut self, operand: &ast::Operand<'s>, ty: Type) -> Option<Operand> {
         let (name, scaled, number) = match operand.kind {
             OperandKind::Sum { name, offset } => (name, false, offset),
             OperandKind::Element { name, index } => (name, true, index),
             _ => return None,
         };
-        let Named::Address(symbol) = self.lookup(name, operand.span)? else {
-            self.report(
-                operand.span,
-                format!("`{name}` is not a variable"),
-                "not a symbol",
-                "only addresses of variables take an offset here",
-            );
-            return None;
+        let size = match self.lookup(name, operand.span)? {
+            Named::Address(symbol) if scaled => self.element_size(symbol),
+            Named::Address(_) => 1,
+            Named::Reg(..) if !scaled && !ty.is_float() && matches!(ty.bits(), 32 | 64) => 1,
+            Named::Reg(..) | Named::Special(_) => {
+                let help = "addresses of variables and integers of 32 or 64 bits take an offset here";
+                self.report(operand.span, format!("`{name}` takes no offset"), "neither address nor integer", help);
+                return None;
+            }
         };
-        let size = if scaled { self.element_size(symbol) } else { 1 };
         let place = Place { span: operand.span, ty, loose: false };
         let base = self.named_value(name, place)?;
         let sum_ty = if ty.bits() == 64 { Type::S64 } else { Type::S32 };
@@ -428,6 +431,12 @@ pub(super) fn special_component(name: &str, component: &str) -> Option<SpecialRe
         .iter()
         .copied()
         .find(|special| special.name().strip_prefix(name).and_then(|rest| rest.strip_prefix('.')) == Some(component))
+}
+
+/// Whether a name stands for special registers with components. The fourth, `w`, is always zero (PTX ISA, "Special
+/// Registers").
+pub(super) fn is_special_vector(name: &str) -> bool {
+    special_component(name, "x").is_some()
 }
 
 /// A few words for what was written.

@@ -224,3 +224,79 @@ fn loops_that_are_not_to_be_unrolled_stay_so() {
     let text = module.to_string();
     assert_eq!(hints(&oriole_ir::parse_module(&text).expect("the text form reads")), [true, true, false], "{text}");
 }
+
+/// A copy before the writes: an element may be both written and read.
+#[test]
+fn whole_vectors_move_at_once() {
+    assert_eq!(
+        lowered(".reg .v2 .u32 %v;\nmov.v2.u32 %v, {%r1, 3};\n@%p1 mov.v2.u32 {%r2, _}, {%v.y, %v.x};"),
+        [
+            "%r1 = mov.b32 %r0",
+            "%r2 = mov.b32 3",
+            "%r3 = mov.b32 %r1",
+            "%r4 = mov.b32 %r2",
+            "%r6 = mov.b32 %r4",
+            "%r7 = mov.b32 %r3",
+            "@%p5 %r8 = mov.b32 %r6"
+        ]
+    );
+    let (.., message, _) = fault("mov.v4.u32 {%r1, %r2}, %tid;");
+    assert_eq!(message, "a vector of 4 elements is needed here");
+}
+
+#[test]
+fn the_fourth_component_of_indices_is_zero() {
+    assert_eq!(
+        lowered("mov.v4.u32 {%r1, _, _, %r2}, %ctaid;"),
+        [
+            "%r0 = s2r.b32 sr.ctaid.x",
+            "%r1 = s2r.b32 sr.ctaid.y",
+            "%r2 = s2r.b32 sr.ctaid.z",
+            "%r3 = mov.b32 0",
+            "%r4 = mov.b32 %r0",
+            "%r5 = mov.b32 %r3"
+        ]
+    );
+    assert_eq!(lowered("add.u32 %r1, %ntid.w, 5;"), ["%r0 = iadd.u32 0, 5"]);
+    let (.., message, _) = fault("mov.u32 %r1, %laneid.w;");
+    assert_eq!(message, "`%laneid.w` is not a register");
+}
+
+#[test]
+fn integers_take_offsets_as_addresses_do() {
+    assert_eq!(lowered("mov.u32 %r1, %r2+-4;"), ["%r1 = iadd.s32 %r0, 0xfffffffc", "%r2 = mov.b32 %r1"]);
+    assert_eq!(
+        lowered("add.u64 %d1, %d2+8, %d1;"),
+        ["%d1 = iadd.s64 %d0, 8", "%d2 = iadd.u64 %d1, %d2"],
+        "the sum has the operand's width"
+    );
+    let (_, column, message, _) = fault("mov.f32 %f1, %f2+4;");
+    assert_eq!((column, message.as_str()), (14, "`%f2` takes no offset"));
+}
+
+#[test]
+fn declarations_may_end_without_their_semicolon() {
+    let text =
+        |rest: &str| format!(".version 9.0\n.target sm_90\n.address_size 64\n.extern .func f (.param .b64 a){rest}");
+    for rest in
+        ["\n.visible .entry k() { ret; }", "\n.global .u32 x;", "\n.file 1 \"a.c\"", ".noreturn\n.func g\n{ ret; }", ""]
+    {
+        let module = read(&text(rest)).unwrap_or_else(|faults| panic!("{rest}: {faults:#?}"));
+        assert!(module.function_named("f").is_some_and(|id| !module.functions[id].is_definition()), "{rest}");
+    }
+    let faults = read(&text("\n.maxntid 3\n.bogus")).expect_err("it is no directive");
+    assert_eq!(faults[0].message, "`.bogus` is not a directive that can stand here");
+    let entry = ".version 9.0\n.target sm_90\n.address_size 64\n.entry e ()\n.entry k() { ret; }";
+    assert!(read(entry).is_err(), "an entry has a body, or its semicolon");
+}
+
+/// A function without one of its parameters would be full of names that nothing declares.
+#[test]
+fn a_refused_parameter_is_one_fault() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.reg .pred %p) f(.reg .b32 %x) { \
+        setp.eq.u32 %p, %x, 0; ret; }\n.entry k() {\n.reg .pred %q;\n.reg .b32 %r;\ncall (%q), f, (%r);\n}\n";
+    let faults = read(text).expect_err("functions do not return predicates");
+    assert_eq!(faults.len(), 1, "{faults:#?}");
+    assert_eq!(faults[0].message, "`%p` is a predicate, which functions neither take nor return");
+    assert_eq!(faults[0].line_column(text), (4, 8));
+}

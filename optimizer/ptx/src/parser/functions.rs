@@ -21,6 +21,12 @@ const FUNCTION_DIRECTIVES: &[&str] = &[
     ".abi_preserve_control",
 ];
 
+/// What items of a module begin with.
+const ITEMS: &[&str] = &[
+    ".extern", ".visible", ".weak", ".common", ".func", ".entry", ".global", ".const", ".shared", ".file", ".section",
+    ".alias",
+];
+
 impl<'s> Parser<'s> {
     /// A `.func` or `.entry` at the cursor, to the end of its body or its `;`.
     pub(super) fn function(&mut self, start: Span, linkage: Linkage) -> Parsed<Function<'s>> {
@@ -36,12 +42,15 @@ impl<'s> Parser<'s> {
         let parameters = if self.peek() == TokenKind::LeftParen { self.parameters()? } else { Vec::new() };
         let span = start.to(self.previous_span());
         directives.extend(self.directives()?);
-        let body = self.body_or_semicolon(name)?;
+        let body = self.body_or_semicolon(name, is_entry)?;
         Ok(Function { span, linkage, is_entry, attributes, name, returns, parameters, directives, body })
     }
 
-    fn body_or_semicolon(&mut self, name: Name<'s>) -> Parsed<Option<Body<'s>>> {
+    /// A declaration may end without its `;`, where the next item or the end of the file follows: ptxas takes it too.
+    fn body_or_semicolon(&mut self, name: Name<'s>, is_entry: bool) -> Parsed<Option<Body<'s>>> {
         match self.peek() {
+            TokenKind::Dotted if !is_entry && ITEMS.contains(&self.peek_text()) => Ok(None),
+            TokenKind::End if !is_entry => Ok(None),
             TokenKind::Semicolon => {
                 self.bump();
                 Ok(None)
