@@ -55,14 +55,6 @@ pub enum EmitError {
         /// The register in `.ori` syntax.
         register: String,
     },
-    /// A variable whose initial value holds an address that PTX cannot place.
-    #[error("the initial value of `{variable}` cannot be written as PTX: {reason}")]
-    Variable {
-        /// The variable.
-        variable: String,
-        /// What PTX lacks.
-        reason: &'static str,
-    },
 }
 
 /// The module as PTX.
@@ -73,7 +65,7 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
         header(&mut out, function);
         out.push_str(";\n");
     }
-    variable::emit_globals(&mut out, module)?;
+    variable::emit_globals(&mut out, module);
     for function in module.functions.values().filter(|function| function.is_definition()) {
         out.push('\n');
         if function.form != Form::Virtual || function.level != Level::Virtual {

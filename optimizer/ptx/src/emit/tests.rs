@@ -149,11 +149,36 @@ fn constants_of_packed_types_come_from_registers() {
     assert_eq!(printed(body)[1..5], expected);
 }
 
+/// The declaration that a variable is printed as.
+fn declaration(variable: &str) -> String {
+    let text = format!(".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n{variable}\n");
+    let module = crate::read(&text).unwrap_or_else(|faults| panic!("{text}: {faults:#?}"));
+    let printed = super::emit(&module).expect("it is PTX");
+    assert_eq!(crate::read(&printed).expect("it reads again").globals, module.globals, "{printed}");
+    printed.lines().last().expect("the variable comes last").to_owned()
+}
+
 #[test]
 fn offsets_of_initial_addresses_are_added() {
-    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n\
-                .global .align 8 .u64 q[3] = {generic(a)+-4, a+8, a};\n";
-    let module = crate::read(text).unwrap_or_else(|faults| panic!("{faults:#?}"));
-    let printed = super::emit(&module).expect("it is PTX");
-    assert!(printed.contains("= {generic(a)+-4, a+8, a};"), "{printed}");
+    let list = ".global .align 8 .u64 q[3] = {generic(a)+-4, a+8, a};";
+    assert_eq!(declaration(list), list);
+}
+
+#[test]
+fn bytes_of_initial_addresses_are_masked() {
+    let masks = |address: &str, bytes: u32| -> String {
+        (0..bytes).map(|byte| format!("{:#X}({address}), ", 0xFF_u64 << (8 * byte))).collect()
+    };
+    let packed = format!(".global .align 1 .u8 q[11] = {{7, {}{}9}};", masks("generic(a)+-4", 8), masks("a", 1));
+    assert_eq!(declaration(&packed), packed);
+    // The same symbol twice, and addresses that do not begin at a multiple of their size.
+    let twice = format!(".global .align 1 .u8 q[5] = {{{}{}1}};", masks("a", 2), masks("a", 2));
+    assert_eq!(declaration(&twice), twice);
+    for wrong in ["0xFF00(a), 1", "0xFF(a), 0xFF0000(a)", "0xFF(a), 0xFF00(a+4)", "0xFF0(a), 1"] {
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.global .b32 a[4];\n.global .u8 q[2] = {{{wrong}}};\n"
+        );
+        let faults = crate::read(&text).expect_err(wrong);
+        assert_eq!(faults[0].message, "this is no byte of an address in its place", "{wrong}");
+    }
 }

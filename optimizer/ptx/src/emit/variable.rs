@@ -1,8 +1,8 @@
 //! Variables: declarations and initial values.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use super::EmitError;
 use oriole_ir::ops::{FieldValue, Space, Type};
 use oriole_ir::{Global, Linkage, Module, Relocation, SymbolRef, Variable};
 
@@ -34,16 +34,15 @@ fn declared_type(ty: Type) -> (Type, u64) {
 }
 
 /// The module's variables, each behind those that it points to.
-pub(super) fn emit_globals(out: &mut String, module: &Module) -> Result<(), EmitError> {
+pub(super) fn emit_globals(out: &mut String, module: &Module) {
     let mut done = vec![false; module.globals.len()];
     for id in module.globals.keys() {
-        emit_with_targets(out, module, id, &mut done)?;
+        emit_with_targets(out, module, id, &mut done);
     }
-    Ok(())
 }
 
 /// Variables are marked before their targets are written, so that a cycle ends.
-fn emit_with_targets(out: &mut String, module: &Module, id: Global, done: &mut [bool]) -> Result<(), EmitError> {
+fn emit_with_targets(out: &mut String, module: &Module, id: Global, done: &mut [bool]) {
     let mut stack = vec![(id, 0)];
     while let Some((id, next)) = stack.pop() {
         if next == 0 && std::mem::replace(&mut done[id.as_u32() as usize], true) {
@@ -60,17 +59,16 @@ fn emit_with_targets(out: &mut String, module: &Module, id: Global, done: &mut [
                 stack.push((id, next + at + 1));
                 stack.push((target, 0));
             }
-            None => emit_global(out, module, variable)?,
+            None => emit_global(out, module, variable),
         }
     }
-    Ok(())
 }
 
-fn emit_global(out: &mut String, module: &Module, variable: &Variable) -> Result<(), EmitError> {
+fn emit_global(out: &mut String, module: &Module, variable: &Variable) {
     if variable.linkage != Linkage::Internal {
         let _ = write!(out, ".{} ", variable.linkage.name());
     }
-    let flat = Variable { ty: element_type(variable)?, ..variable.clone() };
+    let flat = Variable { ty: element_type(variable), ..variable.clone() };
     let bytes = u64::from(flat.ty.bits() / 8).max(1);
     let regrouped =
         Variable { count: if flat.ty == variable.ty { variable.count } else { Some(variable.size() / bytes) }, ..flat };
@@ -80,20 +78,20 @@ fn emit_global(out: &mut String, module: &Module, variable: &Variable) -> Result
         values(out, module, &regrouped);
     }
     out.push_str(";\n");
-    Ok(())
 }
 
-/// The element type of the declaration: the variable's own, or one that holds the addresses in its initial value.
-fn element_type(variable: &Variable) -> Result<Type, EmitError> {
-    let Some(first) = variable.relocations.first() else { return Ok(declared_type(variable.ty).0) };
+/// The element type of the declaration: the variable's own, one that holds the addresses in its initial value, or one
+/// that holds a byte of an address.
+fn element_type(variable: &Variable) -> Type {
+    let Some(first) = variable.relocations.first() else { return declared_type(variable.ty).0 };
     let width = u32::from(first.width);
     let fits = variable.relocations.iter().all(|r| u32::from(r.width) == width && r.offset % width == 0);
-    let reason = match () {
-        () if !fits => "its addresses are not aligned or differ in width",
-        () if !variable.size().is_multiple_of(u64::from(width)) => "its size is no multiple of an address",
-        () => return Ok(if width == 8 { Type::U64 } else { Type::U32 }),
-    };
-    Err(EmitError::Variable { variable: variable.name.clone(), reason })
+    match width {
+        4 | 8 if !fits || !variable.size().is_multiple_of(u64::from(width)) => Type::U8,
+        4 => Type::U32,
+        8 => Type::U64,
+        _ => Type::U8,
+    }
 }
 
 /// The initial value: one constant or address, or a list of them.
@@ -101,11 +99,19 @@ fn values(out: &mut String, module: &Module, variable: &Variable) {
     let bytes = (variable.ty.bits() / 8).max(1) as usize;
     let list = variable.count.is_some();
     out.push_str(if list { "{" } else { "" });
-    let end = variable.relocations.iter().map(|r| r.offset as usize + r.width as usize).max().unwrap_or(0);
+    let relocations: BTreeMap<usize, &Relocation> =
+        variable.relocations.iter().map(|relocation| (relocation.offset as usize, relocation)).collect();
+    let end = relocations.values().map(|r| r.offset as usize + r.width as usize).max().unwrap_or(0);
     for at in (0..variable.init.len().max(end)).step_by(bytes) {
         out.push_str(if at > 0 { ", " } else { "" });
-        match variable.relocations.iter().find(|relocation| relocation.offset as usize == at) {
-            Some(relocation) => address(out, module, relocation),
+        let before = relocations.range(..=at).next_back().map(|(begin, relocation)| (at - begin, *relocation));
+        match before.filter(|(byte, relocation)| *byte < usize::from(relocation.width)) {
+            Some((byte, relocation)) if bytes == 1 => {
+                let _ = write!(out, "{:#X}(", 0xFF_u64 << (8 * byte));
+                address(out, module, relocation);
+                out.push(')');
+            }
+            Some((_, relocation)) => address(out, module, relocation),
             None => constant(out, variable.ty, &variable.init, at, bytes),
         }
     }

@@ -37,6 +37,8 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     local_names: HashSet<String>,
     /// The first SM that has all that the instruction at hand became.
     first_sm: u16,
+    /// Whether it names something that was refused where it is declared.
+    pub(super) names_refused: bool,
     /// Register parameters and results with their variables.
     pub(super) register_results: Vec<(Reg, ScalarType, Local)>,
 }
@@ -73,6 +75,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             placed: HashSet::new(),
             local_names,
             first_sm: 0,
+            names_refused: false,
             register_results: Vec::new(),
         }
     }
@@ -274,7 +277,8 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     fn instruction(&mut self, inst: &ast::Instruction<'s>) {
         let faults = self.cx.diagnostics.len();
         self.first_sm = 0;
-        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults {
+        self.names_refused = false;
+        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults && !self.names_refused {
             let help = "check its operands against the PTX ISA";
             self.report(inst.span, format!("`{}` cannot be read", inst.opcode.text), "not understood", help);
         }

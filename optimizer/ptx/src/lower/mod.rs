@@ -71,7 +71,7 @@ struct Context<'a, 's> {
     /// Names of module-level variables, those of hoisted ones too.
     global_names: HashSet<String>,
     aliases: HashMap<&'s str, ast::Name<'s>>,
-    /// Functions with a parameter or result that is none, which was reported.
+    /// Variables, and functions with a parameter or result, that were reported where they are declared.
     refused: HashSet<&'s str>,
     diagnostics: Diagnostics,
     /// How far lines are counted, and the line there: functions stand one behind the other.

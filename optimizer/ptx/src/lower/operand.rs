@@ -129,6 +129,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if let Some(special) = name.strip_prefix('%').and_then(SpecialReg::from_name) {
             return Some(Named::Special(special));
         }
+        if self.cx.refused.contains(name) {
+            self.names_refused = true;
+            return None;
+        }
         let help = match self.scopes.range_end(name) {
             Some(count) => format!("the declared range ends before it: there are {count}"),
             None => "declare it first, or check the spelling".to_owned(),

@@ -300,3 +300,13 @@ fn a_refused_parameter_is_one_fault() {
     assert_eq!(faults[0].message, "`%p` is a predicate, which functions neither take nor return");
     assert_eq!(faults[0].line_column(text), (4, 8));
 }
+
+#[test]
+fn memory_of_threads_is_declared_in_functions() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.local .b32 a[4];\n.entry k() {\n\
+        .reg .b32 %r;\nld.local.b32 %r, [a];\n}\n";
+    let faults = read(text).expect_err("ptxas refuses it too");
+    assert_eq!(faults.len(), 1, "what names it is not at fault: {faults:#?}");
+    assert_eq!(faults[0].message, "`a` is declared in a space that a module does not have");
+    assert_eq!(faults[0].line_column(text).0, 4);
+}

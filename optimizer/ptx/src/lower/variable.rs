@@ -65,12 +65,18 @@ impl<'s> Context<'_, 's> {
 
     /// Declares a variable of the module under `name`, which a hoisted one must make unique.
     pub(super) fn declare_global(&mut self, declared: &ast::Variable<'s>, name: &str) -> Option<Global> {
-        let Some(space) = space(declared.space).filter(|space| *space != Space::Param) else {
+        let of_threads = |space: &Space| matches!(space, Space::Param | Space::Local);
+        let Some(space) = space(declared.space).filter(|space| !of_threads(space)) else {
             let message = format!("`{name}` is declared in a space that a module does not have");
-            self.report(declared.span, message, "wrong state space", "declare it in `.global`, `.const` or `.shared`");
+            let help = "declare it in `.global`, `.const` or `.shared`, or `.local` in a function";
+            self.report(declared.span, message, "wrong state space", help);
+            self.refused.insert(declared.name.text);
             return None;
         };
-        let mut variable = self.variable(declared, space)?;
+        let Some(mut variable) = self.variable(declared, space) else {
+            self.refused.insert(declared.name.text);
+            return None;
+        };
         variable.name = name.to_owned();
         match self.symbols.get(declared.name.text) {
             Some(SymbolRef::Global(id)) if name == declared.name.text => {
@@ -184,9 +190,12 @@ impl<'s> Context<'_, 's> {
             return;
         };
         let width = image.ty.bits() / 8;
-        if address.mask.is_some() || !matches!(width, 4 | 8) {
+        if let Some(mask) = address.mask {
+            return self.fill_byte(image, (address, symbol, mask), span, at);
+        }
+        if !matches!(width, 4 | 8) {
             let message = format!("an address cannot be stored in elements of type `.{}`", image.ty.name());
-            self.report(span, message, "address", "use an element of 32 or 64 bits; masks are not supported yet");
+            self.report(span, message, "address", "use an element of 32 or 64 bits, or a mask for each byte");
             return;
         }
         image.write(at, &[0; 8][..width as usize]);
@@ -198,6 +207,35 @@ impl<'s> Context<'_, 's> {
             generic: address.generic,
         });
     }
+
+    /// A byte of an address (PTX ISA, "Initializers"): the first begins one, and each further one makes it longer.
+    fn fill_byte(
+        &mut self,
+        image: &mut Image,
+        (address, symbol, mask): (&SymbolAddress<'s>, SymbolRef, u64),
+        span: Span,
+        at: u64,
+    ) {
+        let (offset, addend, generic) = (at as u32, address.offset, address.generic);
+        let begun = image.relocations.last_mut().filter(|begun| {
+            (begun.symbol, begun.addend, begun.generic) == (symbol, addend, generic)
+                && begun.offset + u32::from(begun.width) == offset
+        });
+        match (image.ty.bits(), masked_byte(mask), begun) {
+            (8, Some(0), _) => image.relocations.push(Relocation { offset, width: 1, symbol, addend, generic }),
+            (8, Some(byte), Some(begun)) if begun.width == byte => begun.width += 1,
+            _ => {
+                let help = "write `0xFF(x), 0xFF00(x)` and so on in elements of 8 bits, the lowest byte first";
+                return self.report(span, "this is no byte of an address in its place".into(), "mask", help);
+            }
+        }
+        image.write(at, &[0]);
+    }
+}
+
+/// The byte that a mask takes out of an address, the lowest first; `None` where it takes no whole byte.
+fn masked_byte(mask: u64) -> Option<u8> {
+    (0..8).find(|byte| 0xFF << (8 * byte) == mask)
 }
 
 /// Initial bytes while they are collected.

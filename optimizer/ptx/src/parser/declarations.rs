@@ -271,12 +271,19 @@ impl<'s> Parser<'s> {
         }
     }
 
-    /// A constant, or the mask of `0xFF00(symbol)`.
+    /// A constant, or the mask of `0xFF00(symbol)` or `0xFF00(generic(symbol)+4)`.
     fn constant_initializer(&mut self) -> Parsed<InitializerKind<'s>> {
         if self.peek() == TokenKind::Integer && self.peek_second() == TokenKind::LeftParen {
             let mask = self.integer("a byte mask")?;
             self.bump();
-            return self.wrapped_address(false, Some(mask));
+            if self.peek_text() != "generic" || self.peek_second() != TokenKind::LeftParen {
+                return self.wrapped_address(false, Some(mask));
+            }
+            self.bump();
+            self.bump();
+            let address = self.wrapped_address(true, Some(mask))?;
+            self.expect(TokenKind::RightParen, "`)`", "end the mask with `)`")?;
+            return Ok(address);
         }
         Ok(InitializerKind::Constant(self.constant()?))
     }
