@@ -4,6 +4,9 @@
 //! tree and goes on behind a fault, so that one run reports as many as make sense. Meaning (which opcodes
 //! exist, which names are declared) is left to the lowering. No text, however hostile, makes it panic,
 //! overflow the stack, or take more than a small multiple of the text's size in memory.
+//!
+//! A module for an SM before sm_50 is read as one for sm_50, and printed so: nothing makes code for the older ones, and
+//! PTX runs on later SMs. Where the older one flushes denormals unasked, so do the operations that are read.
 
 pub mod ast;
 mod diagnostics;
