@@ -1,11 +1,11 @@
 //! A function as it was when the rewrite rules found nothing in it, and what has changed since.
 //!
-//! Whether a rule fits an instruction follows from the instruction, from the definitions that lead to its operands, from
-//! how often these registers are read, and from how deep in loops all of them stand. So a scan that found nothing need
-//! not look again at an instruction while all of that is as it was. [`FixedPoint`] keeps a hash of each instruction and
-//! the count of reads of each register; [`FixedPoint::changes_to`] compares two of them and follows the differences
-//! forward through the values. Two different instructions with one hash would cost a rewrite that is not made, and
-//! nothing else.
+//! Whether a rule fits an instruction follows from the instruction, from the definitions that lead to its operands,
+//! from how often these registers are read, and from how deep in loops all of them stand. So a scan that found nothing
+//! need not look again at an instruction while all of that is as it was. [`FixedPoint`] keeps a hash of each
+//! instruction and the count of reads of each register; [`FixedPoint::changes_to`] compares two of them and follows the
+//! differences forward through the values. Two different instructions with one hash would cost a rewrite that is not
+//! made, and nothing else.
 
 use std::hash::{Hash, Hasher};
 
@@ -34,7 +34,8 @@ pub struct FixedPoint {
 pub struct Changes {
     /// Instructions that are other than they were, or define something that is read more or less often.
     pub insts: EntitySet<Inst>,
-    /// Registers with another value or other readers than before, as far as one can tell, and all that follow from them.
+    /// Registers with another value or other readers than before, as far as one can tell, and all that follow from
+    /// them.
     pub regs: EntitySet<Reg>,
 }
 
@@ -71,8 +72,8 @@ impl FixedPoint {
 }
 
 impl Changes {
-    /// Follows the registers through the function, in the order of the blocks: what is read there is defined before, but
-    /// for what phis take from a later block.
+    /// Follows the registers through the function, in the order of the blocks: what is read there is defined before,
+    /// but for what phis take from a later block.
     fn spread(&mut self, func: &Function, cfg: &Cfg) {
         for inst in cfg.rpo().iter().flat_map(|block| func.block_insts(*block)) {
             if self.reads(func, inst) {
