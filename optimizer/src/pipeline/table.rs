@@ -157,6 +157,7 @@ const ROUNDS: &str = "its rounds are counted, and distributions have a budget a 
 const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound what other tables are indexed by";
 const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
+const PARTS: &str = "a part of a range may be split around a loop where the whole range could not be";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -342,8 +343,10 @@ phases! {
     /// Schedules instructions after allocation, with live sets of each register class. The documents give neither
     /// number nor name; the name is customary.
     AdvancedPhasePostSched = unnumbered(Allocation, Liveness.line(508)).needs(Needs::MACHINE);
-    /// Splits live ranges whose pressure is still too high once everything else has run.
-    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423)).needs(Needs::MACHINE);
+    /// Splits live ranges whose pressure is still too high once everything else has run: as the early phase does, and
+    /// in blocks. It does nothing unless the knob SplitHighPressureLiveRanges is on.
+    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423))
+        .may_go_on(PARTS) => split_ranges::run_late;
 }
 
 impl Phase {

@@ -220,6 +220,12 @@ knobs! {
     /// and gives neither name nor value; the name is Oriole's own. Unlimited, which was chosen, leaves it at what a
     /// thread can name, 255, or at `.maxnreg`.
     SplitLiveRangesBudget = UNLIMITED, Liveness.line(606);
+    /// Runs OriSplitHighPressureLiveRanges, with the budget of OriSplitLiveRanges. The page names the phase alone; the
+    /// name is Oriole's own. Off was chosen: nothing allocates yet, and in printed PTX a split is a copy more.
+    SplitHighPressureLiveRanges = OFF, Liveness.line(423);
+    /// Instructions that do not touch a value which OriSplitHighPressureLiveRanges splits within a block. The name is
+    /// Oriole's own. 8 was chosen: a store and a load with the latency of memory are not worth less.
+    SplitHighPressureGap = Limit(Some(8)), Liveness.line(423);
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
     MovementEligibility[381] = FunctionGate, InstructionMovement.line(227);

@@ -113,7 +113,7 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         // Budgets that generated kernels are over.
         knobs(&["SplitLiveRangesBudget=1"]),
         PLAIN,
-        knobs(&["SplitLiveRangesBudget=12"]),
+        knobs(&["SplitLiveRangesBudget=12", "SplitHighPressureLiveRanges=1", "SplitHighPressureGap=2"]),
         Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
     ]
 });
