@@ -19,8 +19,8 @@ pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
-    reassociate, split_ranges, switches,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, loop_simplify,
+    predication, reassociate, split_ranges, switches,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -193,8 +193,9 @@ phases! {
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness.line(32))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Brings loops into canonical form: one preheader, one latch.
-    OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282)).preserves(AnalysisSet::NONE);
+    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders.
+    OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282))
+        .preserves(AnalysisSet::NONE) => loop_simplify::run;
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
     /// has registers.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;

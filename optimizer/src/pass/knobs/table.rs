@@ -213,6 +213,10 @@ knobs! {
     GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation.line(1108);
     /// Runs the program only when its hash matches. The page mentions SH= in passing; empty matches every program.
     SH = Text, CopyPropagation.line(1266);
+    /// Has OriLoopSimplification act in every function, not only where more words are live than the budget of
+    /// OriSplitLiveRanges has. The page names the phase alone; the name is Oriole's own. Off was chosen: a preheader or
+    /// latch is a branch more, for which nothing else asks.
+    LoopSimplifyEverywhere = OFF, Liveness.line(282);
     /// Runs OriSplitLiveRanges. The page says that the entry is gated and gives only the index; the name is
     /// Oriole's own. On was chosen.
     SplitLiveRanges[456] = ON, Liveness.line(286);

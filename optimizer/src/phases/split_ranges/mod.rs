@@ -68,11 +68,21 @@ fn split(func: &mut Function, cx: &mut PhaseContext<'_>, knob: Knob, steps: &[St
     changed
 }
 
+/// Whether more words are live somewhere in a function than the budget has.
+pub(super) fn is_over_budget(func: &Function, cx: &mut PhaseContext<'_>) -> bool {
+    let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
+    words_in_all(func) > u64::from(budget) && pressure(func, cx).max().of(RegFile::R) > budget
+}
+
 /// Does a step where more words are live somewhere than the budget has.
 fn while_over_budget(func: &mut Function, cx: &mut PhaseContext<'_>, budget: u32, step: Step) -> Changed {
-    let (cfg, liveness) = (cx.analyses.get(func), cx.analyses.get::<Liveness>(func));
-    let pressure = Pressure::compute(func, &cfg, &liveness);
+    let pressure = pressure(func, cx);
     if pressure.max().of(RegFile::R) <= budget { Changed::No } else { step(func, cx, &pressure, budget) }
+}
+
+fn pressure(func: &Function, cx: &mut PhaseContext<'_>) -> Pressure {
+    let (cfg, liveness) = (cx.analyses.get(func), cx.analyses.get::<Liveness>(func));
+    Pressure::compute(func, &cfg, &liveness)
 }
 
 /// The words of general registers that a thread of this function has: those given, or else those that it can name.
