@@ -10,6 +10,7 @@ mod edge_facts;
 pub mod general_optimize;
 pub mod hoist_common;
 pub mod live_dead;
+pub mod loop_simplify;
 pub mod predication;
 pub mod reassociate;
 mod rounds;

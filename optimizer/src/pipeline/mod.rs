@@ -1,13 +1,14 @@
 //! Pipelines as data: phases of ptxas, passes of cicc, their order and their options; and the runner.
 //!
-//! Every fact about a phase, a pass, an ordering constraint or an option is one row of one static table. The runner,
-//! the text of pipelines, the command line, the listings and the tests derive from the rows; nothing else lists
-//! passes.
+//! Every fact about a phase, a pass, an ordering constraint, a gate or an option is one row of one static table. The
+//! runner, the text of pipelines, the command line, the listings and the tests derive from the rows; nothing else
+//! lists passes.
 
 mod choice;
 mod cicc_table;
 mod claim;
 pub mod constraints;
+pub mod gates;
 mod option_rows;
 pub mod options;
 mod report;

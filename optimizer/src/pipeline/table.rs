@@ -19,8 +19,8 @@ pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, predication,
-    reassociate, split_ranges, switches,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, loop_simplify,
+    predication, reassociate, split_ranges, switches,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -157,6 +157,7 @@ const ROUNDS: &str = "its rounds are counted, and distributions have a budget a 
 const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound what other tables are indexed by";
 const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
+const PARTS: &str = "a part of a range may be split around a loop where the whole range could not be";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -192,8 +193,9 @@ phases! {
     /// Global liveness and dead code, after branches and switches: what dead branches used.
     OriPerformLiveDeadFirst = at(16, EarlyOptimization, Liveness.line(32))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
-    /// Brings loops into canonical form: one preheader, one latch.
-    OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282)).preserves(AnalysisSet::NONE);
+    /// Brings loops into canonical form, one preheader and one latch, where ranges would be split at their borders.
+    OriLoopSimplification = at(18, EarlyOptimization, Liveness.line(282))
+        .preserves(AnalysisSet::NONE) => loop_simplify::run;
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
     /// has registers.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
@@ -303,6 +305,14 @@ phases! {
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
     OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92);
+    /// Optimizes for one architecture, first of two. The page speaks of late peepholes of the architecture among the
+    /// phases 66 to 81; the name is customary.
+    LateArchOptimizeFirst = unnumbered(Movement, CopyPropagation.line(933))
+        .no_work("no operation of the virtual level belongs to one architecture, so the rules of the bundles do");
+    /// Optimizes for one architecture, second of two. Described ahead of the fourth liveness pass; the name is
+    /// customary.
+    LateArchOptimizeSecond = unnumbered(Movement, Liveness.line(50))
+        .no_work("no operation of the virtual level belongs to one architecture, so the rules of the bundles do");
     /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
     /// Off unless EnablePhases names it.
     AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation.line(868))
@@ -316,13 +326,28 @@ phases! {
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
     OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104);
+    /// Computes the attributes of registers. Described as the sequence behind backward copies; the name is customary.
+    OriSetRegisterAttr = unnumbered(Legalization, CopyPropagation.line(931)).preserves(AnalysisSet::ALL)
+        .no_work("each register has its file and width from the beginning");
+    /// Makes operands legal for the target, some by fixed registers. Described as the sequence behind backward copies;
+    /// the name is customary.
+    LateExpansionUnsupportedOps = unnumbered(Legalization, CopyPropagation.line(937)).preserves(AnalysisSet::NONE)
+        .since(0).no_work("at the virtual level every operation is one of PTX that the target has");
     /// Marks the point after which every operand is legal for the target.
     SetAfterLegalization = at(95, Legalization, CopyPropagation.line(964))
         .needs(Needs::MACHINE_SSA).preserves(AnalysisSet::ALL).since(0) => back_copy::note_legal_operands;
+    /// Schedules instructions before allocation, with liveness of its own and by pressure. The documents give neither
+    /// number nor name; the name is customary.
+    AdvancedPhasePreSched = unnumbered(Allocation, Liveness.line(487)).needs(Needs::MACHINE_SSA);
     /// Register allocation. The documents number it 101; the name is the customary one.
     AdvancedPhaseAllocReg = at(101, Allocation, CopyPropagation.line(935)).needs(Needs::MACHINE_SSA).since(0);
-    /// Splits live ranges whose pressure is still too high once everything else has run.
-    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423)).needs(Needs::MACHINE);
+    /// Schedules instructions after allocation, with live sets of each register class. The documents give neither
+    /// number nor name; the name is customary.
+    AdvancedPhasePostSched = unnumbered(Allocation, Liveness.line(508)).needs(Needs::MACHINE);
+    /// Splits live ranges whose pressure is still too high once everything else has run: as the early phase does, and
+    /// in blocks. It does nothing unless the knob SplitHighPressureLiveRanges is on.
+    OriSplitHighPressureLiveRanges = at(138, LateCleanup, Liveness.line(423))
+        .may_go_on(PARTS) => split_ranges::run_late;
 }
 
 impl Phase {

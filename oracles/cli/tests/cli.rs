@@ -319,6 +319,9 @@ fn listings_are_complete() {
     assert_ends(&oriole(&["phases"], here), 0, "GeneralOptimize  copy-propagation-and-cse:987", "");
     assert_ends(&oriole(&["knobs"], here), 0, "copy-propagation-and-cse:1134", "");
     assert_ends(&oriole(&["knobs", "--format", "json"], here), 0, "\"line\": 1134", "");
+    assert_ends(&oriole(&["knobs"], here), 0, "the target", "");
+    assert_ends(&oriole(&["knobs", "--cicc"], here), 0, "pass-pipeline:371", "");
+    assert_ends(&oriole(&["knobs", "--cicc", "--format", "json"], here), 0, "\"slot\": 143", "");
     assert_ends(&oriole(&["ops", "iadd"], here), 0, "commutative", "");
     assert_ends(&oriole(&["ops", "nonsense"], here), 2, "", "no opcode is named like `nonsense`");
     assert_ends(&oriole(&["completions", "bash"], here), 0, "oriole", "");

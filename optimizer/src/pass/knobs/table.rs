@@ -97,6 +97,9 @@ knobs! {
     /// Skips the extended-block pre-pass of GvnCse on Hopper and later. The page gives only the index; the name is
     /// Oriole's own. Off was chosen.
     GvnCseSkipExtendedBlocks[210] = OFF, CopyPropagation.line(205);
+    /// Asks for the extended-block pre-pass of GvnCse on Hopper and later. The page calls it bit 0 of the context
+    /// (+1368) and gives no name; the name is Oriole's own. On was chosen.
+    GvnCseContextExtendedBlocks = ON, CopyPropagation.line(205);
     /// Keeps GvnCse to the scope of mode 3 in modes 5 and 6, and allows mode 3. The page calls it bit 0 of the context
     /// (+1416) and gives no name; the name is Oriole's own. Off was chosen.
     GvnCseContextScope = OFF, CopyPropagation.line(202);
@@ -115,8 +118,11 @@ knobs! {
     /// Rewrites of a*b + a*c into a*(b+c) in one function. Unlimited was chosen.
     DistributeAndReassociateMulBudget = UNLIMITED, CopyPropagation.line(1141);
     /// Runs LateOriCommoning. On: the walker returns at once when this is off, and the page lists the phase as
-    /// enabled. Forward copy propagation starts its walk from it too.
+    /// enabled.
     ForceLateCommoning[487] = ON, CopyPropagation.line(676);
+    /// Says that functions are commoned, which LateOriCommoning verifies first. The page gives the place of the value,
+    /// +60696, where each knob has 72 bytes, so the index is 843; the name is Oriole's own. On was chosen.
+    LateCommoningOfFunctions[843] = ON, CopyPropagation.line(677);
     /// Which instructions LateOriCommoning may replace. The page gives only the index; the name is Oriole's own.
     LateCommoningPerInstr[844] = InstructionGate, CopyPropagation.line(732);
     /// Stops late commoning from following copies. Off was chosen.
@@ -150,6 +156,9 @@ knobs! {
     CopyPropNoMmaCb = ON, CopyPropagation.line(1154);
     /// Propagates copies under complementary predicates in the late bundles. On was chosen.
     LateCopyPropComplPred = ON, CopyPropagation.line(1155);
+    /// Asks what branches say of the conditions of selections, of guards and of what else reads a predicate. The page
+    /// calls it bits 0 to 2 of the context (+1379) and gives no name; the name is Oriole's own. On was chosen.
+    CopyPropSimplifyPredicates = ON, CopyPropagation.line(1058);
     /// Rounds of OriBranchOpt. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round that
     /// changes nothing ends them.
     BranchOptRounds = Limit(Some(8)), Liveness.line(47);
@@ -204,6 +213,10 @@ knobs! {
     GeneralOptimizeCostThreshold[474] = Real(0.25), CopyPropagation.line(1108);
     /// Runs the program only when its hash matches. The page mentions SH= in passing; empty matches every program.
     SH = Text, CopyPropagation.line(1266);
+    /// Has OriLoopSimplification act in every function, not only where more words are live than the budget of
+    /// OriSplitLiveRanges has. The page names the phase alone; the name is Oriole's own. Off was chosen: a preheader or
+    /// latch is a branch more, for which nothing else asks.
+    LoopSimplifyEverywhere = OFF, Liveness.line(282);
     /// Runs OriSplitLiveRanges. The page says that the entry is gated and gives only the index; the name is
     /// Oriole's own. On was chosen.
     SplitLiveRanges[456] = ON, Liveness.line(286);
@@ -211,6 +224,12 @@ knobs! {
     /// and gives neither name nor value; the name is Oriole's own. Unlimited, which was chosen, leaves it at what a
     /// thread can name, 255, or at `.maxnreg`.
     SplitLiveRangesBudget = UNLIMITED, Liveness.line(606);
+    /// Runs OriSplitHighPressureLiveRanges, with the budget of OriSplitLiveRanges. The page names the phase alone; the
+    /// name is Oriole's own. Off was chosen: nothing allocates yet, and in printed PTX a split is a copy more.
+    SplitHighPressureLiveRanges = OFF, Liveness.line(423);
+    /// Instructions that do not touch a value which OriSplitHighPressureLiveRanges splits within a block. The name is
+    /// Oriole's own. 8 was chosen: a store and a load with the latency of memory are not worth less.
+    SplitHighPressureGap = Limit(Some(8)), Liveness.line(423);
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
     MovementEligibility[381] = FunctionGate, InstructionMovement.line(227);

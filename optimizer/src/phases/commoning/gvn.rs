@@ -96,9 +96,10 @@ fn is_eligible(func: &Function, inst: Inst, target: Target) -> bool {
     }
 }
 
-/// Whether the pre-pass is left out. The page asks a flag of the context besides, which counts as set here.
+/// Whether the pre-pass is left out.
 fn skips_extended_blocks(cx: &PhaseContext<'_>) -> bool {
-    cx.target.may_skip_extended_blocks() && cx.knobs.flag(Knob::GvnCseSkipExtendedBlocks)
+    let asked = cx.knobs.flag(Knob::GvnCseContextExtendedBlocks);
+    cx.target.may_skip_extended_blocks() && (cx.knobs.flag(Knob::GvnCseSkipExtendedBlocks) || !asked)
 }
 
 #[cfg(test)]

@@ -30,7 +30,7 @@ use oriole_ir::{Function, Inst};
 
 /// Both phases.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    if !cx.knobs.flag(Knob::ForceLateCommoning) {
+    if !cx.knobs.flag(Knob::ForceLateCommoning) || !cx.knobs.flag(Knob::LateCommoningOfFunctions) {
         return Changed::No;
     }
     let closed = closed(func, cx, Knob::LateCommoningPerInstr);

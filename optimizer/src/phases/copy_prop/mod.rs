@@ -12,7 +12,7 @@
 //! - `selp` (124): replaced where its condition is constant, its arms are equal, or the guard of the use decides it.
 //!
 //! A predicate that branches decide (`conditions.rs`) is a constant wherever they have decided it: as a source, as the
-//! condition of a `selp`, in a phi on the edge that it comes by, and as a guard.
+//! condition of a `selp`, in a phi on the edge that it comes by, and as a guard (`CopyPropSimplifyPredicates`).
 //!
 //! A word of a `pack` or of a constant is the part. Constants go where a value can be an immediate, symbols into
 //! addresses and other copies, and the constant of a 64-bit `iadd` into the offset of an address. From Turing on a
@@ -25,6 +25,8 @@
 
 mod conditions;
 pub(super) mod outside_ssa;
+
+use std::sync::Arc;
 
 use self::conditions::Conditions;
 use super::touched::Touched;
@@ -46,9 +48,8 @@ const OFFSETS: std::ops::RangeInclusive<i64> = i32::MIN as i64..=i32::MAX as i64
 /// Propagates; `late` says whether the bundle is one of the last. Adds what it changes to `touched`.
 pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
     let (cfg, definitions) = (cx.analyses.get::<Cfg>(func), cx.analyses.get(func));
-    let dominators = cx.analyses.get::<Dominators>(func);
     let mut pass = CopyProp {
-        conditions: Conditions::new(func, cfg.clone(), &dominators, &definitions),
+        conditions: conditions(func, cx, &cfg, &definitions),
         definitions: &definitions,
         knobs: Settings::new(cx, late),
         block: func.entry(),
@@ -67,6 +68,18 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, to
         }
     }
     pass.changed
+}
+
+/// What branches say of predicates; `None` where the knob does not ask them.
+fn conditions(
+    func: &Function,
+    cx: &mut PhaseContext<'_>,
+    cfg: &Arc<Cfg>,
+    definitions: &Definitions,
+) -> Option<Conditions> {
+    let is_asked = cx.knobs.flag(Knob::CopyPropSimplifyPredicates);
+    let dominators = is_asked.then(|| cx.analyses.get::<Dominators>(func))?;
+    Some(Conditions::new(func, cfg.clone(), &dominators, definitions))
 }
 
 /// What the knobs and the target say.
@@ -115,7 +128,7 @@ type Under = Option<Guard>;
 
 struct CopyProp<'a> {
     definitions: &'a Definitions,
-    conditions: Conditions,
+    conditions: Option<Conditions>,
     knobs: Settings,
     /// The block of the operand at hand.
     block: Block,
@@ -156,7 +169,7 @@ impl CopyProp<'_> {
     fn guard(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) {
         let Some(guard) = func.inst(inst).guard else { return };
         let reg = guard.reg();
-        if let Some(value) = self.conditions.at(self.block, reg) {
+        if let Some(value) = self.conditions.as_ref().and_then(|known| known.at(self.block, reg)) {
             return self.known_guard(func, cx, inst, value != guard.negated());
         }
         let best = self.best(func, Operand::Reg(reg), None, || Some(Position::Guard));
@@ -238,9 +251,10 @@ impl CopyProp<'_> {
 
     /// What branches say of a predicate where the operand at hand is read.
     fn decided_by_branch(&self, func: &Function, reg: Reg) -> Option<bool> {
+        let conditions = self.conditions.as_ref()?;
         match self.by {
-            Some(from) => self.conditions.on_edge(func, from, self.block, reg),
-            None => self.conditions.at(self.block, reg),
+            Some(from) => conditions.on_edge(func, from, self.block, reg),
+            None => conditions.at(self.block, reg),
         }
     }
 

@@ -113,13 +113,13 @@ fn tight_loops(func: &Function, cfg: &Cfg, nest: &LoopNest, pressure: &Pressure,
 
 /// A read, and the block at which the value must be there: that of the instruction, or the predecessor of a phi.
 #[derive(Clone, Copy)]
-struct Read {
-    inst: Inst,
-    at: Block,
+pub(super) struct Read {
+    pub(super) inst: Inst,
+    pub(super) at: Block,
 }
 
 /// All reads of the chosen registers, in layout order.
-fn reads_of(func: &Function, cfg: &Cfg, wanted: &BitSet) -> FxHashMap<Reg, Vec<Read>> {
+pub(super) fn reads_of(func: &Function, cfg: &Cfg, wanted: &BitSet) -> FxHashMap<Reg, Vec<Read>> {
     let mut reads: FxHashMap<Reg, Vec<Read>> = FxHashMap::default();
     let is_wanted = |reg: &Reg| wanted.contains(reg.as_u32() as usize);
     for block in cfg.blocks() {
@@ -264,7 +264,7 @@ impl Facts<'_> {
 }
 
 /// Puts a split behind the phis of a block.
-fn split_at_start(func: &mut Function, block: Block, reg: Reg) -> Reg {
+pub(super) fn split_at_start(func: &mut Function, block: Block, reg: Reg) -> Reg {
     let (copy, part) = split_of(func, reg);
     let last_phi = func.block_insts(block).take_while(|inst| func.inst(*inst).opcode == Opcode::Phi).last();
     match last_phi {
@@ -275,7 +275,7 @@ fn split_at_start(func: &mut Function, block: Block, reg: Reg) -> Reg {
 }
 
 /// Has one read take another register; a phi only on its edge.
-fn replace(func: &mut Function, read: Read, old: Reg, new: Reg) {
+pub(super) fn replace(func: &mut Function, read: Read, old: Reg, new: Reg) {
     let renamed = |operand: &mut Operand| *operand = operand.map_reg(|reg| if reg == old { new } else { reg });
     if func.inst(read.inst).opcode == Opcode::Phi {
         let pairs = func.srcs_mut(read.inst).chunks_exact_mut(2);

@@ -111,9 +111,9 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         knobs(&EAGER),
         knobs(&[&EAGER[..], &["SwitchOptTableCases=2", "SwitchOptTableDensity=0"]].concat()),
         // Budgets that generated kernels are over.
-        knobs(&["SplitLiveRangesBudget=1"]),
+        knobs(&["SplitLiveRangesBudget=1", "LoopSimplifyEverywhere=1"]),
         PLAIN,
-        knobs(&["SplitLiveRangesBudget=12"]),
+        knobs(&["SplitLiveRangesBudget=12", "SplitHighPressureLiveRanges=1", "SplitHighPressureGap=2"]),
         Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
     ]
 });

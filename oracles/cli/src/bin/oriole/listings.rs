@@ -6,6 +6,8 @@ use miette::miette;
 use oriole_ir::ops::{Field, Flags, OpRow, Opcode, ROWS};
 use oriole_optimizer::pass::knobs::{KNOBS, Kind, Knobs};
 use oriole_optimizer::pass::{COLUMN_TITLES, Pass, SecondRun};
+use oriole_optimizer::pipeline::gates::GATES;
+use oriole_optimizer::pipeline::options::{self, OPTIONS, OptionRow};
 use oriole_optimizer::pipeline::table::{PASSES, PHASES, SUB_PASSES};
 use serde::Serialize;
 
@@ -31,9 +33,13 @@ pub struct PhasesArgs {
 /// Lists the knobs with their defaults
 ///
 /// The column "document" has the document of spec/ that a knob comes from, and the line; for a knob of Oriole's own,
-/// the line of the phase that asks for it.
+/// the line of the phase that asks for it. A second table has the gates: conditions that nobody sets by name, and what
+/// decides them; the JSON leaves them out.
 #[derive(clap::Args)]
 pub struct KnobsArgs {
+    /// List the options of cicc's passes instead
+    #[arg(long)]
+    cicc: bool,
     /// How the list is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -130,8 +136,70 @@ struct KnobItem {
     doc: &'static str,
 }
 
-/// Prints the knobs.
+/// An option of cicc's passes, for programs.
+#[derive(Serialize)]
+struct OptionItem {
+    name: String,
+    slot: Option<u16>,
+    offset: Option<u16>,
+    kind: &'static str,
+    default: String,
+    page: String,
+    line: u16,
+    doc: &'static str,
+}
+
+impl OptionItem {
+    fn new(row: &OptionRow) -> OptionItem {
+        let (kind, default) = match row.kind {
+            options::Kind::Bool(on) => ("switch", if on { "on" } else { "off" }.to_owned()),
+            options::Kind::Int(value) => ("number", value.to_string()),
+            options::Kind::Text => ("text", String::new()),
+        };
+        OptionItem {
+            name: row.key(),
+            slot: row.slot,
+            offset: row.offset,
+            kind,
+            default,
+            page: row.source.page.to_string(),
+            line: row.source.line,
+            doc: row.doc,
+        }
+    }
+}
+
+fn cicc_options(format: Format, out: &mut dyn Write) -> io::Result<()> {
+    let items: Vec<OptionItem> = OPTIONS.iter().map(OptionItem::new).collect();
+    if format == Format::Json {
+        return json(out, &items);
+    }
+    let mut table = Table::new(&["option", ">slot", ">offset", "kind", "default", "document", "what it controls"]);
+    let number = |value: Option<u16>| value.map_or_else(|| "-".to_owned(), |value| value.to_string());
+    for (row, item) in OPTIONS.iter().zip(items) {
+        let (slot, offset) = (number(item.slot), number(item.offset));
+        let document = row.source.to_string();
+        table.row([item.name, slot, offset, item.kind.to_owned(), item.default, document, item.doc.to_owned()]);
+    }
+    table.print(out)
+}
+
+/// Prints the gates.
+fn gates(out: &mut dyn Write) -> io::Result<()> {
+    let mut table = Table::new(&["gate", "in ptxas", "decided by", "document", "what it decides"]);
+    for row in GATES {
+        let (decided, document) = (row.decided.to_string(), row.source.to_string());
+        table.row([row.name.into(), row.place.into(), decided, document, row.doc.into()]);
+    }
+    table.print(out)
+}
+
+/// Prints the knobs, or the options of cicc's passes.
 pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
+    if args.cicc {
+        cicc_options(args.format, out)?;
+        return Ok(Status::Clean);
+    }
     let defaults = Knobs::new();
     let items = KNOBS.iter().map(|row| KnobItem {
         name: row.name,
@@ -153,6 +221,8 @@ pub fn knobs(args: &KnobsArgs, out: &mut dyn Write) -> Result<Status, Failure> {
                 table.row([name, index, kind, item.default, document, item.doc.to_owned()]);
             }
             table.print(out)?;
+            writeln!(out)?;
+            gates(out)?;
         }
     }
     Ok(Status::Clean)
