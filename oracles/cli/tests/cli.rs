@@ -189,6 +189,14 @@ fn rule_files_are_checked_or_refused() {
     assert_ends(&check("."), 2, "", "it is a folder");
     write("endless.rules", b"rule a: iadd.u32(x, y) => iadd.u32(y, x)\n");
     assert_ends(&check("endless.rules"), 2, "1 proved", "rule `a` applies to its own result");
+    write("measure.rules", b"measure shf 1\nrule a: shf.l.wrap.b32(x, x, 16) => prmt.b32(x, 0, 0x1032)\n");
+    let measured = String::from_utf8_lossy(&check("measure.rules").stdout).into_owned();
+    assert!(measured.contains("measure: shf 1; no rule"), "{measured}");
+    let explained = oriole(&["rules", "explain", "a", "measure.rules"], here.path());
+    assert!(String::from_utf8_lossy(&explained.stdout).contains(", weight 1 becomes 0, rank "), "{explained:?}");
+    write("counter.rules", b"measure shl 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)\n");
+    let counter = String::from_utf8_lossy(&check("counter.rules").stderr).into_owned();
+    assert!(counter.contains("`prmt-to-high-half`"), "{counter}");
     // What only a solver could tell ends nothing: all rules are tried, and each open question has its rule's name.
     write(
         "open.rules",

@@ -162,7 +162,8 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     for (report, index) in reports.iter().zip(&chosen) {
         replays.push(reproduce(report, &set, *index, &args.out)?);
     }
-    let findings = show::Findings { reports: &reports, replays: &replays, time: start.elapsed() };
+    let findings =
+        show::Findings { reports: &reports, replays: &replays, weights: set.weights(), time: start.elapsed() };
     match args.format {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
