@@ -177,6 +177,23 @@ fn fuzz_checks_generated_kernels_and_replays_one() {
 }
 
 /// What cannot be checked is said to be so, with what to do; a copy's refutation replays, though copies are forwarded.
+/// What a file is called may not reach a terminal: not in a message, its causes, or above an excerpt.
+#[test]
+fn names_of_files_are_escaped_in_errors() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let name = "k\u{1b}[31m\u{202e}.ptx";
+    let missing = oriole(&["check", name], here.path());
+    std::fs::write(here.path().join(name), ".version 9.0\n.target sm_90\n.bogus\n").expect("the folder is writable");
+    let rules = "r\u{1b}[31m\u{202e}.rules";
+    std::fs::write(here.path().join(rules), "rule a: iad.u32(x, 0) => x\n").expect("the folder is writable");
+    let refused = oriole(&["rules", "check", rules], here.path());
+    for output in [missing, oriole(&["check", name], here.path()), oriole(&["opt", name], here.path()), refused] {
+        assert_ends(&output, 2, "", "\\u{1b}[31m\\u{202e}.");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    }
+}
+
 #[test]
 fn rule_files_are_checked_or_refused() {
     let here = tempfile::tempdir().expect("a temporary folder");

@@ -17,7 +17,7 @@ use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answe
 use rayon::prelude::*;
 
 use crate::check::Format;
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, say};
 use crate::numbers;
 use crate::settings::read_rules;
 
@@ -171,7 +171,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let faulty = faults.is_some();
     if let Some(faults) = faults {
         out.flush()?;
-        drop(writeln!(std::io::stderr(), "{:?}", Report::new(faults)));
+        drop(say(&Report::new(faults)));
     }
     Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found
