@@ -128,8 +128,9 @@ fn constant(out: &mut String, ty: Type, init: &[u8], at: usize, bytes: usize) {
 fn address(out: &mut String, module: &Module, relocation: &Relocation) {
     let name = module.symbol_name(relocation.symbol);
     let _ = if relocation.generic { write!(out, "generic({name})") } else { write!(out, "{name}") };
+    // An address cannot subtract: a negative distance is added.
     if relocation.addend != 0 {
-        let _ = write!(out, "{:+}", relocation.addend);
+        let _ = write!(out, "+{}", relocation.addend);
     }
 }
 
