@@ -1,17 +1,79 @@
 //! The measure that every rule lowers, from the costs and ranks of the opcode table.
 //!
-//! It has three parts. They are compared one after the other for the two sides of a rule:
+//! It has four parts. They are compared one after the other for the two sides of a rule:
 //!
 //! 1. the cost of the operations that are gone, against that of the new ones. An operation inside a pattern is gone
 //!    unless it is marked shared;
 //! 2. the number of operations that the value is made of. It falls for whoever uses the value too, as long as the
 //!    result uses no operand more often than the pattern;
-//! 3. the rank of the operations, the constants that do not stand last, and the rank of their comparisons.
+//! 3. the weight of these operations, where a rule file states what operations weigh ([`Weights`]); zero otherwise;
+//! 4. the rank of the operations, the constants that do not stand last, and the rank of their comparisons.
 //!
-//! Each part is a natural number and no rule raises one without lowering one before it, so rewriting ends.
+//! Each part is a natural number and no rule raises one without lowering one before it, so rewriting ends. That holds
+//! with the weights of a user too, since all rules of the set are held against them, those of the tree included.
 
 use super::instance::{Instance, Operation, Pattern, Source, Value};
+use super::language::Fault;
+use super::language::ast::{MeasureDecl, Name};
 use oriole_ir::ops::{Compare, FieldValues, Flags, Opcode};
+
+/// The largest weight of an operation.
+pub const MAX_WEIGHT: u32 = 1000;
+
+/// What operations weigh; those that are not named weigh nothing.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Weights(Vec<(Opcode, u32)>);
+
+impl Weights {
+    /// The weights that a rule file states.
+    ///
+    /// # Errors
+    ///
+    /// A name is no operation, or one that costs nothing; a weight is too large; an operation is named twice.
+    pub fn of(decl: &MeasureDecl) -> Result<Weights, Fault> {
+        let mut weights = Weights::default();
+        for (name, weight) in &decl.weights {
+            let opcode = weighed(name)?;
+            let weight = u32::try_from(*weight).ok().filter(|weight| *weight <= MAX_WEIGHT);
+            let too_large = || format!("`{}` weighs more than {MAX_WEIGHT}", name.text);
+            let weight = weight.ok_or_else(|| Fault::new(name.span, too_large(), "here", "only the order matters"))?;
+            if weights.0.iter().any(|(other, _)| *other == opcode) {
+                let message = format!("`{}` is weighed twice", name.text);
+                return Err(Fault::new(name.span, message, "again", "leave one of the two out"));
+            }
+            weights.0.push((opcode, weight));
+        }
+        Ok(weights)
+    }
+
+    /// What an operation weighs.
+    pub fn weight(&self, opcode: Opcode) -> u32 {
+        self.0.iter().find(|(known, _)| *known == opcode).map_or(0, |(_, weight)| *weight)
+    }
+
+    /// The operations that weigh something.
+    pub fn iter(&self) -> impl Iterator<Item = (Opcode, u32)> {
+        self.0.iter().copied()
+    }
+}
+
+/// An operation that may weigh something. Results that are no operation become copies, so copies weigh nothing.
+fn weighed(name: &Name) -> Result<Opcode, Fault> {
+    let Some(opcode) = Opcode::from_name(&name.text) else {
+        let message = format!("there is no operation `{}`", name.text);
+        return Err(Fault::new(
+            name.span,
+            message,
+            "unknown",
+            "`oriole ops` lists them; types and fields weigh nothing",
+        ));
+    };
+    if opcode.row().cost(&opcode.row().default_fields()) == 0 {
+        let message = format!("`{}` costs nothing and weighs nothing", name.text);
+        return Err(Fault::new(name.span, message, "here", "leave it out"));
+    }
+    Ok(opcode)
+}
 
 /// The parts of the measure of one side of a rule.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
@@ -20,6 +82,8 @@ pub struct Measure {
     pub cost: u32,
     /// The operations of the value.
     pub operations: u32,
+    /// What these weigh.
+    pub weight: u32,
     /// The rank of operations, constants and comparisons.
     pub rank: u32,
 }
@@ -43,9 +107,9 @@ fn operation_rank(opcode: Opcode, fields: &FieldValues, early_constants: u32) ->
 }
 
 /// The measure of what is matched.
-pub fn of_pattern(pattern: &Pattern) -> Measure {
+pub fn of_pattern(pattern: &Pattern, weights: &Weights) -> Measure {
     let mut measure = Measure::default();
-    add_pattern(pattern, true, true, &mut measure);
+    add_pattern(pattern, true, true, weights, &mut measure);
     measure
 }
 
@@ -58,11 +122,12 @@ fn is_plain_copy(pattern: &Pattern) -> bool {
     pattern.opcode.is(Flags::COPY) && !pattern.srcs.iter().any(made)
 }
 
-fn add_pattern(pattern: &Pattern, gone: bool, root: bool, measure: &mut Measure) {
+fn add_pattern(pattern: &Pattern, gone: bool, root: bool, weights: &Weights, measure: &mut Measure) {
     let fields = pattern.some_fields();
     let gone = gone && (root || !pattern.shared);
     measure.cost += if gone { pattern.opcode.row().cost(&fields) } else { 0 };
     measure.operations += u32::from(pattern.opcode.row().cost(&fields) > 0 || root);
+    measure.weight += weights.weight(pattern.opcode);
     let constant = |source: &Source| matches!(source, Source::Constant(_) | Source::Equals(_));
     let early = early(pattern.srcs.iter().map(constant));
     measure.rank += operation_rank(pattern.opcode, &fields, early);
@@ -72,7 +137,7 @@ fn add_pattern(pattern: &Pattern, gone: bool, root: bool, measure: &mut Measure)
             inner = of;
         }
         if let Source::Inst(made) = inner {
-            add_pattern(made, gone, false, measure);
+            add_pattern(made, gone, false, weights, measure);
         }
     }
 }
@@ -92,14 +157,13 @@ fn early(constants: impl Iterator<Item = bool>) -> u32 {
 }
 
 /// The measure of the result. A value that `let` names costs once, and counts as operations wherever it is used.
-pub fn of_result(instance: &Instance) -> Measure {
+pub fn of_result(instance: &Instance, weights: &Weights) -> Measure {
     let mut measure = Measure::default();
     for value in instance.lets.iter().chain(&instance.results) {
         add_value(instance, value, &mut measure);
     }
-    let uses = result_uses(instance);
-    measure.operations = uses.operations;
-    measure
+    let uses = result_uses(instance, weights);
+    Measure { operations: uses.operations, weight: uses.weight, ..measure }
 }
 
 fn add_value(instance: &Instance, value: &Value, measure: &mut Measure) {
@@ -115,6 +179,7 @@ fn add_value(instance: &Instance, value: &Value, measure: &mut Measure) {
 #[derive(Clone, Default)]
 struct Made {
     operations: u32,
+    weight: u32,
     /// By capture, how often it is used.
     captures: Vec<u32>,
 }
@@ -122,6 +187,7 @@ struct Made {
 impl Made {
     fn add(&mut self, other: &Made) {
         self.operations = self.operations.saturating_add(other.operations);
+        self.weight = self.weight.saturating_add(other.weight);
         self.captures.resize(self.captures.len().max(other.captures.len()), 0);
         for (count, more) in self.captures.iter_mut().zip(&other.captures) {
             *count = count.saturating_add(*more);
@@ -129,18 +195,18 @@ impl Made {
     }
 }
 
-fn result_uses(instance: &Instance) -> Made {
+fn result_uses(instance: &Instance, weights: &Weights) -> Made {
     let mut lets: Vec<Made> = Vec::new();
     for value in &instance.lets {
-        let made = made_of(instance, value, &lets);
+        let made = made_of(instance, value, &lets, weights);
         lets.push(made);
     }
     let mut total = Made::default();
-    instance.results.iter().for_each(|value| total.add(&made_of(instance, value, &lets)));
+    instance.results.iter().for_each(|value| total.add(&made_of(instance, value, &lets, weights)));
     total
 }
 
-fn made_of(instance: &Instance, value: &Value, lets: &[Made]) -> Made {
+fn made_of(instance: &Instance, value: &Value, lets: &[Made], weights: &Weights) -> Made {
     let mut made = Made::default();
     match value {
         Value::Capture(capture) | Value::Word(_, capture) => {
@@ -151,7 +217,8 @@ fn made_of(instance: &Instance, value: &Value, lets: &[Made]) -> Made {
         Value::Op(operation) => {
             let counts = operation.opcode.row().cost(&some_fields(instance, operation)) > 0;
             made.operations = u32::from(counts);
-            operation.srcs.iter().for_each(|src| made.add(&made_of(instance, src, lets)));
+            made.weight = weights.weight(operation.opcode);
+            operation.srcs.iter().for_each(|src| made.add(&made_of(instance, src, lets, weights)));
         }
         Value::Constant(_) => {}
     }
@@ -175,7 +242,7 @@ fn some_fields(instance: &Instance, operation: &Operation) -> FieldValues {
 pub fn repeats_nothing(instance: &Instance) -> bool {
     let mut before = vec![0; instance.captures.len()];
     count_pattern(instance.pattern(), &mut before);
-    let after = result_uses(instance).captures;
+    let after = result_uses(instance, &Weights::default()).captures;
     let captures = before.iter().zip(&instance.captures).zip(after);
     captures.into_iter().all(|((before, capture), after)| capture.constant || after <= *before)
 }
@@ -198,8 +265,8 @@ fn count_pattern(pattern: &Pattern, counts: &mut [u32]) {
 }
 
 /// Whether a rule lowers the measure.
-pub fn falls(instance: &Instance) -> bool {
-    let (before, after) = (of_pattern(instance.pattern()), of_result(instance));
+pub fn falls(instance: &Instance, weights: &Weights) -> bool {
+    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
     // What is no operation becomes a copy, which a rule about plain copies would meet again.
     let copies = instance.results.iter().all(|value| !matches!(value, Value::Op(_)));
     if copies && is_plain_copy(instance.pattern()) {
@@ -211,7 +278,7 @@ pub fn falls(instance: &Instance) -> bool {
     if !repeats_nothing(instance) {
         return false;
     }
-    (after.operations, after.rank) < (before.operations, before.rank)
+    (after.operations, after.weight, after.rank) < (before.operations, before.weight, before.rank)
 }
 
 #[cfg(test)]

@@ -2,16 +2,19 @@
 
 use super::eval::evaluate;
 use super::program::orders;
-use oriole_rules::cost::{Measure, falls, of_pattern, of_result};
+use oriole_rules::cost::{Measure, Weights, falls, of_pattern, of_result};
 use oriole_rules::instance::{
     Condition, Const, ConstKind, Function, Instance, Operation, Pattern, Rule, Source, Value,
 };
-use oriole_rules::language::Fault;
+use oriole_rules::language::{Fault, Span};
 use oriole_rules::number::related;
 
-fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>) -> Fault {
-    let (before, after) = (of_pattern(instance.pattern()), of_result(instance));
-    let of = |measure: Measure| format!("cost {}, {} operations", measure.cost, measure.operations);
+fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>, weights: &Weights) -> Fault {
+    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
+    let of = |measure: Measure| match weights.iter().next() {
+        Some(_) => format!("cost {}, {} operations, weight {}", measure.cost, measure.operations, measure.weight),
+        None => format!("cost {}, {} operations", measure.cost, measure.operations),
+    };
     let with = match instance.binding_text() {
         text if text.is_empty() => text,
         text => format!(" with {text}"),
@@ -23,13 +26,13 @@ fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>) -> Fault 
     };
     let span = rule.decl().results.first().map_or(rule.decl().span, |result| result.span());
     let label = format!("{} here, {} in the pattern", of(after), of(before));
-    let help = "`oriole ops NAME` gives the cost; of equal ones the result must have fewer operations, or rank before, \
-                and repeat no operand; an operation marked `&` stays, so it saves nothing";
+    let help = "`oriole ops NAME` gives the cost; of equal ones the result must have fewer operations, or rank before \
+                (or weigh less by a `measure`), and repeat no operand; an operation marked `&` stays, so it saves nothing";
     Fault::new(span, message, label, help)
 }
 
 /// What is wrong with the rules of one file beside the others: those from `known` on are new.
-pub(super) fn set_faults(rules: &[Rule], known: usize, source: usize) -> Vec<Fault> {
+pub(super) fn set_faults(rules: &[Rule], known: usize, source: usize, weights: &Weights) -> Vec<Fault> {
     let mut faults = Vec::new();
     for (index, rule) in rules.iter().enumerate().skip(known).filter(|(_, rule)| rule.source == source) {
         if let Some(earlier) = shadow_of(rules, index) {
@@ -38,11 +41,28 @@ pub(super) fn set_faults(rules: &[Rule], known: usize, source: usize) -> Vec<Fau
             let help = "give it a higher priority if it is better, or leave it out";
             faults.push(Fault::new(rule.decl().name.span, message, "this rule", help));
         }
-        if let Some(dear) = rule.instances().iter().find(|instance| !falls(instance)) {
-            faults.push(not_cheaper(rule, dear, undone_by(rules, dear)));
+        if let Some(dear) = rule.instances().iter().find(|instance| !falls(instance, weights)) {
+            faults.push(not_cheaper(rule, dear, undone_by(rules, dear), weights));
         }
     }
     faults
+}
+
+/// How many rules a message names.
+const NAMED: usize = 6;
+
+/// That some rules do not lower a measure which is stated at a place: with rules that do, they could go on for ever.
+pub(super) fn counter_to<'r>(rules: impl IntoIterator<Item = &'r Rule>, weights: &Weights, at: Span) -> Option<Fault> {
+    let raises = |rule: &&Rule| rule.instances().iter().any(|instance| !falls(instance, weights));
+    let counter: Vec<&Rule> = rules.into_iter().filter(raises).collect();
+    let first = counter.first()?.name;
+    let message = format!("by this measure the result of `{first}` weighs more than what it replaces");
+    let named: Vec<String> = counter.iter().take(NAMED).map(|rule| format!("`{}`", rule.name)).collect();
+    let more = if counter.len() > NAMED { " and others" } else { "" };
+    let label = format!("counter to {}{more}", named.join(", "));
+    let help = "rules that go both ways never end: let what these rules replace weigh no less than what they yield \
+                (`oriole rules explain NAME` shows them)";
+    Some(Fault::new(at, message, label, help))
 }
 
 /// The rule that is tried before this one wherever this one applies.

@@ -11,8 +11,10 @@ use super::rewrite::Plan;
 use super::subject::Subject;
 use super::{check, examples};
 use oriole_ir::{Inst, Operand};
+use oriole_rules::cost::Weights;
 use oriole_rules::instance::{Instance, Pattern, Rule};
-use oriole_rules::language::{Fault, SourceError, parse};
+use oriole_rules::language::ast::MeasureDecl;
+use oriole_rules::language::{Fault, SourceError, Span, parse};
 use oriole_rules::resolve;
 use oriole_rules::source::{Source, builtin_count, builtin_rules, builtin_sources};
 
@@ -22,6 +24,9 @@ pub struct RuleSet {
     sources: Vec<Source>,
     rules: Vec<Rule>,
     program: Program,
+    /// What operations weigh, and where that is stated: the file, as an index, and the place in it.
+    weights: Weights,
+    stated: Option<(usize, Span)>,
 }
 
 /// A rule that applies to an instruction.
@@ -62,7 +67,7 @@ impl RuleSet {
     /// As [`RuleSet::builtin`].
     pub fn load_builtin() -> RuleSet {
         let rules = builtin_rules();
-        RuleSet { sources: builtin_sources(), program: Program::new(&rules), rules }
+        RuleSet { sources: builtin_sources(), program: Program::new(&rules), rules, ..RuleSet::default() }
     }
 
     /// The rules of one file, checked by themselves: all of it, examples too.
@@ -91,7 +96,7 @@ impl RuleSet {
     /// One rule of this set alone.
     pub fn only(&self, rule: usize) -> RuleSet {
         let rules = vec![self.rules[rule].clone()];
-        RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules }
+        self.of_these(rules)
     }
 
     /// One rule without one of its guards. That a capture is then used nowhere is no fault.
@@ -102,11 +107,23 @@ impl RuleSet {
         let rule = &self.rules[rule];
         let weaker = resolve::without_guard(rule.decl(), guard)?;
         let rules = vec![Rule::new(rule.decl().clone(), rule.source, weaker)];
-        Ok(RuleSet { sources: self.sources.clone(), program: Program::new(&rules), rules })
+        Ok(self.of_these(rules))
+    }
+
+    /// Rules of the same files, and the same measure.
+    fn of_these(&self, rules: Vec<Rule>) -> RuleSet {
+        let (sources, weights) = (self.sources.clone(), self.weights.clone());
+        RuleSet { sources, program: Program::new(&rules), rules, weights, stated: self.stated }
     }
 
     fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, SourceError> {
-        let mut set = RuleSet { sources: before.sources.clone(), rules: before.rules.clone(), ..RuleSet::default() };
+        let mut set = RuleSet {
+            sources: before.sources.clone(),
+            rules: before.rules.clone(),
+            weights: before.weights.clone(),
+            stated: before.stated,
+            ..RuleSet::default()
+        };
         let known = set.rules.len();
         for source in sources {
             let faults = set.read(source, reading);
@@ -117,7 +134,10 @@ impl RuleSet {
         // What several files do to each other; each fault is shown in the file of the rule that it is about.
         if reading == Reading::Checked {
             for (index, source) in set.sources.iter().enumerate() {
-                let faults = check::set_faults(&set.rules, known, index);
+                let mut faults = check::set_faults(&set.rules, known, index, &set.weights);
+                if before.stated.is_none() {
+                    faults.extend(set.measure_fault(known, index));
+                }
                 if !faults.is_empty() {
                     return Err(SourceError::new(&source.name, &source.text, faults));
                 }
@@ -127,10 +147,30 @@ impl RuleSet {
         Ok(set)
     }
 
+    /// What is wrong with the measure that a file states, beside the rules before it and those of the tree.
+    fn measure_fault(&self, known: usize, source: usize) -> Option<Fault> {
+        let (_, span) = self.stated.filter(|(stated, _)| *stated == source)?;
+        let builtin = RuleSet::builtin();
+        let others = self.rules[..known].iter().filter(|rule| builtin.rule(rule.name).is_none());
+        check::counter_to(builtin.rules().iter().chain(others), &self.weights, span)
+    }
+
+    /// Takes the measure that a file states. A set has one.
+    fn measure(&mut self, decl: &MeasureDecl) -> Result<(), Fault> {
+        if self.stated.is_some() {
+            let help = "put all weights into one line, and into one file";
+            return Err(Fault::new(decl.span, "there is a measure already", "again", help));
+        }
+        self.weights = Weights::of(decl)?;
+        self.stated = Some((self.sources.len() - 1, decl.span));
+        Ok(())
+    }
+
     /// Adds the rules of a file; those with faults are left out.
     fn read(&mut self, source: &Source, reading: Reading) -> Vec<Fault> {
         let (file, mut faults) = parse(&source.text);
         self.sources.push(source.clone());
+        faults.extend(file.measures.iter().filter_map(|decl| self.measure(decl).err()));
         for decl in file.rules {
             if self.rules.len() >= MAX_RULES {
                 let message = format!("this is rule number {}, a set has at most {MAX_RULES}", MAX_RULES + 1);
@@ -163,6 +203,11 @@ impl RuleSet {
     /// The files.
     pub fn sources(&self) -> &[Source] {
         &self.sources
+    }
+
+    /// What operations weigh by the measure that a file states.
+    pub fn weights(&self) -> &Weights {
+        &self.weights
     }
 
     /// The rules, in the order of their files.

@@ -143,7 +143,37 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u32(x, 0) => let t = not.b32(x); x", "1:31: `t` is not used"),
     ("rule a priority 0: iadd.u32(x, 0) => x", "1:17: priority 0 does not exist"),
     ("yes iadd.u32(x, 0) => x", "1:1: an example before the first rule"),
+    ("measure nots 1", "1:9: there is no operation `nots`"),
+    ("measure mov 1", "1:9: `mov` costs nothing and weighs nothing"),
+    ("measure not 1, not 2", "1:16: `not` is weighed twice"),
+    ("measure not 1001", "1:9: `not` weighs more than 1000"),
+    ("measure not", "1:12: expected a number"),
+    ("measure idiv 1\nmeasure irem 1", "2:1: there is a measure already"),
+    ("measure prmt 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)", "2:27: the result of `a` is not cheaper"),
+    (
+        "measure not 1\nrule a: not.b32(x) => xor.b32(x, -1)",
+        "1:1: by this measure the result of `sub-from-ones` weighs more than what it replaces",
+    ),
+    (
+        "measure shl 1, iadd 1, isub 1, shf 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)",
+        "1:1: by this measure the result of `prmt-to-high-half` weighs more than what it replaces",
+    ),
 ];
+
+/// A rule of equal cost may raise the rank where a measure falls, and no rule may raise the measure.
+#[test]
+fn a_stated_measure_orders_rules_of_equal_cost() {
+    let rule = "rule a: shf.l.wrap.b32(x, x, 16) => prmt.b32(x, 0, 0x1032)";
+    assert!(RuleSet::parse("t.rules", rule).is_err());
+    let stated = RuleSet::parse("t.rules", &format!("measure shf 1\n{rule}"));
+    let set = stated.unwrap_or_else(|error| panic!("{}", error.lines()));
+    // The measure stays that of the set: what is added is held against it.
+    assert!(set.with("more.rules", "rule b: prmt.b32(x, 0, 0x1032) => shf.l.wrap.b32(x, x, 16)").is_err());
+    assert!(set.with("more.rules", "measure xor 1").is_err());
+    assert!(set.with("more.rules", "rule b: shf.l.wrap.b32(x, x, 8) => prmt.b32(x, 0, 0x2103)").is_ok());
+    let heavier = set.with("more.rules", "rule b: imul.lo.u32(x, 0x10001) => shf.l.wrap.b32(x, x, 16)");
+    assert!(heavier.is_ok(), "what is cheaper may weigh more: {heavier:?}");
+}
 
 #[test]
 fn faults_have_places_and_remedies() {

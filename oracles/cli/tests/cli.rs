@@ -177,6 +177,23 @@ fn fuzz_checks_generated_kernels_and_replays_one() {
 }
 
 /// What cannot be checked is said to be so, with what to do; a copy's refutation replays, though copies are forwarded.
+/// What a file is called may not reach a terminal: not in a message, its causes, or above an excerpt.
+#[test]
+fn names_of_files_are_escaped_in_errors() {
+    let here = tempfile::tempdir().expect("a temporary folder");
+    let name = "k\u{1b}[31m\u{202e}.ptx";
+    let missing = oriole(&["check", name], here.path());
+    std::fs::write(here.path().join(name), ".version 9.0\n.target sm_90\n.bogus\n").expect("the folder is writable");
+    let rules = "r\u{1b}[31m\u{202e}.rules";
+    std::fs::write(here.path().join(rules), "rule a: iad.u32(x, 0) => x\n").expect("the folder is writable");
+    let refused = oriole(&["rules", "check", rules], here.path());
+    for output in [missing, oriole(&["check", name], here.path()), oriole(&["opt", name], here.path()), refused] {
+        assert_ends(&output, 2, "", "\\u{1b}[31m\\u{202e}.");
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!text.contains(['\u{1b}', '\u{202e}']), "{text:?}");
+    }
+}
+
 #[test]
 fn rule_files_are_checked_or_refused() {
     let here = tempfile::tempdir().expect("a temporary folder");
@@ -189,6 +206,14 @@ fn rule_files_are_checked_or_refused() {
     assert_ends(&check("."), 2, "", "it is a folder");
     write("endless.rules", b"rule a: iadd.u32(x, y) => iadd.u32(y, x)\n");
     assert_ends(&check("endless.rules"), 2, "1 proved", "rule `a` applies to its own result");
+    write("measure.rules", b"measure shf 1\nrule a: shf.l.wrap.b32(x, x, 16) => prmt.b32(x, 0, 0x1032)\n");
+    let measured = String::from_utf8_lossy(&check("measure.rules").stdout).into_owned();
+    assert!(measured.contains("measure: shf 1; no rule"), "{measured}");
+    let explained = oriole(&["rules", "explain", "a", "measure.rules"], here.path());
+    assert!(String::from_utf8_lossy(&explained.stdout).contains(", weight 1 becomes 0, rank "), "{explained:?}");
+    write("counter.rules", b"measure shl 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)\n");
+    let counter = String::from_utf8_lossy(&check("counter.rules").stderr).into_owned();
+    assert!(counter.contains("`prmt-to-high-half`"), "{counter}");
     // What only a solver could tell ends nothing: all rules are tried, and each open question has its rule's name.
     write(
         "open.rules",

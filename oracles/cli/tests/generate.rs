@@ -209,6 +209,27 @@ fn patterns_leave_nothing_open() {
     assert!(failed.is_empty(), "{failed:?}");
 }
 
+/// Left sides that access memory stay within the region of their thread, however their addresses are made.
+#[test]
+fn patterns_of_accesses_stay_in_their_regions() {
+    let rules = "rule a: st.global.b32(iadd.u64(isub.u64(x, y), C), O, v) => st.global.b32(isub.u64(x, y), O + C, v)
+                 rule b: ld.b64(iadd.u64(cvta.shared.u64(x), C), 16) => ld.b64(cvta.shared.u64(x), 16 + C)
+                 rule c: atom.global.add.u32(&isub.u64(x, 8), O, v) => atom.global.add.u32(x, O - 8, v)
+                 rule d: bar.red.and(3, b, and.pred(p, p)) => bar.red.and(3, b, p)";
+    let set = RuleSet::parse("t.rules", rules).unwrap_or_else(|error| panic!("{}", error.lines()));
+    let mut config = Config { patterns: patterns::Patterns::new(set.sources(), set.rules()), ..Config::default() };
+    config.family.pattern = 300;
+    let (mut failed, mut made) = (Vec::new(), [0; 3]);
+    for seed in 0..600 {
+        let generated = from_seed(seed, &config);
+        let text = generated.module.to_string();
+        let parts = ["isub.u64", "cvta.shared", "bar.red.and 3"];
+        parts.iter().zip(&mut made).for_each(|(part, made)| *made += text.matches(part).count());
+        failed.extend(Some((seed, outcome(&generated, true))).filter(|(_, outcome)| outcome != "finished"));
+    }
+    assert!(failed.is_empty() && made.iter().all(|made| *made > 40), "{made:?} {failed:?}");
+}
+
 /// Guards about constants, fields, known bits and uses are met by construction.
 #[test]
 fn guards_of_a_users_rule_are_met() {

@@ -113,7 +113,7 @@ impl Builder<'_, '_> {
     }
 
     /// Memory of the space that the fields say, which may be written where the row writes.
-    fn region_for(&mut self, row: &OpRow, fields: &FieldValues) -> Option<Region> {
+    pub(super) fn region_for(&mut self, row: &OpRow, fields: &FieldValues) -> Option<Region> {
         let space = row.value::<Space>(fields).unwrap_or(Space::Generic);
         let writes = row.flags.has(Flags::WRITES) || row.flags.has(Flags::HINT);
         let constant = row.value::<NonCoherent>(fields) == Some(NonCoherent::Nc) || row.opcode == Opcode::Ldu;
@@ -279,7 +279,7 @@ fn vector(row: &OpRow, fields: &FieldValues) -> usize {
 }
 
 /// Bytes that an access moves; hints are about a line, but move nothing.
-fn access_bytes(row: &OpRow, fields: &FieldValues) -> u32 {
+pub(super) fn access_bytes(row: &OpRow, fields: &FieldValues) -> u32 {
     let ty = row.value::<Type>(fields).unwrap_or(Type::B32);
     (ty.bits() / 8).max(1) * vector(row, fields) as u32
 }

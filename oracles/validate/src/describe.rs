@@ -41,7 +41,8 @@ pub(super) fn described(
         let name = if is_address { format!("{} - memory", variable.name) } else { variable.name.clone() };
         (name, variable.width, *value)
     };
-    let inputs_shown = named.map(shown).collect();
+    let mut inputs_shown: Vec<(String, u32, u128)> = named.map(shown).collect();
+    inputs_shown.extend(case.memory.first().into_iter().flatten().map(held));
     let defined = question.defined;
     let value = |side: usize| {
         let mut roots = question.values[side].clone();
@@ -63,4 +64,10 @@ pub(super) fn described(
         found_by,
         confirmation,
     }
+}
+
+/// What memory holds before.
+fn held((_, bytes): &(u64, Vec<u8>)) -> (String, u32, u128) {
+    let value = bytes.iter().rev().fold(0, |value, byte| value << 8 | u128::from(*byte));
+    ("what is in memory".to_owned(), 8 * bytes.len() as u32, value)
 }

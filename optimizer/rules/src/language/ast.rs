@@ -40,6 +40,17 @@ impl From<Span> for SourceSpan {
 pub struct File {
     /// Its rules, in order.
     pub rules: Vec<RuleDecl>,
+    /// The measures that it states.
+    pub measures: Vec<MeasureDecl>,
+}
+
+/// `measure not 2, xor 1`: what operations weigh.
+#[derive(Clone, PartialEq, Debug)]
+pub struct MeasureDecl {
+    /// All of it.
+    pub span: Span,
+    /// Mnemonics with their weights.
+    pub weights: Vec<(Name, u64)>,
 }
 
 /// A name or another word, with its place.

@@ -7,7 +7,7 @@ mod constants;
 
 use std::ops::Range;
 
-use super::ast::{Binder, Contract, Example, File, Head, Inst, Let, Name, Operand, RuleDecl, Segment};
+use super::ast::{Binder, Contract, Example, File, Head, Inst, Let, MeasureDecl, Name, Operand, RuleDecl, Segment};
 use super::lexer::{Lexed, Lexeme, Token, lex, lex_until};
 use super::{Fault, Span};
 
@@ -121,6 +121,7 @@ impl Parser<'_> {
         while self.at < self.tokens.len() {
             let read = match () {
                 () if self.at_line("rule") => self.rule().map(|rule| file.rules.push(rule)),
+                () if self.at_line("measure") => self.measure().map(|measure| file.measures.push(measure)),
                 () if self.at_line("yes") || self.at_line("no") => self.example_of(file.rules.last_mut()),
                 () => Err(self.unexpected("`rule` at the beginning of a line")),
             };
@@ -141,7 +142,21 @@ impl Parser<'_> {
     }
 
     fn begins_item(&self) -> bool {
-        ["rule", "yes", "no"].iter().any(|word| self.at_line(word))
+        ["rule", "yes", "no", "measure"].iter().any(|word| self.at_line(word))
+    }
+
+    fn measure(&mut self) -> Parsed<MeasureDecl> {
+        let start = self.expect_word("measure")?;
+        let mut weights = Vec::new();
+        loop {
+            weights.push((self.dotted()?, self.number()?.0));
+            if !self.eat(Token::Comma) {
+                break;
+            }
+        }
+        let span = start.to(self.last_span());
+        self.expect_end_of_item()?;
+        Ok(MeasureDecl { span, weights })
     }
 
     fn rule(&mut self) -> Parsed<RuleDecl> {

@@ -128,6 +128,29 @@ fn a_guard_that_never_holds_shows_as_matches_without_applications() {
     assert!(mine.applied == 0 && mine.matched > 0, "{mine:?}");
 }
 
+/// Rules that are right, whose roots do more than compute.
+const EFFECTS: &str = "
+rule shuffled: shfl.sync.idx.b32(x, and.b32(a, 31), c, m) => shfl.sync.idx.b32(x, a, c, m)
+rule matched: match.any.sync.b32(not.b32(x), m) => match.any.sync.b32(x, m)
+rule voted: vote.sync.uni.pred(not.pred(p), m) => vote.sync.uni.pred(p, m)
+rule stored: st.global.b8(x, O, or.b32(v, 0xff00)) => st.global.b8(x, O, v)
+rule reduced: atom.global.add.u32(x, O, v) => red.global.add.u32(x, O, v) if unused()
+rule joined: bar.red.popc(a, b, _) => bar.sync(a, b) if unused()
+";
+
+/// Their left sides are made: each applies, no thread races, and nothing is found.
+#[test]
+fn rules_with_effects_apply_and_nothing_races() {
+    let options = with_rules(Options::new(1, 3000), EFFECTS);
+    let rules = options.check.pipeline.rules.clone().expect("the rules are set");
+    let summary = finish(&options);
+    let counted = summary.progress.tally.rules(&rules);
+    let silent: Vec<_> = counted.iter().rev().take(6).filter(|rule| rule.applied == 0).map(|rule| &rule.name).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+    assert_eq!(summary.hits.len(), 0, "{:?}", summary.hits);
+    assert!(summary.progress.tally.silent.is_empty(), "{:?}", summary.progress.tally.silent);
+}
+
 #[test]
 fn other_options_make_another_campaign() {
     let options = Options::new(1, 10);

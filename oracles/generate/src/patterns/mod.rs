@@ -8,10 +8,12 @@
 //! Some patterns are near misses: in one place they have something else (a constant, the other word, a second register
 //! where one is captured twice, another field, a bit that is not known), and the rule must see it.
 //!
-//! A rule whose root is no plain operation (memory, collectives, effects) is left to ordinary code.
+//! Roots that access memory or bring threads together get addresses and masks that keep threads apart ([`effects`]). A
+//! rule with another root (special registers, asynchronous copies, other effects) is left to ordinary code.
 
 mod choice;
 mod constants;
+mod effects;
 mod known;
 
 use std::fmt;
@@ -46,8 +48,7 @@ impl Patterns {
     /// The patterns of these rules, which come from these files.
     pub fn new(sources: &[RuleFile], rules: &[Rule]) -> Patterns {
         let builtin = builtin_count(sources, rules);
-        let can = |rule: &Rule| Family::of(rule.instances()[0].pattern().opcode.row()) == Family::Plain;
-        let numbered = || rules.iter().enumerate().filter(|(_, rule)| can(rule));
+        let numbered = || rules.iter().enumerate().filter(|(_, rule)| effects::is_made(rule));
         let seeds = numbered().map(|(at, rule)| (at, Hints::of(rule))).collect();
         let own = numbered().filter(|(at, _)| *at < builtin).count();
         Patterns(Arc::new(Prepared { sources: sources.to_vec(), rules: rules.to_vec(), seeds, own }))
@@ -135,6 +136,10 @@ impl Builder<'_, '_> {
         let miss = near.then(|| self.entropy.below(PLACES));
         let mut making = Making { instance, choice, operands, at: 0, miss, divides: false };
         let pattern = instance.pattern();
+        if Family::of(pattern.opcode.row()) != Family::Plain {
+            self.effect_pattern(pattern, &mut making);
+            return;
+        }
         let Some((fields, mut srcs)) = self.parts(pattern, &mut making) else { return };
         let commutes = pattern.opcode.is(Flags::COMMUTATIVE) && !srcs[1].is_imm();
         if commutes && self.entropy.percent(25) {
@@ -145,16 +150,38 @@ impl Builder<'_, '_> {
 
     /// Fields and sources of an operation. Operations inside are made first, since they name values.
     fn parts(&mut self, pattern: &Pattern, making: &mut Making<'_>) -> Option<(FieldValues, Vec<Operand>)> {
-        let mut fields = *making.choice.fields.get(making.at)?;
-        making.at += 1;
-        if making.misses() {
-            fields = self.other_fields(pattern.opcode, fields).unwrap_or(fields);
+        let fields = self.own_fields(pattern, making)?;
+        let mut srcs = self.sources_of(pattern, &fields, making, &[])?;
+        if let (Some(Source::Any), Some(shape)) = (pattern.srcs.get(1), pattern.opcode.row().srcs.get(1)) {
+            let ty = place_type(pattern.opcode, &fields, *shape)?;
+            self.specify(pattern.opcode, ty, &mut srcs);
         }
+        let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1] == Operand::imm(0);
+        (!open).then_some((fields, srcs))
+    }
+
+    /// The fields of the operation at hand.
+    fn own_fields(&mut self, pattern: &Pattern, making: &mut Making<'_>) -> Option<FieldValues> {
+        let fields = *making.choice.fields.get(making.at)?;
+        making.at += 1;
+        let other = making.misses().then(|| self.other_fields(pattern.opcode, fields)).flatten();
+        Some(other.unwrap_or(fields))
+    }
+
+    /// The sources of an operation, of which some may be `known`.
+    fn sources_of(
+        &mut self,
+        pattern: &Pattern,
+        fields: &FieldValues,
+        making: &mut Making<'_>,
+        known: &[Option<Operand>],
+    ) -> Option<Vec<Operand>> {
         let mut srcs: Vec<Option<Operand>> = Vec::new();
         let outside = making.divides;
         for (at, source) in pattern.srcs.iter().enumerate() {
             making.divides = outside || at == 1 && matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem);
             srcs.push(match source {
+                _ if known.get(at).is_some_and(Option::is_some) => known[at],
                 Source::Inst(inner) => Some(self.inside(inner, making)?),
                 Source::Word(word, of) => match &**of {
                     Source::Inst(inner) => {
@@ -169,17 +196,11 @@ impl Builder<'_, '_> {
         making.divides = outside;
         for ((made, source), shape) in srcs.iter_mut().zip(&pattern.srcs).zip(pattern.opcode.row().srcs) {
             if made.is_none() {
-                let ty = place_type(pattern.opcode, &fields, *shape)?;
+                let ty = place_type(pattern.opcode, fields, *shape)?;
                 *made = Some(self.leaf(source, ty, making)?);
             }
         }
-        let mut srcs: Vec<Operand> = srcs.into_iter().collect::<Option<_>>()?;
-        if let (Some(Source::Any), Some(shape)) = (pattern.srcs.get(1), pattern.opcode.row().srcs.get(1)) {
-            let ty = place_type(pattern.opcode, &fields, *shape)?;
-            self.specify(pattern.opcode, ty, &mut srcs);
-        }
-        let open = matches!(pattern.opcode, Opcode::IDiv | Opcode::IRem) && srcs[1] == Operand::imm(0);
-        (!open).then_some((fields, srcs))
+        srcs.into_iter().collect()
     }
 
     fn leaf(&mut self, source: &Source, ty: Type, making: &mut Making<'_>) -> Option<Operand> {

@@ -1,4 +1,5 @@
-//! Declarations: variables of the module with several dimensions and other elements, registers one by one.
+//! Declarations: variables of the module with several dimensions and other elements, addresses in initial values,
+//! registers one by one.
 
 use std::collections::HashMap;
 
@@ -87,6 +88,55 @@ impl<'t> Sizes<'t> {
             list = format!("{{{list}}}");
         }
         format!("{head} = {{{list}}};")
+    }
+}
+
+/// A variable outside of functions whose initial value holds addresses, `.global .align 8 .u64 t[2] = {a+4, 7}`, in
+/// another spelling; `None` for any other line.
+pub(super) fn addresses(line: &str, entropy: &mut Entropy<'_>) -> Option<String> {
+    let (head, given) = line.strip_suffix(';')?.split_once(" = ")?;
+    let list = given.strip_prefix('{').and_then(|given| given.strip_suffix('}'));
+    let values: Vec<&str> = list.unwrap_or(given).split(", ").collect();
+    let is_address = |value: &&str| !value.starts_with(|first: char| first.is_ascii_digit());
+    if head.contains('(') || !head.contains(".u64 ") && !head.contains(".u32 ") || !values.iter().any(is_address) {
+        return None;
+    }
+    let spelled = values.into_iter().map(|text| match is_address(&text) {
+        true => address(text, entropy),
+        false => Some(integer(value(text)?, entropy)),
+    });
+    let spelled = spelled.collect::<Option<Vec<String>>>()?.join(", ");
+    Some(match (list, head.split_once('[')) {
+        (Some(_), Some((name, count))) if entropy.percent(30) => format!("{name}[1][{count} = {{{{{spelled}}}}};"),
+        (Some(_), _) => format!("{head} = {{{spelled}}};"),
+        (None, _) => format!("{head} = {spelled};"),
+    })
+}
+
+/// `a+4` or `generic(a)+4`, with the offset as another number, and within the parentheses, behind them or both.
+fn address(text: &str, entropy: &mut Entropy<'_>) -> Option<String> {
+    let (generic, rest) = match text.strip_prefix("generic(") {
+        Some(rest) => (true, rest.replacen(')', "", 1)),
+        None => (false, text.to_owned()),
+    };
+    let (symbol, offset) = rest.split_once('+').unwrap_or((&rest, "0"));
+    let offset: i64 = offset.parse().ok()?;
+    if !generic {
+        return Some(symbol.to_owned() + &distance(offset, entropy));
+    }
+    let within = entropy.choose(&[0, offset, offset.wrapping_sub(3)]);
+    let behind = distance(offset.wrapping_sub(within), entropy);
+    Some(format!("generic({symbol}{}){behind}", distance(within, entropy)))
+}
+
+/// What stands behind a symbol: nothing, a number, or one that is negative.
+fn distance(offset: i64, entropy: &mut Entropy<'_>) -> String {
+    let number = integer(offset.unsigned_abs(), entropy);
+    match offset {
+        0 if entropy.percent(70) => String::new(),
+        0.. => format!("+{number}"),
+        _ if entropy.percent(50) => format!("+-{}", offset.unsigned_abs()),
+        _ => format!("+(-{})", offset.unsigned_abs()),
     }
 }
 

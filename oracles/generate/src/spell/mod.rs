@@ -150,7 +150,8 @@ const CHANGED: u32 = 40;
 /// A line by itself.
 fn one(line: &str, in_body: bool, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Spelled {
     if !in_body {
-        return Spelled::new("array", sizes.variable(line, entropy));
+        let addresses = declarations::addresses(line, entropy).map(|text| Spelled::new("address", text));
+        return addresses.unwrap_or_else(|| Spelled::new("array", sizes.variable(line, entropy)));
     }
     if !entropy.percent(CHANGED) {
         return Spelled::new(simpler::WHITE_SPACE, line.to_owned());

@@ -82,6 +82,34 @@ fn every_way_of_spelling_comes_up() {
     assert!(missing.is_empty(), "{missing:?}");
 }
 
+/// Tables of addresses read back to the same symbols and distances, in whichever spelling.
+#[test]
+fn addresses_in_initial_values_are_spelled() {
+    let table = |number: u64| {
+        let (near, far) = (4 * number, 1000 - number as i64 * 100);
+        format!(
+            ".global .u64 t{number}[3] = {{a+{near}, generic(b)+{far}, {number}}};\n.global .u64 s{number} = c+8;\n"
+        )
+    };
+    let tables: String = (0..60).map(table).collect();
+    let head =
+        ".version 9.0\n.target sm_90\n.address_size 64\n.global .b8 a[8];\n.global .b8 b[8];\n.shared .b8 c[16];\n";
+    let module = read(&format!("{head}{tables}"));
+    let printed = ptx::emit(&module).expect("it has words");
+    let other = respelled(&printed);
+    let relocations = |module: &Module| -> Vec<_> {
+        module.globals.values().map(|global| (global.name.clone(), global.size(), global.relocations.clone())).collect()
+    };
+    let expected = relocations(&module);
+    assert_eq!(expected, relocations(&read(&printed)));
+    assert_eq!(expected, relocations(&read(&other)), "{other}");
+    for way in ["generic(b+", "generic(b)+", "+(-", "+-", "+0x", "][3] = {{", "c+0"] {
+        assert!(other.contains(way), "no `{way}` in {other}");
+    }
+    let changes = Respelling::of(&printed);
+    assert!((0..changes.changes()).any(|change| changes.change(change).rule == "address"));
+}
+
 #[test]
 fn a_line_is_spelled_alike_wherever_it_stands() {
     let text = printed(1).remove(0);

@@ -17,12 +17,14 @@ mod convert;
 mod float;
 mod integer;
 mod soft;
+mod special;
 #[cfg(test)]
 mod tests;
 mod video;
 
 use oriole_ir::ops::{Approx, FieldValue, FieldValues, Flags, OpRow, Opcode, Rounding, Shape, Type};
 
+pub use self::special::special_values;
 use super::term::{Term, Terms};
 
 /// What an operation yields.

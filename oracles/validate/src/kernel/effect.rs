@@ -8,19 +8,22 @@
 use oriole_ir::ops::{Flags, Opcode, Shape, Space, Type};
 
 use super::builder::is_fixed;
+use super::crossed::Crossed;
 use super::{Case, GUARDED_THREADS, Guarding};
 use crate::translate::Question;
 use oriole_interp::{WINDOW, generic_window};
 use oriole_proof::eval::Program;
 use oriole_proof::term::{Op, ones};
-use oriole_proof::{Inputs, Term};
+use oriole_proof::{Inputs, Term, Terms};
 
 /// Bytes of a thread's scratch region.
 pub(super) const SCRATCH: u64 = 256;
 /// Threads of kernels with collectives: a warp, and a part of one.
 const COLLECTIVE_THREADS: u32 = 37;
-/// Cases of one kernel.
-pub(super) const TOGETHER: usize = 16;
+/// Threads of a kernel with special operands and contents of memory: each has a combination of its own.
+pub(super) const CROSSED_THREADS: u32 = 32;
+/// Cases of one kernel: each has a place of its own in a scratch region.
+pub(super) const TOGETHER: usize = 15;
 
 /// A variable that an address is made from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -32,8 +35,8 @@ pub(crate) struct Pointer {
 }
 
 /// An address of the root: its variable, the rest of it, and what is accessed.
-struct Access {
-    pointer: Pointer,
+pub(super) struct Access {
+    pub pointer: Pointer,
     base: Term,
     offset: Term,
     bytes: u64,
@@ -114,47 +117,118 @@ fn roles(question: &Question<'_>) -> Vec<(usize, Role)> {
         _ if opcode.is(Flags::CONVERGENT) && index == last => Some(Role::Members),
         _ => None,
     };
-    let variable = |term: &Term| match question.terms.node(*term).op {
-        Op::Variable(number) => Some(number as usize),
-        _ => None,
-    };
-    let named = operands.iter().enumerate().filter_map(|(index, term)| Some((variable(term)?, role(index)?)));
-    named.collect()
+    let named = operands.iter().enumerate();
+    named.filter_map(|(index, term)| Some((variable(&question.terms, *term)?, role(index)?))).collect()
 }
 
-/// Cases from samples: without a guard, under one and under its negation in turn.
+/// The variable that a term is.
+pub(super) fn variable(terms: &Terms, term: Term) -> Option<usize> {
+    match terms.node(term).op {
+        Op::Variable(number) => Some(number as usize),
+        _ => None,
+    }
+}
+
+/// Cases from samples: without a guard, under one and under its negation in turn. Behind them, where memory is
+/// accessed, special operands with special contents of memory, in combination.
 pub(super) fn cases(question: &Question<'_>, samples: &[Inputs]) -> Vec<Case> {
-    let opcode = question.variant.instance.pattern().opcode;
-    let (roles, accesses) = (roles(question), accesses(question));
-    let threads = if opcode.is(Flags::CONVERGENT) { COLLECTIVE_THREADS } else { GUARDED_THREADS };
-    let make = |number: usize, guard: Guarding| {
-        let mut memory = Vec::new();
-        let lanes = (0..threads).map(|thread| {
-            let mut inputs = match number % 8 {
-                1 | 5 if opcode.is(Flags::CONVERGENT) => {
-                    nearly_equal(question, &samples[number], number as u32 / 4, thread)
-                }
-                3 if opcode.is(Flags::CONVERGENT) => samples[number].clone(),
-                _ => mixed(question, samples, number, thread as usize),
+    let root = Root::new(question);
+    let samples = &root.nearer(samples);
+    let mut cases: Vec<Case> = (0..samples.len()).map(|number| root.mixed_case(samples, number)).collect();
+    let crossed = Crossed::new(question, &root.accesses, samples);
+    cases.extend((0..crossed.cases()).map(|turn| root.crossed_case(&crossed, samples.len() + turn, turn)));
+    cases
+}
+
+/// A root with what its operands are for.
+struct Root<'q, 'i> {
+    question: &'q Question<'i>,
+    roles: Vec<(usize, Role)>,
+    accesses: Vec<Access>,
+    threads: u32,
+}
+
+impl<'q, 'i> Root<'q, 'i> {
+    fn new(question: &'q Question<'i>) -> Root<'q, 'i> {
+        let convergent = question.variant.instance.pattern().opcode.is(Flags::CONVERGENT);
+        let threads = if convergent { COLLECTIVE_THREADS } else { GUARDED_THREADS };
+        Root { question, roles: roles(question), accesses: accesses(question), threads }
+    }
+
+    /// The samples, most of them with small constants in addresses: the optimizer makes no offset that has more than 32
+    /// bits.
+    fn nearer(&self, samples: &[Inputs]) -> Vec<Inputs> {
+        let terms = &self.question.terms;
+        let parts: Vec<Term> = self.accesses.iter().flat_map(|access| [access.base, access.offset]).collect();
+        let read = terms.reachable(&parts);
+        let is_read = |term: &Term| read.contains(term);
+        let fixed = self.question.captures.iter().enumerate();
+        let fixed = fixed.filter(|(capture, term)| is_fixed(self.question, *capture) && is_read(term));
+        let constants: Vec<(usize, u128)> =
+            fixed.filter_map(|(_, term)| Some((variable(terms, *term)?, ones(terms.width(*term))))).collect();
+        let premise = Program::new(terms, &[self.question.query.premise]);
+        let near = |(number, inputs): (usize, &Inputs)| {
+            let mut near = inputs.clone();
+            constants.iter().for_each(|(at, mask)| near[*at] = near[*at] as u8 as i8 as u128 & mask);
+            let keeps = number % 4 == 3 || premise.eval(&near)[0] != 1;
+            if keeps { inputs.clone() } else { near }
+        };
+        samples.iter().enumerate().map(near).collect()
+    }
+
+    /// Each thread has inputs of some sample. In every other case memory holds an operand: what compares finds that it
+    /// is equal.
+    fn mixed_case(&self, samples: &[Inputs], number: usize) -> Case {
+        let guard = [Guarding::None, Guarding::Odd, Guarding::Even][number % 3];
+        let convergent = self.question.variant.instance.pattern().opcode.is(Flags::CONVERGENT);
+        let mut case = Case { lanes: Vec::new(), guard, memory: Vec::new() };
+        for thread in 0..self.threads {
+            let inputs = match number % 8 {
+                1 | 5 if convergent => nearly_equal(self.question, &samples[number], number as u32 / 4, thread),
+                3 if convergent => samples[number].clone(),
+                _ => mixed(self.question, samples, number, thread as usize),
             };
-            for (variable, role) in &roles {
-                inputs[*variable] = match role {
-                    Role::Members => members(thread, threads, guard).into(),
-                    Role::Barrier => number as u128 % 16,
-                    Role::Count => 0,
-                } & ones(question.terms.variables()[*variable].width);
-            }
-            let places = accesses.iter().map(|access| place(question, access, number as u64, &mut inputs));
-            let places: Vec<u64> = places.collect();
-            // Memory that holds an operand: what compares finds that it is equal.
-            let held = accesses.iter().zip(places).filter(|_| number.is_multiple_of(2));
-            memory.push(held.filter_map(|(access, at)| Some((at, held_there(question, access, &inputs)?))).collect());
-            inputs
-        });
-        Case { lanes: lanes.collect(), guard, memory }
-    };
-    let guards = [Guarding::None, Guarding::Odd, Guarding::Even];
-    (0..samples.len()).map(|number| make(number, guards[number % 3])).collect()
+            let held = |access: &Access, inputs: &Inputs| {
+                number.is_multiple_of(2).then(|| operands_behind(self.question, access, inputs).first().copied())?
+            };
+            self.push(&mut case, (number, thread, self.threads), inputs, held);
+        }
+        case
+    }
+
+    fn crossed_case(&self, crossed: &Crossed<'_, '_>, number: usize, turn: usize) -> Case {
+        let mut case = Case { lanes: Vec::new(), guard: Guarding::None, memory: Vec::new() };
+        for thread in 0..CROSSED_THREADS {
+            let (inputs, content) = crossed.inputs(turn, thread);
+            let held = |access: &Access, inputs: &Inputs| crossed.content(access, content, inputs);
+            self.push(&mut case, (number, thread, CROSSED_THREADS), inputs, held);
+        }
+        case
+    }
+
+    /// One more thread, whose addresses point into its scratch region.
+    fn push(
+        &self,
+        case: &mut Case,
+        (number, thread, threads): (usize, u32, u32),
+        mut inputs: Inputs,
+        held: impl Fn(&Access, &Inputs) -> Option<u128>,
+    ) {
+        for (variable, role) in &self.roles {
+            inputs[*variable] = match role {
+                Role::Members => members(thread, threads, case.guard).into(),
+                Role::Barrier => number as u128 % 16,
+                Role::Count => 0,
+            } & ones(self.question.terms.variables()[*variable].width);
+        }
+        let place = |access| place(self.question, access, number as u64, &mut inputs);
+        let places: Vec<u64> = self.accesses.iter().map(place).collect();
+        let there = self.accesses.iter().zip(places);
+        let bytes = |access: &Access, value: u128| value.to_le_bytes()[..access.bytes.min(16) as usize].to_vec();
+        let memory = there.filter_map(|(access, at)| Some((at, bytes(access, held(access, &inputs)?))));
+        case.memory.push(memory.collect());
+        case.lanes.push(inputs);
+    }
 }
 
 /// A thread's inputs: those of the sample, with registers from another one where the rule still applies.
@@ -211,11 +285,12 @@ fn members(thread: u32, threads: u32, guard: Guarding) -> u32 {
     there.filter(takes_part).fold(0, |mask, lane| mask | 1 << lane)
 }
 
-/// Makes an address point into its scratch region: 16 bytes further with every case, aligned, now and then overlapping.
+/// Makes an address point into its scratch region: 16 bytes further with every case, aligned. A wrong
+/// rule may access what lies around it.
 fn place(question: &Question<'_>, access: &Access, number: u64, inputs: &mut Inputs) -> u64 {
     let width = question.terms.width(access.base);
     let steps = (16 / access.bytes.max(1)).max(1);
-    let at = 16 * (number % (SCRATCH / 16 - 1)) + access.bytes * (number / 3 % steps);
+    let at = 16 * (number % TOGETHER as u64) + access.bytes * (number / 3 % steps);
     inputs[access.pointer.variable] = 0;
     let values = Program::new(&question.terms, &[access.base, access.offset]).eval(inputs);
     let (base, offset) = (values[0] & u128::from(u64::MAX), values[1]);
@@ -225,10 +300,10 @@ fn place(question: &Question<'_>, access: &Access, number: u64, inputs: &mut Inp
     at
 }
 
-/// The first operand behind the address, as memory holds it.
-fn held_there(question: &Question<'_>, access: &Access, inputs: &Inputs) -> Option<Vec<u8>> {
-    let operands = question.effect.as_ref()?;
-    let first = operands.iter().position(|operand| *operand == access.offset)? + 1;
-    let value = Program::new(&question.terms, &[*operands.get(first)?]).eval(inputs)[0];
-    Some(value.to_le_bytes()[..access.bytes.min(16) as usize].to_vec())
+/// The operands behind an address.
+pub(super) fn operands_behind(question: &Question<'_>, access: &Access, inputs: &Inputs) -> Vec<u128> {
+    let operands = question.effect.as_deref().unwrap_or_default();
+    let offset = operands.iter().position(|operand| *operand == access.offset);
+    let behind = offset.map_or(&[][..], |offset| &operands[offset + 1..]);
+    Program::new(&question.terms, behind).eval(inputs)
 }

@@ -5,6 +5,7 @@
 //! evaluation of constants and guards, and the meaning of operations as terms are held against the interpreter.
 
 mod builder;
+mod crossed;
 mod effect;
 mod results;
 mod run;
@@ -12,6 +13,7 @@ mod scratch;
 
 use std::sync::Arc;
 
+use oriole_ir::ops::Flags;
 use oriole_optimizer::peephole::RuleSet;
 
 use self::builder::Builder;
@@ -239,9 +241,21 @@ fn execute_cases(
     for case in cases {
         let confirmation = confirm(question, case, only);
         if matches!(confirmation, Confirmation::Confirmed(_)) {
-            return Some((case.clone(), confirmation));
+            return Some(alone(question, case, only).unwrap_or_else(|| (case.clone(), confirmation)));
         }
     }
     let reproducer = Reproducer { kernel: module.to_string(), launch, after: String::new(), without: None };
     Some((cases[0].clone(), Confirmation::Disagreement { reason, reproducer: Box::new(reproducer) }))
+}
+
+/// The first thread of a case that goes wrong by itself.
+fn alone(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Option<(Case, Confirmation)> {
+    let memory = |thread: usize| case.memory.get(thread).cloned().into_iter().collect();
+    let one = |thread: usize| Case { memory: memory(thread), ..Case::plain(&case.lanes[thread]) };
+    let collective = question.variant.instance.pattern().opcode.is(Flags::CONVERGENT);
+    let threads = if collective { 0..0 } else { 0..case.lanes.len() };
+    threads.map(one).find_map(|case| match confirm(question, &case, only) {
+        confirmed @ Confirmation::Confirmed(_) => Some((case, confirmed)),
+        _ => None,
+    })
 }

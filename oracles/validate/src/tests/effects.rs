@@ -89,6 +89,69 @@ rule compared: atom.cas.global.b32(x, O, and.b32(v, 0xffff), w) => atom.cas.glob
 rule exchanged: atom.global.exch.b32(x, O, &imin.u32(v, 0xfedcba98)) => atom.global.exch.b32(x, O, v)
 ";
 
+/// Wrong for certain operands, and most of them only where memory holds a certain value too.
+const NEEDLES: &str = "
+rule zero: atom.global.add.f32(x, O, fadd.f32(v, 0.0)) => atom.global.add.f32(x, O, v)
+rule zeros: red.shared.add.f64(x, O, fadd.f64(v, 0.0)) => red.shared.add.f64(x, O, v)
+rule half: atom.global.add.noftz.f16x2(x, O, fadd.f16x2(v, 0)) => atom.global.add.noftz.f16x2(x, O, v)
+rule subnormal: atom.shared.add.f32(x, O, fadd.ftz.f32(v, -0.0)) => atom.shared.add.f32(x, O, v)
+rule swapped: atom.cas.shared.b64(x, O, v, w) => atom.cas.shared.b64(x, O, w, v)
+rule always: atom.cas.global.b32(x, O, _, w) => atom.cas.global.b32(x, O, w, w)
+rule brain: atom.shared.add.noftz.bf16(x, O, fadd.bf16(v, 0)) => atom.shared.add.noftz.bf16(x, O, v)
+rule equal: atom.cas.global.b32(x, O, v, &fadd.f32(v, -0.0)) => atom.cas.global.b32(x, O, v, v)
+rule wraps: atom.global.inc.u32(x, O, v) => atom.global.inc.u32(x, O, iadd.u32(v, 1))
+rule bound: atom.shared.dec.u32(x, O, &imin.u32(v, 0xfffffffe)) => atom.shared.dec.u32(x, O, v)
+rule last: atom.shared.inc.u32(x, O, 0xfffffffe) => atom.shared.add.u32(x, O, 1)
+rule first: red.global.dec.u32(x, O, 0x12345678) => red.global.add.u32(x, O, UMAX)
+rule mask: atom.global.and.b32(x, O, or.b32(v, 1)) => atom.global.and.b32(x, O, v)
+rule sign: red.shared.max.s64(x, O, imax.s64(v, MIN + 1)) => red.shared.max.s64(x, O, v)
+rule order: atom.global.min.s32(x, O, v) => atom.global.min.u32(x, O, v)
+rule other: atom.global.or.b64(x, O, v) => atom.global.xor.b64(x, O, v)
+rule added: red.global.or.b32(x, O, v) => red.global.add.u32(x, O, v)
+rule written: st.global.b8(x, O, imin.u32(v, 255)) => st.global.b8(x, O, v)
+rule wide: st.shared.b16(x, O, v) => st.shared.b32(x, O, v)
+rule low: st.local.b16(x, O, v) => st.local.b8(x, O, v)
+rule loaded: ld.global.s8(x, O) => ld.global.u8(x, O)
+";
+
+/// Right, and near the wrong ones.
+const NEAR: &str = "
+rule zero: atom.global.add.f32(x, O, fadd.f32(v, -0.0)) => atom.global.add.f32(x, O, v)
+rule sum: red.shared.add.u64(x, O, iadd.u64(v, 0)) => red.shared.add.u64(x, O, v)
+rule swapped: atom.cas.shared.b64(x, O, not.b64(&not.b64(v)), w) => atom.cas.shared.b64(x, O, v, w)
+rule wraps: atom.global.inc.u32(x, O, imax.u32(v, 0)) => atom.global.inc.u32(x, O, v)
+rule down: atom.shared.dec.u32(x, O, imin.u32(v, UMAX)) => atom.shared.dec.u32(x, O, v)
+rule last: atom.shared.inc.u32(x, O, UMAX) => atom.shared.add.u32(x, O, 1)
+rule first: red.global.dec.u32(x, O, UMAX) => red.global.add.u32(x, O, UMAX)
+rule nothing: red.global.inc.u32(x, O, 0) => red.global.and.b32(x, O, 0)
+rule both: atom.global.and.b32(x, O, and.b32(v, v)) => atom.global.and.b32(x, O, v)
+rule sign: red.shared.max.s64(x, O, imax.s64(v, MIN)) => red.shared.max.s64(x, O, v)
+rule other: red.global.xor.b32(x, O, or.b32(v, 0)) => red.global.xor.b32(x, O, v)
+rule exchanged: atom.global.exch.b64(x, O, xor.b64(&xor.b64(v, 5), 5)) => atom.global.exch.b64(x, O, v)
+rule written: st.global.b8(x, O, and.b32(v, 255)) => st.global.b8(x, O, v)
+rule wide: st.shared.b16(x, O, cvt.s32.s16(v)) => st.shared.b16(x, O, v)
+rule loaded: ld.global.u8(iadd.u64(x, 4), 4) => ld.global.u8(x, 8)
+";
+
+/// Each is refuted, in few threads.
+#[test]
+fn needles_in_memory_are_found() {
+    for report in verdicts(NEEDLES) {
+        let name = &report.name;
+        let refutation = report.refutation.as_ref().unwrap_or_else(|| panic!("{name}: {report:?}"));
+        let Confirmation::Confirmed(reproducer) = &refutation.confirmation else { panic!("{name}: {refutation:?}") };
+        assert!(reproducer.launch.block[0] <= 3, "{name}: {:?}", reproducer.launch.block);
+    }
+}
+
+/// None of the right ones near them is refuted.
+#[test]
+fn rules_near_needles_are_not_refuted() {
+    for report in verdicts(NEAR) {
+        assert!(report.refutation.is_none() && report.proof.applied >= 20, "{}: {report:?}", report.name);
+    }
+}
+
 /// Each is refuted with a kernel.
 #[test]
 fn wrong_rules_are_refuted() {

@@ -1,11 +1,14 @@
 //! How a command ends, well or badly.
 
+use std::error::Error;
+use std::fmt;
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-use miette::{Diagnostic, Report};
+use miette::{Diagnostic, LabeledSpan, MietteHandler, Report, ReportHandler, Severity, SourceCode};
 use oriole_check::input::InputError;
 use oriole_interp::launch::LaunchError;
+use oriole_ir::diagnostics::escape::escaped;
 
 /// How a command that could do its work ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,10 +54,117 @@ impl Failure {
         // Nobody is left to tell where standard error is closed too.
         let shown = match self {
             Failure::Output(error) => writeln!(io::stderr(), "cannot write the output: {error}"),
-            Failure::Input(report) => writeln!(io::stderr(), "{report:?}"),
+            Failure::Input(report) => say(report),
         };
         drop(shown);
         ExitCode::from(2)
+    }
+}
+
+/// Shows a report on standard error.
+pub fn say(report: &Report) -> io::Result<()> {
+    writeln!(io::stderr(), "{:?}", Shown::new(report.as_ref()))
+}
+
+/// A report without characters that a terminal would obey, wherever they come from: names of files stand in messages
+/// and causes as they are. The handler's own colours stay, so the finished text is too late for that.
+struct Shown<'a> {
+    report: &'a dyn Diagnostic,
+    message: String,
+    help: Option<String>,
+    cause: Option<Box<Cause>>,
+    related: Vec<Shown<'a>>,
+}
+
+/// What an error came of.
+#[derive(Debug)]
+struct Cause {
+    message: String,
+    cause: Option<Box<Cause>>,
+}
+
+impl Cause {
+    fn of(error: Option<&dyn Error>) -> Option<Box<Cause>> {
+        let error = error?;
+        Some(Box::new(Cause { message: shown(error), cause: Cause::of(error.source()) }))
+    }
+}
+
+fn shown(text: impl fmt::Display) -> String {
+    escaped(&text.to_string()).into_owned()
+}
+
+impl<'a> Shown<'a> {
+    fn new(report: &'a dyn Diagnostic) -> Shown<'a> {
+        Shown {
+            report,
+            message: shown(report),
+            help: report.help().map(shown),
+            cause: Cause::of(report.source()),
+            related: report.related().into_iter().flatten().map(Shown::new).collect(),
+        }
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+impl Error for Cause {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &dyn Error)
+    }
+}
+
+/// The message alone.
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+/// The whole report.
+impl fmt::Debug for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        MietteHandler::default().debug(self, f)
+    }
+}
+
+impl Error for Shown<'_> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        self.cause.as_deref().map(|cause| cause as &dyn Error)
+    }
+}
+
+impl Diagnostic for Shown<'_> {
+    fn code<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.report.code()
+    }
+
+    fn severity(&self) -> Option<Severity> {
+        self.report.severity()
+    }
+
+    fn help<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.help.as_ref().map(|help| Box::new(help) as Box<dyn fmt::Display + 'a>)
+    }
+
+    fn url<'a>(&'a self) -> Option<Box<dyn fmt::Display + 'a>> {
+        self.report.url()
+    }
+
+    fn source_code(&self) -> Option<&dyn SourceCode> {
+        self.report.source_code()
+    }
+
+    fn labels(&self) -> Option<Box<dyn Iterator<Item = LabeledSpan> + '_>> {
+        self.report.labels()
+    }
+
+    fn related<'a>(&'a self) -> Option<Box<dyn Iterator<Item = &'a dyn Diagnostic> + 'a>> {
+        Some(Box::new(self.related.iter().map(|report| report as &dyn Diagnostic)))
     }
 }
 

@@ -17,7 +17,7 @@ use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answe
 use rayon::prelude::*;
 
 use crate::check::Format;
-use crate::failure::{Failure, Status};
+use crate::failure::{Failure, Status, say};
 use crate::numbers;
 use crate::settings::read_rules;
 
@@ -162,7 +162,8 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     for (report, index) in reports.iter().zip(&chosen) {
         replays.push(reproduce(report, &set, *index, &args.out)?);
     }
-    let findings = show::Findings { reports: &reports, replays: &replays, time: start.elapsed() };
+    let findings =
+        show::Findings { reports: &reports, replays: &replays, weights: set.weights(), time: start.elapsed() };
     match args.format {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
@@ -170,7 +171,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let faulty = faults.is_some();
     if let Some(faults) = faults {
         out.flush()?;
-        drop(writeln!(std::io::stderr(), "{:?}", Report::new(faults)));
+        drop(say(&Report::new(faults)));
     }
     Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found

@@ -5,6 +5,8 @@ use std::time::Duration;
 
 use oriole_ir::diagnostics::escape::escaped;
 use oriole_optimizer::peephole::RuleSet;
+use oriole_rules::Instance;
+use oriole_rules::cost::{Weights, of_pattern, of_result};
 use oriole_validate::kernel::Confirmation;
 use oriole_validate::{GuardReport, Need, RuleReport, Verdict};
 use serde::Serialize;
@@ -22,6 +24,8 @@ pub struct Findings<'a> {
     pub reports: &'a [RuleReport],
     /// For each the command that replays what is wrong with it.
     pub replays: &'a [Option<String>],
+    /// What operations weigh, where a file states it.
+    pub weights: &'a Weights,
     /// How long all took.
     pub time: Duration,
 }
@@ -59,6 +63,11 @@ impl Findings<'_> {
                     need(&guard.need)
                 )?;
             }
+        }
+        let weights: Vec<String> =
+            self.weights.iter().map(|(opcode, weight)| format!("{} {weight}", opcode.row().name)).collect();
+        if !weights.is_empty() {
+            writeln!(out, "\nmeasure: {}; no rule of these files or of the tree raises it", weights.join(", "))?;
         }
         writeln!(out, "\n{}", self.summary())
     }
@@ -306,6 +315,20 @@ pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> 
     writeln!(out)
 }
 
+/// What falls from the pattern to the result.
+fn measures(instance: &Instance, weights: &Weights) -> String {
+    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
+    let parts = [
+        ("cost", before.cost, after.cost),
+        ("operations", before.operations, after.operations),
+        ("weight", before.weight, after.weight),
+        ("rank", before.rank, after.rank),
+    ];
+    let shown = parts.into_iter().filter(|(name, before, after)| *name != "weight" || before + after > 0);
+    let part = |(name, before, after): (&str, u32, u32)| format!("{name} {before} becomes {after}");
+    shown.map(part).collect::<Vec<_>>().join(", ")
+}
+
 /// Everything about one rule.
 pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleReport) -> io::Result<()> {
     let rule = &set.rules()[index];
@@ -322,6 +345,9 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
             writeln!(out, "  and {} more", bound.len() - SHOWN_INSTANCES)?;
         }
         writeln!(out)?;
+    }
+    if let Some(instance) = rule.instances().first() {
+        writeln!(out, "Measure: {}\n", measures(instance, set.weights()))?;
     }
     if !report.guards.is_empty() {
         writeln!(out, "Guards:")?;
