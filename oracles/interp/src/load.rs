@@ -352,6 +352,7 @@ impl<'m> Executable<'m> {
             concretization: options.concretization,
             stacks: 0,
             executed: 0,
+            by_lane: 0,
             started: 0,
             calls: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),

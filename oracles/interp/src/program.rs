@@ -212,6 +212,8 @@ pub enum Place {
 #[derive(Clone, Copy)]
 pub struct ScalarOps {
     pub op: ScalarOp,
+    /// Whether it is an instruction of the video family, which work on parts of their operands.
+    pub is_video: bool,
     pub srcs: [Place; 5],
     pub dsts: [Place; 2],
     /// The value of the third source, a predicate, that settles every result by itself.

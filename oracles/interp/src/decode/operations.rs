@@ -104,6 +104,7 @@ impl Decoder<'_> {
         let (srcs, dsts) = self.places(inst, data)?;
         self.program.scalars.push(ScalarOps {
             op: scalar,
+            is_video: data.is(Flags::VIDEO),
             srcs,
             dsts,
             settles: data.field::<BoolOp>().filter(|_| row.srcs.get(2) == Some(&Shape::P)).and_then(settling),

@@ -14,7 +14,8 @@
 //! grid = [4, 1, 1]
 //! block = 256
 //! dynamic_shared = 0          # bytes
-//! steps = 1_000_000           # step budget, for kernels that need more or less than the default
+//! steps = 1_000_000           # step budget, for kernels that need more or less than the default: warp instructions,
+//!                             # dear ones (accesses, calls, functions of floats) counting more beyond some millions
 //! race_check = true           # report data races
 //!
 //! [[arg]]

@@ -33,6 +33,9 @@ const START_STEPS: u64 = 64;
 /// The same of a warp's calls of `malloc` and the other functions of the system.
 const FREE_CALLS: u64 = 1 << 16;
 const CALL_STEPS: u64 = 256;
+/// The same of operations that are executed lane by lane, in times of the cheapest.
+const FREE_BY_LANE: u64 = 1 << 22;
+const BY_LANE_STEPS: u64 = 16;
 /// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
 const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
@@ -70,6 +73,8 @@ pub struct Machine<'a> {
     /// Bytes that registers and local memory of the resident CTAs take.
     pub stacks: usize,
     pub executed: u64,
+    /// What operations that were executed lane by lane cost, in times of the cheapest.
+    pub by_lane: u64,
     /// Warps that were started.
     pub started: u64,
     /// Calls of the system's functions.
@@ -129,6 +134,15 @@ impl Machine<'_> {
         if self.calls > FREE_CALLS {
             self.steps = self.steps.saturating_sub(CALL_STEPS);
             self.executed += CALL_STEPS;
+        }
+    }
+
+    /// Beyond the first, operations that are executed lane by lane count as what they cost.
+    fn charge_lanes(&mut self, cost: u64) {
+        self.by_lane += cost;
+        if self.by_lane > FREE_BY_LANE {
+            self.steps = self.steps.saturating_sub(cost * BY_LANE_STEPS);
+            self.executed += cost * BY_LANE_STEPS;
         }
     }
 
@@ -266,16 +280,18 @@ impl Machine<'_> {
             pc: state.pc,
             meeting,
             budget,
+            by_lane: 0,
             clock: &mut warp.clock,
             counts: self.counts.as_deref_mut(),
             trace,
         };
         let stop = run(&mut running);
-        let (pc, left) = (running.pc, running.budget);
+        let (pc, left, by_lane) = (running.pc, running.budget, running.by_lane);
         let written = std::mem::take(&mut running.spaces.written);
         self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
         warp.frames[state.frame] = frame;
         warp.groups[group].pc = pc;
+        self.charge_lanes(by_lane);
         (stop, budget - left)
     }
 
