@@ -14,7 +14,6 @@ use std::sync::Arc;
 
 use cranelift_entity::SecondaryMap;
 
-use super::fixed_point::FixedPoint;
 use super::list::{Analysis, AnalysisId, AnalysisSet, anew};
 use super::settled::{RepeatedWork, Settled};
 use oriole_ir::{FuncId, Function, Module};
@@ -37,8 +36,6 @@ pub struct Analyses<T = Function> {
     kept: [Option<Arc<dyn Kept<T>>>; AnalysisId::ALL.len()],
     /// Work that finds nothing to change.
     settled: Settled,
-    /// The function as it was when the rewrite rules found nothing last. True whatever happens to the function since.
-    fixed_point: Option<Arc<FixedPoint>>,
 }
 
 impl<T: 'static> Analyses<T> {
@@ -93,22 +90,6 @@ impl<T: 'static> Analyses<T> {
         self.settled.insert(work);
     }
 
-    /// The function as it was when the rewrite rules of the run found nothing in it last.
-    pub(crate) fn fixed_point(&self) -> Option<Arc<FixedPoint>> {
-        self.fixed_point.clone()
-    }
-
-    /// Remembers a function in which the rules find nothing.
-    pub(crate) fn set_fixed_point(&mut self, fixed_point: Arc<FixedPoint>) {
-        self.fixed_point = Some(fixed_point);
-    }
-
-    /// Forgets everything about work that finds nothing.
-    fn unsettle(&mut self) {
-        self.settled = Settled::default();
-        self.fixed_point = None;
-    }
-
     /// Whether an analysis would be answered without being computed.
     pub fn has(&self, analysis: AnalysisId) -> bool {
         self.kept[analysis as usize].is_some()
@@ -124,14 +105,13 @@ impl<T: 'static> Analyses<T> {
 
 impl<T> Default for Analyses<T> {
     fn default() -> Analyses<T> {
-        Analyses { kept: [const { None }; AnalysisId::ALL.len()], settled: Settled::default(), fixed_point: None }
+        Analyses { kept: [const { None }; AnalysisId::ALL.len()], settled: Settled::default() }
     }
 }
 
 impl<T> Clone for Analyses<T> {
     fn clone(&self) -> Analyses<T> {
-        let (kept, fixed_point) = (self.kept.clone(), self.fixed_point.clone());
-        Analyses { kept, settled: self.settled, fixed_point }
+        Analyses { kept: self.kept.clone(), settled: self.settled }
     }
 }
 
@@ -175,12 +155,11 @@ impl ModuleAnalyses {
     /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
     pub fn renumbered(&mut self, id: FuncId) {
         self.functions[id].forget_all_but(AnalysisSet::CONTROL_FLOW);
-        self.functions[id].fixed_point = None;
     }
 
     /// Forgets which work is settled, for runs under other settings.
     pub fn unsettle(&mut self) {
-        self.functions.values_mut().for_each(Analyses::unsettle);
+        self.functions.values_mut().for_each(|analyses| analyses.settled = Settled::default());
     }
 
     /// After a change of any functions: forgets what is not in the set.

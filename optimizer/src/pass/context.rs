@@ -171,8 +171,7 @@ impl PhaseContext<'_> {
         self.settled_at == Some(self.budget.made())
     }
 
-    /// Whether some work would change nothing; it is done on a copy.
-    pub(crate) fn finds_nothing(
+    fn finds_nothing(
         &self,
         func: &Function,
         run: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
@@ -203,11 +202,6 @@ impl<'a, A> PhaseContext<'a, A> {
             self.count(rule, 1);
         }
         granted
-    }
-
-    /// Whether leave for a change was refused, and will be from now on.
-    pub fn is_out_of_changes(&self) -> bool {
-        self.budget.is_spent()
     }
 
     /// The changes that the run has made so far, in this pass and before.

@@ -13,11 +13,9 @@
 //!
 //! The step `OriCopyProp` can be turned off by name, or run alone.
 
-use std::sync::Arc;
-
 use super::touched::Touched;
 use super::{copy_prop, live_dead, simplify};
-use crate::analysis::{AnalysisId, AnalysisSet, Cfg, FixedPoint, RepeatedWork};
+use crate::analysis::{AnalysisId, AnalysisSet, Cfg, RepeatedWork};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::{Form, Function};
 
@@ -79,13 +77,13 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut changed = Changed::No;
     let mut cost = 0;
-    let (mut touched, mut seen) = (Touched::everything(), None);
+    let mut touched = Touched::everything();
     for number in 0u32.. {
         if matches!(limit, Limit::Rounds(Some(most)) if number >= most) {
             break;
         }
         let before = cx.rewrites_made();
-        let round = round(func, cx, late, &mut touched, &mut seen);
+        let round = round(func, cx, late, &mut touched);
         changed |= round;
         cx.count("rounds", 1);
         let gain = cx.rewrites_made() - before;
@@ -105,13 +103,7 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
 }
 
 /// After each step the analyses that its changes leave true are kept for the next one.
-fn round(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    late: bool,
-    touched: &mut Touched,
-    seen: &mut Option<Arc<FixedPoint>>,
-) -> Changed {
+fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &mut Touched) -> Changed {
     let mut changed = Changed::No;
     if cx.allows("OriCopyProp") {
         // It changes operands alone.
@@ -120,7 +112,7 @@ fn round(
         changed |= step(func, cx, work, kept, |func, cx| copy_prop::run(func, cx, late, touched));
     }
     if cx.allows("Simplify") {
-        changed |= simplified(func, cx, touched, seen);
+        changed |= simplified(func, cx, touched);
     }
     if cx.allows("LocalDeadCode") {
         let sweep = |func: &mut Function, cx: &mut PhaseContext<'_>| live_dead::sweep(func, cx, touched);
@@ -129,30 +121,23 @@ fn round(
     // What is left to find is further away from the changes than a scan of what they touched has looked.
     if !changed.is_yes() && cx.allows("Simplify") {
         *touched = Touched::everything();
-        changed = simplified(func, cx, touched, seen);
+        changed = simplified(func, cx, touched);
     }
     changed
 }
 
 /// Only a scan over everything says that nothing is left to simplify.
-fn simplified(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    touched: &mut Touched,
-    seen: &mut Option<Arc<FixedPoint>>,
-) -> Changed {
+fn simplified(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
     if !touched.is_everything() {
         return simplify::run(func, cx, touched);
     }
     // Where the work is settled, nothing is left to look at.
-    let mut changes = Touched::default();
-    let changed = cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
-        let (changed, behind) = simplify::everything(func, cx, seen);
-        changes = behind;
+    let mut everything = std::mem::take(touched);
+    cx.unless_settled(RepeatedWork::Simplification, func, |func, cx| {
+        let changed = simplify::run(func, cx, &mut everything);
+        *touched = everything;
         changed
-    });
-    *touched = changes;
-    changed
+    })
 }
 
 fn step(

@@ -3,10 +3,9 @@
 //! A change touches the instruction that it is about, the registers that this one defines, and those that it does not
 //! read any more: fewer reads may let a rule apply that wants its operand read once. The next scan looks at touched
 //! instructions and at those that read a touched register, as LLVM's InstCombine does. A pattern that is deeper, or a
-//! guard that follows values further, may depend on a change further away, so a bundle begins and ends with a scan over
-//! all that may have changed since the rules found nothing last ([`crate::analysis::FixedPoint`]).
+//! guard that follows values further, may depend on a change further away, so a bundle ends with one scan over
+//! everything ([`super::general_optimize`]).
 
-use crate::analysis::Changes;
 use cranelift_entity::EntitySet;
 use oriole_ir::{Function, Inst, Reg};
 
@@ -21,11 +20,6 @@ impl Touched {
     /// As if everything had changed.
     pub(super) fn everything() -> Touched {
         Touched { everything: true, insts: EntitySet::new(), regs: EntitySet::new() }
-    }
-
-    /// What has changed since the rules found nothing.
-    pub(super) fn since(changes: Changes) -> Touched {
-        Touched { everything: false, insts: changes.insts, regs: changes.regs }
     }
 
     /// Whether a scan would look at every instruction.

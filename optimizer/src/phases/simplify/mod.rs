@@ -13,8 +13,7 @@
 //! the loop would go for a costlier one inside, both stay. No rule reads what a loop counts behind the step either:
 //! with both values of the counter alive, the loop would copy one of them in every turn.
 //!
-//! Cost: linear in instructions; a decision tree finds the few rules that may fit one, and what is as it was when the
-//! rules found nothing last is not asked about again ([`FixedPoint`]).
+//! Cost: linear in instructions; a decision tree finds the few rules that may fit one.
 
 mod control;
 
@@ -24,7 +23,7 @@ use std::sync::Arc;
 use super::analyze_control_flow::remove_incoming;
 use super::touched::Touched;
 use super::values::become_copies;
-use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, FixedPoint, LoopNest, Uses};
+use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
 use crate::peephole::{RuleSet, Subject};
@@ -104,41 +103,6 @@ impl<'a> View<'a> {
 pub fn rule_names() -> impl Iterator<Item = &'static str> {
     let rules: Vec<&'static str> = RuleSet::builtin().rules().iter().map(|rule| rule.name).collect();
     control::RULES.iter().map(|rule| rule.name).chain(rules)
-}
-
-/// Simplifies all reachable instructions but those about which nothing has changed since the rules found nothing last,
-/// or since the last such scan of this bundle, of which `seen` is the beginning. Returns what this scan has changed.
-///
-/// A scan looks at an instruction when all above it is done. So where nothing above an instruction is other than it was
-/// when the scan began, the scan has seen it as it is, and it was found in order or has changed itself.
-pub(super) fn everything(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    seen: &mut Option<Arc<FixedPoint>>,
-) -> (Changed, Touched) {
-    let now = Arc::new(fixed_point(func, cx));
-    let changes = seen.take().or_else(|| cx.analyses.fixed_point()).and_then(|earlier| {
-        let cfg = cx.analyses.get::<Cfg>(func);
-        earlier.changes_to(&now, func, &cfg)
-    });
-    let mut touched = changes.map_or_else(Touched::everything, Touched::since);
-    let changed = run(func, cx, &mut touched);
-    if changed.is_yes() {
-        *seen = Some(now);
-    } else if !cx.is_out_of_changes() {
-        debug_assert!(
-            cx.finds_nothing(func, |func, cx| run(func, cx, &mut Touched::everything())),
-            "a rule fits where nothing is said to have changed in `{}`",
-            func.name
-        );
-        cx.analyses.set_fixed_point(now);
-    }
-    (changed, touched)
-}
-
-fn fixed_point(func: &Function, cx: &mut PhaseContext<'_>) -> FixedPoint {
-    let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
-    FixedPoint::new(func, &cfg, &nest, &cx.analyses.get::<Uses>(func))
 }
 
 /// Simplifies the reachable instructions that are touched; behind it, `touched` is what this scan has changed. Leaves
