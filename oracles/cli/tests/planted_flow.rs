@@ -1,37 +1,25 @@
 //! Wrong passes over control flow. Each does what a phase over branches, switches, predicates or live ranges does, but
 //! for one thing that it gets wrong, and generated kernels must show it soon.
 
-use oriole_check::{CheckOptions, check_module, kernels};
+mod wrong_pass;
+
 use oriole_generate::Config;
 use oriole_ir::ops::{Compare, Flags, Opcode, Order, Space, Type};
 use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, Operand, Reg, RegFile, RegInfo};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pass::{Changed, PhaseContext, PhaseFn};
+use wrong_pass::{assert_found, first_finding};
 
-/// Generated kernels in which each must show. Most do so in some hundred, which a core checks in a second.
-const CASES: u64 = 20_000;
 /// Kernels on which passes without a bug must be clean.
 const CLEAN: u64 = 2000;
 
-/// The first case that has a finding.
-fn first_finding(function: PhaseFn, cases: u64) -> Option<u64> {
-    let options = CheckOptions {
-        phases: vec![Pass::custom("Planted", Run::function(function))],
-        randoms: 0,
-        round_trip: false,
-        ..CheckOptions::default()
-    };
-    let config = Config { virtual_form: 0, ..Config::default() };
-    (0..cases).find(|number| {
-        let generated = kernels::case(1, *number, &config);
-        let report = check_module("planted", &generated.module, &generated.launches, &options);
-        !report.expect("it can be checked").clean
-    })
+/// Kernels in SSA form from the beginning.
+fn config() -> Config {
+    Config { virtual_form: 0, ..Config::default() }
 }
 
 #[track_caller]
 fn shows(function: PhaseFn) {
-    let found = first_finding(function, CASES);
-    assert!(found.is_some(), "no finding in {CASES} cases");
+    assert_found(function, &config());
 }
 
 fn is(func: &Function, inst: Inst, opcode: Opcode) -> bool {
@@ -473,6 +461,6 @@ fn right_passes_are_clean() {
         |func, cx| split_word(func, cx, false),
     ];
     for (number, pass) in passes.into_iter().enumerate() {
-        assert_eq!(first_finding(pass, CLEAN), None, "pass {number}");
+        assert_eq!(first_finding(pass, &config(), CLEAN), None, "pass {number}");
     }
 }

@@ -1,39 +1,27 @@
 //! Wrong passes over memory, planted behind a phase. Each ignores one thing that stands between two accesses to the
 //! same bytes, and generated kernels must show it soon: commoning of loads, forwarding of stores, removal of stores.
 
-use oriole_check::{CheckOptions, check_module, kernels};
+mod wrong_pass;
+
 use oriole_generate::Config;
 use oriole_ir::ops::{Flags, Opcode, Order, Space, Type, Vector};
 use oriole_ir::{Function, Inst, InstBuilder, Operand, RegInfo};
-use oriole_optimizer::pass::{Changed, Pass, PhaseContext, PhaseFn, Run};
+use oriole_optimizer::pass::{Changed, PhaseContext, PhaseFn};
+use wrong_pass::{assert_found, first_finding};
 
-/// Generated kernels in which each must show. Most do so in some hundred, which a core checks in a second.
-const CASES: u64 = 20_000;
 /// Kernels on which passes without a bug must be clean.
 const CLEAN: u64 = 4000;
 
-/// The first case that has a finding.
-fn first_finding(function: PhaseFn, cases: u64) -> Option<u64> {
-    let options = CheckOptions {
-        phases: vec![Pass::custom("Planted", Run::function(function))],
-        randoms: 0,
-        round_trip: false,
-        ..CheckOptions::default()
-    };
-    // A campaign finds each as well, some after a hundred times as many cases.
+/// Kernels with many accesses that meet. A campaign finds each bug as well, some after a hundred times as many cases.
+fn config() -> Config {
     let mut config = Config { virtual_form: 0, ..Config::default() };
     (config.family.meeting, config.meeting.function) = (60, 60);
-    (0..cases).find(|number| {
-        let generated = kernels::case(1, *number, &config);
-        let report = check_module("planted", &generated.module, &generated.launches, &options);
-        !report.expect("it can be checked").clean
-    })
+    config
 }
 
 #[track_caller]
 fn shows(function: PhaseFn) {
-    let found = first_finding(function, CASES);
-    assert!(found.is_some(), "no finding in {CASES} cases");
+    assert_found(function, &config());
 }
 
 /// An unguarded weak load or store of one register.
@@ -173,12 +161,12 @@ fn is_call(func: &Function, inst: Inst) -> bool {
 /// The same passes without a bug find nothing, so what is found is the bug.
 #[test]
 fn right_passes_are_clean() {
-    assert_eq!(first_finding(|func, cx| common_loads(func, cx, |_, _, _| false), CLEAN), None);
+    assert_eq!(first_finding(|func, cx| common_loads(func, cx, |_, _, _| false), &config(), CLEAN), None);
     let whole: PhaseFn = |func, cx| {
         forward(func, cx, |func, store, load| bytes(func, store) == bytes(func, load) && bytes(func, load) >= 4)
     };
-    assert_eq!(first_finding(whole, CLEAN), None);
-    assert_eq!(first_finding(|func, cx| remove_stores(func, cx, |_, _, _| false), CLEAN), None);
+    assert_eq!(first_finding(whole, &config(), CLEAN), None);
+    assert_eq!(first_finding(|func, cx| remove_stores(func, cx, |_, _, _| false), &config(), CLEAN), None);
 }
 
 #[test]
