@@ -154,7 +154,7 @@ mod tests {
 
     #[test]
     fn outcomes_are_told_apart_by_cause_and_not_by_place() {
-        let steps = |budget| of(&Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { budget })));
+        let steps = |executed| of(&Verdict::Mismatch(Mismatch::Outcome(Outcome::OutOfSteps { executed })));
         assert_eq!((steps(1), steps(2)), ("out of steps".to_owned(), "out of steps".to_owned()));
         assert_eq!(of(&Verdict::Equal), "");
     }

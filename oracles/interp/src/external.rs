@@ -19,7 +19,7 @@ type Values = [u64; 32];
 impl Machine<'_> {
     /// Calls a function that has no body, for all lanes of a group.
     pub(super) fn external(&mut self, cta: &mut Cta, index: usize, group: usize, name: &str, call: &Call) -> Step {
-        self.charge_call();
+        self.effort.call();
         let mask = cta.warps[index].groups[group].mask;
         let mut returned: Values = [0; 32];
         match (name, call.args.len()) {

@@ -194,7 +194,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
     let none = Bytes::default();
     let mut clock = 0;
     run(&mut Run {
-        by_lane: 0,
+        lane_costs: 0,
         program,
         frame,
         spaces: Spaces {

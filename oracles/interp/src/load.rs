@@ -10,7 +10,7 @@ use super::access::to_generic;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::engine::Traced;
-use super::machine::{Machine, SLICE};
+use super::machine::{Effort, Machine, SLICE};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
@@ -20,7 +20,7 @@ use crate::launch::{ArgValue, Launch};
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
 pub const PARAMETER_BANK: u32 = 0x210;
-/// The step budget of a launch that names none, in instructions of a warp.
+/// The step budget of a launch that names none.
 const DEFAULT_STEPS: u64 = 1 << 28;
 /// Bytes that the variables of a module in global memory may have together.
 const MAX_VARIABLES: u64 = 128 << 20;
@@ -198,6 +198,8 @@ pub struct RunResult {
     /// Global memory: buffers in argument order, then variables.
     pub memory: Vec<GlobalState>,
     /// Instructions of warps that were executed.
+    pub executed: u64,
+    /// What the run took of its step budget: these, and more for events that take long.
     pub steps: u64,
     /// Instructions of threads by mnemonic, where they were counted.
     pub stats: BTreeMap<&'static str, u64>,
@@ -347,14 +349,10 @@ impl<'m> Executable<'m> {
             params,
             bank,
             global,
-            steps: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
+            effort: Effort::new(options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS)),
             slice: options.slice.unwrap_or(SLICE).max(1),
             concretization: options.concretization,
             stacks: 0,
-            executed: 0,
-            by_lane: 0,
-            started: 0,
-            calls: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
             trace: options.trace.map(|thread| (thread, Vec::new())),
             races: (options.races || launch.race_check).then(Detector::default),
@@ -449,8 +447,9 @@ impl<'m> Executable<'m> {
             bytes: region.bytes,
         });
         let (stats, reached) = (BTreeMap::new(), Vec::new());
-        let (memory, steps) = (memory.collect(), machine.executed);
-        RunResult { outcome, memory, steps, stats, reached, trace, stores, races, strong }
+        let (executed, steps) = (machine.effort.executed(), machine.effort.spent());
+        let memory = memory.collect();
+        RunResult { outcome, memory, executed, steps, stats, reached, trace, stores, races, strong }
     }
 
     /// The entry that a launch names, or the only one.

@@ -166,8 +166,8 @@ pub enum Outcome {
     },
     /// The step budget ran out.
     OutOfSteps {
-        /// The budget, in instructions of a warp.
-        budget: u64,
+        /// The warp instructions that it executed until then.
+        executed: u64,
     },
     /// Nothing can go on.
     Deadlock(Vec<Waiter>),
@@ -181,7 +181,7 @@ impl Display for Outcome {
             Outcome::Undefined { what, thread, place } => {
                 write!(out, "undefined: {what} depends on a value that nothing has defined, {thread}, at {place}")
             }
-            Outcome::OutOfSteps { budget } => write!(out, "out of steps after {budget} warp instructions"),
+            Outcome::OutOfSteps { executed } => write!(out, "out of steps after {executed} warp instructions"),
             Outcome::Deadlock(waiters) => {
                 write!(out, "deadlock:")?;
                 for waiter in waiters.iter().take(8) {

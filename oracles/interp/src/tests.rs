@@ -245,7 +245,7 @@ fn a_fill_stands_in_for_what_is_undefined() {
 fn endless_loops_and_missing_threads_end_the_run() {
     let text = "entry @k {\nbb0:\n  bra bb0\n}\n";
     let options = RunOptions { steps: Some(1000), ..RunOptions::default() };
-    assert_eq!(run_with(text, &launch(1, 32, &[]), &options).outcome, Outcome::OutOfSteps { budget: 1000 });
+    assert_eq!(run_with(text, &launch(1, 32, &[]), &options).outcome, Outcome::OutOfSteps { executed: 1000 });
     let text = "entry @k {\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %p2 = setp.eq.u32 %r1, 0\n  cbra %p2, bb1, bb2\nbb1:\n  bar.sync 1, 64\n  ret\nbb2:\n  ret\n}\n";
     let Outcome::Deadlock(waiters) = run(text, 1, 64, &[]).outcome else { panic!("thread 0 waits alone") };
     assert_eq!(waiters.len(), 1);

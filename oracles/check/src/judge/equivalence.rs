@@ -99,6 +99,7 @@ mod tests {
         RunResult {
             outcome,
             memory,
+            executed: 0,
             steps: 0,
             stats,
             reached: Vec::new(),
@@ -140,7 +141,7 @@ mod tests {
 
     #[test]
     fn an_original_that_does_not_finish_is_inconclusive_and_an_optimized_one_is_wrong() {
-        let out = || Outcome::OutOfSteps { budget: 9 };
+        let out = || Outcome::OutOfSteps { executed: 9 };
         let bytes = || Bytes::defined(vec![0; 4]);
         assert_eq!(compare(&run(out(), bytes()), &finished(bytes())), Verdict::OutOfSteps);
         assert_eq!(compare(&run(Outcome::Deadlock(Vec::new()), bytes()), &finished(bytes())), Verdict::OriginalTraps);

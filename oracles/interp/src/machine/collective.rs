@@ -17,7 +17,7 @@ impl Machine<'_> {
     pub(super) fn collective(&mut self, cta: &mut Cta, index: usize, pc: u32) -> Step {
         let op = self.program.ops[pc as usize];
         let collective = self.program.collectives[op.x as usize];
-        self.charge_lanes(COST);
+        self.effort.by_lane(COST);
         let warp = &cta.warps[index];
         // The groups of the warp that wait at this place. Lanes that came here by different ways wait in different
         // groups, which may have frames of their own.

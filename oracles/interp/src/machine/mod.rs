@@ -6,6 +6,7 @@
 mod barrier;
 mod collective;
 mod control;
+mod effort;
 
 use oriole_ir::Module;
 
@@ -20,22 +21,13 @@ use super::program::{Kind, Program};
 use super::race::Detector;
 use super::strong::Recorder;
 use super::warp::{State, Warp};
+pub use effort::Effort;
 
 /// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
 pub const SLICE: u64 = 4096;
 /// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
-/// Warps of a run whose start costs nothing of its step budget, and what that of each further one costs: a grid of
-/// billions of threads that end at once takes no longer than other runs.
-const FREE_STARTS: u64 = 1 << 19;
-const START_STEPS: u64 = 64;
-/// The same of a warp's calls of `malloc` and the other functions of the system.
-const FREE_CALLS: u64 = 1 << 16;
-const CALL_STEPS: u64 = 256;
-/// The same of operations that are executed lane by lane, in times of the cheapest.
-const FREE_BY_LANE: u64 = 1 << 22;
-const BY_LANE_STEPS: u64 = 16;
 /// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
 const MAX_STACKS: usize = 768 << 20;
 pub(crate) struct Cta {
@@ -67,18 +59,11 @@ pub struct Machine<'a> {
     /// Constant bank 0, for operands that name it.
     pub bank: Vec<u8>,
     pub global: GlobalMemory,
-    pub steps: u64,
+    pub effort: Effort,
     pub slice: u64,
     pub concretization: Option<Concretization>,
     /// Bytes that registers and local memory of the resident CTAs take.
     pub stacks: usize,
-    pub executed: u64,
-    /// What operations that were executed lane by lane cost, in times of the cheapest.
-    pub by_lane: u64,
-    /// Warps that were started.
-    pub started: u64,
-    /// Calls of the system's functions.
-    pub calls: u64,
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
@@ -111,7 +96,7 @@ impl Machine<'_> {
                 let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
                 resident.push(self.start(ctaid));
                 self.stacks += resident.last().map_or(0, Cta::stacks);
-                self.charge_start(resident.last().map_or(0, |cta| cta.warps.len()) as u64);
+                self.effort.start(resident.last().map_or(0, |cta| cta.warps.len()) as u64);
                 next += 1;
             }
             if resident.is_empty() {
@@ -125,32 +110,6 @@ impl Machine<'_> {
             if resident.len() < before {
                 self.stacks = resident.iter().map(Cta::stacks).sum();
             }
-        }
-    }
-
-    /// Beyond the first, calls of the system's functions count as what they cost.
-    pub(super) fn charge_call(&mut self) {
-        self.calls += 1;
-        if self.calls > FREE_CALLS {
-            self.steps = self.steps.saturating_sub(CALL_STEPS);
-            self.executed += CALL_STEPS;
-        }
-    }
-
-    /// Beyond the first, operations that are executed lane by lane count as what they cost.
-    fn charge_lanes(&mut self, cost: u64) {
-        self.by_lane += cost;
-        if self.by_lane > FREE_BY_LANE {
-            self.steps = self.steps.saturating_sub(cost * BY_LANE_STEPS);
-            self.executed += cost * BY_LANE_STEPS;
-        }
-    }
-
-    fn charge_start(&mut self, warps: u64) {
-        self.started += warps;
-        if self.started > FREE_STARTS {
-            self.steps = self.steps.saturating_sub(warps * START_STEPS);
-            self.executed += warps * START_STEPS;
         }
     }
 
@@ -203,15 +162,14 @@ impl Machine<'_> {
             cta.warps[index].merge();
             let Some(group) = cta.warps[index].choose() else { break };
             ran = true;
-            if self.steps == 0 {
-                return Err(Box::new(Outcome::OutOfSteps { budget: self.executed }));
+            if self.effort.left() == 0 {
+                return Err(Box::new(Outcome::OutOfSteps { executed: self.effort.executed() }));
             }
-            let allowed = budget.min(self.steps);
+            let allowed = budget.min(self.effort.left());
             let (stop, used) = self.execute(cta, index, group, allowed);
             let used = used.max(1);
             budget = budget.saturating_sub(used);
-            self.steps = self.steps.saturating_sub(used);
-            self.executed += used;
+            self.effort.execute(used);
             let expired = matches!(stop, Stop::Slice) && cta.warps[index].groups.len() > 1;
             cta.warps[index].expired = if expired { cta.warps[index].expired.saturating_add(1) } else { 0 };
             self.handle(cta, index, group, stop)?;
@@ -280,18 +238,18 @@ impl Machine<'_> {
             pc: state.pc,
             meeting,
             budget,
-            by_lane: 0,
+            lane_costs: 0,
             clock: &mut warp.clock,
             counts: self.counts.as_deref_mut(),
             trace,
         };
         let stop = run(&mut running);
-        let (pc, left, by_lane) = (running.pc, running.budget, running.by_lane);
+        let (pc, left, lane_costs) = (running.pc, running.budget, running.lane_costs);
         let written = std::mem::take(&mut running.spaces.written);
         self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
         warp.frames[state.frame] = frame;
         warp.groups[group].pc = pc;
-        self.charge_lanes(by_lane);
+        self.effort.by_lane(lane_costs);
         (stop, budget - left)
     }
 

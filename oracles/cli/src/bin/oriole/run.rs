@@ -138,9 +138,9 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
         (Outcome::Finished, false) => "MISMATCH".to_owned(),
         (outcome, _) => outcome.to_string(),
     };
-    let (threads, steps) = (launch.threads(), result.steps);
+    let (threads, executed) = (launch.threads(), result.executed);
     let name = escaped(name);
-    writeln!(out, "{name}: {head} ({threads} threads, {steps} warp instructions, {time:.1?})")?;
+    writeln!(out, "{name}: {head} ({threads} threads, {executed} warp instructions, {time:.1?})")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
     result.races.iter().try_for_each(|race| writeln!(out, "  {race}"))?;
     if expected == 0 && good {
