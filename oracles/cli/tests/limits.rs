@@ -279,7 +279,12 @@ fn endless_calls_of_the_system_end() {
 /// Operations that take long count as more than one step, so that a loop around them ends as soon as another.
 #[test]
 fn endless_loops_of_dear_operations_end() {
-    for dear in ["match.any.sync.b32 %r1, %r0, -1;", "atom.global.add.u32 %r1, [%d0], 1;"] {
+    let dear = [
+        "match.any.sync.b32 %r1, %r0, -1;",
+        "atom.global.add.u32 %r1, [%d0], 1;",
+        "st.global.v4.u32 [%d0], {%r1, %r2, %r3, %r4};",
+    ];
+    for dear in dear {
         let begin = ".reg .b32 %r<5>; .reg .b64 %d<1>; mov.u32 %r0, %tid.x; ld.param.u64 %d0, [p];";
         let here = kernel(&format!(".visible .entry k(.param .u64 p)\n{{ {begin} L: {dear} bra L; }}\n"));
         let launch = ["run", "k.ptx", "--grid", "1", "--block", "64", "--arg", "zeroed:64"];

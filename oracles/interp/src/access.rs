@@ -139,6 +139,14 @@ pub struct Write {
     pub pc: u32,
 }
 
+/// The steps that a warp's access takes beside its own, as long as it takes lane by lane. A step is 26 ns where a run
+/// may take 7 s. Measured 2026-11 on undefined bits, the slowest case: 0.65 us for an element that is loaded, 1.2 for one
+/// that is stored, 1.9 for an atomic operation, 0.23 for a byte that is copied.
+const LOADED_ELEMENT_STEPS: u64 = 32;
+const STORED_ELEMENT_STEPS: u64 = 56;
+const ATOMIC_STEPS: u64 = 128;
+const COPIED_BYTE_STEPS: u64 = 9;
+
 /// Everything that a warp can access.
 pub struct Spaces<'a> {
     pub global: &'a mut GlobalMemory,
@@ -157,6 +165,8 @@ pub struct Spaces<'a> {
     pub strong: Option<(&'a mut Recorder, u64)>,
     /// The operation that is executing.
     pub pc: u32,
+    /// The steps that were taken beside one for each operation.
+    pub extra_steps: u64,
 }
 
 #[derive(Clone, Copy)]
@@ -334,6 +344,7 @@ impl Spaces<'_> {
 
     /// A load of any shape, lane after lane; [`super::words`] does what it can for all lanes together.
     pub fn load(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += LOADED_ELEMENT_STEPS * access.regs.len() as u64;
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
@@ -400,6 +411,7 @@ impl Spaces<'_> {
 
     /// A store of any shape, lane after lane.
     pub fn store(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += STORED_ELEMENT_STEPS * access.regs.len() as u64;
         check_defined(frame, &access.address, mask)?;
         let bytes = u64::from(access.bytes);
         let whole = bytes * access.regs.len() as u64;
@@ -426,6 +438,7 @@ impl Spaces<'_> {
 
     /// A read-modify-write, lane after lane.
     pub fn atomic(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += ATOMIC_STEPS * access.operands.len().max(1) as u64;
         check_defined(frame, &access.address, mask)?;
         let Some((rmw, _)) = access.rmw else { return Ok(()) };
         let (bytes, elements) = (usize::from(access.bytes), access.operands.len());
@@ -508,6 +521,7 @@ impl Spaces<'_> {
 
     /// A copy from global to shared memory; bytes past what is read are zero.
     pub fn copy(&mut self, frame: &Frame, copy: &AsyncCopy, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += COPIED_BYTE_STEPS * u64::from(copy.bytes);
         check_defined(frame, &copy.to, mask)?;
         check_defined(frame, &copy.from, mask)?;
         let bytes = u64::from(copy.bytes);

@@ -194,7 +194,6 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
     let none = Bytes::default();
     let mut clock = 0;
     run(&mut Run {
-        lane_costs: 0,
         program,
         frame,
         spaces: Spaces {
@@ -206,6 +205,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
             hint: 0,
             watch: &[],
             written: Vec::new(),
+            extra_steps: 0,
             races: None,
             strong: None,
             pc: 0,

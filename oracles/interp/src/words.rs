@@ -46,6 +46,11 @@ impl Words {
         4 * self.count
     }
 
+    /// The steps that an access of all lanes takes beside its own: a word of a vector takes about as long as an access.
+    fn extra_steps(&self) -> u64 {
+        self.count as u64 - 1
+    }
+
     fn all_defined(&self, frame: &Frame, mask: u32) -> bool {
         self.slots().iter().all(|slot| frame.undefined[*slot as usize] & mask == 0)
     }
@@ -63,6 +68,7 @@ impl Spaces<'_> {
     /// A load from shared memory.
     #[inline(always)]
     pub fn load_shared(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += access.words.extra_steps();
         let shared = &*self.shared;
         let offsets = word_offsets(frame, access, mask, shared.len(), 0).filter(|_| self.races.is_none());
         // Plain branches, since closures of `Option` are not compiled for the processor's vectors.
@@ -77,6 +83,7 @@ impl Spaces<'_> {
     /// A load from global memory.
     #[inline(always)]
     pub fn load_global(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += access.words.extra_steps();
         let Some(region) = self.global_region(frame, access, mask).filter(|_| self.races.is_none()) else {
             return self.load(frame, access, mask);
         };
@@ -93,6 +100,7 @@ impl Spaces<'_> {
     /// A store to shared memory.
     #[inline(always)]
     pub fn store_shared(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += access.words.extra_steps();
         let plain = self.races.is_none() && access.words.all_defined(frame, mask);
         match word_offsets(frame, access, mask, self.shared.len(), 0).filter(|_| plain) {
             Some(offsets) => {
@@ -106,6 +114,7 @@ impl Spaces<'_> {
     /// A store to global memory.
     #[inline(always)]
     pub fn store_global(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += access.words.extra_steps();
         let plain = self.races.is_none() && self.watch.is_empty() && access.words.all_defined(frame, mask);
         let Some(region) = self.global_region(frame, access, mask).filter(|_| plain) else {
             return self.store(frame, access, mask);

@@ -35,7 +35,7 @@ pub struct Effort {
     charged: u64,
     starts: Surcharge,
     calls: Surcharge,
-    lanes: Surcharge,
+    extras: Surcharge,
 }
 
 impl Effort {
@@ -46,7 +46,7 @@ impl Effort {
             charged: 0,
             starts: Surcharge::new(1 << 19, 64),
             calls: Surcharge::new(1 << 16, 256),
-            lanes: Surcharge::new(1 << 22, 16),
+            extras: Surcharge::new(1 << 26, 1),
         }
     }
 
@@ -77,9 +77,9 @@ impl Effort {
         self.charged += self.calls.of(1);
     }
 
-    /// Operations that are executed lane by lane, in times of the cheapest.
-    pub fn by_lane(&mut self, cost: u64) {
-        self.charged += self.lanes.of(cost);
+    /// Steps of operations that take longer than one, as those that are executed lane by lane.
+    pub fn extra(&mut self, steps: u64) {
+        self.charged += self.extras.of(steps);
     }
 }
 
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!((effort.spent(), effort.left()), (300, 700));
         effort.call();
         assert_eq!((effort.executed(), effort.spent(), effort.left()), (300, 556, 444));
-        effort.by_lane((1 << 22) + 1);
+        effort.extra((1 << 26) + 1);
         assert_eq!((effort.executed(), effort.left()), (300, 0));
     }
 }

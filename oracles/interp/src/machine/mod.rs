@@ -229,6 +229,7 @@ impl Machine<'_> {
                 hint: 0,
                 watch: &self.watch,
                 written: Vec::new(),
+                extra_steps: 0,
                 races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
                 strong: self.strong.as_mut().map(|recorder| (recorder, first_thread)),
                 pc: 0,
@@ -238,18 +239,17 @@ impl Machine<'_> {
             pc: state.pc,
             meeting,
             budget,
-            lane_costs: 0,
             clock: &mut warp.clock,
             counts: self.counts.as_deref_mut(),
             trace,
         };
         let stop = run(&mut running);
-        let (pc, left, lane_costs) = (running.pc, running.budget, running.lane_costs);
+        let (pc, left, extra) = (running.pc, running.budget, running.spaces.extra_steps);
         let written = std::mem::take(&mut running.spaces.written);
         self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
         warp.frames[state.frame] = frame;
         warp.groups[group].pc = pc;
-        self.effort.by_lane(lane_costs);
+        self.effort.extra(extra);
         (stop, budget - left)
     }
 
