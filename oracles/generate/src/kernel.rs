@@ -5,7 +5,8 @@
 
 use oriole_ir::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
 use oriole_ir::{
-    FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Variable,
+    FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Relocation,
+    SymbolRef, Variable,
 };
 
 use super::Generated;
@@ -48,6 +49,16 @@ struct Variables {
     shared: Global,
     constants: Global,
     table: Global,
+    addresses: Option<Addresses>,
+}
+
+/// A variable with generic addresses: bytes beside the table, and bytes beside the constants.
+#[derive(Clone, Copy)]
+struct Addresses {
+    global: Global,
+    space: Space,
+    /// How many bytes beside each.
+    addends: [i64; 2],
 }
 
 /// Adds a kernel to a module.
@@ -147,12 +158,34 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
         }
         module.globals.push(variable)
     };
-    Variables {
-        // Regions of threads are found by exclusive or, so their base is aligned to all of them together.
-        shared: add("shared_memory", Space::Shared, REGION * geometry.threads, false),
-        constants: add("constants", Space::Const, REGION, true),
-        table: add("table", Space::Global, REGION, true),
-    }
+    // Regions of threads are found by exclusive or, so their base is aligned to all of them together.
+    let shared = add("shared_memory", Space::Shared, REGION * geometry.threads, false);
+    let constants = add("constants", Space::Const, REGION, true);
+    let table = add("table", Space::Global, REGION, true);
+    Variables { shared, constants, table, addresses: addresses(module, [table, constants]) }
+}
+
+/// Addresses of the table and the constants, in one kernel of four. They are made from bytes that are there, so that
+/// what else is generated is the same with and without them.
+fn addresses(module: &mut Module, of: [Global; 2]) -> Option<Addresses> {
+    let random = |at: usize| module.globals[of[1]].init[at];
+    let space = match random(0) % 8 {
+        0 => Space::Const,
+        1 => Space::Global,
+        _ => return None,
+    };
+    let addends = [random(1), random(2)].map(|byte| i64::from(byte as i8));
+    let relocation = |(at, (global, addend))| Relocation {
+        offset: 8 * at as u32,
+        width: 8,
+        symbol: SymbolRef::Global(global),
+        addend,
+        generic: true,
+    };
+    let relocations = of.into_iter().zip(addends).enumerate().map(relocation).collect();
+    let variable = Variable::new("addresses", space, Type::B64, Some(of.len() as u64));
+    let global = module.globals.push(Variable { init: vec![0; 8 * of.len()], relocations, ..variable });
+    Some(Addresses { global, space, addends })
 }
 
 impl Builder<'_, '_> {
@@ -195,10 +228,10 @@ impl Builder<'_, '_> {
         self.regions.push(region(Space::Global, input.into(), Some(input), false, true));
         self.regions.push(region(Space::Global, scratch.into(), Some(scratch), true, false));
         let table = Operand::Global(variables.table);
-        let generic = self.generic(Space::Global, table);
+        let generic = self.generic_at(0, Space::Global, table, variables.addresses);
         self.regions.push(region(Space::Global, table, Some(generic), false, true));
         let constants = Operand::Global(variables.constants);
-        let generic = self.generic(Space::Const, constants);
+        let generic = self.generic_at(1, Space::Const, constants, variables.addresses);
         self.regions.push(region(Space::Const, constants, Some(generic), false, true));
         let generic =
             (whole || self.entropy.percent(20)).then(|| self.generic(Space::Param, Operand::Local(structure)));
@@ -218,6 +251,17 @@ impl Builder<'_, '_> {
             self.clear(Space::Local, array, number);
             self.regions.push(region(Space::Local, array, Some(generic), true, false));
         }
+    }
+
+    /// The generic address of a variable: converted, or loaded from a place among addresses.
+    fn generic_at(&mut self, at: usize, space: Space, variable: Operand, addresses: Option<Addresses>) -> Reg {
+        let Some(Addresses { global, space: from, addends }) = addresses else {
+            return self.generic(space, variable);
+        };
+        let load = Self::typed(Opcode::Ld, Type::B64).field(from).src(Operand::Global(global)).src(8 * at as u64);
+        let beside = self.hidden(load, RegInfo::words(2));
+        let back = Self::typed(Opcode::IAdd, Type::U64).src(beside).src(-addends[at] as u64);
+        self.hidden(back, RegInfo::words(2))
     }
 
     pub(super) fn generic(&mut self, space: Space, address: Operand) -> Reg {

@@ -112,6 +112,15 @@ mod tests {
         text.match_indices(start).any(|(at, _)| begins(at) && digits(&text[at + start.len()..]))
     }
 
+    /// Whether an instruction has a decimal number of several digits.
+    fn has_decimal(text: &str) -> bool {
+        let is_decimal = |word: &str| {
+            word.len() > 1 && !word.starts_with('0') && word.trim_end_matches('U').bytes().all(|c| c.is_ascii_digit())
+        };
+        let words = |line: &str| line.split([' ', ',', '+', '-', '[', ']', '(', ')', ';']).any(is_decimal);
+        text.lines().any(|line| line.starts_with('\t') && !line.starts_with("\t.") && words(line))
+    }
+
     /// A fault of the reader is one finding, in whatever way of writing it is met: offsets, scopes and constant
     /// expressions have numbers and scopes too.
     #[test]
@@ -125,6 +134,7 @@ mod tests {
             (&|text| text.contains("+-"), "negative-offset"),
             (&|text| text.contains(".reg .v2 ") || text.contains(".reg .v4 "), "vector-register"),
             (&|text| text.contains("@!%"), "negated-guard"),
+            (&has_decimal, "decimal-number"),
         ] {
             let (names, most) = names(is_misread);
             assert!(names.len() <= 2 && names.contains(name), "{name}: {names:?}");

@@ -97,9 +97,11 @@ pub(super) fn addresses(line: &str, entropy: &mut Entropy<'_>) -> Option<String>
     let (head, given) = line.strip_suffix(';')?.split_once(" = ")?;
     let list = given.strip_prefix('{').and_then(|given| given.strip_suffix('}'));
     let values: Vec<&str> = list.unwrap_or(given).split(", ").collect();
-    let is_address = |value: &&str| !value.starts_with(|first: char| first.is_ascii_digit());
     if head.contains('(') || !head.contains(".u64 ") && !head.contains(".u32 ") || !values.iter().any(is_address) {
         return None;
+    }
+    if let Some(text) = masked(head, &values, entropy) {
+        return Some(text);
     }
     let spelled = values.into_iter().map(|text| match is_address(&text) {
         true => address(text, entropy),
@@ -113,20 +115,34 @@ pub(super) fn addresses(line: &str, entropy: &mut Entropy<'_>) -> Option<String>
     })
 }
 
-/// `a+4` or `generic(a)+4`, with the offset as another number, and within the parentheses, behind them or both.
-fn address(text: &str, entropy: &mut Entropy<'_>) -> Option<String> {
-    let (generic, rest) = match text.strip_prefix("generic(") {
-        Some(rest) => (true, rest.replacen(')', "", 1)),
-        None => (false, text.to_owned()),
-    };
-    let (symbol, offset) = rest.split_once('+').unwrap_or((&rest, "0"));
-    let offset: i64 = offset.parse().ok()?;
-    if !generic {
-        return Some(symbol.to_owned() + &distance(offset, entropy));
+fn is_address(value: &&str) -> bool {
+    !value.starts_with(|first: char| first.is_ascii_digit())
+}
+
+/// Such a variable as an array of bytes, each of which is cut out of its address by a mask: `0xFF00(a+4)`. Seldom, and
+/// only where its alignment is written, as bytes have none of their own.
+fn masked(head: &str, values: &[&str], entropy: &mut Entropy<'_>) -> Option<String> {
+    let (before, rest) = head.split_once(".u64 ").filter(|(before, _)| before.contains(".align "))?;
+    let name = rest.split('[').next()?;
+    if !entropy.percent(25) {
+        return None;
     }
-    let within = entropy.choose(&[0, offset, offset.wrapping_sub(3)]);
-    let behind = distance(offset.wrapping_sub(within), entropy);
-    Some(format!("generic({symbol}{}){behind}", distance(within, entropy)))
+    let mut bytes = Vec::with_capacity(8 * values.len());
+    for text in values {
+        let spelled = if is_address(text) { Some(address(text, entropy)?) } else { None };
+        let number = if spelled.is_none() { value(text)? } else { 0 };
+        bytes.extend((0..8).map(|byte| match &spelled {
+            Some(address) => format!("0x{:X}({address})", 0xFFu64 << (8 * byte)),
+            None => integer(number >> (8 * byte) & 0xFF, entropy),
+        }));
+    }
+    Some(format!("{before}.u8 {name}[{}] = {{{}}};", bytes.len(), bytes.join(", ")))
+}
+
+/// `a+4` or `generic(a)+4`, with the offset as another number.
+fn address(text: &str, entropy: &mut Entropy<'_>) -> Option<String> {
+    let (symbol, offset) = text.split_once('+').unwrap_or((text, "0"));
+    Some(symbol.to_owned() + &distance(offset.parse().ok()?, entropy))
 }
 
 /// What stands behind a symbol: nothing, a number, or one that is negative.

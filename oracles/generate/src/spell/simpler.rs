@@ -41,14 +41,22 @@ pub(super) fn ways(printed: &str, other: &str) -> Vec<Spelled> {
 }
 
 /// The printed text without what it has in common with other spellings, one such thing at a time: negative offsets,
-/// negated guards. Our printer writes them too, so that whoever misreads them misreads some texts as they are printed.
+/// negated guards, decimal numbers. Our printer writes them too, so that whoever misreads them misreads some texts as
+/// they are printed.
 pub(super) fn avoiding(text: &str) -> Vec<Spelled> {
     let with = |rule, positive: fn(&str) -> Option<String>| {
         let lines = text.split_inclusive('\n');
         let other: String = lines.map(|line| positive(line.trim_end()).unwrap_or_else(|| line.to_owned())).collect();
         (other != text).then(|| Spelled::new(rule, other))
     };
-    [with("negative-offset", summed), with("negated-guard", unnegated)].into_iter().flatten().collect()
+    let ways = [with("negative-offset", summed), with("negated-guard", unnegated), with("decimal-number", hexadecimal)];
+    ways.into_iter().flatten().collect()
+}
+
+/// With all decimal numbers in base 16.
+fn hexadecimal(line: &str) -> Option<String> {
+    let text = replaced(&Line::of(line)?.text(), |word| word.parse().ok().map(|value: u64| format!("{value:#x}")));
+    Some(format!("\t{text}\n"))
 }
 
 /// With the sum of address and negative offset in a register.

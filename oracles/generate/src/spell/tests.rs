@@ -87,9 +87,8 @@ fn every_way_of_spelling_comes_up() {
 fn addresses_in_initial_values_are_spelled() {
     let table = |number: u64| {
         let (near, far) = (4 * number, 1000 - number as i64 * 100);
-        format!(
-            ".global .u64 t{number}[3] = {{a+{near}, generic(b)+{far}, {number}}};\n.global .u64 s{number} = c+8;\n"
-        )
+        let addresses = format!("t{number}[3] = {{a+{near}, generic(b)+{far}, {number}}}");
+        format!(".global .align 8 .u64 {addresses};\n.global .u64 s{number} = c+8;\n")
     };
     let tables: String = (0..60).map(table).collect();
     let head =
@@ -103,7 +102,9 @@ fn addresses_in_initial_values_are_spelled() {
     let expected = relocations(&module);
     assert_eq!(expected, relocations(&read(&printed)));
     assert_eq!(expected, relocations(&read(&other)), "{other}");
-    for way in ["generic(b+", "generic(b)+", "+(-", "+-", "+0x", "][3] = {{", "c+0"] {
+    let bytes = [".u8 t", "0xFF00(a", "0xFF00000000000000(generic(b"];
+    let ways = ["generic(b)+", "+(-", "+-", "+0x", "][3] = {{", "c+0"];
+    for way in ways.into_iter().chain(bytes) {
         assert!(other.contains(way), "no `{way}` in {other}");
     }
     let changes = Respelling::of(&printed);
