@@ -187,6 +187,12 @@ fn names_of_files_are_escaped_in_errors() {
     let rules = "r\u{1b}[31m\u{202e}.rules";
     std::fs::write(here.path().join(rules), "rule a: iad.u32(x, 0) => x\n").expect("the folder is writable");
     let refused = oriole(&["rules", "check", rules], here.path());
+    let unknown = oriole(&["check", "--k\u{1b}[31m\u{202e}.ptx"], here.path());
+    let text = String::from_utf8_lossy(&unknown.stderr).into_owned();
+    assert!(
+        !text.contains(['\u{1b}', '\u{202e}']) && text.contains("unexpected argument '--k\\u{202e}.ptx'"),
+        "{text}"
+    );
     for output in [missing, oriole(&["check", name], here.path()), oriole(&["opt", name], here.path()), refused] {
         assert_ends(&output, 2, "", "\\u{1b}[31m\\u{202e}.");
         let text = String::from_utf8_lossy(&output.stderr).into_owned();

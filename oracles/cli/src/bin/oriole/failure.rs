@@ -1,5 +1,6 @@
 //! How a command ends, well or badly.
 
+use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 use std::io::{self, Write};
@@ -59,6 +60,18 @@ impl Failure {
         drop(shown);
         ExitCode::from(2)
     }
+}
+
+/// Ends the program where its command line says so: help, the version, an error. Errors quote arguments, whose hidden
+/// characters are shown; the colours of the others stay.
+pub fn exit(error: &clap::Error) -> ! {
+    let hides = |argument: std::ffi::OsString| matches!(escaped(&argument.to_string_lossy()), Cow::Owned(_));
+    if error.use_stderr() && std::env::args_os().any(hides) {
+        // A terminal that is gone cannot be told.
+        drop(io::stderr().write_all(shown(error.render()).as_bytes()));
+        std::process::exit(error.exit_code());
+    }
+    error.exit()
 }
 
 /// Shows a report on standard error.

@@ -90,8 +90,8 @@ impl Command {
 
 fn main() -> ExitCode {
     let program = Cli::command();
-    let matches = program.clone().get_matches();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let matches = program.clone().try_get_matches().unwrap_or_else(|error| failure::exit(&error));
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| failure::exit(&error));
     let given = Given::of(&program, &matches);
     output::report_full_files();
     let mut out = BufWriter::new(Output::default());
