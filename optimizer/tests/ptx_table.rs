@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, Type, Vector};
+use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type, Vector};
 use oriole_ir::sm::Target;
 use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ssa;
@@ -167,6 +167,31 @@ fn printed_rows_read_back_to_themselves() {
         }
     }
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults[..faults.len().min(40)].join("\n"));
+}
+
+/// What a kernel that reads every special register is printed as, read again and printed once more.
+#[test]
+fn special_registers_read_back_and_ptxas_takes_them() {
+    let read = |reg: &SpecialReg| match reg.bits() {
+        1 => format!("mov.pred %p, %{};\n", reg.name()),
+        bits => format!("mov.b{bits} %r{bits}, %{};\n", reg.name()),
+    };
+    let reads: String = SpecialReg::ALL.iter().map(read).collect();
+    let head = ".version 9.0\n.target sm_90\n.address_size 64\n";
+    let registers = ".reg .pred %p; .reg .b32 %r32; .reg .b64 %r64;\n";
+    let text = format!("{head}.visible .entry k()\n{{\n{registers}{reads}ret;\n}}\n");
+    let module = ptx::read(&text).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+    let printed = ptx::emit(&module).expect("each has a name in PTX");
+    for reg in SpecialReg::ALL {
+        assert!(printed.contains(&format!(", %{};", reg.name())), "no `%{}` in\n{printed}", reg.name());
+    }
+    let again = ptx::read(&printed).unwrap_or_else(|faults| panic!("{}", faults[0].message));
+    assert_eq!(ptx::emit(&again).as_ref(), Ok(&printed));
+    let Some(tool) = common::ptxas() else {
+        println!("skipped: no ptxas");
+        return;
+    };
+    assert_eq!(common::complaints(&tool, common::COMPILE, "special", &printed), BTreeMap::new());
 }
 
 #[test]

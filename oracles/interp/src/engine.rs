@@ -544,6 +544,11 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         Clock | GlobalTimerLo => clock as u32,
         ClockHi | GlobalTimerHi => (clock >> 32) as u32,
         Clock64 | GlobalTimer => return clock,
+        // PTX ISA, "Special Registers": nothing is said of what the performance monitors count.
+        Pm0 | Pm1 | Pm2 | Pm3 | Pm4 | Pm5 | Pm6 | Pm7 => clock as u32,
+        Pm0Wide | Pm1Wide | Pm2Wide | Pm3Wide | Pm4Wide | Pm5Wide | Pm6Wide | Pm7Wide => return clock,
+        // No graph of kernels is executing.
+        CurrentGraphExec => 0,
         _ => 0,
     };
     u64::from(word)

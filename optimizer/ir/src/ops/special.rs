@@ -67,6 +67,12 @@ special! {
     EnvReg24 = "envreg24" 32 fixed; EnvReg25 = "envreg25" 32 fixed; EnvReg26 = "envreg26" 32 fixed;
     EnvReg27 = "envreg27" 32 fixed; EnvReg28 = "envreg28" 32 fixed; EnvReg29 = "envreg29" 32 fixed;
     EnvReg30 = "envreg30" 32 fixed; EnvReg31 = "envreg31" 32 fixed;
+    Pm0 = "pm0" 32 volatile; Pm1 = "pm1" 32 volatile; Pm2 = "pm2" 32 volatile; Pm3 = "pm3" 32 volatile;
+    Pm4 = "pm4" 32 volatile; Pm5 = "pm5" 32 volatile; Pm6 = "pm6" 32 volatile; Pm7 = "pm7" 32 volatile;
+    Pm0Wide = "pm0_64" 64 volatile; Pm1Wide = "pm1_64" 64 volatile; Pm2Wide = "pm2_64" 64 volatile;
+    Pm3Wide = "pm3_64" 64 volatile; Pm4Wide = "pm4_64" 64 volatile; Pm5Wide = "pm5_64" 64 volatile;
+    Pm6Wide = "pm6_64" 64 volatile; Pm7Wide = "pm7_64" 64 volatile;
+    CurrentGraphExec = "current_graph_exec" 64 fixed;
 }
 
 impl SpecialReg {
