@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::eval::evaluate;
+use super::matcher::{Bindings, Matching};
 use super::program::Program;
 use super::rewrite::Plan;
 use super::subject::Subject;
@@ -61,12 +62,12 @@ fn wrong(example: &Example, message: &str, help: impl Into<String>) -> Fault {
 fn find(rule: &Rule, program: &Program, subject: Subject<'_>, root: Inst) -> Option<Plan> {
     let srcs = subject.sources(root);
     let arm = program.arm(std::slice::from_ref(rule), subject.func.inst(root))?;
-    arm.candidates(subject, root, &srcs).iter().find_map(|candidate| {
-        let variant = &arm.variants[*candidate as usize];
+    let mut bindings = Bindings::default();
+    arm.candidates(subject, root, &srcs).find_map(|variant| {
         let instance = &arm.instances[variant.instance];
-        let mut matching = super::matcher::Matching::new(subject, instance, super::matcher::Bindings::default());
+        let mut matching = Matching::new(subject, instance, &mut bindings);
         let matches = matching.matches(&variant.pattern, root, &srcs) && matching.is_allowed();
-        matches.then(|| Plan::new(subject, instance, &matching.bindings, root)).flatten()
+        matches.then(|| Plan::new(subject, instance, matching.bindings, root)).flatten()
     })
 }
 

@@ -8,7 +8,7 @@ use super::subject::Subject;
 use crate::analysis::Bits;
 use oriole_ir::ops::{FieldValues, Type};
 use oriole_ir::{FreeOperand, Inst, Operand};
-use oriole_rules::instance::{Condition, Instance, Pattern, Source, ones};
+use oriole_rules::instance::{Condition, Const, ConstKind, Instance, Pattern, Source, ones};
 use oriole_rules::number::related;
 
 /// What the captures of an instance stand for.
@@ -53,18 +53,18 @@ impl Environment for Bindings {
 }
 
 /// A pattern under comparison.
-pub(super) struct Matching<'a> {
+pub(super) struct Matching<'a, 'b> {
     pub subject: Subject<'a>,
     pub instance: &'a Instance,
-    pub bindings: Bindings,
+    pub bindings: &'b mut Bindings,
     /// What is held against the pattern.
     root: Option<Inst>,
     /// Constants that must equal an expression of captures, which may be bound later.
-    pending: Vec<(&'a oriole_rules::instance::Const, u64)>,
+    pending: Vec<(&'a Const, u64)>,
 }
 
-impl<'a> Matching<'a> {
-    pub(super) fn new(subject: Subject<'a>, instance: &'a Instance, mut bindings: Bindings) -> Matching<'a> {
+impl<'a, 'b> Matching<'a, 'b> {
+    pub(super) fn new(subject: Subject<'a>, instance: &'a Instance, bindings: &'b mut Bindings) -> Matching<'a, 'b> {
         bindings.reset(instance);
         Matching { subject, instance, bindings, root: None, pending: Vec::new() }
     }
@@ -73,7 +73,7 @@ impl<'a> Matching<'a> {
     pub(super) fn matches(&mut self, pattern: &'a Pattern, inst: Inst, srcs: &[Operand]) -> bool {
         self.root = Some(inst);
         self.pattern(pattern, inst, srcs)
-            && self.pending.iter().all(|(expr, bits)| evaluate(expr, &self.bindings) == Some(*bits))
+            && self.pending.iter().all(|(expr, bits)| evaluate(expr, self.bindings) == Some(*bits))
     }
 
     /// Whether all conditions hold, for what has matched.
@@ -125,6 +125,9 @@ impl<'a> Matching<'a> {
                 }
                 None => false,
             },
+            Source::Equals(Const { bits, kind: ConstKind::Number(value) }) => {
+                self.subject.constant(operand).is_some_and(|found| (found ^ value) & ones(*bits) == 0)
+            }
             Source::Equals(expr) => match self.subject.constant(operand) {
                 Some(bits) => {
                     self.pending.push((expr, bits & ones(expr.bits)));
@@ -144,7 +147,9 @@ impl<'a> Matching<'a> {
 
     fn inner(&mut self, pattern: &'a Pattern, operand: Operand) -> bool {
         let Some(inst) = self.subject.definition(operand) else { return false };
-        if self.subject.func.inst(inst).opcode != pattern.opcode || !(pattern.shared || self.is_used_once(operand)) {
+        if self.subject.func.inst(inst).opcode != pattern.opcode
+            || !(pattern.shared || self.subject.is_used_once(operand))
+        {
             return false;
         }
         if let Some(binding) = pattern.binding
@@ -155,13 +160,9 @@ impl<'a> Matching<'a> {
         self.pattern(pattern, inst, self.subject.func.srcs(inst))
     }
 
-    fn is_used_once(&self, operand: Operand) -> bool {
-        operand.reg().is_some_and(|reg| self.subject.uses.count(reg) <= 1)
-    }
-
     /// Whether a condition holds; `None` where a constant in it is unknown.
     fn holds(&self, condition: &Condition) -> Option<bool> {
-        let constant = |expr| evaluate(expr, &self.bindings);
+        let constant = |expr| evaluate(expr, self.bindings);
         let known = |capture: usize| Some(self.known(self.operand(capture)?));
         Some(match condition {
             Condition::Compare { relation, signed, left, right } => {
@@ -178,7 +179,9 @@ impl<'a> Matching<'a> {
             Condition::Nonzero(capture, bits) => known(*capture)?.ones & ones(*bits) != 0,
             Condition::NotNan(capture, ty) => is_no_nan(known(*capture)?, *ty),
             Condition::Extended(capture, from) => self.is_extended(*capture, *from)?,
-            Condition::SingleUse(capture) => self.operand(*capture)?.operand().is_some_and(|of| self.is_used_once(of)),
+            Condition::SingleUse(capture) => {
+                self.operand(*capture)?.operand().is_some_and(|of| self.subject.is_used_once(of))
+            }
             Condition::Unused => self.subject.func.defs(self.root?).all(|reg| self.subject.uses.count(reg) == 0),
             Condition::Variable(capture) => self.constant(self.operand(*capture)?).is_none(),
             Condition::IsConstant(capture) => self.constant(self.operand(*capture)?).is_some(),

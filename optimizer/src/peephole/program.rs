@@ -9,10 +9,12 @@
 //! its candidates apart: a field of the root, what an operand is (a constant, a word, a value made by which opcode),
 //! which constant, a field of the operation that made it, and so on two levels down. A candidate that does not care
 //! stays in every branch. At a leaf stand the few patterns that may match, in the order in which they are tried: by
-//! priority, then as in the file.
+//! priority, then as in the file. Most of them do not, and what an instruction's operands are tells that of nearly all
+//! without a look at the pattern: beside each stands what it demands of them, in 32 bytes.
 //!
-//! Cost per instruction: the tree's depth, plus the candidates of one leaf; the number of rules hardly matters
-//! (`benches/peephole.rs`). Building a tree looks at each question of a candidate once per level.
+//! Cost per instruction: the tree's depth, plus a comparison for each candidate of one leaf, plus the few that pass it;
+//! the number of rules hardly matters (`benches/peephole.rs`). Building a tree looks at each question of a candidate
+//! once per level.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
@@ -22,14 +24,14 @@ use super::preparation::timed;
 use super::subject::Subject;
 use oriole_ir::ops::{FieldSpec, FieldValues, Flags, Opcode, ROWS};
 use oriole_ir::{Inst, InstData, Operand};
-use oriole_rules::instance::{Const, ConstKind, Instance, Pattern, Rule, Source};
+use oriole_rules::instance::{Const, ConstKind, Instance, Pattern, Rule, Source, ones};
 use oriole_rules::resolve::is_constant;
 
 /// How many nodes a tree may have before its leaves grow instead.
 const MAX_NODES: usize = 1 << 16;
-/// Candidates that are not told apart further: holding so many against an instruction costs about as much as a
+/// Candidates that are not told apart further: comparing the operands with what so many demand costs less than a
 /// question.
-const LEAF: usize = 3;
+const LEAF: usize = 6;
 
 /// A question is worth asking where one candidate in so many has an answer.
 const FEW: usize = 4;
@@ -79,9 +81,83 @@ const CONSTANT: u64 = 0;
 const WORD: u64 = 1;
 const MADE_BY: u64 = 2;
 
+/// What the first four operands of an instruction are, 32 bits for each: what makes it, whether it is a constant, which
+/// one in its low bits, and whether it is read no more than once.
+#[derive(Clone, Copy)]
+struct Kinds(u128);
+
+/// The operands that kinds and demands are about.
+const KINDS: usize = 4;
+/// In the bits of an operand: what makes it, as a class from [`WORD`] on, or 0.
+const MADE: u64 = 0x3FFF;
+const _: () = assert!(MADE_BY + (ROWS.len() as u64) <= MADE);
+const IS_CONSTANT: u64 = 1 << 14;
+const IS_READ_ONCE: u64 = 1 << 15;
+/// The low bits of a constant, as many as there is room for.
+const LOW: u32 = 16;
+
+impl Kinds {
+    fn of(subject: Subject<'_>, srcs: &[Operand]) -> Kinds {
+        let kinds = srcs.iter().take(KINDS).enumerate();
+        let place = |(index, operand): (usize, &Operand)| u128::from(Kinds::of_one(subject, *operand)) << (32 * index);
+        Kinds(kinds.map(place).fold(0, |all, one| all | one))
+    }
+
+    fn of_one(subject: Subject<'_>, operand: Operand) -> u64 {
+        let made = match operand {
+            Operand::Word(..) => WORD,
+            _ => subject.definition(operand).map_or(0, |made| MADE_BY + subject.func.inst(made).opcode as u64),
+        };
+        let constant = subject.constant(operand).map_or(0, |bits| IS_CONSTANT | (bits & ones(LOW)) << LOW);
+        made | constant | if subject.is_used_once(operand) { IS_READ_ONCE } else { 0 }
+    }
+}
+
+/// What the operands must be so that a pattern may match: their kinds have these bits in `mask`. The matcher asks for
+/// all of it, and for more.
+#[derive(Clone, Copy, Default, Debug)]
+struct Demand {
+    mask: u128,
+    bits: u128,
+}
+
+impl Demand {
+    fn of(pattern: &Pattern) -> Demand {
+        let mut demand = Demand::default();
+        for (index, source) in pattern.srcs.iter().take(KINDS).enumerate() {
+            let (mask, bits) = match source {
+                Source::Any | Source::Capture(_) => (0, 0),
+                Source::Equals(Const { bits, kind: ConstKind::Number(value) }) => {
+                    let low = ones(LOW.min(*bits));
+                    (IS_CONSTANT | low << LOW, IS_CONSTANT | (value & low) << LOW)
+                }
+                Source::Constant(_) | Source::Equals(_) => (IS_CONSTANT, IS_CONSTANT),
+                Source::Word(..) => (MADE, WORD),
+                Source::Inst(inner) if inner.shared => (MADE, MADE_BY + inner.opcode as u64),
+                Source::Inst(inner) => (MADE | IS_READ_ONCE, (MADE_BY + inner.opcode as u64) | IS_READ_ONCE),
+            };
+            demand.mask |= u128::from(mask) << (32 * index);
+            demand.bits |= u128::from(bits) << (32 * index);
+        }
+        demand
+    }
+
+    fn is_met_by(self, kinds: Kinds) -> bool {
+        kinds.0 & self.mask == self.bits
+    }
+}
+
+/// A pattern at a leaf.
+#[derive(Clone, Copy, Debug)]
+struct Candidate {
+    demand: Demand,
+    /// As an index into [`Arm::variants`].
+    variant: u32,
+}
+
 #[derive(Clone, Debug)]
 enum Node {
-    Leaf(Vec<u32>),
+    Leaf(Vec<Candidate>),
     Switch { feature: Feature, cases: Vec<(u64, u32)>, otherwise: u32 },
 }
 
@@ -177,7 +253,19 @@ impl Arm {
     }
 
     /// The patterns that may match an instruction, best first.
-    pub(super) fn candidates(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> &[u32] {
+    pub(super) fn candidates(
+        &self,
+        subject: Subject<'_>,
+        inst: Inst,
+        srcs: &[Operand],
+    ) -> impl Iterator<Item = &Variant> {
+        let leaf = self.leaf(subject, inst, srcs);
+        let kinds = if leaf.is_empty() { Kinds(0) } else { Kinds::of(subject, srcs) };
+        let passing = leaf.iter().filter(move |candidate| candidate.demand.is_met_by(kinds));
+        passing.map(|candidate| &self.variants[candidate.variant as usize])
+    }
+
+    fn leaf(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> &[Candidate] {
         let mut at = self.root;
         loop {
             match &self.nodes[at as usize] {
@@ -199,11 +287,14 @@ struct Planter {
     features: Vec<Feature>,
     /// By pattern: questions, as indices into `features`, and the answers with which it may match.
     answers: Vec<Vec<(usize, Vec<u64>)>>,
+    /// By pattern.
+    demands: Vec<Demand>,
 }
 
 impl Planter {
     fn new(variants: &[Variant]) -> Planter {
-        let mut planter = Planter { nodes: Vec::new(), features: Vec::new(), answers: Vec::new() };
+        let demands = variants.iter().map(|variant| Demand::of(&variant.pattern)).collect();
+        let mut planter = Planter { nodes: Vec::new(), features: Vec::new(), answers: Vec::new(), demands };
         let mut known: HashMap<Feature, usize> = HashMap::new();
         for variant in variants {
             let mut found = Vec::new();
@@ -224,7 +315,8 @@ impl Planter {
     fn build(&mut self, candidates: Vec<u32>, asked: &mut Vec<usize>) -> u32 {
         let worth = candidates.len() > LEAF && self.nodes.len() < MAX_NODES;
         let Some(feature) = worth.then(|| self.best(&candidates, asked)).flatten() else {
-            return self.push(Node::Leaf(candidates));
+            let candidate = |variant: u32| Candidate { demand: self.demands[variant as usize], variant };
+            return self.push(Node::Leaf(candidates.into_iter().map(candidate).collect()));
         };
         asked.push(feature);
         // Both lists are in the order of candidates, and so is what is made of them.
@@ -333,7 +425,7 @@ impl Feature {
             }
             Feature::Literal(path, bits) => {
                 let value = subject.constant(operand_at(subject, srcs, path)?)?;
-                Some(value & oriole_rules::instance::ones(bits))
+                Some(value & ones(bits))
             }
         }
     }

@@ -227,23 +227,23 @@ impl RuleSet {
 
     /// The best rule that applies to an instruction, whose sources are [`Subject::sources`].
     pub fn find(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
-        self.find_or(subject, inst, srcs, |_| {})
+        self.find_or(subject, inst, srcs, &mut Bindings::default(), |_| {})
     }
 
-    /// The same; `unmet` sees the rules tried before, whose pattern matches and whose guards do not hold.
+    /// The same; `unmet` sees the rules tried before, whose pattern matches and whose guards do not hold. Captures are
+    /// bound in `memory`, whatever it holds.
     pub fn find_or(
         &self,
         subject: Subject<'_>,
         inst: Inst,
         srcs: &[Operand],
+        memory: &mut Bindings,
         unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
         let arm = self.program.arm(&self.rules, subject.func.inst(inst))?;
-        let candidates = arm.candidates(subject, inst, srcs).iter().map(|candidate| {
-            let variant = &arm.variants[*candidate as usize];
-            (variant.rule, &arm.instances[variant.instance], &variant.pattern)
-        });
-        self.first_of(candidates, subject, inst, srcs, unmet)
+        let variants = arm.candidates(subject, inst, srcs);
+        let candidates = variants.map(|variant| (variant.rule, &arm.instances[variant.instance], &variant.pattern));
+        self.first_of(candidates, subject, inst, srcs, memory, unmet)
     }
 
     /// The same from all instances of all rules, without what chooses among them: its slow reference, for tests.
@@ -254,7 +254,7 @@ impl RuleSet {
             self.rules[rule].instances().iter().find_map(|instance| {
                 let patterns = orders(instance.pattern());
                 let candidates = patterns.iter().map(|pattern| (rule, instance, pattern));
-                self.first_of(candidates, subject, inst, srcs, |_| {})
+                self.first_of(candidates, subject, inst, srcs, &mut Bindings::default(), |_| {})
             })
         })
     }
@@ -265,20 +265,19 @@ impl RuleSet {
         subject: Subject<'a>,
         inst: Inst,
         srcs: &[Operand],
+        memory: &mut Bindings,
         mut unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
-        let mut bindings = Bindings::default();
         for (rule, instance, pattern) in candidates {
-            let mut matching = Matching::new(subject, instance, bindings);
+            let mut matching = Matching::new(subject, instance, memory);
             if matching.matches(pattern, inst, srcs) {
                 let allowed = matching.is_allowed();
-                let plan = allowed.then(|| Plan::new(subject, instance, &matching.bindings, inst)).flatten();
+                let plan = allowed.then(|| Plan::new(subject, instance, matching.bindings, inst)).flatten();
                 match plan {
                     Some(plan) => return Some(Match { rule, plan }),
                     None => unmet(&self.rules[rule]),
                 }
             }
-            bindings = matching.bindings;
         }
         None
     }

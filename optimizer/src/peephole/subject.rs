@@ -63,6 +63,11 @@ impl<'a> Subject<'a> {
         self.definitions.always(self.func, operand)
     }
 
+    /// Whether an operand is a register that nothing else reads.
+    pub fn is_used_once(&self, operand: Operand) -> bool {
+        operand.reg().is_some_and(|reg| self.uses.count(reg) <= 1)
+    }
+
     /// What is known of the bits of an operand.
     pub fn known_bits(&self, operand: Operand) -> Bits {
         self.bits.of(self.func, self.definitions, operand)

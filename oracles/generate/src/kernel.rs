@@ -378,19 +378,25 @@ const CORNERS: usize = 128;
 /// of a check.
 fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
     const TYPES: [Type; 7] = [Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2];
+    /// Bytes of eight of the widest values.
+    const ROUND: usize = 64;
     let mut corners = Vec::new();
-    let mut out = Vec::with_capacity(length + 8);
+    let mut out = Vec::with_capacity(length + ROUND);
     while out.len() < length && corners.len() < CORNERS {
         let ty = entropy.choose(&TYPES);
         let corner = (constant(entropy, ty).to_le_bytes(), ty.bits() as usize / 8);
         out.extend_from_slice(&corner.0[..corner.1]);
         corners.push(corner);
     }
-    while out.len() < length {
+    // All eight bytes are written, so that their number is known here; the next value goes over those that are not its.
+    let mut at = out.len();
+    out.resize(length + ROUND, 0);
+    while at < length {
         let choices = entropy.bits().to_le_bytes();
         for choice in choices {
             let (value, bytes) = corners[usize::from(choice) % CORNERS];
-            out.extend_from_slice(&value[..bytes]);
+            out[at..at + 8].copy_from_slice(&value);
+            at += bytes;
         }
     }
     out.truncate(length);

@@ -6,13 +6,10 @@ use rustc_hash::FxHashMap;
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
-use super::program::{Access, Address, AsyncCopy, Memory, Place, Rmw};
+use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
 use super::strong::Recorder;
-
-/// Elements of a vector access at most.
-const MOST_ELEMENTS: usize = 8;
 
 /// Why a lane cannot go on.
 #[derive(Debug)]
@@ -44,10 +41,7 @@ impl LocalMemory {
         let stride = len.next_power_of_two().max(256);
         let mut bytes = Bytes::undefined(stride * LANES);
         for lane in 0..LANES {
-            for at in 0..self.stride {
-                let (value, undefined) = self.bytes.load(lane * self.stride + at, 1);
-                bytes.store(lane * stride + at, 1, value, undefined);
-            }
+            bytes.copy_from(lane * stride, &self.bytes, lane * self.stride..(lane + 1) * self.stride);
         }
         (self.stride, self.bytes) = (stride, bytes);
     }
@@ -82,19 +76,19 @@ impl LocalMemory {
 
     /// Copies bytes within each lane's memory, between places that do not overlap.
     pub fn copy(&mut self, mask: u32, from: usize, to: usize, len: usize) {
-        for lane in lanes(mask) {
-            let start = lane * self.stride;
-            let mut at = 0;
-            while at < len {
-                let piece = piece(from + at, to + at, len - at);
+        let mut at = 0;
+        while at < len {
+            let piece = piece(from + at, to + at, len - at);
+            for lane in lanes(mask) {
+                let start = lane * self.stride;
                 let (value, undefined) = self.bytes.load(start + from + at, piece);
                 if undefined {
                     (at..at + piece).for_each(|at| self.copy_byte(lane, from + at, to + at));
                 } else {
                     self.bytes.store(start + to + at, piece, value, false);
                 }
-                at += piece;
             }
+            at += piece;
         }
     }
 

@@ -45,6 +45,24 @@ impl Coordinates {
         [linear % x, linear / x % y, linear / x / y]
     }
 
+    /// The same for each lane, without the divisions.
+    fn tids(&self) -> [[u32; 3]; LANES] {
+        let [x, y, _] = self.block;
+        let mut next = self.tid(0);
+        let mut tids = [next; LANES];
+        for tid in &mut tids {
+            *tid = next;
+            next[0] += 1;
+            if next[0] == x {
+                next = [0, next[1] + 1, next[2]];
+            }
+            if next[1] == y {
+                next = [next[0], 0, next[2] + 1];
+            }
+        }
+        tids
+    }
+
     /// A lane's thread.
     pub fn thread(&self, lane: usize) -> ThreadId {
         ThreadId { ctaid: self.ctaid, tid: self.tid(lane) }
@@ -189,6 +207,8 @@ fn execute(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::LoadGlobal => result = run.spaces.load_global(frame, &program.accesses[op.x as usize], mask),
         Kind::StoreShared => result = run.spaces.store_shared(frame, &program.accesses[op.x as usize], mask),
         Kind::StoreGlobal => result = run.spaces.store_global(frame, &program.accesses[op.x as usize], mask),
+        Kind::LoadWords => result = run.spaces.load_any(frame, &program.accesses[op.x as usize], mask),
+        Kind::StoreWords => result = run.spaces.store_any(frame, &program.accesses[op.x as usize], mask),
         Kind::Jump => {
             run.pc = op.x;
             return None;
@@ -485,7 +505,9 @@ fn special(run: &mut Run<'_>, op: &Op, mask: u32) {
     }
     let at = run.at;
     let mut values = [special_value(reg, &at, 0, *run.clock); LANES];
-    if differs_in_a_warp(reg) {
+    if let Some(axis) = thread_axis(reg) {
+        values.iter_mut().zip(at.tids()).for_each(|(value, tid)| *value = u64::from(tid[axis]));
+    } else if differs_in_a_warp(reg) {
         values.iter_mut().enumerate().for_each(|(lane, value)| *value = special_value(reg, &at, lane, *run.clock));
     }
     match op.a {
@@ -499,6 +521,11 @@ fn special(run: &mut Run<'_>, op: &Op, mask: u32) {
         }
         _ => run.frame.set_pair(op.dst, &values, 0, mask),
     }
+}
+
+/// The axis whose index a special register holds.
+fn thread_axis(reg: SpecialReg) -> Option<usize> {
+    [SpecialReg::TidX, SpecialReg::TidY, SpecialReg::TidZ].iter().position(|axis| *axis == reg)
 }
 
 /// Whether a special register may have another value in each lane.
@@ -598,7 +625,7 @@ fn note(run: &mut Run<'_>, op: &Op, pc: u32, mask: u32) {
             Place::Pred(slot) => (pred(slot), 0),
             Place::None => (0, 0),
         },
-        Kind::Load | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic => {
+        Kind::Load | Kind::LoadWords | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic => {
             let slot = run.program.accesses[op.x as usize].regs.first().copied().unwrap_or(0);
             (word(slot), word(slot + 1))
         }
@@ -618,6 +645,18 @@ mod tests {
         for reg in SpecialReg::ALL {
             let same = (1..LANES).all(|lane| special_value(*reg, &at, lane, 9) == special_value(*reg, &at, 0, 9));
             assert_eq!(same, !differs_in_a_warp(*reg), "{}", reg.name());
+        }
+    }
+
+    #[test]
+    fn threads_are_counted_as_they_are_divided() {
+        for block in [[1, 1, 64], [3, 5, 7], [32, 2, 1], [40, 1, 3], [2, 1, 33]] {
+            for first_thread in [0, 32] {
+                let (grid, ctaid) = ([1; 3], [0; 3]);
+                let at = Coordinates { block, grid, ctaid, first_thread, dynamic_shared: 0, total_shared: 0 };
+                let divided: Vec<[u32; 3]> = (0..LANES).map(|lane| at.tid(lane)).collect();
+                assert_eq!(at.tids()[..], divided, "{block:?} from {first_thread}");
+            }
         }
     }
 }

@@ -106,6 +106,15 @@ impl Bytes {
         }
     }
 
+    /// Makes the bytes from a place on a copy of others; places and length are multiples of 64.
+    pub fn copy_from(&mut self, to: usize, other: &Bytes, from: std::ops::Range<usize>) {
+        debug_assert!([to, from.start, from.end].iter().all(|at| at % 64 == 0));
+        let (words, from_words) = (to / 64, from.start / 64..from.end / 64);
+        self.data[to..to + from.len()].copy_from_slice(&other.data[from]);
+        self.undefined[words..words + from_words.len()].copy_from_slice(&other.undefined[from_words]);
+        self.open |= other.open;
+    }
+
     /// Reads 1, 2, 4 or 8 bytes at a multiple of their number; and whether any is undefined.
     #[inline(always)]
     pub fn load(&self, at: usize, bytes: usize) -> (u64, bool) {

@@ -156,7 +156,10 @@ pub enum Kind {
     Store,
     Atomic,
     AsyncCopy,
-    /// Whole words in one space.
+    /// Whole words by a weak access, in whichever space.
+    LoadWords,
+    StoreWords,
+    /// The same in one space.
     LoadShared,
     LoadGlobal,
     StoreShared,
@@ -252,6 +255,35 @@ pub enum Rmw {
     Cas,
 }
 
+/// The most elements of a vector access.
+pub const MOST_ELEMENTS: usize = 8;
+
+/// A slot for each element of an access, held in place: programs are decoded often and have many accesses.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Elements {
+    slots: [Slot; MOST_ELEMENTS],
+    count: u8,
+}
+
+impl Elements {
+    /// Adds an element.
+    ///
+    /// # Panics
+    /// If there are [`MOST_ELEMENTS`] already.
+    pub fn push(&mut self, slot: Slot) {
+        self.slots[usize::from(self.count)] = slot;
+        self.count += 1;
+    }
+}
+
+impl std::ops::Deref for Elements {
+    type Target = [Slot];
+
+    fn deref(&self) -> &[Slot] {
+        &self.slots[..usize::from(self.count)]
+    }
+}
+
 /// A memory access.
 #[derive(Clone, Debug)]
 pub struct Access {
@@ -261,14 +293,21 @@ pub struct Access {
     /// Elements are sign-extended to a word.
     pub signed: bool,
     /// The first slot of each element's register.
-    pub regs: Vec<Slot>,
+    pub regs: Elements,
     /// The words of these registers, where whole words are moved.
     pub words: Words,
     /// The operation of an atomic access, its type, and its operands (compare value, new value for `cas`).
     pub rmw: Option<(Rmw, Type)>,
-    pub operands: Vec<Slot>,
+    pub operands: Elements,
     /// What it is to other threads; `None` where it is weak.
     pub strong: Option<Strong>,
+}
+
+impl Access {
+    /// Whether it moves whole words, and is nothing to other threads.
+    pub fn moves_weak_words(&self) -> bool {
+        self.words.any() && self.strong.is_none()
+    }
 }
 
 /// An asynchronous copy, executed at once.

@@ -48,7 +48,7 @@ impl Words {
 
     /// The steps that an access of all lanes takes beside its own: a word of a vector takes about as long as an access.
     fn extra_steps(&self) -> u64 {
-        self.count as u64 - 1
+        self.count.saturating_sub(1) as u64
     }
 
     fn all_defined(&self, frame: &Frame, mask: u32) -> bool {
@@ -138,12 +138,16 @@ impl Spaces<'_> {
     }
 
     /// A load from any memory.
+    #[inline(always)]
     pub fn load_any(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += 1 + access.words.extra_steps();
         let plain = self.races.is_none() && access.words.any();
-        let done = match self.together(frame, access, mask).filter(|_| plain) {
-            Some(Together::Same(start)) => self.broadcast(frame, &access.words, start, mask),
-            Some(Together::Apart(start, offsets)) => gather(frame, self.memory(start).0, &access.words, &offsets, mask),
-            None => None,
+        let done = match self.together(frame, access, mask) {
+            Some(Together::Same(start)) if plain => self.broadcast(frame, &access.words, start, mask),
+            Some(Together::Apart(start, offsets)) if plain => {
+                gather(frame, self.memory(start).0, &access.words, &offsets, mask)
+            }
+            _ => None,
         };
         match done {
             Some(()) => Ok(()),
@@ -152,18 +156,23 @@ impl Spaces<'_> {
     }
 
     /// A store to any memory.
+    #[inline(always)]
     pub fn store_any(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
+        self.extra_steps += 1 + access.words.extra_steps();
         let plain = self.races.is_none() && self.watch.is_empty() && access.words.any();
-        let together = self.together(frame, access, mask).filter(|_| plain && access.words.all_defined(frame, mask));
-        let Some(Together::Apart(start, offsets)) = together else { return self.store(frame, access, mask) };
-        match self.memory_mut(start) {
-            Ok((memory, _)) => scatter(frame, memory, &access.words, &offsets, mask),
-            Err(_) => return self.store(frame, access, mask),
+        if plain
+            && access.words.all_defined(frame, mask)
+            && let Some(Together::Apart(start, offsets)) = self.together(frame, access, mask)
+            && let Ok((memory, _)) = self.memory_mut(start)
+        {
+            scatter(frame, memory, &access.words, &offsets, mask);
+            return Ok(());
         }
-        Ok(())
+        self.store(frame, access, mask)
     }
 
     /// Where the lanes of a mask access whole words, if that is in one memory and no lane's access is a fault.
+    #[inline(always)]
     fn together(&mut self, frame: &Frame, access: &Access, mask: u32) -> Option<Together> {
         let (address, whole) = (&access.address, access.words.bytes());
         if address_undefined(frame, address) & mask != 0 || whole == 0 {
@@ -187,11 +196,14 @@ impl Spaces<'_> {
         };
         let last = u32::try_from(len.checked_sub(whole)?).ok()?;
         let mut offsets = lane_offsets(frame, address, mask, u64::from(last), whole as u64 - 1, base)?;
-        offsets.iter_mut().zip(0..).for_each(|(offset, lane)| *offset += lane * stride as u32);
+        for (lane, offset) in offsets.iter_mut().enumerate() {
+            *offset += (lane * stride) as u32;
+        }
         Some(Together::Apart(start, offsets))
     }
 
     /// Loads the same words in every lane.
+    #[inline(always)]
     fn broadcast(&self, frame: &mut Frame, words: &Words, start: Located, mask: u32) -> Option<()> {
         let (memory, at) = self.memory(start);
         let mut values = [0; MOST_WORDS];
@@ -202,7 +214,9 @@ impl Spaces<'_> {
             }
             *value = word as u32;
         }
-        words.slots().iter().zip(values).for_each(|(slot, value)| frame.set(*slot, &[value; LANES], 0, mask));
+        for (slot, value) in words.slots().iter().zip(values) {
+            frame.set(*slot, &[value; LANES], 0, mask);
+        }
         Some(())
     }
 }

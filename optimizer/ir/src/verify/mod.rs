@@ -24,6 +24,7 @@ mod variables;
 
 use std::fmt;
 
+use crate::ops::{FieldValues, Opcode};
 use crate::sm::Target;
 use crate::{Block, Function, Inst, Module, inst_to_string};
 
@@ -161,7 +162,8 @@ const MAX_VIOLATIONS: usize = 50;
 /// every operation as one that the target has.
 pub fn verify_function(func: &Function, module: Option<&Module>) -> Result<(), Vec<Violation>> {
     let sm = module.and_then(Module::sm).map_or(u16::MAX, Target::number);
-    let mut checker = Checker { func, module, sm, block: None, inst: None, violations: Vec::new() };
+    let in_order = [None; REMEMBERED];
+    let mut checker = Checker { func, module, sm, block: None, inst: None, in_order, violations: Vec::new() };
     if let Some(in_layout) = checker.entities() {
         checker.signature();
         checker.structure(&in_layout);
@@ -189,8 +191,13 @@ struct Checker<'a> {
     sm: u16,
     block: Option<Block>,
     inst: Option<Inst>,
+    /// Fields that are right under their opcodes, and that the SM has.
+    in_order: [Option<(Opcode, FieldValues)>; REMEMBERED],
     violations: Vec<Violation>,
 }
+
+/// How many combinations of fields are remembered.
+const REMEMBERED: usize = 64;
 
 impl Checker<'_> {
     /// Reports a violation at the current place unless `holds`, as nearly everything does.

@@ -1,6 +1,6 @@
 //! Second step, for blocks: terminators, phis, guards, and a look at each instruction by itself.
 
-use super::{Checker, Rule};
+use super::{Checker, REMEMBERED, Rule};
 use crate::ops::{Flags, Opcode};
 use crate::{Block, Form, Inst, Level};
 
@@ -65,8 +65,23 @@ impl Checker<'_> {
         self.expect(found == wanted, Rule::ElseCount, || format!("{found} `else` operands where {wanted} belong"));
     }
 
-    /// Whether the fields are such that shapes follow from them.
+    /// Whether the fields are such that shapes follow from them. Instructions of a function are alike in this, so the
+    /// last ones that were in order are remembered, and what is like one of them is not looked at.
     fn fields(&mut self, inst: Inst) -> bool {
+        let data = self.func.inst(inst);
+        let sum: usize = data.fields.0.iter().map(|value| usize::from(*value)).sum();
+        let place = (data.opcode as usize + 7 * sum) % REMEMBERED;
+        if self.in_order[place] == Some((data.opcode, data.fields)) {
+            return true;
+        }
+        let holds = self.new_fields(inst);
+        if holds {
+            self.in_order[place] = Some((data.opcode, data.fields));
+        }
+        holds
+    }
+
+    fn new_fields(&mut self, inst: Inst) -> bool {
         let data = self.func.inst(inst);
         let row = data.opcode.row();
         let (used, unused) = data.fields.0.split_at(row.fields.len());

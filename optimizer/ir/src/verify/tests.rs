@@ -336,6 +336,18 @@ fn every_rule_is_broken_by_a_test() {
     assert!(untested.is_empty(), "{untested:?}");
 }
 
+/// What was in order is remembered; a field that comes to stand in the same place of memory is looked at all the same.
+#[test]
+fn a_wrong_field_is_found_behind_operations_in_order() {
+    for value in 64..=255 {
+        let mut func = parse_function("device @f {\nbb0:\n  %r1 = iadd.u32 1, 2\n  %r2 = iadd.u32 1, 2\n  ret\n}\n")
+            .unwrap_or_else(|e| panic!("{e}"));
+        let second = inst(&func, 1);
+        func.raw().insts[second].fields.0[0] = value;
+        assert_eq!(broken(verify_function(&func, None)), [Rule::FieldValue], "{value}");
+    }
+}
+
 #[test]
 fn names_of_symbols_differ() {
     let mut module = module("global @g: u32 global\ndevice @f {\n}\n");

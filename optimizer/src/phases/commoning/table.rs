@@ -7,8 +7,8 @@
 //! buckets in use, that would let the table grow whenever two entries share a bucket, to the square of its entries;
 //! here it bounds the number of buckets by half of what 32 bits can number.
 //!
-//! Nodes and keys lie in two vectors and name each other by index. Nothing is removed. A search costs the chain and the
-//! key; an insertion the same, amortised.
+//! Nodes and keys lie in two vectors and name each other by index. Nothing is removed but all at once. A search costs
+//! the chain and the key; an insertion the same, amortised.
 
 use super::expression::Expression;
 
@@ -58,6 +58,14 @@ impl<V> Default for ValueTable<V> {
 }
 
 impl<V> ValueTable<V> {
+    /// Removes everything. The memory stays, except that of more buckets than an empty table has.
+    pub(in crate::phases) fn clear(&mut self) {
+        self.buckets.truncate(BUCKETS);
+        self.buckets.fill(Bucket::EMPTY);
+        self.nodes.clear();
+        self.words.clear();
+    }
+
     /// What an expression has, or else the value that it gets now; and whether it is new.
     pub(in crate::phases) fn entry(&mut self, key: &Expression, value: impl FnOnce() -> V) -> (&mut V, bool) {
         let found = self.find(key);
@@ -165,6 +173,16 @@ mod tests {
         }
         assert_eq!(sizes, [8, 32, 128, 512]);
         assert!((0..130).all(|number| table.entry(&key(&[number]), || 999) == (&mut number.clone(), false)));
+    }
+
+    #[test]
+    fn a_table_that_was_cleared_is_an_empty_one() {
+        let mut table = ValueTable::default();
+        (0..100).for_each(|number| _ = table.entry(&key(&[number]), || number));
+        table.clear();
+        assert_eq!((table.len(), table.longest_chain(), table.buckets.len()), (0, 0, BUCKETS));
+        assert!((0..100).all(|number| table.get(&key(&[number])).is_none()));
+        assert!((0..100).all(|number| table.entry(&key(&[number]), || number + 1) == (&mut (number + 1), true)));
     }
 
     /// Equal hashes are no equal keys: all that differs is told apart, in one chain.

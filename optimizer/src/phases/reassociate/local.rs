@@ -13,7 +13,7 @@ use crate::pass::{Changed, PhaseContext};
 use crate::phases::commoning::expression::Expression;
 use crate::phases::commoning::table::ValueTable;
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Inst, Reg, Rewriter};
+use oriole_ir::{Block, Function, Inst, Reg, Rewriter};
 
 const COMMON: &str = "common";
 
@@ -27,9 +27,11 @@ pub(super) fn common(
     touched: &mut Work,
 ) -> Changed {
     let mut changed = Changed::No;
+    let mut seen = Window { length: window, ..Window::default() };
     for block in cfg.rpo() {
         if work.contains(*block) || touched.contains(*block) {
-            changed |= common_block(func, cx, *block, window, touched);
+            changed |= common_block(func, cx, *block, &mut seen, touched);
+            seen.clear();
         }
     }
     changed
@@ -39,11 +41,9 @@ fn common_block(
     func: &mut Rewriter<'_>,
     cx: &mut PhaseContext<'_>,
     block: Block,
-    window: u32,
+    seen: &mut Window,
     touched: &mut Work,
 ) -> Changed {
-    let mut seen = Window { length: window, ..Window::default() };
-    let mut expression = Expression::default();
     let mut changed = Changed::No;
     let mut next = func.first_inst(block);
     for place in 0.. {
@@ -53,8 +53,7 @@ fn common_block(
         if !data.is(Flags::PURE) || data.is(Flags::COPY) || data.opcode == Opcode::Phi {
             continue;
         }
-        expression.assign(func, inst, Reg::as_u32, None);
-        if let Some(earlier) = seen.equal(&expression, inst, place)
+        if let Some(earlier) = seen.equal(func, inst, place)
             && cx.rewrite(COMMON)
         {
             touched.around(func, inst);
@@ -74,15 +73,27 @@ struct Window {
     start: u32,
     newer: ValueTable<(Inst, u32)>,
     older: ValueTable<(Inst, u32)>,
+    /// Memory for what an instruction computes.
+    expression: Expression,
 }
 
 impl Window {
+    /// Forgets all operations; the memory is used again.
+    fn clear(&mut self) {
+        self.newer.clear();
+        self.older.clear();
+        self.start = 0;
+    }
+
     /// The latest equal operation within the window. Where there is none, this one is noted.
-    fn equal(&mut self, expression: &Expression, inst: Inst, place: u32) -> Option<Inst> {
+    fn equal(&mut self, func: &Function, inst: Inst, place: u32) -> Option<Inst> {
         if place - self.start > self.length {
-            self.older = std::mem::take(&mut self.newer);
+            std::mem::swap(&mut self.older, &mut self.newer);
+            self.newer.clear();
             self.start = place;
         }
+        self.expression.assign(func, inst, Reg::as_u32, None);
+        let expression = &self.expression;
         let length = self.length;
         let is_within = |at: u32| place - at <= length;
         let older = self.older.get(expression).copied().filter(|(_, at)| is_within(*at));

@@ -102,11 +102,13 @@ pub(super) struct Range {
 /// post-order; and all ranks.
 pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range, work: &Work) -> (Vec<Tree>, Ranks) {
     let mut ranks = Ranks::new();
+    ranks.resize(func.regs().len());
     let (mut number, mut rank) = (0u32, 0);
     let mut trees = Vec::new();
     let mut taken = EntitySet::new();
+    // Most operations are no trees, so none of them gets memory of its own.
+    let (mut insts, mut open) = (Vec::new(), Vec::new());
     for block in cfg.rpo() {
-        let mut insts = Vec::new();
         let is_work = work.contains(*block);
         for inst in func.block_insts(*block) {
             for reg in func.defs(inst) {
@@ -120,9 +122,9 @@ pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range, work: &Work)
         }
         // Backward, so that roots come before what is below them.
         let first = trees.len();
-        for inst in insts.into_iter().rev() {
+        for inst in insts.drain(..).rev() {
             if !taken.contains(inst) {
-                trees.extend(flatten(func, *block, inst, &mut taken));
+                trees.extend(flatten(func, *block, inst, &mut taken, &mut open));
             }
         }
         trees[first..].reverse();
@@ -130,25 +132,34 @@ pub(super) fn collect(func: &Rewriter<'_>, cfg: &Cfg, range: Range, work: &Work)
     (trees, ranks)
 }
 
-/// The tree below a root; `None` where nothing can become of it.
-fn flatten(func: &Rewriter<'_>, block: Block, root: Inst, taken: &mut EntitySet<Inst>) -> Option<Tree> {
+/// The tree below a root; `None` where nothing can become of it. `open` is memory that ends as empty as it was.
+fn flatten(
+    func: &Rewriter<'_>,
+    block: Block,
+    root: Inst,
+    taken: &mut EntitySet<Inst>,
+    open: &mut Vec<(Operand, bool)>,
+) -> Option<Tree> {
     let kind = Kind::of(func, root).filter(|_| func.inst(root).opcode != Opcode::INeg)?;
     let mut tree = Tree { kind, block, root, inner: Vec::new(), terms: Vec::new(), constants: Vec::new() };
-    let mut work = Vec::new();
-    tree.open(func, root, false, &mut work);
-    while let Some((operand, negative)) = work.pop() {
+    // Whether the operands of a single operation are in order makes no difference.
+    let is_inner = |operand: &Operand| inner(func, &tree, *operand, false).is_some();
+    if kind.operation != Operation::Sum && !func.srcs(root).iter().any(is_inner) {
+        return None;
+    }
+    tree.open(func, root, false, open);
+    while let Some((operand, negative)) = open.pop() {
         if let Some(bits) = func.imm_bits(operand) {
             tree.constants.push(if negative { bits.wrapping_neg() } else { bits } & mask(kind.bits));
         } else if let Some(inst) = inner(func, &tree, operand, negative) {
             taken.insert(inst);
             tree.inner.push(inst);
-            tree.open(func, inst, negative, &mut work);
+            tree.open(func, inst, negative, open);
         } else {
             tree.terms.push(Term { value: Value::Operand(operand), negative });
         }
     }
-    // Whether the operands of a single operation are in order makes no difference.
-    if tree.inner.is_empty() && !(tree.kind.operation == Operation::Sum && tree.is_open(func)) {
+    if tree.inner.is_empty() && !tree.is_open(func) {
         return None;
     }
     sort(func, &mut tree.inner);

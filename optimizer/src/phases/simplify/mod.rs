@@ -26,9 +26,10 @@ use super::values::become_copies;
 use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
-use crate::peephole::{RuleSet, Subject};
+use crate::peephole::{Bindings, RuleSet, Subject};
 use oriole_ir::ops::{FieldValues, Flags, Opcode};
 use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand, Reg};
+use oriole_rules::instance::Rule;
 
 /// How many changes a scan makes at most for each instruction of the function. Chains of rules on one instruction are
 /// short: the longest seen on the corpus is 6 (2026-11).
@@ -115,6 +116,7 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut 
         definitions: cx.analyses.take(func),
         uses: cx.analyses.take(func),
         bits: BitMemo::default(),
+        bindings: Bindings::default(),
         left: BUDGET.saturating_mul(func.inst_count()),
         lost: Vec::new(),
         earlier: std::mem::take(touched),
@@ -165,6 +167,8 @@ struct Simplify {
     definitions: Definitions,
     uses: Uses,
     bits: BitMemo,
+    /// Memory for the captures of rules.
+    bindings: Bindings,
     left: usize,
     /// Edges that are gone, target first. The phis behind them lose their sources all at once at the end, which no
     /// simplification looks at: a block may lose as many edges as it has.
@@ -180,7 +184,7 @@ struct Simplify {
 
 impl Simplify {
     /// The first change that fits and has leave.
-    fn step(&self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Option<Change> {
+    fn step(&mut self, func: &Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Option<Change> {
         if !self.earlier.concerns(func, inst) && !self.touched.concerns(func, inst) {
             return None;
         }
@@ -198,7 +202,8 @@ impl Simplify {
         if let Some((name, rewrite)) = by_code {
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
-        let found = self.rules.find_or(subject, inst, &view.srcs, |rule| cx.count(rule.unmet(), 1))?;
+        let unmet = |rule: &Rule| cx.count(rule.unmet(), 1);
+        let found = self.rules.find_or(subject, inst, &view.srcs, &mut self.bindings, unmet)?;
         if self.moves_into_loop(func, inst, &found.plan) || self.reads_behind_step(func, inst, &found.plan) {
             return None;
         }

@@ -43,3 +43,12 @@ fn bytes_that_can_be_moved_at_once_are_aligned_at_both_ends() {
     assert_eq!([piece(0, 8, 16), piece(0, 4, 16), piece(2, 8, 16), piece(1, 8, 16)], [8, 4, 2, 1]);
     assert_eq!([piece(16, 8, 7), piece(16, 8, 3), piece(16, 8, 1)], [4, 2, 1]);
 }
+
+#[test]
+fn memory_that_grows_keeps_every_byte() {
+    let (before, mut after) = (memory(), memory());
+    after.reserve(before.stride + 1);
+    assert!(after.stride > before.stride);
+    (0..SIZE).for_each(|at| assert_eq!(seen(&after, at), seen(&before, at), "byte {at}"));
+    (SIZE..before.stride + 64).for_each(|at| assert!(seen(&after, at).1, "byte {at}"));
+}

@@ -4,7 +4,7 @@ use oriole_ir::ops::{AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, S
 use oriole_ir::{FunctionKind, Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
-use crate::program::{Access, Address, AsyncCopy, Kind, Memory, Op, Place, Rmw, Slot};
+use crate::program::{Access, Address, AsyncCopy, Elements, Kind, MOST_ELEMENTS, Memory, Op, Place, Rmw};
 use crate::strong::{MemoryOrder, Strong, StrongKind};
 use crate::words::Words;
 
@@ -46,16 +46,19 @@ impl Decoder<'_> {
     }
 
     /// The first slot of each element's register; `b128` elements take four words.
-    pub(super) fn elements(&mut self, data: &InstData, operands: &[Operand]) -> Decoded<Vec<Slot>> {
-        if operands.len() != data.vector_len() {
+    pub(super) fn elements(&mut self, data: &InstData, operands: &[Operand]) -> Decoded<Elements> {
+        if operands.len() != data.vector_len() || operands.len() > MOST_ELEMENTS {
             return Err(DecodeFault::VectorLength);
         }
         let width = Width::of(data.ty());
-        let slot = |slots| match slots {
-            Slots::Words(slot, _) => Ok(slot),
-            Slots::Pred(_) => Err(DecodeFault::PredicateInMemory),
-        };
-        operands.iter().map(|operand| self.place(*operand, width).and_then(slot)).collect()
+        let mut elements = Elements::default();
+        for operand in operands {
+            match self.place(*operand, width)? {
+                Slots::Words(slot, _) => elements.push(slot),
+                Slots::Pred(_) => return Err(DecodeFault::PredicateInMemory),
+            }
+        }
+        Ok(elements)
     }
 
     pub(super) fn access(&mut self, inst: Inst, data: &InstData, regs: &[Operand]) -> Decoded<Access> {
@@ -69,7 +72,7 @@ impl Decoder<'_> {
             words: Words::new(&regs, bytes),
             regs,
             rmw: None,
-            operands: Vec::new(),
+            operands: Elements::default(),
             strong: None,
         })
     }
@@ -78,12 +81,12 @@ impl Decoder<'_> {
         let dsts = self.func.dsts(inst);
         let mut access = self.access(inst, data, dsts)?;
         access.strong = strong_access(data, StrongKind::Load);
-        let fast = match access.address.memory {
+        let kind = match access.address.memory {
+            _ if !access.moves_weak_words() => Kind::Load,
             Memory::Shared => Kind::LoadShared,
             Memory::Global => Kind::LoadGlobal,
-            _ => Kind::Load,
+            _ => Kind::LoadWords,
         };
-        let kind = if access.words.any() && access.strong.is_none() { fast } else { Kind::Load };
         Ok(self.with_access(kind, access))
     }
 
@@ -91,12 +94,12 @@ impl Decoder<'_> {
         let values = self.func.srcs(inst).get(2..).ok_or(DecodeFault::OperandCount)?;
         let mut access = self.access(inst, data, values)?;
         access.strong = strong_access(data, StrongKind::Store);
-        let fast = match access.address.memory {
+        let kind = match access.address.memory {
+            _ if !access.moves_weak_words() => Kind::Store,
             Memory::Shared => Kind::StoreShared,
             Memory::Global => Kind::StoreGlobal,
-            _ => Kind::Store,
+            _ => Kind::StoreWords,
         };
-        let kind = if access.words.any() && access.strong.is_none() { fast } else { Kind::Store };
         Ok(self.with_access(kind, access))
     }
 
@@ -110,7 +113,10 @@ impl Decoder<'_> {
         let func = self.func;
         let operands = func.srcs(inst).get(2..).ok_or(DecodeFault::OperandCount)?;
         let mut access = self.access(inst, data, &[Operand::Undef].repeat(data.vector_len()))?;
-        access.regs = if data.opcode == Opcode::Red { Vec::new() } else { self.elements(data, func.dsts(inst))? };
+        access.regs = match data.opcode {
+            Opcode::Red => Elements::default(),
+            _ => self.elements(data, func.dsts(inst))?,
+        };
         let rmw = match data.opcode {
             Opcode::AtomCas => Rmw::Cas,
             _ => Rmw::Op(data.field::<AtomOp>().ok_or(DecodeFault::NoOperation)?),

@@ -40,6 +40,7 @@ pub fn decode(module: &Module, addresses: &Addresses) -> Result<Program, DecodeE
 /// in parameter memory instead, in order, each at a multiple of its alignment.
 pub fn frame_layout(func: &Function) -> (SecondaryMap<Local, u32>, u32) {
     let mut offsets = SecondaryMap::new();
+    offsets.resize(func.locals.len());
     let (mut frame, mut params) = (0u64, 0u64);
     for (local, var) in &func.locals {
         let is_param = func.kind == FunctionKind::Entry && func.params.contains(&local);
@@ -81,6 +82,9 @@ impl<'a> Decoder<'a> {
             known.map(|local| (offsets[*local], func.locals[*local].size() as u32)).collect()
         };
         let (params, results) = (place(&func.params), place(&func.returns));
+        let (mut slots, mut blocks) = (SecondaryMap::new(), SecondaryMap::new());
+        slots.resize(func.regs().len());
+        blocks.resize(func.blocks().len());
         let info = FuncInfo { name: func.name.clone(), frame, params, results, ..FuncInfo::default() };
         Decoder {
             module,
@@ -90,11 +94,11 @@ impl<'a> Decoder<'a> {
             program,
             info,
             offsets,
-            slots: SecondaryMap::with_capacity(func.regs().len()),
+            slots,
             constants: FxHashMap::with_capacity_and_hasher(func.regs().len() / 4, FxBuildHasher),
             pred_constants: FxHashMap::default(),
             undef: None,
-            blocks: SecondaryMap::new(),
+            blocks,
             edges: FxHashMap::default(),
             jumps: Vec::new(),
             inst: None,
@@ -129,6 +133,9 @@ impl<'a> Decoder<'a> {
         self.program.ops.reserve(operations);
         self.program.insts.reserve(operations);
         self.program.opcodes.reserve(operations);
+        // Most have a form over all lanes, and most of the others are accesses.
+        self.program.accesses.reserve(operations / 4);
+        self.program.scalars.reserve(operations / 8);
         let predecessors = self.phi_predecessors()?;
         for block in func.layout() {
             self.stubs(*block, &predecessors[*block])?;
@@ -150,6 +157,7 @@ impl<'a> Decoder<'a> {
     /// The predecessors of each block that has phis, once each, in layout order.
     fn phi_predecessors(&self) -> Decoded<SecondaryMap<Block, Vec<Block>>> {
         let mut predecessors: SecondaryMap<Block, Vec<Block>> = SecondaryMap::new();
+        predecessors.resize(self.func.blocks().len());
         for block in self.func.layout() {
             for successor in self.func.successors(*block) {
                 if !self.func.blocks().is_valid(successor) {

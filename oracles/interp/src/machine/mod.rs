@@ -212,14 +212,13 @@ impl Machine<'_> {
         let warp = &mut cta.warps[index];
         let meeting = warp.next_meeting(group);
         let state = warp.groups[group];
-        let mut frame = std::mem::take(&mut warp.frames[state.frame]);
         let trace = self.trace.as_mut().and_then(|(thread, events)| {
             let lane = lanes(warp.threads).find(|lane| at.thread(*lane) == *thread)?;
             Some((lane, events))
         });
         let mut running = Run {
             program: self.program,
-            frame: &mut frame,
+            frame: &mut warp.frames[state.frame],
             spaces: Spaces {
                 global: &mut self.global,
                 constants: self.constants,
@@ -247,7 +246,6 @@ impl Machine<'_> {
         let (pc, left, extra) = (running.pc, running.budget, running.spaces.extra_steps);
         let written = std::mem::take(&mut running.spaces.written);
         self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));
-        warp.frames[state.frame] = frame;
         warp.groups[group].pc = pc;
         self.effort.extra(extra);
         (stop, budget - left)
