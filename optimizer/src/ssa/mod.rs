@@ -7,6 +7,7 @@
 mod coalesce;
 mod construct;
 mod destruct;
+mod forward;
 mod isolate;
 mod merges;
 mod parallel_copy;

@@ -685,6 +685,47 @@ bb3:
     assert_eq!(opcodes(&back, Opcode::Brx), 0);
 }
 
+/// What led through blocks that got no copies leads on, and a branch with one way left is none.
+#[test]
+fn blocks_without_copies_are_left_out() {
+    let text = "\
+device @ways ssa {
+bb0:
+  %r1 = mov.b32 3
+  %p2 = setp.lt.u32 %r1, 2
+  cbra %p2, bb1, bb2
+bb1:
+  bra bb3
+bb2:
+  bra bb4
+bb4:
+  bra bb3
+bb3:
+  %r3 = phi [bb1: %r1], [bb4: %r1]
+  st.global.b32 [8], %r3
+  ret
+}
+";
+    let back = destructed(text);
+    assert_eq!(back.layout().len(), 2);
+    assert_eq!(opcodes(&back, Opcode::CBra), 0);
+}
+
+/// An empty latch goes, unless ways around the loop meet in it.
+#[test]
+fn latches_in_which_ways_meet_stay() {
+    let loops = |second: &str| {
+        format!(
+            "device @latch ssa {{\nbb0:\n  bra bb1\nbb1:\n  %r1 = phi [bb0: 0], [bb4: %r2]\n  \
+             %r2 = iadd.u32 %r1, 1\n  %p3 = setp.lt.u32 %r2, 5\n  cbra %p3, bb2, bb5\nbb2:\n  \
+             %p4 = setp.lt.u32 %r2, 3\n  cbra %p4, bb3, {second}\nbb3:\n  st.global.b32 [8], %r2\n  bra bb4\n\
+             bb4:\n  bra bb1\nbb5:\n  st.global.b32 [8], %r2\n  ret\n}}\n"
+        )
+    };
+    assert_eq!(destructed(&loops("bb4")).layout().len(), 6);
+    assert_eq!(destructed(&loops("bb5")).layout().len(), 5);
+}
+
 #[test]
 fn guarded_definitions_get_what_reached_them() {
     let text = "\
