@@ -9,7 +9,7 @@ use crate::analysis::Cfg;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, InstBuilder, Operand};
 
-/// Leaves out such blocks; the graph is that from before the copies were placed.
+/// Leaves out such blocks.
 pub(super) fn leave_out_empty(func: &mut Function, cfg: &Cfg) {
     let mut instead: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     // In post-order a block comes after those that it leads to, so that its target is the last of a chain already.

@@ -13,6 +13,7 @@ mod merges;
 mod parallel_copy;
 mod reads;
 mod repair;
+mod repeated;
 mod rotate;
 #[cfg(test)]
 mod tests;
