@@ -1,13 +1,17 @@
 //! Blocks that hold a branch alone, once it is known which edges have copies: whoever goes there goes on himself.
 //!
 //! SSA form needs such blocks, since the copies of phis may have to stand in them. One stays where several ways into a
-//! loop, or several ways around it, meet in it: loops keep their shape. Linear.
+//! loop, or several ways around it, meet in it: loops keep their shape. One stays also where a branch to it would have no
+//! choice left without it: which ways a function can go is the same in both forms. Linear.
 
 use cranelift_entity::SecondaryMap;
 
 use crate::analysis::Cfg;
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, Function, InstBuilder, Operand};
+use oriole_ir::{Block, Function, Operand};
+
+/// Ways of a branch up to which it is asked whether all of them lead to one block.
+const MOST_WAYS: usize = 16;
 
 /// Leaves out such blocks.
 pub(super) fn leave_out_empty(func: &mut Function, cfg: &Cfg) {
@@ -15,7 +19,14 @@ pub(super) fn leave_out_empty(func: &mut Function, cfg: &Cfg) {
     // In post-order a block comes after those that it leads to, so that its target is the last of a chain already.
     for block in cfg.rpo().iter().rev().copied().filter(|block| *block != func.entry()) {
         let target = only_goes_to(func, block).map(|target| instead[target].unwrap_or(target));
-        instead[block] = target.filter(|target| *target != block && !shapes_loop(func, cfg, block, *target));
+        let leads_to = |other: Block, target: Block| other == block || instead[other].unwrap_or(other) == target;
+        let is_choice = |target: Block| {
+            let branches = cfg.predecessors(block).iter().map(|from| cfg.successors(*from));
+            let mut choices = branches.filter(|ways| (2..=MOST_WAYS).contains(&ways.len()));
+            choices.any(|ways| ways.iter().all(|other| leads_to(*other, target)))
+        };
+        let stays = |target: Block| target == block || shapes_loop(func, cfg, block, target) || is_choice(target);
+        instead[block] = target.filter(|target| !stays(*target));
     }
     func.retain_blocks(|block| instead[*block].is_none());
     for block in func.layout().to_vec() {
@@ -35,17 +46,12 @@ fn shapes_loop(func: &Function, cfg: &Cfg, block: Block, target: Block) -> bool 
     func.is_nounroll(block) || goes_back(block) || goes_back(target) && cfg.predecessors(block).len() > 1
 }
 
-/// Sends a block's branch elsewhere; one that has a single target left reads nothing.
+/// Sends a block's branch elsewhere.
 fn retarget(func: &mut Function, block: Block, map: impl Fn(Block) -> Block) {
     let Some(inst) = func.terminator(block) else { return };
-    let srcs = func.srcs(inst).iter().map(|operand| operand.block().map_or(*operand, |to| Operand::Block(map(to))));
-    let srcs: Vec<Operand> = srcs.collect();
-    if srcs == func.srcs(inst) {
-        return;
-    }
-    func.set_srcs(inst, &srcs);
-    let mut targets = srcs.iter().filter_map(|operand| operand.block());
-    if let Some(first) = targets.next().filter(|first| targets.all(|target| target == *first)) {
-        InstBuilder::new(Opcode::Bra).src(first).replace(func, inst);
+    for operand in func.srcs_mut(inst) {
+        if let Operand::Block(to) = operand {
+            *to = map(*to);
+        }
     }
 }
