@@ -4,7 +4,7 @@
 //! loop, or several ways around it, meet in it: loops keep their shape. One stays also where a branch to it would have no
 //! choice left without it: which ways a function can go is the same in both forms. Linear.
 
-use cranelift_entity::SecondaryMap;
+use cranelift_entity::{EntitySet, SecondaryMap};
 
 use crate::analysis::Cfg;
 use oriole_ir::ops::Opcode;
@@ -15,9 +15,11 @@ const MOST_WAYS: usize = 16;
 
 /// Leaves out such blocks.
 pub(super) fn leave_out_empty(func: &mut Function, cfg: &Cfg) {
+    let headers = headers(cfg);
     let mut instead: SecondaryMap<Block, Option<Block>> = SecondaryMap::new();
     // In post-order a block comes after those that it leads to, so that its target is the last of a chain already.
-    for block in cfg.rpo().iter().rev().copied().filter(|block| *block != func.entry()) {
+    let may_go = |block: &Block| *block != func.entry() && !func.is_nounroll(*block);
+    for block in cfg.rpo().iter().rev().copied().filter(may_go) {
         let target = only_goes_to(func, block).map(|target| instead[target].unwrap_or(target));
         let leads_to = |other: Block, target: Block| other == block || instead[other].unwrap_or(other) == target;
         let is_choice = |target: Block| {
@@ -25,7 +27,9 @@ pub(super) fn leave_out_empty(func: &mut Function, cfg: &Cfg) {
             let mut choices = branches.filter(|ways| (2..=MOST_WAYS).contains(&ways.len()));
             choices.any(|ways| ways.iter().all(|other| leads_to(*other, target)))
         };
-        let stays = |target: Block| target == block || shapes_loop(func, cfg, block, target) || is_choice(target);
+        let meet = cfg.predecessors(block).len() > 1;
+        let shapes_loop = |target: Block| headers.contains(block) || headers.contains(target) && meet;
+        let stays = |target: Block| target == block || shapes_loop(target) || is_choice(target);
         instead[block] = target.filter(|target| !stays(*target));
     }
     func.retain_blocks(|block| instead[*block].is_none());
@@ -40,10 +44,14 @@ fn only_goes_to(func: &Function, block: Block) -> Option<Block> {
     func.srcs(inst).first()?.block()
 }
 
-/// Whether ways meet in a block which then lead to the header of a loop, or it is one itself.
-fn shapes_loop(func: &Function, cfg: &Cfg, block: Block, target: Block) -> bool {
-    let goes_back = |to: Block| cfg.predecessors(to).iter().any(|from| cfg.rpo_number(*from) >= cfg.rpo_number(to));
-    func.is_nounroll(block) || goes_back(block) || goes_back(target) && cfg.predecessors(block).len() > 1
+/// The blocks to which control goes back, in the reverse post-order.
+fn headers(cfg: &Cfg) -> EntitySet<Block> {
+    let mut headers = EntitySet::new();
+    for from in cfg.rpo() {
+        let back = cfg.successors(*from).iter().filter(|to| cfg.rpo_number(*from) >= cfg.rpo_number(**to));
+        headers.extend(back.copied());
+    }
+    headers
 }
 
 /// Sends a block's branch elsewhere.
