@@ -9,6 +9,7 @@ mod copy_prop;
 mod edge_facts;
 pub mod general_optimize;
 pub mod hoist_common;
+pub mod hoist_invariants;
 pub mod live_dead;
 pub mod loop_simplify;
 pub mod predication;

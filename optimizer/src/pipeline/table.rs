@@ -19,8 +19,8 @@ pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
-    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, live_dead, loop_simplify,
-    predication, reassociate, split_ranges, switches,
+    analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
+    loop_simplify, predication, reassociate, split_ranges, switches,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -158,6 +158,8 @@ const TABLE_BOUNDS: &str = "the comparisons that take the place of a table bound
 const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const PARTS: &str = "a part of a range may be split around a loop where the whole range could not be";
+const ROOM: &str = "what leaves a loop may take less room than was set aside for it";
+const HOISTED: &str = "no phase behind the late instance makes something that a loop does not change";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
 const LIVE_DEAD: &[&str] = &["OriPerformLiveDead"];
@@ -218,7 +220,8 @@ phases! {
     OriPerformLiveDeadSecond = at(33, MidLevelOptimization, Liveness.line(34))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, first of four. The documents give only its binary slot.
-    OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46);
+    OriHoistInvariantsEarly = unnumbered(MidLevelOptimization, InstructionMovement.line(206)).binary(46)
+        .may_go_on(ROOM) => hoist_invariants::run;
     /// Vectorizes memory accesses before predication. The documents give only its binary slot.
     Vectorization = unnumbered(MidLevelOptimization, InstructionMovement.line(204)).binary(47);
     /// General optimization bundle at mid level. It ends when a round gains too little. The documents number it 37;
@@ -283,7 +286,8 @@ phases! {
         .preserves(AnalysisSet::NONE) => general_optimize::unlimited_late;
     /// Loop-invariant code motion, second of four, whose result the movements reuse. One page gives it the binary
     /// slots 76 and 88; 76 is the one that fits its neighbours.
-    OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST);
+    OriHoistInvariantsLate = at(66, Movement, InstructionMovement.line(17)).binary(76).tokens(HOIST)
+        .may_go_on(ROOM) => hoist_invariants::run;
     /// Sinks code into the block that uses it. The documents give only its binary slot.
     SinkCodeIntoBlock = unnumbered(Movement, InstructionMovement.line(241)).binary(77);
     /// Moves kill markers down toward the last use (kind 0). Its wrapper asks for O2, its engine for O3.
@@ -304,7 +308,7 @@ phases! {
     OriPropagateVaryingSecond = at(70, Movement, CopyPropagation.line(553))
         .preserves(AnalysisSet::ALL).no_work(ON_DEMAND);
     /// Loop-invariant code motion, third of four. The documents give only its binary slot.
-    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92);
+    OriHoistInvariantsLate2 = unnumbered(Movement, InstructionMovement.line(206)).binary(92).no_work(HOISTED);
     /// Optimizes for one architecture, first of two. The page speaks of late peepholes of the architecture among the
     /// phases 66 to 81; the name is customary.
     LateArchOptimizeFirst = unnumbered(Movement, CopyPropagation.line(933))
@@ -325,7 +329,7 @@ phases! {
     OriPerformLiveDeadFourth = at(84, Legalization, Liveness.line(36))
         .needs(Needs::ANYTHING).preserves(AnalysisSet::NONE).since(1).tokens(LIVE_DEAD) => live_dead::run;
     /// Loop-invariant code motion, fourth of four. The documents give only its binary slot.
-    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104);
+    OriHoistInvariantsLate3 = unnumbered(Legalization, InstructionMovement.line(206)).binary(104).no_work(HOISTED);
     /// Computes the attributes of registers. Described as the sequence behind backward copies; the name is customary.
     OriSetRegisterAttr = unnumbered(Legalization, CopyPropagation.line(931)).preserves(AnalysisSet::ALL)
         .no_work("each register has its file and width from the beginning");

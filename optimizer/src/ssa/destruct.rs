@@ -8,6 +8,8 @@
 //!    if nobody else could tell; the others stand in new blocks on their edges (the lost-copy problem). An edge without
 //!    copies stays as it is, so loops keep their shape.
 //! 4. A guarded instruction with `else` becomes copies of its `else` operands, then the instruction without them.
+//! 5. Copies that were made already on the only way to them are left out ([`leave_out_repeated`]), then blocks in which
+//!    no copies came to stand ([`leave_out_empty`]).
 //!
 //! No copy can overwrite what anybody still reads, other than in the same parallel copy: the members of a class do not
 //! interfere, and a destination's definition is where its copies are. What is undefined is copied only where somebody
@@ -16,9 +18,11 @@
 use cranelift_entity::EntityRef;
 
 use super::coalesce::Classes;
+use super::forward::leave_out_empty;
 use super::isolate::isolate;
 use super::parallel_copy::sequentialise;
 use super::reads::Reads;
+use super::repeated::leave_out_repeated;
 use super::rotate::rotate;
 use crate::analysis::{Cfg, Liveness};
 use oriole_ir::ops::{Flags, Opcode, Type};
@@ -49,6 +53,9 @@ pub fn destruct(func: &mut Function) {
         rename(func, block, &classes);
     }
     edges.place(func, &cfg, &classes, &liveness);
+    let cfg = Cfg::new(func);
+    leave_out_repeated(func, &cfg);
+    leave_out_empty(func, &cfg);
     func.form = Form::Virtual;
 }
 

@@ -7,11 +7,13 @@
 mod coalesce;
 mod construct;
 mod destruct;
+mod forward;
 mod isolate;
 mod merges;
 mod parallel_copy;
 mod reads;
 mod repair;
+mod repeated;
 mod rotate;
 #[cfg(test)]
 mod tests;

@@ -685,6 +685,56 @@ bb3:
     assert_eq!(opcodes(&back, Opcode::Brx), 0);
 }
 
+/// What led through blocks that got no copies leads on, but a branch keeps its choice.
+#[test]
+fn blocks_without_copies_are_left_out() {
+    let ways = |inst: &str| {
+        format!(
+            "device @ways ssa {{\nbb0:\n  %r1 = mov.b32 3\n  %p2 = setp.lt.u32 %r1, 2\n  cbra %p2, bb1, bb2\n\
+             bb1:\n  bra bb3\nbb2:\n{inst}  bra bb4\nbb4:\n  bra bb3\nbb3:\n  \
+             %r3 = phi [bb1: %r1], [bb4: %r1]\n  st.global.b32 [8], %r3\n  ret\n}}\n"
+        )
+    };
+    assert_eq!(destructed(&ways("  st.global.b32 [4], %r1\n")).layout().len(), 3);
+    let nothing = destructed(&ways(""));
+    assert_eq!((nothing.layout().len(), opcodes(&nothing, Opcode::CBra)), (3, 1));
+}
+
+/// A guarded loop begins with what stands for its result where it is left out, so its counter is copied once.
+#[test]
+fn copies_in_front_of_a_branch_are_not_repeated_behind_it() {
+    let guarded = |first: &str| {
+        format!(
+            "device @guarded ssa {{\nbb0:\n  %r1 = mov.b32 3\n  %p2 = setp.lt.u32 %r1, 2\n  \
+             cbra %p2, bb3, bb1\nbb1:\n  bra bb2\nbb2:\n  %r3 = phi [bb1: {first}], [bb2: %r4]\n  \
+             %r4 = iadd.u32 %r3, 1\n  %p5 = setp.lt.u32 %r4, 5\n  cbra %p5, bb2, bb4\nbb4:\n  bra bb3\nbb3:\n  \
+             %r6 = phi [bb0: 0], [bb4: %r4]\n  st.global.b32 [8], %r6\n  ret\n}}\n"
+        )
+    };
+    let zeros = |first: &str| {
+        let func = destructed(&guarded(first));
+        let is_zero = |inst: &Inst| func.srcs(*inst).first().is_some_and(|src| func.imm_bits(*src) == Some(0));
+        func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::Mov).filter(is_zero).count()
+    };
+    assert_eq!(zeros("0"), 1);
+    assert_eq!(opcodes(&destructed(&guarded("1")), Opcode::Mov), 3, "it begins with something else");
+}
+
+/// An empty latch goes, unless ways around the loop meet in it.
+#[test]
+fn latches_in_which_ways_meet_stay() {
+    let loops = |second: &str| {
+        format!(
+            "device @latch ssa {{\nbb0:\n  bra bb1\nbb1:\n  %r1 = phi [bb0: 0], [bb4: %r2]\n  \
+             %r2 = iadd.u32 %r1, 1\n  %p3 = setp.lt.u32 %r2, 5\n  cbra %p3, bb2, bb5\nbb2:\n  \
+             %p4 = setp.lt.u32 %r2, 3\n  cbra %p4, bb3, {second}\nbb3:\n  st.global.b32 [8], %r2\n  bra bb4\n\
+             bb4:\n  bra bb1\nbb5:\n  st.global.b32 [8], %r2\n  ret\n}}\n"
+        )
+    };
+    assert_eq!(destructed(&loops("bb4")).layout().len(), 6);
+    assert_eq!(destructed(&loops("bb5")).layout().len(), 5);
+}
+
 #[test]
 fn guarded_definitions_get_what_reached_them() {
     let text = "\

@@ -6,6 +6,7 @@ mod wrong_pass;
 use oriole_generate::Config;
 use oriole_ir::ops::{Compare, Flags, Opcode, Order, Space, Type};
 use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, Operand, Reg, RegFile, RegInfo};
+use oriole_optimizer::analysis::{Cfg, LoopNest};
 use oriole_optimizer::pass::{Changed, PhaseContext, PhaseFn};
 use wrong_pass::{assert_found, first_finding};
 
@@ -411,6 +412,54 @@ fn loads_hoisted_over_a_store() {
     shows(|func, cx| hoist(func, cx, |func, inst| is(func, inst, Opcode::St)));
 }
 
+// OriHoistInvariantsEarly: what a loop does not change leaves it.
+
+/// Moves an instruction out of each loop that has a preheader, of those that `moves` lets go. Where it is moved `late`,
+/// it reads phis of the header, and then the values with which the loop begins instead.
+fn leave(func: &mut Function, cx: &mut PhaseContext<'_>, moves: fn(&Function, Inst) -> bool, late: bool) -> Changed {
+    let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
+    let mut changed = Changed::No;
+    for of in nest.loops() {
+        let (header, Some(from)) = (nest.header(of), nest.preheader(&cfg, of)) else { continue };
+        let begins_with = |func: &Function, reg: Reg| {
+            let phi = phis(func, header).into_iter().find(|phi| func.defs(*phi).any(|own| own == reg))?;
+            incoming(func, phi, from)?.whole_reg()
+        };
+        let inside = |func: &Function, reg: Reg| nest.blocks(of).iter().any(|block| defines(func, *block, reg));
+        let leaves = |inst: &Inst| {
+            let known = func.uses(*inst).all(|reg| !inside(func, reg) || late && begins_with(func, reg).is_some());
+            let reads_phi = func.inputs(*inst).iter().any(|read| read.reg().is_some_and(|reg| inside(func, reg)));
+            known && reads_phi == late && func.inst(*inst).guard.is_none() && moves(func, *inst)
+        };
+        let found = nest.blocks(of).iter().flat_map(|block| body(func, *block)).find(leaves);
+        let Some(inst) = found.filter(|_| cx.rewrite("planted")) else { continue };
+        let inputs = func.inputs(inst).to_vec();
+        for (place, read) in inputs.into_iter().enumerate() {
+            if let Some(value) = read.reg().and_then(|reg| begins_with(func, reg)) {
+                func.inputs_mut(inst)[place] = read.map_reg(|_| value);
+            }
+        }
+        let branch = func.terminator(from).expect("it leads to the loop");
+        move_before(func, branch, inst);
+        changed = Changed::Yes;
+    }
+    changed
+}
+
+fn is_pure(func: &Function, inst: Inst) -> bool {
+    func.inst(inst).is(Flags::PURE)
+}
+
+#[test]
+fn loads_that_leave_a_loop_which_stores() {
+    shows(|func, cx| leave(func, cx, |func, inst| is(func, inst, Opcode::Ld), false));
+}
+
+#[test]
+fn values_that_leave_a_loop_which_changes_them() {
+    shows(|func, cx| leave(func, cx, is_pure, true));
+}
+
 // OriSplitLiveRanges: reads behind a split take its part. One that is left with the register before is right as well.
 
 /// Splits a word in each block; what reads it takes the part, but for one reader where the pass is `wrong`, which gets
@@ -452,12 +501,13 @@ fn splits_that_leave_a_read_with_another_register() {
 /// The same passes without a bug find nothing, so what is found is the bug.
 #[test]
 fn right_passes_are_clean() {
-    let passes: [PhaseFn; 6] = [
+    let passes: [PhaseFn; 7] = [
         |func, cx| forward(func, cx, |_, insts| insts.is_empty()),
         |func, cx| decide(func, cx, |value| value),
         |func, cx| merge_tails(func, cx, |own| own),
         |func, cx| predicate(func, cx, |_, guard| Some(guard)),
         |func, cx| hoist(func, cx, |_, _| false),
+        |func, cx| leave(func, cx, is_pure, false),
         |func, cx| split_word(func, cx, false),
     ];
     for (number, pass) in passes.into_iter().enumerate() {

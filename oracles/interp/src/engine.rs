@@ -603,7 +603,12 @@ fn convert_address(frame: &mut Frame, op: &Op, mask: u32) {
                 write_place(frame, Place::Pred(op.dst), lane, u64::from(inside), undefined);
             }
             Kind::ToGeneric => write_place(frame, to, lane, to_generic(memory, address), undefined),
-            _ => write_place(frame, to, lane, from_generic(address).1, undefined),
+            _ => {
+                let (found, address) = from_generic(address);
+                // PTX ISA, "cvta": undefined for an address outside of the window.
+                let undefined = undefined || found != memory;
+                write_place(frame, to, lane, address, undefined);
+            }
         }
     }
 }

@@ -5,7 +5,7 @@ use oriole_ir::ops::{CvtaDirection, Field, FieldValues, Flags, Opcode, Shape, Sp
 use oriole_rules::Instance;
 use oriole_rules::instance::Value;
 
-use super::translate::{Absence, Translation};
+use super::translate::{Absence, Place, Translation};
 use oriole_interp::{WINDOW, generic_window};
 use oriole_proof::Term;
 
@@ -74,15 +74,18 @@ impl Translation<'_> {
         accessed
     }
 
-    /// What the interpreter takes the conversion of an address to a generic one to be.
-    pub(super) fn converted(&mut self, fields: &FieldValues, operands: &[Term]) -> Option<Term> {
+    /// What the interpreter takes the conversion of an address to a generic one to be, and in a pattern that of a
+    /// generic one to global memory: the address itself, which is one choice of what is undefined inside the windows.
+    pub(super) fn converted(&mut self, fields: &FieldValues, operands: &[Term], place: Place) -> Option<Term> {
         let row = Opcode::Cvta.row();
         let (&[address], Type::U64) = (operands, row.value::<Type>(fields)?) else { return None };
-        if row.value::<CvtaDirection>(fields)? != CvtaDirection::ToGeneric {
+        let space = row.value::<Space>(fields)?;
+        let to_generic = row.value::<CvtaDirection>(fields)? == CvtaDirection::ToGeneric;
+        if !to_generic && (space != Space::Global || place == Place::Result) {
             return None;
         }
         let address = self.terms.fit(address, 64);
-        let window = generic_window(row.value::<Space>(fields)?)?;
+        let window = generic_window(space)?;
         if window == 0 {
             return Some(address);
         }

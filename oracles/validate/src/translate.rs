@@ -124,7 +124,7 @@ pub(super) struct Opaque {
 
 /// Where an operation stands.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
+pub(super) enum Place {
     Root,
     Inside,
     Result,
@@ -351,7 +351,7 @@ impl<'i> Translation<'i> {
         }
         if opcode == Opcode::Cvta
             && self.opaque.is_some()
-            && let Some(address) = self.converted(fields, operands)
+            && let Some(address) = self.converted(fields, operands, place)
         {
             self.assumed = true;
             return Ok(vec![address]);

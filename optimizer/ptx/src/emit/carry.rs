@@ -1,7 +1,8 @@
 //! Additions with a carry. The IR has predicates for carries, PTX has one flag that instructions set and read.
 //!
-//! Where the next of these instructions in the block alone reads the predicate, the flag itself carries it there. In
-//! all other cases the predicate is read out of the flag behind an instruction, and brought into it before one.
+//! Where the next of these instructions in the block alone reads the predicate, the flag itself carries it there, and
+//! where a selection of 1 or 0 alone does, it becomes an addition of the flag. In all other cases the predicate is read
+//! out of the flag behind an instruction, and brought into it before one.
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
@@ -51,10 +52,30 @@ impl FunctionWriter<'_> {
             self.flag = Some(out);
             return Ok(());
         }
+        if let Some((selection, number)) = self.made_a_number_by(inst, out) {
+            let (bits, number) = (self.func.inst(selection).ty().bits(), self.reg(number));
+            self.line(format_args!("addc.u{bits} {number}, 0, 0"));
+            self.written = Some(selection);
+            return Ok(());
+        }
         let (bit, out) = (self.temp(Temp::Word), self.reg(out));
         self.guarded(format_args!("addc.u32 {bit}, 0, 0"));
         self.guarded(format_args!("setp.ne.u32 {out}, {bit}, 0"));
         Ok(())
+    }
+
+    /// The selection of 1 or 0 behind an instruction that alone reads its carry, and its destination: an addition of
+    /// nothing but the carry.
+    fn made_a_number_by(&self, inst: Inst, out: Reg) -> Option<(Inst, Reg)> {
+        let (func, next) = (self.func, self.func.next_inst(inst)?);
+        let (data, &[one, zero, carry]) = (func.inst(next), func.srcs(next)) else { return None };
+        let &[Operand::Reg(number)] = func.dsts(next) else { return None };
+        let counts = data.opcode == Opcode::SelP
+            && carry == Operand::Reg(out)
+            && [one, zero].map(|operand| func.imm_bits(operand)) == [Some(1), Some(0)];
+        let guarded = data.guard.is_some() || func.inst(inst).guard.is_some();
+        let fits = matches!(data.ty().bits(), 32 | 64) && !self.is_half(number.into());
+        (counts && !guarded && fits && self.is_read_once(out)).then_some((next, number))
     }
 
     /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: neither is

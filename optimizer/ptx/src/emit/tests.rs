@@ -130,6 +130,35 @@ fn a_carry_that_the_flag_does_not_bring_is_read_out_of_it() {
 }
 
 #[test]
+fn a_carry_that_becomes_a_number_is_added() {
+    let counted = |selection: &str| {
+        printed(&format!(
+            "  %r1 = ld.global.b32 [8]\n  %d6 = ld.global.b64 [24]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
+             {selection}\n  st.global.b32 [12], %r2\n  st.global.b32 [16], %r4\n  st.global.b64 [24], %d6\n"
+        ))
+    };
+    assert_eq!(counted("%r4 = selp.b32 1, 0, %p3")[2..4], ["add.cc.u32 %r2, %r1, %r1;", "addc.u32 %r4, 0, 0;"]);
+    assert_eq!(counted("%d6 = selp.b64 1, 0, %p3")[3], "addc.u64 %d6, 0, 0;");
+    let selections = [
+        "%r4 = selp.b32 0, 1, %p3",
+        "%r4 = selp.b32 1, 2, %p3",
+        "%r4 = selp.b32 3, 0, %p3",
+        "%p5 = setp.eq.u32 %r1, 0\n  %r4 = selp.b32 1, 0, %p5\n  %r4 = selp.b32 1, 0, %p3",
+        "%p5 = setp.eq.u32 %r1, 0\n  @%p5 %r4 = selp.b32 1, 0, %p3",
+        "%r4 = selp.b32 1, 0, %p3\n  @%p3 %r4 = mov.b32 7",
+    ];
+    for selection in selections {
+        assert!(counted(selection).iter().any(|line| line.starts_with("setp.ne.u32 %p3")), "{selection}");
+    }
+    let guarded = CARRIES.replace("  %r4, %p5 = iadd", "  @%p3 %r4, %p5 = iadd");
+    let guarded = printed(
+        &format!("{guarded}  st.global.b32 [20], %r1\n")
+            .replace("  st.global.b32 [12], %r2\n", "  %r6 = selp.b32 1, 0, %p5\n  st.global.b32 [12], %r6\n"),
+    );
+    assert!(guarded.iter().any(|line| line.starts_with("@%p3 setp.ne.u32 %p5")), "{guarded:?}");
+}
+
+#[test]
 fn a_word_is_taken_out_once_until_its_register_changes() {
     let body = "  %d1 = ld.global.b64 [8]\n  st.global.b32 [16], %d1.1\n  st.global.b32 [20], %d1.1\n";
     let unpacked = |body: &str| printed(body).iter().filter(|line| line.starts_with("mov.b64 {_,")).count();

@@ -230,6 +230,10 @@ knobs! {
     /// Instructions that do not touch a value which OriSplitHighPressureLiveRanges splits within a block. The name is
     /// Oriole's own. 8 was chosen: a store and a load with the latency of memory are not worth less.
     SplitHighPressureGap = Limit(Some(8)), Liveness.line(423);
+    /// Predicates that are live at once up to which OriHoistInvariantsEarly and OriHoistInvariantsLate let more live
+    /// through loops. The page names the phases alone; the name is Oriole's own. 6 was chosen: a thread has seven, and
+    /// without a limit ptxas -O1 makes 139 instructions of `sort_radix` instead of 125 (2026-11-23).
+    HoistInvariantsPredicates = Limit(Some(6)), InstructionMovement.line(206);
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
     MovementEligibility[381] = FunctionGate, InstructionMovement.line(227);

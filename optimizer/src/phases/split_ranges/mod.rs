@@ -54,7 +54,7 @@ pub fn run_late(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 fn split(func: &mut Function, cx: &mut PhaseContext<'_>, knob: Knob, steps: &[Step]) -> Changed {
     let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
-    if !cx.knobs.flag(knob) || words_in_all(func) <= u64::from(budget) {
+    if !cx.knobs.flag(knob) || words_in_all(func, RegFile::R) <= u64::from(budget) {
         return Changed::No;
     }
     let mut changed = Changed::No;
@@ -71,7 +71,7 @@ fn split(func: &mut Function, cx: &mut PhaseContext<'_>, knob: Knob, steps: &[St
 /// Whether more words are live somewhere in a function than the budget has.
 pub(super) fn is_over_budget(func: &Function, cx: &mut PhaseContext<'_>) -> bool {
     let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
-    words_in_all(func) > u64::from(budget) && pressure(func, cx).max().of(RegFile::R) > budget
+    words_in_all(func, RegFile::R) > u64::from(budget) && pressure(func, cx).max().of(RegFile::R) > budget
 }
 
 /// Does a step where more words are live somewhere than the budget has.
@@ -80,21 +80,22 @@ fn while_over_budget(func: &mut Function, cx: &mut PhaseContext<'_>, budget: u32
     if pressure.max().of(RegFile::R) <= budget { Changed::No } else { step(func, cx, &pressure, budget) }
 }
 
-fn pressure(func: &Function, cx: &mut PhaseContext<'_>) -> Pressure {
+/// How many words are live where.
+pub(super) fn pressure(func: &Function, cx: &mut PhaseContext<'_>) -> Pressure {
     let (cfg, liveness) = (cx.analyses.get(func), cx.analyses.get::<Liveness>(func));
     Pressure::compute(func, &cfg, &liveness)
 }
 
 /// The words of general registers that a thread of this function has: those given, or else those that it can name.
-fn budget(func: &Function, given: Option<u32>) -> u32 {
+pub(super) fn budget(func: &Function, given: Option<u32>) -> u32 {
     let directive = func.directives.iter().find(|directive| directive.name == "maxnreg");
     let named = directive.and_then(|directive| directive.values.first()).and_then(|value| u32::try_from(*value).ok());
     given.unwrap_or_else(|| named.unwrap_or(REGISTER_LIMIT).min(REGISTER_LIMIT))
 }
 
-/// No more words than these can be live at once.
-fn words_in_all(func: &Function) -> u64 {
-    func.regs().values().filter(|info| info.file == RegFile::R).map(|info| u64::from(info.words)).sum()
+/// No more words of a file than these can be live at once; a predicate counts as one.
+pub(super) fn words_in_all(func: &Function, file: RegFile) -> u64 {
+    func.regs().values().filter(|info| info.file == file).map(|info| u64::from(info.words)).sum()
 }
 
 /// Whether a split takes a register of this kind.
