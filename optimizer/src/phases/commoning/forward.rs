@@ -1,5 +1,5 @@
-//! Loads of what a store has just left read the stored value (issue "Memory redundancy"; the facts are those of
-//! [`crate::analysis::StoredValues`], which holds for each load the one store that it reads, if memory SSA proves it).
+//! Loads of what a store has just left read the stored value. The facts are those of
+//! [`crate::analysis::StoredValues`], which holds for each load the one store that it reads, if memory SSA proves it.
 
 use super::super::values::become_parts;
 use super::eligibility::{Class, class};
