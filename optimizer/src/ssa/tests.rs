@@ -720,6 +720,26 @@ fn copies_in_front_of_a_branch_are_not_repeated_behind_it() {
     assert_eq!(opcodes(&destructed(&guarded("1")), Opcode::Mov), 3, "it begins with something else");
 }
 
+/// A copy is no repetition where either side was written in between, or where the other one is on another way.
+#[test]
+fn copies_are_repeated_only_while_both_sides_stay() {
+    let copies = |between: &str| {
+        let text = format!(
+            "device @copies {{\nbb0:\n  %r1 = mov.b32 %r2\n{between}  %r1 = mov.b32 %r2\n  \
+             st.global.b32 [8], %r1\n  ret\n}}\n"
+        );
+        let mut func = parse_function(&text).unwrap_or_else(|e| panic!("{e} in\n{text}"));
+        let cfg = Cfg::new(&func);
+        super::repeated::leave_out_repeated(&mut func, &cfg);
+        opcodes(&func, Opcode::Mov)
+    };
+    assert_eq!(copies("  %r3 = iadd.u32 %r2, 1\n"), 1);
+    assert_eq!(copies("  %r2 = iadd.u32 %r2, 1\n"), 2);
+    assert_eq!(copies("  %r1 = iadd.u32 %r2, 1\n"), 2);
+    assert_eq!(copies("  cbra %p4, bb1, bb2\nbb1:\n  bra bb2\nbb2:\n"), 2);
+    assert_eq!(copies("  bra bb1\nbb1:\n"), 1);
+}
+
 /// An empty latch goes, unless ways around the loop meet in it.
 #[test]
 fn latches_in_which_ways_meet_stay() {
