@@ -81,6 +81,14 @@ const CONSTANT: u64 = 0;
 const WORD: u64 = 1;
 const MADE_BY: u64 = 2;
 
+/// The class of what makes an operand, constant or not; `None` where no instruction does.
+fn maker(subject: Subject<'_>, operand: Operand) -> Option<u64> {
+    match operand {
+        Operand::Word(..) => Some(WORD),
+        _ => subject.definition(operand).map(|made| MADE_BY + subject.func.inst(made).opcode as u64),
+    }
+}
+
 /// What the first four operands of an instruction are, 32 bits for each: what makes it, whether it is a constant, which
 /// one in its low bits, and whether it is read no more than once.
 #[derive(Clone, Copy)]
@@ -88,7 +96,7 @@ struct Kinds(u128);
 
 /// The operands that kinds and demands are about.
 const KINDS: usize = 4;
-/// In the bits of an operand: what makes it, as a class from [`WORD`] on, or 0.
+/// In the bits of an operand: the class of what makes it ([`maker`]), or 0.
 const MADE: u64 = 0x3FFF;
 const _: () = assert!(MADE_BY + (ROWS.len() as u64) <= MADE);
 const IS_CONSTANT: u64 = 1 << 14;
@@ -104,10 +112,7 @@ impl Kinds {
     }
 
     fn of_one(subject: Subject<'_>, operand: Operand) -> u64 {
-        let made = match operand {
-            Operand::Word(..) => WORD,
-            _ => subject.definition(operand).map_or(0, |made| MADE_BY + subject.func.inst(made).opcode as u64),
-        };
+        let made = maker(subject, operand).unwrap_or(0);
         let constant = subject.constant(operand).map_or(0, |bits| IS_CONSTANT | (bits & ones(LOW)) << LOW);
         made | constant | if subject.is_used_once(operand) { IS_READ_ONCE } else { 0 }
     }
@@ -415,13 +420,7 @@ impl Feature {
             }
             Feature::Class(path) => {
                 let operand = operand_at(subject, srcs, path)?;
-                if subject.constant(operand).is_some() {
-                    return Some(CONSTANT);
-                }
-                match operand {
-                    Operand::Word(..) => Some(WORD),
-                    _ => subject.definition(operand).map(|made| MADE_BY + subject.func.inst(made).opcode as u64),
-                }
+                if subject.constant(operand).is_some() { Some(CONSTANT) } else { maker(subject, operand) }
             }
             Feature::Literal(path, bits) => {
                 let value = subject.constant(operand_at(subject, srcs, path)?)?;

@@ -133,9 +133,9 @@ pub struct Write {
     pub pc: u32,
 }
 
-/// The steps that a warp's access takes beside its own, as long as it takes lane by lane. A step is 26 ns where a run
-/// may take 7 s. Measured 2026-11 on undefined bits, the slowest case: 0.65 us for an element that is loaded, 1.2 for
-/// one that is stored, 1.9 for an atomic operation, 0.23 for a byte that is copied.
+/// The steps that a warp's access takes beside its own where it is made lane by lane. Measured 2026-11 on undefined
+/// bits, the slowest case: 0.65 us for an element that is loaded, 1.2 for one that is stored, 1.9 for an atomic
+/// operation, 0.23 for a byte that is copied.
 const LOADED_ELEMENT_STEPS: u64 = 32;
 const STORED_ELEMENT_STEPS: u64 = 56;
 const ATOMIC_STEPS: u64 = 128;

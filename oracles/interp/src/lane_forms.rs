@@ -188,12 +188,12 @@ fn undefined_bits_pass_as_the_row_says(
     }
 }
 
-/// Executes the first operation.
-fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
+/// Executes the first operation. Returns the steps that it takes beside its own.
+fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 {
     let (mut global, mut shared, mut local) = (GlobalMemory::default(), Bytes::default(), LocalMemory::default());
     let none = Bytes::default();
     let mut clock = 0;
-    run(&mut Run {
+    let mut one = Run {
         program,
         frame,
         spaces: Spaces {
@@ -225,7 +225,34 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) {
         clock: &mut clock,
         counts: None,
         trace: None,
-    });
+    };
+    run(&mut one);
+    one.spaces.extra_steps
+}
+
+/// A step stands for 26 ns. Each operation here takes at least so many times that, as was measured in 2026-11; an
+/// operation with a lane form is a step.
+#[test]
+fn what_takes_long_takes_more_steps() {
+    for (inst, least) in [
+        ("%r1 = iadd.u32 %r2, 3", 0),
+        ("%d1 = idiv.u64 %d2, %d3", 8),
+        ("%r1 = vadd.u32.u32.u32 %r2, %r3, 0, 0", 70),
+        ("%r1 = ld.global.b32 [%d2]", 20),
+        ("%r1, %r3, %r4, %r5 = ld.global.v4.b32 [%d2]", 100),
+        ("st.global.v4.b32 [%d2], %r1, %r3, %r4, %r5", 180),
+        ("st.local.v4.b32 [%d2], %r1, %r3, %r4, %r5", 180),
+        ("%r1 = atom.global.add.u32 [%d2], %r3", 70),
+        ("cp.async.cg.shared [%d2], [%d3], 16, 16", 140),
+    ] {
+        let text = format!("entry @f {{\nbb0:\n  {inst}\n  exit\n}}\n");
+        let module = oriole_ir::parse_module(&text).unwrap_or_else(|e| panic!("{e} in\n{text}"));
+        let program = super::decode::decode(&module, &Default::default()).expect("one instruction decodes");
+        let mut frame = Frame::default();
+        frame.enter(0, &program.functions[0], &[]);
+        let extra = step(&program, &mut frame, u32::MAX);
+        assert!(extra >= least && (least > 0 || extra == 0), "{inst}: {extra}");
+    }
 }
 
 #[test]

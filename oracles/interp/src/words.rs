@@ -11,6 +11,9 @@ use super::program::{Access, Address, Memory, Place, Slot};
 /// The words of the widest access: a vector of eight.
 const MOST_WORDS: usize = 8;
 
+/// The steps that it takes to find the memory of an access that may go to any.
+const MEMORY_STEPS: u64 = 1;
+
 /// The slots of the words that an access moves, lowest address first; none where it moves parts of words.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Words {
@@ -140,7 +143,7 @@ impl Spaces<'_> {
     /// A load from any memory.
     #[inline(always)]
     pub fn load_any(&mut self, frame: &mut Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        self.extra_steps += 1 + access.words.extra_steps();
+        self.extra_steps += MEMORY_STEPS + access.words.extra_steps();
         let plain = self.races.is_none() && access.words.any();
         let done = match self.together(frame, access, mask) {
             Some(Together::Same(start)) if plain => self.broadcast(frame, &access.words, start, mask),
@@ -158,7 +161,7 @@ impl Spaces<'_> {
     /// A store to any memory.
     #[inline(always)]
     pub fn store_any(&mut self, frame: &Frame, access: &Access, mask: u32) -> Result<(), Fault> {
-        self.extra_steps += 1 + access.words.extra_steps();
+        self.extra_steps += MEMORY_STEPS + access.words.extra_steps();
         let plain = self.races.is_none() && self.watch.is_empty() && access.words.any();
         if plain
             && access.words.all_defined(frame, mask)

@@ -129,12 +129,12 @@ fn masked(head: &str, values: &[&str], entropy: &mut Entropy<'_>) -> Option<Stri
     }
     let mut bytes = Vec::with_capacity(8 * values.len());
     for text in values {
-        let spelled = if is_address(text) { Some(address(text, entropy)?) } else { None };
-        let number = if spelled.is_none() { value(text)? } else { 0 };
-        bytes.extend((0..8).map(|byte| match &spelled {
-            Some(address) => format!("0x{:X}({address})", 0xFFu64 << (8 * byte)),
-            None => integer(number >> (8 * byte) & 0xFF, entropy),
-        }));
+        if is_address(text) {
+            let address = address(text, entropy)?;
+            bytes.extend((0..8).map(|byte| format!("0x{:X}({address})", 0xFFu64 << (8 * byte))));
+        } else {
+            bytes.extend(value(text)?.to_le_bytes().map(|byte| integer(byte.into(), entropy)));
+        }
     }
     Some(format!("{before}.u8 {name}[{}] = {{{}}};", bytes.len(), bytes.join(", ")))
 }
