@@ -127,7 +127,9 @@ impl Builder<'_, '_> {
             })
             .collect();
         let mut value = self.value(Type::B32);
-        if let Some(lane) = self.lane.filter(|_| self.entropy.percent(self.config.operand.split)) {
+        // One draw more than for a branch: a warp that goes one way as a whole leaves more ways out here.
+        let split = (0..2).any(|_| self.entropy.percent(self.config.operand.split));
+        if let Some(lane) = self.lane.filter(|_| split) {
             let both = Self::typed(Opcode::Xor, Type::B32).src(value).src(lane);
             value = Operand::Reg(self.hidden(both, RegInfo::words(1)));
         }

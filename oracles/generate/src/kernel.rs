@@ -168,7 +168,9 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
 /// Addresses of the table and the constants, in one kernel of four. They are made from bytes that are there, so that
 /// what else is generated is the same with and without them.
 fn addresses(module: &mut Module, of: [Global; 2]) -> Option<Addresses> {
-    let random = |at: usize| module.globals[of[1]].init[at];
+    // A single byte is a zero too often: the bytes are those of corner values.
+    let some = |at: usize| &module.globals[of[1]].init[10 * at..][..10];
+    let random = |at| some(at).iter().fold(0, |sum: u8, byte| sum.wrapping_mul(31).wrapping_add(*byte));
     let space = match random(0) % 8 {
         0 => Space::Const,
         1 => Space::Global,

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use oriole_generate::{Config, from_seed};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::{Flags, Opcode, Space};
-use oriole_ir::{Form, FuncId, Function, FunctionKind, Inst, Module, Operand, Reg};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, Module, Operand, Reg};
 use oriole_reference::{Graph, loops};
 
 /// Kernels in virtual form, as they are made.
@@ -138,6 +138,27 @@ fn instructions_have_a_dead_and_a_live_result() {
     let found = count(&modules, |module| module.functions.values().any(half_dead));
     println!("{found} of 400 kernels have an instruction of which one result is dead and another is not");
     assert!(found >= 12, "{found}");
+}
+
+/// Whether the kernel loads what an initial value says of where a variable lies, from a variable in this space.
+fn loads_addresses(module: &Module, space: Space) -> bool {
+    let meant = |global: Global| {
+        let variable = &module.globals[global];
+        variable.space == space && !variable.relocations.is_empty()
+    };
+    let func = kernel(module);
+    func.layout_insts().any(|inst| {
+        let symbol = |operand: &Operand| matches!(operand, Operand::Global(of) if meant(*of));
+        func.inst(inst).opcode == Opcode::Ld && func.srcs(inst).iter().any(symbol)
+    })
+}
+
+#[test]
+fn a_quarter_of_kernels_load_addresses_from_initial_values() {
+    let modules = modules(400);
+    let found = [Space::Const, Space::Global].map(|space| count(&modules, |module| loads_addresses(module, space)));
+    println!("{found:?} of 400 kernels load addresses from constants, from variables");
+    assert!(found.iter().all(|found| (30..=70).contains(found)), "{found:?}");
 }
 
 /// All of it together still ends, whatever it is made of.

@@ -1,4 +1,4 @@
-use oriole_ir::Module;
+use oriole_ir::{Module, Relocation};
 use oriole_ptx as ptx;
 
 use super::{Respelling, avoiding, respelled};
@@ -26,10 +26,11 @@ fn other_spellings_are_read() {
         let other = respelled(text);
         assert_ne!(*text, other);
         let (one, two) = (read(text), read(&other));
-        let globals = |module: &Module| -> Vec<(String, u64, Vec<u8>)> {
+        let globals = |module: &Module| -> Vec<(String, u64, Vec<u8>, Vec<Relocation>)> {
             let known = |variable: &oriole_ir::Variable| {
                 let bytes = variable.init.iter().rposition(|byte| *byte != 0).map_or(0, |last| last + 1);
-                (variable.name.clone(), variable.size(), variable.init[..bytes].to_vec())
+                let init = variable.init[..bytes].to_vec();
+                (variable.name.clone(), variable.size(), init, variable.relocations.clone())
             };
             module.globals.values().map(known).collect()
         };
@@ -47,6 +48,7 @@ fn every_way_of_spelling_comes_up() {
         "U]",
         "? ",
         "(!",
+        "0xFF00(generic(",
         "(~",
         "(-(-",
         "((.s64)",
