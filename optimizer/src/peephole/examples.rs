@@ -60,8 +60,8 @@ fn wrong(example: &Example, message: &str, help: impl Into<String>) -> Fault {
 }
 
 fn find(rule: &Rule, program: &Program, subject: Subject<'_>, root: Inst) -> Option<Plan> {
-    let srcs = subject.sources(root);
-    let arm = program.arm(std::slice::from_ref(rule), subject.func.inst(root))?;
+    let (srcs, data) = (subject.sources(root), subject.func.inst(root));
+    let arm = program.arm(std::slice::from_ref(rule), data.opcode, &data.fields)?;
     let mut bindings = Bindings::default();
     arm.candidates(subject, root, &srcs).find_map(|variant| {
         let instance = &arm.instances[variant.instance];

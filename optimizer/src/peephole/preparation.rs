@@ -1,7 +1,8 @@
 //! How long rules take to become ready: reading, resolving and compiling them.
 //!
 //! That happens when an instruction first asks for them, in the middle of a phase. Whoever measures phases takes the
-//! difference of two readings away from the time between them.
+//! difference of two readings away from the time between them. Where another thread makes them ready
+//! ([`RuleSet::prepare`](super::RuleSet::prepare)), that is the time of waiting for it.
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};

@@ -12,6 +12,9 @@
 //! priority, then as in the file. Most of them do not, and what an instruction's operands are tells that of nearly all
 //! without a look at the pattern: beside each stands what it demands of them, in 32 bytes.
 //!
+//! The first instructions that ask look at all candidates of their arm: a small kernel takes less time for that than a
+//! tree does to build.
+//!
 //! Cost per instruction: the tree's depth, plus a comparison for each candidate of one leaf, plus the few that pass it;
 //! the number of rules hardly matters (`benches/peephole.rs`). Building a tree looks at each question of a candidate
 //! once per level.
@@ -19,11 +22,12 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 use super::preparation::timed;
 use super::subject::Subject;
 use oriole_ir::ops::{FieldSpec, FieldValues, Flags, Opcode, ROWS};
-use oriole_ir::{Inst, InstData, Operand};
+use oriole_ir::{Inst, Operand};
 use oriole_rules::instance::{Const, ConstKind, Instance, Pattern, Rule, Source, ones};
 use oriole_rules::resolve::is_constant;
 
@@ -167,16 +171,28 @@ enum Node {
 }
 
 /// The patterns that may match instructions alike, and the tree that chooses among them.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Arm {
     pub variants: Vec<Variant>,
     pub instances: Vec<Instance>,
+    /// A candidate for each variant, in order.
+    candidates: Vec<Candidate>,
+    tree: OnceLock<Tree>,
+    /// How many instructions have asked before there was a tree.
+    asked: AtomicU32,
+}
+
+/// A tree takes as long to build as so many instructions take to look at all candidates.
+const WORTH_A_TREE: u32 = 64;
+
+#[derive(Debug)]
+struct Tree {
     nodes: Vec<Node>,
     root: u32,
 }
 
 /// The arms of an opcode.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Arms {
     /// The slots with most values, as far as the opcode has any, and how many values.
     keys: Vec<(usize, usize)>,
@@ -185,7 +201,7 @@ struct Arms {
 }
 
 /// Compiled rules.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Program {
     /// By opcode, the rules whose root it may be, best first.
     rules: Vec<Vec<u32>>,
@@ -195,7 +211,7 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn new(rules: &[Rule]) -> Program {
-        let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: vec![OnceLock::new(); ROWS.len()] };
+        let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: none(ROWS.len()) };
         let mut order: Vec<usize> = (0..rules.len()).collect();
         order.sort_by_key(|index| Reverse(rules[*index].priority));
         for rule in order {
@@ -207,14 +223,19 @@ impl Program {
     }
 
     /// What may apply to an instruction; `rules` are those that the program was made of.
-    pub(super) fn arm(&self, rules: &[Rule], data: &InstData) -> Option<&Arm> {
-        let opcode = data.opcode;
+    pub(super) fn arm(&self, rules: &[Rule], opcode: Opcode, fields: &FieldValues) -> Option<&Arm> {
         let own = self.rules.get(opcode as usize).filter(|own| !own.is_empty())?;
         let arms = self.arms[opcode as usize].get_or_init(|| Arms::new(opcode));
-        let arm = &arms.arms[arms.index(&data.fields)?];
-        let make = || timed(|| Box::new(Arm::new(rules, own, opcode, &arms.values(&data.fields))));
-        Some(arm.get_or_init(make))
+        let arm = &arms.arms[arms.index(fields)?];
+        let make = || Box::new(Arm::new(rules, own, opcode, &arms.values(fields)));
+        // Where another thread is making it, this one waits.
+        Some(arm.get().unwrap_or_else(|| timed(|| arm.get_or_init(make))))
     }
+}
+
+/// Nothing made yet.
+fn none<T>(count: usize) -> Vec<OnceLock<T>> {
+    std::iter::repeat_with(OnceLock::new).take(count).collect()
 }
 
 impl Arms {
@@ -224,7 +245,7 @@ impl Arms {
         keys.sort_by_key(|(_, values)| Reverse(*values));
         keys.truncate(KEYS);
         let count = keys.iter().map(|(_, values)| values).product();
-        Arms { keys, arms: vec![OnceLock::new(); count] }
+        Arms { keys, arms: none(count) }
     }
 
     /// Where the arm for these fields stands; `None` for values that the opcode does not take.
@@ -251,10 +272,10 @@ impl Arm {
                 instances.push(instance);
             }
         }
-        let mut planter = Planter::new(&variants);
-        let root = planter.build((0..variants.len() as u32).collect(), &mut Vec::new());
-        let nodes = planter.nodes;
-        Arm { variants, instances, nodes, root }
+        let candidate =
+            |(at, variant): (usize, &Variant)| Candidate { demand: Demand::of(&variant.pattern), variant: at as u32 };
+        let candidates = variants.iter().enumerate().map(candidate).collect();
+        Arm { variants, instances, candidates, tree: OnceLock::new(), asked: AtomicU32::new(0) }
     }
 
     /// The patterns that may match an instruction, best first.
@@ -268,6 +289,23 @@ impl Arm {
         let kinds = if leaf.is_empty() { Kinds(0) } else { Kinds::of(subject, srcs) };
         let passing = leaf.iter().filter(move |candidate| candidate.demand.is_met_by(kinds));
         passing.map(|candidate| &self.variants[candidate.variant as usize])
+    }
+
+    /// The candidates of the leaf that an instruction comes to; all of them as long as few instructions have asked.
+    fn leaf(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> &[Candidate] {
+        match self.tree.get() {
+            Some(tree) => tree.leaf(subject, inst, srcs),
+            None if self.asked.fetch_add(1, Relaxed) < WORTH_A_TREE => &self.candidates,
+            None => timed(|| self.tree.get_or_init(|| Tree::new(self))).leaf(subject, inst, srcs),
+        }
+    }
+}
+
+impl Tree {
+    fn new(arm: &Arm) -> Tree {
+        let mut planter = Planter::new(arm);
+        let root = planter.build((0..arm.variants.len() as u32).collect(), &mut Vec::new());
+        Tree { nodes: planter.nodes, root }
     }
 
     fn leaf(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> &[Candidate] {
@@ -285,23 +323,22 @@ impl Arm {
     }
 }
 
-/// Builds the tree of an opcode.
-struct Planter {
+/// Builds the tree of an arm.
+struct Planter<'a> {
+    candidates: &'a [Candidate],
     nodes: Vec<Node>,
     /// The questions that some pattern has an answer to, in the order in which they are met.
     features: Vec<Feature>,
     /// By pattern: questions, as indices into `features`, and the answers with which it may match.
     answers: Vec<Vec<(usize, Vec<u64>)>>,
-    /// By pattern.
-    demands: Vec<Demand>,
 }
 
-impl Planter {
-    fn new(variants: &[Variant]) -> Planter {
-        let demands = variants.iter().map(|variant| Demand::of(&variant.pattern)).collect();
-        let mut planter = Planter { nodes: Vec::new(), features: Vec::new(), answers: Vec::new(), demands };
+impl Planter<'_> {
+    fn new(arm: &Arm) -> Planter<'_> {
+        let candidates = &arm.candidates;
+        let mut planter = Planter { candidates, nodes: Vec::new(), features: Vec::new(), answers: Vec::new() };
         let mut known: HashMap<Feature, usize> = HashMap::new();
-        for variant in variants {
+        for variant in &arm.variants {
             let mut found = Vec::new();
             questions(&variant.pattern, Path::default(), &mut found);
             let numbered = found.into_iter().map(|(feature, keys)| {
@@ -320,7 +357,7 @@ impl Planter {
     fn build(&mut self, candidates: Vec<u32>, asked: &mut Vec<usize>) -> u32 {
         let worth = candidates.len() > LEAF && self.nodes.len() < MAX_NODES;
         let Some(feature) = worth.then(|| self.best(&candidates, asked)).flatten() else {
-            let candidate = |variant: u32| Candidate { demand: self.demands[variant as usize], variant };
+            let candidate = |variant: u32| self.candidates[variant as usize];
             return self.push(Node::Leaf(candidates.into_iter().map(candidate).collect()));
         };
         asked.push(feature);

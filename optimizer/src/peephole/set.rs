@@ -10,6 +10,7 @@ use super::program::{Program, orders};
 use super::rewrite::Plan;
 use super::subject::Subject;
 use super::{check, examples};
+use oriole_ir::ops::{FieldValues, Opcode};
 use oriole_ir::{Inst, Operand};
 use oriole_rules::cost::Weights;
 use oriole_rules::instance::{Instance, Pattern, Rule};
@@ -19,7 +20,7 @@ use oriole_rules::resolve;
 use oriole_rules::source::{Source, builtin_count, builtin_rules, builtin_sources};
 
 /// Rules ready for use.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct RuleSet {
     sources: Vec<Source>,
     rules: Vec<Rule>,
@@ -57,7 +58,7 @@ impl RuleSet {
     /// If a built-in file has a fault, which a test excludes.
     pub fn builtin() -> Arc<RuleSet> {
         static SET: OnceLock<Arc<RuleSet>> = OnceLock::new();
-        SET.get_or_init(|| timed(|| Arc::new(RuleSet::load_builtin()))).clone()
+        SET.get().unwrap_or_else(|| timed(|| SET.get_or_init(|| Arc::new(RuleSet::load_builtin())))).clone()
     }
 
     /// The rules of the tree, from their text. No more than their beginnings is read: each is parsed when an opcode is
@@ -200,6 +201,14 @@ impl RuleSet {
         faults
     }
 
+    /// Makes ready what instructions of these kinds will ask for. That they wait for it, or not, is all the difference:
+    /// another thread may do it while the program is read and executed.
+    pub fn prepare(&self, kinds: impl IntoIterator<Item = (Opcode, FieldValues)>) {
+        for (opcode, fields) in kinds {
+            self.program.arm(&self.rules, opcode, &fields);
+        }
+    }
+
     /// The files.
     pub fn sources(&self) -> &[Source] {
         &self.sources
@@ -240,7 +249,8 @@ impl RuleSet {
         memory: &mut Bindings,
         unmet: impl FnMut(&Rule),
     ) -> Option<Match> {
-        let arm = self.program.arm(&self.rules, subject.func.inst(inst))?;
+        let data = subject.func.inst(inst);
+        let arm = self.program.arm(&self.rules, data.opcode, &data.fields)?;
         let variants = arm.candidates(subject, inst, srcs);
         let candidates = variants.map(|variant| (variant.rule, &arm.instances[variant.instance], &variant.pattern));
         self.first_of(candidates, subject, inst, srcs, memory, unmet)

@@ -2,16 +2,22 @@
 
 mod render;
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use oriole_check::CheckOptions;
 use oriole_check::input::{InputError, Language, launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
+use oriole_check::supervise::catch;
 use oriole_interp::launch::launch_files_for;
+use oriole_ir::Module;
+use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
@@ -131,8 +137,20 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, F
     let mut check =
         CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file, given)? };
     check.pipeline.rewrite_limit = args.rewrite_limit;
+    prepare(&module, check.pipeline.rules.clone());
     let job = Job { name, module, launches, options: check };
     job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
+}
+
+/// Has another thread read and compile rules while the original is executed: in a small kernel nothing takes longer.
+/// Without a thread, phases do it themselves.
+fn prepare(module: &Module, rules: Option<Arc<RuleSet>>) {
+    let insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+    // In the order in which phases meet them.
+    let mut met = HashSet::new();
+    let kinds: Vec<_> = insts.map(|data| (data.opcode, data.fields)).filter(|kind| met.insert(*kind)).collect();
+    let prepare = move || catch(|| rules.unwrap_or_else(RuleSet::builtin).prepare(kinds));
+    let _ = thread::Builder::new().name("rules".to_owned()).spawn(prepare);
 }
 
 /// The kernel files among and below the paths, each folder's in order of their names.
