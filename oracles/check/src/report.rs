@@ -38,7 +38,7 @@ pub struct KernelReport {
     pub instructions_before: usize,
     /// Instructions after the last phase.
     pub instructions_after: usize,
-    /// How long the rewrite rules took to become ready. Those that an earlier kernel needed are ready.
+    /// How long phases waited for the rewrite rules to become ready. Those that an earlier kernel needed are ready.
     pub rules_microseconds: u64,
     /// How long the whole check took.
     pub microseconds: u64,
