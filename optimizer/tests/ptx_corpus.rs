@@ -86,7 +86,7 @@ fn ptxas_accepts_the_printed_corpus() {
         let mut module = read(&name, &text);
         ssa::construct_module(&mut module);
         let printed = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
-        let faults = common::complaints(&tool, common::COMPILE, &format!("corpus_{name}"), &printed);
+        let faults = common::complaints(&tool, &common::compile(&printed), &format!("corpus_{name}"), &printed);
         assert!(faults.is_empty(), "{name}: {faults:#?}");
     }
 }

@@ -102,6 +102,7 @@ fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Bl
     }
     let mut module = Module::default();
     module.functions.push(func);
+    module.target = format!("sm_{}", module.first_sm().max(90));
     (module, placed)
 }
 
@@ -191,7 +192,7 @@ fn special_registers_read_back_and_ptxas_takes_them() {
         println!("skipped: no ptxas");
         return;
     };
-    assert_eq!(common::complaints(&tool, common::COMPILE, "special", &printed), BTreeMap::new());
+    assert_eq!(common::complaints(&tool, &common::compile(&printed), "special", &printed), BTreeMap::new());
 }
 
 #[test]
@@ -205,7 +206,7 @@ fn ptxas_accepts_every_legal_combination() {
         let (module, placed) = kernel(row, &combinations(row, true));
         let text = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{}: {error}", row.name));
         let blocks = blocks_by_line(&text);
-        for (line, message) in common::complaints(&tool, common::COMPILE, row.name, &text) {
+        for (line, message) in common::complaints(&tool, &common::compile(&text), row.name, &text) {
             let Some(block) = blocks.get(line).copied().flatten() else { continue };
             faults.push(format!("{}: {message}", describe(&module, placed[block].1)));
         }

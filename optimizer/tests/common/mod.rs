@@ -1,6 +1,7 @@
 //! The real ptxas, where it is found.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -16,14 +17,18 @@ pub fn ptxas() -> Option<PathBuf> {
     folders.into_iter().map(|folder| folder.join("ptxas")).find(|tool| tool.is_file())
 }
 
-/// Code for the target of most tests, made quickly.
-pub const COMPILE: &[&str] = &["-arch=sm_90", "-O0"];
+/// Code made quickly: for the target of most tests, or a later one that a text is for.
+pub fn compile(text: &str) -> [String; 2] {
+    let own = text.lines().find_map(|line| line.strip_prefix(".target sm_"));
+    let own: u32 = own.and_then(|number| number.parse().ok()).unwrap_or_default();
+    [format!("-arch=sm_{}", own.max(90)), "-O0".to_owned()]
+}
 
 /// What ptxas says about a text, with these options: a message for each faulty line.
 ///
 /// # Panics
 /// If ptxas fails without naming a line.
-pub fn complaints(tool: &Path, options: &[&str], name: &str, text: &str) -> BTreeMap<usize, String> {
+pub fn complaints(tool: &Path, options: &[impl AsRef<OsStr>], name: &str, text: &str) -> BTreeMap<usize, String> {
     let file = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.ptx"));
     std::fs::write(&file, text).expect("the test folder is writable");
     let output = Command::new(tool).args(options).args(["-o", "/dev/null"]).arg(&file).output();

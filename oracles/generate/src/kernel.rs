@@ -9,7 +9,6 @@ use oriole_ir::{
     SymbolRef, Variable,
 };
 
-use super::Generated;
 use super::builder::{Builder, fixed};
 use super::call;
 use super::config::Config;
@@ -17,6 +16,7 @@ use super::entropy::Entropy;
 use super::memory::{CELLS, REGION, Region};
 use super::single::Pin;
 use super::values::constant;
+use super::{Generated, raise_target};
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch, Scalar, ScalarType};
 
 /// Variables of each file and width; few, so that values meet in phis.
@@ -98,6 +98,7 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
             }
         }
     });
+    raise_target(&mut module);
     Generated { launches: launches(entropy, config, geometry), form: config.form(), module }
 }
 

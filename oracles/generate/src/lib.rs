@@ -38,6 +38,7 @@ mod sync;
 mod trees;
 mod values;
 
+use oriole_ir::sm::Target;
 use oriole_ir::{Form, Module};
 
 pub use config::Config;
@@ -88,7 +89,7 @@ fn hash(bytes: &[u8]) -> u64 {
     bytes.iter().fold(0, |hash, byte| SplitMix64::new(hash ^ u64::from(*byte)).next_u64())
 }
 
-/// A kernel of the choices of `entropy`.
+/// A kernel of the choices of `entropy`, for `sm_90` or the first SM that has all its operations.
 pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let mut module = Module::default();
     // More functions are rarer: half of the kernels have none.
@@ -103,5 +104,16 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let geometry = kernel::kernel(&mut module, entropy, config);
     let form = if entropy.percent(config.virtual_form) { Form::Virtual } else { Form::Ssa };
     let launches = kernel::launches(entropy, config, geometry);
+    raise_target(&mut module);
     Generated { module, form, launches }
+}
+
+/// Makes a module for the first SM that has all its operations, where its own has not.
+fn raise_target(module: &mut Module) {
+    let first = module.first_sm();
+    if module.sm().is_some_and(|own| own.number() < first)
+        && let Some(target) = Target::portable(first)
+    {
+        module.target = target.to_string();
+    }
 }

@@ -4,7 +4,7 @@
 #[allow(dead_code)]
 mod common;
 
-use common::{COMPILE, complaints, ptxas};
+use common::{compile, complaints, ptxas};
 use oriole_generate::spell::respelled;
 use oriole_generate::{Config, from_seed};
 
@@ -23,10 +23,11 @@ fn ptxas_takes_every_spelling() {
             continue;
         }
         // What it does not take as we print it says nothing about the spelling.
-        if !complaints(&tool, COMPILE, "printed", &text).is_empty() {
+        let options = compile(&text);
+        if !complaints(&tool, &options, "printed", &text).is_empty() {
             continue;
         }
-        let found = complaints(&tool, COMPILE, "respelled", &respelled(&text));
+        let found = complaints(&tool, &options, "respelled", &respelled(&text));
         assert!(found.is_empty(), "seed {seed}: {found:?}");
         tried += 1;
     }

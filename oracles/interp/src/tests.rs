@@ -103,6 +103,34 @@ bb0:
     assert_eq!(out, expected.collect::<Vec<u32>>());
 }
 
+/// Accesses of 32 bytes: eight words, and four pairs of words.
+#[test]
+fn the_widest_vectors_move_each_word_to_its_place() {
+    let text = "entry @k {
+  param $out: u64 param align 8
+  param $in: u64 param align 8
+bb0:
+  %r1 = s2r.b32 sr.tid.x
+  %d2 = ld.param.u64 [$in]
+  %d3 = ld.param.u64 [$out]
+  %d4 = imad.wide.u32 %r1, 64, %d2
+  %d5 = imad.wide.u32 %r1, 64, %d3
+  %r6, %r7, %r8, %r9, %r10, %r11, %r12, %r13 = ld.global.v8.b32 [%d4]
+  st.global.v8.b32 [%d5+32], %r13, %r12, %r11, %r10, %r9, %r8, %r7, %r6
+  %d14, %d15, %d16, %d17 = ld.v4.f64 [%d4+32]
+  st.v4.b64 [%d5], %d17, %d16, %d15, %d14
+  ret
+}
+";
+    let hex: String = (0..64).map(|word| format!("{word:02x}000000")).collect();
+    let out = words(&run(text, 1, 4, &["zeroed:256", &format!("hex:{hex}")]));
+    let thread = |at: u32| {
+        let pairs = [14, 15, 12, 13, 10, 11, 8, 9];
+        pairs.into_iter().chain((0..8).rev()).map(move |word| 16 * at + word)
+    };
+    assert_eq!(out, (0..4).flat_map(thread).collect::<Vec<_>>());
+}
+
 #[test]
 fn vectors_of_atomics_read_their_operands_before_they_write_results() {
     let text = "entry @k {

@@ -61,6 +61,28 @@ fn vector_registers_stand_for_their_components() {
     assert_eq!(message, "a vector of 2 elements is needed here");
 }
 
+/// 32 bytes at once, as ptxas 13.0 takes them: to global memory, from `sm_100` on.
+#[test]
+fn the_widest_vectors_are_for_late_targets_and_global_memory() {
+    let words = "{%r1, %r2, %r3, %r1, %r2, %r3, %r1, %r2}";
+    let doubles = "{%d1, %d2, %d1, %d2}";
+    let wide = kernel(&format!("st.global.v8.b32 [%d1], {words};\nst.v4.u64 [%d1], {doubles};"));
+    assert!(read(&wide.replace("sm_90", "sm_100")).is_ok());
+    let messages = |source: &str| -> Vec<String> {
+        read(source).expect_err(source).into_iter().map(|fault| fault.message).collect()
+    };
+    let early = ["`st.global.v8.b32` needs sm_100 or later", "`st.v4.u64` needs sm_100 or later"];
+    assert_eq!(messages(&wide), early);
+    for (inst, message) in [
+        (format!("st.shared.v8.b32 [%r1], {words};"), "`.shared` does not go with `.v8`: `st.shared.v8.b32`"),
+        (format!("st.local.v4.b64 [%d1], {doubles};"), "`.local` does not go with `.v4`: `st.local.v4.b64`"),
+        (format!("st.global.v8.b16 [%d1], {words};"), "`.b16` does not go with `.v8`: `st.global.v8.b16`"),
+        (format!("ldu.global.v8.b32 {words}, [%d1];"), "`.v8` does not fit `ldu` here: `ldu.global.v8.b32`"),
+    ] {
+        assert_eq!(messages(&kernel(&inst).replace("sm_90", "sm_100")), [message]);
+    }
+}
+
 #[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");

@@ -25,8 +25,16 @@ macro_rules! access_rules {
             when(Field::Order, bits!(Order: Volatile | Mmio), Field::EvictL1, EvictL1::None.bit()),
             when(Field::EvictL1, all(Field::EvictL1) & !1, Field::Space, bits!(Space: Generic | Global)),
             when(Field::EvictL1, all(Field::EvictL1) & !1, Field::CacheOp, CacheOp::None.bit()),
-            when(Field::Vector, bits!(Vector: V4), Field::Type, MEM & !WIDE_MEM & !bits!(Type: B128)),
-            when(Field::Vector, bits!(Vector: V2), Field::Type, MEM & !bits!(Type: B128)),
+            when(Field::Vector, bits!(Vector: V2 | V4), Field::Type, MEM & !bits!(Type: B128)),
+            // 32 bytes at once go to global memory alone.
+            when(Field::Vector, bits!(Vector: V8), Field::Type, bits!(Type: B32 | U32 | S32 | F32)),
+            when(Field::Vector, bits!(Vector: V8), Field::Space, bits!(Space: Generic | Global)),
+            when_both(
+                (Field::Vector, bits!(Vector: V4)),
+                (Field::Type, WIDE_MEM),
+                Field::Space,
+                bits!(Space: Generic | Global),
+            ),
             $($more),*
         ]
     };
@@ -78,11 +86,11 @@ pub const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Sha
 pub const RED_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Release));
 pub const ATOM_TYPES: u64 = B3264 | bits!(Type: B128) | I32 | I64 | F32 | F64 | HF | BF;
 
-/// Vectors of accesses: eight elements come with `sm_100`.
-pub const VEC: FieldSpec = opt_of(Field::Vector, bits!(Vector: V2 | V4));
-pub const ATOM_VEC: FieldSpec = opt(Field::Vector);
+pub const VEC: FieldSpec = opt(Field::Vector);
+/// No more than 16 bytes at once.
+pub const LDU_VEC: FieldSpec = opt_of(Field::Vector, bits!(Vector: V2 | V4));
 
-/// Memory orders, priorities and 128 bits: what came later for loads and stores alike.
+/// Memory orders, priorities, 128 bits and 32 bytes at once: what came later for loads and stores alike.
 macro_rules! access_later {
     ($($more:expr),* $(,)?) => {
         &[
@@ -90,6 +98,8 @@ macro_rules! access_later {
             from(70, Field::EvictL1, all(Field::EvictL1) & !1),
             from(70, Field::Type, bits!(Type: B128)),
             from(90, Field::Scope, Scope::Cluster.bit()),
+            from(100, Field::Vector, Vector::V8.bit()),
+            from_both(100, (Field::Vector, Vector::V4.bit()), (Field::Type, WIDE_MEM)),
             $($more),*
         ]
     };
@@ -135,7 +145,7 @@ macro_rules! memory_rows {
 
     /// Loads from an address that is the same in all threads of the warp.
     Ldu "ldu" "ldu": [V] <- [Base, Offset], LOAD.or(WIDER),
-        fields &[opt_of(Field::Space, Space::Global.bit()), VEC, ty(MEM)], rules LDU_RULES,
+        fields &[opt_of(Field::Space, Space::Global.bit()), LDU_VEC, ty(MEM)], rules LDU_RULES,
         since 50, later &[from(70, Field::Type, bits!(Type: B128))],
         cost Flat(20), rank 10, latency Memory, undef Copying;
 
@@ -153,7 +163,7 @@ macro_rules! memory_rows {
     /// Reads, modifies and writes in one step; yields the old value.
     Atom "atom" "atom": [V] <- [Base, Offset, V], ATOMIC,
         fields &[
-            ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), ATOM_VEC,
+            ATOM_ORDER, opt(Field::Scope), ATOM_SPACE, req(Field::AtomOp), opt(Field::NoFtz), VEC,
             ty(ATOM_TYPES),
         ],
         rules ATOM_RULES,
@@ -170,7 +180,7 @@ macro_rules! memory_rows {
     Red "red" "red": [] <- [Base, Offset, V], ATOMIC,
         fields &[
             RED_ORDER, opt(Field::Scope), ATOM_SPACE,
-            req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), ATOM_VEC,
+            req_of(Field::AtomOp, all(Field::AtomOp) & !bits!(AtomOp: Exch)), opt(Field::NoFtz), VEC,
             ty(ATOM_TYPES & !bits!(Type: B128)),
         ],
         rules ATOM_RULES,
