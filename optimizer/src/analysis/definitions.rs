@@ -31,6 +31,13 @@ impl Definitions {
         self.0[reg.index()] = Some((inst, block));
     }
 
+    /// Says that nothing defines a register any more.
+    pub fn clear(&mut self, reg: Reg) {
+        if let Some(place) = self.0.get_mut(reg.index()) {
+            *place = None;
+        }
+    }
+
     /// The instruction that defines a register; `None` where there is none.
     pub fn inst(&self, reg: Reg) -> Option<Inst> {
         self.0.get(reg.index()).copied().flatten().map(|(inst, _)| inst)

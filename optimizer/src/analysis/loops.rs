@@ -54,7 +54,7 @@ impl LoopNest {
         let mut nest = LoopNest {
             loops: Vec::new(),
             blocks: Vec::new(),
-            innermost: Vec::new(),
+            innermost: Vec::with_capacity(cfg.rpo().len()),
             place: vec![NONE; cfg.rpo().len()],
         };
         for (number, block) in cfg.rpo().iter().enumerate() {
@@ -192,9 +192,13 @@ struct Headers {
 impl Headers {
     fn find(cfg: &Cfg) -> Headers {
         let count = cfg.rpo().len();
-        let tree = Tree::new(cfg);
         let mut found =
             Headers { is_header: vec![false; count], irreducible: vec![false; count], around: vec![NONE; count] };
+        // Control that comes to a block again has taken an edge that leads back in the order.
+        if !(0..count as u32).any(|number| predecessors(cfg, number).any(|from| from >= number)) {
+            return found;
+        }
+        let tree = Tree::new(cfg);
         let mut collapsed = Collapsed { header: (0..count as u32).collect() };
         // By block: sources of edges into the other entries of the loop that it heads.
         let mut side_entries: Vec<Vec<u32>> = vec![Vec::new(); count];
@@ -274,7 +278,8 @@ struct Tree {
 impl Tree {
     /// The same walk as the graph's own: from the entry, edges in order.
     fn new(cfg: &Cfg) -> Tree {
-        let mut tree = Tree { preorder: Vec::new(), interval: vec![(NONE, NONE); cfg.rpo().len()] };
+        let count = cfg.rpo().len();
+        let mut tree = Tree { preorder: Vec::with_capacity(count), interval: vec![(NONE, NONE); count] };
         let mut stack: Vec<(u32, usize)> = Vec::new();
         if !cfg.rpo().is_empty() {
             tree.enter(0);

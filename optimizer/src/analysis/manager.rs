@@ -152,6 +152,11 @@ impl ModuleAnalyses {
         self.module.retain(preserved);
     }
 
+    /// As [`ModuleAnalyses::retain_in`], where all that is known of the function is about it as it is now.
+    pub(crate) fn retain_current(&mut self, preserved: AnalysisSet) {
+        self.module.retain(preserved);
+    }
+
     /// After the instructions of one function got other numbers: forgets what says numbers of instructions, or may.
     pub fn renumbered(&mut self, id: FuncId) {
         self.functions[id].forget_all_but(AnalysisSet::CONTROL_FLOW);

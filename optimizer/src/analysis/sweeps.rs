@@ -6,7 +6,7 @@
 //! In other forms a register is the join of its definitions, with nothing known of their operands, and nothing is said
 //! of the machine's registers, which overlap.
 //!
-//! A sweep is linear in instructions. How many there are follows from the nesting of loops; without loops it is one.
+//! A sweep is linear in definitions. How many there are follows from the nesting of loops; without loops it is one.
 //! Whoever asks for few registers passes them with all that they are computed from, and the others are left out.
 
 use cranelift_entity::{EntityRef, EntitySet};
@@ -49,7 +49,8 @@ pub(super) fn solve<D: Domain>(
     domain: &D,
     only: Option<&EntitySet<Reg>>,
 ) -> Values<D::Value> {
-    let mut sweeps = Sweeps { func, cfg, domain, only, values: vec![None; func.regs().len()] };
+    let asked = if func.form == Form::Ssa { asked(func, cfg, only) } else { Vec::new() };
+    let mut sweeps = Sweeps { func, cfg, domain, asked, values: vec![None; func.regs().len()] };
     match func.form {
         Form::Ssa => sweeps.solve(),
         Form::Virtual => sweeps.join_definitions(),
@@ -58,11 +59,34 @@ pub(super) fn solve<D: Domain>(
     sweeps.values
 }
 
+/// A register that an instruction of a block defines, as its result with this index.
+#[derive(Clone, Copy)]
+struct Defined {
+    block: Block,
+    inst: Inst,
+    index: usize,
+    reg: Reg,
+}
+
+/// The definitions of the registers in `only`, or of all, in the order of a sweep.
+fn asked(func: &Function, cfg: &Cfg, only: Option<&EntitySet<Reg>>) -> Vec<Defined> {
+    let is_asked = |reg: &Reg| only.is_none_or(|only| only.contains(*reg));
+    let mut found = Vec::new();
+    for block in cfg.rpo().iter().copied() {
+        for inst in func.block_insts(block) {
+            let dsts = func.dsts(inst).iter().enumerate();
+            let regs = dsts.filter_map(|(index, dst)| Some((index, dst.reg().filter(is_asked)?)));
+            found.extend(regs.map(|(index, reg)| Defined { block, inst, index, reg }));
+        }
+    }
+    found
+}
+
 struct Sweeps<'a, D: Domain> {
     func: &'a Function,
     cfg: &'a Cfg,
     domain: &'a D,
-    only: Option<&'a EntitySet<Reg>>,
+    asked: Vec<Defined>,
     values: Values<D::Value>,
 }
 
@@ -84,22 +108,17 @@ impl<D: Domain> Sweeps<'_, D> {
         self.cfg.rpo().iter().any(back)
     }
 
-    /// Evaluates every instruction once; whether a value has changed. Phis grow in sweeps that have a number.
+    /// Evaluates every definition once; whether a value has changed. Phis grow in sweeps that have a number.
     fn sweep(&mut self, number: Option<usize>) -> bool {
         let mut changed = false;
-        for block in self.cfg.rpo() {
-            for inst in self.func.block_insts(*block) {
-                for index in 0..self.func.dsts(inst).len() {
-                    changed |= self.define(*block, inst, index, number);
-                }
-            }
+        for at in 0..self.asked.len() {
+            changed |= self.define(self.asked[at], number);
         }
         changed
     }
 
-    fn define(&mut self, block: Block, inst: Inst, index: usize, number: Option<usize>) -> bool {
-        let asked = |reg: &Reg| self.only.is_none_or(|only| only.contains(*reg));
-        let Some(reg) = self.func.dsts(inst)[index].reg().filter(asked) else { return false };
+    fn define(&mut self, defined: Defined, number: Option<usize>) -> bool {
+        let Defined { block, inst, index, reg } = defined;
         let is_phi = self.func.inst(inst).opcode == Opcode::Phi;
         let computed = if is_phi { self.phi(block, inst, reg) } else { Some(self.result(inst, index, reg)) };
         let Some(computed) = computed else { return false };

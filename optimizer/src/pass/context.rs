@@ -99,6 +99,8 @@ pub struct PhaseContext<'a, A = Analyses> {
     setting: Setting<'a>,
     /// The changes that the run had made when work was settled last.
     settled_at: Option<u64>,
+    /// Whether all that the cache holds is true of the function as the pass leaves it.
+    current: bool,
     budget: &'a mut RewriteBudget,
     statistics: &'a mut Statistics,
 }
@@ -119,8 +121,9 @@ impl<'a> ModuleContext<'a> {
         self.budget.begin(Some(id), func.inst_count());
         let mut cx = PhaseContext::new(self.setting, self.analyses.of(id), &mut *self.budget, &mut *self.statistics);
         let changed = work(func, &mut cx);
-        let (preserves, is_settled) = (cx.preserves(), cx.has_settled_last());
+        let (preserves, is_settled, is_current) = (cx.preserves(), cx.has_settled_last(), cx.current);
         match changed {
+            Changed::Yes if is_current => self.analyses.retain_current(preserves),
             Changed::Yes if is_settled => self.analyses.retain_settled_in(id, preserves),
             Changed::Yes => self.analyses.retain_in(id, preserves),
             Changed::No => {}
@@ -192,7 +195,17 @@ impl<'a, A> PhaseContext<'a, A> {
         statistics: &'a mut Statistics,
     ) -> PhaseContext<'a, A> {
         let Setting { knobs, target, opt_level, .. } = setting;
-        PhaseContext { knobs, target, opt_level, analyses, setting, settled_at: None, budget, statistics }
+        PhaseContext {
+            knobs,
+            target,
+            opt_level,
+            analyses,
+            setting,
+            settled_at: None,
+            current: false,
+            budget,
+            statistics,
+        }
     }
 
     /// Asks for leave to make one change on behalf of a rule, and counts it. After a no, the change must not be made.
@@ -239,6 +252,12 @@ impl<'a, A> PhaseContext<'a, A> {
         self.setting.sub_passes.allows(sub_pass)
     }
 
+    /// Says that the pass tells the cache of each of its changes: behind it, all facts and settled work there are about
+    /// the function as the pass leaves it, whatever its row says that it preserves.
+    pub(crate) fn keep_analyses(&mut self) {
+        self.current = true;
+    }
+
     /// Says that this run of the pass preserves these analyses too, beside those that it always preserves.
     pub fn preserve(&mut self, analyses: AnalysisSet) {
         self.setting.preserves = self.setting.preserves.union(analyses);
@@ -253,24 +272,54 @@ impl<'a, A> PhaseContext<'a, A> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use oriole_ir::parse_function;
+    use crate::analysis::{AnalysisId, Definitions};
+    use oriole_ir::{parse_function, parse_module};
+
+    fn setting<'a>(knobs: &'a Knobs, sub_passes: &'a SubPasses, progress: &'a Cell<Progress>) -> Setting<'a> {
+        Setting {
+            knobs,
+            target: Target::portable(90).expect("the machine is known"),
+            opt_level: 3,
+            rules: None,
+            arguments: &[],
+            sub_passes,
+            preserves: AnalysisSet::NONE,
+            progress,
+        }
+    }
+
+    /// Whether definitions are known behind a pass that preserves nothing, changes the function, tells the cache of it
+    /// and asks for definitions again.
+    fn knows_definitions(pass: impl FnOnce(&mut PhaseContext<'_>)) -> bool {
+        let text = "target sm_90 ptx 9.0\n\ndevice @f ssa {\nbb0:\n  ret\n}\n";
+        let mut module = parse_module(text).expect("the text is a module");
+        let (knobs, sub_passes, progress) = (Knobs::new(), SubPasses::default(), Cell::default());
+        let (mut analyses, mut statistics) = (ModuleAnalyses::default(), Statistics::new());
+        let mut budget = RewriteBudget::new(None);
+        let setting = setting(&knobs, &sub_passes, &progress);
+        let mut cx = PhaseContext::new(setting, &mut analyses, &mut budget, &mut statistics);
+        let id = FuncId::from_u32(0);
+        cx.function(&mut module, id, |func, cx| {
+            cx.analyses.retain(AnalysisSet::NONE);
+            cx.analyses.get::<Definitions>(func);
+            pass(cx);
+            Changed::Yes
+        });
+        analyses.of(id).has(AnalysisId::Definitions)
+    }
+
+    #[test]
+    fn what_is_known_at_the_end_of_a_pass_is_kept_where_the_pass_says_so() {
+        assert!(!knows_definitions(|_| {}));
+        assert!(knows_definitions(|cx| cx.keep_analyses()));
+    }
 
     /// How often work is done that changes nothing, of two times that it is due; `spent` says whether there is no leave
     /// for changes.
     fn times_done(spent: bool, between: impl FnOnce(&mut Analyses)) -> u32 {
         let mut func = parse_function("device @f ssa {\nbb0:\n  ret\n}\n").expect("the text is a function");
-        let (knobs, sub_passes) = (Knobs::new(), SubPasses::default());
-        let progress = Cell::default();
-        let setting = Setting {
-            knobs: &knobs,
-            target: Target::portable(90).expect("the machine is known"),
-            opt_level: 3,
-            rules: None,
-            arguments: &[],
-            sub_passes: &sub_passes,
-            preserves: AnalysisSet::NONE,
-            progress: &progress,
-        };
+        let (knobs, sub_passes, progress) = (Knobs::new(), SubPasses::default(), Cell::default());
+        let setting = setting(&knobs, &sub_passes, &progress);
         let (mut analyses, mut statistics) = (Analyses::default(), Statistics::new());
         let mut budget = RewriteBudget::new(spent.then_some(0));
         let mut between = Some(between);

@@ -120,6 +120,7 @@ impl Plan {
             let head = InstHead { opcode: last.opcode, fields: last.fields, ..old.head() };
             // Nothing reads the results where the new operation has none.
             let kept = if last.opcode.row().dsts.is_empty() { 0 } else { dsts.len() };
+            dsts[kept..].iter().filter_map(|dst| dst.reg()).for_each(|reg| definitions.clear(reg));
             func.set_inst(root, head, &dsts[..kept], &srcs, &elses[..kept.min(elses.len())]);
         } else {
             for (index, (dst, value)) in dsts.iter().zip(&self.results).enumerate() {

@@ -99,6 +99,7 @@ fn rounds(func: &mut Function, cx: &mut PhaseContext<'_>, limit: Limit, late: bo
     if cx.analyses.holds(&cfg) {
         cx.preserve(AnalysisSet::CONTROL_FLOW);
     }
+    cx.keep_analyses();
     changed
 }
 
@@ -116,7 +117,7 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, late: bool, touched: &m
     }
     if cx.allows("LocalDeadCode") {
         let sweep = |func: &mut Function, cx: &mut PhaseContext<'_>| live_dead::sweep(func, cx, touched);
-        changed |= step(func, cx, RepeatedWork::UnreadCode, AnalysisSet::CONTROL_FLOW, sweep);
+        changed |= step(func, cx, RepeatedWork::UnreadCode, live_dead::SWEPT, sweep);
     }
     // What is left to find is further away from the changes than a scan of what they touched has looked.
     if !changed.is_yes() && cx.allows("Simplify") {

@@ -28,7 +28,7 @@ use super::analyze_control_flow::drop_unreachable;
 use super::touched::Touched;
 use super::values::Definitions;
 use crate::analysis::bitset::BitSet;
-use crate::analysis::{AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork, Uses};
+use crate::analysis::{AnalysisId, AnalysisSet, Cfg, LiveWalk, Liveness, RepeatedWork, Uses};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode, Order};
 use oriole_ir::{Block, Form, Function, Inst, RegFile};
@@ -36,12 +36,17 @@ use oriole_ir::{Block, Form, Function, Inst, RegFile};
 const RULE: &str = "dead";
 const CYCLE_RULE: &str = "dead-cycles";
 
+/// What is true of a function in SSA form from which [`sweep`] has removed something: the sweep keeps count itself.
+pub(super) const SWEPT: AnalysisSet =
+    AnalysisSet::CONTROL_FLOW.union(AnalysisSet::of(&[AnalysisId::Definitions, AnalysisId::Uses]));
+
 /// OriPerformLiveDead, all four instances.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     cx.unless_settled(RepeatedWork::DeadCode, func, sweep_dead)
 }
 
 fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    cx.keep_analyses();
     let cfg = cx.analyses.get(func);
     let mut changed = drop_unreachable(func, cx, &cfg);
     if changed.is_yes() {
@@ -53,11 +58,14 @@ fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if func.form == Form::Ssa {
         let swept = sweep_unread(func, cx, &mut Touched::everything());
         if swept.is_yes() {
-            cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+            cx.analyses.retain(SWEPT);
         }
         changed |= swept;
-        let cycles = may_have_cycles(func, &cx.analyses.get(func));
-        return if cycles { changed | sweep_unmarked(func, cx) } else { changed };
+        if may_have_cycles(func, &cx.analyses.get(func)) && sweep_unmarked(func, cx).is_yes() {
+            cx.analyses.retain(AnalysisSet::CONTROL_FLOW);
+            changed = Changed::Yes;
+        }
+        return changed;
     }
     loop {
         let round = sweep_by_liveness(func, cx);
@@ -73,7 +81,13 @@ fn sweep_dead(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
 
 /// EarlyOriSimpleLiveDead.
 pub fn simple(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
-    cx.unless_settled(RepeatedWork::UnreadCode, func, |func, cx| sweep(func, cx, &mut Touched::everything()))
+    let changed =
+        cx.unless_settled(RepeatedWork::UnreadCode, func, |func, cx| sweep(func, cx, &mut Touched::everything()));
+    if changed.is_yes() && func.form == Form::Ssa {
+        cx.analyses.retain(SWEPT);
+        cx.keep_analyses();
+    }
+    changed
 }
 
 /// The dead-code step of the bundles.
@@ -122,13 +136,13 @@ fn is_unread(func: &Function, uses: &Uses, inst: Inst) -> bool {
 
 /// In SSA form: removes what nothing reads, and what is read by nothing else.
 fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut Touched) -> Changed {
-    let uses = cx.analyses.get::<Uses>(func);
+    let mut uses = cx.analyses.take::<Uses>(func);
     let mut work: Vec<Inst> = func.layout_insts().filter(|inst| is_unread(func, &uses, *inst)).collect();
     if work.is_empty() {
+        cx.analyses.put(uses);
         return Changed::No;
     }
-    let mut uses = Uses::clone(&uses);
-    let definitions = cx.analyses.get::<Definitions>(func);
+    let mut definitions = cx.analyses.take::<Definitions>(func);
     let mut gone = BitSet::new(func.insts().len());
     let mut changed = Changed::No;
     // Each instruction comes here once: at first, or when the last read of its results goes.
@@ -136,6 +150,7 @@ fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut To
         gone.insert(inst.index());
         changed = Changed::Yes;
         touched.regs(func.uses(inst));
+        func.defs(inst).for_each(|reg| definitions.clear(reg));
         for reg in func.uses(inst) {
             let unread = uses.lose(reg) == 0;
             let definition = definitions.inst(reg).filter(|definition| unread && is_unread(func, &uses, *definition));
@@ -145,6 +160,8 @@ fn sweep_unread(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut To
     if changed.is_yes() {
         remove(func, |inst| gone.contains(inst.index()));
     }
+    cx.analyses.put(uses);
+    cx.analyses.put(definitions);
     changed
 }
 

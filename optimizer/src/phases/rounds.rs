@@ -24,5 +24,6 @@ pub(super) fn rounds(
     if !changed.is_yes() {
         cx.preserve(AnalysisSet::ALL);
     }
+    cx.keep_analyses();
     changed
 }

@@ -78,6 +78,7 @@ fn check(
         pipeline,
         state: module.clone(),
         spare: Module::default(),
+        spare_is_state: false,
         known: Known::default(),
         instructions: report.instructions_before,
         cases,
@@ -102,6 +103,8 @@ struct Check<'a> {
     state: Module,
     /// A module that nobody needs any longer, to copy the state over.
     spare: Module,
+    /// Whether it is such a copy already, since the last step changed nothing.
+    spare_is_state: bool,
     /// How many instructions `state` has.
     instructions: usize,
     /// What the optimizer knows about `state`.
@@ -118,12 +121,20 @@ impl Check<'_> {
             return Ok(());
         }
         let mut after = std::mem::take(&mut self.spare);
-        after.clone_from(&self.state);
+        if std::mem::take(&mut self.spare_is_state) {
+            debug_assert!(after == self.state, "a step before {} changed what it said it left alone", step.id());
+        } else {
+            after.clone_from(&self.state);
+        }
         let before = self.instructions;
         let mut known = std::mem::take(&mut self.known);
         let line = match step.take_with(&mut after, &self.conditions(), &mut known)? {
-            Outcome::Skipped(reason) => StepLine::skipped(step, before, reason),
+            Outcome::Skipped(reason) => {
+                self.spare_is_state = true;
+                StepLine::skipped(step, before, reason)
+            }
             Outcome::Done(done) => {
+                self.spare_is_state = !done.changed;
                 let verdict = self.done(step, &done, &mut after)?;
                 // What is known about the module that the step left is known about the state where that is the state
                 // now.

@@ -9,6 +9,7 @@
 use std::fmt::Display;
 use std::time::Duration;
 
+use oriole::allocator::Mimalloc;
 use oriole_check::input::NamedLaunch;
 use oriole_check::judge::{Judge, Judged};
 use oriole_check::kernels::case;
@@ -23,7 +24,7 @@ use oriole_optimizer::ssa;
 
 /// As the command has it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Mimalloc = Mimalloc;
 
 /// Kernels, where the command line does not say: enough that sizes even out.
 const KERNELS: u64 = 2000;

@@ -11,6 +11,7 @@
 use std::process::{Command, ExitCode};
 use std::time::{Duration, Instant};
 
+use oriole::allocator::Mimalloc;
 use oriole_check::target_of;
 use oriole_generate::shapes::Shape;
 use oriole_optimizer::pipeline::runner::{Options, run};
@@ -19,7 +20,7 @@ use oriole_ptx as ptx;
 
 /// As the command has it.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: Mimalloc = Mimalloc;
 
 /// Instructions, where the command line does not say.
 const SIZES: [usize; 3] = [10_000, 100_000, 1_000_000];

@@ -383,15 +383,18 @@ fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
     const TYPES: [Type; 7] = [Type::U32, Type::U64, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2];
     /// Bytes of eight of the widest values.
     const ROUND: usize = 64;
-    let mut corners = Vec::new();
+    let mut corners = Vec::with_capacity(CORNERS);
     let mut out = Vec::with_capacity(length + ROUND);
     while out.len() < length && corners.len() < CORNERS {
         let ty = entropy.choose(&TYPES);
         let corner = (constant(entropy, ty).to_le_bytes(), ty.bits() as usize / 8);
-        out.extend_from_slice(&corner.0[..corner.1]);
+        // All eight bytes are written, so that their number is known here; those that are not its go again.
+        let end = out.len() + corner.1;
+        out.extend_from_slice(&corner.0);
+        out.truncate(end);
         corners.push(corner);
     }
-    // All eight bytes are written, so that their number is known here; the next value goes over those that are not its.
+    // The same here, where the next value goes over those that are not its.
     let mut at = out.len();
     out.resize(length + ROUND, 0);
     while at < length {

@@ -40,7 +40,7 @@ impl LocalMemory {
         }
         let stride = len.next_power_of_two().max(256);
         let mut bytes = Bytes::undefined(stride * LANES);
-        for lane in 0..LANES {
+        for lane in (0..LANES).filter(|_| self.stride > 0) {
             bytes.copy_from(lane * stride, &self.bytes, lane * self.stride..(lane + 1) * self.stride);
         }
         (self.stride, self.bytes) = (stride, bytes);
@@ -79,16 +79,26 @@ impl LocalMemory {
         let mut at = 0;
         while at < len {
             let piece = piece(from + at, to + at, len - at);
-            for lane in lanes(mask) {
-                let start = lane * self.stride;
-                let (value, undefined) = self.bytes.load(start + from + at, piece);
-                if undefined {
-                    (at..at + piece).for_each(|at| self.copy_byte(lane, from + at, to + at));
-                } else {
-                    self.bytes.store(start + to + at, piece, value, false);
-                }
+            match piece {
+                8 => self.copy_pieces::<8>(mask, from + at, to + at),
+                4 => self.copy_pieces::<4>(mask, from + at, to + at),
+                2 => self.copy_pieces::<2>(mask, from + at, to + at),
+                _ => self.copy_pieces::<1>(mask, from + at, to + at),
             }
             at += piece;
+        }
+    }
+
+    /// Copies `N` bytes within each lane's memory, between multiples of that number.
+    fn copy_pieces<const N: usize>(&mut self, mask: u32, from: usize, to: usize) {
+        for lane in lanes(mask) {
+            let start = lane * self.stride;
+            let (value, undefined) = self.bytes.load(start + from, N);
+            if undefined {
+                (0..N).for_each(|at| self.copy_byte(lane, from + at, to + at));
+            } else {
+                self.bytes.store(start + to, N, value, false);
+            }
         }
     }
 

@@ -1,6 +1,6 @@
 //! Variables of modules and functions, and function signatures.
 
-use std::collections::HashSet;
+use rustc_hash::{FxBuildHasher, FxHashSet};
 
 use super::{Checker, Rule, Violation};
 use crate::ops::Space;
@@ -21,7 +21,7 @@ pub(super) fn module_violations(module: &Module) -> Vec<Violation> {
         let excerpt = String::new();
         found.push(Violation { rule, function: None, block: None, inst: None, excerpt, message });
     };
-    let mut names = HashSet::new();
+    let mut names = FxHashSet::default();
     let symbols = module.globals.values().map(|global| &global.name);
     for name in symbols.chain(module.functions.values().map(|func| &func.name)) {
         if !names.insert(name.as_str()) {
@@ -76,7 +76,7 @@ impl Checker<'_> {
     pub(super) fn signature(&mut self) {
         let func = self.func;
         self.expect(is_identifier(&func.name), Rule::Names, || not_a_name(&func.name));
-        let mut names = HashSet::new();
+        let mut names = FxHashSet::with_capacity_and_hasher(func.locals.len(), FxBuildHasher);
         for variable in func.locals.values() {
             let new = names.insert(variable.name.as_str());
             self.expect(new, Rule::Names, || format!("`${}` is defined twice", variable.name));
@@ -86,7 +86,8 @@ impl Checker<'_> {
                 self.expect(false, rule, || message);
             }
         }
-        let mut seen = HashSet::new();
+        let listed = func.params.len() + func.returns.len();
+        let mut seen = FxHashSet::with_capacity_and_hasher(listed, FxBuildHasher);
         for local in func.params.iter().chain(&func.returns) {
             let variable = &func.locals[*local];
             let fits = seen.insert(*local) && variable.space == Space::Param;

@@ -72,6 +72,7 @@ pub(super) fn rounds(
     cx: &mut PhaseContext<'_>,
     work: impl Fn(&mut Function, &mut PhaseContext<'_>, &Facts) -> Changed,
 ) -> Changed {
+    cx.keep_analyses();
     let mut changed = Changed::No;
     loop {
         let facts = Facts::new(func, cx);

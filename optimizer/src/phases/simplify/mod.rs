@@ -139,13 +139,12 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, touched: &mut 
     }
     *touched = pass.touched;
     match (pass.changed, pass.branches_changed) {
-        (Changed::No, _) => {
-            cx.analyses.put(pass.definitions);
-            cx.analyses.put(pass.uses);
-        }
+        (Changed::No, _) => cx.analyses.put(pass.uses),
         (Changed::Yes, Changed::No) => cx.analyses.retain(AnalysisSet::CONTROL_FLOW),
         (Changed::Yes, Changed::Yes) => cx.analyses.retain(AnalysisSet::NONE),
     }
+    // Uses leave out what is dead now, and are counted anew.
+    cx.analyses.put(pass.definitions);
     pass.changed
 }
 
@@ -286,6 +285,7 @@ impl Simplify {
                 InstBuilder::new(Opcode::Bra).src(target).replace(func, inst);
             }
             Rewrite::Nothing => {
+                func.defs(inst).for_each(|reg| self.definitions.clear(reg));
                 func.remove_inst(inst);
                 return Vec::new();
             }

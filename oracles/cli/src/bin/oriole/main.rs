@@ -30,12 +30,13 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Status};
 use options::Given;
+use oriole::allocator::Mimalloc;
 use oriole_check::supervise::memory::Metered;
 use output::Output;
 
 /// Checks make and drop modules, strings and reports all the time; no step may take memory without end.
 #[global_allocator]
-static ALLOCATOR: Metered<mimalloc::MiMalloc> = Metered(mimalloc::MiMalloc);
+static ALLOCATOR: Metered<Mimalloc> = Metered(Mimalloc);
 
 /// Optimizes GPU kernels, executes them, and proves that the one does not change the other.
 #[derive(Parser)]
