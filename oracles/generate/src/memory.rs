@@ -125,9 +125,10 @@ impl Builder<'_, '_> {
             // Atomics exist in global and shared memory only.
             let atomic = row.flags.has(Flags::READS.or(Flags::WRITES));
             let place = !atomic || matches!(region.space, Space::Global | Space::Shared);
-            // Vectors of atomics exist in global memory only.
-            let wide = !atomic || vector(row, fields) == 1 || region.space == Space::Global;
-            there && place && wide && (!writes || region.writable) && (!constant || region.constant)
+            // Vectors of atomics, and accesses of 32 bytes, exist in global memory only.
+            let global = atomic && vector(row, fields) > 1 || access_bytes(row, fields) > 16;
+            let place = place && (!global || region.space == Space::Global);
+            there && place && (!writes || region.writable) && (!constant || region.constant)
         };
         let fitting: Vec<Region> = self.regions.iter().copied().filter(fits).collect();
         if fitting.is_empty() {
