@@ -15,6 +15,7 @@ pub mod loop_simplify;
 pub mod predication;
 pub mod reassociate;
 mod rounds;
+pub mod share_addresses;
 pub mod simplify;
 pub mod split_ranges;
 pub mod switches;

@@ -20,7 +20,7 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_simplify, predication, reassociate, split_ranges, switches,
+    loop_simplify, predication, reassociate, share_addresses, split_ranges, switches,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -313,10 +313,9 @@ phases! {
     /// phases 66 to 81; the name is customary.
     LateArchOptimizeFirst = unnumbered(Movement, CopyPropagation.line(933))
         .no_work("no operation of the virtual level belongs to one architecture, so the rules of the bundles do");
-    /// Optimizes for one architecture, second of two. Described ahead of the fourth liveness pass; the name is
-    /// customary.
-    LateArchOptimizeSecond = unnumbered(Movement, Liveness.line(50))
-        .no_work("no operation of the virtual level belongs to one architecture, so the rules of the bundles do");
+    /// Optimizes for one architecture, second of two: from Hopper on addresses of shared variables are computed once.
+    /// Described ahead of the fourth liveness pass; the name is customary.
+    LateArchOptimizeSecond = unnumbered(Movement, Liveness.line(50)) => share_addresses::run;
     /// Hook for a target's backward copy propagation: the definition of a copy's source writes the copy's destination.
     /// Off unless EnablePhases names it.
     AdvancedPhaseBackPropVReg = at(82, Movement, CopyPropagation.line(868))

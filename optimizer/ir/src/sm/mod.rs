@@ -270,6 +270,12 @@ impl Target {
         self.row.number == 120
     }
 
+    /// Whether the address of a shared variable is computed, of the CTA's place in its cluster, instead of known when
+    /// code is made: from Hopper on (measured with ptxas 13.0.88, 2026-11, sm_80 to sm_120).
+    pub fn computes_shared_addresses(self) -> bool {
+        self.row.generation >= Generation::Hopper
+    }
+
     /// Whether a uniform datapath with its registers exists.
     pub fn has_uniform_registers(self) -> bool {
         self.row.generation >= Generation::Turing
@@ -491,6 +497,11 @@ mod tests {
         let enhanced = where_true(Target::has_enhanced_value_numbering);
         assert_eq!(enhanced, [70, 72, 90, 100, 101, 103, 110, 120, 121]);
         assert_eq!(where_true(Target::may_skip_extended_blocks), enhanced[2..]);
+    }
+
+    #[test]
+    fn shared_addresses_are_computed_from_hopper_on() {
+        assert_eq!(where_true(Target::computes_shared_addresses), [90, 100, 101, 103, 110, 120, 121]);
     }
 
     #[test]

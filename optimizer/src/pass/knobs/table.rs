@@ -234,6 +234,9 @@ knobs! {
     /// through loops. The page names the phases alone; the name is Oriole's own. 6 was chosen: a thread has seven, and
     /// without a limit ptxas -O1 makes 139 instructions of `sort_radix` instead of 125 (2026-11-23).
     HoistInvariantsPredicates = Limit(Some(6)), InstructionMovement.line(206);
+    /// Has LateArchOptimizeSecond compute the address of a shared variable once for all blocks that need it. The page
+    /// names the phase alone; the name is Oriole's own. On was chosen.
+    ShareAddresses = ON, Liveness.line(50);
     /// Which functions the movement phases may change. The page gives only the index, and queries it twice, here as
     /// a condition; the name is Oriole's own.
     MovementEligibility[381] = FunctionGate, InstructionMovement.line(227);
