@@ -3,15 +3,20 @@
 use std::collections::HashSet;
 
 use cranelift_entity::{EntityRef, SecondaryMap};
-use oriole_ir::{Block, Form, FuncId, Function, Linkage, Operand, Reg};
+use oriole_ir::{Block, Form, FuncId, Function, Linkage, Module, Operand, Reg};
 
 use super::items::entry;
 use crate::report::Evidence;
 
 /// The same evidence with registers and blocks numbered in the order in which they occur.
 pub fn renumbered(evidence: &Evidence) -> Evidence {
-    let mut out = evidence.clone();
-    for func in out.module.functions.values_mut() {
+    Evidence { module: renumbered_module(&evidence.module), ..evidence.clone() }
+}
+
+/// The same module so numbered: two that differ in numbers alone become equal.
+pub fn renumbered_module(module: &Module) -> Module {
+    let mut out = module.clone();
+    for func in out.functions.values_mut() {
         *func = renumber(func);
     }
     out

@@ -38,6 +38,7 @@ use choice::{Choice, Facts};
 use measure::{Measure, Size, measure};
 use mutators::{MUTATORS, Mutator};
 
+pub use compact::renumbered_module;
 pub use fault::{Fault, finding};
 
 /// When to stop early.
