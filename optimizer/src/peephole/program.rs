@@ -183,7 +183,7 @@ pub(super) struct Arm {
 }
 
 /// A tree takes as long to build as so many instructions take to look at all candidates.
-const WORTH_A_TREE: u32 = 64;
+pub(super) const WORTH_A_TREE: u32 = 64;
 
 #[derive(Debug)]
 struct Tree {
@@ -211,7 +211,7 @@ pub(super) struct Program {
 
 impl Program {
     pub(super) fn new(rules: &[Rule]) -> Program {
-        let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: none(ROWS.len()) };
+        let mut program = Program { rules: vec![Vec::new(); ROWS.len()], arms: to_make(ROWS.len()) };
         let mut order: Vec<usize> = (0..rules.len()).collect();
         order.sort_by_key(|index| Reverse(rules[*index].priority));
         for rule in order {
@@ -233,8 +233,8 @@ impl Program {
     }
 }
 
-/// Nothing made yet.
-fn none<T>(count: usize) -> Vec<OnceLock<T>> {
+/// So many things to make when they are first asked for.
+fn to_make<T>(count: usize) -> Vec<OnceLock<T>> {
     std::iter::repeat_with(OnceLock::new).take(count).collect()
 }
 
@@ -245,7 +245,7 @@ impl Arms {
         keys.sort_by_key(|(_, values)| Reverse(*values));
         keys.truncate(KEYS);
         let count = keys.iter().map(|(_, values)| values).product();
-        Arms { keys, arms: none(count) }
+        Arms { keys, arms: to_make(count) }
     }
 
     /// Where the arm for these fields stands; `None` for values that the opcode does not take.

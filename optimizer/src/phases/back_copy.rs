@@ -1,5 +1,5 @@
-//! Backward copy propagation (`spec/copy-propagation-and-cse.txt`, "Phase 83"): the definition of a copy's source writes
-//! the copy's destination, and the copy goes.
+//! Backward copy propagation (`spec/copy-propagation-and-cse.txt`, "Phase 83"): the definition of a copy's source
+//! writes the copy's destination, and the copy goes.
 //!
 //! The page splits it in two: AdvancedPhaseBackPropVReg (82) is a hook, whose work a target brings, and
 //! OriBackCopyPropagate (83) notes in the [`Progress`] of the pipeline that it is done. No target is known to open the

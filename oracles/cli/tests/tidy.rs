@@ -82,8 +82,9 @@ fn no_line_is_too_wide() {
     let mut wide = Vec::new();
     for path in sources() {
         let text = read(&path);
-        let lines =
-            text.lines().enumerate().filter(|(_, line)| line.chars().count() > WIDTH && !line.contains(['"', '\\']));
+        let is_literal = |line: &str| line.contains(['"', '\\']) && !line.trim_start().starts_with("//");
+        let is_wide = |line: &str| line.chars().count() > WIDTH && !is_literal(line);
+        let lines = text.lines().enumerate().filter(|(_, line)| is_wide(line));
         wide.extend(lines.map(|(at, _)| format!("{}:{}", path.display(), at + 1)));
     }
     assert!(wide.is_empty(), "{} lines have more than {WIDTH} characters:\n{}", wide.len(), wide.join("\n"));

@@ -40,8 +40,10 @@ impl LocalMemory {
         }
         let stride = len.next_power_of_two().max(256);
         let mut bytes = Bytes::undefined(stride * LANES);
-        for lane in (0..LANES).filter(|_| self.stride > 0) {
-            bytes.copy_from(lane * stride, &self.bytes, lane * self.stride..(lane + 1) * self.stride);
+        if self.stride > 0 {
+            for lane in 0..LANES {
+                bytes.copy_from(lane * stride, &self.bytes, lane * self.stride..(lane + 1) * self.stride);
+            }
         }
         (self.stride, self.bytes) = (stride, bytes);
     }

@@ -27,7 +27,7 @@ use oriole_generate::Entropy;
 
 /// Bytes in front of an input that choose the settings.
 const HEAD: usize = 8;
-/// Runs of the whole pipeline over its own output of which one must change nothing, where one alone need not.
+/// Runs of the whole pipeline over its own output of which one must make the same again, where the first need not.
 pub const MOST_RUNS: usize = 4;
 
 /// A generated kernel: every phase settles, and so does the pipeline.
@@ -47,7 +47,7 @@ pub fn convergence(data: &[u8]) -> bool {
 }
 
 /// Checks a module of any form, with the knobs that cap the bundles. Returns how many runs of the pipeline over its own
-/// output it took until one changed nothing.
+/// output it took until one made the same again.
 ///
 /// # Panics
 ///
@@ -126,7 +126,7 @@ fn rounds_end(report: &PhaseReport, state: &Module, options: &Options) -> bool {
     }
 }
 
-/// The pipeline over its own output changes nothing any more, in the run with the number that is returned.
+/// The pipeline over its own output makes the same again, in the run with the number that is returned.
 fn pipeline_settles(phases: &[Pass], mut state: Module, options: &Options) -> usize {
     let mut open = options.knobs.is_set(Knob::GeneralOptimizeIterations);
     let before = state.clone();

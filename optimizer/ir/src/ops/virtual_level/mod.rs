@@ -1,5 +1,5 @@
-//! Operations of the virtual level: PTX ISA 9.0, chapter "Instruction Set", for targets up to `sm_90`, and accesses of 32 bytes for
-//! `sm_100`. A file a family.
+//! Operations of the virtual level: PTX ISA 9.0, chapter "Instruction Set", for targets up to `sm_90`, and accesses of
+//! 32 bytes for `sm_100`. A file a family.
 //!
 //! Values narrower than 32 bits live in a 32-bit word. An operation reads only the bits of its type and zero-extends
 //! its result, except that sub-word loads and conversions to signed types sign-extend.
