@@ -1,7 +1,9 @@
 use proptest::test_runner::Config as Cases;
 use proptest::{prop_assert, proptest};
 
-use oriole_ir::parse_module;
+use oriole_ir::ops::Opcode;
+use oriole_ir::{Inst, parse_module};
+use oriole_optimizer::pass::{Changed, Run};
 
 use super::*;
 use crate::inject::FaultSpec;
@@ -110,4 +112,28 @@ fn without_ssa_construction_phases_work_in_virtual_form() {
     assert_eq!(line(StepId::Phase("GvnCse")).skipped, Some("form"));
     options.pipeline.disabled.push("no-such-phase".to_owned());
     assert!(check_module("k", &module, &launches, &options).is_err());
+}
+
+/// What a phase says of itself is not believed: it alone is to blame for what it changes in silence.
+#[test]
+fn a_change_that_a_phase_does_not_report_is_judged() {
+    let module = parse_module(KERNEL).expect("the kernel reads");
+    let launch = command_line::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+    let mut options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+    let in_silence = Run::function(|func, _| {
+        let stores = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::St);
+        let stores: Vec<Inst> = stores.collect();
+        stores.into_iter().for_each(|store| func.remove_inst(store));
+        Changed::No
+    });
+    // It has nothing to do for this kernel.
+    for entry in options.phases.iter_mut().filter(|entry| entry.name == "OriSplitLiveRanges") {
+        *entry = entry.clone().followed_by(in_silence.clone());
+    }
+    let report = check_module("k", &module, &launches, &options).expect("it can be checked");
+    let [finding] = &report.findings[..] else { panic!("{:#?}", report.findings) };
+    // A debug build of the runner compares by itself.
+    let verdict = if cfg!(debug_assertions) { "panic" } else { "mismatch" };
+    assert_eq!((finding.phase, finding.verdict.name()), (StepId::Phase("OriSplitLiveRanges"), verdict));
 }

@@ -26,8 +26,7 @@ impl FunctionWriter<'_> {
         for operand in operands {
             texts.push(self.source(*operand, ty)?);
         }
-        let idle = Operand::imm(u32::from(is_subtraction(data.opcode)));
-        let has_carry = !matches!(carry, Operand::Undef) && *carry != idle;
+        let has_carry = has_carry(data.opcode, *carry);
         // What the flag holds else is lost here.
         if has_carry && self.flag.take().map(Operand::Reg) != Some(*carry) {
             let predicate = self.source(*carry, Type::Pred)?;
@@ -78,11 +77,13 @@ impl FunctionWriter<'_> {
         (counts && !guarded && fits && self.is_read_once(out)).then_some((next, number))
     }
 
-    /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: neither is
-    /// guarded, no call is between them, and both add or both subtract.
+    /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: it is not guarded,
+    /// no call is between them, and both add or both subtract. In between, guarded ones without a carry in may write the
+    /// same predicate: where they do not happen, the flag keeps what it holds.
     fn is_read_by_the_next(&self, inst: Inst, out: Reg) -> bool {
         let (func, data) = (self.func, self.func.inst(inst));
-        if data.guard.is_some() || !self.is_read_once(out) {
+        // A guarded one that does not happen leaves the flag as it is, so that the predicate has to be there already.
+        if !self.is_read_once(out) || data.guard.is_some() && self.flag != Some(out) {
             return false;
         }
         let following = std::iter::successors(func.next_inst(inst), |inst| func.next_inst(*inst)).take(WINDOW);
@@ -90,14 +91,25 @@ impl FunctionWriter<'_> {
             let next = func.inst(*inst);
             next.is(Flags::CARRY) || next.opcode == Opcode::Call || func.defs(*inst).any(|reg| reg == out)
         });
-        ends.next().is_some_and(|next| {
-            let next_data = func.inst(next);
-            next_data.is(Flags::CARRY)
-                && next_data.guard.is_none()
-                && is_subtraction(next_data.opcode) == is_subtraction(data.opcode)
-                && func.srcs(next).last() == Some(&Operand::Reg(out))
+        let is_alike = |next: Inst| {
+            let data_of_next = func.inst(next);
+            data_of_next.is(Flags::CARRY) && is_subtraction(data_of_next.opcode) == is_subtraction(data.opcode)
+        };
+        let may_replace = |next: &Inst| {
+            is_alike(*next)
+                && func.inst(*next).guard.is_some()
+                && func.dsts(*next).last() == Some(&Operand::Reg(out))
+                && func.srcs(*next).last().is_some_and(|carry| !has_carry(func.inst(*next).opcode, *carry))
+        };
+        ends.find(|next| !may_replace(next)).is_some_and(|next| {
+            is_alike(next) && func.inst(next).guard.is_none() && func.srcs(next).last() == Some(&Operand::Reg(out))
         })
     }
+}
+
+/// Whether an operand brings a carry, or a borrow: constant idle ones need no flag.
+fn has_carry(opcode: Opcode, carry: Operand) -> bool {
+    !matches!(carry, Operand::Undef) && carry != Operand::imm(u32::from(is_subtraction(opcode)))
 }
 
 fn is_subtraction(opcode: Opcode) -> bool {

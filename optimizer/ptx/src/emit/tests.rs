@@ -94,15 +94,16 @@ fn vectors_have_registers_of_one_size() {
 }
 
 #[test]
-fn products_with_the_size_of_an_element_are_added_apart() {
-    let scaled = |scale: u32, sum: &str| {
+fn wide_products_are_added_apart() {
+    let wide = |factor: &str, sum: &str| {
         printed(&format!(
-            "  %d1 = ld.global.b64 [8]\n  %r2 = ld.global.b32 [16]\n  {sum} = imad.wide.u32 %r2, {scale}, %d1\n"
+            "  %d1 = ld.global.b64 [8]\n  %r2 = ld.global.b32 [16]\n  {sum} = imad.wide.u32 %r2, {factor}, %d1\n"
         ))
     };
-    assert_eq!(scaled(8, "%d3")[2..], ["mul.wide.u32 %d3, %r2, 8;", "add.s64 %d3, %d3, %d1;"]);
-    assert_eq!(scaled(12, "%d3")[2..], ["mad.wide.u32 %d3, %r2, 12, %d1;"]);
-    assert_eq!(scaled(8, "%d1")[2..], ["mad.wide.u32 %d1, %r2, 8, %d1;"], "the sum would overwrite what it adds");
+    assert_eq!(wide("8", "%d3")[2..], ["mul.wide.u32 %d3, %r2, 8;", "add.s64 %d3, %d3, %d1;"]);
+    assert_eq!(wide("%r2", "%d3")[2..], ["mul.wide.u32 %d3, %r2, %r2;", "add.s64 %d3, %d3, %d1;"]);
+    // The product would overwrite what it is added to.
+    assert_eq!(wide("12", "%d1")[2..], ["mul.wide.u32 %xd0, %r2, 12;", "add.s64 %d1, %xd0, %d1;"]);
 }
 
 const CARRIES: &str = "  %r1 = ld.global.b32 [8]\n  %r2, %p3 = iadd.carry.u32 %r1, %r1, 0\n  \
@@ -127,6 +128,25 @@ fn a_carry_that_the_flag_does_not_bring_is_read_out_of_it() {
     assert!(is_read_out(&between));
     assert!(is_read_out(&CARRIES.replace("  %r4, %p5", "  %p7 = setp.eq.u32 %r1, 0\n  @%p7 %r4, %p5")));
     assert!(is_read_out(&CARRIES.replace("%r4, %p5 = iadd", "%r4, %p5 = isub")));
+}
+
+#[test]
+fn a_guarded_addition_replaces_the_carry_in_the_flag() {
+    let body = |guarded: &str| CARRIES.replace("  %r4,", &format!("  %p7 = setp.eq.u32 %r1, 0\n  {guarded}\n  %r4,"));
+    let stays = |text: &str| !printed(text).iter().any(|line| line.contains("setp.ne.u32 %p3"));
+    let lines = printed(&body("@%p7 %r2, %p3 = iadd.carry.u32 %r1, 9, 0"));
+    assert_eq!(lines[3..5], ["@%p7 add.cc.u32 %r2, %r1, 9;", "addc.u32 %r4, %r1, 7;"]);
+    assert!(stays(&body("@%p7 %r2, %p3 = iadd.carry.u32 %r1, 9, 0\n  @!%p7 %r2, %p3 = iadd.carry.u32 %r1, 8, 0")));
+    // It has a carry in, or another predicate, subtracts, or is no addition.
+    assert!(!stays(&body("@%p7 %r2, %p3 = iadd.carry.u32 %r1, 9, %p7")));
+    assert!(!stays(&body("@%p7 %r2, %p8 = iadd.carry.u32 %r1, 9, 0")));
+    assert!(!stays(&body("@%p7 %r2, %p3 = isub.carry.u32 %r1, 9, 1")));
+    assert!(!stays(&body("@%p7 %p3 = setp.eq.u32 %r1, 9")));
+    // What it leaves where it does not happen is no carry in the flag.
+    let alone = "  %r1 = ld.global.b32 [8]\n  %p3 = setp.eq.u32 %r1, 3\n  %p7 = setp.eq.u32 %r1, 0\n  \
+                 @%p7 %r2, %p3 = iadd.carry.u32 %r1, 9, 0\n  %r4, %p5 = iadd.carry.u32 %r1, 7, %p3\n  \
+                 st.global.b32 [16], %r4\n";
+    assert!(!stays(alone));
 }
 
 #[test]

@@ -162,9 +162,10 @@ knobs! {
     /// Rounds of OriBranchOpt. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round that
     /// changes nothing ends them.
     BranchOptRounds = Limit(Some(8)), Liveness.line(47);
-    /// Instructions that OriBranchOpt copies to thread a branch, its own not counted. The name is Oriole's own. 4 was
-    /// chosen: more than the comparison that decides.
-    BranchOptThreadInsts = Limit(Some(4)), Liveness.line(47);
+    /// Instructions that OriBranchOpt copies to thread a branch, its own not counted. The name is Oriole's own. 2 was
+    /// chosen: the comparison that decides and one more; with 4, threads execute no less of the corpus, and ptxas makes
+    /// more code of it (2026-11-24).
+    BranchOptThreadInsts = Limit(Some(2)), Liveness.line(47);
     /// Blocks before a join whose equal ends OriBranchOpt moves into it. The name is Oriole's own. 8 was chosen.
     BranchOptTailBlocks = Limit(Some(8)), Liveness.line(47);
     /// Cases from which on DoSwitchOptFirst makes a branch table of a chain of comparisons. The name is Oriole's own. 4
