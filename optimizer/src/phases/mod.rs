@@ -22,4 +22,5 @@ pub mod switches;
 #[cfg(test)]
 mod tests;
 mod touched;
+pub mod unroll;
 mod values;

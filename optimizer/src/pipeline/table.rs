@@ -20,7 +20,7 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_simplify, predication, reassociate, share_addresses, split_ranges, switches,
+    loop_simplify, predication, reassociate, share_addresses, split_ranges, switches, unroll,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -203,8 +203,10 @@ phases! {
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
     /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
     OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48));
-    /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
-    OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
+    /// Loop unrolling: loops whose rounds are counted become as many copies of their bodies. Described ahead of the
+    /// second liveness pass; the name is customary.
+    OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
     /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
     OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
     /// Marks constant-bank reads that may be speculated.
