@@ -66,6 +66,10 @@ impl Trips {
             if !seen.insert(reg) {
                 continue;
             }
+            // Constants have 64 bits at most.
+            if seen.len() > MOST_INSTS || func.regs()[reg].words > 2 {
+                return None;
+            }
             let (inst, block) = (self.definitions.inst(reg)?, self.definitions.block(reg)?);
             let data = func.inst(inst);
             if !shape.blocks.contains(&block) {
@@ -76,14 +80,9 @@ impl Trips {
                 test.phis.push((reg, latch));
             } else {
                 let computes = data.is(Flags::PURE) && data.opcode != Opcode::Phi && data.guard.is_none();
-                if !computes || func.regs()[reg].words > 2 {
-                    return None;
-                }
+                computes.then_some(())?;
                 test.insts.push(inst);
                 work.extend(func.uses(inst));
-            }
-            if seen.len() > MOST_INSTS {
-                return None;
             }
         }
         self.in_order(func, &mut test.insts);
@@ -109,8 +108,7 @@ impl Trips {
     }
 
     fn constant(&self, func: &Function, operand: Operand) -> Option<u64> {
-        let narrow = func.operand_info(operand).is_none_or(|info| info.words <= 2);
-        narrow.then(|| self.bits.of(func, &self.definitions, operand).value())?
+        self.bits.of(func, &self.definitions, operand).value()
     }
 
     /// What an instruction reads comes before it; an instruction with two results stands in the list once.
