@@ -14,12 +14,15 @@ pub mod live_dead;
 pub mod loop_simplify;
 pub mod predication;
 pub mod reassociate;
+mod room;
 mod rounds;
 pub mod share_addresses;
 pub mod simplify;
 pub mod split_ranges;
+pub mod strength_reduce;
 pub mod switches;
 #[cfg(test)]
 mod tests;
 mod touched;
+pub mod unroll;
 mod values;

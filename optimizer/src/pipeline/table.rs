@@ -20,7 +20,7 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_simplify, predication, reassociate, share_addresses, split_ranges, switches,
+    loop_simplify, predication, reassociate, share_addresses, split_ranges, strength_reduce, switches, unroll,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -159,6 +159,7 @@ const BRANCH_ROUNDS: &str = "its rounds are counted";
 const BUDGET: &str = "its budget is one of a run";
 const PARTS: &str = "a part of a range may be split around a loop where the whole range could not be";
 const ROOM: &str = "what leaves a loop may take less room than was set aside for it";
+const OUTER_PRODUCTS: &str = "what it computes in front of a loop may be a product of what the loop around counts";
 const HOISTED: &str = "no phase behind the late instance makes something that a loop does not change";
 const BACK_COPY: &[&str] = &["AdvancedPhaseBackPropVReg"];
 const ON_DEMAND: &str = "divergence is computed when a phase first asks for it, and kept while it is true";
@@ -201,10 +202,14 @@ phases! {
     /// Splits live ranges at loop boundaries and across phi and copy chains, where more words are live than a thread
     /// has registers.
     OriSplitLiveRanges = at(19, EarlyOptimization, Liveness.line(280)) => split_ranges::run;
-    /// Strength reduction of induction expressions. Described ahead of the second liveness pass; the name is customary.
-    OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48));
-    /// Loop unrolling. Described ahead of the second liveness pass; the name is customary.
-    OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
+    /// Strength reduction of induction expressions: products of what a loop counts become counters of their own.
+    /// Described ahead of the second liveness pass; the name is customary.
+    OriStrengthReduce = unnumbered(EarlyOptimization, Liveness.line(48))
+        .may_go_on(OUTER_PRODUCTS) => strength_reduce::run;
+    /// Loop unrolling: loops whose rounds are counted become as many copies of their bodies. Described ahead of the
+    /// second liveness pass; the name is customary.
+    OriLoopUnrolling = unnumbered(EarlyOptimization, Liveness.line(48))
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => unroll::run;
     /// Software pipelining. Described ahead of the second liveness pass; the name is customary.
     OriPipelining = unnumbered(EarlyOptimization, Liveness.line(48)).preserves(AnalysisSet::NONE);
     /// Marks constant-bank reads that may be speculated.

@@ -460,6 +460,33 @@ fn values_that_leave_a_loop_which_changes_them() {
     shows(|func, cx| leave(func, cx, is_pure, true));
 }
 
+// OriLoopUnrolling: the last round of a loop leads on behind it.
+
+/// Takes the edge back from each loop that has its test at its only latch, as if one round were all.
+fn one_round(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let (cfg, nest) = (cx.analyses.get::<Cfg>(func), cx.analyses.get::<LoopNest>(func));
+    let mut changed = Changed::No;
+    for of in nest.loops().filter(|of| nest.is_natural(*of)) {
+        let header = nest.header(of);
+        let [latch] = nest.latches(&cfg, of).collect::<Vec<_>>()[..] else { continue };
+        let Some((_, yes, no)) = two_ways(func, latch) else { continue };
+        let exit = if yes == header { no } else { yes };
+        if nest.contains(&cfg, of, exit) || !cx.rewrite("planted") {
+            continue;
+        }
+        let branch = func.terminator(latch).expect("it has two ways");
+        InstBuilder::new(Opcode::Bra).src(exit).replace(func, branch);
+        phis(func, header).into_iter().for_each(|phi| forget(func, phi, latch));
+        changed = Changed::Yes;
+    }
+    changed
+}
+
+#[test]
+fn loops_of_several_rounds_that_become_one() {
+    shows(one_round);
+}
+
 // OriSplitLiveRanges: reads behind a split take its part. One that is left with the register before is right as well.
 
 /// Splits a word in each block; what reads it takes the part, but for one reader where the pass is `wrong`, which gets

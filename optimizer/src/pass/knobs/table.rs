@@ -181,6 +181,17 @@ knobs! {
     /// Stretches of equal targets up to which DoSwitchOptFirst makes comparisons of a branch table. The name is
     /// Oriole's own. 3 was chosen.
     SwitchOptFewTargets = Limit(Some(3)), Liveness.line(47);
+    /// By how much a product must cost more than an addition, in half instructions, for OriStrengthReduce to make it a
+    /// counter. The documents name the phase alone; the name is Oriole's own. 4 was chosen: products of 64 bits.
+    StrengthReduceGain = Limit(Some(4)), Liveness.line(48);
+    /// Instructions by which OriLoopUnrolling lets the code of a loop grow. The documents name the phase alone; the
+    /// name is Oriole's own. 0 was chosen: loops that go, or are no larger as copies of their bodies.
+    UnrollSize = number(0, 0, 1024), Liveness.line(48);
+    /// Rounds of a loop that OriLoopUnrolling unrolls. The name is Oriole's own. 16 was chosen.
+    UnrollRounds = number(16, 0, 128), Liveness.line(48);
+    /// Passes of OriLoopUnrolling over a function, each of which unrolls what stands around the loops of the one
+    /// before. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
+    UnrollPasses = Limit(Some(4)), Liveness.line(48);
     /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
     /// that changes nothing ends them.
     PredicationRounds = Limit(Some(8)), CopyPropagation.line(1184);

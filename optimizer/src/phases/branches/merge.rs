@@ -14,7 +14,7 @@ use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};
 const RULE: &str = "merge-blocks";
 
 /// Merges all straight lines of reachable blocks.
-pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+pub(in crate::phases) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let cfg = cx.analyses.get::<Cfg>(func);
     let mut merging = Merging::default();
     for block in cfg.rpo().iter().copied() {

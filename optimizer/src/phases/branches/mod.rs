@@ -18,7 +18,7 @@
 mod facts;
 mod forward;
 pub(super) mod graph;
-mod merge;
+pub(super) mod merge;
 mod tails;
 mod thread;
 

@@ -20,10 +20,10 @@
 
 mod ways_out;
 
-use super::split_ranges::{budget, pressure, words_in_all};
+use super::room::Room;
 use super::values::Definitions;
-use crate::analysis::{Cfg, Dominators, LoopNest, Words, reads_kernel_parameter};
-use crate::pass::{Changed, Knob, PhaseContext};
+use crate::analysis::{Cfg, Dominators, LoopNest, reads_kernel_parameter};
+use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};
 use ways_out::WaysOut;
@@ -78,40 +78,4 @@ fn move_to_end(func: &mut Function, inst: Inst, block: Block) {
     let end = func.terminator(block).expect("a preheader ends with a branch");
     func.remove_inst(inst);
     func.insert_before(end, inst);
-}
-
-/// Registers that are left where most are live.
-struct Room {
-    general: u32,
-    predicates: u32,
-}
-
-impl Room {
-    fn of(func: &Function, cx: &mut PhaseContext<'_>) -> Room {
-        let budget = budget(func, cx.knobs.limit(Knob::SplitLiveRangesBudget));
-        let predicates = cx.knobs.limit(Knob::HoistInvariantsPredicates).unwrap_or(u32::MAX);
-        let in_all = |file: RegFile| words_in_all(func, file).try_into().unwrap_or(u32::MAX);
-        let (mut general_used, mut predicates_used) = (in_all(RegFile::R), in_all(RegFile::P));
-        // Counting all registers is cheap, and mostly enough.
-        if general_used > budget || predicates_used > predicates {
-            let most: Words = pressure(func, cx).max();
-            (general_used, predicates_used) = (most.of(RegFile::R), most.of(RegFile::P));
-        }
-        Room { general: budget.saturating_sub(general_used), predicates: predicates.saturating_sub(predicates_used) }
-    }
-
-    /// Takes the registers of an instruction's results, where there are so many.
-    fn holds(&mut self, func: &Function, inst: Inst) -> bool {
-        let words = |file: RegFile| -> u32 {
-            let infos = func.defs(inst).map(|reg| func.regs()[reg]);
-            infos.filter(|info| info.file == file).map(|info| u32::from(info.words)).sum()
-        };
-        let (general, predicates) = (words(RegFile::R), words(RegFile::P));
-        let fits = general <= self.general && predicates <= self.predicates;
-        if fits {
-            self.general -= general;
-            self.predicates -= predicates;
-        }
-        fits
-    }
 }

@@ -61,7 +61,7 @@ fn knobs(knobs: &[&str]) -> Variation {
 }
 
 /// No phase asks what it costs.
-const EAGER: [&str; 9] = [
+const EAGER: [&str; 11] = [
     "BranchOptThreadInsts=32",
     "SwitchOptTableCases=1000",
     "SwitchOptTreeCases=3",
@@ -71,6 +71,8 @@ const EAGER: [&str; 9] = [
     "PredicationOverhead=1000",
     "PredicationPartial=1000",
     "PredicationAccesses=1000",
+    "StrengthReduceGain=0",
+    "UnrollSize=1024",
 ];
 
 /// By number, around. Most cases are plain, as most users' kernels are.

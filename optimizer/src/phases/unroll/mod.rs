@@ -1,0 +1,203 @@
+//! OriLoopUnrolling: a loop whose rounds are counted becomes as many copies of its body, one behind the other.
+//!
+//! `spec/liveness-and-dce.txt` ("Why Four Instances?") names the phase alone, as one whose dead code the second
+//! liveness pass removes: "dead loop induction variables, redundant computations from unrolling". Here is what the
+//! field knows as complete unrolling (Muchnick, "Advanced Compiler Design and Implementation", 17.4; LLVM's
+//! LoopFullUnroll). A loop is unrolled if
+//!
+//! - it is natural, one edge leaves it, and each round executes the test at that edge once;
+//! - the test depends on constants alone, by way of phis that begin with constants. It is then evaluated round by round
+//!   until it fails (`trips.rs`), so it does not matter how the loop counts;
+//! - its code does not grow by more than the knob `UnrollSize` says, in instructions, given that what depends on the
+//!   counter alone is constant in each copy (`worth.rs`), and it has at most `UnrollRounds` rounds;
+//! - `.pragma "nounroll"` does not forbid it.
+//!
+//! The loop itself stays as the first round, without its edge back; copies of its blocks follow for the other ones
+//! (`copy.rs`). The last of them ends at the test. What is read behind the loop is what the last round defines.
+//!
+//! Threads that enter such a loop together make the same rounds and leave it together. What they do together in it,
+//! barriers included, is copied where each round executes it once: then the nth arrival of every thread is at the same
+//! copy, and their order is the same. A loop in which such an operation stands under a condition or in an inner loop
+//! stays, since a thread might arrive in one round and its partner in another. So do loops of more than one round
+//! with calls, whose copies never get smaller, with convergence barriers in registers, and with branch tables.
+//!
+//! Inner loops come first; what is around them is looked at in the next one of `UnrollPasses` passes over the function.
+//!
+//! Cost: a pass is linear, times the limits of rounds and of blocks of a loop.
+
+mod copy;
+mod trips;
+mod worth;
+
+use std::sync::Arc;
+
+use cranelift_entity::EntitySet;
+
+use super::branches::graph::two_ways;
+use super::branches::merge;
+use super::rounds::rounds;
+use crate::analysis::{AnalysisSet, Cfg, Dominators, Loop, LoopNest};
+use crate::pass::{Changed, Knob, PhaseContext};
+use copy::Copies;
+use oriole_ir::ops::{Flags, Opcode};
+use oriole_ir::{Block, Function, Inst, Operand, RegFile};
+use trips::Trips;
+
+const RULE: &str = "unroll-loop";
+/// Blocks of a loop that is looked at.
+const MOST_BLOCKS: usize = 64;
+
+/// OriLoopUnrolling.
+pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    rounds(func, cx, Knob::UnrollPasses, pass)
+}
+
+/// Every loop once that has none in it which is unrolled.
+fn pass(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
+    let nest = cx.analyses.get::<LoopNest>(func);
+    if nest.loops().next().is_none() {
+        return Changed::No;
+    }
+    let mut copies = Copies::default();
+    for plan in plans(func, cx, &nest) {
+        if !cx.rewrite(RULE) {
+            break;
+        }
+        copies.unroll(func, &plan);
+    }
+    if !copies.finish(func) {
+        return Changed::No;
+    }
+    cx.analyses.retain(AnalysisSet::NONE);
+    // The copies lead to each other without a choice.
+    if merge::run(func, cx).is_yes() {
+        cx.analyses.retain(AnalysisSet::NONE);
+    }
+    Changed::Yes
+}
+
+/// A loop that one edge leaves, behind a test that each round executes once.
+struct Shape {
+    header: Block,
+    /// In layout order.
+    blocks: Vec<Block>,
+    latches: Vec<Block>,
+    condition: Operand,
+    /// The block with the test.
+    test: Block,
+    /// Where control goes from the test to stay in the loop.
+    stays: Block,
+    /// Where control goes from the test to leave the loop.
+    exit: Block,
+    /// Whether control leaves where the condition is true.
+    leaves_if: bool,
+}
+
+/// What is done to a loop.
+struct Plan {
+    shape: Shape,
+    rounds: u32,
+    /// The blocks from the header to the test, which the last round executes, in layout order.
+    to_test: Vec<Block>,
+}
+
+fn plans(func: &Function, cx: &mut PhaseContext<'_>, nest: &LoopNest) -> Vec<Plan> {
+    let (mut found, mut around) = (Vec::new(), EntitySet::new());
+    let mut search = Search::new(func, cx);
+    for of in nest.loops().rev().filter(|of| nest.is_natural(*of)) {
+        if around.contains(of) {
+            continue;
+        }
+        if let Some(plan) = search.plan(cx, nest, of) {
+            found.push(plan);
+            let outer = std::iter::successors(nest.parent(of), |of| nest.parent(*of));
+            outer.take_while(|of| around.insert(*of)).count();
+        }
+    }
+    found
+}
+
+struct Search<'a> {
+    func: &'a Function,
+    cfg: Arc<Cfg>,
+    dominators: Arc<Dominators>,
+    size: u64,
+    rounds: u32,
+    trips: Option<Trips>,
+}
+
+impl<'a> Search<'a> {
+    fn new(func: &'a Function, cx: &mut PhaseContext<'_>) -> Search<'a> {
+        let [size, rounds] = [Knob::UnrollSize, Knob::UnrollRounds].map(|knob| cx.knobs.number(knob));
+        let (cfg, dominators) = (cx.analyses.get(func), cx.analyses.get(func));
+        Search { func, cfg, dominators, size: size as u64, rounds: rounds as u32, trips: None }
+    }
+
+    fn plan(&mut self, cx: &mut PhaseContext<'_>, nest: &LoopNest, of: Loop) -> Option<Plan> {
+        let shape = self.shape(nest, of)?;
+        let trips = self.trips.get_or_insert_with(|| Trips::new(self.cfg.clone(), cx.analyses.get(self.func)));
+        let counted = trips.count(self.func, &shape, self.rounds)?;
+        let to_test = self.to_test(&shape);
+        let size = worth::Size::new(self.func, &self.cfg, &shape, &to_test, counted.known);
+        let plan = Plan { shape, rounds: counted.rounds, to_test };
+        let fits = size.growth(plan.rounds) <= self.size;
+        (fits && (plan.rounds == 1 || self.may_stand_twice(nest, of, &plan.shape))).then_some(plan)
+    }
+
+    /// Asks what costs least first.
+    fn shape(&self, nest: &LoopNest, of: Loop) -> Option<Shape> {
+        let (func, cfg, header) = (self.func, &*self.cfg, nest.header(of));
+        if nest.blocks(of).len() > MOST_BLOCKS || func.is_nounroll(header) {
+            return None;
+        }
+        let mut exits = nest.exits(cfg, of);
+        let (test, exit) = exits.next().filter(|_| exits.next().is_none())?;
+        let (condition, yes, no) = two_ways(func, test)?;
+        let plain = |block: &Block| {
+            let branch = func.terminator(*block).map(|inst| func.inst(inst).opcode);
+            matches!(branch, Some(Opcode::Bra | Opcode::CBra))
+        };
+        let latches: Vec<Block> = nest.latches(cfg, of).collect();
+        let mut blocks = nest.blocks(of).to_vec();
+        blocks.sort_by_key(|block| cfg.position(*block));
+        let in_each_round = nest.innermost(cfg, test) == Some(of) && self.in_each_round(test, &latches);
+        let (stays, leaves_if) = if yes == exit { (no, true) } else { (yes, false) };
+        let shape = || Shape { header, blocks: blocks.clone(), latches, condition, test, stays, exit, leaves_if };
+        (in_each_round && blocks.iter().all(plain)).then(shape)
+    }
+
+    fn in_each_round(&self, block: Block, latches: &[Block]) -> bool {
+        latches.iter().all(|latch| self.dominators.dominates(&self.cfg, block, *latch))
+    }
+
+    /// The blocks that are reached from the header without the edges behind the test.
+    fn to_test(&self, shape: &Shape) -> Vec<Block> {
+        let (mut seen, mut work) = (EntitySet::new(), vec![shape.header]);
+        while let Some(block) = work.pop() {
+            if seen.insert(block) && block != shape.test {
+                work.extend(self.cfg.successors(block));
+            }
+        }
+        shape.blocks.iter().copied().filter(|block| seen.contains(*block)).collect()
+    }
+
+    /// Whether several copies of a loop's body do what the loop does.
+    fn may_stand_twice(&self, nest: &LoopNest, of: Loop, shape: &Shape) -> bool {
+        let func = self.func;
+        shape.blocks.iter().all(|block| {
+            let once = nest.innermost(&self.cfg, *block) == Some(of) && self.in_each_round(*block, &shape.latches);
+            func.block_insts(*block).all(|inst| (once || !is_together(func, inst)) && may_be_copied(func, inst))
+        })
+    }
+}
+
+/// Whether threads do something together.
+fn is_together(func: &Function, inst: Inst) -> bool {
+    let data = func.inst(inst);
+    data.is(Flags::CONVERGENT) || data.is(Flags::CTA_BARRIER)
+}
+
+fn may_be_copied(func: &Function, inst: Inst) -> bool {
+    let barrier = func.defs(inst).chain(func.uses(inst)).any(|reg| func.regs()[reg].file == RegFile::B);
+    func.inst(inst).opcode != Opcode::Call && !barrier
+}
