@@ -233,6 +233,12 @@ fields! {
     GridDep = 0x420 { LaunchDependents = "launch_dependents", Wait = "wait" }
     /// Register count adjustment.
     MaxNReg = 0x421 { Inc = "inc", Dec = "dec" }
+    /// Rows and columns of a matrix; of a product, rows of the first, columns of the second, and what is between.
+    MatrixShape = 0x422 { M8n8 = "m8n8" }
+    /// How many matrices a warp moves at once.
+    MatrixCount = 0x423 { X1 = "x1", X2 = "x2", X4 = "x4" }
+    /// Rows and columns change places.
+    Transpose = 0x424 { No = "", Trans = "trans" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
 }
@@ -330,6 +336,13 @@ impl Vector {
     /// Never: an access moves at least one register.
     pub const fn is_empty(self) -> bool {
         false
+    }
+}
+
+impl MatrixCount {
+    /// How many matrices: one, two or four.
+    pub const fn matrices(self) -> usize {
+        1 << self as usize
     }
 }
 

@@ -56,6 +56,8 @@ pub enum Shape {
     Offset,
     /// As many values of `Type` as the `Vector` field says.
     V,
+    /// The registers in which a lane holds its part of a matrix.
+    Matrix(Matrix),
     /// An immediate.
     Imm,
     /// A special register.
@@ -76,6 +78,13 @@ pub enum Shape {
     Packed,
     /// A register of any file and width.
     Any,
+}
+
+/// A matrix that the lanes of a warp hold together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Matrix {
+    /// One of 8 rows of 8 elements of 16 bits, or several beside each other, as many as the `MatrixCount` field says.
+    Rows,
 }
 
 /// A field that an opcode takes: its legal values and the value that is not written, if any.
@@ -180,6 +189,7 @@ impl OpRow {
         let ty = || self.value::<Type>(values).unwrap_or(Type::B32);
         match shape {
             Shape::T | Shape::V | Shape::Parts => Some(ty()),
+            Shape::Matrix(Matrix::Rows) => Some(Type::B32),
             Shape::W => Some(match ty() {
                 Type::U16 => Type::U32,
                 Type::S16 => Type::S32,
@@ -192,6 +202,16 @@ impl OpRow {
             Shape::D => Some(Type::B64),
             Shape::P => Some(Type::Pred),
             _ => None,
+        }
+    }
+
+    /// How many registers stand for a shape under these field values; for lists that the fields do not limit, one.
+    #[inline]
+    pub fn registers(&self, values: &FieldValues, shape: Shape) -> usize {
+        match shape {
+            Shape::V => self.value::<Vector>(values).map_or(1, Vector::len),
+            Shape::Matrix(Matrix::Rows) => self.value::<MatrixCount>(values).map_or(1, MatrixCount::matrices),
+            _ => 1,
         }
     }
 
