@@ -1,11 +1,15 @@
 //! Decoding of matrix instructions.
 
-use oriole_ir::ops::{MatrixCount, Opcode, Shape, Transpose};
+use oriole_ir::ops::{
+    BitProduct, FieldValue, LeftElement, Matrix, MatrixCount, MatrixShape, Opcode, RightElement, Rounding, SatFinite,
+    Shape, Transpose, Type,
+};
 use oriole_ir::{Inst, InstData};
 
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::{MatrixOp, MatrixOps};
+use crate::matrix::{Factors, MatrixOp, MatrixOps, Product, Sum};
 use crate::program::{Kind, Op, Place, Slot};
+use crate::scalar::ScalarOp;
 
 impl Decoder<'_> {
     pub(super) fn matrix(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
@@ -35,8 +39,42 @@ fn matrix_op(data: &InstData) -> Decoded<MatrixOp> {
         Opcode::MovMatrix => Ok(MatrixOp::Transpose),
         Opcode::LdMatrix => Ok(MatrixOp::Load(count, transposed)),
         Opcode::StMatrix => Ok(MatrixOp::Store(count, transposed)),
+        Opcode::Mma => product(data).map(MatrixOp::Multiply),
         other => Err(DecodeFault::NoMeaning(other.row().name)),
     }
+}
+
+fn product(data: &InstData) -> Decoded<Product> {
+    let elements = (data.field::<LeftElement>(), data.field::<RightElement>().map(LeftElement::from));
+    let (Some(left), Some(right)) = elements else { return Err(DecodeFault::NoOperation) };
+    let factors = match left {
+        LeftElement::F64 => Factors::Double(directed(data)),
+        LeftElement::B1 => Factors::Bits(data.field().unwrap_or(BitProduct::None)),
+        LeftElement::S8 | LeftElement::U8 | LeftElement::S4 | LeftElement::U4 => Factors::Integer(left, right),
+        _ => Factors::Float(left, right),
+    };
+    let sum = match data.ty() {
+        Type::F16 => Sum::F16,
+        Type::F64 => Sum::F64,
+        Type::S32 => Sum::S32(data.field() == Some(SatFinite::SatFinite)),
+        _ => Sum::F32,
+    };
+    let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| {
+        let shape = Shape::Matrix(matrix);
+        data.registers(shape) * data.shape_info(shape).map_or(1, |info| usize::from(info.words))
+    });
+    let [rows, _, inner] = data.field().map_or([8, 8, 0], MatrixShape::extents);
+    Ok(Product { rows, inner, factors, sum, words })
+}
+
+/// The fused multiply-add that rounds in the direction that is written, where that is not to the nearest.
+fn directed(data: &InstData) -> Option<ScalarOp> {
+    let rounding = data.field::<Rounding>().filter(|rounding| !matches!(rounding, Rounding::Default | Rounding::Rn))?;
+    let row = Opcode::FFma.row();
+    let mut fields = row.default_fields();
+    fields.0[row.slot(Rounding::FIELD)?] = rounding.index();
+    fields.0[row.slot(Type::FIELD)?] = Type::F64.index();
+    ScalarOp::resolve(Opcode::FFma, &fields)
 }
 
 fn words(place: Place) -> std::ops::Range<Slot> {

@@ -2,12 +2,15 @@
 //!
 //! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes stand at it in one group;
 //! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
-//! stands where, [`moves`] loads, stores and transposes.
+//! stands where, [`moves`] loads, stores and transposes, [`product`] multiplies.
 //!
 //! A word that has undefined bits is undefined as a whole here.
 
 mod layout;
 mod moves;
+mod product;
+#[cfg(test)]
+mod product_tests;
 #[cfg(test)]
 mod tests;
 
@@ -15,12 +18,16 @@ use super::access::{Fault, Spaces, address_of, address_undefined};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::program::{Address, Memory, Slot};
 
-/// The most words of a lane that an instruction reads or writes.
-pub const MOST_SOURCES: usize = 4;
-pub const MOST_RESULTS: usize = 4;
+pub use product::{Factors, Product, Sum};
+
+/// The most words of a lane that an instruction reads or writes: those of `mma.m16n8k16` with f64.
+pub const MOST_SOURCES: usize = 32;
+pub const MOST_RESULTS: usize = 8;
+/// Products of elements that take as long as one step. Measured 2026-11: 0.5 us for 2048 of f16.
+const PRODUCTS_A_STEP: usize = 64;
 
 /// What a matrix instruction does.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy)]
 pub enum MatrixOp {
     /// Exchanges rows and columns of one matrix.
     Transpose,
@@ -28,10 +35,12 @@ pub enum MatrixOp {
     Load(usize, bool),
     /// Stores them.
     Store(usize, bool),
+    /// Multiplies and adds.
+    Multiply(Product),
 }
 
 /// A matrix instruction: the words of its matrices in each lane, and the lane's address.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct MatrixOps {
     pub op: MatrixOp,
     pub address: Option<Address>,
@@ -67,6 +76,10 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
         MatrixOp::Load(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
             moves::load(spaces, memory, &addresses, count, transposed, &mut results)?;
+        }
+        MatrixOp::Multiply(product) => {
+            spaces.extra_steps += (product.products() / PRODUCTS_A_STEP) as u64;
+            product::multiply(&product, &sources, &mut results);
         }
         MatrixOp::Store(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;

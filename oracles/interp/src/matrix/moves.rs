@@ -19,10 +19,10 @@ struct Tile([[(u16, bool); ROWS]; ROWS]);
 impl Tile {
     fn of(word: &Word, undefined: u32) -> Tile {
         let mut tile = Tile::default();
-        for lane in 0..LANES {
+        for (lane, word) in word.iter().enumerate() {
             for half in 0..2 {
                 let (row, column) = half_of_rows(lane, half);
-                tile.0[row][column] = ((word[lane] >> (16 * half)) as u16, undefined >> lane & 1 == 1);
+                tile.0[row][column] = ((word >> (16 * half)) as u16, undefined >> lane & 1 == 1);
             }
         }
         tile
@@ -39,11 +39,11 @@ impl Tile {
     /// The lanes' words, and which are undefined.
     fn words(self) -> (Word, u32) {
         let (mut word, mut undefined) = ([0; LANES], 0);
-        for lane in 0..LANES {
+        for (lane, word) in word.iter_mut().enumerate() {
             for half in 0..2 {
                 let (row, column) = half_of_rows(lane, half);
                 let (value, unknown) = self.0[row][column];
-                word[lane] |= u32::from(value) << (16 * half);
+                *word |= u32::from(value) << (16 * half);
                 undefined |= u32::from(unknown) << lane;
             }
         }
