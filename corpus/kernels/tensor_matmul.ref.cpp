@@ -1,4 +1,5 @@
-// Expected output of tensor_matmul.cu. Elements are small integers, of which every order of sums makes the same.
+// Expected output of tensor_matmul.cu. Of small integers every order of sums makes the same; of other numbers the
+// exact sums are written, from which the kernel's may differ by what its tolerance says.
 #include "narrow.hpp"
 
 static std::vector<float> product(const std::vector<u16> &a, const std::vector<u16> &b, u32 n, u32 k, u32 m) {
@@ -20,4 +21,10 @@ int main(int argc, char **argv) {
     files.write("a", a);
     files.write("b", b);
     files.write("c", product(a, b, n, k, m));
+    // Below four in size, and of both signs.
+    auto number = [&] { return u16(0x2c00 + rng.below(0x1800) + rng.below(2) * 0x8000); };
+    std::vector<u16> x = rng.fill<u16>(n * k, number), y = rng.fill<u16>(k * m, number);
+    files.write("x", x);
+    files.write("y", y);
+    files.write("z", product(x, y, n, k, m));
 }

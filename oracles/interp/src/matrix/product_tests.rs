@@ -186,7 +186,7 @@ fn execute(
     InstBuilder::new(Opcode::Ret).append(func, block);
     let mut launch = Launch::new(Some("k".to_owned()));
     launch.block = [threads, 1, 1];
-    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, ..Buffer::default() });
     let bytes = input.iter().flat_map(|word| word.to_le_bytes()).collect();
     launch.args = [vec![0; 4 * 32 * results], bytes].map(|bytes| Arg { name: None, value: buffer(bytes) }).into();
     let executable = Executable::new(&module).expect("it decodes");
