@@ -6,7 +6,7 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type, Vector};
+use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type};
 use oriole_ir::sm::Target;
 use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ssa;
@@ -75,12 +75,7 @@ fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Bl
     let mut placed = Vec::new();
     for fields in combinations {
         let block = func.new_block();
-        let lanes = row.value::<Vector>(fields).map_or(1, Vector::len);
-        let repeat = |shape: &Shape| match shape {
-            Shape::V => lanes,
-            Shape::Parts => 2,
-            _ => 1,
-        };
+        let repeat = |shape: &Shape| if *shape == Shape::Parts { 2 } else { row.registers(fields, *shape) };
         let shapes = |list: &[Shape]| -> Vec<Shape> {
             list.iter().flat_map(|shape| std::iter::repeat_n(*shape, repeat(shape))).collect()
         };

@@ -11,6 +11,12 @@ impl InstData {
         self.field::<Type>().unwrap_or(Type::B32)
     }
 
+    /// How many registers stand for a shape; for lists that the fields do not limit, one.
+    #[inline]
+    pub fn registers(&self, shape: Shape) -> usize {
+        self.opcode.row().registers(&self.fields, shape)
+    }
+
     /// How many registers a vector access moves.
     #[inline]
     pub fn vector_len(&self) -> usize {
@@ -51,17 +57,15 @@ impl InstData {
     /// How many of `n` sources a shape stands for, where the shapes before it stand for `before` of them.
     fn times(&self, shape: Shape, n: usize, before: usize) -> usize {
         match shape {
-            Shape::V => self.vector_len(),
             Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts => n.saturating_sub(before),
-            _ => 1,
+            _ => self.registers(shape),
         }
     }
 
     /// The shapes of the destinations.
     pub fn dst_shapes(&self) -> Vec<Shape> {
         let row = self.opcode.row();
-        let times = |shape: &Shape| if *shape == Shape::V { self.vector_len() } else { 1 };
-        row.dsts.iter().flat_map(|shape| std::iter::repeat_n(*shape, times(shape))).collect()
+        row.dsts.iter().flat_map(|shape| std::iter::repeat_n(*shape, self.registers(*shape))).collect()
     }
 
     /// The words of a `pack` of so many parts.

@@ -275,6 +275,8 @@ pub struct OperandPercent {
     /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
     /// fields have would take hours to come up.
     pub rare_field: u32,
+    /// A warp collective works on matrices.
+    pub matrix: u32,
 }
 
 impl Config {
@@ -502,6 +504,7 @@ impl Default for OperandPercent {
             bank_kernel: 5,
             bank: 10,
             rare_field: 15,
+            matrix: 60,
         }
     }
 }

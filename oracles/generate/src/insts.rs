@@ -22,6 +22,8 @@ pub enum Family {
     Barrier,
     /// Lanes of a warp together.
     Collective,
+    /// All lanes of a warp together, on matrices.
+    Matrix,
     /// Nothing but an effect.
     Effect,
     /// Flow of control; made by the shapes of flow, not in straight code.
@@ -34,6 +36,8 @@ impl Family {
         let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));
         if row.flags.has(Flags::TERMINATOR) || takes(&[Shape::Incoming, Shape::Callee]) || row.opcode == Opcode::Trap {
             Family::Control
+        } else if row.flags.has(Flags::MATRIX) {
+            Family::Matrix
         } else if takes(&[Shape::Special]) {
             Family::Special
         } else if takes(&[Shape::Base]) {
@@ -52,8 +56,8 @@ impl Family {
     /// The opcodes of the family that whole kernels are made of: those of the virtual level, but for splits, which only
     /// a phase makes.
     pub fn opcodes(self) -> &'static [Opcode] {
-        static BY_FAMILY: LazyLock<[Vec<Opcode>; 7]> = LazyLock::new(|| {
-            let mut families: [Vec<Opcode>; 7] = Default::default();
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 8]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 8] = Default::default();
             ROWS.iter()
                 .filter(|row| TableLevel::Virtual.has(row) && row.opcode != Opcode::Split)
                 .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
@@ -97,6 +101,7 @@ impl Builder<'_, '_> {
             1 => self.one_of(Family::Special),
             2 => self.one_of(Family::Memory),
             3 => self.contended(),
+            4 if self.entropy.percent(self.config.operand.matrix) => self.one_of(Family::Matrix),
             4 => self.one_of(Family::Collective),
             5 => self.one_of(Family::Effect),
             6 => self.undefined(),
@@ -122,6 +127,7 @@ impl Builder<'_, '_> {
             Family::Memory => self.access(opcode),
             Family::Barrier => self.barrier(opcode),
             Family::Collective => self.collective(opcode, ALL_LANES, false),
+            Family::Matrix => self.matrix(opcode),
             Family::Effect => self.effect(opcode),
             Family::Control => {}
         }

@@ -427,7 +427,7 @@ pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     launch.block = [geometry.threads, 1, 1];
     launch.steps = Some(STEPS);
     let threads = (geometry.blocks * geometry.threads) as usize;
-    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, ..Buffer::default() });
     let scalar = |ty, bits| ArgValue::Scalar(Scalar::from_bits(ty, bits));
     let values = [
         buffer(not_stored(RESULTS as usize * threads)),

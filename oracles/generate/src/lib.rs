@@ -26,6 +26,7 @@ mod fields;
 pub mod insts;
 mod kernel;
 mod loops;
+mod matrix;
 mod meeting;
 mod memory;
 pub mod mutate;

@@ -181,7 +181,7 @@ impl Builder<'_, '_> {
     }
 
     /// A destination that is none of `taken`.
-    fn separate_destination(&mut self, info: RegInfo, guarded: bool, taken: &[Reg]) -> Reg {
+    pub(super) fn separate_destination(&mut self, info: RegInfo, guarded: bool, taken: &[Reg]) -> Reg {
         let reg = self.destination(info, guarded);
         if !taken.contains(&reg) {
             return reg;

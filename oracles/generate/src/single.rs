@@ -248,7 +248,7 @@ fn launch(loaded: &[(Type, Reg)], stored: u32, entropy: &mut Entropy<'_>) -> Nam
     let mut launch = Launch::new(Some("kernel".to_owned()));
     launch.block = [LANES, 1, 1];
     launch.steps = Some(kernel::STEPS);
-    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, element: None, expect: None });
+    let buffer = |bytes| ArgValue::Buffer(Buffer { bytes, ..Buffer::default() });
     launch.args = [results, operands].map(|bytes| Arg { name: None, value: buffer(bytes) }).into();
     NamedLaunch { name: "generated".to_owned(), launch }
 }

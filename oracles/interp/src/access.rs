@@ -525,6 +525,33 @@ impl Spaces<'_> {
         Ok(())
     }
 
+    /// Eight elements of 16 bits in a row, and which of them are undefined.
+    pub fn read_halves(&mut self, memory: Memory, address: u64, lane: usize) -> Result<[(u16, bool); 8], Fault> {
+        let at = self.locate(memory, address, 16, lane).map_err(|cause| Fault::Trap(lane, cause))?;
+        self.observe(at, 16, lane, false, false);
+        Ok(std::array::from_fn(|i| {
+            let (value, undefined) = self.read(at.plus(2 * i), 2);
+            (value as u16, undefined)
+        }))
+    }
+
+    /// Writes eight elements of 16 bits in a row.
+    pub fn write_halves(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        lane: usize,
+        elements: &[(u16, bool); 8],
+    ) -> Result<(), Fault> {
+        let at = self.locate(memory, address, 16, lane).map_err(|cause| Fault::Trap(lane, cause))?;
+        self.observe(at, 16, lane, true, false);
+        for (i, (value, undefined)) in elements.iter().enumerate() {
+            let written = self.write(at.plus(2 * i), 2, u64::from(*value), *undefined, lane);
+            written.map_err(|cause| Fault::Trap(lane, cause))?;
+        }
+        Ok(())
+    }
+
     /// A copy from global to shared memory; bytes past what is read are zero.
     pub fn copy(&mut self, frame: &Frame, copy: &AsyncCopy, mask: u32) -> Result<(), Fault> {
         self.extra_steps += COPIED_BYTE_STEPS * u64::from(copy.bytes);

@@ -4,6 +4,7 @@ use oriole_ir::ops::{Space, SpecialReg, UndefTransfer};
 
 use super::access::{Fault, Spaces, from_generic, to_generic};
 use super::frame::{Frame, LANES, Word, lanes};
+use super::matrix;
 use super::outcome::ThreadId;
 use super::partial::spread;
 use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps};
@@ -287,6 +288,9 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::IsSpace | Kind::ToGeneric | Kind::FromGeneric => convert_address(frame, op, mask),
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
         Kind::Fence => run.spaces.note_order(program.fences[op.x as usize], mask),
+        Kind::Matrix if mask == u32::MAX => {
+            result = matrix::execute(frame, &mut run.spaces, &program.matrices[op.x as usize]);
+        }
         Kind::Nop => {}
         Kind::Switch => {
             let index = frame.words[op.a as usize];

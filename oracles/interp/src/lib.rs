@@ -18,6 +18,7 @@ mod lane_forms;
 pub mod launch;
 mod load;
 mod machine;
+mod matrix;
 mod memory;
 mod outcome;
 mod partial;

@@ -7,6 +7,7 @@
 use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTransfer, VoteMode};
 use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
+use super::matrix::MatrixOps;
 use super::outcome::Place as InstPlace;
 use super::scalar::ScalarOp;
 use super::strong::Strong;
@@ -176,6 +177,8 @@ pub enum Kind {
     Trap,
     Barrier,
     Collective,
+    /// See [`Program::matrices`].
+    Matrix,
     ActiveMask,
     /// See [`Program::fences`].
     Fence,
@@ -414,6 +417,7 @@ pub struct Program {
     pub calls: Vec<Call>,
     pub barriers: Vec<Barrier>,
     pub collectives: Vec<Collective>,
+    pub matrices: Vec<MatrixOps>,
 }
 
 impl Program {

@@ -9,12 +9,12 @@ fn module(text: &str) -> Module {
     parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]))
 }
 
-fn launch(grid: u32, block: u32, args: &[&str]) -> Launch {
+pub(crate) fn launch(grid: u32, block: u32, args: &[&str]) -> Launch {
     let args: Vec<String> = args.iter().map(|arg| arg.to_string()).collect();
     command_line::launch(None, &grid.to_string(), &block.to_string(), &args).expect("the launch is well-formed")
 }
 
-fn run_with(text: &str, launch: &Launch, options: &RunOptions) -> RunResult {
+pub(crate) fn run_with(text: &str, launch: &Launch, options: &RunOptions) -> RunResult {
     let module = module(text);
     Executable::new(&module).expect("it decodes").run(launch, options).expect("the launch fits")
 }
@@ -31,7 +31,7 @@ fn per_thread(body: &str) -> String {
     )
 }
 
-fn words(result: &RunResult) -> Vec<u32> {
+pub(crate) fn words(result: &RunResult) -> Vec<u32> {
     assert_eq!(result.outcome, Outcome::Finished);
     let bytes = result.buffer(0).expect("the first argument is a buffer").data();
     bytes.chunks(4).map(|c| u32::from_le_bytes(c.try_into().unwrap())).collect()

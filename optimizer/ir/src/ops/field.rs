@@ -133,7 +133,7 @@ fields! {
     Ftz = 0x401 { No = "", Ftz = "ftz" }
     /// Saturation: integers to the type's range, floats to [0, 1].
     Saturate = 0x402 { No = "", Sat = "sat" }
-    /// Conversions to narrow floats clamp to the largest finite value.
+    /// Conversions to narrow floats clamp to the largest finite value, sums of matrix products to the type's range.
     SatFinite = 0x403 { No = "", SatFinite = "satfinite" }
     /// Negative results become zero.
     Relu = 0x404 { No = "", Relu = "relu" }
@@ -233,6 +233,34 @@ fields! {
     GridDep = 0x420 { LaunchDependents = "launch_dependents", Wait = "wait" }
     /// Register count adjustment.
     MaxNReg = 0x421 { Inc = "inc", Dec = "dec" }
+    /// Rows and columns of a matrix; of a product, rows of the first, columns of the second, and what is between.
+    MatrixShape = 0x422 {
+        M8n8 = "m8n8", M8n8k4 = "m8n8k4", M8n8k16 = "m8n8k16", M8n8k32 = "m8n8k32", M8n8k128 = "m8n8k128",
+        M16n8k4 = "m16n8k4", M16n8k8 = "m16n8k8", M16n8k16 = "m16n8k16", M16n8k32 = "m16n8k32",
+        M16n8k64 = "m16n8k64", M16n8k128 = "m16n8k128", M16n8k256 = "m16n8k256",
+    }
+    /// How many matrices a warp moves at once.
+    MatrixCount = 0x423 { X1 = "x1", X2 = "x2", X4 = "x4" }
+    /// Rows and columns change places.
+    Transpose = 0x424 { No = "", Trans = "trans" }
+    /// Order in which the first matrix of a product is held.
+    LeftLayout = 0x425 { Row = "row" }
+    /// Order in which the second matrix of a product is held.
+    RightLayout = 0x426 { Col = "col" }
+    /// What the elements of the first matrix of a product are.
+    LeftElement = 0x427 {
+        F16 = "f16", Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
+        B1 = "b1", E4m3 = "e4m3", E5m2 = "e5m2",
+    }
+    /// What the elements of the second matrix of a product are.
+    RightElement = 0x428 {
+        F16 = "f16", Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
+        B1 = "b1", E4m3 = "e4m3", E5m2 = "e5m2",
+    }
+    /// What the elements of the matrix that a product is added to are.
+    Addend = 0x429 { F16 = "f16", F32 = "f32", F64 = "f64", S32 = "s32" }
+    /// How single bits are multiplied; their products are counted.
+    BitProduct = 0x42A { None = "", Xor = "xor.popc", And = "and.popc" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
 }
@@ -333,6 +361,55 @@ impl Vector {
     }
 }
 
+impl MatrixShape {
+    /// Rows and columns of a product, and how many pairs are multiplied for each of its elements.
+    pub const fn extents(self) -> [usize; 3] {
+        use MatrixShape::*;
+        match self {
+            M8n8 => [8, 8, 0],
+            M8n8k4 => [8, 8, 4],
+            M8n8k16 => [8, 8, 16],
+            M8n8k32 => [8, 8, 32],
+            M8n8k128 => [8, 8, 128],
+            M16n8k4 => [16, 8, 4],
+            M16n8k8 => [16, 8, 8],
+            M16n8k16 => [16, 8, 16],
+            M16n8k32 => [16, 8, 32],
+            M16n8k64 => [16, 8, 64],
+            M16n8k128 => [16, 8, 128],
+            M16n8k256 => [16, 8, 256],
+        }
+    }
+}
+
+impl LeftElement {
+    /// Width of an element in bits; of tf32, that of the word in which it is held.
+    pub const fn bits(self) -> u32 {
+        use LeftElement::*;
+        match self {
+            B1 => 1,
+            S4 | U4 => 4,
+            S8 | U8 | E4m3 | E5m2 => 8,
+            F16 | Bf16 => 16,
+            Tf32 => 32,
+            F64 => 64,
+        }
+    }
+}
+
+impl From<RightElement> for LeftElement {
+    fn from(value: RightElement) -> LeftElement {
+        LeftElement::ALL[value.index() as usize]
+    }
+}
+
+impl MatrixCount {
+    /// How many matrices: one, two or four.
+    pub const fn matrices(self) -> usize {
+        1 << self as usize
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -349,6 +426,7 @@ mod tests {
     #[test]
     fn src_type_mirrors_type() {
         assert_eq!(Field::Type.value_names(), Field::SrcType.value_names());
+        assert_eq!(Field::LeftElement.value_names(), Field::RightElement.value_names());
     }
 
     #[test]

@@ -48,6 +48,8 @@ flags! {
     SIGNLESS = 14, "the sign does not matter";
     /// A video instruction: the last source packs the selectors of what the others are parts of.
     VIDEO = 15, "video";
+    /// All lanes of a warp work on matrices of which each holds a part; they wait for each other.
+    MATRIX = 16, "matrix";
 }
 
 impl Flags {

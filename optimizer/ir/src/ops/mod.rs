@@ -56,6 +56,8 @@ pub enum Shape {
     Offset,
     /// As many values of `Type` as the `Vector` field says.
     V,
+    /// The registers in which a lane holds its part of a matrix.
+    Matrix(Matrix),
     /// An immediate.
     Imm,
     /// A special register.
@@ -76,6 +78,19 @@ pub enum Shape {
     Packed,
     /// A register of any file and width.
     Any,
+}
+
+/// A matrix that the lanes of a warp hold together.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Matrix {
+    /// One of 8 rows of 8 elements of 16 bits, or several beside each other, as many as the `MatrixCount` field says.
+    Rows,
+    /// The first factor of a product, of `LeftElement`.
+    Left,
+    /// The second one, of `RightElement`.
+    Right,
+    /// A product, or what it is added to, of `Type`.
+    Sum,
 }
 
 /// A field that an opcode takes: its legal values and the value that is not written, if any.
@@ -180,6 +195,7 @@ impl OpRow {
         let ty = || self.value::<Type>(values).unwrap_or(Type::B32);
         match shape {
             Shape::T | Shape::V | Shape::Parts => Some(ty()),
+            Shape::Matrix(matrix) => Some(self.matrix_type(values, matrix)),
             Shape::W => Some(match ty() {
                 Type::U16 => Type::U32,
                 Type::S16 => Type::S32,
@@ -193,6 +209,39 @@ impl OpRow {
             Shape::P => Some(Type::Pred),
             _ => None,
         }
+    }
+
+    /// How many registers stand for a shape under these field values; for lists that the fields do not limit, one.
+    #[inline]
+    pub fn registers(&self, values: &FieldValues, shape: Shape) -> usize {
+        match shape {
+            Shape::V => self.value::<Vector>(values).map_or(1, Vector::len),
+            Shape::Matrix(matrix) => self.matrix_registers(values, matrix),
+            _ => 1,
+        }
+    }
+
+    /// The type of a register that holds elements of a matrix: PTX packs narrow ones into words.
+    fn matrix_type(&self, values: &FieldValues, matrix: Matrix) -> Type {
+        let sum = self.value::<Type>(values).unwrap_or(Type::B32);
+        match matrix {
+            Matrix::Sum if sum != Type::F16 => sum,
+            Matrix::Left | Matrix::Right if self.value(values) == Some(LeftElement::F64) => Type::F64,
+            _ => Type::B32,
+        }
+    }
+
+    /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps.
+    fn matrix_registers(&self, values: &FieldValues, matrix: Matrix) -> usize {
+        let [rows, columns, inner] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
+        let left = self.value(values).map_or(32, LeftElement::bits) as usize;
+        let bits = match matrix {
+            Matrix::Rows => return self.value(values).map_or(1, MatrixCount::matrices),
+            Matrix::Left => rows * inner * left,
+            Matrix::Right => columns * inner * left,
+            Matrix::Sum => rows * columns * self.value(values).map_or(32, Type::bits) as usize,
+        };
+        bits / (32 * self.matrix_type(values, matrix).bits() as usize)
     }
 
     /// Calls `visit` with every legal combination of the row's fields.

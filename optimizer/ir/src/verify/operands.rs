@@ -52,7 +52,7 @@ impl Checker<'_> {
         let func = self.func;
         let mut rest = func.dsts(inst);
         for shape in data.opcode.row().dsts {
-            let count = if *shape == Shape::V { data.vector_len() } else { 1 };
+            let count = data.registers(*shape);
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("destinations") };
             rest = after;
             for dst in these {
@@ -89,11 +89,10 @@ impl Checker<'_> {
         let mut rest = self.func.srcs(inst);
         for shape in data.opcode.row().srcs {
             let count = match shape {
-                Shape::V => data.vector_len(),
                 Shape::Blocks | Shape::Params => rest.len().max(1),
                 Shape::Parts => rest.len().max(2),
                 Shape::Incoming => rest.len().next_multiple_of(2),
-                _ => 1,
+                shape => data.registers(*shape),
             };
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("sources") };
             rest = after;

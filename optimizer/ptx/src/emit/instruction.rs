@@ -79,6 +79,7 @@ impl FunctionWriter<'_> {
         }
         let names: Vec<_> = targets.iter().map(|(name, _)| name.as_str()).collect();
         let result = match shapes.first() {
+            Some(Shape::Matrix(_)) if data.opcode != Opcode::MovMatrix => format!("{{{}}}", names.join(", ")),
             Some(Shape::V) if names.len() > 1 => format!("{{{}}}", names.join(", ")),
             _ if names.len() == 2 && is_optional(data.opcode) && !self.is_used(dsts[1]) => names[0].to_owned(),
             _ => names.join("|"),
@@ -129,6 +130,15 @@ impl FunctionWriter<'_> {
                     vector.push(self.typed_source(*operand, data, *shape)?);
                     if vector.len() == data.vector_len() {
                         out.push(format!("{{{}}}", vector.join(", ")));
+                    }
+                }
+                Shape::Matrix(_) => {
+                    // ptxas takes no constant where a matrix stands in one register, and some elsewhere.
+                    let ty = data.shape_type(*shape).unwrap_or(Type::B32);
+                    vector.push(self.register(*operand, ty)?);
+                    if vector.len() == data.registers(*shape) {
+                        let list = std::mem::take(&mut vector).join(", ");
+                        out.push(if data.opcode == Opcode::MovMatrix { list } else { format!("{{{list}}}") });
                     }
                 }
                 shape => out.push(self.typed_source(*operand, data, *shape)?),

@@ -9,7 +9,7 @@ use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
 use crate::ast::{self, OperandKind, Span};
-use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type, Vector};
+use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
 /// A source of an instruction: as written, or implied.
@@ -69,9 +69,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
     fn results(&mut self, first: &ast::Operand<'s>, selected: Selected, loose: bool) -> Option<Vec<Destination>> {
         let row = selected.opcode.row();
         let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
-        if row.dsts == [Shape::V] {
-            let lanes = row.value::<Vector>(&selected.fields).map_or(1, Vector::len);
-            return self.vector(first, lanes)?.iter().map(|o| self.destination(o, ty(Shape::V), loose)).collect();
+        if let [shape @ (Shape::V | Shape::Matrix(_))] = row.dsts {
+            let count = row.registers(&selected.fields, *shape);
+            return self.vector(first, count)?.iter().map(|o| self.destination(o, ty(*shape), loose)).collect();
         }
         let written = match first.kind {
             OperandKind::Pair(pair) => self.body[pair].to_vec(),
@@ -226,10 +226,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
                     out.extend([base, offset]);
                 }
                 Argument::Written(operand) if *shape == Shape::Base => out.push(self.plain_address(operand)?),
-                Argument::Written(operand) if *shape == Shape::V => {
-                    let lanes = row.value::<Vector>(fields).map_or(1, Vector::len);
-                    let ty = row.shape_type(fields, Shape::V).unwrap_or(Type::B32);
-                    for element in self.vector(operand, lanes)? {
+                Argument::Written(operand) if matches!(shape, Shape::V | Shape::Matrix(_)) => {
+                    let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
+                    for element in self.vector(operand, row.registers(fields, *shape))? {
                         out.push(self.value(&element, ty, loose)?);
                     }
                 }

@@ -47,7 +47,10 @@ enum Reached {
 type Attempt = Result<FieldValues, (Reached, usize, Refusal)>;
 
 /// The fields that hold types, in the order in which types are written.
-const TYPE_FIELDS: [Field; 3] = [Field::Type, Field::SrcType, Field::SecondType];
+const TYPE_FIELDS: [Field; 6] =
+    [Field::Type, Field::SrcType, Field::SecondType, Field::LeftElement, Field::RightElement, Field::Addend];
+/// Those that have all of their names between them.
+const TYPE_NAMES: [Field; 2] = [Field::Type, Field::LeftElement];
 
 /// Modifiers that are implied where the text leaves them out.
 fn implied(base: &str) -> Option<&'static str> {
@@ -90,6 +93,8 @@ fn normalise<'a>(written: &[&'a str]) -> Vec<&'a str> {
         let joined = match (modifier, rest.peek()) {
             ("mmio", Some(&"relaxed")) => Some("mmio.relaxed"),
             ("xorsign", Some(&"abs")) => Some("xorsign.abs"),
+            ("xor", Some(&"popc")) => Some("xor.popc"),
+            ("and", Some(&"popc")) => Some("and.popc"),
             _ => None,
         };
         if let Some(joined) = joined {
@@ -160,7 +165,7 @@ fn fit(base: &str, row: &'static OpRow, fixed: Fixed, modifiers: &[&str]) -> Att
         if i < 64 && used >> i & 1 == 1 {
             continue;
         }
-        let slot = match Field::Type.value_index(modifier) {
+        let slot = match TYPE_NAMES.iter().find_map(|field| field.value_index(modifier)) {
             Some(_) => types.next().filter(|slot| legal_value(&row.fields[*slot], modifier).is_some()),
             None => (0..row.fields.len())
                 .find(|slot| assigned >> slot & 1 == 0 && legal_value(&row.fields[*slot], modifier).is_some()),
@@ -210,7 +215,7 @@ fn missing_fixed(base: &str, name: &str) -> Refusal {
 
 fn missing_field(base: &str, spec: &FieldSpec) -> Refusal {
     let what = match spec.field {
-        Field::Type | Field::SrcType | Field::SecondType => "another type".to_owned(),
+        field if TYPE_FIELDS.contains(&field) => "another type".to_owned(),
         field => format!("a modifier for {}", describe(field)),
     };
     Refusal {

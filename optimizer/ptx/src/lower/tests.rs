@@ -83,6 +83,32 @@ fn the_widest_vectors_are_for_late_targets_and_global_memory() {
     }
 }
 
+/// One register of a matrix is written in braces where a list of them may be.
+#[test]
+fn matrices_are_lists_of_registers() {
+    let insts = "ldmatrix.sync.aligned.m8n8.x1.b16 {%r1}, [%d1];\n\
+                 ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r1, _}, [%r2+16];\n\
+                 movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;\n\
+                 stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r2], {%r1, 5};\nret;";
+    let module = read(&kernel(insts)).expect("ptxas takes it");
+    let printed = crate::emit(&module).expect("it can be printed");
+    let lines = [
+        "x1.b16 {%r1}, [%d0];",
+        "{%r1, %r3}, [%r2+16];",
+        "movmatrix.sync.aligned.m8n8.trans.b16 %r2, %r1;",
+        "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r2], {%r1, %xr0};",
+    ];
+    for line in lines {
+        assert!(printed.contains(line), "{line} in\n{printed}");
+    }
+    let early = read(&kernel(insts).replace("sm_90", "sm_80")).expect_err("stmatrix is later");
+    assert_eq!(early[0].message, "`stmatrix.sync.aligned.m8n8.x2.shared.b16` needs sm_90 or later");
+    let (.., message, _) = fault("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%r1}, [%r2];");
+    assert_eq!(message, "a vector of 2 elements is needed here");
+    let (.., message, _) = fault("ldmatrix.sync.aligned.m8n8.x1.global.b16 {%r1}, [%d1];");
+    assert!(message.starts_with("`.global` does not fit `ldmatrix` here"), "{message}");
+}
+
 #[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");

@@ -129,12 +129,12 @@ impl<'a> Locations<'a> {
         }
     }
 
-    /// The bytes of an instruction with one address, which comes first.
+    /// The bytes of an instruction with one address, which comes first, and is not other lanes' too.
     fn location(&self, inst: Inst) -> Option<Location> {
         let (data, row) = (self.func.inst(inst), self.func.inst(inst).opcode.row());
         let addresses = row.srcs.iter().filter(|shape| **shape == Shape::Base).count();
         let &[base, offset, ..] = self.func.srcs(inst) else { return None };
-        if addresses != 1 || row.srcs[0] != Shape::Base {
+        if addresses != 1 || row.srcs[0] != Shape::Base || data.is(Flags::MATRIX) {
             return None;
         }
         let (root, counted, bits) = self.address(base);

@@ -64,7 +64,7 @@ fn a_difference_is_inconclusive_where_the_order_of_atomics_decides() {
     let after = parse_module(&after).expect("the kernel reads");
     let mut launch = Launch::new(None);
     launch.block = [64, 1, 1];
-    let bytes = ArgValue::Buffer(Buffer { bytes: vec![0; 4], element: None, expect: None });
+    let bytes = ArgValue::Buffer(Buffer { bytes: vec![0; 4], ..Buffer::default() });
     launch.args.push(Arg { name: None, value: bytes });
     assert_eq!(judged(&before, &before, &launch).verdict, Verdict::Equal);
     assert_eq!(judged(&before, &after, &launch).verdict, Verdict::OriginalRaces);

@@ -171,7 +171,7 @@ fn limits_are_kept_and_what_is_boring_stays() {
 
 fn parsed(text: &str) -> Evidence {
     let mut launch = Launch::new(None);
-    let buffer = Buffer { bytes: vec![0; 64], element: None, expect: None };
+    let buffer = Buffer { bytes: vec![0; 64], ..Buffer::default() };
     launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
     Evidence { module: parse_module(text).expect("the kernel is well-formed"), launch: Some(launch) }
 }

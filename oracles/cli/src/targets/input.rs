@@ -88,7 +88,7 @@ fn argument(param: &Variable, seed: u64) -> Option<ArgValue> {
     match param.size() {
         8 => {
             let bytes = random::bytes(seed, BUFFER);
-            Some(ArgValue::Buffer(Buffer { bytes, element: None, expect: None }))
+            Some(ArgValue::Buffer(Buffer { bytes, ..Buffer::default() }))
         }
         4 => Some(ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 37 + seed % 8))),
         size @ 0..=4096 => Some(ArgValue::Bytes(random::bytes(seed, size as usize))),

@@ -6,6 +6,7 @@
 mod accesses;
 mod error;
 mod lanes;
+mod matrix;
 mod operands;
 mod operations;
 

@@ -102,7 +102,7 @@ fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
 
 fn buffer(bytes: Vec<u8>, options: &Options<'_>, source: &mut BufferSource<'_>) -> Result<ArgValue, Problem> {
     let expect = options.expect.map(|path| source.expectation(Path::new(path), bytes.len())).transpose()?;
-    Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect }))
+    Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect, tolerance: None }))
 }
 
 fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem> {

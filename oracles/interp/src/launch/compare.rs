@@ -68,12 +68,22 @@ impl Buffer {
         let Some(expect) = &self.expect else {
             return Vec::new();
         };
-        describe(name, self.element, expect, actual, None, limit)
+        let Some((tolerance, ty)) = self.tolerates().filter(|_| expect.len() == actual.len()) else {
+            return describe(name, self.element, expect, actual, None, limit);
+        };
+        let pairs = expect.chunks(ty.bytes()).zip(actual.chunks(ty.bytes())).enumerate();
+        let is_near = |expected: &[u8], actual: &[u8]| {
+            let whole = expected.len() == ty.bytes();
+            let bits = |bytes| Scalar::from_bytes(ty, bytes).bits();
+            expected == actual || whole && tolerance.accepts(ty, bits(expected), bits(actual))
+        };
+        let beyond = pairs.filter(|(_, (expected, actual))| !is_near(expected, actual));
+        beyond.take(limit).map(|(index, _)| describe_element(name, ty, index, expect, actual)).collect()
     }
 
     /// Whether `actual` is what the launch expects; a buffer without expectation takes anything.
     pub fn accepts(&self, actual: &[u8]) -> bool {
-        self.expect.as_ref().is_none_or(|expect| matches(expect, actual, None))
+        self.describe_differences("", actual, 1).is_empty()
     }
 }
 

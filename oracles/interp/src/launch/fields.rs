@@ -63,7 +63,7 @@ impl<'t> Fields<'t> {
         let is_buffer = !matches!(content, "value" | "bytes" | "alias" | "null");
         let misplaced = |key: &str| match key {
             "type" => !is_buffer && content != "value",
-            key => !is_buffer && EXPECT_KEYS.contains(&key),
+            key => !is_buffer && (EXPECT_KEYS.contains(&key) || key == "tolerance"),
         };
         match self.table.keys().find(|key| misplaced(key.get_ref())) {
             Some(key) => Err((Problem::KeyNotHere { key: key.get_ref().to_string(), source_key: content }, key.span())),

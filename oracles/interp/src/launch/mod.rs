@@ -3,7 +3,8 @@
 //! A [`Launch`] is a plain value with all its data in memory. It comes from a launch file ([`Launch::load`]), from
 //! the command line ([`command_line`]), or from another launch by drawing new data ([`Launch::randomized`]), and can be
 //! written as a file again ([`Launch::save`]). It knows nothing of kernels: binding it to one checks whether the
-//! arguments fit the parameters. Comparison is byte for byte ([`compare`]); there is no tolerance.
+//! arguments fit the parameters. Comparison is byte for byte ([`compare`]), but where an argument has a tolerance
+//! ([`Tolerance`]): for what the PTX ISA leaves open, such as the sums of matrix products.
 //!
 //! # Launch files
 //!
@@ -28,6 +29,7 @@
 //! buffer = "x.bin"            # a device buffer with the content of a file beside the launch file
 //! type = "f32"                # of the elements; optional, for messages and new data
 //! expect = "x.expect.bin"     # its content after the launch; also expect_hex, expect_data
+//! tolerance = { ulp = 2 }     # how far elements may be from that; or relative = 1e-6 and absolute = 1e-9, or one
 //! [[arg]]
 //! data = [1.0, 2.0]           # a device buffer written out in place, with its type; also hex = "…"
 //! type = "f32"
@@ -48,6 +50,7 @@ mod fields;
 mod read;
 mod scalar;
 mod source;
+mod tolerance;
 mod vary;
 mod write;
 
@@ -60,6 +63,7 @@ pub use crate::file::ReadFailure;
 pub use compare::{Difference, compare, describe, matches};
 pub use error::{LaunchError, Problem};
 pub use scalar::{Scalar, ScalarType};
+pub use tolerance::{Tolerance, Tolerated};
 pub use vary::{Kind, guess};
 pub use write::{INLINE_BYTES, Written};
 
@@ -149,6 +153,8 @@ pub struct Buffer {
     pub element: Option<ScalarType>,
     /// The content after the launch, of the same length.
     pub expect: Option<Vec<u8>>,
+    /// How far from that elements of a floating-point type may be.
+    pub tolerance: Option<Tolerance>,
 }
 
 impl Launch {

@@ -12,7 +12,7 @@ use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
 use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
-    MAX_TEXT_BYTES, Problem, Scalar, ScalarType, geometry_limit, random,
+    MAX_TEXT_BYTES, Problem, Scalar, ScalarType, Tolerance, geometry_limit, random,
 };
 use crate::file::read_text;
 
@@ -32,8 +32,10 @@ const ARG_KEYS: &[&str] = &[
     "expect",
     "expect_hex",
     "expect_data",
+    "tolerance",
 ];
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
+const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
 /// Exactly one of these stands in an argument and decides its kind.
 const CONTENT_KEYS: [&str; 9] = ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null"];
@@ -155,7 +157,42 @@ fn buffer(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<
         _ => random_content(&Fields::of(value, "random", "random")?, element, source)?,
     };
     let expect = expectation(fields, bytes.len(), source)?;
-    Ok(Buffer { bytes, element, expect })
+    let tolerance = tolerance(fields, expect.is_some())?;
+    Ok(Buffer { bytes, element, expect, tolerance })
+}
+
+/// A number of values, or distances; of floating-point elements whose expected values are known.
+fn tolerance(fields: &Fields<'_>, expects: bool) -> Placed<Option<Tolerance>> {
+    let Some(value) = fields.get("tolerance") else { return Ok(None) };
+    let inner = Fields::of(value, "tolerance", "tolerance")?;
+    inner.check_keys(TOLERANCE_KEYS)?;
+    if !expects {
+        return Err((Problem::MissingKey { key: "expect", table: fields.name }, value.span()));
+    }
+    if !fields.required_type()?.is_float() {
+        return Err(wrong_type("type", "a floating-point type, which has a tolerance", fields.required("type")?));
+    }
+    inner.one_of(&["ulp", "relative"])?;
+    inner.one_of(&["ulp", "absolute"])?;
+    if let Some(ulp) = inner.limited("ulp", u64::MAX)? {
+        return Ok(Some(Tolerance::Ulp(ulp)));
+    }
+    if inner.get("relative").or(inner.get("absolute")).is_none() {
+        return Err((Problem::MissingKey { key: "ulp", table: "tolerance" }, value.span()));
+    }
+    Ok(Some(Tolerance::Near { relative: distance(&inner, "relative")?, absolute: distance(&inner, "absolute")? }))
+}
+
+/// A finite number that is not negative; zero where it is not written.
+fn distance(fields: &Fields<'_>, key: &'static str) -> Placed<Scalar> {
+    let zero = Scalar::from_bytes(ScalarType::F64, &[0; 8]);
+    let Some(value) = fields.get(key) else { return Ok(zero) };
+    let number = scalar(key, ScalarType::F64, value)?;
+    if ordered(zero, number) {
+        return Ok(number);
+    }
+    let limit = "it must be finite and not negative".to_owned();
+    Err((Problem::Limit { what: format!("`{key}`"), value: number.to_string(), limit }, value.span()))
 }
 
 fn counted(bytes: Vec<u8>, source: &mut BufferSource<'_>) -> Result<Vec<u8>, Problem> {

@@ -75,6 +75,7 @@ null = true
         bytes: floats([1.0, -2.0, f32::INFINITY]),
         element: Some(ScalarType::F32),
         expect: Some(floats([1.0, 2.0, 3.0])),
+        tolerance: None,
     };
     let random = Buffer { bytes: random::bytes(7, 12), ..Buffer::default() };
     let values: Vec<ArgValue> = launch.args.into_iter().map(|arg| arg.value).collect();
@@ -272,7 +273,7 @@ fn pieces_of_a_command_line_make_a_launch() {
     ];
     let launch = command_line::launch(Some("k"), "4,2", "16x4x2", &args.map(str::to_owned)).unwrap();
     assert_eq!((launch.grid, launch.block), ([4, 2, 1], [16, 4, 2]));
-    let buffer = |bytes, element, expect| ArgValue::Buffer(Buffer { bytes, element, expect });
+    let buffer = |bytes, element, expect| ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None });
     let values: Vec<ArgValue> = launch.args.iter().map(|arg| arg.value.clone()).collect();
     assert_eq!(values[0], ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 1000)));
     assert_eq!(values[2], buffer(vec![0; 16], Some(ScalarType::F32), None));
@@ -317,5 +318,32 @@ fn wrong_pieces_are_told_apart() {
     {
         let error = command_line::launch(None, grid, "1", &[]).unwrap_err();
         assert!(error.to_string().contains(wanted), "{grid}: {error}");
+    }
+}
+
+#[test]
+fn tolerances_are_read_and_written() {
+    let argument = |tolerance: &str, ty: &str| {
+        let arg = "[[arg]]\nhex = '0000803f'\nexpect_hex = '0100803f'\n";
+        parse(&format!("grid = 1\nblock = 1\n{arg}type = '{ty}'\ntolerance = {tolerance}\n"))
+    };
+    for text in ["{ ulp = 3 }", "{ relative = 1e-3 }", "{ absolute = 0.5, relative = '0.25' }"] {
+        let launch = argument(text, "f32").expect(text);
+        let written = launch.to_toml("stem").text;
+        assert_eq!(parse(&written).expect(&written), launch, "{written}");
+        let buffer = launch.buffers().next().expect("a buffer").1.clone();
+        assert!(buffer.tolerance.is_some() && buffer.accepts(&[0, 0, 0x80, 0x3f]));
+        assert!(buffer.tolerated(&[0, 0, 0x80, 0x3f]).is_some_and(|tolerated| tolerated.ulp == 1));
+    }
+    let message = |text: &str, ty: &str| argument(text, ty).expect_err(text).to_string();
+    for (text, ty, part) in [
+        ("{ ulp = 1, absolute = 1 }", "f32", "`ulp` and `absolute` exclude each other"),
+        ("{}", "f32", "`ulp`"),
+        ("{ near = 1 }", "f32", "`near`"),
+        ("{ absolute = -1 }", "f32", "it must be finite and not negative"),
+        ("{ ulp = 1 }", "u32", "a floating-point type"),
+    ] {
+        let message = message(text, ty);
+        assert!(message.contains(part), "{message}");
     }
 }

@@ -6,7 +6,7 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Arg, ArgValue, Buffer, Launch, LaunchError, Problem};
+use super::{Arg, ArgValue, Buffer, Launch, LaunchError, Problem, Tolerance};
 
 /// Content up to this many bytes is written in place by [`Launch::to_toml`]; longer content goes into a file.
 pub const INLINE_BYTES: usize = 4096;
@@ -106,7 +106,21 @@ impl ArgWriter<'_> {
         }
         if let Some(expect) = &buffer.expect {
             self.content("expect_hex", "expect", "expect.bin", expect);
+            if let Some(tolerance) = buffer.tolerance {
+                self.tolerance(tolerance);
+            }
         }
+    }
+
+    fn tolerance(&mut self, tolerance: Tolerance) {
+        let text = match tolerance {
+            Tolerance::Ulp(ulp) => format!("{{ ulp = {ulp} }}"),
+            Tolerance::Near { relative, absolute } => {
+                let [relative, absolute] = [relative, absolute].map(|scalar| quoted(&scalar.to_string()));
+                format!("{{ relative = {relative}, absolute = {absolute} }}")
+            }
+        };
+        self.line("tolerance", text);
     }
 
     fn content(&mut self, inline_key: &str, file_key: &str, extension: &str, bytes: &[u8]) {
@@ -154,7 +168,8 @@ mod tests {
 
     /// One argument of every kind, with small and large buffers.
     fn sample() -> Launch {
-        let buffer = |bytes: Vec<u8>, expect, element| ArgValue::Buffer(Buffer { bytes, element, expect });
+        let buffer =
+            |bytes: Vec<u8>, expect, element| ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None });
         let values = [
             ArgValue::Scalar(Scalar::from_bits(ScalarType::U64, u64::MAX)),
             ArgValue::Scalar(Scalar::from_bits(ScalarType::F32, 0x7fc0_1234)),

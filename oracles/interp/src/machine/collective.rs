@@ -7,7 +7,7 @@ use crate::engine::{read_place, write_place};
 use crate::frame::lanes;
 use crate::outcome::Cause;
 use crate::program::{CollectiveOp, Place};
-use crate::warp::State;
+use crate::warp::{Group, State, Warp};
 
 /// The steps that a collective takes beside its own. Measured 2026-11: 1.6 us.
 const EXTRA_STEPS: u64 = 64;
@@ -19,12 +19,9 @@ impl Machine<'_> {
         let collective = self.program.collectives[op.x as usize];
         self.effort.extra(EXTRA_STEPS);
         let warp = &cta.warps[index];
-        // The groups of the warp that wait at this place. Lanes that came here by different ways wait in different
-        // groups, which may have frames of their own.
-        let waiting: Vec<usize> = (0..warp.groups.len())
-            .filter(|i| warp.groups[*i].state == State::Collective && warp.groups[*i].pc == pc)
-            .collect();
-        let present = waiting.iter().fold(0, |mask, i| mask | warp.groups[*i].mask);
+        // Lanes that came here by different ways wait in different groups, which may have frames of their own.
+        let waiting = waiting(warp, pc);
+        let present = present(warp, &waiting);
         let mut inputs = Inputs::default();
         // The sources of all lanes are read before any result is written: a lane may need what another one holds, in
         // a register that is also a result.
@@ -81,6 +78,40 @@ impl Machine<'_> {
         }
         Ok(())
     }
+
+    /// Lets the groups that wait at a matrix instruction go on as one, once all lanes of the warp are there; the engine
+    /// executes it then. PTX ISA: all threads of the warp execute the same instruction, else nothing is defined; so a
+    /// warp that lacks lanes traps, and so do lanes in different activations of a function.
+    pub(super) fn matrix(&mut self, cta: &mut Cta, index: usize, pc: u32) -> Step {
+        let warp = &cta.warps[index];
+        let waiting = waiting(warp, pc);
+        let Some(first) = waiting.first().copied() else { return Ok(()) };
+        let missing = !warp.live;
+        let apart = waiting.iter().any(|group| warp.groups[*group].frame != warp.groups[first].frame);
+        if missing != 0 || apart {
+            let cause = match missing {
+                0 => "the lanes at a matrix instruction come by different calls".to_owned(),
+                _ => format!("a matrix instruction takes a whole warp, and lanes {missing:#x} are not there"),
+            };
+            return Err(self.trap(cta, index, first, Cause::BadCollective(cause)));
+        }
+        if present(warp, &waiting) == u32::MAX {
+            let groups = &mut cta.warps[index].groups;
+            waiting.into_iter().for_each(|group| groups[group].state = State::Ready);
+        }
+        Ok(())
+    }
+}
+
+/// The groups of a warp that wait at a place.
+fn waiting(warp: &Warp, pc: u32) -> Vec<usize> {
+    let waits = |group: &Group| group.state == State::Collective && group.pc == pc;
+    (0..warp.groups.len()).filter(|i| waits(&warp.groups[*i])).collect()
+}
+
+/// The lanes of some groups.
+fn present(warp: &Warp, groups: &[usize]) -> u32 {
+    groups.iter().fold(0, |mask, i| mask | warp.groups[*i].mask)
 }
 
 /// Whether the predicate of a collective depends on the values that it looks at.

@@ -6,7 +6,7 @@ use crate::engine::read_place;
 use crate::frame::lanes;
 use crate::memory::CODE_WINDOW;
 use crate::outcome::Cause;
-use crate::program::Place;
+use crate::program::{Kind, Place};
 use crate::warp::State;
 
 impl Machine<'_> {
@@ -99,7 +99,10 @@ impl Machine<'_> {
         }
         let waiting = cta.warps[index].groups.iter().filter(|g| g.state == State::Collective);
         let places: Vec<u32> = waiting.map(|g| g.pc).collect();
-        places.into_iter().try_for_each(|pc| self.collective(cta, index, pc))
+        places.into_iter().try_for_each(|pc| match self.program.ops[pc as usize].kind {
+            Kind::Matrix => self.matrix(cta, index, pc),
+            _ => self.collective(cta, index, pc),
+        })
     }
 
     /// The lanes with the first lane's index get a group of their own.

@@ -306,6 +306,10 @@ impl Machine<'_> {
                 cta.warps[index].groups[group].state = State::Collective;
                 self.collective(cta, index, pc)
             }
+            Kind::Matrix => {
+                cta.warps[index].groups[group].state = State::Collective;
+                self.matrix(cta, index, pc)
+            }
             _ => Err(self.trap(cta, index, group, Cause::Trap)),
         }
     }

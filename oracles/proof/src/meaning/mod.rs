@@ -63,6 +63,9 @@ pub fn meaning(terms: &mut Terms, opcode: Opcode, fields: &FieldValues, operands
 /// Why an operation has no meaning as terms; `None` where it has one.
 pub fn absence(opcode: Opcode, fields: &FieldValues) -> Option<&'static str> {
     let row = opcode.row();
+    if row.flags.has(Flags::MATRIX) {
+        return Some("it works on what all lanes of a warp hold");
+    }
     if !row.flags.has(Flags::PURE) {
         return Some("it does more than compute registers from registers");
     }

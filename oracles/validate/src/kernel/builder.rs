@@ -355,7 +355,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         let mut launch = Launch::new(Some("rule".to_owned()));
         let buffer = |name: &str, bytes: Vec<u8>, element| Arg {
             name: Some(name.to_owned()),
-            value: ArgValue::Buffer(Buffer { bytes, element, expect: None }),
+            value: ArgValue::Buffer(Buffer { bytes, element, ..Buffer::default() }),
         };
         launch.block = [self.threads, 1, 1];
         let results = vec![0; (SLOT * u64::from(self.threads) * self.stored.max(1)) as usize];

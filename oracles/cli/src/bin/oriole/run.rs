@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
-use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, command_line, describe};
+use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, command_line};
 use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
 use oriole_ir::diagnostics::escape::escaped;
 
@@ -142,6 +142,10 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
     let name = escaped(name);
     writeln!(out, "{name}: {head} ({threads} threads, {executed} warp instructions, {time:.1?})")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
+    for (index, buffer) in launch.buffers().filter(|_| result.outcome == Outcome::Finished) {
+        let Some(bytes) = result.buffer(index) else { continue };
+        tolerated(out, &launch.arg_name(index), buffer, bytes.data())?;
+    }
     result.races.iter().try_for_each(|race| writeln!(out, "  {race}"))?;
     if expected == 0 && good {
         launch.buffers().try_for_each(|(index, buffer)| summary(out, launch, index, buffer, result))?;
@@ -167,14 +171,21 @@ fn differences(launch: &Launch, result: &RunResult) -> Vec<String> {
     }
     let mut lines = Vec::new();
     for (index, buffer) in launch.buffers() {
-        let (Some(expect), Some(bytes)) = (&buffer.expect, result.buffer(index)) else { continue };
+        let (Some(_), Some(bytes)) = (&buffer.expect, result.buffer(index)) else { continue };
         let name = launch.arg_name(index);
-        lines.extend(describe(&name, buffer.element, expect, bytes.data(), None, SHOWN_DIFFERENCES));
+        lines.extend(buffer.describe_differences(&name, bytes.data(), SHOWN_DIFFERENCES));
         if let Some(at) = (0..bytes.len()).find(|at| bytes.is_undefined(*at)) {
             lines.push(format!("{name}: byte {at} is undefined"));
         }
     }
     lines
+}
+
+/// For what elements of a buffer a tolerance was needed.
+fn tolerated(out: &mut dyn Write, name: &str, buffer: &Buffer, bytes: &[u8]) -> io::Result<()> {
+    let Some(Tolerated { elements, farthest, ulp }) = buffer.tolerated(bytes) else { return Ok(()) };
+    let elements = format!("{elements} {}", plural(elements, "element"));
+    writeln!(out, "  {name}: {elements} within the tolerance, the farthest by {ulp} ulp at {name}[{farthest}]")
 }
 
 /// A buffer's size, hash and first elements.
