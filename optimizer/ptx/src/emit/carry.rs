@@ -78,8 +78,8 @@ impl FunctionWriter<'_> {
     }
 
     /// Whether the next instruction with a carry reads this one as its carry, and nothing else does: it is not guarded,
-    /// no call is between them, and both add or both subtract. In between, guarded ones without a carry in may write the
-    /// same predicate: where they do not happen, the flag keeps what it holds.
+    /// no call is between them, and both add or both subtract. In between, guarded ones without a carry in may write
+    /// the same predicate: where they do not happen, the flag keeps what it holds.
     fn is_read_by_the_next(&self, inst: Inst, out: Reg) -> bool {
         let (func, data) = (self.func, self.func.inst(inst));
         // A guarded one that does not happen leaves the flag as it is, so that the predicate has to be there already.
