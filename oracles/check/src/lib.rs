@@ -79,6 +79,7 @@ fn check(
         state: module.clone(),
         spare: Module::default(),
         spare_is_state: false,
+        silent: Vec::new(),
         known: Known::default(),
         instructions: report.instructions_before,
         cases,
@@ -87,6 +88,7 @@ fn check(
     for (step, reason) in &plan {
         check.step(step, *reason)?;
     }
+    check.compare_spare()?;
     let Check { state, cases, mut report, instructions, .. } = check;
     cases.iter().filter(|case| case.judge.has_raced()).for_each(|case| report.race(&case.name));
     report.instructions_after = instructions;
@@ -94,6 +96,9 @@ fn check(
     report.microseconds = start.elapsed().as_micros() as u64;
     Ok((report, state))
 }
+
+/// The case that tells what a step did wrong, and what that is.
+type Accusation = Option<(usize, Failure)>;
 
 /// A check under way: the module after the last good step, and the runs of it.
 struct Check<'a> {
@@ -103,8 +108,12 @@ struct Check<'a> {
     state: Module,
     /// A module that nobody needs any longer, to copy the state over.
     spare: Module,
-    /// Whether it is such a copy already, since the last step changed nothing.
+    /// Whether it is such a copy already, since the last step says that it changed nothing. That is not believed, but to
+    /// compare the two after each step would cost a tenth of a check: they are compared where the copy ends, and
+    /// otherwise the steps are taken again once something goes wrong.
     spare_is_state: bool,
+    /// The steps that said so since the state was made, and the places of their lines in the report.
+    silent: Vec<(&'a Step, usize)>,
     /// How many instructions `state` has.
     instructions: usize,
     /// What the optimizer knows about `state`.
@@ -113,12 +122,15 @@ struct Check<'a> {
     report: KernelReport,
 }
 
-impl Check<'_> {
+impl<'a> Check<'a> {
     /// Takes a step, unless there is a reason to leave it out, and judges what it makes.
-    fn step(&mut self, step: &Step, reason: Option<SkipReason>) -> Result<(), CheckError> {
+    fn step(&mut self, step: &'a Step, reason: Option<SkipReason>) -> Result<(), CheckError> {
         if let Some(reason) = reason.map(SkipReason::name).or_else(|| step.skips(&self.state)) {
             self.report.phases.push(StepLine::skipped(step, self.instructions, reason));
             return Ok(());
+        }
+        if !step.is_kept() {
+            self.compare_spare()?;
         }
         let mut after = std::mem::take(&mut self.spare);
         if !std::mem::take(&mut self.spare_is_state) {
@@ -126,27 +138,19 @@ impl Check<'_> {
         }
         let before = self.instructions;
         let mut known = std::mem::take(&mut self.known);
-        let line = match step.take_with(&mut after, &self.conditions(), &mut known)? {
-            Outcome::Skipped(reason) => {
-                self.spare_is_state = true;
-                StepLine::skipped(step, before, reason)
+        let taken = step.take_with(&mut after, &self.conditions(), &mut known)?;
+        let (verdict, failure) = self.judge(step, &taken, &mut after);
+        if let Some((case, failure)) = failure {
+            // It began with what earlier steps left. Where one of these changed that in silence, it is the guilty one.
+            if self.retake_silent()? {
+                return self.step(step, None);
             }
-            Outcome::Done(done) => {
-                let verdict = self.done(step, &done, &mut after)?;
-                // What is known about the module that the step left is known about the state where that is the state
-                // now.
-                if step.is_kept() && !verdict.as_ref().is_some_and(Verdict::is_finding) {
-                    self.known = known;
-                }
-                StepLine::done(step, before, &done, verdict)
-            }
-            Outcome::Failed(failure) => {
-                let verdict = failure.verdict.clone();
-                self.accuse(step, 0, &after, failure)?;
-                StepLine::failed(step, before, verdict)
-            }
-        };
-        self.report.phases.push(line);
+            self.accuse(step, case, &after, failure)?;
+        } else if step.is_kept() {
+            // What is known about the module that the step left is known about the state, which it is now.
+            self.known = known;
+        }
+        self.note(step, before, &taken, verdict);
         self.spare = after;
         Ok(())
     }
@@ -155,35 +159,88 @@ impl Check<'_> {
         Conditions { pipeline: &self.pipeline, faults: &self.options.faults, limit: self.pipeline.rewrite_limit }
     }
 
-    /// Counts what a step did, and judges it where it changed something.
-    fn done(&mut self, step: &Step, done: &Done, after: &mut Module) -> Result<Option<Verdict>, CheckError> {
-        for (name, count) in &done.statistics {
-            *self.report.statistics.entry(name).or_default() += count;
+    /// The verdict on what a step made; where it is a finding, also the case that tells and the failure.
+    fn judge(&mut self, step: &'a Step, taken: &Outcome, after: &mut Module) -> (Option<Verdict>, Accusation) {
+        match taken {
+            Outcome::Skipped(_) => {
+                self.spare_is_state = true;
+                (None, None)
+            }
+            Outcome::Done(done) if done.changed => self.judge_change(step, done, after),
+            Outcome::Done(_) => {
+                self.spare_is_state = true;
+                self.silent.push((step, self.report.phases.len()));
+                (None, None)
+            }
+            Outcome::Failed(failure) => (Some(failure.verdict.clone()), Some((0, failure.clone()))),
         }
-        self.report.note_faults(step.id(), &done.statistics);
-        self.report.rules_microseconds += done.rules_time.as_micros() as u64;
-        // What a step has taken and what the verifier has seen since is what the next one takes.
-        self.pipeline.trusted = true;
-        // What a step says is not believed: a change that it keeps to itself is judged as its own.
-        self.spare_is_state = !done.changed && *after == self.state;
-        if self.spare_is_state { Ok(None) } else { self.judge(step, done, after) }
     }
 
     /// Judges a changed module on every case; where it is good and kept it becomes the state, and the state before
     /// stands in its place.
-    fn judge(&mut self, step: &Step, done: &Done, after: &mut Module) -> Result<Option<Verdict>, CheckError> {
+    fn judge_change(&mut self, step: &Step, done: &Done, after: &mut Module) -> (Option<Verdict>, Accusation) {
         let judgement = cases::judge_all(after, &self.cases);
         let verdict = judgement.verdict.clone();
-        match verdict.clone().filter(Verdict::is_finding) {
-            Some(verdict) => self.accuse(step, judgement.case, after, Failure { verdict, function: None })?,
-            None if step.is_kept() => {
-                cases::adopt(&mut self.cases, judgement);
-                self.instructions = done.instructions;
-                std::mem::swap(&mut self.state, after);
-            }
-            None => {}
+        if let Some(verdict) = verdict.clone().filter(Verdict::is_finding) {
+            return (Some(verdict.clone()), Some((judgement.case, Failure { verdict, function: None })));
         }
-        Ok(verdict)
+        if step.is_kept() {
+            cases::adopt(&mut self.cases, judgement);
+            self.instructions = done.instructions;
+            self.silent.clear();
+            std::mem::swap(&mut self.state, after);
+        }
+        (verdict, None)
+    }
+
+    /// Holds the steps to their word that they changed nothing since the state was made.
+    fn compare_spare(&mut self) -> Result<(), CheckError> {
+        if self.spare_is_state && self.spare != self.state {
+            self.spare_is_state = false;
+            self.retake_silent()?;
+        }
+        self.silent.clear();
+        Ok(())
+    }
+
+    /// Takes the steps again, one by one, that said they changed nothing since the state was made, and judges what they
+    /// changed nonetheless. Whether one of them did.
+    fn retake_silent(&mut self) -> Result<bool, CheckError> {
+        let mut found = false;
+        for (step, line) in std::mem::take(&mut self.silent) {
+            let mut after = self.state.clone();
+            let taken = step.take_with(&mut after, &self.conditions(), &mut Known::default())?;
+            let Outcome::Done(done) = taken else { continue };
+            if after == self.state {
+                continue;
+            }
+            found = true;
+            let (verdict, failure) = self.judge_change(step, &done, &mut after);
+            if let Some((case, failure)) = failure {
+                self.accuse(step, case, &after, failure)?;
+            }
+            self.report.phases[line].verdict = verdict;
+        }
+        Ok(found)
+    }
+
+    /// Counts what a step did, and gives it its line in the report.
+    fn note(&mut self, step: &Step, before: usize, taken: &Outcome, verdict: Option<Verdict>) {
+        let line = match taken {
+            Outcome::Skipped(reason) => StepLine::skipped(step, before, reason),
+            Outcome::Failed(failure) => StepLine::failed(step, before, failure.verdict.clone()),
+            Outcome::Done(done) => {
+                for (name, count) in &done.statistics {
+                    *self.report.statistics.entry(name).or_default() += count;
+                }
+                self.report.note_faults(step.id(), &done.statistics);
+                self.report.rules_microseconds += done.rules_time.as_micros() as u64;
+                // What a step has taken and what the verifier has seen since is what the next one takes.
+                self.pipeline.trusted = true;
+                StepLine::done(step, before, done, verdict)
+            }
+        };
+        self.report.phases.push(line);
     }
 
     fn accuse(&mut self, step: &Step, case: usize, after: &Module, failure: Failure) -> Result<(), CheckError> {
