@@ -6,13 +6,17 @@
 //! the product. It has a preheader and one latch. A counter is a phi of its header which each round steps by what the
 //! loop does not change (`counters.rs`). Then
 //!
-//!     i = phi [preheader: start], [latch: i + step]
-//!     x = i * factor + addend
+//! ```text
+//! i = phi [preheader: start], [latch: i + step]
+//! x = i * factor + addend
+//! ```
 //!
 //! becomes, with the operation itself once in front of the loop,
 //!
-//!     y = phi [preheader: start * factor + addend], [latch: y + step * factor]
-//!     x = y
+//! ```text
+//! y = phi [preheader: start * factor + addend], [latch: y + step * factor]
+//! x = y
+//! ```
 //!
 //! and a product of the stepped counter is the stepped `y`. All arithmetic is modulo the width of the registers. Two
 //! kinds of product stay: shifts, since of an undefined value they have defined bits, which a sum has not; and products
