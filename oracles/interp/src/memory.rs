@@ -49,6 +49,9 @@ pub fn may_be_address(value: u64) -> bool {
     (FIRST_GLOBAL..CODE_WINDOW + WINDOW).contains(&value)
 }
 
+/// Why an access has its bytes.
+const INSIDE: &str = "an access is looked for before it is made";
+
 /// A region of memory with a bit per byte that nothing has defined.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes {
@@ -132,9 +135,9 @@ impl Bytes {
     pub fn store(&mut self, at: usize, bytes: usize, value: u64, undefined: bool) {
         match bytes {
             1 => self.data[at] = value as u8,
-            2 => self.data[at..at + 2].copy_from_slice(&(value as u16).to_le_bytes()),
-            4 => self.data[at..at + 4].copy_from_slice(&(value as u32).to_le_bytes()),
-            _ => self.data[at..at + 8].copy_from_slice(&value.to_le_bytes()),
+            2 => *self.array_mut(at) = (value as u16).to_le_bytes(),
+            4 => *self.array_mut(at) = (value as u32).to_le_bytes(),
+            _ => *self.array_mut(at) = value.to_le_bytes(),
         }
         self.open |= undefined;
         if self.open {
@@ -178,9 +181,12 @@ impl Bytes {
 
     #[inline(always)]
     fn array<const N: usize>(&self, at: usize) -> [u8; N] {
-        let mut out = [0; N];
-        out.copy_from_slice(&self.data[at..at + N]);
-        out
+        *self.data[at..].first_chunk().expect(INSIDE)
+    }
+
+    #[inline(always)]
+    fn array_mut<const N: usize>(&mut self, at: usize) -> &mut [u8; N] {
+        self.data[at..].first_chunk_mut().expect(INSIDE)
     }
 }
 
