@@ -108,8 +108,8 @@ struct Check<'a> {
     state: Module,
     /// A module that nobody needs any longer, to copy the state over.
     spare: Module,
-    /// Whether it is such a copy already, since the last step says that it changed nothing. That is not believed, but to
-    /// compare the two after each step would cost a tenth of a check: they are compared where the copy ends, and
+    /// Whether it is such a copy already, since the last step says that it changed nothing. That is not believed, but
+    /// to compare the two after each step would cost a tenth of a check: they are compared where the copy ends, and
     /// otherwise the steps are taken again once something goes wrong.
     spare_is_state: bool,
     /// The steps that said so since the state was made, and the places of their lines in the report.

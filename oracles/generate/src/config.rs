@@ -277,6 +277,8 @@ pub struct OperandPercent {
     pub rare_field: u32,
     /// A warp collective works on matrices.
     pub matrix: u32,
+    /// An effect is that of a barrier in shared memory.
+    pub mbarrier: u32,
 }
 
 impl Config {
@@ -505,6 +507,7 @@ impl Default for OperandPercent {
             bank: 10,
             rare_field: 15,
             matrix: 60,
+            mbarrier: 40,
         }
     }
 }

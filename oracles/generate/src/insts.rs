@@ -24,6 +24,8 @@ pub enum Family {
     Collective,
     /// All lanes of a warp together, on matrices.
     Matrix,
+    /// A barrier in shared memory.
+    Mbarrier,
     /// Nothing but an effect.
     Effect,
     /// Flow of control; made by the shapes of flow, not in straight code.
@@ -38,6 +40,8 @@ impl Family {
             Family::Control
         } else if row.flags.has(Flags::MATRIX) {
             Family::Matrix
+        } else if row.flags.has(Flags::MBARRIER) {
+            Family::Mbarrier
         } else if takes(&[Shape::Special]) {
             Family::Special
         } else if takes(&[Shape::Base]) {
@@ -56,8 +60,8 @@ impl Family {
     /// The opcodes of the family that whole kernels are made of: those of the virtual level, but for splits, which only
     /// a phase makes.
     pub fn opcodes(self) -> &'static [Opcode] {
-        static BY_FAMILY: LazyLock<[Vec<Opcode>; 8]> = LazyLock::new(|| {
-            let mut families: [Vec<Opcode>; 8] = Default::default();
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 9]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 9] = Default::default();
             ROWS.iter()
                 .filter(|row| TableLevel::Virtual.has(row) && row.opcode != Opcode::Split)
                 .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
@@ -103,6 +107,7 @@ impl Builder<'_, '_> {
             3 => self.contended(),
             4 if self.entropy.percent(self.config.operand.matrix) => self.one_of(Family::Matrix),
             4 => self.one_of(Family::Collective),
+            5 if self.entropy.percent(self.config.operand.mbarrier) => self.one_of(Family::Mbarrier),
             5 => self.one_of(Family::Effect),
             6 => self.undefined(),
             7 => self.pattern(),
@@ -128,6 +133,7 @@ impl Builder<'_, '_> {
             Family::Barrier => self.barrier(opcode),
             Family::Collective => self.collective(opcode, ALL_LANES, false),
             Family::Matrix => self.matrix(opcode),
+            Family::Mbarrier => self.mbarrier(opcode),
             Family::Effect => self.effect(opcode),
             Family::Control => {}
         }

@@ -27,6 +27,7 @@ pub mod insts;
 mod kernel;
 mod loops;
 mod matrix;
+mod mbarrier;
 mod meeting;
 mod memory;
 pub mod mutate;

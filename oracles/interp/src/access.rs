@@ -243,7 +243,7 @@ pub(super) fn address_undefined(frame: &Frame, address: &Address) -> u32 {
     }
 }
 
-fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Fault> {
+pub(super) fn check_defined(frame: &Frame, address: &Address, mask: u32) -> Result<(), Fault> {
     match lanes(address_undefined(frame, address) & mask).next() {
         Some(lane) => Err(Fault::Undefined(lane, "an address")),
         None => Ok(()),
@@ -286,7 +286,7 @@ impl Spaces<'_> {
     }
 
     /// Tells the race detector of an access.
-    fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+    pub(super) fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
         let Some((detector, cta, first)) = &mut self.races else { return };
         let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
         match at {

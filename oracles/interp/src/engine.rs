@@ -17,6 +17,8 @@ pub enum Stop {
     Meeting,
     /// The slice is over.
     Slice,
+    /// Some lanes asked for what others must do first. The instruction that asked is done.
+    Waits,
     /// Some lanes go elsewhere: these to the first place, the others to the second.
     Diverge(u32, u32, u32),
     /// Lanes go to several places of a switch.
@@ -290,6 +292,14 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Fence => run.spaces.note_order(program.fences[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
             result = matrix::execute(frame, &mut run.spaces, &program.matrices[op.x as usize]);
+        }
+        Kind::Mbarrier => {
+            let barrier = &program.mbarriers[op.x as usize];
+            result = run.spaces.mbarrier(frame, barrier, mask);
+            if result.is_ok() && barrier.is_denied(frame, mask) {
+                run.pc += 1;
+                return Some(Stop::Waits);
+            }
         }
         Kind::Nop => {}
         Kind::Switch => {

@@ -19,6 +19,7 @@ pub mod launch;
 mod load;
 mod machine;
 mod matrix;
+mod mbarrier;
 mod memory;
 mod outcome;
 mod partial;

@@ -8,6 +8,7 @@ use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTr
 use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
 use super::matrix::MatrixOps;
+use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
 use super::scalar::ScalarOp;
 use super::strong::Strong;
@@ -179,6 +180,8 @@ pub enum Kind {
     Collective,
     /// See [`Program::matrices`].
     Matrix,
+    /// See [`Program::mbarriers`].
+    Mbarrier,
     ActiveMask,
     /// See [`Program::fences`].
     Fence,
@@ -418,6 +421,7 @@ pub struct Program {
     pub barriers: Vec<Barrier>,
     pub collectives: Vec<Collective>,
     pub matrices: Vec<MatrixOps>,
+    pub mbarriers: Vec<MbarrierOp>,
 }
 
 impl Program {

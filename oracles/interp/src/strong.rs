@@ -297,6 +297,13 @@ impl Spaces<'_> {
         Ok(())
     }
 
+    /// Notes a lane's access to an object whose content no other instruction knows, where it is strong.
+    pub(super) fn note_access(&mut self, strong: Option<Strong>, at: Located, bytes: u32, lane: usize) {
+        let (Some(strong), Some((recorder, first))) = (strong, &mut self.strong) else { return };
+        let extent = recorder.extent(at, (bytes, 1));
+        recorder.note(*first + lane as u64, self.pc, strong, extent, 0);
+    }
+
     /// Where the lanes of a mask access memory that others see.
     fn extents(&mut self, frame: &Frame, access: &Access, mask: u32) -> [Option<Extent>; LANES] {
         let elements = match access.rmw {

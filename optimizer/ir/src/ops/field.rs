@@ -261,6 +261,18 @@ fields! {
     Addend = 0x429 { F16 = "f16", F32 = "f32", F64 = "f64", S32 = "s32" }
     /// How single bits are multiplied; their products are counted.
     BitProduct = 0x42A { None = "", Xor = "xor.popc", And = "and.popc" }
+    /// How a thread arrives at a barrier in memory: for this phase, or for all that follow too.
+    Arrival = 0x430 { Arrive = "arrive", Drop = "arrive_drop" }
+    /// What an arrival does beside: it expects bytes, or is known not to end the phase.
+    ArrivalMode = 0x431 { Plain = "", ExpectTx = "expect_tx", NoComplete = "noComplete" }
+    /// Bytes under way to a barrier in memory.
+    Transactions = 0x432 { Expect = "expect_tx", Complete = "complete_tx" }
+    /// Whether a thread looks at a barrier in memory, or waits for a while.
+    MbarrierWait = 0x433 { Test = "test_wait", Try = "try_wait" }
+    /// A phase is given by its parity.
+    Parity = 0x434 { Parity = "parity" }
+    /// An arrival is among those that the barrier waits for already.
+    NoInc = 0x435 { No = "", NoInc = "noinc" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
 }

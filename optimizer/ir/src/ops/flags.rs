@@ -50,6 +50,8 @@ flags! {
     VIDEO = 15, "video";
     /// All lanes of a warp work on matrices of which each holds a part; they wait for each other.
     MATRIX = 16, "matrix";
+    /// Works on a barrier in shared memory.
+    MBARRIER = 17, "barrier in memory";
 }
 
 impl Flags {

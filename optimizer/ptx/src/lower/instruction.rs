@@ -12,6 +12,11 @@ use crate::ast::{self, OperandKind, Span};
 use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
+/// The operands of an arrival at a barrier in memory that does not say how often: a state, and the barrier.
+const ARRIVE_OPERANDS: usize = 2;
+/// The sources of a wait there: the barrier, and a state or a parity.
+const WAIT_OPERANDS: usize = 2;
+
 /// A source of an instruction: as written, or implied.
 #[derive(Clone, Copy)]
 pub(super) enum Argument<'s> {
@@ -35,6 +40,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let pair = matches!(operands.first().map(|o| o.kind), Some(OperandKind::Pair(_)));
         if pair && selected.opcode == Opcode::SetP {
             selected = with_two_results(selected);
+        }
+        if selected.opcode == Opcode::MbarrierArrive && operands.len() > ARRIVE_OPERANDS {
+            selected = as_sibling(selected, Opcode::MbarrierArriveCount);
         }
         let row = selected.opcode.row();
         let written_results = usize::from(!row.dsts.is_empty());
@@ -135,8 +143,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 out.push(Argument::Implied(carry));
             }
             Opcode::SetPBool if pair && sources.len() == 2 => out.push(implied(1)),
-
             Opcode::CvtPackInt if sources.len() == 2 => out.push(implied(0)),
+            // How long to wait at most is a hint.
+            Opcode::MbarrierWait | Opcode::MbarrierWaitParity => out.truncate(WAIT_OPERANDS),
             Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
             Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
             Opcode::CpAsync => return self.async_copy_arguments(inst, sources),
@@ -297,15 +306,21 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
 /// `setp` with two results is the combined comparison with a predicate that is true.
 fn with_two_results(selected: Selected) -> Selected {
-    let (from, to) = (Opcode::SetP.row(), Opcode::SetPBool.row());
+    let mut selected = as_sibling(selected, Opcode::SetPBool);
+    if let Some(slot) = Opcode::SetPBool.row().slot(BoolOp::FIELD) {
+        selected.fields.0[slot] = BoolOp::And.index();
+    }
+    selected
+}
+
+/// Another opcode with the same modifiers, and its own defaults.
+fn as_sibling(selected: Selected, opcode: Opcode) -> Selected {
+    let (from, to) = (selected.opcode.row(), opcode.row());
     let mut fields = to.default_fields();
     for (slot, spec) in to.fields.iter().enumerate() {
         if let Some(old) = from.slot(spec.field) {
             fields.0[slot] = selected.fields.0[old];
         }
-        if spec.field == BoolOp::FIELD {
-            fields.0[slot] = BoolOp::And.index();
-        }
     }
-    Selected { opcode: Opcode::SetPBool, fields, ..selected }
+    Selected { opcode, fields, ..selected }
 }

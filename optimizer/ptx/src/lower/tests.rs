@@ -109,6 +109,46 @@ fn matrices_are_lists_of_registers() {
     assert!(message.starts_with("`.global` does not fit `ldmatrix` here"), "{message}");
 }
 
+/// An arrival may say how often; a wait may say how long, which is a hint.
+#[test]
+fn barriers_in_memory_are_read_and_printed() {
+    let insts = "mbarrier.init.shared::cta.b64 [%r1], 32;\n\
+                 mbarrier.arrive.shared.b64 _, [%r1];\n\
+                 mbarrier.arrive.release.cta.b64 %d1, [%d2], 2;\n\
+                 mbarrier.arrive.expect_tx.shared.b64 %d1, [%r1+8], %r2;\n\
+                 mbarrier.arrive_drop.noComplete.shared.b64 %d1, [%r1], %r2;\n\
+                 mbarrier.complete_tx.relaxed.cluster.shared.b64 [%r1], 16;\n\
+                 mbarrier.try_wait.shared.b64 %p1, [%r1], %d1, 1000;\n\
+                 mbarrier.test_wait.parity.acquire.cta.shared.b64 %p1, [%r1], %r2;\n\
+                 mbarrier.pending_count.b64 %r2, %d1;\n\
+                 cp.async.mbarrier.arrive.noinc.shared.b64 [%r1];\n\
+                 mbarrier.inval.shared.b64 [%r1];\nret;";
+    let module = read(&kernel(insts)).expect("ptxas takes it");
+    let printed = crate::emit(&module).expect("it can be printed");
+    let lines = [
+        "mbarrier.init.shared.b64 [%r0], 32;",
+        "mbarrier.arrive.shared.b64 ",
+        "mbarrier.arrive.release.cta.b64 ",
+        "mbarrier.arrive.expect_tx.shared.b64 ",
+        "mbarrier.arrive_drop.noComplete.shared.b64 ",
+        "mbarrier.complete_tx.relaxed.cluster.shared.b64 [%r0], 16;",
+        "mbarrier.try_wait.shared.b64 %p",
+        "mbarrier.test_wait.parity.acquire.cta.shared.b64 %p",
+        "mbarrier.pending_count.b64 ",
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [%r0];",
+        "mbarrier.inval.shared.b64 [%r0];",
+    ];
+    for line in lines {
+        assert!(printed.contains(line), "{line} in\n{printed}");
+    }
+    let early = read(&kernel("mbarrier.arrive.shared.b64 %d1, [%r1], 2;\nret;").replace("sm_90", "sm_80"));
+    assert_eq!(early.expect_err("counts came later")[0].message, "`mbarrier.arrive.shared.b64` needs sm_90 or later");
+    let (.., message, _) = fault("mbarrier.arrive.expect_tx.shared.b64 %d1, [%r1];");
+    assert_eq!(message, "`mbarrier` takes 3 operands, and has 2");
+    let (.., message, _) = fault("mbarrier.init.global.b64 [%d1], 2;");
+    assert!(message.starts_with("`.global` does not fit `mbarrier` here"), "{message}");
+}
+
 #[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");

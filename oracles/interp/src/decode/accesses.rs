@@ -176,7 +176,7 @@ impl Decoder<'_> {
 
 /// What an access is to other threads. PTX ISA: an atomic operation that names no order is relaxed, and one that names
 /// no scope has that of the GPU; volatile and `mmio` accesses have that of the system.
-fn strong_access(data: &InstData, kind: StrongKind) -> Option<Strong> {
+pub(super) fn strong_access(data: &InstData, kind: StrongKind) -> Option<Strong> {
     let order = match data.field::<Order>().unwrap_or(Order::Weak) {
         Order::Weak if kind == StrongKind::Atomic => MemoryOrder::Relaxed,
         Order::Weak => return None,

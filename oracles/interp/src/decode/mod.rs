@@ -7,6 +7,7 @@ mod accesses;
 mod error;
 mod lanes;
 mod matrix;
+mod mbarrier;
 mod operands;
 mod operations;
 

@@ -80,6 +80,7 @@ impl Decoder<'_> {
                 };
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
+            _ if data.is(Flags::MBARRIER) => self.mbarrier(inst, data),
             _ if data.is(Flags::MATRIX) => self.matrix(inst, data),
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),
             Opcode::CpAsyncCommit => Ok(self.fence(inst, data)),

@@ -170,7 +170,10 @@ impl Machine<'_> {
             let used = used.max(1);
             budget = budget.saturating_sub(used);
             self.effort.execute(used);
-            let expired = matches!(stop, Stop::Slice) && cta.warps[index].groups.len() > 1;
+            if matches!(stop, Stop::Waits) {
+                budget = 0;
+            }
+            let expired = matches!(stop, Stop::Slice | Stop::Waits) && cta.warps[index].groups.len() > 1;
             cta.warps[index].expired = if expired { cta.warps[index].expired.saturating_add(1) } else { 0 };
             self.handle(cta, index, group, stop)?;
         }
@@ -253,7 +256,7 @@ impl Machine<'_> {
 
     fn handle(&mut self, cta: &mut Cta, index: usize, group: usize, stop: Stop) -> Step {
         match stop {
-            Stop::Meeting | Stop::Slice => Ok(()),
+            Stop::Meeting | Stop::Slice | Stop::Waits => Ok(()),
             Stop::Diverge(taken, then, other) => {
                 cta.warps[index].groups[group].pc = other;
                 cta.warps[index].split(group, taken, then);

@@ -3,6 +3,7 @@
 
 use super::integer::{Int, by_int};
 use super::{Eval, Lane, Modifiers};
+use crate::mbarrier;
 use oriole_ir::ops::{BoolOp, Opcode, PrmtMode, Type};
 
 /// The function for an opcode of this file.
@@ -25,6 +26,7 @@ pub(super) fn resolve(opcode: Opcode, mods: &Modifiers) -> Option<Eval> {
         Opcode::Shl => by_int!(ty, shl),
         Opcode::Shr => by_int!(ty, shr),
         Opcode::Prmt => Some(prmt),
+        Opcode::MbarrierPending => Some(|_, s| Lane::of(mbarrier::pending(s[0]))),
         Opcode::Popc => Some(|m, s| Lane::of((s[0] & mask(m.ty)).count_ones().into())),
         Opcode::Clz => by_int!(ty, clz),
         Opcode::Bfind => by_int!(ty, bfind),

@@ -1,0 +1,267 @@
+//! Barriers in shared memory: PTX ISA 9.0, "mbarrier".
+//!
+//! PTX leaves open what the 64 bits of such an object hold. Here, from the lowest bit on: the arrivals that each phase
+//! waits for, those that this one still waits for (20 bits each), the bytes under way (21 bits, signed), and the
+//! number of the phase modulo 8. A state, as arrivals yield it, is the object as it was before.
+//!
+//! Asynchronous copies are done when they are executed, so an arrival for them comes at once. What PTX calls undefined
+//! traps: counts out of range, arrivals beyond those that are waited for, an object that nothing has made.
+
+use std::fmt::{self, Display};
+
+use super::access::{Fault, Located, Spaces, address_of, check_defined};
+use super::frame::{Frame, lanes};
+use super::outcome::Cause;
+use super::program::{Address, Place};
+use super::strong::Strong;
+
+/// The widest count.
+const MOST: u64 = (1 << COUNT_BITS) - 1;
+const COUNT_BITS: u32 = 20;
+const BYTES_AT: u32 = 2 * COUNT_BITS;
+const BYTES_BITS: u32 = COUNT_BITS + 1;
+const PHASE_AT: u32 = BYTES_AT + BYTES_BITS;
+/// Bytes of an object.
+const SIZE: u32 = 8;
+
+/// The steps that an operation takes beside its own, for each lane.
+const EXTRA_STEPS: u64 = 4;
+
+/// What is done with a barrier. The operand is a count, a number of bytes, a state or a parity.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierOp {
+    /// Makes one for so many arrivals.
+    Init,
+    /// Ends one.
+    Inval,
+    /// Expects so many bytes.
+    Expect,
+    /// So many bytes have come.
+    Complete,
+    /// Arrives.
+    Arrive(Arrive),
+    /// Counts an arrival more to wait for, which comes at once.
+    ArriveForCopies,
+    /// Whether the phase of a state is over.
+    IsOver,
+    /// Whether the phase of a parity is over.
+    IsParityOver,
+}
+
+/// How a thread arrives.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Arrive {
+    /// Later phases wait for so many fewer.
+    pub drops: bool,
+    /// The operand is a number of bytes to expect; it arrives once.
+    pub expects: bool,
+    /// The phase must not end with it.
+    pub goes_on: bool,
+}
+
+/// An operation on a barrier in memory.
+#[derive(Clone, Debug)]
+pub struct MbarrierOp {
+    pub op: BarrierOp,
+    pub address: Address,
+    /// The operand; arrivals without one arrive once.
+    pub operand: Place,
+    /// The state before, or the answer.
+    pub dst: Place,
+    /// What it is to other threads. Making and ending a barrier orders nothing.
+    pub strong: Option<Strong>,
+}
+
+/// What PTX leaves undefined.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Misuse {
+    NotShared,
+    NotMade,
+    Count,
+    Arrivals,
+    EndsPhase,
+    Bytes,
+}
+
+impl Display for Misuse {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::NotShared => out.write_str("barriers are in shared memory"),
+            Misuse::NotMade => out.write_str("no barrier was made there"),
+            Misuse::Count => write!(out, "a barrier waits for 1 to {MOST} arrivals"),
+            Misuse::Arrivals => out.write_str("the phase does not wait for so many arrivals"),
+            Misuse::EndsPhase => out.write_str("an arrival that must not end the phase ends it"),
+            Misuse::Bytes => write!(out, "a barrier counts at most {MOST} bytes under way"),
+        }
+    }
+}
+
+impl MbarrierOp {
+    /// Whether this was a question that some lane of a mask was answered with no. Kernels ask again then, so that
+    /// others had better go on first.
+    pub fn is_denied(&self, frame: &Frame, mask: u32) -> bool {
+        match self.dst {
+            Place::Pred(slot) => frame.preds[slot as usize] & mask != mask,
+            _ => false,
+        }
+    }
+}
+
+/// A barrier's content.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Barrier {
+    expected: u64,
+    pending: u64,
+    bytes: i64,
+    phase: u64,
+}
+
+impl Barrier {
+    fn of(bits: u64) -> Barrier {
+        let above = 64 - PHASE_AT;
+        Barrier {
+            expected: bits & MOST,
+            pending: bits >> COUNT_BITS & MOST,
+            bytes: (bits << above) as i64 >> (above + BYTES_AT),
+            phase: bits >> PHASE_AT,
+        }
+    }
+
+    fn bits(self) -> u64 {
+        let bytes = self.bytes as u64 & ((1 << BYTES_BITS) - 1);
+        self.expected | self.pending << COUNT_BITS | bytes << BYTES_AT | self.phase << PHASE_AT
+    }
+
+    /// The barrier after an operation.
+    fn after(mut self, op: BarrierOp, operand: u64) -> Result<Barrier, Misuse> {
+        match op {
+            BarrierOp::Expect => self.bytes += operand as i64,
+            BarrierOp::Complete => self.bytes -= operand as i64,
+            BarrierOp::Arrive(arrive) => self.arrive(arrive, operand)?,
+            _ => return Ok(self),
+        }
+        if self.bytes.unsigned_abs() > MOST {
+            return Err(Misuse::Bytes);
+        }
+        if self.pending == 0 && self.bytes == 0 {
+            if matches!(op, BarrierOp::Arrive(Arrive { goes_on: true, .. })) {
+                return Err(Misuse::EndsPhase);
+            }
+            (self.pending, self.phase) = (self.expected, (self.phase + 1) % 8);
+        }
+        Ok(self)
+    }
+
+    fn arrive(&mut self, arrive: Arrive, operand: u64) -> Result<(), Misuse> {
+        let count = if arrive.expects { 1 } else { operand };
+        if arrive.expects {
+            self.bytes += operand as i64;
+        }
+        if count == 0 || count > self.pending {
+            return Err(Misuse::Arrivals);
+        }
+        self.pending -= count;
+        if arrive.drops {
+            self.expected = self.expected.saturating_sub(count);
+        }
+        Ok(())
+    }
+
+    /// The answer to a question about a phase; `None` where the operation is no question.
+    fn answer(self, op: BarrierOp, operand: u64) -> Option<bool> {
+        match op {
+            BarrierOp::IsOver => Some(self.phase != Barrier::of(operand).phase),
+            BarrierOp::IsParityOver => Some(self.phase & 1 != operand & 1),
+            _ => None,
+        }
+    }
+}
+
+/// How many arrivals a state waits for.
+pub fn pending(state: u64) -> u64 {
+    Barrier::of(state).pending
+}
+
+impl Spaces<'_> {
+    /// Executes an operation on barriers, lane after lane.
+    pub fn mbarrier(&mut self, frame: &mut Frame, barrier: &MbarrierOp, mask: u32) -> Result<(), Fault> {
+        check_defined(frame, &barrier.address, mask)?;
+        for lane in lanes(mask) {
+            self.extra_steps += EXTRA_STEPS;
+            let address = address_of(frame, &barrier.address, lane);
+            let found = self.locate(barrier.address.memory, address, SIZE.into(), lane);
+            let at = match found.map_err(|cause| Fault::Trap(lane, cause))? {
+                Located::Shared(at) => at,
+                _ => return Err(Fault::Trap(lane, bad(Misuse::NotShared))),
+            };
+            let operand = match barrier.operand {
+                Place::None => 1,
+                place => operand_of(frame, place, lane)?,
+            };
+            let answer = matches!(barrier.op, BarrierOp::IsOver | BarrierOp::IsParityOver);
+            self.observe(Located::Shared(at), SIZE.into(), lane, !answer, barrier.strong.is_some());
+            self.note_access(barrier.strong, Located::Shared(at), SIZE, lane);
+            self.operate(frame, barrier, at, operand, lane)?;
+        }
+        Ok(())
+    }
+
+    /// Executes an operation for a lane on the barrier at an offset.
+    fn operate(
+        &mut self,
+        frame: &mut Frame,
+        barrier: &MbarrierOp,
+        at: usize,
+        operand: u64,
+        lane: usize,
+    ) -> Result<(), Fault> {
+        let trap = |misuse| Fault::Trap(lane, bad(misuse));
+        if barrier.op == BarrierOp::Inval {
+            self.shared.forget(at..at + SIZE as usize);
+            return Ok(());
+        }
+        if barrier.op == BarrierOp::Init {
+            let made = Barrier { pending: operand, expected: operand, bytes: 0, phase: 0 };
+            let fits = (1..=MOST).contains(&operand);
+            self.shared.store(at, SIZE as usize, made.bits(), false);
+            return if fits { Ok(()) } else { Err(trap(Misuse::Count)) };
+        }
+        let (bits, undefined) = self.shared.load(at, SIZE as usize);
+        if undefined {
+            return Err(trap(Misuse::NotMade));
+        }
+        let before = Barrier::of(bits);
+        if let Some(answer) = before.answer(barrier.op, operand) {
+            let Place::Pred(slot) = barrier.dst else { return Ok(()) };
+            frame.set_pred(slot, u32::from(answer) << lane, 0, 1 << lane);
+            return Ok(());
+        }
+        let after = before.after(barrier.op, operand).map_err(trap)?;
+        self.shared.store(at, SIZE as usize, after.bits(), false);
+        if let Place::Pair(slot) = barrier.dst {
+            frame.put(slot, lane, bits as u32, 0);
+            frame.put(slot + 1, lane, (bits >> 32) as u32, 0);
+        }
+        Ok(())
+    }
+}
+
+fn bad(misuse: Misuse) -> Cause {
+    Cause::BadBarrier(misuse.to_string())
+}
+
+/// A lane's operand.
+fn operand_of(frame: &Frame, place: Place, lane: usize) -> Result<u64, Fault> {
+    let word = |slot: u32| match frame.undefined[slot as usize] >> lane & 1 {
+        0 => Ok(u64::from(frame.words[slot as usize][lane])),
+        _ => Err(Fault::Undefined(lane, "an operand of a barrier in memory")),
+    };
+    match place {
+        Place::Word(slot) => word(slot),
+        Place::Pair(slot) => Ok(word(slot)? | word(slot + 1)? << 32),
+        Place::Pred(_) | Place::None => Ok(0),
+    }
+}
+
+#[cfg(test)]
+mod tests;
