@@ -1,8 +1,8 @@
 //! Whether the rounds of two loops may be executed in turn.
 //!
 //! All accesses of the first loop come before all of the second one. Fused, those of a later round of the first come
-//! behind those of an earlier round of the second. So no byte that one loop accesses may be written by the other, in any
-//! two rounds. Addresses are compared by what they are counted from: a register outside of both loops has one value
+//! behind those of an earlier round of the second. So no byte that one loop accesses may be written by the other, in
+//! any two rounds. Addresses are compared by what they are counted from: a register outside of both loops has one value
 //! through both, and one of a loop is the root of that loop's addresses alone, of which nothing is known then.
 //!
 //! Accesses that other threads may order themselves by do not come here, nor does what threads do together. Other

@@ -2,22 +2,22 @@
 //!
 //! `spec/liveness-and-dce.txt` ("Why Four Instances?") names the phase alone, as one whose dead code the third liveness
 //! pass removes. Here is what the field knows by that name (Kennedy and McKinley, "Maximizing Loop Parallelism and
-//! Improving Data Locality via Loop Fusion and Distribution", 1993; LLVM's LoopFuse). Both loops are natural, lie in the
-//! same one, and one edge leaves each of them. They are fused if
+//! Improving Data Locality via Loop Fusion and Distribution", 1993; LLVM's LoopFuse). Both loops are natural, lie in
+//! the same one, and one edge leaves each of them. They are fused if
 //!
 //! - the second one runs exactly where the first one has been left: nothing else leads to its header from outside;
 //! - their tests stand at the same place, both at the only latch or both at the header, and are executed equally often:
 //!   they compute the same of the same counters, or both are counted (`same_rounds.rs`);
-//! - what stands between the loops is pure. What it computes of the first loop's values goes behind the second loop, the
-//!   rest in front of the first;
+//! - what stands between the loops is pure. What it computes of the first loop's values goes behind the second loop,
+//!   the rest in front of the first;
 //! - the second loop reads no value of the first one, and no byte of memory that one of them accesses is written by the
 //!   other; neither has anything whose order matters, nor what threads do together (`independent.rs`);
 //! - both together have no more instructions than the knob `LoopFusionSize` says, and registers suffice (`room.rs`),
 //!   since the values of both live through the fused loop.
 //!
-//! Each thread then does a round of the second loop behind each round of the first one (`fuse.rs`). It leaves both after
-//! the same round as before, so threads that leave at different rounds do the same each as they did. The test of the
-//! first loop is executed no more, and what both tests count the fused loop counts once.
+//! Each thread then does a round of the second loop behind each round of the first one (`fuse.rs`). It leaves both
+//! after the same round as before, so threads that leave at different rounds do the same each as they did. The test of
+//! the first loop is executed no more, and what both tests count the fused loop counts once.
 //!
 //! Inner loops come first; what is around them, and a third loop behind two, is looked at in the next one of
 //! `LoopFusionPasses` passes over the function.
@@ -233,8 +233,8 @@ impl<'a> Search<'a> {
         })
     }
 
-    /// Registers that may be live together for longer than before: what either loop counts, what is computed in front of
-    /// both, and what the first one alone reads.
+    /// Registers that may be live together for longer than before: what either loop counts, what is computed in front
+    /// of both, and what the first one alone reads.
     fn live(&self, Plan { pair, between, .. }: &Plan) -> FxHashSet<Reg> {
         let func = self.func;
         let counted = [&pair.first, &pair.second].into_iter().flat_map(|shape| phis(func, shape.header));

@@ -1,9 +1,9 @@
 //! Whether the tests of two loops yield the same in each round.
 //!
 //! Two registers are taken for the same in each round, and what defines them must bear it out: phis of the two headers
-//! that begin with the same value and go on with registers that are the same; or the same operation on operands that are
-//! the same. This is an induction over rounds: where it holds for all pairs that were asked for, it holds in the first
-//! round, and in each one behind a round in which it holds.
+//! that begin with the same value and go on with registers that are the same; or the same operation on operands that
+//! are the same. This is an induction over rounds: where it holds for all pairs that were asked for, it holds in the
+//! first round, and in each one behind a round in which it holds.
 
 use rustc_hash::FxHashSet;
 
@@ -17,7 +17,8 @@ use oriole_ir::{Function, Inst, Operand, Reg};
 const MOST_PAIRS: usize = 16;
 
 /// Phis of the second loop's header, each with the one of the first loop that is the same in each round, if the tests
-/// are the same so; otherwise `None`. Both loops have one latch, and the second one block that leads to it from outside.
+/// are the same so; otherwise `None`. Both loops have one latch, and the second one block that leads to it from
+/// outside.
 pub(super) fn counters(
     func: &Function,
     definitions: &Definitions,
