@@ -30,6 +30,7 @@ mod matrix;
 mod meeting;
 mod memory;
 pub mod mutate;
+mod neighbours;
 pub mod patterns;
 mod recompute;
 pub mod shapes;
