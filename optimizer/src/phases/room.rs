@@ -4,7 +4,7 @@
 use super::split_ranges::{budget, pressure, words_in_all};
 use crate::analysis::Words;
 use crate::pass::{Knob, PhaseContext};
-use oriole_ir::{Function, Inst, RegFile};
+use oriole_ir::{Function, Reg, RegFile};
 
 /// Registers that are left where most are live.
 pub(super) struct Room {
@@ -26,13 +26,16 @@ impl Room {
         Room { general: budget.saturating_sub(general_used), predicates: predicates.saturating_sub(predicates_used) }
     }
 
-    /// Takes the registers of an instruction's results, where there are so many.
-    pub(super) fn holds(&mut self, func: &Function, inst: Inst) -> bool {
-        let words = |file: RegFile| -> u32 {
-            let infos = func.defs(inst).map(|reg| func.regs()[reg]);
-            infos.filter(|info| info.file == file).map(|info| u32::from(info.words)).sum()
-        };
-        let (general, predicates) = (words(RegFile::R), words(RegFile::P));
+    /// Takes so many registers, where there are.
+    pub(super) fn holds(&mut self, func: &Function, regs: impl Iterator<Item = Reg>) -> bool {
+        let (mut general, mut predicates) = (0, 0);
+        for info in regs.map(|reg| func.regs()[reg]) {
+            match info.file {
+                RegFile::R => general += u32::from(info.words),
+                RegFile::P => predicates += u32::from(info.words),
+                _ => {}
+            }
+        }
         let fits = general <= self.general && predicates <= self.predicates;
         if fits {
             self.general -= general;

@@ -20,7 +20,8 @@ use crate::analysis::AnalysisSet;
 use crate::pass::{Needs, Page, Pass, Run, SecondRun, Source, Stage, Status, Unit, Work, suggest};
 use crate::phases::{
     analyze_control_flow, back_copy, branches, commoning, general_optimize, hoist_common, hoist_invariants, live_dead,
-    loop_simplify, predication, reassociate, share_addresses, split_ranges, strength_reduce, switches, unroll,
+    loop_fusion, loop_simplify, predication, reassociate, share_addresses, split_ranges, strength_reduce, switches,
+    unroll,
 };
 use Page::{CopyPropagation, InstructionMovement, Liveness};
 use Stage::{
@@ -266,8 +267,10 @@ phases! {
     GeneralOptimizeLate = at(58, LateOptimization, CopyPropagation.line(1181))
         .needs(Needs::NOT_PHYSICAL).since(1).tokens(BUNDLE)
         .may_go_on(LIMITED).preserves(AnalysisSet::NONE) => general_optimize::weighed_late;
-    /// Loop fusion. Described ahead of the third liveness pass; the name is customary.
-    OriLoopFusion = unnumbered(LateOptimization, Liveness.line(49)).preserves(AnalysisSet::NONE);
+    /// Loop fusion: two loops that run one behind the other, equally often, become one. Described ahead of the third
+    /// liveness pass; the name is customary.
+    OriLoopFusion = unnumbered(LateOptimization, Liveness.line(49))
+        .may_go_on(BRANCH_ROUNDS).preserves(AnalysisSet::NONE) => loop_fusion::run;
     /// Vertex, tessellation and geometry expansion; compute kernels have none. Described ahead of the third
     /// liveness pass; the name is customary.
     DoVTGMultiViewExpansion = unnumbered(LateOptimization, Liveness.line(49)).preserves(AnalysisSet::NONE).since(0)

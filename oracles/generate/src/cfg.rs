@@ -1,8 +1,8 @@
 //! Flow: branches, switches, loops, unstructured regions, threads that leave early.
 //!
 //! Every shape begins in the current block and ends in a new join block, which every entering thread reaches that has
-//! not exited. Loops ([`super::loops`]) count their trips, unstructured regions spend fuel on every branch, so every
-//! kernel ends.
+//! not exited. Loops ([`super::loops`], [`super::neighbours`]) count their trips, unstructured regions spend fuel on
+//! every branch, so every kernel ends.
 
 use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, InstBuilder, Operand, RegInfo};
@@ -56,6 +56,7 @@ impl Builder<'_, '_> {
             deeper(weights.cases),
             deeper(weights.guarded),
             deeper(weights.copied),
+            if may_repeat { deeper(weights.neighbours) } else { 0 },
         ];
         match self.entropy.weighted(&weights) {
             0 => self.stretch(),
@@ -76,7 +77,8 @@ impl Builder<'_, '_> {
             15 => self.alike(),
             16 => self.cases(),
             17 => self.guarded(),
-            _ => self.copied(),
+            18 => self.copied(),
+            _ => self.neighbours(),
         }
     }
 

@@ -156,6 +156,9 @@ pub struct FlowWeights {
     pub guarded: u32,
     /// A copy, and changes of what was copied between it and its reads.
     pub copied: u32,
+    /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
+    /// fusion look for. Each pair costs twenty instructions.
+    pub neighbours: u32,
 }
 
 /// Weights of the families of instructions in straight code.
@@ -440,6 +443,7 @@ impl Default for FlowWeights {
             cases: 3,
             guarded: 2,
             copied: 3,
+            neighbours: 2,
         }
     }
 }

@@ -31,6 +31,7 @@ mod mbarrier;
 mod meeting;
 mod memory;
 pub mod mutate;
+mod neighbours;
 pub mod patterns;
 mod recompute;
 pub mod shapes;

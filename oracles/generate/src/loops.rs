@@ -6,18 +6,25 @@ use oriole_ir::{Block, Operand, Reg, RegInfo};
 use super::builder::Builder;
 use super::kernel::AGAIN;
 
+/// How many trips a loop makes: the number as an operand, the largest that it may be, and whether it is the same in all
+/// threads.
+pub(super) struct Trips {
+    pub limit: Operand,
+    pub most: u32,
+    pub uniform: bool,
+}
+
 impl Builder<'_, '_> {
-    /// A counter that goes up to a number of trips, and whether that is the same in all threads.
-    fn counter(&mut self) -> (Reg, Operand, u32, bool) {
+    /// How many trips a loop makes.
+    pub(super) fn trips(&mut self) -> Trips {
         let most = self.config.trips.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
-        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
         if self.entropy.percent(60) {
             let trips = self.entropy.between(1, most);
-            return (counter, Operand::imm(trips), trips, true);
+            return Trips { limit: Operand::imm(trips), most: trips, uniform: true };
         }
         let value = self.value(Type::B32);
         let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(u64::from(most));
-        (counter, Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, false)
+        Trips { limit: Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, uniform: false }
     }
 
     /// A loop, tested at its end or at its head; some threads may leave it from its middle.
@@ -27,7 +34,8 @@ impl Builder<'_, '_> {
 
     /// A loop around what `inside` makes, which gets the block behind the loop.
     fn repeat_around(&mut self, inside: &mut dyn FnMut(&mut Self, Block)) {
-        let (counter, trips, most, uniform) = self.counter();
+        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+        let Trips { limit, most, uniform } = self.trips();
         let breaks = self.entropy.percent(25);
         let at_head = self.entropy.percent(40);
         let [head, body, exit] = self.blocks();
@@ -35,7 +43,7 @@ impl Builder<'_, '_> {
         let middle = if breaks && self.entropy.percent(50) { self.func.new_block() } else { exit };
         self.jump(head, head);
         if at_head {
-            let more = self.below(counter, trips);
+            let more = self.below(counter, limit);
             self.branch(more.into(), [body, exit], body);
         } else {
             self.jump(body, body);
@@ -53,7 +61,7 @@ impl Builder<'_, '_> {
         if at_head {
             self.jump(head, middle);
         } else {
-            let more = self.below(counter, trips);
+            let more = self.below(counter, limit);
             self.branch(more.into(), [head, exit], middle);
         }
         if middle != exit {

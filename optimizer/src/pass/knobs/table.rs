@@ -192,6 +192,12 @@ knobs! {
     /// Passes of OriLoopUnrolling over a function, each of which unrolls what stands around the loops of the one
     /// before. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
     UnrollPasses = Limit(Some(4)), Liveness.line(48);
+    /// Instructions of two loops together up to which OriLoopFusion makes one of them. The documents name the phase
+    /// alone; the name is Oriole's own. 256 was chosen.
+    LoopFusionSize = Limit(Some(256)), Liveness.line(49);
+    /// Passes of OriLoopFusion over a function, each of which fuses what stands around the loops of the one before, or
+    /// behind them. The name is Oriole's own. 4 was chosen: a pass that changes nothing ends them.
+    LoopFusionPasses = Limit(Some(4)), Liveness.line(49);
     /// Rounds of OriDoPredication. The documents name the phase alone; the name is Oriole's own. 8 was chosen: a round
     /// that changes nothing ends them.
     PredicationRounds = Limit(Some(8)), CopyPropagation.line(1184);

@@ -3,7 +3,7 @@
 use cranelift_entity::SecondaryMap;
 
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Inst, Operand, RegFile};
+use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, RegFile};
 
 /// The phis of a block, in order.
 pub(in crate::phases) fn phis(func: &Function, block: Block) -> impl Iterator<Item = Inst> + '_ {
@@ -46,6 +46,21 @@ pub(in crate::phases) fn map_targets(func: &mut Function, block: Block, map: imp
     for operand in func.srcs_mut(branch) {
         if let Operand::Block(target) = operand {
             *target = map(*target);
+        }
+    }
+}
+
+/// Has a block lead to one other block.
+pub(in crate::phases) fn always(func: &mut Function, block: Block, to: Block) {
+    let branch = func.terminator(block).expect("a block ends with a branch");
+    InstBuilder::new(Opcode::Bra).src(to).replace(func, branch);
+}
+
+/// Phis of a block take from another one what they took from one.
+pub(in crate::phases) fn come_from(func: &mut Function, block: Block, old: Block, new: Block) {
+    for phi in phis(func, block).collect::<Vec<Inst>>() {
+        for operand in func.srcs_mut(phi).iter_mut().filter(|operand| **operand == Operand::Block(old)) {
+            *operand = Operand::Block(new);
         }
     }
 }

@@ -49,7 +49,7 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         for inst in insts {
             let read: Vec<Block> = func.uses(inst).filter_map(|reg| definitions.block(reg)).collect();
             let Some(to) = ways.furthest(*block, &read) else { continue };
-            if !room.get_or_insert_with(|| Room::of(func, cx)).holds(func, inst) {
+            if !room.get_or_insert_with(|| Room::of(func, cx)).holds(func, func.defs(inst)) {
                 continue;
             }
             if !cx.rewrite(RULE) {

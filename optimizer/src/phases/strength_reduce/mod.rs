@@ -55,7 +55,7 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let (mut reduction, mut room, mut changed) = (Reduction::default(), None, Changed::No);
     for product in Search::new(func, cx, nest).products(gain) {
         let is_new = !reduction.made.contains_key(&product.key());
-        if is_new && !room.get_or_insert_with(|| Room::of(func, cx)).holds(func, product.inst) {
+        if is_new && !room.get_or_insert_with(|| Room::of(func, cx)).holds(func, func.defs(product.inst)) {
             continue;
         }
         if !cx.rewrite(RULE) {

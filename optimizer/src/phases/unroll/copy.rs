@@ -9,9 +9,8 @@ use rustc_hash::FxHashMap;
 
 use super::{Plan, Shape};
 use crate::phases::analyze_control_flow::remove_incoming;
-use crate::phases::branches::graph::{map_targets, phis};
-use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, Function, Inst, InstBuilder, Operand, Reg};
+use crate::phases::branches::graph::{always, come_from, map_targets, phis};
+use oriole_ir::{Block, Function, Inst, Operand, Reg};
 
 /// What has been done to the loops of a function, and what is left to do at the end.
 #[derive(Default)]
@@ -160,21 +159,6 @@ impl Round {
         let own = self.block(shape.header);
         for latch in &shape.latches {
             map_targets(func, self.block(*latch), |target| if target == own { header } else { target });
-        }
-    }
-}
-
-/// Takes a block's choice.
-fn always(func: &mut Function, block: Block, to: Block) {
-    let branch = func.terminator(block).expect("a loop's block ends with a branch");
-    InstBuilder::new(Opcode::Bra).src(to).replace(func, branch);
-}
-
-/// Phis of a block take from another one what they took from one.
-fn come_from(func: &mut Function, block: Block, old: Block, new: Block) {
-    for phi in phis(func, block).collect::<Vec<Inst>>() {
-        for operand in func.srcs_mut(phi).iter_mut().filter(|operand| **operand == Operand::Block(old)) {
-            *operand = Operand::Block(new);
         }
     }
 }

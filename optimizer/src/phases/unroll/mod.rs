@@ -7,7 +7,7 @@
 //!
 //! - it is natural, one edge leaves it, and each round executes the test at that edge once;
 //! - the test depends on constants alone, by way of phis that begin with constants. It is then evaluated round by round
-//!   until it fails (`trips.rs`), so it does not matter how the loop counts;
+//!   until it fails (`loop_tests/trips.rs`), so it does not matter how the loop counts;
 //! - its code does not grow by more than the knob `UnrollSize` says, in instructions, given that what depends on the
 //!   counter alone is constant in each copy (`worth.rs`), and it has at most `UnrollRounds` rounds;
 //! - `.pragma "nounroll"` does not forbid it.
@@ -26,26 +26,22 @@
 //! Cost: a pass is linear, times the limits of rounds and of blocks of a loop.
 
 mod copy;
-mod trips;
 mod worth;
 
 use std::sync::Arc;
 
 use cranelift_entity::EntitySet;
 
-use super::branches::graph::two_ways;
 use super::branches::merge;
+use super::loop_tests::{Shape, Trips};
 use super::rounds::rounds;
 use crate::analysis::{AnalysisSet, Cfg, Dominators, Loop, LoopNest};
 use crate::pass::{Changed, Knob, PhaseContext};
 use copy::Copies;
 use oriole_ir::ops::{Flags, Opcode};
-use oriole_ir::{Block, Function, Inst, Operand, RegFile};
-use trips::Trips;
+use oriole_ir::{Block, Function, Inst, RegFile};
 
 const RULE: &str = "unroll-loop";
-/// Blocks of a loop that is looked at.
-const MOST_BLOCKS: usize = 64;
 
 /// OriLoopUnrolling.
 pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
@@ -74,23 +70,6 @@ fn pass(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         cx.analyses.retain(AnalysisSet::NONE);
     }
     Changed::Yes
-}
-
-/// A loop that one edge leaves, behind a test that each round executes once.
-struct Shape {
-    header: Block,
-    /// In layout order.
-    blocks: Vec<Block>,
-    latches: Vec<Block>,
-    condition: Operand,
-    /// The block with the test.
-    test: Block,
-    /// Where control goes from the test to stay in the loop.
-    stays: Block,
-    /// Where control goes from the test to leave the loop.
-    exit: Block,
-    /// Whether control leaves where the condition is true.
-    leaves_if: bool,
 }
 
 /// What is done to a loop.
@@ -134,7 +113,8 @@ impl<'a> Search<'a> {
     }
 
     fn plan(&mut self, cx: &mut PhaseContext<'_>, nest: &LoopNest, of: Loop) -> Option<Plan> {
-        let shape = self.shape(nest, of)?;
+        let nounroll = self.func.is_nounroll(nest.header(of));
+        let shape = Shape::of(self.func, &self.cfg, &self.dominators, nest, of).filter(|_| !nounroll)?;
         let trips = self.trips.get_or_insert_with(|| Trips::new(self.cfg.clone(), cx.analyses.get(self.func)));
         let counted = trips.count(self.func, &shape, self.rounds)?;
         let to_test = self.to_test(&shape);
@@ -142,32 +122,6 @@ impl<'a> Search<'a> {
         let plan = Plan { shape, rounds: counted.rounds, to_test };
         let fits = size.growth(plan.rounds) <= self.size;
         (fits && (plan.rounds == 1 || self.may_stand_twice(nest, of, &plan.shape))).then_some(plan)
-    }
-
-    /// Asks what costs least first.
-    fn shape(&self, nest: &LoopNest, of: Loop) -> Option<Shape> {
-        let (func, cfg, header) = (self.func, &*self.cfg, nest.header(of));
-        if nest.blocks(of).len() > MOST_BLOCKS || func.is_nounroll(header) {
-            return None;
-        }
-        let mut exits = nest.exits(cfg, of);
-        let (test, exit) = exits.next().filter(|_| exits.next().is_none())?;
-        let (condition, yes, no) = two_ways(func, test)?;
-        let plain = |block: &Block| {
-            let branch = func.terminator(*block).map(|inst| func.inst(inst).opcode);
-            matches!(branch, Some(Opcode::Bra | Opcode::CBra))
-        };
-        let latches: Vec<Block> = nest.latches(cfg, of).collect();
-        let mut blocks = nest.blocks(of).to_vec();
-        blocks.sort_by_key(|block| cfg.position(*block));
-        let in_each_round = nest.innermost(cfg, test) == Some(of) && self.in_each_round(test, &latches);
-        let (stays, leaves_if) = if yes == exit { (no, true) } else { (yes, false) };
-        let shape = || Shape { header, blocks: blocks.clone(), latches, condition, test, stays, exit, leaves_if };
-        (in_each_round && blocks.iter().all(plain)).then(shape)
-    }
-
-    fn in_each_round(&self, block: Block, latches: &[Block]) -> bool {
-        latches.iter().all(|latch| self.dominators.dominates(&self.cfg, block, *latch))
     }
 
     /// The blocks that are reached from the header without the edges behind the test.
@@ -185,7 +139,8 @@ impl<'a> Search<'a> {
     fn may_stand_twice(&self, nest: &LoopNest, of: Loop, shape: &Shape) -> bool {
         let func = self.func;
         shape.blocks.iter().all(|block| {
-            let once = nest.innermost(&self.cfg, *block) == Some(of) && self.in_each_round(*block, &shape.latches);
+            let once = nest.innermost(&self.cfg, *block) == Some(of)
+                && shape.in_each_round(&self.cfg, &self.dominators, *block);
             func.block_insts(*block).all(|inst| (once || !is_together(func, inst)) && may_be_copied(func, inst))
         })
     }

@@ -110,7 +110,7 @@ fn faults_in_what_orders_threads_are_found() {
         spec.plant(&mut phases);
         let options = CheckOptions { phases, randoms: 0, round_trip: false, ..CheckOptions::default() };
         let check = |number| {
-            let generated = case(1, number, &Config::default());
+            let generated = case(5, number, &Config::default());
             check_module("planted", &generated.module, &generated.launches, &options)
                 .expect("it can be checked")
                 .findings

@@ -61,7 +61,7 @@ fn knobs(knobs: &[&str]) -> Variation {
 }
 
 /// No phase asks what it costs.
-const EAGER: [&str; 11] = [
+const EAGER: [&str; 12] = [
     "BranchOptThreadInsts=32",
     "SwitchOptTableCases=1000",
     "SwitchOptTreeCases=3",
@@ -73,6 +73,7 @@ const EAGER: [&str; 11] = [
     "PredicationAccesses=1000",
     "StrengthReduceGain=0",
     "UnrollSize=1024",
+    "LoopFusionSize=unlimited",
 ];
 
 /// By number, around. Most cases are plain, as most users' kernels are.

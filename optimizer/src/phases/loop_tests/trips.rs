@@ -19,27 +19,27 @@ use oriole_ir::{Function, Inst, Operand, Reg};
 const MOST_INSTS: usize = 16;
 
 /// What constants are found with.
-pub(super) struct Trips {
+pub(in crate::phases) struct Trips {
     cfg: Arc<Cfg>,
     definitions: Arc<Definitions>,
     bits: BitMemo,
 }
 
 /// A loop whose rounds are counted.
-pub(super) struct Counted {
+pub(in crate::phases) struct Counted {
     /// How often the test is executed; never 0.
-    pub(super) rounds: u32,
+    pub(in crate::phases) rounds: u32,
     /// Registers whose value in each round is known.
-    pub(super) known: FxHashSet<Reg>,
+    pub(in crate::phases) known: FxHashSet<Reg>,
 }
 
 impl Trips {
-    pub(super) fn new(cfg: Arc<Cfg>, definitions: Arc<Definitions>) -> Trips {
+    pub(in crate::phases) fn new(cfg: Arc<Cfg>, definitions: Arc<Definitions>) -> Trips {
         Trips { cfg, definitions, bits: BitMemo::default() }
     }
 
     /// The rounds of a loop that has no more than so many.
-    pub(super) fn count(&self, func: &Function, shape: &Shape, most: u32) -> Option<Counted> {
+    pub(in crate::phases) fn count(&self, func: &Function, shape: &Shape, most: u32) -> Option<Counted> {
         let test = self.test(func, shape)?;
         let mut values = test.entry.clone();
         for rounds in 1..=most {
