@@ -71,7 +71,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
         if let [shape @ (Shape::V | Shape::Matrix(_))] = row.dsts {
             let count = row.registers(&selected.fields, *shape);
-            return self.vector(first, count)?.iter().map(|o| self.destination(o, ty(*shape), loose)).collect();
+            return self
+                .elements(first, selected.opcode, *shape, count)?
+                .iter()
+                .map(|o| self.destination(o, ty(*shape), loose))
+                .collect();
         }
         let written = match first.kind {
             OperandKind::Pair(pair) => self.body[pair].to_vec(),
@@ -96,6 +100,24 @@ impl<'s> BodyLowering<'_, '_, 's> {
             out.push(destination);
         }
         Some(out)
+    }
+
+    /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where there
+    /// is only one, except for `movmatrix`.
+    fn elements(
+        &mut self,
+        operand: &ast::Operand<'s>,
+        opcode: Opcode,
+        shape: Shape,
+        count: usize,
+    ) -> Option<Vec<ast::Operand<'s>>> {
+        let listed = matches!(shape, Shape::Matrix(_)) && opcode != Opcode::MovMatrix;
+        if listed && count == 1 && !matches!(operand.kind, OperandKind::Vector(_)) {
+            let message = "a list of one register is needed here".to_owned();
+            self.report(operand.span, message, describe(operand.kind), "write it in braces, as in `{%r1}`");
+            return None;
+        }
+        self.vector(operand, count)
     }
 
     /// The elements of a vector operand of so many lanes.
@@ -140,7 +162,14 @@ impl<'s> BodyLowering<'_, '_, 's> {
             Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
             Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
             Opcode::CpAsync => return self.async_copy_arguments(inst, sources),
-            _ => {}
+            opcode => {
+                let row = opcode.row();
+                if let Some(stride) = row.default_stride(&selected.fields)
+                    && sources.len() + 2 == row.srcs.len()
+                {
+                    out.push(implied(stride));
+                }
+            }
         }
         Some(out)
     }
@@ -228,7 +257,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Argument::Written(operand) if *shape == Shape::Base => out.push(self.plain_address(operand)?),
                 Argument::Written(operand) if matches!(shape, Shape::V | Shape::Matrix(_)) => {
                     let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
-                    for element in self.vector(operand, row.registers(fields, *shape))? {
+                    for element in self.elements(operand, opcode, *shape, row.registers(fields, *shape))? {
                         out.push(self.value(&element, ty, loose)?);
                     }
                 }

@@ -1,13 +1,13 @@
 //! Decoding of matrix instructions.
 
 use oriole_ir::ops::{
-    BitProduct, FieldValue, LeftElement, Matrix, MatrixCount, MatrixShape, Opcode, RightElement, Rounding, SatFinite,
-    Shape, Transpose, Type,
+    Addend, BitProduct, FieldValue, LeftElement, Matrix, MatrixCount, MatrixShape, Opcode, RightElement, Rounding,
+    SatFinite, Shape, Transpose, Type,
 };
 use oriole_ir::{Inst, InstData};
 
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::{Factors, MatrixOp, MatrixOps, Product, Sum};
+use crate::matrix::{Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles};
 use crate::program::{Kind, Op, Place, Slot};
 use crate::scalar::ScalarOp;
 
@@ -19,7 +19,7 @@ impl Decoder<'_> {
         };
         let (mut srcs, mut dsts) = (Vec::new(), Vec::new());
         for (i, shape) in data.src_shapes(self.func.srcs(inst).len()).into_iter().enumerate() {
-            if matches!(shape, Shape::Matrix(_)) {
+            if matches!(shape, Shape::Matrix(_) | Shape::R) {
                 srcs.extend(words(self.source(data, inst, i, shape)?));
             }
         }
@@ -39,32 +39,68 @@ fn matrix_op(data: &InstData) -> Decoded<MatrixOp> {
         Opcode::MovMatrix => Ok(MatrixOp::Transpose),
         Opcode::LdMatrix => Ok(MatrixOp::Load(count, transposed)),
         Opcode::StMatrix => Ok(MatrixOp::Store(count, transposed)),
-        Opcode::Mma => product(data).map(MatrixOp::Multiply),
+        Opcode::WmmaLoadA | Opcode::WmmaLoadB | Opcode::WmmaLoadC => fragment(data).map(MatrixOp::LoadWhole),
+        Opcode::WmmaStoreD => fragment(data).map(MatrixOp::StoreWhole),
+        Opcode::Mma | Opcode::Wmma | Opcode::WmmaHalves => product(data).map(MatrixOp::Multiply),
         other => Err(DecodeFault::NoMeaning(other.row().name)),
     }
 }
 
+/// A matrix of `wmma` in memory.
+fn fragment(data: &InstData) -> Decoded<Fragment> {
+    let [m, n, k] = extents(data);
+    let (part, extents, bits, shape) = match data.opcode {
+        Opcode::WmmaLoadA => (Part::Left, [m, k], data.field().map(LeftElement::bits), Matrix::Left),
+        Opcode::WmmaLoadB => {
+            (Part::Right, [k, n], data.field().map(|e: RightElement| LeftElement::from(e).bits()), Matrix::Right)
+        }
+        _ => (Part::Sum, [m, n], Some(data.ty().bits()), Matrix::Sum),
+    };
+    let bits = bits.ok_or(DecodeFault::NoOperation)? as usize;
+    let by_columns = data.opcode.row().is_by_columns(&data.fields);
+    Ok(Fragment { part, extents, bits, by_columns, words: words_of(data, shape) })
+}
+
+fn extents(data: &InstData) -> [usize; 3] {
+    data.field().map_or([8, 8, 0], MatrixShape::extents)
+}
+
+/// How many words of a lane a matrix is.
+fn words_of(data: &InstData, matrix: Matrix) -> usize {
+    let shape = Shape::Matrix(matrix);
+    data.registers(shape) * data.shape_info(shape).map_or(1, |info| usize::from(info.words))
+}
+
 fn product(data: &InstData) -> Decoded<Product> {
-    let elements = (data.field::<LeftElement>(), data.field::<RightElement>().map(LeftElement::from));
-    let (Some(left), Some(right)) = elements else { return Err(DecodeFault::NoOperation) };
+    let left = data.field().unwrap_or(LeftElement::F16);
+    let right = data.field::<RightElement>().map_or(LeftElement::F16, LeftElement::from);
     let factors = match left {
         LeftElement::F64 => Factors::Double(directed(data)),
         LeftElement::B1 => Factors::Bits(data.field().unwrap_or(BitProduct::None)),
         LeftElement::S8 | LeftElement::U8 | LeftElement::S4 | LeftElement::U4 => Factors::Integer(left, right),
         _ => Factors::Float(left, right),
     };
-    let sum = match data.ty() {
+    let saturates = data.field() == Some(SatFinite::SatFinite);
+    let kind = |ty| match ty {
         Type::F16 => Sum::F16,
         Type::F64 => Sum::F64,
-        Type::S32 => Sum::S32(data.field() == Some(SatFinite::SatFinite)),
+        Type::S32 => Sum::S32(saturates),
         _ => Sum::F32,
     };
-    let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| {
-        let shape = Shape::Matrix(matrix);
-        data.registers(shape) * data.shape_info(shape).map_or(1, |info| usize::from(info.words))
-    });
-    let [rows, _, inner] = data.field().map_or([8, 8, 0], MatrixShape::extents);
-    Ok(Product { rows, inner, factors, sum, words })
+    let [m, n, inner] = extents(data);
+    let (rows, tiles) = match [m, n] {
+        [16, 16] => (16, Tiles::Columns),
+        [32, _] => (16, Tiles::Rows),
+        [_, 32] => (16, Tiles::Exchanged),
+        _ => (m, Tiles::One),
+    };
+    let addend = data.field().map_or(data.ty(), Addend::ty);
+    let (factor, bits) = (inner * left.bits() as usize, |ty: Type| 8 * ty.bits() as usize);
+    // Of the words that a lane holds, those of one product.
+    let words = [rows * factor, 8 * factor, rows * bits(addend), rows * bits(data.ty())].map(|bits| bits / 1024);
+    let [a, b] = [Matrix::Left, Matrix::Right].map(|matrix| words_of(data, matrix));
+    let (addend, sum) = (kind(addend), kind(data.ty()));
+    Ok(Product { rows, inner, factors, addend, sum, words, starts: [0, a, a + b, 0], tiles })
 }
 
 /// The fused multiply-add that rounds in the direction that is written, where that is not to the nearest.

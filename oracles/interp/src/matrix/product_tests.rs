@@ -3,7 +3,7 @@
 //! The ISA gives a formula for the `i`th element of a lane's fragment for each shape; they are copied here one by one.
 
 use oriole_ir::ops::{
-    BitProduct, FieldValues, LeftElement, Matrix, MatrixShape, Opcode, RightElement, SatFinite, Shape, Type,
+    Addend, BitProduct, FieldValues, LeftElement, Matrix, MatrixShape, Opcode, RightElement, SatFinite, Shape, Type,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo, parse_module};
 
@@ -33,7 +33,7 @@ fn left_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, u
         (M16n8k64, _) => (upper(i < 8 || (16..24).contains(&i)), t * 8 + (i & 7) + if i < 16 { 0 } else { 32 }),
         (M16n8k128, _) => (upper(i < 32), t * 32 + (i & 31)),
         (M16n8k256, _) => (upper(i < 32 || (64..96).contains(&i)), t * 32 + (i & 31) + if i < 64 { 0 } else { 128 }),
-        (M8n8, _) => unreachable!("no product"),
+        (M8n8 | M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8, _) => unreachable!("no product of `mma`"),
     }
 }
 
@@ -54,7 +54,7 @@ fn right_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, 
         (M16n8k32, _) => t * 8 + i,
         (M16n8k64, _) => t * 8 + (i & 7) + if i < 8 { 0 } else { 32 },
         (M16n8k256, _) => t * 32 + (i & 31) + if i < 32 { 0 } else { 128 },
-        (M8n8, _) => unreachable!("no product"),
+        (M8n8 | M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8, _) => unreachable!("no product of `mma`"),
     };
     (k, g)
 }
@@ -65,36 +65,63 @@ fn sum_place(lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// An operation with the words of its matrices in each lane.
-struct Case {
-    fields: FieldValues,
-    shape: MatrixShape,
-    left: LeftElement,
-    right: LeftElement,
-    sum: Type,
+pub(super) struct Case {
+    pub opcode: Opcode,
+    pub fields: FieldValues,
+    pub shape: MatrixShape,
+    pub left: LeftElement,
+    pub right: LeftElement,
+    pub addend: Type,
+    pub sum: Type,
 }
 
 impl Case {
-    fn all() -> Vec<Case> {
+    /// All of an opcode; where no field says what is multiplied, it is f16.
+    pub(super) fn all(opcode: Opcode) -> Vec<Case> {
         let mut cases = Vec::new();
-        let row = Opcode::Mma.row();
+        let row = opcode.row();
         row.for_each_combination(&mut |fields| {
-            let value = (row.value(fields), row.value(fields), row.value::<RightElement>(fields), row.value(fields));
-            let (Some(shape), Some(left), Some(right), Some(sum)) = value else { panic!("a field is missing") };
-            cases.push(Case { fields: *fields, shape, left, right: right.into(), sum });
+            let value = (row.value(fields), row.value(fields), row.value(fields).map(Addend::ty));
+            let (Some(shape), Some(sum), Some(addend)) = value else { panic!("a field is missing") };
+            let left = row.value(fields).unwrap_or(LeftElement::F16);
+            let right = row.value::<RightElement>(fields).map_or(LeftElement::F16, LeftElement::from);
+            cases.push(Case { opcode, fields: *fields, shape, left, right, addend, sum });
         });
         cases
     }
 
     fn has<F: oriole_ir::ops::FieldValue>(&self, value: F) -> bool {
-        Opcode::Mma.row().value(&self.fields) == Some(value)
+        self.opcode.row().value(&self.fields) == Some(value)
     }
 
-    fn name(&self) -> String {
-        format!("{:?} {:?} {:?} {:?}", self.shape, self.sum, self.left, self.right)
+    pub(super) fn name(&self) -> String {
+        format!("{:?} {:?} {:?} {:?} {:?}", self.shape, self.sum, self.left, self.right, self.addend)
+    }
+
+    /// Random elements of A, B and C. Half of those of integers in C are near the ends of s32.
+    pub(super) fn elements(&self, random: &mut SplitMix64) -> [Elements; 3] {
+        let [m, n, k] = self.shape.extents();
+        let a = matrix(m, k, || element(random, self.left));
+        let b = matrix(k, n, || element(random, self.right));
+        let c = matrix(m, n, || {
+            let bits = random.next_u64();
+            match self.addend {
+                Type::S32 if bits & 1 == 1 => (bits >> 32, i64::from((bits >> 32) as i32)),
+                Type::S32 => {
+                    let near = i32::MAX - (bits >> 50) as i32;
+                    (u64::from(near as u32), i64::from(near))
+                }
+                ty => {
+                    let quarters = bits as i64 % 20;
+                    (float_bits(ty, None, quarters), quarters)
+                }
+            }
+        });
+        [a, b, c]
     }
 
     fn words(&self, matrix: Matrix) -> usize {
-        let row = Opcode::Mma.row();
+        let row = self.opcode.row();
         let double = row.shape_type(&self.fields, Shape::Matrix(matrix)) == Some(Type::F64);
         row.registers(&self.fields, Shape::Matrix(matrix)) * if double { 2 } else { 1 }
     }
@@ -166,7 +193,7 @@ fn execute(
         let ty = row.shape_type(fields, shape).expect("matrices have a type");
         (row.registers(fields, shape), if ty == Type::F64 { Type::B64 } else { Type::B32 })
     };
-    for matrix in [Matrix::Left, Matrix::Right, Matrix::Sum] {
+    for matrix in [Matrix::Left, Matrix::Right, Matrix::Addend] {
         let (count, ty) = parts(matrix);
         for _ in 0..count {
             let reg = func.new_reg(RegInfo::of(ty));
@@ -231,14 +258,14 @@ fn element(random: &mut SplitMix64, element: LeftElement) -> (u64, i64) {
     }
 }
 
-type Elements = Vec<Vec<(u64, i64)>>;
+pub(super) type Elements = Vec<Vec<(u64, i64)>>;
 
 fn matrix(rows: usize, columns: usize, mut make: impl FnMut() -> (u64, i64)) -> Elements {
     (0..rows).map(|_| (0..columns).map(|_| make()).collect()).collect()
 }
 
 /// A plain product by the definition.
-fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usize; 2]) -> u64 {
+pub(super) fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usize; 2]) -> u64 {
     let terms = || a[row].iter().zip(b.iter().map(|row| row[column])).map(|(a, b)| (a.1, b.1));
     let products: i64 = match case.left {
         LeftElement::B1 if case.has(BitProduct::Xor) => terms().map(|(a, b)| a ^ b).sum(),
@@ -265,28 +292,11 @@ fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usi
 #[test]
 fn every_shape_multiplies_what_the_isa_lists() {
     let mut random = SplitMix64::new(7);
-    let cases = Case::all();
+    let cases = Case::all(Opcode::Mma);
     assert_eq!(cases.len(), 98);
     for case in &cases {
-        let [m, n, k] = case.shape.extents();
         let [bits, wide] = [case.left.bits(), case.sum.bits()];
-        let a = matrix(m, k, || element(&mut random, case.left));
-        let b = matrix(k, n, || element(&mut random, case.right));
-        let c = matrix(m, n, || {
-            let bits = random.next_u64();
-            match case.sum {
-                // Half of them are near the ends of s32.
-                Type::S32 if bits & 1 == 1 => (bits >> 32, i64::from((bits >> 32) as i32)),
-                Type::S32 => {
-                    let near = i32::MAX - (bits >> 50) as i32;
-                    (u64::from(near as u32), i64::from(near))
-                }
-                ty => {
-                    let quarters = bits as i64 % 20;
-                    (float_bits(ty, None, quarters), quarters)
-                }
-            }
-        });
+        let [a, b, c] = case.elements(&mut random);
         let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| case.words(matrix));
         let place = |lane, i| left_place(case.shape, bits, lane, i);
         let left = case.fragment(words[0], bits, place, |row, column| a[row][column].0);
@@ -301,7 +311,7 @@ fn every_shape_multiplies_what_the_isa_lists() {
 
 fn case(shape: MatrixShape, sum: Type, left: LeftElement) -> Case {
     let fits = |case: &Case| (case.shape, case.sum, case.left, case.right) == (shape, sum, left, left);
-    Case::all().into_iter().find(fits).expect("there is such a product")
+    Case::all(Opcode::Mma).into_iter().find(fits).expect("there is such a product")
 }
 
 /// f16 numbers of all sizes: the error is within the bound that the model states. Sums are exact here in units of

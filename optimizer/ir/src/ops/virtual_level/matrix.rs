@@ -18,25 +18,27 @@ pub const TENSOR32: u64 = LeftElement::Tf32.bit();
 pub const BYTES: u64 = bits!(LeftElement: S8 | U8);
 pub const NIBBLES: u64 = bits!(LeftElement: S4 | U4);
 pub const SINGLE_BITS: u64 = LeftElement::B1.bit();
+/// The shapes that are none of `mma`.
+pub const OTHER_SHAPES: u64 = bits!(MatrixShape: M8n8 | M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8);
 pub const LONG_DOUBLES: u64 = bits!(MatrixShape: M16n8k4 | M16n8k8 | M16n8k16);
 
 /// The elements of one matrix with those of the other; a field value is a bit of the same number in both.
-const fn both(elements: u64) -> Requirement {
+pub const fn both(elements: u64) -> Requirement {
     when(Field::LeftElement, elements, Field::RightElement, elements)
 }
 
 /// The sums that products of such elements are added up to.
-const fn summed(elements: u64, types: u64) -> Requirement {
+pub const fn summed(elements: u64, types: u64) -> Requirement {
     when(Field::LeftElement, elements, Field::Type, types)
 }
 
 /// C is of the type of D.
-const fn added(ty: Type, addend: Addend) -> Requirement {
+pub const fn added(ty: Type, addend: Addend) -> Requirement {
     when(Field::Type, ty.bit(), Field::Addend, addend.bit())
 }
 
 /// The elements that a shape is for.
-const fn shaped(shapes: u64, elements: u64) -> Requirement {
+pub const fn shaped(shapes: u64, elements: u64) -> Requirement {
     when(Field::MatrixShape, shapes, Field::LeftElement, elements)
 }
 
@@ -111,10 +113,10 @@ macro_rules! matrix_rows {
         cost Flat(18), rank 10, latency Memory, undef Nothing;
 
     /// Multiplies two matrices and adds a third.
-    Mma "mma.sync" "mma.sync.aligned": [Matrix(Sum)] <- [Matrix(Left), Matrix(Right), Matrix(Sum)], MATRIX,
+    Mma "mma.sync" "mma.sync.aligned": [Matrix(Sum)] <- [Matrix(Left), Matrix(Right), Matrix(Addend)], MATRIX,
         fields &[
-            req_of(Field::MatrixShape, all(Field::MatrixShape) & !MatrixShape::M8n8.bit()), req(Field::LeftLayout),
-            req(Field::RightLayout), opt(Field::SatFinite), opt_of(Field::Rounding, EXACT),
+            req_of(Field::MatrixShape, all(Field::MatrixShape) & !OTHER_SHAPES),
+            req_of(Field::LeftLayout, LeftLayout::Row.bit()), req_of(Field::RightLayout, RightLayout::Col.bit()), opt(Field::SatFinite), opt_of(Field::Rounding, EXACT),
             ty(bits!(Type: F16 | F32 | F64 | S32)), req(Field::LeftElement), req(Field::RightElement),
             req(Field::Addend), opt(Field::BitProduct),
         ],

@@ -13,6 +13,7 @@ mod matrix;
 mod memory;
 mod threads;
 mod video;
+mod wmma;
 
 pub(super) use control::*;
 pub(super) use convert::*;
@@ -23,3 +24,4 @@ pub(super) use matrix::*;
 pub(super) use memory::*;
 pub(super) use threads::*;
 pub(super) use video::*;
+pub(super) use wmma::*;
