@@ -241,11 +241,14 @@ impl OpRow {
     }
 
     /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps. `wmma` gives
-    /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA").
+    /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA"), and m8n8k4 of f16 is four
+    /// products ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
     fn matrix_registers(&self, values: &FieldValues, matrix: Matrix) -> usize {
         let shape = self.value::<MatrixShape>(values);
         let [rows, columns, inner] = shape.map_or([8, 8, 0], MatrixShape::extents);
         let element = self.element(values);
+        let four = shape == Some(MatrixShape::M8n8k4) && self.value(values) == Some(LeftElement::F16);
+        let products = if four { 4 } else { 1 };
         let bits = match matrix {
             Matrix::Rows => return self.value(values).map_or(1, MatrixCount::matrices),
             Matrix::Left | Matrix::Right if element == LeftElement::F16 && shape.is_some_and(MatrixShape::is_whole) => {
@@ -256,7 +259,7 @@ impl OpRow {
             Matrix::Sum => rows * columns * self.value(values).map_or(32, Type::bits) as usize,
             Matrix::Addend => rows * columns * self.value(values).map_or(Type::B32, Addend::ty).bits() as usize,
         };
-        bits / (32 * self.matrix_type(values, matrix).bits() as usize)
+        products * bits / (32 * self.matrix_type(values, matrix).bits() as usize)
     }
 
     /// How many elements the rows or columns of a matrix in memory are apart where nothing is written: what one of them

@@ -1,13 +1,13 @@
 //! Decoding of matrix instructions.
 
 use oriole_ir::ops::{
-    Addend, BitProduct, FieldValue, LeftElement, Matrix, MatrixCount, MatrixShape, Opcode, RightElement, Rounding,
-    SatFinite, Shape, Transpose, Type,
+    Addend, BitProduct, FieldValue, LeftElement, LeftLayout, Matrix, MatrixCount, MatrixShape, Opcode, RightElement,
+    RightLayout, Rounding, SatFinite, Shape, Transpose, Type,
 };
 use oriole_ir::{Inst, InstData};
 
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::{Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles};
+use crate::matrix::{Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles, quarters};
 use crate::program::{Kind, Op, Place, Slot};
 use crate::scalar::ScalarOp;
 
@@ -74,7 +74,12 @@ fn words_of(data: &InstData, matrix: Matrix) -> usize {
 fn product(data: &InstData) -> Decoded<Product> {
     let left = data.field().unwrap_or(LeftElement::F16);
     let right = data.field::<RightElement>().map_or(LeftElement::F16, LeftElement::from);
+    let [m, n, inner] = extents(data);
     let factors = match left {
+        LeftElement::F16 if inner == 4 => Factors::Quarters {
+            left_by_columns: data.field() == Some(LeftLayout::Col),
+            right_by_columns: data.field() == Some(RightLayout::Col),
+        },
         LeftElement::F64 => Factors::Double(directed(data)),
         LeftElement::B1 => Factors::Bits(data.field().unwrap_or(BitProduct::None)),
         LeftElement::S8 | LeftElement::U8 | LeftElement::S4 | LeftElement::U4 => Factors::Integer(left, right),
@@ -87,7 +92,6 @@ fn product(data: &InstData) -> Decoded<Product> {
         Type::S32 => Sum::S32(saturates),
         _ => Sum::F32,
     };
-    let [m, n, inner] = extents(data);
     let (rows, tiles) = match [m, n] {
         [16, 16] => (16, Tiles::Columns),
         [32, _] => (16, Tiles::Rows),
@@ -97,7 +101,9 @@ fn product(data: &InstData) -> Decoded<Product> {
     let addend = data.field().map_or(data.ty(), Addend::ty);
     let (factor, bits) = (inner * left.bits() as usize, |ty: Type| 8 * ty.bits() as usize);
     // Of the words that a lane holds, those of one product.
-    let words = [rows * factor, 8 * factor, rows * bits(addend), rows * bits(data.ty())].map(|bits| bits / 1024);
+    let products = if matches!(factors, Factors::Quarters { .. }) { quarters::COUNT } else { 1 };
+    let words = [rows * factor, 8 * factor, rows * bits(addend), rows * bits(data.ty())];
+    let words = words.map(|bits| products * bits / 1024);
     let [a, b] = [Matrix::Left, Matrix::Right].map(|matrix| words_of(data, matrix));
     let (addend, sum) = (kind(addend), kind(data.ty()));
     Ok(Product { rows, inner, factors, addend, sum, words, starts: [0, a, a + b, 0], tiles })

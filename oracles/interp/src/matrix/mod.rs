@@ -2,7 +2,8 @@
 //!
 //! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes stand at it in one group;
 //! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
-//! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies.
+//! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies,
+//! [`quarters`] for each quarter of the lanes.
 //!
 //! A word that has undefined bits is undefined as a whole here.
 
@@ -11,6 +12,7 @@ mod moves;
 mod product;
 #[cfg(test)]
 mod product_tests;
+pub mod quarters;
 #[cfg(test)]
 mod tests;
 mod whole;

@@ -91,6 +91,11 @@ impl Fragment {
         if beside { self.each() } else { 1 }
     }
 
+    /// How many accesses of lanes move it.
+    fn accesses(&self) -> u64 {
+        (LANES * self.distinct() / self.width() * self.each() / self.run()) as u64
+    }
+
     /// Bytes from the matrix's address to an element.
     fn offset(&self, (row, column): (usize, usize), stride: u64) -> u64 {
         let (line, at) = if self.by_columns { (column, row) } else { (row, column) };
@@ -138,11 +143,12 @@ fn check(at: &Place, fragment: &Fragment) -> Result<(), Cause> {
         let near = "matrices are in global and shared memory".to_owned();
         return Err(Cause::OutOfBounds { space, address: at.address, bytes, near });
     }
-    let bits = at.stride * fragment.bits as u64;
-    let second = at.address.wrapping_add(bits / 8);
-    if at.address % u64::from(bytes) != 0 || bits % (8 * u64::from(bytes)) != 0 {
-        let address = if at.address % u64::from(bytes) != 0 { at.address } else { second };
-        return Err(Cause::Misaligned { space, address, bytes });
+    let stride = at.stride * fragment.bits as u64;
+    if !at.address.is_multiple_of(bytes.into()) {
+        return Err(Cause::Misaligned { space, address: at.address, bytes });
+    }
+    if !stride.is_multiple_of(8 * u64::from(bytes)) {
+        return Err(Cause::Misaligned { space, address: at.address.wrapping_add(stride / 8), bytes });
     }
     Ok(())
 }
@@ -150,9 +156,9 @@ fn check(at: &Place, fragment: &Fragment) -> Result<(), Cause> {
 /// Loads a matrix.
 pub fn load(spaces: &mut Spaces<'_>, at: Place, fragment: &Fragment, results: &mut Results) -> Result<(), Fault> {
     let distinct = fragment.distinct();
+    spaces.extra_steps += fragment.accesses() / ACCESSES_A_STEP;
     each_access(fragment, |lane, register, element, bytes| {
         let address = at.address.wrapping_add(fragment.offset(fragment.place(lane, register, element), at.stride));
-        spaces.extra_steps += u64::from(lane as u64 % ACCESSES_A_STEP == 0);
         let (value, undefined) = spaces.read_bytes(at.memory, address, bytes, lane)?;
         let word = register * fragment.width();
         for part in 0..fragment.width() {
@@ -170,9 +176,9 @@ pub fn load(spaces: &mut Spaces<'_>, at: Place, fragment: &Fragment, results: &m
 
 /// Stores a matrix.
 pub fn store(spaces: &mut Spaces<'_>, at: Place, fragment: &Fragment, sources: &Sources) -> Result<(), Fault> {
+    spaces.extra_steps += fragment.accesses() / ACCESSES_A_STEP;
     each_access(fragment, |lane, register, element, bytes| {
         let address = at.address.wrapping_add(fragment.offset(fragment.place(lane, register, element), at.stride));
-        spaces.extra_steps += u64::from(lane as u64 % ACCESSES_A_STEP == 0);
         let words = register * fragment.width()..(register + 1) * fragment.width();
         let undefined = sources.undefined[words.clone()].iter().any(|lanes| lanes >> lane & 1 == 1);
         let value = words.rev().fold(0, |value, word| value << 32 | u64::from(sources.values[word][lane]));

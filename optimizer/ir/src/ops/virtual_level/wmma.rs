@@ -19,7 +19,6 @@ pub const WMMA_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Sha
 pub const WMMA_ELEMENTS: u64 = HALVES | TENSOR32 | DOUBLES | BYTES | NIBBLES | SINGLE_BITS;
 pub const WMMA_SUM: FieldSpec = ty(bits!(Type: F16 | F32 | F64 | S32));
 pub const HALVES_OR_BYTES: u64 = HALVES | BYTES;
-pub const SMALL_ADDENDS: u64 = bits!(Addend: F16 | F32);
 pub const WIDE_ADDENDS: u64 = bits!(Addend: F32 | F64 | S32);
 pub const PACKED: u64 = NIBBLES | SINGLE_BITS;
 
