@@ -57,6 +57,14 @@ impl Builder<'_, '_> {
                     sources.extend([base, offset]);
                 }
                 Shape::Offset => {}
+                Shape::Imm => {
+                    let count = row.selectors(fields).unwrap_or(1) as usize;
+                    sources.push(Operand::imm(self.entropy.below(count) as u32));
+                }
+                Shape::Matrix(Matrix::Metadata) => {
+                    let wide = row.value(fields) == Some(LeftElement::Tf32);
+                    sources.push(self.metadata(wide));
+                }
                 shape => {
                     let ty = row.shape_type(fields, *shape)?;
                     sources.extend((0..row.registers(fields, *shape)).map(|_| self.value(ty)));
@@ -64,6 +72,23 @@ impl Builder<'_, '_> {
             }
         }
         Some(sources)
+    }
+
+    /// Metadata of a sparse matrix, others in odd lanes than in even ones: each four bits name two places of four in
+    /// rising order, and of wide elements the lower or the upper two.
+    fn metadata(&mut self, wide: bool) -> Operand {
+        const PLACES: [u32; 6] = [0b0100, 0b1110, 0b1000, 0b1100, 0b1001, 0b1101];
+        let places = if wide { &PLACES[..2] } else { &PLACES };
+        let mut word = || (0..8).fold(0, |word, _| word << 4 | self.entropy.choose(places));
+        let words = [word(), word()];
+        let lane = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::LaneId));
+        let lane = self.hidden(lane, RegInfo::words(1));
+        let odd = Self::typed(Opcode::And, Type::B32).src(lane).src(Operand::imm(1));
+        let odd = self.hidden(odd, RegInfo::words(1));
+        let other = Self::typed(Opcode::IMulLo, Type::U32).src(odd).src(Operand::imm(words[0] ^ words[1]));
+        let other = self.hidden(other, RegInfo::words(1));
+        let chosen = Self::typed(Opcode::Xor, Type::B32).src(other).src(Operand::imm(words[0]));
+        self.hidden(chosen, RegInfo::words(1)).into()
     }
 
     /// The address of a row in the thread's part of shared memory.

@@ -93,6 +93,10 @@ pub enum Matrix {
     Sum,
     /// What a product is added to, of `Addend`.
     Addend,
+    /// The elements of the first factor that are held: half of them.
+    Held,
+    /// Which ones these are: a register, which PTX writes without braces.
+    Metadata,
 }
 
 /// A field that an opcode takes: its legal values and the value that is not written, if any.
@@ -241,8 +245,8 @@ impl OpRow {
     }
 
     /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps. `wmma` gives
-    /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA"), and m8n8k4 of f16 is four
-    /// products ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
+    /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA"), and m8n8k4 of f16 is
+    /// four products ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
     fn matrix_registers(&self, values: &FieldValues, matrix: Matrix) -> usize {
         let shape = self.value::<MatrixShape>(values);
         let [rows, columns, inner] = shape.map_or([8, 8, 0], MatrixShape::extents);
@@ -255,11 +259,28 @@ impl OpRow {
                 return 8;
             }
             Matrix::Left => rows * inner * element.bits() as usize,
+            Matrix::Held => rows * inner / 2 * element.bits() as usize,
+            Matrix::Metadata => return 1,
             Matrix::Right => columns * inner * element.bits() as usize,
             Matrix::Sum => rows * columns * self.value(values).map_or(32, Type::bits) as usize,
             Matrix::Addend => rows * columns * self.value(values).map_or(Type::B32, Addend::ty).bits() as usize,
         };
         products * bits / (32 * self.matrix_type(values, matrix).bits() as usize)
+    }
+
+    /// How many sparsity selectors there are: of four lanes, as many as a selector chooses give metadata, which take two
+    /// bits for an element or a pair of narrow ones, or four for a wide one (PTX ISA 9.0, "Sparse matrix storage").
+    pub fn selectors(&self, values: &FieldValues) -> Option<u32> {
+        const ROWS: u32 = 2;
+        self.srcs.contains(&Shape::Matrix(Matrix::Metadata)).then(|| {
+            let [_, _, inner] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
+            let each = match self.element(values).bits() {
+                ..8 => 1,
+                32.. => 4,
+                _ => 2,
+            };
+            4 * 32 / (ROWS * each * inner as u32 / 2).max(32)
+        })
     }
 
     /// How many elements the rows or columns of a matrix in memory are apart where nothing is written: what one of them

@@ -9,7 +9,7 @@ use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
 use crate::ast::{self, OperandKind, Span};
-use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type};
+use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
 /// A source of an instruction: as written, or implied.
@@ -102,8 +102,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
         Some(out)
     }
 
-    /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where there
-    /// is only one, except for `movmatrix`.
+    /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where
+    /// there is only one, except for `movmatrix` and metadata.
     fn elements(
         &mut self,
         operand: &ast::Operand<'s>,
@@ -111,7 +111,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
         shape: Shape,
         count: usize,
     ) -> Option<Vec<ast::Operand<'s>>> {
-        let listed = matches!(shape, Shape::Matrix(_)) && opcode != Opcode::MovMatrix;
+        let bare = opcode == Opcode::MovMatrix || shape == Shape::Matrix(Matrix::Metadata);
+        let listed = matches!(shape, Shape::Matrix(_)) && !bare;
         if listed && count == 1 && !matches!(operand.kind, OperandKind::Vector(_)) {
             let message = "a list of one register is needed here".to_owned();
             self.report(operand.span, message, describe(operand.kind), "write it in braces, as in `{%r1}`");
@@ -261,7 +262,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
                         out.push(self.value(&element, ty, loose)?);
                     }
                 }
-                Argument::Written(operand) if *shape == Shape::Imm => out.push(self.immediate(operand)?),
+                Argument::Written(operand) if *shape == Shape::Imm => {
+                    let value = self.immediate(operand)?;
+                    self.check_selector(operand.span, row.selectors(fields), value)?;
+                    out.push(value);
+                }
                 Argument::Written(operand) => {
                     let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
                     out.push(self.value(operand, ty, loose)?);
@@ -269,6 +274,18 @@ impl<'s> BodyLowering<'_, '_, 's> {
             }
         }
         Some(out)
+    }
+
+    /// A sparsity selector is below the number of those that there are.
+    fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
+        let fits = |count: u32| self.func.imm_bits(value).is_some_and(|bits| bits < u64::from(count));
+        let Some(count) = count.filter(|count| !fits(*count)) else { return Some(()) };
+        let help = match count {
+            1 => "all lanes give metadata here: write 0".to_owned(),
+            count => format!("write a number from 0 to {}", count - 1),
+        };
+        self.report(span, "there is no such sparsity selector".into(), "out of range", help);
+        None
     }
 
     fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {

@@ -119,6 +119,32 @@ fn matrices_are_lists_of_registers() {
     }
 }
 
+/// The selector chooses among the lanes that can give the metadata.
+#[test]
+fn sparse_products_have_metadata_and_a_selector() {
+    let sparse = |kind: &str, rest: &str| {
+        format!(
+            "mma.{kind}.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}, \
+                 {{%r1, %r2, %r3, %r4}}, {{%r5, %r6}}, {rest};"
+        )
+    };
+    let ordered = sparse("sp::ordered_metadata", "%r7, 1");
+    assert!(
+        lowered(&ordered)[0].ends_with(
+            "mma.sp.ordered.sync.m16n8k32.row.col.f16.f16.f16.f16 %r0, %r1, %r2, %r3, \
+        %r0, %r1, %r2, %r3, %r4, %r5, %r6, 1"
+        ),
+        "{:?}",
+        lowered(&ordered)
+    );
+    let printed = crate::emit(&read(&kernel(&format!("{}ret;", sparse("sp", "%r7, 0")))).expect("ptxas takes it"));
+    assert!(printed.expect("it can be printed").contains("mma.sp.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 {"));
+    let (.., message, help) = fault(&sparse("sp", "%r7, 2"));
+    assert_eq!((message.as_str(), help.as_str()), ("there is no such sparsity selector", "write a number from 0 to 1"));
+    let (.., message, _) = fault(&sparse("sp", "%r7, %r1"));
+    assert_eq!(message, "a constant is needed here");
+}
+
 /// PTX ISA 9.0, "Matrix Storage for WMMA": a stride that is not written is what a row, or column, has.
 #[test]
 fn whole_matrices_have_a_stride() {

@@ -4,10 +4,10 @@ use oriole_ir::ops::{
     Addend, BitProduct, FieldValue, LeftElement, LeftLayout, Matrix, MatrixCount, MatrixShape, Opcode, RightElement,
     RightLayout, Rounding, SatFinite, Shape, Transpose, Type,
 };
-use oriole_ir::{Inst, InstData};
+use oriole_ir::{Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::{Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles, quarters};
+use crate::matrix::{Choice, Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles, quarters};
 use crate::program::{Kind, Op, Place, Slot};
 use crate::scalar::ScalarOp;
 
@@ -26,9 +26,22 @@ impl Decoder<'_> {
         for (i, shape) in data.dst_shapes().into_iter().enumerate() {
             dsts.extend(words(self.destination(data, inst, i, shape)?));
         }
+        let mut op_of_warp = matrix_op(data)?;
+        if let (MatrixOp::Multiply(Product { choice: Some(choice), .. }), Some(last)) =
+            (&mut op_of_warp, self.func.srcs(inst).last())
+        {
+            choice.selector = self.selector(data, *last)?;
+        }
         let dst = dsts.first().copied().unwrap_or_default();
-        self.program.matrices.push(MatrixOps { op: matrix_op(data)?, address, srcs, dsts });
+        self.program.matrices.push(MatrixOps { op: op_of_warp, address, srcs, dsts });
         Ok(Op { dst, ..op(Kind::Matrix) }.x(self.program.matrices.len() as u32 - 1))
+    }
+
+    /// The sparsity selector, of those that the shape has.
+    fn selector(&self, data: &InstData, operand: Operand) -> Decoded<usize> {
+        let count = data.opcode.row().selectors(&data.fields).unwrap_or(0);
+        let value = self.func.imm_bits(operand).filter(|bits| *bits < u64::from(count));
+        value.map(|bits| bits as usize).ok_or(DecodeFault::NoOperation)
     }
 }
 
@@ -41,6 +54,7 @@ fn matrix_op(data: &InstData) -> Decoded<MatrixOp> {
         Opcode::StMatrix => Ok(MatrixOp::Store(count, transposed)),
         Opcode::WmmaLoadA | Opcode::WmmaLoadB | Opcode::WmmaLoadC => fragment(data).map(MatrixOp::LoadWhole),
         Opcode::WmmaStoreD => fragment(data).map(MatrixOp::StoreWhole),
+        Opcode::MmaSparse | Opcode::MmaSparseOrdered => product(data).map(MatrixOp::Multiply),
         Opcode::Mma | Opcode::Wmma | Opcode::WmmaHalves => product(data).map(MatrixOp::Multiply),
         other => Err(DecodeFault::NoMeaning(other.row().name)),
     }
@@ -100,13 +114,22 @@ fn product(data: &InstData) -> Decoded<Product> {
     };
     let addend = data.field().map_or(data.ty(), Addend::ty);
     let (factor, bits) = (inner * left.bits() as usize, |ty: Type| 8 * ty.bits() as usize);
+    let sparse = data.opcode.row().selectors(&data.fields).is_some();
     // Of the words that a lane holds, those of one product.
     let products = if matches!(factors, Factors::Quarters { .. }) { quarters::COUNT } else { 1 };
-    let words = [rows * factor, 8 * factor, rows * bits(addend), rows * bits(data.ty())];
+    let words = [rows * factor / if sparse { 2 } else { 1 }, 8 * factor, rows * bits(addend), rows * bits(data.ty())];
     let words = words.map(|bits| products * bits / 1024);
-    let [a, b] = [Matrix::Left, Matrix::Right].map(|matrix| words_of(data, matrix));
+    let held = if sparse { Matrix::Held } else { Matrix::Left };
+    let [a, b, c] = [held, Matrix::Right, Matrix::Addend].map(|matrix| words_of(data, matrix));
     let (addend, sum) = (kind(addend), kind(data.ty()));
-    Ok(Product { rows, inner, factors, addend, sum, words, starts: [0, a, a + b, 0], tiles })
+    let choice = sparse.then(|| Choice {
+        word: a + b + c,
+        selector: 0,
+        ordered: data.opcode == Opcode::MmaSparseOrdered,
+        bits: left.bits() as usize,
+        inner,
+    });
+    Ok(Product { rows, inner, factors, addend, sum, words, starts: [0, a, a + b, 0], tiles, choice })
 }
 
 /// The fused multiply-add that rounds in the direction that is written, where that is not to the nearest.

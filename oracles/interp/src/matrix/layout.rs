@@ -24,8 +24,8 @@ pub fn inner(lane: usize, register: usize, element: usize, each: usize) -> usize
     each * (lane % GROUP) + element + GROUP * each * register
 }
 
-/// Row and column in A of an element of a lane's register for `wmma`, of `each` in a register; `rows` and `inner` are the
-/// extents of A. With the columns for rows, those of B.
+/// Row and column in A of an element of a lane's register for `wmma`, of `each` in a register; of B, the columns stand
+/// for rows.
 pub fn whole_factor(
     [rows, inner_extent]: [usize; 2],
     each: usize,

@@ -3,7 +3,7 @@
 //! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes stand at it in one group;
 //! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
 //! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies,
-//! [`quarters`] for each quarter of the lanes.
+//! [`quarters`] for each quarter of the lanes, [`sparse`] says which elements a sparse matrix has.
 //!
 //! A word that has undefined bits is undefined as a whole here.
 
@@ -13,6 +13,9 @@ mod product;
 #[cfg(test)]
 mod product_tests;
 pub mod quarters;
+mod sparse;
+#[cfg(test)]
+mod sparse_tests;
 #[cfg(test)]
 mod tests;
 mod whole;
@@ -24,6 +27,7 @@ use super::frame::{Frame, LANES, Word, lanes};
 use super::program::{Address, Memory, Slot};
 
 pub use product::{Factors, Product, Sum, Tiles};
+pub use sparse::Choice;
 pub use whole::{Fragment, Part};
 
 /// The most words of a lane that an instruction reads or writes: those of `mma.m16n8k16` with f64.

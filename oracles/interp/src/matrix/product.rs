@@ -19,6 +19,7 @@ use half::f16;
 use oriole_ir::ops::{BitProduct, LeftElement};
 
 use super::layout::{inner, row_of_left, sum_of_half, sum_of_word};
+use super::sparse::{self, Choice, Chosen};
 use super::{Results, Sources, quarters};
 use crate::frame::{LANES, Word, by_lane};
 use crate::scalar::ScalarOp;
@@ -42,6 +43,8 @@ pub struct Product {
     /// The first word of A, B and C among the sources, and of D among the results.
     pub starts: [usize; 4],
     pub tiles: Tiles,
+    /// Which elements A has, where it is sparse.
+    pub choice: Option<Choice>,
 }
 
 impl Product {
@@ -150,18 +153,31 @@ fn multiply_one(product: &Product, sources: &Sources, results: &mut Results) {
 #[inline(always)]
 fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
     let parts = parts(product, &sources.values);
+    let elements = product.choice.map(|choice| choice.elements(&sources.values[choice.word]));
+    let chosen = elements.as_ref();
     // Arrays and loops of the depth that a shape has: a short product is not to pay for a long one.
     match (product.factors, product.inner) {
         (Factors::Quarters { left_by_columns, right_by_columns }, _) => {
             quarters::multiply(product, parts, [left_by_columns, right_by_columns], results)
         }
-        (Factors::Float(a, b), 4) => floats::<4>(product, parts, [a, b], results),
-        (Factors::Float(a, b), 8) => floats::<8>(product, parts, [a, b], results),
-        (Factors::Float(a, b), 16) => floats::<16>(product, parts, [a, b], results),
-        (Factors::Float(a, b), _) => floats::<32>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), 16) => integers::<16>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), 32) => integers::<32>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), _) => integers::<64>(product, parts, [a, b], results),
+        (Factors::Float(a, b), _) if chosen.is_some() => match product.inner {
+            8 => floats::<4, 8>(product, parts, [a, b], chosen, results),
+            16 => floats::<8, 16>(product, parts, [a, b], chosen, results),
+            32 => floats::<16, 32>(product, parts, [a, b], chosen, results),
+            _ => floats::<32, 64>(product, parts, [a, b], chosen, results),
+        },
+        (Factors::Float(a, b), 4) => floats::<4, 4>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), 8) => floats::<8, 8>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), 16) => floats::<16, 16>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), _) => floats::<32, 32>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), _) if chosen.is_some() => match product.inner {
+            32 => integers::<16, 32>(product, parts, [a, b], chosen, results),
+            64 => integers::<32, 64>(product, parts, [a, b], chosen, results),
+            _ => integers::<64, 128>(product, parts, [a, b], chosen, results),
+        },
+        (Factors::Integer(a, b), 16) => integers::<16, 16>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), 32) => integers::<32, 32>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), _) => integers::<64, 64>(product, parts, [a, b], None, results),
         (Factors::Bits(how), 128) => bits::<4>(product, parts, how, results),
         (Factors::Bits(how), _) => bits::<8>(product, parts, how, results),
         (Factors::Double(other), 4) => doubles::<4>(product, parts, other, results),
@@ -176,15 +192,16 @@ fn parts<'a, T>(product: &Product, words: &'a [T]) -> [&'a [T]; 3] {
 }
 
 #[inline(always)]
-fn floats<const K: usize>(
+fn floats<const HELD: usize, const K: usize>(
     product: &Product,
     [left, right, addend]: [&[Word]; 3],
     types: [LeftElement; 2],
+    chosen: Option<&Chosen>,
     results: &mut Results,
 ) {
     let rows = product.rows;
-    let (mut a, mut b): (Left<f64, K>, Right<f64, K>) = ([[0.0; K]; MOST_ROWS], [[0.0; COLUMNS]; K]);
-    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % K] = value;
+    let (mut a, mut b): (Left<f64, HELD>, Right<f64, K>) = ([[0.0; HELD]; MOST_ROWS], [[0.0; COLUMNS]; K]);
+    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % HELD] = value;
     unpack_floats(left, types[0], rows / COLUMNS, put_left);
     unpack_floats(right, types[1], 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
     let mut sums = [[0.0; COLUMNS]; MOST_ROWS];
@@ -196,7 +213,7 @@ fn floats<const K: usize>(
             sums[row % MOST_ROWS][column % COLUMNS] = f64::from(f32::from_bits(word))
         }),
     }
-    accumulate(&a[..rows], &b, &mut sums, |sum, a, b| sum + a * b);
+    add_up(&a[..rows], &b, &mut sums, chosen, |sum, a, b| sum + a * b);
     match product.sum {
         Sum::F16 => store_halves(&sums, product, results),
         _ => store_words(&sums, product, results, single),
@@ -204,19 +221,21 @@ fn floats<const K: usize>(
 }
 
 #[inline(always)]
-fn integers<const K: usize>(
+fn integers<const HELD: usize, const K: usize>(
     product: &Product,
     [left, right, addend]: [&[Word]; 3],
     types: [LeftElement; 2],
+    chosen: Option<&Chosen>,
     results: &mut Results,
 ) {
     let rows = product.rows;
-    let (mut a, mut b): (Left<i32, K>, Right<i32, K>) = ([[0; K]; MOST_ROWS], [[0; COLUMNS]; K]);
-    unpack_integers(left, types[0], rows / COLUMNS, |row: usize, k: usize, value| a[row % MOST_ROWS][k % K] = value);
+    let (mut a, mut b): (Left<i32, HELD>, Right<i32, K>) = ([[0; HELD]; MOST_ROWS], [[0; COLUMNS]; K]);
+    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % HELD] = value;
+    unpack_integers(left, types[0], rows / COLUMNS, put_left);
     unpack_integers(right, types[1], 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
     // No more than 64 products of at most 16 bits are added: that does not overflow.
     let mut products = [[0; COLUMNS]; MOST_ROWS];
-    accumulate(&a[..rows], &b, &mut products, |sum, a, b| sum + a * b);
+    add_up(&a[..rows], &b, &mut products, chosen, |sum, a, b| sum + a * b);
     finish_integers(product, addend, &products, results);
 }
 
@@ -300,11 +319,26 @@ fn double(pair: &[Word], lane: usize) -> f64 {
     f64::from_bits(u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32)
 }
 
+/// Adds the products of A and B to sums: all, or those of the elements that A has.
+#[inline(always)]
+fn add_up<T: Copy, S: Copy, const HELD: usize, const K: usize>(
+    a: &[[T; HELD]],
+    b: &Right<T, K>,
+    sums: &mut Sums<S>,
+    chosen: Option<&Chosen>,
+    add: impl Fn(S, T, T) -> S,
+) {
+    match chosen {
+        None => accumulate(a, b, sums, add),
+        Some(chosen) => sparse::accumulate(a, b, sums, chosen, add),
+    }
+}
+
 /// Adds the products of A and B to sums, in the order of k.
 #[inline(always)]
-pub fn accumulate<T: Copy, S: Copy, const K: usize>(
-    a: &[[T; K]],
-    b: &[[T; COLUMNS]; K],
+pub fn accumulate<T: Copy, S: Copy, const HELD: usize, const K: usize>(
+    a: &[[T; HELD]],
+    b: &Right<T, K>,
     sums: &mut Sums<S>,
     add: impl Fn(S, T, T) -> S,
 ) {
@@ -438,7 +472,8 @@ fn store_halves(sums: &Sums<f64>, product: &Product, results: &mut Results) {
 
 /// Marks the words of D that depend on undefined words.
 fn mark_undefined(product: &Product, sources: &Sources, results: &mut Results) {
-    if sources.undefined.iter().all(|lanes| *lanes == 0) {
+    let unknown = product.choice.map_or(0, |choice| choice.unknown_rows(sources));
+    if unknown == 0 && sources.undefined.iter().all(|lanes| *lanes == 0) {
         return;
     }
     let [left, right, addend] = parts(product, &sources.undefined);
@@ -451,7 +486,7 @@ fn mark_undefined(product: &Product, sources: &Sources, results: &mut Results) {
     let width = if product.sum == Sum::F64 { 2 } else { 1 };
     let side = product.rows / COLUMNS;
     // The undefined elements of D: a bit a column of each row.
-    let mut open = [0u8; MOST_ROWS];
+    let mut open: [u8; MOST_ROWS] = std::array::from_fn(|row| if unknown >> row & 1 == 1 { u8::MAX } else { 0 });
     for lane in 0..LANES {
         let unknown = |(_, lanes): &(usize, &u32)| **lanes >> lane & 1 == 1;
         left.iter().enumerate().filter(unknown).for_each(|(i, _)| open[row_of_left(lane, i / width % side)] = u8::MAX);
@@ -507,7 +542,8 @@ mod tests {
         let factors = Factors::Float(LeftElement::F16, LeftElement::F16);
         let [words, starts] = [[4, 2, 4, 4], [0, 4, 6, 0]];
         let [addend, sum] = [Sum::F32; 2];
-        let product = Product { rows: 16, inner: 16, factors, addend, sum, words, starts, tiles: Tiles::One };
+        let tiles = Tiles::One;
+        let product = Product { rows: 16, inner: 16, factors, addend, sum, words, starts, tiles, choice: None };
         let open = |word: usize| {
             let mut sources = Sources::default();
             sources.undefined[word] = 1 << 5;

@@ -74,6 +74,8 @@ pub(super) struct Case {
     pub right: LeftElement,
     pub addend: Type,
     pub sum: Type,
+    /// The last operand of sparse products.
+    pub selector: u32,
 }
 
 impl Case {
@@ -86,7 +88,7 @@ impl Case {
             let (Some(shape), Some(sum), Some(addend)) = value else { panic!("a field is missing") };
             let left = row.value(fields).unwrap_or(LeftElement::F16);
             let right = row.value::<RightElement>(fields).map_or(LeftElement::F16, LeftElement::from);
-            cases.push(Case { opcode, fields: *fields, shape, left, right, addend, sum });
+            cases.push(Case { opcode, fields: *fields, shape, left, right, addend, sum, selector: 0 });
         });
         cases
     }
@@ -126,14 +128,14 @@ impl Case {
         [a, b, c]
     }
 
-    fn words(&self, matrix: Matrix) -> usize {
+    pub(super) fn words(&self, matrix: Matrix) -> usize {
         let row = self.opcode.row();
         let double = row.shape_type(&self.fields, Shape::Matrix(matrix)) == Some(Type::F64);
         row.registers(&self.fields, Shape::Matrix(matrix)) * if double { 2 } else { 1 }
     }
 
     /// Puts elements into words of each lane, `count` words a lane.
-    fn fragment(
+    pub(super) fn fragment(
         &self,
         words: usize,
         bits: u32,
@@ -156,11 +158,10 @@ impl Case {
     }
 
     /// Runs the operation; the words of D by lane.
-    fn run(&self, [a, b, c]: [&Vec<Vec<u32>>; 3]) -> Vec<Vec<u32>> {
-        let sources: usize = [a, b, c].iter().map(|words| words[0].len()).sum();
+    pub(super) fn run(&self, matrices: &[&Vec<Vec<u32>>]) -> Vec<Vec<u32>> {
         let results = self.words(Matrix::Sum);
-        let input = (0..32).flat_map(|lane| [&a[lane], &b[lane], &c[lane]].map(Clone::clone)).flatten();
-        let result = execute(&self.fields, input.collect(), sources, results, 32, "");
+        let input = (0..32).flat_map(|lane| matrices.iter().flat_map(move |words| words[lane].clone()));
+        let result = execute(self, input.collect(), 32, "");
         assert_eq!(result.0, Outcome::Finished, "{}", self.name());
         let mut words = result.1;
         if self.sum == Type::F64 {
@@ -172,14 +173,8 @@ impl Case {
 }
 
 /// A kernel of one instruction: each lane loads its operands and stores its results. `before` stands in front.
-fn execute(
-    fields: &FieldValues,
-    input: Vec<u32>,
-    sources: usize,
-    results: usize,
-    threads: u32,
-    before: &str,
-) -> (Outcome, Vec<u32>) {
+pub(super) fn execute(case: &Case, input: Vec<u32>, threads: u32, before: &str) -> (Outcome, Vec<u32>) {
+    let (fields, results, sources) = (&case.fields, case.words(Matrix::Sum), input.len() / 32);
     let text = format!(
         "entry @k {{\n  param $out: u64 param align 8\n  param $in: u64 param align 8\nbb0:\n  \
          %r1 = s2r.b32 sr.tid.x\n  %d2 = ld.param.u64 [$out]\n  %d3 = ld.param.u64 [$in]\n  \
@@ -191,15 +186,19 @@ fn execute(
     let func = module.functions.values_mut().next().expect("there is a kernel");
     let block = *func.layout().last().expect("it has a block");
     let [to, from] = [4, 5].map(|index| Operand::Reg(Reg::from_u32(index)));
-    let row = Opcode::Mma.row();
+    let row = case.opcode.row();
     let mut at = 0;
-    let mut inst = InstBuilder::new(Opcode::Mma).fields(*fields);
+    let mut inst = InstBuilder::new(case.opcode).fields(*fields);
     let parts = |matrix| {
         let shape = Shape::Matrix(matrix);
         let ty = row.shape_type(fields, shape).expect("matrices have a type");
         (row.registers(fields, shape), if ty == Type::F64 { Type::B64 } else { Type::B32 })
     };
-    for matrix in [Matrix::Left, Matrix::Right, Matrix::Addend] {
+    for shape in row.srcs {
+        let &Shape::Matrix(matrix) = shape else {
+            inst = inst.src(Operand::imm(case.selector));
+            continue;
+        };
         let (count, ty) = parts(matrix);
         for _ in 0..count {
             let reg = func.new_reg(RegInfo::of(ty));
@@ -312,7 +311,7 @@ fn every_shape_multiplies_what_the_isa_lists() {
         let addend = case.fragment(words[2], wide, sum_place, |row, column| c[row][column].0);
         let wanted = |row: usize, column: usize| expected(case, &a, &b, c[row][column].1, [row, column]);
         let wanted = case.fragment(words[2], wide, sum_place, wanted);
-        assert_eq!(case.run([&left, &right, &addend]), wanted, "{}", case.name());
+        assert_eq!(case.run(&[&left, &right, &addend]), wanted, "{}", case.name());
     }
 }
 
@@ -341,7 +340,7 @@ fn the_error_is_within_the_stated_bound() {
         let right = case.fragment(2, 16, |lane, i| right_place(case.shape, 16, lane, i), |i, j| b[i][j].0);
         let single = |bits: u64| u64::from(half::f16::from_bits(bits as u16).to_f32().to_bits());
         let addend = case.fragment(4, 32, sum_place, |i, j| single(c[i][j].0));
-        for (lane, words) in case.run([&left, &right, &addend]).iter().enumerate() {
+        for (lane, words) in case.run(&[&left, &right, &addend]).iter().enumerate() {
             for (i, word) in words.iter().enumerate() {
                 let (row, column) = sum_place(lane, i);
                 let terms = (0..16).map(|k| scaled(a[row][k].0) * scaled(b[k][column].0));
@@ -399,21 +398,19 @@ fn quarters_of_the_lanes_multiply_by_themselves() {
             let (row, column) = sum_place(case.sum, lane, i);
             expected(case, &set(lane)[0], &set(lane)[1], of(2, lane, (row, column)).1, [row, column])
         });
-        assert_eq!(case.run([&left, &right, &addend]), wanted, "{}", case.name());
+        assert_eq!(case.run(&[&left, &right, &addend]), wanted, "{}", case.name());
     }
 }
 
-fn operands(case: &Case) -> (Vec<u32>, usize, usize) {
-    let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| case.words(matrix));
-    let sources = words.iter().sum();
-    (vec![0x3C00_3C00; 32 * sources], sources, words[2])
+fn operands(case: &Case) -> Vec<u32> {
+    let words = [Matrix::Left, Matrix::Right, Matrix::Addend].map(|matrix| case.words(matrix));
+    vec![0x3C00_3C00; 32 * words.iter().sum::<usize>()]
 }
 
 #[test]
 fn a_product_takes_a_whole_warp() {
     let case = case(MatrixShape::M16n8k8, Type::F16, LeftElement::F16);
-    let (input, sources, results) = operands(&case);
-    let (outcome, _) = execute(&case.fields, input, sources, results, 31, "");
+    let (outcome, _) = execute(&case, operands(&case), 31, "");
     let Outcome::Trapped { cause: Cause::BadCollective(what), .. } = outcome else { panic!("{outcome:?}") };
     assert!(what.contains("0x80000000"), "{what}");
 }
@@ -422,10 +419,9 @@ fn a_product_takes_a_whole_warp() {
 #[test]
 fn lanes_wait_for_the_whole_warp() {
     let case = case(MatrixShape::M16n8k8, Type::F16, LeftElement::F16);
-    let (input, sources, results) = operands(&case);
     let apart = "  %r6 = and.b32 %r1, 1\n  %p7 = setp.eq.u32 %r6, 0\n  cbra %p7, bb1, bb2\nbb1:\n  bra bb3\nbb2:\n  \
                  %r8 = mov.b32 1\n  bra bb3\nbb3:\n";
-    let (outcome, words) = execute(&case.fields, input, sources, results, 32, apart);
+    let (outcome, words) = execute(&case, operands(&case), 32, apart);
     assert_eq!(outcome, Outcome::Finished);
     // Nine ones: eight products and C.
     assert!(words.iter().all(|word| *word == 0x4880_4880), "{words:x?}");

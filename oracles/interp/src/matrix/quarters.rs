@@ -129,13 +129,13 @@ mod tests {
     use super::super::product::{Factors, Tiles};
     use super::*;
 
-    /// By rows of A and columns of B, lane 5 holds row 1 of A and column 1 of B in the second quarter, and lane 21 row 5.
+    /// By rows of A and columns of B, lane 5 holds row 1 of A and column 1 of B in the second quarter.
     #[test]
     fn undefined_words_stay_within_their_quarter() {
         let factors = Factors::Quarters { left_by_columns: false, right_by_columns: true };
         let (words, starts) = ([2, 2, 4, 4], [0, 2, 4, 0]);
-        let (addend, sum) = (Sum::F16, Sum::F16);
-        let product = Product { rows: 8, inner: 4, factors, addend, sum, words, starts, tiles: Tiles::One };
+        let (addend, sum, tiles) = (Sum::F16, Sum::F16, Tiles::One);
+        let product = Product { rows: 8, inner: 4, factors, addend, sum, words, starts, tiles, choice: None };
         let undefined = |word: usize| {
             let mut sources = Sources::default();
             sources.undefined[word] = 1 << 5;

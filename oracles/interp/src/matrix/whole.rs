@@ -5,8 +5,8 @@
 //! 8 rows, whatever the layout in memory; m8n32k16 is the product of the transposes. Where a fragment has more
 //! registers than its lane has elements, they repeat. An element is loaded and stored by the lanes that hold it.
 //!
-//! PTX ISA 9.0, "Matrix Storage for WMMA", wants each row, or column, at a multiple of the fragment's size; the CUDA C++
-//! guide allows any multiple of 16 bytes between them. The weaker of the two is asked for here.
+//! PTX ISA 9.0, "Matrix Storage for WMMA", wants each row, or column, at a multiple of the fragment's size; the CUDA
+//! C++ guide allows any multiple of 16 bytes between them. The weaker of the two is asked for here.
 
 use super::layout::{sum_of_half, sum_of_word, whole_factor};
 use super::{MatrixOps, Results, Sources};

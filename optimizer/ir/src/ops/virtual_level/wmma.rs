@@ -92,7 +92,7 @@ pub const WMMA_SUM_LATER: &[Later] = &[
 ];
 const PRODUCT_LATER: [Later; 3] = elements_later(Field::LeftElement);
 pub const WMMA_LATER: &[Later] =
-    &[PRODUCT_LATER[0], PRODUCT_LATER[1], PRODUCT_LATER[2], from(80, Field::BitProduct, BitProduct::And.bit())];
+    &[PRODUCT_LATER[1], PRODUCT_LATER[2], from(80, Field::BitProduct, BitProduct::And.bit())];
 
 macro_rules! wmma_rows {
     ([$next:ident $($rest:ident)*] $($rows:tt)*) => { $next! { [$($rest)*] $($rows)* level Virtual {
