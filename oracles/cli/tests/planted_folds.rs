@@ -72,7 +72,7 @@ fn cases_to_find(function: PhaseFn) -> Option<u64> {
         targets: vec![Target::Instructions],
         check: check.clone(),
         vary: Vary::Nothing,
-        ..Options::new(3, cases)
+        ..Options::new(1, cases)
     };
     let store = || Store::in_memory().expect("memory");
     // Doubling ends soon after the first finding, whatever a campaign does once it has one.

@@ -184,7 +184,7 @@ pub(super) enum Located {
     Param(usize),
 }
 
-fn space_name(memory: Memory) -> &'static str {
+pub(super) fn space_name(memory: Memory) -> &'static str {
     match memory {
         Memory::Generic => "generic",
         Memory::Global => "global",
@@ -550,6 +550,33 @@ impl Spaces<'_> {
             written.map_err(|cause| Fault::Trap(lane, cause))?;
         }
         Ok(())
+    }
+
+    /// Up to 8 bytes, and whether one of them is undefined.
+    pub fn read_bytes(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        bytes: usize,
+        lane: usize,
+    ) -> Result<(u64, bool), Fault> {
+        let at = self.locate(memory, address, bytes as u64, lane).map_err(|cause| Fault::Trap(lane, cause))?;
+        self.observe(at, bytes as u64, lane, false, false);
+        Ok(self.read(at, bytes))
+    }
+
+    /// Writes up to 8 bytes, defined or not as a whole.
+    pub fn write_bytes(
+        &mut self,
+        memory: Memory,
+        address: u64,
+        bytes: usize,
+        lane: usize,
+        (value, undefined): (u64, bool),
+    ) -> Result<(), Fault> {
+        let at = self.locate(memory, address, bytes as u64, lane).map_err(|cause| Fault::Trap(lane, cause))?;
+        self.observe(at, bytes as u64, lane, true, false);
+        self.write(at, bytes, value, undefined, lane).map_err(|cause| Fault::Trap(lane, cause))
     }
 
     /// A copy from global to shared memory; bytes past what is read are zero.

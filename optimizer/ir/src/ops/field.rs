@@ -237,16 +237,17 @@ fields! {
     MatrixShape = 0x422 {
         M8n8 = "m8n8", M8n8k4 = "m8n8k4", M8n8k16 = "m8n8k16", M8n8k32 = "m8n8k32", M8n8k128 = "m8n8k128",
         M16n8k4 = "m16n8k4", M16n8k8 = "m16n8k8", M16n8k16 = "m16n8k16", M16n8k32 = "m16n8k32",
-        M16n8k64 = "m16n8k64", M16n8k128 = "m16n8k128", M16n8k256 = "m16n8k256",
+        M16n8k64 = "m16n8k64", M16n8k128 = "m16n8k128", M16n8k256 = "m16n8k256", M16n16k16 = "m16n16k16",
+        M8n32k16 = "m8n32k16", M32n8k16 = "m32n8k16", M16n16k8 = "m16n16k8",
     }
     /// How many matrices a warp moves at once.
     MatrixCount = 0x423 { X1 = "x1", X2 = "x2", X4 = "x4" }
     /// Rows and columns change places.
     Transpose = 0x424 { No = "", Trans = "trans" }
     /// Order in which the first matrix of a product is held.
-    LeftLayout = 0x425 { Row = "row" }
+    LeftLayout = 0x425 { Row = "row", Col = "col" }
     /// Order in which the second matrix of a product is held.
-    RightLayout = 0x426 { Col = "col" }
+    RightLayout = 0x426 { Col = "col", Row = "row" }
     /// What the elements of the first matrix of a product are.
     LeftElement = 0x427 {
         F16 = "f16", Bf16 = "bf16", Tf32 = "tf32", F64 = "f64", S8 = "s8", U8 = "u8", S4 = "s4", U4 = "u4",
@@ -261,6 +262,8 @@ fields! {
     Addend = 0x429 { F16 = "f16", F32 = "f32", F64 = "f64", S32 = "s32" }
     /// How single bits are multiplied; their products are counted.
     BitProduct = 0x42A { None = "", Xor = "xor.popc", And = "and.popc" }
+    /// Order in which memory holds a matrix that is added to, or a product.
+    SumLayout = 0x42B { Row = "row", Col = "col" }
     /// How a thread arrives at a barrier in memory: for this phase, or for all that follow too.
     Arrival = 0x430 { Arrive = "arrive", Drop = "arrive_drop" }
     /// What an arrival does beside: it expects bytes, or is known not to end the phase.
@@ -390,6 +393,28 @@ impl MatrixShape {
             M16n8k64 => [16, 8, 64],
             M16n8k128 => [16, 8, 128],
             M16n8k256 => [16, 8, 256],
+            M16n16k16 => [16, 16, 16],
+            M8n32k16 => [8, 32, 16],
+            M32n8k16 => [32, 8, 16],
+            M16n16k8 => [16, 16, 8],
+        }
+    }
+
+    /// Whether `wmma` alone has the shape.
+    pub const fn is_whole(self) -> bool {
+        use MatrixShape::*;
+        matches!(self, M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8)
+    }
+}
+
+impl Addend {
+    /// The type of an element.
+    pub const fn ty(self) -> Type {
+        match self {
+            Addend::F16 => Type::F16,
+            Addend::F32 => Type::F32,
+            Addend::F64 => Type::F64,
+            Addend::S32 => Type::S32,
         }
     }
 }

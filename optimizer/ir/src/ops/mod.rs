@@ -89,8 +89,14 @@ pub enum Matrix {
     Left,
     /// The second one, of `RightElement`.
     Right,
-    /// A product, or what it is added to, of `Type`.
+    /// A product, of `Type`.
     Sum,
+    /// What a product is added to, of `Addend`.
+    Addend,
+    /// The elements of the first factor that are held: half of them.
+    Held,
+    /// Which ones these are: a register, which PTX writes without braces.
+    Metadata,
 }
 
 /// A field that an opcode takes: its legal values and the value that is not written, if any.
@@ -223,25 +229,80 @@ impl OpRow {
 
     /// The type of a register that holds elements of a matrix: PTX packs narrow ones into words.
     fn matrix_type(&self, values: &FieldValues, matrix: Matrix) -> Type {
-        let sum = self.value::<Type>(values).unwrap_or(Type::B32);
-        match matrix {
-            Matrix::Sum if sum != Type::F16 => sum,
-            Matrix::Left | Matrix::Right if self.value(values) == Some(LeftElement::F64) => Type::F64,
+        let ty = match matrix {
+            Matrix::Sum => self.value(values).unwrap_or(Type::B32),
+            Matrix::Addend => self.value(values).map_or(Type::B32, Addend::ty),
+            Matrix::Left | Matrix::Right if self.element(values) == LeftElement::F64 => Type::F64,
             _ => Type::B32,
-        }
+        };
+        if ty == Type::F16 { Type::B32 } else { ty }
     }
 
-    /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps.
+    /// What the elements of the factors are; where no field says it, f16.
+    fn element(&self, values: &FieldValues) -> LeftElement {
+        let right = || self.value::<RightElement>(values).map(LeftElement::from);
+        self.value(values).or_else(right).unwrap_or(LeftElement::F16)
+    }
+
+    /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps. `wmma` gives
+    /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA"), and m8n8k4 of f16 is
+    /// four products ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
     fn matrix_registers(&self, values: &FieldValues, matrix: Matrix) -> usize {
-        let [rows, columns, inner] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
-        let left = self.value(values).map_or(32, LeftElement::bits) as usize;
+        let shape = self.value::<MatrixShape>(values);
+        let [rows, columns, inner] = shape.map_or([8, 8, 0], MatrixShape::extents);
+        let element = self.element(values);
+        let four = shape == Some(MatrixShape::M8n8k4) && self.value(values) == Some(LeftElement::F16);
+        let products = if four { 4 } else { 1 };
         let bits = match matrix {
             Matrix::Rows => return self.value(values).map_or(1, MatrixCount::matrices),
-            Matrix::Left => rows * inner * left,
-            Matrix::Right => columns * inner * left,
+            Matrix::Left | Matrix::Right if element == LeftElement::F16 && shape.is_some_and(MatrixShape::is_whole) => {
+                return 8;
+            }
+            Matrix::Left => rows * inner * element.bits() as usize,
+            Matrix::Held => rows * inner / 2 * element.bits() as usize,
+            Matrix::Metadata => return 1,
+            Matrix::Right => columns * inner * element.bits() as usize,
             Matrix::Sum => rows * columns * self.value(values).map_or(32, Type::bits) as usize,
+            Matrix::Addend => rows * columns * self.value(values).map_or(Type::B32, Addend::ty).bits() as usize,
         };
-        bits / (32 * self.matrix_type(values, matrix).bits() as usize)
+        products * bits / (32 * self.matrix_type(values, matrix).bits() as usize)
+    }
+
+    /// How many sparsity selectors there are: of four lanes, as many as a selector chooses give metadata, which take two
+    /// bits for an element or a pair of narrow ones, or four for a wide one (PTX ISA 9.0, "Sparse matrix storage").
+    pub fn selectors(&self, values: &FieldValues) -> Option<u32> {
+        const ROWS: u32 = 2;
+        self.srcs.contains(&Shape::Matrix(Matrix::Metadata)).then(|| {
+            let [_, _, inner] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
+            let each = match self.element(values).bits() {
+                ..8 => 1,
+                32.. => 4,
+                _ => 2,
+            };
+            4 * 32 / (ROWS * each * inner as u32 / 2).max(32)
+        })
+    }
+
+    /// How many elements the rows or columns of a matrix in memory are apart where nothing is written: what one of them
+    /// has (PTX ISA 9.0, "Matrix Storage for WMMA"). `None` where the row takes no stride.
+    pub fn default_stride(&self, values: &FieldValues) -> Option<u32> {
+        let matrix = |shape: &Shape| if let Shape::Matrix(matrix) = shape { Some(*matrix) } else { None };
+        let strided = self.srcs.first() == Some(&Shape::Base) && self.srcs.last() == Some(&Shape::R);
+        let matrix = self.dsts.iter().chain(self.srcs).find_map(matrix).filter(|_| strided)?;
+        let [m, n, k] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
+        let [rows, columns] = match matrix {
+            Matrix::Left => [m, k],
+            Matrix::Right => [k, n],
+            _ => [m, n],
+        };
+        Some(if self.is_by_columns(values) { rows } else { columns } as u32)
+    }
+
+    /// Whether memory holds a matrix by columns.
+    pub fn is_by_columns(&self, values: &FieldValues) -> bool {
+        self.value(values) == Some(LeftLayout::Col)
+            || self.value(values) == Some(RightLayout::Col)
+            || self.value(values) == Some(SumLayout::Col)
     }
 
     /// Calls `visit` with every legal combination of the row's fields.

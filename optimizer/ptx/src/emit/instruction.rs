@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::EmitError;
 use super::function::FunctionWriter;
 use crate::spelling::SPELLINGS;
-use oriole_ir::ops::{Opcode, Shape, SrcType, Type};
+use oriole_ir::ops::{Matrix, Opcode, Shape, SrcType, Type};
 use oriole_ir::{Inst, InstData, Operand, Reg};
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
@@ -138,7 +138,8 @@ impl FunctionWriter<'_> {
                     vector.push(self.register(*operand, ty)?);
                     if vector.len() == data.registers(*shape) {
                         let list = std::mem::take(&mut vector).join(", ");
-                        out.push(if data.opcode == Opcode::MovMatrix { list } else { format!("{{{list}}}") });
+                        let bare = data.opcode == Opcode::MovMatrix || *shape == Shape::Matrix(Matrix::Metadata);
+                        out.push(if bare { list } else { format!("{{{list}}}") });
                     }
                 }
                 shape => out.push(self.typed_source(*operand, data, *shape)?),

@@ -9,7 +9,7 @@ use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
 use crate::ast::{self, OperandKind, Span};
-use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Opcode, Shape, Space, Type};
+use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
 /// The operands of an arrival at a barrier in memory that does not say how often: a state, and the barrier.
@@ -79,7 +79,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
         if let [shape @ (Shape::V | Shape::Matrix(_))] = row.dsts {
             let count = row.registers(&selected.fields, *shape);
-            return self.vector(first, count)?.iter().map(|o| self.destination(o, ty(*shape), loose)).collect();
+            return self
+                .elements(first, selected.opcode, *shape, count)?
+                .iter()
+                .map(|o| self.destination(o, ty(*shape), loose))
+                .collect();
         }
         let written = match first.kind {
             OperandKind::Pair(pair) => self.body[pair].to_vec(),
@@ -104,6 +108,25 @@ impl<'s> BodyLowering<'_, '_, 's> {
             out.push(destination);
         }
         Some(out)
+    }
+
+    /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where
+    /// there is only one, except for `movmatrix` and metadata.
+    fn elements(
+        &mut self,
+        operand: &ast::Operand<'s>,
+        opcode: Opcode,
+        shape: Shape,
+        count: usize,
+    ) -> Option<Vec<ast::Operand<'s>>> {
+        let bare = opcode == Opcode::MovMatrix || shape == Shape::Matrix(Matrix::Metadata);
+        let listed = matches!(shape, Shape::Matrix(_)) && !bare;
+        if listed && count == 1 && !matches!(operand.kind, OperandKind::Vector(_)) {
+            let message = "a list of one register is needed here".to_owned();
+            self.report(operand.span, message, describe(operand.kind), "write it in braces, as in `{%r1}`");
+            return None;
+        }
+        self.vector(operand, count)
     }
 
     /// The elements of a vector operand of so many lanes.
@@ -149,7 +172,14 @@ impl<'s> BodyLowering<'_, '_, 's> {
             Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
             Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
             Opcode::CpAsync => return self.async_copy_arguments(inst, sources),
-            _ => {}
+            opcode => {
+                let row = opcode.row();
+                if let Some(stride) = row.default_stride(&selected.fields)
+                    && sources.len() + 2 == row.srcs.len()
+                {
+                    out.push(implied(stride));
+                }
+            }
         }
         Some(out)
     }
@@ -237,11 +267,15 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Argument::Written(operand) if *shape == Shape::Base => out.push(self.plain_address(operand)?),
                 Argument::Written(operand) if matches!(shape, Shape::V | Shape::Matrix(_)) => {
                     let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
-                    for element in self.vector(operand, row.registers(fields, *shape))? {
+                    for element in self.elements(operand, opcode, *shape, row.registers(fields, *shape))? {
                         out.push(self.value(&element, ty, loose)?);
                     }
                 }
-                Argument::Written(operand) if *shape == Shape::Imm => out.push(self.immediate(operand)?),
+                Argument::Written(operand) if *shape == Shape::Imm => {
+                    let value = self.immediate(operand)?;
+                    self.check_selector(operand.span, row.selectors(fields), value)?;
+                    out.push(value);
+                }
                 Argument::Written(operand) => {
                     let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
                     out.push(self.value(operand, ty, loose)?);
@@ -249,6 +283,18 @@ impl<'s> BodyLowering<'_, '_, 's> {
             }
         }
         Some(out)
+    }
+
+    /// A sparsity selector is below the number of those that there are.
+    fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
+        let fits = |count: u32| self.func.imm_bits(value).is_some_and(|bits| bits < u64::from(count));
+        let Some(count) = count.filter(|count| !fits(*count)) else { return Some(()) };
+        let help = match count {
+            1 => "all lanes give metadata here: write 0".to_owned(),
+            count => format!("write a number from 0 to {}", count - 1),
+        };
+        self.report(span, "there is no such sparsity selector".into(), "out of range", help);
+        None
     }
 
     fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {

@@ -107,6 +107,67 @@ fn matrices_are_lists_of_registers() {
     assert_eq!(message, "a vector of 2 elements is needed here");
     let (.., message, _) = fault("ldmatrix.sync.aligned.m8n8.x1.global.b16 {%r1}, [%d1];");
     assert!(message.starts_with("`.global` does not fit `ldmatrix` here"), "{message}");
+    for bare in [
+        "ldmatrix.sync.aligned.m8n8.x1.shared.b16 %r1, [%r2];",
+        "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r2], %r1;",
+        "mma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r1, %r2}, {%r1, %r2}, %r3, {%r1, %r2};",
+        "wmma.load.a.sync.aligned.row.m8n8k32.shared.s4 %r1, [%r2], 32;",
+    ] {
+        let (.., message, help) = fault(bare);
+        assert_eq!(message, "a list of one register is needed here", "{bare}");
+        assert_eq!(help, "write it in braces, as in `{%r1}`");
+    }
+}
+
+/// The selector chooses among the lanes that can give the metadata.
+#[test]
+fn sparse_products_have_metadata_and_a_selector() {
+    let sparse = |kind: &str, rest: &str| {
+        format!(
+            "mma.{kind}.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 {{%r1, %r2}}, {{%r1, %r2, %r3, %r4}}, \
+                 {{%r1, %r2, %r3, %r4}}, {{%r5, %r6}}, {rest};"
+        )
+    };
+    let ordered = sparse("sp::ordered_metadata", "%r7, 1");
+    assert!(
+        lowered(&ordered)[0].ends_with(
+            "mma.sp.ordered.sync.m16n8k32.row.col.f16.f16.f16.f16 %r0, %r1, %r2, %r3, \
+        %r0, %r1, %r2, %r3, %r4, %r5, %r6, 1"
+        ),
+        "{:?}",
+        lowered(&ordered)
+    );
+    let printed = crate::emit(&read(&kernel(&format!("{}ret;", sparse("sp", "%r7, 0")))).expect("ptxas takes it"));
+    assert!(printed.expect("it can be printed").contains("mma.sp.sync.aligned.m16n8k32.row.col.f16.f16.f16.f16 {"));
+    let (.., message, help) = fault(&sparse("sp", "%r7, 2"));
+    assert_eq!((message.as_str(), help.as_str()), ("there is no such sparsity selector", "write a number from 0 to 1"));
+    let (.., message, _) = fault(&sparse("sp", "%r7, %r1"));
+    assert_eq!(message, "a constant is needed here");
+}
+
+/// PTX ISA 9.0, "Matrix Storage for WMMA": a stride that is not written is what a row, or column, has.
+#[test]
+fn whole_matrices_have_a_stride() {
+    let stride = |load: &str| {
+        let lines = lowered(&format!("wmma.load.{load};"));
+        lines[0].rsplit(", ").next().map(str::to_owned)
+    };
+    for (load, wanted) in [
+        ("a.sync.aligned.row.m8n32k16.shared.s8 {%r1}, [%r2]", "16"),
+        ("a.sync.aligned.col.m8n32k16.shared.s8 {%r1}, [%r2]", "8"),
+        ("b.sync.aligned.row.m32n8k16.shared.s8 {%r1}, [%r2]", "8"),
+        ("b.sync.aligned.col.m32n8k16.shared.s8 {%r1}, [%r2]", "16"),
+        ("c.sync.aligned.row.m32n8k16.f16 {%r1, %r2, %r3, %r4}, [%d1]", "8"),
+        ("c.sync.aligned.col.m32n8k16.f16 {%r1, %r2, %r3, %r4}, [%d1]", "32"),
+        ("a.sync.aligned.row.m8n8k128.global.b1 {%r1}, [%d1], 256", "256"),
+        ("a.sync.aligned.row.m8n8k128.global.b1 {%r1}, [%d1], %r2", "%r1"),
+    ] {
+        assert_eq!(stride(load).as_deref(), Some(wanted), "{load}");
+    }
+    let bits = "wmma.mma.xor.popc.sync.aligned.row.col.m8n8k128.s32.b1.b1.s32 {%r1, %r2}, {%r3}, {%r4}, {%r5, %r6};";
+    assert!(lowered(bits)[0].contains("wmma.mma.sync.row.col.m8n8k128.s32.b1.b1.s32.xor.popc"));
+    let (.., message, _) = fault("wmma.load.a.sync.aligned.col.m8n8k32.shared.s4 {%r1}, [%r2];");
+    assert!(message.starts_with("`.col` does not go with `.s4`"), "{message}");
 }
 
 /// An arrival may say how often; a wait may say how long, which is a hint.

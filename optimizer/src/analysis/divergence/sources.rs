@@ -17,6 +17,8 @@ pub(super) fn source(func: &Function, inst: Inst) -> Uniformity {
     let own = match data.opcode {
         opcode if is_decided_together(opcode) => Uniformity::Warp,
         _ if data.is(Flags::PURE) => Uniformity::Launch,
+        // Each lane gets its part of a matrix, although all may give the same address.
+        _ if data.is(Flags::MATRIX) => Uniformity::Varying,
         _ if data.is(Flags::READS) && !data.is(Flags::EFFECT) => load(func, inst),
         Opcode::Cs2r => Uniformity::Launch,
         _ => Uniformity::Varying,

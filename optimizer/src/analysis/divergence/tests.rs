@@ -123,6 +123,16 @@ fn threads_that_are_apart_read_different_things() {
     assert_eq!(entry(&text("%p21")).of([2, 3, 4]), [Launch, Launch, Warp]);
 }
 
+/// All lanes give one address, and each gets other elements.
+#[test]
+fn parts_of_a_matrix_vary() {
+    let solved = entry(
+        "  %r2 = shl.b32 %r1, 4\n  %r3 = ldmatrix.sync.m8n8.x1.shared.b16 [%r2]\n  \
+         %r4, %r5 = wmma.load.c.sync.row.m8n8k32.shared.s32 [%r2], 8\n  %r6 = ld.shared.b32 [%r2]\n  ret\n",
+    );
+    assert_eq!(solved.of([2, 3, 4, 5, 6]), [Launch, Varying, Varying, Varying, Warp]);
+}
+
 #[test]
 fn registers_outside_ssa_form_vary() {
     let func = oriole_ir::parse_function("device @f {\nbb0:\n  %r1 = mov.b32 1\n  ret\n}\n").expect("a function");

@@ -1,6 +1,6 @@
 //! Faults in what an instruction says beside its operands: modifiers and guards.
 
-use oriole_ir::ops::{Compare, Field, FieldValue, FieldValues, Flags, Rounding, Type};
+use oriole_ir::ops::{Compare, Field, FieldValue, FieldValues, Flags, MatrixShape, Opcode, Rounding, Type};
 use oriole_ir::{Function, Guard, InstData, Operand};
 
 use super::change::{Change, Place};
@@ -148,7 +148,53 @@ const MODES: &[Field] = &[
     Field::PlusOne,
 ];
 
+/// Fields of matrices. Where memory holds one, its elements are what their width is; the order in which it holds the
+/// factors of `wmma.mma` is theirs alone, since lanes hold them alike.
+const MATRICES: &[Field] = &[Field::Transpose, Field::SumLayout, Field::MatrixShape, Field::BitProduct];
+const ELEMENTS: &[Field] = &[Field::LeftElement, Field::RightElement];
+const LAYOUTS: &[Field] = &[Field::LeftLayout, Field::RightLayout];
+
 pub(super) fn wrong_mode(func: &Function, place: Place) -> Vec<Change> {
     let data = func.inst(place.inst);
-    MODES.iter().flat_map(|field| alternatives(data, *field, |_, _| true)).collect()
+    let modes = MODES.iter().flat_map(|field| alternatives(data, *field, |_, _| true));
+    modes.chain(wrong_matrix(data)).chain(wrong_selector(func, place)).collect()
+}
+
+/// Other matrices in as many registers.
+fn wrong_matrix(data: &InstData) -> Vec<Change> {
+    let in_memory = data.is(Flags::READS) || data.is(Flags::WRITES);
+    let fields = match (in_memory, data.opcode) {
+        (true, _) | (_, Opcode::Mma) => LAYOUTS,
+        _ => &[],
+    };
+    let elements = if in_memory { &[] } else { ELEMENTS };
+    let all = MATRICES.iter().chain(fields).chain(elements);
+    let changes = all.flat_map(|field| alternatives(data, *field, |_, _| true));
+    changes.filter(|change| matches!(change, Change::Fields(fields) if holds_other(data, fields))).collect()
+}
+
+/// Whether other fields leave an instruction its registers, and a matrix in memory is not the same anyway.
+fn holds_other(data: &InstData, fields: &FieldValues) -> bool {
+    let row = data.opcode.row();
+    let registers = |fields: &FieldValues| -> Vec<_> {
+        let shapes = row.dsts.iter().chain(row.srcs);
+        shapes.map(|shape| (row.registers(fields, *shape), row.shape_type(fields, *shape).map(Type::bits))).collect()
+    };
+    let extents = |fields: &FieldValues| row.value(fields).map(|shape: MatrixShape| shape.extents()[..2].to_vec());
+    let moved = |fields: &FieldValues| (row.is_by_columns(fields), extents(fields));
+    let sums = row.slot(Field::SumLayout).is_some();
+    registers(&data.fields) == registers(fields) && !(sums && moved(&data.fields) == moved(fields))
+}
+
+/// Other lanes give the metadata of a sparse matrix.
+fn wrong_selector(func: &Function, place: Place) -> Vec<Change> {
+    let data = func.inst(place.inst);
+    let (Some(count), Some(at)) =
+        (data.opcode.row().selectors(&data.fields), func.srcs(place.inst).len().checked_sub(1))
+    else {
+        return Vec::new();
+    };
+    let old = func.imm_bits(func.srcs(place.inst)[at]);
+    let others = (0..u64::from(count)).filter(|value| Some(*value) != old);
+    others.map(|value| Change::Immediate(at, value)).collect()
 }

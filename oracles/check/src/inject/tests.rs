@@ -122,3 +122,42 @@ fn faults_in_what_orders_threads_are_found() {
         assert_eq!(rule, Some(spec.kind.rule), "{}", finding.detail);
     }
 }
+
+/// Fields of matrices have other values where these mean other matrices in as many registers; of a sparse one, other
+/// lanes give the metadata.
+#[test]
+fn modes_of_matrices_go_wrong() {
+    let changes = |inst: &str| {
+        let text = format!(
+            "target sm_90 ptx 9.0\nglobal @s: b8[2048] shared align 32\nentry @k visible ssa {{\nbb0:\n  \
+             %r1 = mov.b32 0x44444444\n  {inst}\n  ret\n}}\n"
+        );
+        let module = oriole_ir::parse_module(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
+        let func = module.functions.values().next().expect("there is a kernel");
+        let mut found = Vec::new();
+        for place in change::places(func) {
+            for change in fields::wrong_mode(func, place) {
+                let mut changed = func.clone();
+                change.apply(&mut changed, place);
+                found.push(oriole_ir::inst_to_string(&changed, place.inst, Some(&module)));
+            }
+        }
+        found
+    };
+    let trans = changes("%r2 = ldmatrix.sync.m8n8.x1.shared.b16 [@s]");
+    assert_eq!(trans, ["%r2 = ldmatrix.sync.m8n8.x1.trans.shared.b16 [@s]"]);
+    let words = ["%r1"; 8].join(", ");
+    let stores = changes(&format!("wmma.store.d.sync.row.m16n16k16.shared.f32 [@s], {words}, 16"));
+    let kinds: Vec<&str> = stores.iter().filter_map(|text| text.split(".shared").next()).collect();
+    let store = ["col.m16n16k16", "row.m8n32k16", "row.m32n8k16"].map(|kind| format!("wmma.store.d.sync.{kind}"));
+    assert_eq!(kinds, store);
+    // What is added to is the same for both shapes of eight rows and columns, and bytes are bytes in memory.
+    assert_eq!(changes("%r2, %r3 = wmma.load.c.sync.col.m8n8k32.shared.s32 [@s], 8").len(), 1);
+    assert_eq!(changes("%r2 = wmma.load.b.sync.row.m32n8k16.shared.u8 [@s], 8").len(), 1);
+    let sparse = "%r2, %r3 = mma.sp.ordered.sync.m16n8k16.row.col.f16.f16.f16.f16 %r1, %r1, %r1, %r1, %r1, %r1, %r1, 1";
+    let selectors = changes(sparse);
+    let last = |text: &String| text.rsplit(", ").next().map(str::to_owned);
+    assert_eq!(selectors.iter().filter_map(last).collect::<Vec<_>>(), ["0", "2", "3"]);
+    let bits = "%r2, %r3 = mma.sync.m8n8k128.row.col.s32.b1.b1.s32.xor.popc %r1, %r1, %r1, %r1";
+    assert_eq!(changes(bits), [bits.replace("xor", "and")]);
+}

@@ -1,13 +1,13 @@
 //! Decoding of matrix instructions.
 
 use oriole_ir::ops::{
-    BitProduct, FieldValue, LeftElement, Matrix, MatrixCount, MatrixShape, Opcode, RightElement, Rounding, SatFinite,
-    Shape, Transpose, Type,
+    Addend, BitProduct, FieldValue, LeftElement, LeftLayout, Matrix, MatrixCount, MatrixShape, Opcode, RightElement,
+    RightLayout, Rounding, SatFinite, Shape, Transpose, Type,
 };
-use oriole_ir::{Inst, InstData};
+use oriole_ir::{Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, op};
-use crate::matrix::{Factors, MatrixOp, MatrixOps, Product, Sum};
+use crate::matrix::{Choice, Factors, Fragment, MatrixOp, MatrixOps, Part, Product, Sum, Tiles, quarters};
 use crate::program::{Kind, Op, Place, Slot};
 use crate::scalar::ScalarOp;
 
@@ -19,16 +19,29 @@ impl Decoder<'_> {
         };
         let (mut srcs, mut dsts) = (Vec::new(), Vec::new());
         for (i, shape) in data.src_shapes(self.func.srcs(inst).len()).into_iter().enumerate() {
-            if matches!(shape, Shape::Matrix(_)) {
+            if matches!(shape, Shape::Matrix(_) | Shape::R) {
                 srcs.extend(words(self.source(data, inst, i, shape)?));
             }
         }
         for (i, shape) in data.dst_shapes().into_iter().enumerate() {
             dsts.extend(words(self.destination(data, inst, i, shape)?));
         }
+        let mut op_of_warp = matrix_op(data)?;
+        if let (MatrixOp::Multiply(Product { choice: Some(choice), .. }), Some(last)) =
+            (&mut op_of_warp, self.func.srcs(inst).last())
+        {
+            choice.selector = self.selector(data, *last)?;
+        }
         let dst = dsts.first().copied().unwrap_or_default();
-        self.program.matrices.push(MatrixOps { op: matrix_op(data)?, address, srcs, dsts });
+        self.program.matrices.push(MatrixOps { op: op_of_warp, address, srcs, dsts });
         Ok(Op { dst, ..op(Kind::Matrix) }.x(self.program.matrices.len() as u32 - 1))
+    }
+
+    /// The sparsity selector, of those that the shape has.
+    fn selector(&self, data: &InstData, operand: Operand) -> Decoded<usize> {
+        let count = data.opcode.row().selectors(&data.fields).unwrap_or(0);
+        let value = self.func.imm_bits(operand).filter(|bits| *bits < u64::from(count));
+        value.map(|bits| bits as usize).ok_or(DecodeFault::NoOperation)
     }
 }
 
@@ -39,32 +52,84 @@ fn matrix_op(data: &InstData) -> Decoded<MatrixOp> {
         Opcode::MovMatrix => Ok(MatrixOp::Transpose),
         Opcode::LdMatrix => Ok(MatrixOp::Load(count, transposed)),
         Opcode::StMatrix => Ok(MatrixOp::Store(count, transposed)),
-        Opcode::Mma => product(data).map(MatrixOp::Multiply),
+        Opcode::WmmaLoadA | Opcode::WmmaLoadB | Opcode::WmmaLoadC => fragment(data).map(MatrixOp::LoadWhole),
+        Opcode::WmmaStoreD => fragment(data).map(MatrixOp::StoreWhole),
+        Opcode::MmaSparse | Opcode::MmaSparseOrdered => product(data).map(MatrixOp::Multiply),
+        Opcode::Mma | Opcode::Wmma | Opcode::WmmaHalves => product(data).map(MatrixOp::Multiply),
         other => Err(DecodeFault::NoMeaning(other.row().name)),
     }
 }
 
+/// A matrix of `wmma` in memory.
+fn fragment(data: &InstData) -> Decoded<Fragment> {
+    let [m, n, k] = extents(data);
+    let (part, extents, bits, shape) = match data.opcode {
+        Opcode::WmmaLoadA => (Part::Left, [m, k], data.field().map(LeftElement::bits), Matrix::Left),
+        Opcode::WmmaLoadB => {
+            (Part::Right, [k, n], data.field().map(|e: RightElement| LeftElement::from(e).bits()), Matrix::Right)
+        }
+        _ => (Part::Sum, [m, n], Some(data.ty().bits()), Matrix::Sum),
+    };
+    let bits = bits.ok_or(DecodeFault::NoOperation)? as usize;
+    let by_columns = data.opcode.row().is_by_columns(&data.fields);
+    Ok(Fragment { part, extents, bits, by_columns, words: words_of(data, shape) })
+}
+
+fn extents(data: &InstData) -> [usize; 3] {
+    data.field().map_or([8, 8, 0], MatrixShape::extents)
+}
+
+/// How many words of a lane a matrix is.
+fn words_of(data: &InstData, matrix: Matrix) -> usize {
+    let shape = Shape::Matrix(matrix);
+    data.registers(shape) * data.shape_info(shape).map_or(1, |info| usize::from(info.words))
+}
+
 fn product(data: &InstData) -> Decoded<Product> {
-    let elements = (data.field::<LeftElement>(), data.field::<RightElement>().map(LeftElement::from));
-    let (Some(left), Some(right)) = elements else { return Err(DecodeFault::NoOperation) };
+    let left = data.field().unwrap_or(LeftElement::F16);
+    let right = data.field::<RightElement>().map_or(LeftElement::F16, LeftElement::from);
+    let [m, n, inner] = extents(data);
     let factors = match left {
+        LeftElement::F16 if inner == 4 => Factors::Quarters {
+            left_by_columns: data.field() == Some(LeftLayout::Col),
+            right_by_columns: data.field() == Some(RightLayout::Col),
+        },
         LeftElement::F64 => Factors::Double(directed(data)),
         LeftElement::B1 => Factors::Bits(data.field().unwrap_or(BitProduct::None)),
         LeftElement::S8 | LeftElement::U8 | LeftElement::S4 | LeftElement::U4 => Factors::Integer(left, right),
         _ => Factors::Float(left, right),
     };
-    let sum = match data.ty() {
+    let saturates = data.field() == Some(SatFinite::SatFinite);
+    let kind = |ty| match ty {
         Type::F16 => Sum::F16,
         Type::F64 => Sum::F64,
-        Type::S32 => Sum::S32(data.field() == Some(SatFinite::SatFinite)),
+        Type::S32 => Sum::S32(saturates),
         _ => Sum::F32,
     };
-    let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| {
-        let shape = Shape::Matrix(matrix);
-        data.registers(shape) * data.shape_info(shape).map_or(1, |info| usize::from(info.words))
+    let (rows, tiles) = match [m, n] {
+        [16, 16] => (16, Tiles::Columns),
+        [32, _] => (16, Tiles::Rows),
+        [_, 32] => (16, Tiles::Exchanged),
+        _ => (m, Tiles::One),
+    };
+    let addend = data.field().map_or(data.ty(), Addend::ty);
+    let (factor, bits) = (inner * left.bits() as usize, |ty: Type| 8 * ty.bits() as usize);
+    let sparse = data.opcode.row().selectors(&data.fields).is_some();
+    // Of the words that a lane holds, those of one product.
+    let products = if matches!(factors, Factors::Quarters { .. }) { quarters::COUNT } else { 1 };
+    let words = [rows * factor / if sparse { 2 } else { 1 }, 8 * factor, rows * bits(addend), rows * bits(data.ty())];
+    let words = words.map(|bits| products * bits / 1024);
+    let held = if sparse { Matrix::Held } else { Matrix::Left };
+    let [a, b, c] = [held, Matrix::Right, Matrix::Addend].map(|matrix| words_of(data, matrix));
+    let (addend, sum) = (kind(addend), kind(data.ty()));
+    let choice = sparse.then(|| Choice {
+        word: a + b + c,
+        selector: 0,
+        ordered: data.opcode == Opcode::MmaSparseOrdered,
+        bits: left.bits() as usize,
+        inner,
     });
-    let [rows, _, inner] = data.field().map_or([8, 8, 0], MatrixShape::extents);
-    Ok(Product { rows, inner, factors, sum, words })
+    Ok(Product { rows, inner, factors, addend, sum, words, starts: [0, a, a + b, 0], tiles, choice })
 }
 
 /// The fused multiply-add that rounds in the direction that is written, where that is not to the nearest.

@@ -24,6 +24,22 @@ pub fn inner(lane: usize, register: usize, element: usize, each: usize) -> usize
     each * (lane % GROUP) + element + GROUP * each * register
 }
 
+/// Row and column in A of an element of a lane's register for `wmma`, of `each` in a register; of B, the columns stand
+/// for rows.
+pub fn whole_factor(
+    [rows, inner_extent]: [usize; 2],
+    each: usize,
+    lane: usize,
+    register: usize,
+    element: usize,
+) -> (usize, usize) {
+    // The registers of 8 or 16 rows follow each other.
+    let side = if rows % 16 == 0 { 2 } else { 1 };
+    let tile = side * inner_extent / (GROUP * each);
+    let row = row_of_left(lane, register % side) + 16 * (register / tile);
+    (row, inner(lane, register % tile / side, element, each))
+}
+
 /// Row and column of C and D in a lane's register of 32 or 64 bits.
 #[inline(always)]
 pub fn sum_of_word(lane: usize, register: usize) -> (usize, usize) {

@@ -2,7 +2,8 @@
 //!
 //! PTX ISA 9.0, "Warp Level Matrix Instructions". The engine executes one where all lanes stand at it in one group;
 //! lanes that come by different ways wait for each other as at a collective. [`layout`] says which element of a matrix
-//! stands where, [`moves`] loads, stores and transposes, [`product`] multiplies.
+//! stands where, [`moves`] loads, stores and transposes, [`whole`] loads and stores for `wmma`, [`product`] multiplies,
+//! [`quarters`] for each quarter of the lanes, [`sparse`] says which elements a sparse matrix has.
 //!
 //! A word that has undefined bits is undefined as a whole here.
 
@@ -11,14 +12,23 @@ mod moves;
 mod product;
 #[cfg(test)]
 mod product_tests;
+pub mod quarters;
+mod sparse;
+#[cfg(test)]
+mod sparse_tests;
 #[cfg(test)]
 mod tests;
+mod whole;
+#[cfg(test)]
+mod whole_tests;
 
 use super::access::{Fault, Spaces, address_of, address_undefined};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::program::{Address, Memory, Slot};
 
-pub use product::{Factors, Product, Sum};
+pub use product::{Factors, Product, Sum, Tiles};
+pub use sparse::Choice;
+pub use whole::{Fragment, Part};
 
 /// The most words of a lane that an instruction reads or writes: those of `mma.m16n8k16` with f64.
 pub const MOST_SOURCES: usize = 32;
@@ -35,11 +45,15 @@ pub enum MatrixOp {
     Load(usize, bool),
     /// Stores them.
     Store(usize, bool),
+    /// Loads a matrix for `wmma`.
+    LoadWhole(Fragment),
+    /// Stores one of `wmma`.
+    StoreWhole(Fragment),
     /// Multiplies and adds.
     Multiply(Product),
 }
 
-/// A matrix instruction: the words of its matrices in each lane, and the lane's address.
+/// A matrix instruction: the words of its matrices in each lane, behind them its stride, and the lane's address.
 #[derive(Clone)]
 pub struct MatrixOps {
     pub op: MatrixOp,
@@ -84,6 +98,14 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
         MatrixOp::Store(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
             moves::store(spaces, memory, &addresses, count, transposed, &sources)?;
+        }
+        MatrixOp::LoadWhole(fragment) => {
+            let at = whole::place(frame, ops, &sources, &fragment)?;
+            whole::load(spaces, at, &fragment, &mut results)?;
+        }
+        MatrixOp::StoreWhole(fragment) => {
+            let at = whole::place(frame, ops, &sources, &fragment)?;
+            whole::store(spaces, at, &fragment, &sources)?;
         }
     }
     for (i, slot) in ops.dsts.iter().enumerate() {

@@ -19,37 +19,79 @@ use half::f16;
 use oriole_ir::ops::{BitProduct, LeftElement};
 
 use super::layout::{inner, row_of_left, sum_of_half, sum_of_word};
-use super::{Results, Sources};
+use super::sparse::{self, Choice, Chosen};
+use super::{Results, Sources, quarters};
 use crate::frame::{LANES, Word, by_lane};
 use crate::scalar::ScalarOp;
 
 /// Columns of B, C and D in every shape.
 pub const COLUMNS: usize = 8;
-const MOST_ROWS: usize = 16;
+pub const MOST_ROWS: usize = 16;
 
-/// A matrix product.
+/// A matrix product: one of up to 16 rows and 8 columns, or several of these.
 #[derive(Clone, Copy)]
 pub struct Product {
     pub rows: usize,
     /// How many products an element of D is the sum of.
     pub inner: usize,
     pub factors: Factors,
+    /// What C and D are.
+    pub addend: Sum,
     pub sum: Sum,
-    /// How many words of a lane are A, B and C.
-    pub words: [usize; 3],
+    /// How many words of a lane are A, B, C and D.
+    pub words: [usize; 4],
+    /// The first word of A, B and C among the sources, and of D among the results.
+    pub starts: [usize; 4],
+    pub tiles: Tiles,
+    /// Which elements A has, where it is sparse.
+    pub choice: Option<Choice>,
 }
 
 impl Product {
     /// How many products of elements are added up.
     pub fn products(&self) -> usize {
-        self.rows * COLUMNS * self.inner
+        let tiles = if self.tiles == Tiles::One { 1 } else { 2 };
+        let quarters = if matches!(self.factors, Factors::Quarters { .. }) { quarters::COUNT } else { 1 };
+        tiles * quarters * self.rows * COLUMNS * self.inner
     }
+
+    /// One of two products beside or below each other.
+    fn tile(&self, index: usize) -> Product {
+        let [a, b, c, d] = self.starts;
+        let [left, right, addend, sum] = self.words.map(|words| words * index);
+        let (c, d) = (c + addend, d + sum);
+        let starts = match self.tiles {
+            Tiles::One => self.starts,
+            Tiles::Columns => [a, b + right, c, d],
+            Tiles::Rows => [a + left, b, c, d],
+            Tiles::Exchanged => [b + left, a, c, d],
+        };
+        Product { starts, tiles: Tiles::One, ..*self }
+    }
+}
+
+/// The products that a product consists of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Tiles {
+    /// Itself.
+    One,
+    /// Two with the columns of B shared out.
+    Columns,
+    /// Two with the rows of A shared out.
+    Rows,
+    /// Two with the columns of B shared out, which stand as rows: the transpose of B times that of A.
+    Exchanged,
 }
 
 /// What is multiplied.
 #[derive(Clone, Copy)]
 pub enum Factors {
     Float(LeftElement, LeftElement),
+    /// f16 in each quarter of the lanes.
+    Quarters {
+        left_by_columns: bool,
+        right_by_columns: bool,
+    },
     Integer(LeftElement, LeftElement),
     Bits(BitProduct),
     /// By `f64` arithmetic, or an operation that rounds in another direction.
@@ -68,9 +110,9 @@ pub enum Sum {
 
 /// A, B, and C or D, each by rows. Places are taken modulo the extents of these, which they are below anyway: it spares
 /// checks, and a product of f16 with 16 pairs an element takes 0.46 us instead of 0.71. Measured 2026-11.
-type Left<T, const K: usize> = [[T; K]; MOST_ROWS];
-type Right<T, const K: usize> = [[T; COLUMNS]; K];
-type Sums<T> = [[T; COLUMNS]; MOST_ROWS];
+pub type Left<T, const K: usize> = [[T; K]; MOST_ROWS];
+pub type Right<T, const K: usize> = [[T; COLUMNS]; K];
+pub type Sums<T> = [[T; COLUMNS]; MOST_ROWS];
 
 macro_rules! versions {
     ($($name:ident $(#[$feature:meta])?),*) => {
@@ -88,8 +130,16 @@ versions! { baseline, avx2 #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,
 #[cfg(not(target_arch = "x86_64"))]
 versions! { baseline }
 
-/// Computes D with the vectors that the processor has.
+/// Computes D.
 pub fn multiply(product: &Product, sources: &Sources, results: &mut Results) {
+    match product.tiles {
+        Tiles::One => multiply_one(product, sources, results),
+        _ => (0..2).for_each(|index| multiply_one(&product.tile(index), sources, results)),
+    }
+}
+
+/// Computes D with the vectors that the processor has.
+fn multiply_one(product: &Product, sources: &Sources, results: &mut Results) {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2") {
         // SAFETY: the features that this version is compiled for have just been detected.
@@ -103,15 +153,31 @@ pub fn multiply(product: &Product, sources: &Sources, results: &mut Results) {
 #[inline(always)]
 fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
     let parts = parts(product, &sources.values);
+    let elements = product.choice.map(|choice| choice.elements(&sources.values[choice.word]));
+    let chosen = elements.as_ref();
     // Arrays and loops of the depth that a shape has: a short product is not to pay for a long one.
     match (product.factors, product.inner) {
-        (Factors::Float(a, b), 4) => floats::<4>(product, parts, [a, b], results),
-        (Factors::Float(a, b), 8) => floats::<8>(product, parts, [a, b], results),
-        (Factors::Float(a, b), 16) => floats::<16>(product, parts, [a, b], results),
-        (Factors::Float(a, b), _) => floats::<32>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), 16) => integers::<16>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), 32) => integers::<32>(product, parts, [a, b], results),
-        (Factors::Integer(a, b), _) => integers::<64>(product, parts, [a, b], results),
+        (Factors::Quarters { left_by_columns, right_by_columns }, _) => {
+            quarters::multiply(product, parts, [left_by_columns, right_by_columns], results)
+        }
+        (Factors::Float(a, b), _) if chosen.is_some() => match product.inner {
+            8 => floats::<4, 8>(product, parts, [a, b], chosen, results),
+            16 => floats::<8, 16>(product, parts, [a, b], chosen, results),
+            32 => floats::<16, 32>(product, parts, [a, b], chosen, results),
+            _ => floats::<32, 64>(product, parts, [a, b], chosen, results),
+        },
+        (Factors::Float(a, b), 4) => floats::<4, 4>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), 8) => floats::<8, 8>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), 16) => floats::<16, 16>(product, parts, [a, b], None, results),
+        (Factors::Float(a, b), _) => floats::<32, 32>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), _) if chosen.is_some() => match product.inner {
+            32 => integers::<16, 32>(product, parts, [a, b], chosen, results),
+            64 => integers::<32, 64>(product, parts, [a, b], chosen, results),
+            _ => integers::<64, 128>(product, parts, [a, b], chosen, results),
+        },
+        (Factors::Integer(a, b), 16) => integers::<16, 16>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), 32) => integers::<32, 32>(product, parts, [a, b], None, results),
+        (Factors::Integer(a, b), _) => integers::<64, 64>(product, parts, [a, b], None, results),
         (Factors::Bits(how), 128) => bits::<4>(product, parts, how, results),
         (Factors::Bits(how), _) => bits::<8>(product, parts, how, results),
         (Factors::Double(other), 4) => doubles::<4>(product, parts, other, results),
@@ -122,24 +188,24 @@ fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
 
 /// What belongs to A, B and C of something by words.
 fn parts<'a, T>(product: &Product, words: &'a [T]) -> [&'a [T]; 3] {
-    let [a, b, c] = product.words;
-    [&words[..a], &words[a..a + b], &words[a + b..a + b + c]]
+    std::array::from_fn(|i| &words[product.starts[i]..product.starts[i] + product.words[i]])
 }
 
 #[inline(always)]
-fn floats<const K: usize>(
+fn floats<const HELD: usize, const K: usize>(
     product: &Product,
     [left, right, addend]: [&[Word]; 3],
     types: [LeftElement; 2],
+    chosen: Option<&Chosen>,
     results: &mut Results,
 ) {
     let rows = product.rows;
-    let (mut a, mut b): (Left<f64, K>, Right<f64, K>) = ([[0.0; K]; MOST_ROWS], [[0.0; COLUMNS]; K]);
-    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % K] = value;
+    let (mut a, mut b): (Left<f64, HELD>, Right<f64, K>) = ([[0.0; HELD]; MOST_ROWS], [[0.0; COLUMNS]; K]);
+    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % HELD] = value;
     unpack_floats(left, types[0], rows / COLUMNS, put_left);
     unpack_floats(right, types[1], 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
     let mut sums = [[0.0; COLUMNS]; MOST_ROWS];
-    match product.sum {
+    match product.addend {
         Sum::F16 => {
             each_half(addend, |row, column, half| sums[row % MOST_ROWS][column % COLUMNS] = float16(u32::from(half)))
         }
@@ -147,30 +213,29 @@ fn floats<const K: usize>(
             sums[row % MOST_ROWS][column % COLUMNS] = f64::from(f32::from_bits(word))
         }),
     }
-    accumulate(&a[..rows], &b, &mut sums, |sum, a, b| sum + a * b);
+    add_up(&a[..rows], &b, &mut sums, chosen, |sum, a, b| sum + a * b);
     match product.sum {
-        Sum::F16 => store_halves(&sums, addend.len(), results),
-        _ => store_words(&sums, addend.len(), results, |sum| match sum as f32 {
-            sum if sum.is_nan() => 0x7FFF_FFFF,
-            sum => sum.to_bits(),
-        }),
+        Sum::F16 => store_halves(&sums, product, results),
+        _ => store_words(&sums, product, results, single),
     }
 }
 
 #[inline(always)]
-fn integers<const K: usize>(
+fn integers<const HELD: usize, const K: usize>(
     product: &Product,
     [left, right, addend]: [&[Word]; 3],
     types: [LeftElement; 2],
+    chosen: Option<&Chosen>,
     results: &mut Results,
 ) {
     let rows = product.rows;
-    let (mut a, mut b): (Left<i32, K>, Right<i32, K>) = ([[0; K]; MOST_ROWS], [[0; COLUMNS]; K]);
-    unpack_integers(left, types[0], rows / COLUMNS, |row: usize, k: usize, value| a[row % MOST_ROWS][k % K] = value);
+    let (mut a, mut b): (Left<i32, HELD>, Right<i32, K>) = ([[0; HELD]; MOST_ROWS], [[0; COLUMNS]; K]);
+    let put_left = |row: usize, k: usize, value| a[row % MOST_ROWS][k % HELD] = value;
+    unpack_integers(left, types[0], rows / COLUMNS, put_left);
     unpack_integers(right, types[1], 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
     // No more than 64 products of at most 16 bits are added: that does not overflow.
     let mut products = [[0; COLUMNS]; MOST_ROWS];
-    accumulate(&a[..rows], &b, &mut products, |sum, a, b| sum + a * b);
+    add_up(&a[..rows], &b, &mut products, chosen, |sum, a, b| sum + a * b);
     finish_integers(product, addend, &products, results);
 }
 
@@ -199,7 +264,7 @@ fn finish_integers(product: &Product, addend: &[Word], products: &Sums<i32>, res
         sums[row % MOST_ROWS][column % COLUMNS] =
             i64::from(word as i32) + i64::from(products[row % MOST_ROWS][column % COLUMNS]);
     });
-    store_words(&sums, addend.len(), results, |sum| match product.sum {
+    store_words(&sums, product, results, |sum| match product.sum {
         Sum::S32(true) => sum.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as u32,
         _ => sum as u32,
     });
@@ -236,15 +301,16 @@ fn doubles<const K: usize>(
             f64::from_bits(op.eval(&[a.to_bits(), b.to_bits(), sum.to_bits(), 0, 0]).value)
         }),
     }
-    for register in 0..addend.len() / 2 {
+    let first = product.starts[3];
+    for register in 0..product.words[3] / 2 {
         for lane in 0..LANES {
             let (row, column) = sum_of_word(lane, register);
             let bits = match sums[row % MOST_ROWS][column % COLUMNS] {
                 sum if sum.is_nan() => 0x7FF8_0000_0000_0000,
                 sum => sum.to_bits(),
             };
-            results.values[2 * register][lane] = bits as u32;
-            results.values[2 * register + 1][lane] = (bits >> 32) as u32;
+            results.values[first + 2 * register][lane] = bits as u32;
+            results.values[first + 2 * register + 1][lane] = (bits >> 32) as u32;
         }
     }
 }
@@ -253,11 +319,26 @@ fn double(pair: &[Word], lane: usize) -> f64 {
     f64::from_bits(u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32)
 }
 
+/// Adds the products of A and B to sums: all, or those of the elements that A has.
+#[inline(always)]
+fn add_up<T: Copy, S: Copy, const HELD: usize, const K: usize>(
+    a: &[[T; HELD]],
+    b: &Right<T, K>,
+    sums: &mut Sums<S>,
+    chosen: Option<&Chosen>,
+    add: impl Fn(S, T, T) -> S,
+) {
+    match chosen {
+        None => accumulate(a, b, sums, add),
+        Some(chosen) => sparse::accumulate(a, b, sums, chosen, add),
+    }
+}
+
 /// Adds the products of A and B to sums, in the order of k.
 #[inline(always)]
-fn accumulate<T: Copy, S: Copy, const K: usize>(
-    a: &[[T; K]],
-    b: &[[T; COLUMNS]; K],
+pub fn accumulate<T: Copy, S: Copy, const HELD: usize, const K: usize>(
+    a: &[[T; HELD]],
+    b: &Right<T, K>,
     sums: &mut Sums<S>,
     add: impl Fn(S, T, T) -> S,
 ) {
@@ -313,7 +394,7 @@ fn unpack_integers(words: &[Word], ty: LeftElement, side: usize, put: impl FnMut
 
 /// An f16 value. Its bits are those of an f32 value with another bias, and so times a power of two.
 #[inline(always)]
-fn float16(bits: u32) -> f64 {
+pub fn float16(bits: u32) -> f64 {
     let magnitude = (bits & 0x7FFF) << 13;
     let scaled = f32::from_bits(magnitude) * f32::from_bits((127 + 112) << 23);
     let special = magnitude >= 31 << 23;
@@ -327,6 +408,24 @@ fn float8(bits: u32) -> f64 {
     let scaled = f32::from_bits((bits & 0x7F) << 20) * f32::from_bits((127 + 120) << 23);
     let magnitude = if bits & 0x7F == 0x7F { f32::NAN } else { scaled };
     f64::from(if bits & 0x80 == 0 { magnitude } else { -magnitude })
+}
+
+/// A sum rounded to f32.
+#[inline(always)]
+pub fn single(sum: f64) -> u32 {
+    match sum as f32 {
+        sum if sum.is_nan() => 0x7FFF_FFFF,
+        sum => sum.to_bits(),
+    }
+}
+
+/// A sum rounded to f32, and from there to f16.
+#[inline(always)]
+pub fn half(sum: f64) -> u32 {
+    match f16::from_f32(sum as f32) {
+        sum if sum.is_nan() => 0x7FFF,
+        sum => u32::from(sum.to_bits()),
+    }
 }
 
 #[inline(always)]
@@ -352,9 +451,9 @@ fn each_half(words: &[Word], mut visit: impl FnMut(usize, usize, u16)) {
 }
 
 #[inline(always)]
-fn store_words<T: Copy>(sums: &Sums<T>, words: usize, results: &mut Results, bits: impl Fn(T) -> u32) {
-    for index in 0..words {
-        results.values[index] = by_lane(|lane| {
+fn store_words<T: Copy>(sums: &Sums<T>, product: &Product, results: &mut Results, bits: impl Fn(T) -> u32) {
+    for index in 0..product.words[3] {
+        results.values[product.starts[3] + index] = by_lane(|lane| {
             let (row, column) = sum_of_word(lane, index);
             bits(sums[row % MOST_ROWS][column % COLUMNS])
         });
@@ -362,46 +461,56 @@ fn store_words<T: Copy>(sums: &Sums<T>, words: usize, results: &mut Results, bit
 }
 
 #[inline(always)]
-fn store_halves(sums: &Sums<f64>, words: usize, results: &mut Results) {
-    let bits = |sum: f64| match f16::from_f32(sum as f32) {
-        sum if sum.is_nan() => 0x7FFF,
-        sum => u32::from(sum.to_bits()),
-    };
-    for index in 0..words {
-        results.values[index] = by_lane(|lane| {
+fn store_halves(sums: &Sums<f64>, product: &Product, results: &mut Results) {
+    for index in 0..product.words[3] {
+        results.values[product.starts[3] + index] = by_lane(|lane| {
             let [low, high] = [0, 1].map(|half| sum_of_half(lane, index, half));
-            bits(sums[low.0][low.1]) | bits(sums[high.0][high.1]) << 16
+            half(sums[low.0][low.1]) | half(sums[high.0][high.1]) << 16
         });
     }
 }
 
 /// Marks the words of D that depend on undefined words.
 fn mark_undefined(product: &Product, sources: &Sources, results: &mut Results) {
+    let unknown = product.choice.map_or(0, |choice| choice.unknown_rows(sources));
+    if unknown == 0 && sources.undefined.iter().all(|lanes| *lanes == 0) {
+        return;
+    }
     let [left, right, addend] = parts(product, &sources.undefined);
-    if sources.undefined.iter().all(|lanes| *lanes == 0) {
+    if let Factors::Quarters { left_by_columns, right_by_columns } = product.factors {
+        let open = quarters::open(product, [left, right, addend], [left_by_columns, right_by_columns]);
+        results.undefined[..open.len()].copy_from_slice(&open);
         return;
     }
     // A double takes two words of a lane.
     let width = if product.sum == Sum::F64 { 2 } else { 1 };
     let side = product.rows / COLUMNS;
-    let (mut rows, mut columns) = (0u32, 0u32);
+    // The undefined elements of D: a bit a column of each row.
+    let mut open: [u8; MOST_ROWS] = std::array::from_fn(|row| if unknown >> row & 1 == 1 { u8::MAX } else { 0 });
     for lane in 0..LANES {
         let unknown = |(_, lanes): &(usize, &u32)| **lanes >> lane & 1 == 1;
-        left.iter().enumerate().filter(unknown).for_each(|(i, _)| rows |= 1 << row_of_left(lane, i / width % side));
-        right.iter().enumerate().filter(unknown).for_each(|_| columns |= 1 << row_of_left(lane, 0));
-    }
-    for word in 0..addend.len() {
-        let pair = word / width * width..word / width * width + width;
-        results.undefined[word] = addend[pair].iter().fold(0, |all, lanes| all | lanes);
-        for lane in 0..LANES {
-            let depends = |(row, column): (usize, usize)| rows >> row & 1 == 1 || columns >> column & 1 == 1;
-            let open = match product.sum {
-                Sum::F16 => (0..2).any(|half| depends(sum_of_half(lane, word, half))),
-                _ => depends(sum_of_word(lane, word / width)),
-            };
-            results.undefined[word] |= u32::from(open) << lane;
+        left.iter().enumerate().filter(unknown).for_each(|(i, _)| open[row_of_left(lane, i / width % side)] = u8::MAX);
+        for _ in right.iter().enumerate().filter(unknown) {
+            open.iter_mut().for_each(|row| *row |= 1 << row_of_left(lane, 0));
+        }
+        for (i, _) in addend.iter().enumerate().filter(unknown) {
+            held_sums(product.addend, lane, i / width).for_each(|(row, column)| open[row] |= 1 << column);
         }
     }
+    for word in 0..product.words[3] {
+        let depends = |lane: usize| held_sums(product.sum, lane, word / width).any(|(i, j)| open[i] >> j & 1 == 1);
+        let undefined = (0..LANES).fold(0, |all, lane| all | u32::from(depends(lane)) << lane);
+        results.undefined[product.starts[3] + word] = undefined;
+    }
+}
+
+/// Row and column of the elements of C or D in a lane's register.
+fn held_sums(sum: Sum, lane: usize, register: usize) -> impl Iterator<Item = (usize, usize)> {
+    let count = if sum == Sum::F16 { 2 } else { 1 };
+    (0..count).map(move |half| match sum {
+        Sum::F16 => sum_of_half(lane, register, half),
+        _ => sum_of_word(lane, register),
+    })
 }
 
 #[cfg(test)]
@@ -431,7 +540,10 @@ mod tests {
     #[test]
     fn undefined_words_reach_their_row_and_column() {
         let factors = Factors::Float(LeftElement::F16, LeftElement::F16);
-        let product = Product { rows: 16, inner: 16, factors, sum: Sum::F32, words: [4, 2, 4] };
+        let [words, starts] = [[4, 2, 4, 4], [0, 4, 6, 0]];
+        let [addend, sum] = [Sum::F32; 2];
+        let tiles = Tiles::One;
+        let product = Product { rows: 16, inner: 16, factors, addend, sum, words, starts, tiles, choice: None };
         let open = |word: usize| {
             let mut sources = Sources::default();
             sources.undefined[word] = 1 << 5;

@@ -3,7 +3,8 @@
 //! The ISA gives a formula for the `i`th element of a lane's fragment for each shape; they are copied here one by one.
 
 use oriole_ir::ops::{
-    BitProduct, FieldValues, LeftElement, Matrix, MatrixShape, Opcode, RightElement, SatFinite, Shape, Type,
+    Addend, BitProduct, FieldValues, LeftElement, LeftLayout, Matrix, MatrixShape, Opcode, RightElement, RightLayout,
+    SatFinite, Shape, Type,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo, parse_module};
 
@@ -33,7 +34,7 @@ fn left_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, u
         (M16n8k64, _) => (upper(i < 8 || (16..24).contains(&i)), t * 8 + (i & 7) + if i < 16 { 0 } else { 32 }),
         (M16n8k128, _) => (upper(i < 32), t * 32 + (i & 31)),
         (M16n8k256, _) => (upper(i < 32 || (64..96).contains(&i)), t * 32 + (i & 31) + if i < 64 { 0 } else { 128 }),
-        (M8n8, _) => unreachable!("no product"),
+        (M8n8 | M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8, _) => unreachable!("no product of `mma`"),
     }
 }
 
@@ -54,7 +55,7 @@ fn right_place(shape: MatrixShape, bits: u32, lane: usize, i: usize) -> (usize, 
         (M16n8k32, _) => t * 8 + i,
         (M16n8k64, _) => t * 8 + (i & 7) + if i < 8 { 0 } else { 32 },
         (M16n8k256, _) => t * 32 + (i & 31) + if i < 32 { 0 } else { 128 },
-        (M8n8, _) => unreachable!("no product"),
+        (M8n8 | M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8, _) => unreachable!("no product of `mma`"),
     };
     (k, g)
 }
@@ -65,42 +66,76 @@ fn sum_place(lane: usize, i: usize) -> (usize, usize) {
 }
 
 /// An operation with the words of its matrices in each lane.
-struct Case {
-    fields: FieldValues,
-    shape: MatrixShape,
-    left: LeftElement,
-    right: LeftElement,
-    sum: Type,
+pub(super) struct Case {
+    pub opcode: Opcode,
+    pub fields: FieldValues,
+    pub shape: MatrixShape,
+    pub left: LeftElement,
+    pub right: LeftElement,
+    pub addend: Type,
+    pub sum: Type,
+    /// The last operand of sparse products.
+    pub selector: u32,
 }
 
 impl Case {
-    fn all() -> Vec<Case> {
+    /// All of an opcode; where no field says what is multiplied, it is f16.
+    pub(super) fn all(opcode: Opcode) -> Vec<Case> {
         let mut cases = Vec::new();
-        let row = Opcode::Mma.row();
+        let row = opcode.row();
         row.for_each_combination(&mut |fields| {
-            let value = (row.value(fields), row.value(fields), row.value::<RightElement>(fields), row.value(fields));
-            let (Some(shape), Some(left), Some(right), Some(sum)) = value else { panic!("a field is missing") };
-            cases.push(Case { fields: *fields, shape, left, right: right.into(), sum });
+            let value = (row.value(fields), row.value(fields), row.value(fields).map(Addend::ty));
+            let (Some(shape), Some(sum), Some(addend)) = value else { panic!("a field is missing") };
+            let left = row.value(fields).unwrap_or(LeftElement::F16);
+            let right = row.value::<RightElement>(fields).map_or(LeftElement::F16, LeftElement::from);
+            cases.push(Case { opcode, fields: *fields, shape, left, right, addend, sum, selector: 0 });
         });
         cases
     }
 
     fn has<F: oriole_ir::ops::FieldValue>(&self, value: F) -> bool {
-        Opcode::Mma.row().value(&self.fields) == Some(value)
+        self.opcode.row().value(&self.fields) == Some(value)
     }
 
-    fn name(&self) -> String {
-        format!("{:?} {:?} {:?} {:?}", self.shape, self.sum, self.left, self.right)
+    /// Whether each quarter of the lanes multiplies matrices of its own.
+    fn is_by_quarters(&self) -> bool {
+        self.shape == MatrixShape::M8n8k4 && self.left == LeftElement::F16
     }
 
-    fn words(&self, matrix: Matrix) -> usize {
-        let row = Opcode::Mma.row();
+    pub(super) fn name(&self) -> String {
+        format!("{:?} {:?} {:?} {:?} {:?}", self.shape, self.sum, self.left, self.right, self.addend)
+    }
+
+    /// Random elements of A, B and C. Half of those of integers in C are near the ends of s32.
+    pub(super) fn elements(&self, random: &mut SplitMix64) -> [Elements; 3] {
+        let [m, n, k] = self.shape.extents();
+        let a = matrix(m, k, || element(random, self.left));
+        let b = matrix(k, n, || element(random, self.right));
+        let c = matrix(m, n, || {
+            let bits = random.next_u64();
+            match self.addend {
+                Type::S32 if bits & 1 == 1 => (bits >> 32, i64::from((bits >> 32) as i32)),
+                Type::S32 => {
+                    let near = i32::MAX - (bits >> 50) as i32;
+                    (u64::from(near as u32), i64::from(near))
+                }
+                ty => {
+                    let quarters = bits as i64 % 20;
+                    (float_bits(ty, None, quarters), quarters)
+                }
+            }
+        });
+        [a, b, c]
+    }
+
+    pub(super) fn words(&self, matrix: Matrix) -> usize {
+        let row = self.opcode.row();
         let double = row.shape_type(&self.fields, Shape::Matrix(matrix)) == Some(Type::F64);
         row.registers(&self.fields, Shape::Matrix(matrix)) * if double { 2 } else { 1 }
     }
 
     /// Puts elements into words of each lane, `count` words a lane.
-    fn fragment(
+    pub(super) fn fragment(
         &self,
         words: usize,
         bits: u32,
@@ -123,11 +158,10 @@ impl Case {
     }
 
     /// Runs the operation; the words of D by lane.
-    fn run(&self, [a, b, c]: [&Vec<Vec<u32>>; 3]) -> Vec<Vec<u32>> {
-        let sources: usize = [a, b, c].iter().map(|words| words[0].len()).sum();
-        let results = c[0].len();
-        let input = (0..32).flat_map(|lane| [&a[lane], &b[lane], &c[lane]].map(Clone::clone)).flatten();
-        let result = execute(&self.fields, input.collect(), sources, results, 32, "");
+    pub(super) fn run(&self, matrices: &[&Vec<Vec<u32>>]) -> Vec<Vec<u32>> {
+        let results = self.words(Matrix::Sum);
+        let input = (0..32).flat_map(|lane| matrices.iter().flat_map(move |words| words[lane].clone()));
+        let result = execute(self, input.collect(), 32, "");
         assert_eq!(result.0, Outcome::Finished, "{}", self.name());
         let mut words = result.1;
         if self.sum == Type::F64 {
@@ -139,14 +173,8 @@ impl Case {
 }
 
 /// A kernel of one instruction: each lane loads its operands and stores its results. `before` stands in front.
-fn execute(
-    fields: &FieldValues,
-    input: Vec<u32>,
-    sources: usize,
-    results: usize,
-    threads: u32,
-    before: &str,
-) -> (Outcome, Vec<u32>) {
+pub(super) fn execute(case: &Case, input: Vec<u32>, threads: u32, before: &str) -> (Outcome, Vec<u32>) {
+    let (fields, results, sources) = (&case.fields, case.words(Matrix::Sum), input.len() / 32);
     let text = format!(
         "entry @k {{\n  param $out: u64 param align 8\n  param $in: u64 param align 8\nbb0:\n  \
          %r1 = s2r.b32 sr.tid.x\n  %d2 = ld.param.u64 [$out]\n  %d3 = ld.param.u64 [$in]\n  \
@@ -158,15 +186,19 @@ fn execute(
     let func = module.functions.values_mut().next().expect("there is a kernel");
     let block = *func.layout().last().expect("it has a block");
     let [to, from] = [4, 5].map(|index| Operand::Reg(Reg::from_u32(index)));
-    let row = Opcode::Mma.row();
+    let row = case.opcode.row();
     let mut at = 0;
-    let mut inst = InstBuilder::new(Opcode::Mma).fields(*fields);
+    let mut inst = InstBuilder::new(case.opcode).fields(*fields);
     let parts = |matrix| {
         let shape = Shape::Matrix(matrix);
         let ty = row.shape_type(fields, shape).expect("matrices have a type");
         (row.registers(fields, shape), if ty == Type::F64 { Type::B64 } else { Type::B32 })
     };
-    for matrix in [Matrix::Left, Matrix::Right, Matrix::Sum] {
+    for shape in row.srcs {
+        let &Shape::Matrix(matrix) = shape else {
+            inst = inst.src(Operand::imm(case.selector));
+            continue;
+        };
         let (count, ty) = parts(matrix);
         for _ in 0..count {
             let reg = func.new_reg(RegInfo::of(ty));
@@ -231,14 +263,14 @@ fn element(random: &mut SplitMix64, element: LeftElement) -> (u64, i64) {
     }
 }
 
-type Elements = Vec<Vec<(u64, i64)>>;
+pub(super) type Elements = Vec<Vec<(u64, i64)>>;
 
 fn matrix(rows: usize, columns: usize, mut make: impl FnMut() -> (u64, i64)) -> Elements {
     (0..rows).map(|_| (0..columns).map(|_| make()).collect()).collect()
 }
 
 /// A plain product by the definition.
-fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usize; 2]) -> u64 {
+pub(super) fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usize; 2]) -> u64 {
     let terms = || a[row].iter().zip(b.iter().map(|row| row[column])).map(|(a, b)| (a.1, b.1));
     let products: i64 = match case.left {
         LeftElement::B1 if case.has(BitProduct::Xor) => terms().map(|(a, b)| a ^ b).sum(),
@@ -265,28 +297,12 @@ fn expected(case: &Case, a: &Elements, b: &Elements, c: i64, [row, column]: [usi
 #[test]
 fn every_shape_multiplies_what_the_isa_lists() {
     let mut random = SplitMix64::new(7);
-    let cases = Case::all();
+    let mut cases = Case::all(Opcode::Mma);
+    cases.retain(|case| !case.is_by_quarters());
     assert_eq!(cases.len(), 98);
     for case in &cases {
-        let [m, n, k] = case.shape.extents();
         let [bits, wide] = [case.left.bits(), case.sum.bits()];
-        let a = matrix(m, k, || element(&mut random, case.left));
-        let b = matrix(k, n, || element(&mut random, case.right));
-        let c = matrix(m, n, || {
-            let bits = random.next_u64();
-            match case.sum {
-                // Half of them are near the ends of s32.
-                Type::S32 if bits & 1 == 1 => (bits >> 32, i64::from((bits >> 32) as i32)),
-                Type::S32 => {
-                    let near = i32::MAX - (bits >> 50) as i32;
-                    (u64::from(near as u32), i64::from(near))
-                }
-                ty => {
-                    let quarters = bits as i64 % 20;
-                    (float_bits(ty, None, quarters), quarters)
-                }
-            }
-        });
+        let [a, b, c] = case.elements(&mut random);
         let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| case.words(matrix));
         let place = |lane, i| left_place(case.shape, bits, lane, i);
         let left = case.fragment(words[0], bits, place, |row, column| a[row][column].0);
@@ -295,13 +311,13 @@ fn every_shape_multiplies_what_the_isa_lists() {
         let addend = case.fragment(words[2], wide, sum_place, |row, column| c[row][column].0);
         let wanted = |row: usize, column: usize| expected(case, &a, &b, c[row][column].1, [row, column]);
         let wanted = case.fragment(words[2], wide, sum_place, wanted);
-        assert_eq!(case.run([&left, &right, &addend]), wanted, "{}", case.name());
+        assert_eq!(case.run(&[&left, &right, &addend]), wanted, "{}", case.name());
     }
 }
 
 fn case(shape: MatrixShape, sum: Type, left: LeftElement) -> Case {
     let fits = |case: &Case| (case.shape, case.sum, case.left, case.right) == (shape, sum, left, left);
-    Case::all().into_iter().find(fits).expect("there is such a product")
+    Case::all(Opcode::Mma).into_iter().find(fits).expect("there is such a product")
 }
 
 /// f16 numbers of all sizes: the error is within the bound that the model states. Sums are exact here in units of
@@ -324,7 +340,7 @@ fn the_error_is_within_the_stated_bound() {
         let right = case.fragment(2, 16, |lane, i| right_place(case.shape, 16, lane, i), |i, j| b[i][j].0);
         let single = |bits: u64| u64::from(half::f16::from_bits(bits as u16).to_f32().to_bits());
         let addend = case.fragment(4, 32, sum_place, |i, j| single(c[i][j].0));
-        for (lane, words) in case.run([&left, &right, &addend]).iter().enumerate() {
+        for (lane, words) in case.run(&[&left, &right, &addend]).iter().enumerate() {
             for (i, word) in words.iter().enumerate() {
                 let (row, column) = sum_place(lane, i);
                 let terms = (0..16).map(|k| scaled(a[row][k].0) * scaled(b[k][column].0));
@@ -340,17 +356,61 @@ fn the_error_is_within_the_stated_bound() {
     }
 }
 
-fn operands(case: &Case) -> (Vec<u32>, usize, usize) {
-    let words = [Matrix::Left, Matrix::Right, Matrix::Sum].map(|matrix| case.words(matrix));
-    let sources = words.iter().sum();
-    (vec![0x3C00_3C00; 32 * sources], sources, words[2])
+/// PTX ISA 9.0, "Matrix Fragments for mma.m8n8k4 with .f16 floating point type": the formulas for element `i` of A, B,
+/// and C or D, as they stand there.
+#[test]
+fn quarters_of_the_lanes_multiply_by_themselves() {
+    let mut random = SplitMix64::new(29);
+    let mut cases = Case::all(Opcode::Mma);
+    cases.retain(Case::is_by_quarters);
+    assert_eq!(cases.len(), 4 * 3);
+    let or_four_more = |lane: usize, line: usize| if lane < 16 { line } else { line + 4 };
+    for case in &cases {
+        let left_place = |lane: usize, i: usize| match case.has(LeftLayout::Col) {
+            false => (or_four_more(lane, lane % 4), i),
+            true => (or_four_more(lane, i % 4), lane % 4),
+        };
+        let right_place = |lane: usize, i: usize| match case.has(RightLayout::Col) {
+            false => (lane % 4, or_four_more(lane, i)),
+            true => (i, or_four_more(lane, lane % 4)),
+        };
+        let sum_place = |ty: Type, lane: usize, i: usize| match ty {
+            Type::F16 => (or_four_more(lane, lane % 4), i),
+            _ => (or_four_more(lane, (lane & 0b1) + (i & 0b10)), (i & 0b100) + (lane & 0b10) + (i & 0b1)),
+        };
+        // One set of matrices a quarter; `element` is asked for those of the lane that a place belongs to.
+        let sets: Vec<[Elements; 3]> = (0..4).map(|_| case.elements(&mut random)).collect();
+        let words = [Matrix::Left, Matrix::Right, Matrix::Addend, Matrix::Sum].map(|matrix| case.words(matrix));
+        assert_eq!(words[..2], [2, 2]);
+        let held = |words: usize, bits: u32, element: &dyn Fn(usize, usize) -> u64| -> Vec<Vec<u32>> {
+            let by_lane = |lane: usize| {
+                let place = |_: usize, i: usize| (lane, i);
+                case.fragment(words, bits, place, element).swap_remove(lane)
+            };
+            (0..32).map(by_lane).collect()
+        };
+        let set = |lane: usize| &sets[lane % 16 / 4];
+        let of = |which: usize, lane: usize, (row, column): (usize, usize)| set(lane)[which][row][column];
+        let left = held(words[0], 16, &|lane, i| of(0, lane, left_place(lane, i)).0);
+        let right = held(words[1], 16, &|lane, i| of(1, lane, right_place(lane, i)).0);
+        let addend = held(words[2], case.addend.bits(), &|lane, i| of(2, lane, sum_place(case.addend, lane, i)).0);
+        let wanted = held(words[3], case.sum.bits(), &|lane, i| {
+            let (row, column) = sum_place(case.sum, lane, i);
+            expected(case, &set(lane)[0], &set(lane)[1], of(2, lane, (row, column)).1, [row, column])
+        });
+        assert_eq!(case.run(&[&left, &right, &addend]), wanted, "{}", case.name());
+    }
+}
+
+fn operands(case: &Case) -> Vec<u32> {
+    let words = [Matrix::Left, Matrix::Right, Matrix::Addend].map(|matrix| case.words(matrix));
+    vec![0x3C00_3C00; 32 * words.iter().sum::<usize>()]
 }
 
 #[test]
 fn a_product_takes_a_whole_warp() {
     let case = case(MatrixShape::M16n8k8, Type::F16, LeftElement::F16);
-    let (input, sources, results) = operands(&case);
-    let (outcome, _) = execute(&case.fields, input, sources, results, 31, "");
+    let (outcome, _) = execute(&case, operands(&case), 31, "");
     let Outcome::Trapped { cause: Cause::BadCollective(what), .. } = outcome else { panic!("{outcome:?}") };
     assert!(what.contains("0x80000000"), "{what}");
 }
@@ -359,10 +419,9 @@ fn a_product_takes_a_whole_warp() {
 #[test]
 fn lanes_wait_for_the_whole_warp() {
     let case = case(MatrixShape::M16n8k8, Type::F16, LeftElement::F16);
-    let (input, sources, results) = operands(&case);
     let apart = "  %r6 = and.b32 %r1, 1\n  %p7 = setp.eq.u32 %r6, 0\n  cbra %p7, bb1, bb2\nbb1:\n  bra bb3\nbb2:\n  \
                  %r8 = mov.b32 1\n  bra bb3\nbb3:\n";
-    let (outcome, words) = execute(&case.fields, input, sources, results, 32, apart);
+    let (outcome, words) = execute(&case, operands(&case), 32, apart);
     assert_eq!(outcome, Outcome::Finished);
     // Nine ones: eight products and C.
     assert!(words.iter().all(|word| *word == 0x4880_4880), "{words:x?}");

@@ -12,8 +12,10 @@ mod logic;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod sparse;
 mod threads;
 mod video;
+mod wmma;
 
 pub(super) use control::*;
 pub(super) use convert::*;
@@ -23,5 +25,7 @@ pub(super) use logic::*;
 pub(super) use matrix::*;
 pub(super) use mbarrier::*;
 pub(super) use memory::*;
+pub(super) use sparse::*;
 pub(super) use threads::*;
 pub(super) use video::*;
+pub(super) use wmma::*;
