@@ -90,6 +90,26 @@ fn no_line_is_too_wide() {
     assert!(wide.is_empty(), "{} lines have more than {WIDTH} characters:\n{}", wide.len(), wide.join("\n"));
 }
 
+/// Of what is indented behind an empty line of a comment rustdoc makes a test, which `cargo test` compiles and runs.
+#[test]
+fn figures_in_comments_are_no_tests() {
+    let mut found = Vec::new();
+    for path in sources() {
+        let (text, mut fenced, mut opens) = (read(&path), false, false);
+        for (at, line) in text.lines().enumerate() {
+            let line = line.trim_start();
+            let comment = ["//!", "///"].iter().find_map(|mark| line.strip_prefix(mark));
+            fenced ^= comment.is_some_and(|comment| comment.trim_start().starts_with("```"));
+            let indented = comment.is_some_and(|comment| comment.starts_with("     "));
+            if opens && indented && !fenced {
+                found.push(format!("{}:{}", path.display(), at + 1));
+            }
+            opens = comment.is_some_and(str::is_empty);
+        }
+    }
+    assert!(found.is_empty(), "put it between ```text and ```:\n{}", found.join("\n"));
+}
+
 /// Whether the module that a file is comes from the file that should declare it.
 fn is_declared(path: &Path) -> bool {
     let folder = path.parent().expect("a file lies in a folder");

@@ -3,11 +3,15 @@
 //! With tests at the latches, the latch of the first loop leads to the second loop's header, whose latch leads back to
 //! the header of the first:
 //!
-//!     first header … first latch ─► second header … second latch (test) ─► first header, or out
+//! ```text
+//! first header … first latch ─► second header … second latch (test) ─► first header, or out
+//! ```
 //!
 //! With tests at the headers, the second header stands behind the first, in front of both bodies:
 //!
-//!     first header ─► second header (test) ─► first body … first latch ─► second body … second latch ─► first header
+//! ```text
+//! first header ─► second header (test) ─► first body … first latch ─► second body … second latch ─► first header
+//! ```
 //!
 //! Either way phis of the second header move to the first one. What they begin with is defined in front of the first
 //! loop: it dominates the second loop and is none of the first loop's values.
