@@ -178,7 +178,8 @@ const DOUBLES: &str = "%d12 = pack.b32 %r3, %r7\n  \
                        %d13, %d14 = mma.sync.m8n8k4.row.col.f64.f64.f64.f64 %d12, %d12, %d12, %d12\n  \
                        %r3 = mov.b32 %d13.0";
 const SQUARE: &str = "%r3, %r4, %r5, %r6 = wmma.mma.f16.sync.row.col.m16n16k16.f16.f16 \
-                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r3, %r4, %r5, %r6";
+                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, \
+                      %r3, %r4, %r5, %r6";
 const SPARSE: &str = "%r12 = mov.b32 0x4e4e4e4e\n  \
                       %r3, %r4, %r5, %r6 = mma.sp.ordered.sync.m16n8k32.row.col.f32.f16.f16.f32 \
                       %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r3, %r4, %r5, %r6, %r12, 0";
