@@ -172,7 +172,21 @@ const NARROW: &str = "%r3, %r4 = mma.sync.m16n8k8.row.col.f16.f16.f16.f16 %r7, %
 const BYTES: &str = "%r3, %r4, %r5, %r6 = mma.sync.m16n8k32.row.col.s32.s8.u8.s32 \
                      %r7, %r1, %r7, %r7, %r7, %r1, %r3, %r4, %r5, %r6";
 
-#[divan::bench(args = [(HALVES, 2048), (NARROW, 1024), (BYTES, 4096)])]
+const TENSOR32: &str = "%r3, %r4, %r5, %r6 = mma.sync.m16n8k4.row.col.f32.tf32.tf32.f32 \
+                        %r7, %r1, %r7, %r3, %r4, %r5, %r6";
+const DOUBLES: &str = "%d12 = pack.b32 %r3, %r7\n  \
+                       %d13, %d14 = mma.sync.m8n8k4.row.col.f64.f64.f64.f64 %d12, %d12, %d12, %d12\n  \
+                       %r3 = mov.b32 %d13.0";
+const SQUARE: &str = "%r3, %r4, %r5, %r6 = wmma.mma.f16.sync.row.col.m16n16k16.f16.f16 \
+                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, \
+                      %r3, %r4, %r5, %r6";
+const SPARSE: &str = "%r12 = mov.b32 0x4e4e4e4e\n  \
+                      %r3, %r4, %r5, %r6 = mma.sp.ordered.sync.m16n8k32.row.col.f32.f16.f16.f32 \
+                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r3, %r4, %r5, %r6, %r12, 0";
+
+#[divan::bench(args = [
+    (HALVES, 2048), (NARROW, 1024), (BYTES, 4096), (TENSOR32, 512), (DOUBLES, 256), (SQUARE, 4096), (SPARSE, 2048),
+])]
 fn matrix_instruction(bencher: Bencher<'_, '_>, (instruction, products): (&str, u64)) {
     let module = parse_module(&TENSOR_LOOP.replace("INSTRUCTION", instruction)).expect("the kernel is well-formed");
     let executable = Executable::new(&module).expect("the kernel decodes");

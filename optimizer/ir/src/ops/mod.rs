@@ -268,8 +268,8 @@ impl OpRow {
         products * bits / (32 * self.matrix_type(values, matrix).bits() as usize)
     }
 
-    /// How many sparsity selectors there are: of four lanes, as many as a selector chooses give metadata, which take two
-    /// bits for an element or a pair of narrow ones, or four for a wide one (PTX ISA 9.0, "Sparse matrix storage").
+    /// How many sparsity selectors there are: of four lanes, as many as a selector chooses give metadata, which take
+    /// two bits for an element or a pair of narrow ones, or four for a wide one (PTX ISA 9.0, "Sparse matrix storage").
     pub fn selectors(&self, values: &FieldValues) -> Option<u32> {
         const ROWS: u32 = 2;
         self.srcs.contains(&Shape::Matrix(Matrix::Metadata)).then(|| {

@@ -62,21 +62,25 @@ pub struct MatrixOps {
     pub dsts: Vec<Slot>,
 }
 
-/// Words of all lanes, and a bit a lane for those that are undefined.
-#[derive(Clone, Debug)]
-pub struct Words<const N: usize> {
-    pub values: [Word; N],
-    pub undefined: [u32; N],
+/// The words of all lanes that an instruction reads, where they are, and a bit a lane for those that are undefined.
+#[derive(Clone)]
+pub struct Sources<'a> {
+    pub values: [&'a Word; MOST_SOURCES],
+    pub undefined: [u32; MOST_SOURCES],
 }
 
-impl<const N: usize> Default for Words<N> {
-    fn default() -> Words<N> {
-        Words { values: [[0; LANES]; N], undefined: [0; N] }
+impl Default for Sources<'_> {
+    fn default() -> Self {
+        Sources { values: [&[0; LANES]; MOST_SOURCES], undefined: [0; MOST_SOURCES] }
     }
 }
 
-type Sources = Words<MOST_SOURCES>;
-type Results = Words<MOST_RESULTS>;
+/// The words of all lanes that it writes, in the same way.
+#[derive(Clone, Default)]
+pub struct Results {
+    pub values: [Word; MOST_RESULTS],
+    pub undefined: [u32; MOST_RESULTS],
+}
 
 /// The addresses that the lanes give.
 type Addresses = [u64; LANES];
@@ -114,10 +118,10 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
     Ok(())
 }
 
-fn read(frame: &Frame, slots: &[Slot]) -> Sources {
+fn read<'a>(frame: &'a Frame, slots: &[Slot]) -> Sources<'a> {
     let mut sources = Sources::default();
     for (i, slot) in slots.iter().enumerate() {
-        sources.values[i] = frame.words[*slot as usize];
+        sources.values[i] = &frame.words[*slot as usize];
         sources.undefined[i] = frame.undefined[*slot as usize];
     }
     sources

@@ -51,8 +51,8 @@ impl Tile {
     }
 }
 
-pub fn transpose(sources: &Sources, results: &mut Results) {
-    let tile = Tile::of(&sources.values[0], sources.undefined[0]);
+pub fn transpose(sources: &Sources<'_>, results: &mut Results) {
+    let tile = Tile::of(sources.values[0], sources.undefined[0]);
     (results.values[0], results.undefined[0]) = tile.transposed().words();
 }
 
@@ -84,10 +84,10 @@ pub fn store(
     addresses: &Addresses,
     count: usize,
     transposed: bool,
-    sources: &Sources,
+    sources: &Sources<'_>,
 ) -> Result<(), Fault> {
     for matrix in 0..count {
-        let tile = Tile::of(&sources.values[matrix], sources.undefined[matrix]).transposed_if(transposed);
+        let tile = Tile::of(sources.values[matrix], sources.undefined[matrix]).transposed_if(transposed);
         for (row, elements) in tile.0.iter().enumerate() {
             let lane = ROWS * matrix + row;
             let address = shared(memory, addresses[lane], lane)?;

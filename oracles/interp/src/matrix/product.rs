@@ -15,7 +15,6 @@
 //!
 //! An element of D is undefined where its row of A, its column of B or its element of C has an undefined word.
 
-use half::f16;
 use oriole_ir::ops::{BitProduct, LeftElement};
 
 use super::layout::{inner, row_of_left, sum_of_half, sum_of_word};
@@ -153,7 +152,7 @@ fn multiply_one(product: &Product, sources: &Sources, results: &mut Results) {
 #[inline(always)]
 fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
     let parts = parts(product, &sources.values);
-    let elements = product.choice.map(|choice| choice.elements(&sources.values[choice.word]));
+    let elements = product.choice.map(|choice| choice.elements(sources.values[choice.word]));
     let chosen = elements.as_ref();
     // Arrays and loops of the depth that a shape has: a short product is not to pay for a long one.
     match (product.factors, product.inner) {
@@ -194,7 +193,7 @@ fn parts<'a, T>(product: &Product, words: &'a [T]) -> [&'a [T]; 3] {
 #[inline(always)]
 fn floats<const HELD: usize, const K: usize>(
     product: &Product,
-    [left, right, addend]: [&[Word]; 3],
+    [left, right, addend]: [&[&Word]; 3],
     types: [LeftElement; 2],
     chosen: Option<&Chosen>,
     results: &mut Results,
@@ -223,7 +222,7 @@ fn floats<const HELD: usize, const K: usize>(
 #[inline(always)]
 fn integers<const HELD: usize, const K: usize>(
     product: &Product,
-    [left, right, addend]: [&[Word]; 3],
+    [left, right, addend]: [&[&Word]; 3],
     types: [LeftElement; 2],
     chosen: Option<&Chosen>,
     results: &mut Results,
@@ -242,7 +241,7 @@ fn integers<const HELD: usize, const K: usize>(
 #[inline(always)]
 fn bits<const K: usize>(
     product: &Product,
-    [left, right, addend]: [&[Word]; 3],
+    [left, right, addend]: [&[&Word]; 3],
     how: BitProduct,
     results: &mut Results,
 ) {
@@ -258,7 +257,7 @@ fn bits<const K: usize>(
 }
 
 #[inline(always)]
-fn finish_integers(product: &Product, addend: &[Word], products: &Sums<i32>, results: &mut Results) {
+fn finish_integers(product: &Product, addend: &[&Word], products: &Sums<i32>, results: &mut Results) {
     let mut sums = [[0i64; COLUMNS]; MOST_ROWS];
     each_word(addend, |row, column, word| {
         sums[row % MOST_ROWS][column % COLUMNS] =
@@ -273,7 +272,7 @@ fn finish_integers(product: &Product, addend: &[Word], products: &Sums<i32>, res
 #[inline(always)]
 fn doubles<const K: usize>(
     product: &Product,
-    [left, right, addend]: [&[Word]; 3],
+    [left, right, addend]: [&[&Word]; 3],
     other: Option<ScalarOp>,
     results: &mut Results,
 ) {
@@ -315,7 +314,7 @@ fn doubles<const K: usize>(
     }
 }
 
-fn double(pair: &[Word], lane: usize) -> f64 {
+fn double(pair: &[&Word], lane: usize) -> f64 {
     f64::from_bits(u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32)
 }
 
@@ -355,7 +354,7 @@ pub fn accumulate<T: Copy, S: Copy, const HELD: usize, const K: usize>(
 /// beside each other have the same k.
 #[inline(always)]
 fn unpack<const BITS: usize, T: Copy + Default>(
-    words: &[Word],
+    words: &[&Word],
     side: usize,
     decode: impl Fn(u32) -> T,
     mut put: impl FnMut(usize, usize, T),
@@ -372,7 +371,7 @@ fn unpack<const BITS: usize, T: Copy + Default>(
 }
 
 #[inline(always)]
-fn unpack_floats(words: &[Word], ty: LeftElement, side: usize, put: impl FnMut(usize, usize, f64)) {
+fn unpack_floats(words: &[&Word], ty: LeftElement, side: usize, put: impl FnMut(usize, usize, f64)) {
     match ty {
         LeftElement::F16 => unpack::<16, _>(words, side, float16, put),
         LeftElement::Bf16 => unpack::<16, _>(words, side, |bits| f64::from(f32::from_bits(bits << 16)), put),
@@ -383,7 +382,7 @@ fn unpack_floats(words: &[Word], ty: LeftElement, side: usize, put: impl FnMut(u
 }
 
 #[inline(always)]
-fn unpack_integers(words: &[Word], ty: LeftElement, side: usize, put: impl FnMut(usize, usize, i32)) {
+fn unpack_integers(words: &[&Word], ty: LeftElement, side: usize, put: impl FnMut(usize, usize, i32)) {
     match ty {
         LeftElement::S8 => unpack::<8, _>(words, side, |bits| i32::from(bits as i8), put),
         LeftElement::U8 => unpack::<8, _>(words, side, |bits| bits as i32, put),
@@ -419,17 +418,21 @@ pub fn single(sum: f64) -> u32 {
     }
 }
 
-/// A sum rounded to f32, and from there to f16.
+/// A sum rounded to f32, and from there to f16. Without branches, so that it is done for many lanes at once.
 #[inline(always)]
 pub fn half(sum: f64) -> u32 {
-    match f16::from_f32(sum as f32) {
-        sum if sum.is_nan() => 0x7FFF,
-        sum => u32::from(sum.to_bits()),
-    }
+    let bits = (sum as f32).to_bits();
+    let (sign, size) = (bits >> 16 & 0x8000, bits & 0x7FFF_FFFF);
+    // With the bias of f16, rounded to even at the 13 bits that go; what is too large is infinite.
+    let normal = size.wrapping_sub(112 << 23).wrapping_add(0xFFF + (size >> 13 & 1)) >> 13;
+    // The last bit of a half in f32 is that of subnormal numbers in f16.
+    let tiny = (f32::from_bits(size) + 0.5).to_bits() - 0.5f32.to_bits();
+    let rounded = if size < 113 << 23 { tiny } else { normal.min(0x7C00) };
+    if size > 0x7F80_0000 { 0x7FFF } else { sign | rounded }
 }
 
 #[inline(always)]
-fn each_word(words: &[Word], mut visit: impl FnMut(usize, usize, u32)) {
+fn each_word(words: &[&Word], mut visit: impl FnMut(usize, usize, u32)) {
     for (index, word) in words.iter().enumerate() {
         for (lane, value) in word.iter().enumerate() {
             let (row, column) = sum_of_word(lane, index);
@@ -439,7 +442,7 @@ fn each_word(words: &[Word], mut visit: impl FnMut(usize, usize, u32)) {
 }
 
 #[inline(always)]
-fn each_half(words: &[Word], mut visit: impl FnMut(usize, usize, u16)) {
+fn each_half(words: &[&Word], mut visit: impl FnMut(usize, usize, u16)) {
     for (index, word) in words.iter().enumerate() {
         for (lane, value) in word.iter().enumerate() {
             for half in 0..2 {
@@ -515,7 +518,21 @@ fn held_sums(sum: Sum, lane: usize, register: usize) -> impl Iterator<Item = (us
 
 #[cfg(test)]
 mod tests {
+    use ::half::f16;
+
     use super::*;
+
+    /// Around every place where rounding goes the other way.
+    #[test]
+    fn sums_are_rounded_to_the_nearest_half() {
+        for upper in 0..=0xFFFFu32 {
+            for lower in [0, 1, 0xFFF, 0x1000, 0x1001, 0x1FFF, 0x2000, 0x3000, 0x7FFF, 0x8000, 0xF000, 0xFFFF] {
+                let value = f32::from_bits(upper << 16 | lower);
+                let wanted = if value.is_nan() { 0x7FFF } else { u32::from(f16::from_f32(value).to_bits()) };
+                assert_eq!(half(f64::from(value)), wanted, "{:#x}", value.to_bits());
+            }
+        }
+    }
 
     #[test]
     fn narrow_floats_have_the_values_of_their_formats() {

@@ -49,13 +49,13 @@ fn sum(kind: Sum, lane: usize, i: usize) -> (usize, usize) {
 }
 
 #[inline(always)]
-fn halves(words: &[Word], lane: usize, i: usize) -> f64 {
+fn halves(words: &[&Word], lane: usize, i: usize) -> f64 {
     float16(words[i / 2][lane] >> (16 * (i % 2)) & 0xFFFF)
 }
 
 /// Computes D.
 #[inline(always)]
-pub fn multiply(product: &Product, [a, b, c]: [&[Word]; 3], by_columns: [bool; 2], results: &mut Results) {
+pub fn multiply(product: &Product, [a, b, c]: [&[&Word]; 3], by_columns: [bool; 2], results: &mut Results) {
     for quarter in 0..COUNT {
         let (mut left_rows, mut right_rows): ([[f64; INNER]; ROWS], Right<f64, INNER>) = Default::default();
         let mut sums: Sums<f64> = [[0.0; COLUMNS]; MOST_ROWS];

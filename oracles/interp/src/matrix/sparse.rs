@@ -90,7 +90,7 @@ impl Choice {
     /// A bit for each row of which the metadata are undefined or mean nothing.
     pub fn unknown_rows(&self, sources: &Sources) -> u32 {
         let mut rows = 0;
-        self.each_chunk(&sources.values[self.word], |row, _, lane, bits| {
+        self.each_chunk(sources.values[self.word], |row, _, lane, bits| {
             let (first, second) = (bits & 3, bits >> 2);
             let meant = match self.bits {
                 32 => matches!(bits, 0b0100 | 0b1110),
@@ -131,9 +131,10 @@ mod tests {
     #[test]
     fn metadata_that_mean_nothing_leave_their_row_open() {
         let rows = |bits: usize, ordered: bool, value: u32, undefined: u32| {
+            let mut word = [0x4444_4444; 32];
+            word[4] = value;
             let mut sources = Sources::default();
-            sources.values[3] = [0x4444_4444; 32];
-            sources.values[3][4] = value;
+            sources.values[3] = &word;
             sources.undefined[3] = undefined;
             let inner = 256 / bits;
             Choice { word: 3, selector: 0, ordered, bits, inner }.unknown_rows(&sources)
