@@ -211,7 +211,15 @@ impl Builder<'_, '_> {
     fn guarded_side(&mut self) {
         let compared = self.variable_word();
         let near = self.entropy.between(0, 200).into();
-        let made = self.compare(Compare::Lt, compared.into(), near);
+        let made = match self.entropy.percent(self.config.operand.boundary) {
+            true => {
+                // Of four bits, those of some thread are at the boundary.
+                let bits = Self::typed(Opcode::And, Type::B32).src(compared).src(Operand::imm(15));
+                let bits = self.hidden(bits, RegInfo::words(1));
+                self.compare(Compare::Lt, bits.into(), near % 16)
+            }
+            false => self.compare(Compare::Lt, compared.into(), near),
+        };
         let outside = self.register(RegInfo::PRED);
         let on = if self.entropy.percent(70) { made } else { outside };
         let one_sense = self.entropy.percent(50);

@@ -282,6 +282,10 @@ pub struct OperandPercent {
     pub matrix: u32,
     /// An effect is that of a barrier in shared memory.
     pub mbarrier: u32,
+    /// Comparisons that some threads make of equal values, where they happen to be so once in a lifetime otherwise.
+    pub boundary: u32,
+    /// Single operations whose constants are zeros, of either sign.
+    pub zeros: u32,
 }
 
 impl Config {
@@ -512,6 +516,8 @@ impl Default for OperandPercent {
             rare_field: 15,
             matrix: 60,
             mbarrier: 40,
+            boundary: 25,
+            zeros: 5,
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use oriole_ir::ops::{FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
+use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, SpecialReg, Type};
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
@@ -144,7 +144,26 @@ impl Builder<'_, '_> {
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let Some(mut sources) = self.sources(row, &fields) else { return };
         self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        let compares = row.slot(Compare::FIELD).is_some();
+        if compares && self.entropy.percent(self.config.operand.boundary) {
+            self.meet_boundary(row, &fields, &mut sources);
+        }
         self.operation(opcode, fields, &sources);
+    }
+
+    /// Has the second of two operands be the first one in the threads that a predicate chooses.
+    fn meet_boundary(&mut self, row: &OpRow, fields: &FieldValues, sources: &mut [Operand]) {
+        let types = [0, 1].map(|at| row.srcs.get(at).and_then(|shape| row.shape_type(fields, *shape)));
+        let [Some(one), Some(other)] = types.map(|ty| ty.map(RegInfo::of)) else { return };
+        let ty = match (one == other, one.words) {
+            _ if one.is_predicate() => return,
+            (true, 1) => Type::B32,
+            (true, 2) => Type::B64,
+            _ => return,
+        };
+        let choice = Operand::Reg(self.register(RegInfo::PRED));
+        let chosen = Self::typed(Opcode::SelP, ty).src(sources[0]).src(sources[1]).src(choice);
+        sources[1] = self.hidden(chosen, one).into();
     }
 
     /// Adds an operation on these sources, perhaps under a guard, with destinations of its own choice.

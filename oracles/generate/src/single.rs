@@ -86,7 +86,7 @@ fn repeated((opcode, field): Pin, entropy: &mut Entropy<'_>, config: &Config) ->
     let mut builder = Builder::new(func, entropy, config);
     builder.pin = field.map(|(field, value)| (opcode, field, value));
     let [results, operands] = builder.lane_addresses();
-    let mut sweep = Sweep { opcode, results, operands, loaded: Vec::new(), stored: 0 };
+    let mut sweep = Sweep { opcode, results, operands, loaded: Vec::new(), stored: 0, zeros: false };
     for _ in 0..config.repeats.max(1) {
         sweep.once(&mut builder);
     }
@@ -125,6 +125,8 @@ struct Sweep {
     loaded: Vec<(Type, Reg)>,
     /// Results in memory.
     stored: u32,
+    /// Whether the constants of the instance at hand are zeros, of either sign: two of them rarely meet by chance.
+    zeros: bool,
 }
 
 /// Where the operands of an instance come from.
@@ -149,6 +151,7 @@ impl Sweep {
         let Some(fields) = builder.fields(self.opcode, &[]) else { return };
         let Some(places) = builder.places(row, &fields) else { return };
         let mixture = self.mixture(builder, places.len());
+        self.zeros = builder.entropy.percent(builder.config.operand.zeros);
         let mut sources: Vec<Operand> =
             places.iter().enumerate().map(|(at, place)| self.operand(builder, mixture, at, *place)).collect();
         builder.specify(self.opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
@@ -188,7 +191,16 @@ impl Sweep {
         };
         let which = if mixture == Mixture::Same { 0 } else { at % REGISTERS };
         let register = if is_constant { None } else { self.register(builder, ty, which) };
-        register.map_or_else(|| builder.func.imm(extreme(builder.entropy, ty)), Operand::Reg)
+        register.map_or_else(|| self.constant(builder, ty), Operand::Reg)
+    }
+
+    fn constant(&self, builder: &mut Builder<'_, '_>, ty: Type) -> Operand {
+        let bits = match self.zeros {
+            true if builder.entropy.percent(50) => 1 << (ty.bits().min(64) - 1),
+            true => 0,
+            false => extreme(builder.entropy, ty),
+        };
+        builder.func.imm(bits)
     }
 
     /// One of the registers of a type, loaded when it is first asked for; `None` where memory is full.
