@@ -13,6 +13,7 @@ use super::memory::{REGION, Region};
 
 /// Bytes of a barrier.
 const SIZE: u32 = 8;
+
 /// A barrier in use: where it is, what it waits for, and the state that the last arrival found.
 struct Barrier {
     region: Region,
