@@ -258,8 +258,9 @@ fn guards_of_a_users_rule_are_met() {
             let report = pipeline::run_phases(&pipeline::default_phases(), &mut module, &options, &mut ());
             report.expect("every phase runs").phases.iter().any(|phase| phase.statistics.contains_key(name))
         };
-        let kernels = (500..600).filter(|seed| applied(*seed)).count();
-        assert!(kernels >= 50, "{name} applied in {kernels} of 100 kernels");
+        // Without construction it would be few or none.
+        let kernels = (500..750).filter(|seed| applied(*seed)).count();
+        assert!(kernels >= 100, "{name} applied in {kernels} of 250 kernels");
     }
 }
 

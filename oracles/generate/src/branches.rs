@@ -28,8 +28,12 @@ impl Builder<'_, '_> {
     /// A branch, and behind its join another one that has to do with it.
     pub(super) fn correlated(&mut self) {
         let value = self.value(Type::B32);
-        let value = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(value), RegInfo::words(1));
-        let bound = self.entropy.between(1, 40).into();
+        let near = self.entropy.percent(self.config.operand.boundary);
+        let value = match near {
+            true => self.low_bits(value),
+            false => self.hidden(Self::typed(Opcode::Mov, Type::B32).src(value), RegInfo::words(1)),
+        };
+        let bound = self.entropy.between(1, if near { 15 } else { 40 }).into();
         let about = match self.entropy.percent(50) {
             true => self.compare(Compare::Lt, value.into(), bound),
             false => {
@@ -208,14 +212,21 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// Four bits of a value, or of the lane, where every number comes up: those of some thread are at the boundary of a
+    /// comparison.
+    fn low_bits(&mut self, value: Operand) -> Reg {
+        let lane = self.lane.filter(|_| self.entropy.percent(70));
+        let value = lane.map_or(value, Operand::Reg);
+        let bits = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(15));
+        self.hidden(bits, RegInfo::words(1))
+    }
+
     fn guarded_side(&mut self) {
         let compared = self.variable_word();
         let near = self.entropy.between(0, 200).into();
         let made = match self.entropy.percent(self.config.operand.boundary) {
             true => {
-                // Of four bits, those of some thread are at the boundary.
-                let bits = Self::typed(Opcode::And, Type::B32).src(compared).src(Operand::imm(15));
-                let bits = self.hidden(bits, RegInfo::words(1));
+                let bits = self.low_bits(compared.into());
                 self.compare(Compare::Lt, bits.into(), near % 16)
             }
             false => self.compare(Compare::Lt, compared.into(), near),

@@ -9,6 +9,7 @@ use oriole_ir::ops::{Compare, Opcode, Space, Type, Vector};
 use oriole_ir::{FuncId, Function, FunctionKind, InstBuilder, Local, Module, Operand, Reg, RegInfo, Variable};
 
 use super::builder::Builder;
+use super::cfg::reachable;
 use super::config::Config;
 use super::entropy::Entropy;
 use super::memory::{REGION, Region};
@@ -132,7 +133,7 @@ impl Builder<'_, '_> {
     /// Calls the functions that nothing calls yet, so that none is there in vain.
     pub(super) fn call_rest(&mut self, module: &Module) {
         let names = |func: &Function, callee| {
-            let insts = func.layout_insts();
+            let insts = reachable(func).into_iter().flat_map(|block| func.block_insts(block));
             insts.flat_map(|inst| func.srcs(inst)).any(|operand| *operand == Operand::Func(callee))
         };
         for callee in self.callees.clone() {

@@ -4,8 +4,10 @@
 //! not exited. Loops ([`super::loops`], [`super::neighbours`]) count their trips, unstructured regions spend fuel on
 //! every branch, so every kernel ends.
 
+use std::collections::BTreeSet;
+
 use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, InstBuilder, Operand, RegInfo};
+use oriole_ir::{Block, Function, InstBuilder, Operand, RegInfo};
 
 use super::builder::Builder;
 use super::insts::Family;
@@ -196,4 +198,16 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(Opcode::Trap));
         self.jump(rest, rest);
     }
+}
+
+/// The blocks that control can get to.
+pub fn reachable(func: &Function) -> BTreeSet<Block> {
+    let mut seen = BTreeSet::new();
+    let mut stack: Vec<Block> = func.layout().first().copied().into_iter().collect();
+    while let Some(block) = stack.pop() {
+        if seen.insert(block) {
+            stack.extend(func.successors(block));
+        }
+    }
+    seen
 }

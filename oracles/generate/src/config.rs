@@ -516,7 +516,7 @@ impl Default for OperandPercent {
             rare_field: 15,
             matrix: 60,
             mbarrier: 40,
-            boundary: 25,
+            boundary: 45,
             zeros: 5,
         }
     }

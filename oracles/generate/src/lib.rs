@@ -44,6 +44,7 @@ mod values;
 use oriole_ir::sm::Target;
 use oriole_ir::{Form, Module};
 
+pub use cfg::reachable;
 pub use config::Config;
 pub use entropy::Entropy;
 use oriole_interp::launch::random::SplitMix64;

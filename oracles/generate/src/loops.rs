@@ -23,7 +23,12 @@ impl Builder<'_, '_> {
             return Trips { limit: Operand::imm(trips), most: trips, uniform: true };
         }
         let value = self.value(Type::B32);
-        let trips = Self::typed(Opcode::IMin, Type::U32).src(value).src(u64::from(most));
+        // The least of a value and a small bound is the bound nearly always; the low bits are any number.
+        let trips = match (most + 1).is_power_of_two() && self.entropy.percent(self.config.operand.boundary) {
+            true => Self::typed(Opcode::And, Type::B32),
+            false => Self::typed(Opcode::IMin, Type::U32),
+        };
+        let trips = trips.src(value).src(u64::from(most));
         Trips { limit: Operand::Reg(self.hidden(trips, RegInfo::words(1))), most, uniform: false }
     }
 
@@ -112,7 +117,7 @@ impl Builder<'_, '_> {
     }
 
     /// Goes back to the entry block once, which begins with everything anew. Registers cannot tell the first time from
-    /// the second, so a byte of the results does: it is odd before the kernel runs.
+    /// the second, so a byte of the results does: it is odd before the kernel runs, and counts the rounds.
     pub(super) fn again(&mut self) {
         let Some(results) = self.results else { return };
         self.within(true, 2, |builder| {
@@ -128,7 +133,9 @@ impl Builder<'_, '_> {
             access.src(Operand::Reg(results)).src(Operand::imm(AGAIN))
         };
         let before = self.hidden(byte(Opcode::Ld), RegInfo::words(1));
-        self.push(&byte(Opcode::St).src(Operand::imm(2)));
+        let counted = Self::typed(Opcode::IAdd, Type::U32).src(before).src(Operand::imm(1));
+        let counted = self.hidden(counted, RegInfo::words(1));
+        self.push(&byte(Opcode::St).src(counted));
         let first = self.bit_of(before, 0);
         let (entry, [rest]) = (self.func.entry(), self.blocks());
         self.branch(first.into(), [entry, rest], rest);

@@ -67,11 +67,21 @@ impl Builder<'_, '_> {
                 }
                 shape => {
                     let ty = row.shape_type(fields, *shape)?;
-                    sources.extend((0..row.registers(fields, *shape)).map(|_| self.value(ty)));
+                    let near = *shape == Shape::Matrix(Matrix::Addend) && ty == Type::S32;
+                    let near = near && self.entropy.percent(self.config.operand.boundary);
+                    let values = 0..row.registers(fields, *shape);
+                    sources.extend(values.map(|_| if near { self.near_limit() } else { self.value(ty) }));
                 }
             }
         }
         Some(sources)
+    }
+
+    /// An integer that a product of small elements takes beyond the least or greatest one, half of the time.
+    fn near_limit(&mut self) -> Operand {
+        let distance = self.entropy.below(64) as u32;
+        let [greatest, least] = [0x7FFF_FFFF - distance, 0x8000_0000 + distance];
+        Operand::imm(if self.entropy.percent(50) { greatest } else { least })
     }
 
     /// Metadata of a sparse matrix, others in odd lanes than in even ones: each four bits name two places of four in

@@ -144,18 +144,6 @@ pub fn predecessors(func: &Function) -> SecondaryMap<Block, Vec<Block>> {
     out
 }
 
-/// Whether control can get to each block.
-pub fn reachable(func: &Function) -> SecondaryMap<Block, bool> {
-    let mut seen: SecondaryMap<Block, bool> = SecondaryMap::new();
-    let mut stack: Vec<Block> = func.layout().first().copied().into_iter().collect();
-    while let Some(block) = stack.pop() {
-        if !std::mem::replace(&mut seen[block], true) {
-            stack.extend(func.successors(block));
-        }
-    }
-    seen
-}
-
 /// Makes SSA form whole again after edits of control flow: phis name the predecessors, and uses that no definition
 /// dominates become zero.
 pub fn repair(func: &mut Function) {

@@ -4,8 +4,9 @@ use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst, Operand};
 
 use super::choice::Choice;
-use super::edit::{Substitution, become_plain, predecessors, reachable};
+use super::edit::{Substitution, become_plain, predecessors};
 use crate::report::Evidence;
+use oriole_generate::reachable;
 
 /// Calls `edit` on every terminator.
 fn terminators(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Block, Inst)) {
@@ -87,7 +88,7 @@ pub fn one_trip(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 pub fn unreachable(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     for func in evidence.module.functions.values_mut() {
         let reached = reachable(func);
-        func.retain_blocks(|block| reached[*block] || !choice.take());
+        func.retain_blocks(|block| reached.contains(block) || !choice.take());
     }
 }
 

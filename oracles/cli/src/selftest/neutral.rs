@@ -13,7 +13,7 @@ use oriole_ir::{Block, Function, Inst, Operand, Reg};
 use super::Trial;
 use oriole_check::inject::Place;
 use oriole_check::judge::Judge;
-use oriole_generate::another_launch;
+use oriole_generate::{another_launch, reachable};
 use oriole_interp::Executable;
 use oriole_interp::launch::Launch;
 
@@ -90,21 +90,6 @@ fn end_of(func: &Function, mut from: Block, mut block: Block) -> (Block, Vec<Ope
         pairs.find(|pair| pair[1] == Operand::Block(from)).map_or(Operand::Undef, |pair| pair[0])
     };
     (block, phis.map(value).collect())
-}
-
-fn reachable(func: &Function) -> Vec<Block> {
-    let mut found = vec![func.entry()];
-    let mut at = 0;
-    while let Some(block) = found.get(at).copied() {
-        let new: Vec<Block> = func.successors(block).filter(|next| !found.contains(next)).collect();
-        new.into_iter().for_each(|next| {
-            if !found.contains(&next) {
-                found.push(next)
-            }
-        });
-        at += 1;
-    }
-    found
 }
 
 /// The instructions whose results reach an effect, a branch or a call.
