@@ -7,6 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::halves::Halves;
 use super::operand::HALF;
+use super::shift::{Shift, entry_shifts};
 use super::{EmitError, variable};
 use oriole_ir::ops::{Flags, Opcode, Type};
 use oriole_ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
@@ -60,6 +61,8 @@ pub(super) struct FunctionWriter<'a> {
     pub(super) written_halves: Vec<(Reg, String)>,
     /// The instruction that the one before it was written with.
     pub(super) written: Option<Inst>,
+    /// What the entry block shifts, by the register that it comes to.
+    pub(super) entry_shifts: FxHashMap<Reg, Shift>,
 }
 
 impl<'a> FunctionWriter<'a> {
@@ -83,6 +86,7 @@ impl<'a> FunctionWriter<'a> {
             words: FxHashMap::default(),
             written_halves: Vec::new(),
             written: None,
+            entry_shifts: entry_shifts(func),
         };
         writer.halves = Halves::new(&writer);
         writer

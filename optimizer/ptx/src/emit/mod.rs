@@ -12,6 +12,7 @@ mod function;
 mod halves;
 mod instruction;
 mod operand;
+mod shift;
 mod special;
 #[cfg(test)]
 mod tests;

@@ -36,6 +36,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::SetMaxNReg => Self::set_max_registers,
             Opcode::Shr if is_high_half(self.func, inst) && self.is_half(self.func.dsts(inst)[0]) => Self::high_half,
             Opcode::IMadWide if data.ty().bits() == 32 => Self::wide_sum,
+            Opcode::IAdd if self.shifted_addend(inst).is_some() => Self::sum_of_shift,
             _ => return None,
         })
     }

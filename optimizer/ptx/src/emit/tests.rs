@@ -231,3 +231,29 @@ fn bytes_of_initial_addresses_are_masked() {
         assert_eq!(faults[0].message, "this is no byte of an address in its place", "{wrong}");
     }
 }
+
+/// A shift of the entry block and a sum of another block, with something in the entry block before and behind it.
+fn shifted_elsewhere(before: &str, shift: &str, behind: &str, back_to: u32) -> Vec<String> {
+    printed(&format!(
+        "  %d1 = ld.global.b64 [8]\n{before}  {shift}\n  %p3 = setp.eq.u64 %d1, 0\n{behind}  cbra %p3, bb1, bb2\n\
+         bb1:\n  %d4 = iadd.u64 %d1, %d2\n  st.global.b64 [16], %d4\n  bra bb{back_to}\nbb2:\n"
+    ))
+}
+
+#[test]
+fn a_shift_of_the_entry_block_stands_before_the_sum_that_takes_it() {
+    let shift = "%d2 = shl.b64 %d1, 3";
+    let again = |lines: Vec<String>| lines.contains(&"add.u64 %d4, %d1, %xd0;".to_owned());
+    let lines = shifted_elsewhere("", shift, "", 2);
+    assert!(lines.contains(&"shl.b64 %xd0, %d1, 3;".to_owned()), "{lines:?}");
+    assert!(again(lines));
+    // More than `LEA` shifts by, of a word, or not always.
+    for other in ["%d2 = shl.b64 %d1, 32", "%d2 = shr.u64 %d1, 3", "@%p9 %d2 = shl.b64 %d1, 3"] {
+        assert!(!again(shifted_elsewhere("  %p9 = setp.eq.u64 %d1, 1\n  %d2 = mov.b64 5\n", other, "", 2)), "{other}");
+    }
+    // The register, or what it is made from, is written again.
+    assert!(!again(shifted_elsewhere("", shift, "  %d1 = mov.b64 7\n", 2)));
+    assert!(!again(shifted_elsewhere("", shift, "  %d2 = mov.b64 7\n", 2)));
+    // The entry block is executed again.
+    assert!(!again(shifted_elsewhere("", shift, "", 0)));
+}
