@@ -50,6 +50,10 @@ fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape,
             let variable = Variable::new(format!("v{next}"), Space::Param, Type::B32, Some(64));
             Operand::Local(func.locals.push(Variable { align: 16, ..variable }))
         }
+        // Only accesses have an offset; other addresses are as wide as their type.
+        Shape::Base if !row.srcs.contains(&Shape::Offset) && row.value::<Type>(fields) == Some(Type::U32) => {
+            func.new_reg(RegInfo::words(1)).into()
+        }
         Shape::Base => func.new_reg(RegInfo::words(2)).into(),
         Shape::Imm => Operand::imm(match row.opcode {
             Opcode::Discard | Opcode::ApplyPriority => 128,

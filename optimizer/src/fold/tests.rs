@@ -218,7 +218,7 @@ fn conversions() {
 /// copies, what depends on more than its operands, and what kernels do not apply to constants. A new row must fold for
 /// some constants, or be named here.
 const NEVER: &str = "phi mov fns dp4a dp2a fdiv frcp fsqrt frsqrt fsin fcos flg2 fex2 ftanh testp setp.x2 \
-                     setp.x2.bool cvt.x2 cvt.narrow cvt.pack isspacep cvta s2r mbarrier.pending_count \
+                     setp.x2.bool cvt.x2 cvt.narrow cvt.pack isspacep cvta s2r mbarrier.pending_count mapa getctarank \
                      split";
 
 /// Operands that every type takes for numbers that are neither zero nor subnormal.

@@ -111,7 +111,7 @@ fn kernels_in_virtual_form_and_with_constant_banks_finish() {
     let mut config = Config { virtual_form: 100, ..Config::default() };
     config.operand.bank_kernel = 100;
     let mut banks = 0;
-    for seed in 0..260 {
+    for seed in 0..300 {
         let generated = from_seed(seed, &config);
         assert!(generated.module.functions.values().all(|func| func.form == Form::Virtual));
         banks += u32::from(generated.module.to_string().contains("c[0][0x"));

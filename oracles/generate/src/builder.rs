@@ -26,7 +26,7 @@ struct Temporary {
 /// What holds where code goes now.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Flow {
-    /// All threads of the block come here equally often, so they may wait for each other.
+    /// All threads of the cluster come here equally often, so they may wait for each other.
     pub uniform: bool,
     /// How deep branches and loops are nested.
     pub depth: u32,
@@ -56,7 +56,9 @@ pub(super) struct Builder<'a, 'b> {
     pub parameters: Vec<[Local; 3]>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
-    /// Registers that hold the same value in all threads of the block, and the bits of each that may be set.
+    /// Blocks of a cluster.
+    pub cluster: u32,
+    /// Registers that hold the same value in all threads of the cluster, and the bits of each that may be set.
     pub uniforms: Vec<(Reg, u32)>,
     /// Predicates that half of a warp's threads have each.
     pub splits: Vec<Reg>,
@@ -97,6 +99,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             touching: None,
             parameters: Vec::new(),
             threads: 32,
+            cluster: 1,
             uniforms: Vec::new(),
             splits: Vec::new(),
             lane: None,

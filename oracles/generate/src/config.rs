@@ -36,6 +36,9 @@ pub struct Config {
     pub targets: u32,
     /// Blocks of the grid at most; two show what depends on the block.
     pub blocks: u32,
+    /// Percentage of kernels of several blocks that run in clusters of two. They exchange values by each other's shared
+    /// memory.
+    pub cluster: u32,
     /// Warps of a block at most; two show what crosses warps.
     pub warps: u32,
     /// Percentage of kernels that stay in virtual form, where registers have many definitions. Phases that need SSA
@@ -309,6 +312,7 @@ impl Default for Config {
             unstructured: 4,
             targets: 4,
             blocks: 2,
+            cluster: 15,
             warps: 2,
             virtual_form: 20,
             launches: 1,

@@ -37,11 +37,15 @@ pub(super) const AGAIN: u32 = VALUES - 1;
 /// not the addresses.
 pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76];
 
-/// The grid and block of a kernel.
+/// Blocks of a cluster, where a kernel runs in clusters: each has one neighbour.
+const CLUSTER: u32 = 2;
+
+/// The grid and block of a kernel, and how many blocks a cluster has.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Geometry {
     pub blocks: u32,
     pub threads: u32,
+    pub cluster: u32,
 }
 
 /// The module's variables that a kernel uses.
@@ -120,8 +124,10 @@ fn frame(
     body: impl FnOnce(&mut Builder<'_, '_>),
 ) -> Geometry {
     let blocks = entropy.between(1, config.blocks);
+    let cluster = if blocks > 1 && entropy.percent(config.cluster) { CLUSTER } else { 1 };
+    let blocks = blocks.next_multiple_of(cluster);
     let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)];
-    let geometry = Geometry { blocks, threads: 32 * warps };
+    let geometry = Geometry { blocks, threads: 32 * warps, cluster };
     let variables = variables(module, entropy, geometry);
     let mut func = Function::new("kernel", FunctionKind::Entry);
     func.linkage = Linkage::Visible;
@@ -135,6 +141,7 @@ fn frame(
     func.params.push(structure);
     let mut builder = Builder::new(func, entropy, config);
     builder.threads = geometry.threads;
+    builder.cluster = geometry.cluster;
     let touches = |id: &FuncId| module.functions[*id].name == call::TOUCHING;
     (builder.callees, builder.touching) =
         (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));
@@ -208,7 +215,10 @@ impl Builder<'_, '_> {
         }
         let plain = self.read_param(params[UNIFORM], Type::B32);
         let wide = self.read_param(params[5], Type::B64);
-        self.uniforms = vec![(plain, 8), (plain, 8), (cta, 1)];
+        self.uniforms = vec![(plain, 8), (plain, 8)];
+        if self.cluster == 1 {
+            self.uniforms.push((cta, 1));
+        }
         self.cells = Some(addresses[3]);
         self.results = Some(addresses[0]);
         self.regions(&addresses, structure, variables, [tid, number], whole);
@@ -416,6 +426,7 @@ pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geo
     let one = |at| {
         // The block's size is part of the code (barriers, neighbours); the grid's is not.
         let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
+        let blocks = blocks.next_multiple_of(geometry.cluster);
         let launch = launch(entropy, Geometry { blocks, ..geometry });
         NamedLaunch { name: format!("generated {at}"), launch }
     };
@@ -426,6 +437,7 @@ pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geo
 pub(super) fn launch(entropy: &mut Entropy<'_>, geometry: Geometry) -> Launch {
     let mut launch = Launch::new(Some("kernel".to_owned()));
     launch.grid = [geometry.blocks, 1, 1];
+    launch.cluster = (geometry.cluster > 1).then_some([geometry.cluster, 1, 1]);
     launch.block = [geometry.threads, 1, 1];
     launch.steps = Some(STEPS);
     let threads = (geometry.blocks * geometry.threads) as usize;

@@ -20,6 +20,7 @@ mod branches;
 mod builder;
 mod call;
 mod cfg;
+mod cluster;
 pub mod config;
 pub mod entropy;
 mod fields;
@@ -77,7 +78,8 @@ pub fn from_bytes(bytes: &[u8], config: &Config) -> Generated {
 /// Another launch of a kernel with the same grid and block: other corners for a generated one, for others random data
 /// of the same shape.
 pub fn another_launch(like: &Launch, seed: u64) -> Launch {
-    let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0] };
+    let cluster = like.cluster.map_or(1, |extents| extents[0]);
+    let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0], cluster };
     // Other kernels get other data of the same seed.
     let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
     let mut launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);

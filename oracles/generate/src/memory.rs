@@ -51,6 +51,8 @@ impl Builder<'_, '_> {
             Opcode::Cvta => self.convert_address(),
             Opcode::IsSpaceP => self.query_space(),
             Opcode::CpAsync => self.copy_async(),
+            Opcode::Mapa => self.map_own(),
+            Opcode::GetCtaRank => self.ask_rank(),
             _ => self.access_with(opcode),
         }
     }
@@ -120,6 +122,7 @@ impl Builder<'_, '_> {
         let fits = |region: &Region| {
             let there = match space {
                 Space::Generic => region.generic.is_some(),
+                Space::Cluster => region.space == Space::Shared,
                 space => region.space == space,
             };
             // Atomics exist in global and shared memory only.
@@ -193,12 +196,16 @@ impl Builder<'_, '_> {
 
     /// There and back again: the result is an address, and as such used for an access, never observed.
     fn convert_address(&mut self) {
-        let Some(fields) = self.fields(Opcode::Cvta, &[]) else { return };
+        // What compilers do with each pointer that a kernel is given.
+        let usual = [fixed(CvtaDirection::FromGeneric), fixed(Space::Global), fixed(Type::U64)];
+        let usual = if self.pin.is_none() && self.entropy.percent(50) { &usual[..] } else { &[] };
+        let Some(fields) = self.fields(Opcode::Cvta, usual) else { return };
         let row = Opcode::Cvta.row();
         let space = row.value::<Space>(&fields).unwrap_or(Space::Global);
         let ty = row.value::<Type>(&fields).unwrap_or(Type::U64);
         let to_generic = row.value::<CvtaDirection>(&fields) == Some(CvtaDirection::ToGeneric);
-        let fits = |region: &Region| region.space == space && region.generic.is_some();
+        let inside = if space == Space::Cluster { Space::Shared } else { space };
+        let fits = |region: &Region| region.space == inside && region.generic.is_some();
         let region = self.regions.iter().copied().find(fits);
         let from = match (region.and_then(|region| Some((region.base, region.generic?))), ty) {
             // Half of an address is nothing that an access could use.

@@ -15,6 +15,7 @@ impl Builder<'_, '_> {
     pub(super) fn barrier(&mut self, opcode: Opcode) {
         match opcode {
             Opcode::BarArrive => self.arrive_or_wait(),
+            Opcode::ClusterArrive | Opcode::ClusterWait => self.cluster_barrier(),
             Opcode::BarWarpSync => self.push(&InstBuilder::new(opcode).src(ALL_LANES)),
             _ => self.barrier_with(opcode),
         }
@@ -77,6 +78,9 @@ impl Builder<'_, '_> {
 
     /// Each thread writes its region of shared memory, and after a barrier reads another one's.
     pub(super) fn exchange(&mut self) {
+        if self.cluster > 1 && self.entropy.percent(70) {
+            return self.exchange_in_cluster();
+        }
         let shared = |region: &&Region| region.space == Space::Shared && region.writable;
         let Some(region) = self.regions.iter().find(shared).copied() else { return };
         let Operand::Reg(own) = region.base else { return };

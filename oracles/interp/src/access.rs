@@ -3,6 +3,7 @@
 use oriole_ir::ops::AtomOp;
 use rustc_hash::FxHashMap;
 
+use super::cluster::{Member, Peers, split};
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
@@ -159,6 +160,7 @@ pub struct Spaces<'a> {
     pub constants: &'a Bytes,
     pub params: &'a Bytes,
     pub shared: &'a mut Bytes,
+    pub peers: Peers<'a>,
     pub local: &'a mut LocalMemory,
     /// The global region that was accessed last.
     pub hint: usize,
@@ -179,6 +181,8 @@ pub struct Spaces<'a> {
 pub(super) enum Located {
     Global(usize, usize),
     Shared(usize),
+    /// Shared memory of the CTA of the cluster with a rank.
+    Peer(usize, usize),
     Local(usize),
     Const(usize),
     Param(usize),
@@ -189,6 +193,7 @@ pub(super) fn space_name(memory: Memory) -> &'static str {
         Memory::Generic => "generic",
         Memory::Global => "global",
         Memory::Shared => "shared",
+        Memory::Cluster => "shared::cluster",
         Memory::Local => "local",
         Memory::Const => "const",
         Memory::Param => "param",
@@ -210,7 +215,7 @@ pub fn from_generic(address: u64) -> (Memory, u64) {
 /// The generic address of an address in a space.
 pub fn to_generic(memory: Memory, address: u64) -> u64 {
     match memory {
-        Memory::Shared => SHARED_WINDOW + (address & (WINDOW - 1)),
+        Memory::Shared | Memory::Cluster => SHARED_WINDOW + (address & (WINDOW - 1)),
         Memory::Local => LOCAL_WINDOW + (address & (WINDOW - 1)),
         Memory::Const => CONST_WINDOW + (address & (WINDOW - 1)),
         Memory::Param => PARAM_WINDOW + (address & (WINDOW - 1)),
@@ -256,7 +261,10 @@ impl Spaces<'_> {
             return Err(Cause::Misaligned { space: space_name(memory), address, bytes: bytes as u32 });
         }
         let (memory, offset) = match memory {
-            Memory::Generic => from_generic(address),
+            Memory::Generic => match from_generic(address) {
+                (Memory::Shared, offset) => (Memory::Cluster, offset),
+                found => found,
+            },
             other => (other, address),
         };
         let within = |len: usize| offset < len as u64 && len as u64 - offset >= bytes;
@@ -265,7 +273,11 @@ impl Spaces<'_> {
                 self.hint = index;
                 Located::Global(index, (offset - self.global.region(index).base) as usize)
             }),
-            Memory::Shared => within(self.shared.len()).then_some(Located::Shared(offset as usize)),
+            Memory::Shared => {
+                let found = self.peers.locate(offset, bytes, self.shared.len());
+                found.filter(|found| matches!(found, Located::Shared(_)))
+            }
+            Memory::Cluster => self.peers.locate(offset, bytes, self.shared.len()),
             Memory::Local => {
                 within(self.local.stride).then(|| Located::Local(lane * self.local.stride + offset as usize))
             }
@@ -275,7 +287,7 @@ impl Spaces<'_> {
         found.ok_or_else(|| {
             let near = match memory {
                 Memory::Global => self.global.describe(offset),
-                Memory::Shared => format!("shared memory has {} bytes", self.shared.len()),
+                Memory::Shared | Memory::Cluster => self.about_shared(memory, offset),
                 Memory::Local => format!("the thread has {} bytes", self.local.stride),
                 Memory::Const => format!("constant memory has {} bytes", self.constants.len()),
                 Memory::Param => format!("the parameters have {} bytes", self.params.len()),
@@ -283,6 +295,22 @@ impl Spaces<'_> {
             };
             Cause::OutOfBounds { space: space_name(memory), address: offset, bytes: bytes as u32, near }
         })
+    }
+
+    /// What is wrong with an address of shared memory.
+    fn about_shared(&self, memory: Memory, address: u64) -> String {
+        let len = self.shared.len();
+        let ctas = self.peers.shared.len().max(1) as u64;
+        match split(address).0 {
+            Member::Rank(rank) if rank >= ctas => format!("CTA {rank} of a cluster of {ctas}"),
+            Member::Rank(rank) if memory == Memory::Shared && rank != u64::from(self.peers.rank) => {
+                format!("it lies in CTA {rank} of the cluster, which `.shared::cluster` reaches")
+            }
+            Member::Rank(rank) if self.peers.shared.get(rank as usize).is_some_and(Bytes::is_empty) => {
+                format!("CTA {rank} of the cluster has no shared memory, or has ended")
+            }
+            _ => format!("shared memory has {len} bytes"),
+        }
     }
 
     /// Tells the race detector of an access.
@@ -295,6 +323,10 @@ impl Spaces<'_> {
                 detector.access(Memory::Global, *cta, address, bytes, access);
             }
             Located::Shared(at) => detector.access(Memory::Shared, *cta, at as u64, bytes, access),
+            Located::Peer(rank, at) => {
+                let cta = self.peers.numbers.get(rank).copied().unwrap_or(*cta);
+                detector.access(Memory::Shared, cta, at as u64, bytes, access);
+            }
             Located::Local(_) | Located::Const(_) | Located::Param(_) => {}
         }
     }
@@ -312,6 +344,7 @@ impl Spaces<'_> {
         match at {
             Located::Global(region, at) => (&self.global.region(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
+            Located::Peer(rank, at) => (&self.peers.shared[rank], at),
             Located::Local(at) => (&self.local.bytes, at),
             Located::Const(at) => (self.constants, at),
             Located::Param(at) => (self.params, at),
@@ -324,6 +357,7 @@ impl Spaces<'_> {
         Ok(match at {
             Located::Global(region, at) => (&mut self.global.region_mut(region).bytes, at),
             Located::Shared(at) => (self.shared, at),
+            Located::Peer(rank, at) => (&mut self.peers.shared[rank], at),
             Located::Local(at) => (&mut self.local.bytes, at),
             Located::Const(at) => return Err(Cause::ReadOnly { space: "const", address: at as u64 }),
             Located::Param(at) => return Err(Cause::ReadOnly { space: "param", address: at as u64 }),
@@ -618,6 +652,7 @@ impl Located {
         match self {
             Located::Global(region, at) => Located::Global(region, at + n),
             Located::Shared(at) => Located::Shared(at + n),
+            Located::Peer(rank, at) => Located::Peer(rank, at + n),
             Located::Local(at) => Located::Local(at + n),
             Located::Const(at) => Located::Const(at + n),
             Located::Param(at) => Located::Param(at + n),

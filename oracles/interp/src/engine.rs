@@ -3,6 +3,7 @@
 use oriole_ir::ops::{Space, SpecialReg, UndefTransfer};
 
 use super::access::{Fault, Spaces, from_generic, to_generic};
+use super::cluster::{ClusterShape, Member, mapped, split};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::matrix;
 use super::outcome::ThreadId;
@@ -35,6 +36,7 @@ pub struct Coordinates {
     pub block: [u32; 3],
     pub grid: [u32; 3],
     pub ctaid: [u32; 3],
+    pub cluster: ClusterShape,
     pub first_thread: u32,
     pub dynamic_shared: u32,
     pub total_shared: u32,
@@ -287,7 +289,9 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
                 frame.set(op.dst + 1, &[0; LANES], 0, mask);
             }
         }
-        Kind::IsSpace | Kind::ToGeneric | Kind::FromGeneric => convert_address(frame, op, mask),
+        Kind::IsSpace | Kind::ToGeneric | Kind::FromGeneric | Kind::CtaRank | Kind::Mapa => {
+            convert_address(frame, op, mask, run.at.cluster.rank(run.at.ctaid));
+        }
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
         Kind::Fence => run.spaces.note_order(program.fences[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
@@ -551,10 +555,11 @@ fn differs_in_a_warp(reg: SpecialReg) -> bool {
 /// Bytes of shared memory that the system reserves for itself; they stand behind the program's own here.
 pub const RESERVED_SHARED: u32 = 1024;
 
-/// One CTA a cluster, one multiprocessor, warps numbered by threads.
+/// One multiprocessor, warps numbered by threads.
 fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> u64 {
     use SpecialReg::*;
     let one = 1u32 << lane;
+    let ClusterShape { extents, is_explicit } = at.cluster;
     let word = match reg {
         TidX => at.tid(lane)[0],
         TidY => at.tid(lane)[1],
@@ -562,12 +567,27 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         NtidX => at.block[0],
         NtidY => at.block[1],
         NtidZ => at.block[2],
-        CtaidX | ClusterIdX => at.ctaid[0],
-        CtaidY | ClusterIdY => at.ctaid[1],
-        CtaidZ | ClusterIdZ => at.ctaid[2],
-        NctaidX | NClusterIdX => at.grid[0],
-        NctaidY | NClusterIdY => at.grid[1],
-        NctaidZ | NClusterIdZ => at.grid[2],
+        CtaidX => at.ctaid[0],
+        CtaidY => at.ctaid[1],
+        CtaidZ => at.ctaid[2],
+        NctaidX => at.grid[0],
+        NctaidY => at.grid[1],
+        NctaidZ => at.grid[2],
+        ClusterIdX => at.ctaid[0] / extents[0],
+        ClusterIdY => at.ctaid[1] / extents[1],
+        ClusterIdZ => at.ctaid[2] / extents[2],
+        NClusterIdX => at.grid[0] / extents[0],
+        NClusterIdY => at.grid[1] / extents[1],
+        NClusterIdZ => at.grid[2] / extents[2],
+        ClusterCtaidX => at.cluster.place(at.ctaid)[0],
+        ClusterCtaidY => at.cluster.place(at.ctaid)[1],
+        ClusterCtaidZ => at.cluster.place(at.ctaid)[2],
+        ClusterCtaRank => at.cluster.rank(at.ctaid),
+        ClusterNctaidX => extents[0],
+        ClusterNctaidY => extents[1],
+        ClusterNctaidZ => extents[2],
+        ClusterNctaRank => at.cluster.ctas(),
+        IsExplicitCluster => u32::from(is_explicit),
         LaneId => lane as u32,
         WarpId => at.first_thread / 32,
         NWarpId => at.block.iter().product::<u32>().div_ceil(32),
@@ -576,7 +596,7 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         LanemaskLt => one - 1,
         LanemaskGe => !(one - 1),
         LanemaskGt => !(one | (one - 1)),
-        NSmId | ClusterNctaidX | ClusterNctaidY | ClusterNctaidZ | ClusterNctaRank => 1,
+        NSmId => 1,
         DynamicSmemSize => at.dynamic_shared,
         TotalSmemSize | AggrSmemSize => at.total_shared,
         ReservedSmemBegin | ReservedSmem0 | ReservedSmem1 => at.total_shared.next_multiple_of(16),
@@ -598,6 +618,7 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
 fn memory_of(space: u32) -> Memory {
     match space {
         s if s == Space::Shared as u32 => Memory::Shared,
+        s if s == Space::Cluster as u32 => Memory::Cluster,
         s if s == Space::Local as u32 => Memory::Local,
         s if s == Space::Const as u32 => Memory::Const,
         s if s == Space::Param as u32 => Memory::Param,
@@ -605,25 +626,51 @@ fn memory_of(space: u32) -> Memory {
     }
 }
 
-fn convert_address(frame: &mut Frame, op: &Op, mask: u32) {
+/// Questions about addresses, and conversions, by a CTA with a rank in its cluster.
+fn convert_address(frame: &mut Frame, op: &Op, mask: u32, rank: u32) {
     let memory = memory_of(op.x);
+    let window = if memory == Memory::Cluster { Memory::Shared } else { memory };
     let from = if op.b == 1 { Place::Pair(op.a) } else { Place::Word(op.a) };
     let to = if op.c == 1 { Place::Pair(op.dst) } else { Place::Word(op.dst) };
     for lane in lanes(mask) {
         let (address, undefined) = read_place(frame, from, lane);
         match op.kind {
             Kind::IsSpace => {
-                let inside = from_generic(address).0 == memory;
+                let (found, address) = from_generic(address);
+                let elsewhere = memory == Memory::Shared && member_rank(address, rank) != u64::from(rank);
+                let inside = found == window && !elsewhere;
                 write_place(frame, Place::Pred(op.dst), lane, u64::from(inside), undefined);
+            }
+            Kind::CtaRank => {
+                let (found, address) = match memory {
+                    Memory::Cluster => (Memory::Shared, address),
+                    _ => from_generic(address),
+                };
+                // PTX ISA, "getctarank": the address is one of shared memory.
+                let undefined = undefined || found != Memory::Shared;
+                write_place(frame, to, lane, member_rank(address, rank), undefined);
+            }
+            Kind::Mapa => {
+                let (rank, unknown) = read_place(frame, Place::Word(op.c), lane);
+                let to = if op.b == 1 { Place::Pair(op.dst) } else { Place::Word(op.dst) };
+                write_place(frame, to, lane, mapped(address, rank as u32), undefined || unknown);
             }
             Kind::ToGeneric => write_place(frame, to, lane, to_generic(memory, address), undefined),
             _ => {
                 let (found, address) = from_generic(address);
                 // PTX ISA, "cvta": undefined for an address outside of the window.
-                let undefined = undefined || found != memory;
+                let undefined = undefined || found != window;
                 write_place(frame, to, lane, address, undefined);
             }
         }
+    }
+}
+
+/// The rank of the CTA that an address of shared memory names to the CTA with rank `own`.
+fn member_rank(address: u64, own: u32) -> u64 {
+    match split(address).0 {
+        Member::Own => own.into(),
+        Member::Rank(rank) => rank,
     }
 }
 
@@ -660,7 +707,8 @@ mod tests {
     #[test]
     fn special_registers_that_are_said_to_be_the_same_in_a_warp_are() {
         let (block, grid, ctaid) = ([3, 5, 7], [2, 3, 4], [1, 2, 3]);
-        let at = Coordinates { block, grid, ctaid, first_thread: 32, dynamic_shared: 48, total_shared: 80 };
+        let cluster = ClusterShape { extents: [2, 1, 2], is_explicit: true };
+        let at = Coordinates { block, grid, ctaid, cluster, first_thread: 32, dynamic_shared: 48, total_shared: 80 };
         for reg in SpecialReg::ALL {
             let same = (1..LANES).all(|lane| special_value(*reg, &at, lane, 9) == special_value(*reg, &at, 0, 9));
             assert_eq!(same, !differs_in_a_warp(*reg), "{}", reg.name());
@@ -672,7 +720,9 @@ mod tests {
         for block in [[1, 1, 64], [3, 5, 7], [32, 2, 1], [40, 1, 3], [2, 1, 33]] {
             for first_thread in [0, 32] {
                 let (grid, ctaid) = ([1; 3], [0; 3]);
-                let at = Coordinates { block, grid, ctaid, first_thread, dynamic_shared: 0, total_shared: 0 };
+                let cluster = ClusterShape { extents: [1; 3], is_explicit: false };
+                let (dynamic_shared, total_shared) = (0, 0);
+                let at = Coordinates { block, grid, ctaid, cluster, first_thread, dynamic_shared, total_shared };
                 let divided: Vec<[u32; 3]> = (0..LANES).map(|lane| at.tid(lane)).collect();
                 assert_eq!(at.tids()[..], divided, "{block:?} from {first_thread}");
             }

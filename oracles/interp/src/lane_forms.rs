@@ -5,6 +5,7 @@ use oriole_ir::ops::{FieldValues, OpRow, Opcode, ROWS, Shape, UndefTransfer};
 use oriole_ir::{Function, FunctionKind, InstBuilder, InstData, Module, Operand, RegInfo};
 
 use super::access::{LocalMemory, Spaces};
+use super::cluster::{ClusterShape, Peers};
 use super::engine::{Coordinates, Run, read_place, run, write_place};
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, GlobalMemory};
@@ -201,6 +202,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
             constants: &none,
             params: &none,
             shared: &mut shared,
+            peers: Peers { rank: 0, shared: &mut [], numbers: &[] },
             local: &mut local,
             hint: 0,
             watch: &[],
@@ -214,6 +216,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
             block: [32, 1, 1],
             grid: [1; 3],
             ctaid: [0; 3],
+            cluster: ClusterShape { extents: [1; 3], is_explicit: false },
             first_thread: 0,
             dynamic_shared: 0,
             total_shared: 0,

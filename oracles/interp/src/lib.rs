@@ -6,6 +6,7 @@
 //! The interpreter uses no evaluator and no analysis of the optimizer, since it judges them.
 
 mod access;
+mod cluster;
 mod collective;
 mod concretize;
 mod decode;

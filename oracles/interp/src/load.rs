@@ -7,6 +7,7 @@ use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
 
 use super::access::to_generic;
+use super::cluster::ClusterShape;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::engine::Traced;
@@ -16,7 +17,7 @@ use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use super::strong::{Owner, Recorder, StrongTrace};
-use crate::launch::{ArgValue, Launch};
+use crate::launch::{ArgValue, Launch, MAX_CLUSTER};
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
 pub const PARAMETER_BANK: u32 = 0x210;
@@ -64,6 +65,17 @@ pub enum LoadError {
         allowed: Vec<u64>,
         /// The extents of the launch's CTAs.
         block: [u32; 3],
+    },
+    /// The clusters are not what the entry, the grid or the machine takes.
+    #[error("`{entry}` cannot run in clusters of {cluster:?} CTAs: {reason}")]
+    #[diagnostic(help("`cluster` in the launch file gives the extents of a cluster in CTAs"))]
+    Cluster {
+        /// The entry.
+        entry: String,
+        /// The extents of clusters.
+        cluster: [u32; 3],
+        /// What does not fit.
+        reason: String,
     },
     /// The launch has another number of arguments than the entry has parameters.
     #[error("`{entry}` takes {parameters} arguments, the launch gives {arguments}")]
@@ -343,6 +355,9 @@ impl<'m> Executable<'m> {
             entry: entry.index(),
             block: launch.block,
             grid: launch.grid,
+            cluster: self.cluster(entry, launch)?,
+            peers: Vec::new(),
+            numbers: Vec::new(),
             dynamic_shared: launch.dynamic_shared,
             shared: self.shared,
             constants: &self.constants,
@@ -401,6 +416,35 @@ impl<'m> Executable<'m> {
                 block: launch.block,
             }),
         }
+    }
+
+    /// PTX ISA, "Cluster Dimension Directives": `.reqnctapercluster` gives the extents of clusters, which the launch
+    /// may repeat; `.maxclusterrank` bounds how many CTAs they have. Extents that are not given are 1.
+    fn cluster(&self, entry: FuncId, launch: &Launch) -> Result<ClusterShape, LoadError> {
+        let func = &self.module.functions[entry];
+        let says = |name: &str| func.directives.iter().find(|directive| directive.name == name);
+        let required = says("reqnctapercluster").map(|directive| {
+            let extent = |axis| directive.values.get(axis).map_or(1, |value| u32::try_from(*value).unwrap_or(0));
+            std::array::from_fn(extent)
+        });
+        let extents = launch.cluster.or(required).unwrap_or([1; 3]);
+        let fail = |reason: String| Err(LoadError::Cluster { entry: func.name.clone(), cluster: extents, reason });
+        if let Some(required) = required.filter(|required| *required != extents) {
+            return fail(format!("it says `.reqnctapercluster {required:?}`"));
+        }
+        let ctas = extents.iter().map(|size| u64::from(*size)).product::<u64>();
+        let most = says("maxclusterrank").and_then(|directive| directive.values.first().copied());
+        if ctas == 0 || ctas > most.unwrap_or(MAX_CLUSTER).min(MAX_CLUSTER) {
+            return fail(format!("a cluster has 1 to {} CTAs", most.unwrap_or(MAX_CLUSTER).min(MAX_CLUSTER)));
+        }
+        if (0..3).any(|axis| launch.grid[axis] % extents[axis] != 0) {
+            return fail(format!("a grid of {:?} CTAs is not made of them", launch.grid));
+        }
+        let is_explicit = launch.cluster.is_some() || required.is_some();
+        if !is_explicit && says("explicitcluster").is_some() {
+            return fail("it says `.explicitcluster`, and the launch names no cluster".to_owned());
+        }
+        Ok(ClusterShape { extents, is_explicit })
     }
 
     /// The first result of a traced instruction, as wide as its register.

@@ -23,7 +23,7 @@ pub const WINDOW: u64 = 1 << 40;
 pub fn generic_window(space: Space) -> Option<u64> {
     match space {
         Space::Generic | Space::Global => Some(0),
-        Space::Shared => Some(SHARED_WINDOW),
+        Space::Shared | Space::Cluster => Some(SHARED_WINDOW),
         Space::Local => Some(LOCAL_WINDOW),
         Space::Const => Some(CONST_WINDOW),
         Space::Param => Some(PARAM_WINDOW),

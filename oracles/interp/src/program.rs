@@ -182,6 +182,12 @@ pub enum Kind {
     Matrix,
     /// See [`Program::mbarriers`].
     Mbarrier,
+    /// The CTA whose shared memory an address lies in.
+    CtaRank,
+    /// The address of the same place in another CTA of the cluster.
+    Mapa,
+    ClusterArrive,
+    ClusterWait,
     ActiveMask,
     /// See [`Program::fences`].
     Fence,
@@ -238,7 +244,10 @@ pub struct ScalarOps {
 pub enum Memory {
     Generic,
     Global,
+    /// Shared memory of the executing CTA.
     Shared,
+    /// Shared memory of any CTA of the cluster.
+    Cluster,
     Local,
     Const,
     Param,

@@ -114,6 +114,12 @@ impl Detector {
         threads.for_each(|thread| self.clocks.entry(thread).or_default().release = time);
     }
 
+    /// Threads that have waited for others that arrived.
+    pub fn acquire(&mut self, threads: impl Iterator<Item = u64>) {
+        let time = self.tick();
+        threads.for_each(|thread| self.clocks.entry(thread).or_default().acquire = time);
+    }
+
     /// A fence.
     pub fn fence(&mut self, thread: u64) {
         let time = self.tick();

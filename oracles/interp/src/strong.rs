@@ -14,6 +14,7 @@ use std::fmt::{self, Display};
 use oriole_ir::ops::Scope;
 
 use super::access::{Fault, Located, Spaces, address_of};
+use super::cluster::mapped;
 use super::frame::{Frame, LANES, lanes};
 use super::program::{Access, Rmw};
 
@@ -211,6 +212,10 @@ impl Recorder {
                 let owner = self.regions.get(region).copied().unwrap_or(Owner::Heap);
                 Some(Extent { owner, shared: false, offset: at as u64, bytes, elements })
             }
+            Located::Peer(rank, at) => {
+                let own = self.extent(Located::Shared(at), (bytes, elements))?;
+                Some(Extent { offset: mapped(own.offset, rank as u32), ..own })
+            }
             Located::Shared(at) => {
                 let before = self.shared.partition_point(|(start, _)| *start <= at as u64);
                 let (start, owner) = before.checked_sub(1).map_or((0, Owner::DynamicShared), |i| self.shared[i]);
@@ -224,6 +229,11 @@ impl Recorder {
 impl Strong {
     /// A barrier.
     pub const BARRIER: Strong = Strong { kind: StrongKind::Barrier, order: MemoryOrder::AcqRel, scope: Scope::Cta };
+
+    /// Whether it orders what its thread did before.
+    pub fn releases(self) -> bool {
+        matches!(self.order, MemoryOrder::Release | MemoryOrder::AcqRel | MemoryOrder::Sc)
+    }
 
     fn bits(self) -> u64 {
         let (kind, groups) = match self.kind {

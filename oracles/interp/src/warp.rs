@@ -12,6 +12,8 @@ pub enum State {
     Ready,
     /// It waits at a CTA barrier.
     Barrier(u32),
+    /// It waits at the cluster's barrier.
+    Cluster,
     /// It waits for the other members of a collective.
     Collective,
 }
@@ -42,6 +44,9 @@ pub struct Warp {
     /// Lanes that have a thread, and those whose thread has not ended.
     pub threads: u32,
     pub live: u32,
+    /// Lanes that have arrived at the cluster's barrier and not waited there, and those of them whose phase goes on.
+    pub cluster_arrived: u32,
+    pub cluster_pending: u32,
     pub local: LocalMemory,
     /// How often the clock was read.
     pub clock: u64,

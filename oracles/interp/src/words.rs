@@ -193,6 +193,8 @@ impl Spaces<'_> {
                 (region.base, region.bytes.len(), 0)
             }
             Located::Shared(_) => (generic(SHARED_WINDOW), self.shared.len(), 0),
+            // Lanes may access the memory of one CTA each.
+            Located::Peer(..) => return None,
             Located::Local(_) => (generic(LOCAL_WINDOW), self.local.stride, self.local.stride),
             Located::Const(_) => (generic(CONST_WINDOW), self.constants.len(), 0),
             Located::Param(_) => (generic(PARAM_WINDOW), self.params.len(), 0),

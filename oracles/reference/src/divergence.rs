@@ -223,10 +223,12 @@ fn by_itself(func: &Function, inst: Inst, group: Group) -> bool {
                 func.kind != FunctionKind::Entry || !parameter(func.srcs(inst)[0])
             }
             Some(Space::Global) if data.field::<NonCoherent>() == Some(NonCoherent::Nc) => false,
-            Some(Space::Global | Space::Shared) => group > Group::Warp,
+            Some(Space::Global | Space::Shared | Space::Cluster) => group > Group::Warp,
             _ => true,
         },
         Opcode::Cs2r => false,
+        // The answer is about the executing CTA.
+        Opcode::GetCtaRank | Opcode::IsSpaceP => group > Group::Cta,
         _ => !data.is(Flags::PURE),
     }
 }

@@ -119,7 +119,9 @@ impl<'a> Memory<'a> {
             Touch::Bytes { writes: true, at: other } => {
                 let private = self.is_private(at) || self.is_private(other);
                 let named = at.root == other.root || !private;
-                let spaces = at.space == other.space || at.space == Space::Generic || other.space == Space::Generic;
+                let generic = at.space == Space::Generic || other.space == Space::Generic;
+                let shared = [at, other].iter().all(|at| matches!(at.space, Space::Shared | Space::Cluster));
+                let spaces = at.space == other.space || generic || shared;
                 named && spaces && !apart(at, other, stale)
             }
             _ => false,

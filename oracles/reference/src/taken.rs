@@ -195,7 +195,8 @@ impl<'a> Run<'a> {
 
     /// The bytes of an access, if it is to a known address of one space.
     fn bytes(&self, inst: Inst, srcs: &[Option<u64>]) -> Option<(Space, u64)> {
-        let space = self.func.inst(inst).field::<Space>().filter(|space| *space != Space::Generic)?;
+        let is_one = |space: &Space| !matches!(space, Space::Generic | Space::Cluster);
+        let space = self.func.inst(inst).field::<Space>().filter(is_one)?;
         Some((space, srcs[0]?.wrapping_add(srcs[1]?)))
     }
 

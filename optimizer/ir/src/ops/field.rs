@@ -161,6 +161,7 @@ fields! {
     Space = 0x119 {
         Generic = "" @ 1435, Global = "global" @ 1436, Shared = "shared" @ 1437,
         Local = "local" @ 1438, Const = "const" @ 1439, Param = "param" @ 1440,
+        Cluster = "shared::cluster",
     }
     /// Ordering of a load, store or atomic operation.
     Order = 0xD3 {

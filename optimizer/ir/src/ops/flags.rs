@@ -52,6 +52,8 @@ flags! {
     MATRIX = 16, "matrix";
     /// Works on a barrier in shared memory.
     MBARRIER = 17, "barrier in memory";
+    /// Converts an address, or says where it leads; what that is memory and the launch decide.
+    ADDRESS = 18, "about addresses";
 }
 
 impl Flags {

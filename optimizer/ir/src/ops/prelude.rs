@@ -5,6 +5,7 @@ pub use super::field::*;
 pub use super::{FieldSpec, Flags, Requirement};
 
 pub const PURE: Flags = Flags::PURE;
+pub const ADDRESS: Flags = PURE.or(Flags::ADDRESS);
 pub const COMM: Flags = PURE.or(Flags::COMMUTATIVE);
 pub const ASSOC: Flags = COMM.or(Flags::ASSOCIATIVE);
 pub const COPY: Flags = PURE.or(Flags::COPY);

@@ -51,8 +51,8 @@ fn check_variable(var: &Variable, exists: impl Fn(SymbolRef) -> bool, report: &m
     if !is_identifier(name) {
         report(Rule::Names, not_a_name(name));
     }
-    if var.space == Space::Generic {
-        report(Rule::VariableSpace, format!("`{name}` has no state space"));
+    if matches!(var.space, Space::Generic | Space::Cluster) {
+        report(Rule::VariableSpace, format!("`{name}` has no state space of its own"));
     }
     if !var.align.is_power_of_two() {
         report(Rule::Alignment, format!("`{name}` is aligned to {}, which is no power of two", var.align));

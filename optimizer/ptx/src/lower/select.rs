@@ -104,7 +104,7 @@ fn normalise<'a>(written: &[&'a str]) -> Vec<&'a str> {
         }
         match modifier {
             "weak" => {}
-            "shared::cta" | "shared::cluster" => out.push("shared"),
+            "shared::cta" => out.push("shared"),
             "param::entry" | "param::func" => out.push("param"),
             other => out.push(other),
         }

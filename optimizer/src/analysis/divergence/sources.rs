@@ -16,6 +16,8 @@ pub(super) fn source(func: &Function, inst: Inst) -> Uniformity {
     let operands = operands.min().unwrap_or(Uniformity::Launch);
     let own = match data.opcode {
         opcode if is_decided_together(opcode) => Uniformity::Warp,
+        // Whose shared memory an address lies in is another answer in each CTA of a cluster.
+        Opcode::GetCtaRank | Opcode::IsSpaceP => Uniformity::Cta,
         _ if data.is(Flags::PURE) => Uniformity::Launch,
         // Each lane gets its part of a matrix, although all may give the same address.
         _ if data.is(Flags::MATRIX) => Uniformity::Varying,
@@ -42,7 +44,7 @@ fn load(func: &Function, inst: Inst) -> Uniformity {
         Some(Space::Const) => Uniformity::Launch,
         Some(Space::Param) if is_kernel_parameter(func, func.srcs(inst)[0]) => Uniformity::Launch,
         Some(Space::Global) if fixed => Uniformity::Launch,
-        Some(Space::Global | Space::Shared) => Uniformity::Warp,
+        Some(Space::Global | Space::Shared | Space::Cluster) => Uniformity::Warp,
         // Each thread has its own local memory and parameters of calls, which a generic address may lead to.
         _ => Uniformity::Varying,
     }

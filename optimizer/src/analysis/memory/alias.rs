@@ -1,6 +1,7 @@
 //! Whether two accesses touch the same bytes.
 //!
-//! Accesses to different state spaces never do; a generic address may lead to any space. Addresses from the same root
+//! Accesses to different state spaces never do, but a generic address may lead to any space, and shared memory of the
+//! cluster is that of the CTA too. Addresses from the same root
 //! are compared by their distance. Different variables do not overlap, but an address that is counted from one may lie
 //! in another, so addresses from different roots may meet.
 
@@ -21,7 +22,7 @@ pub enum Alias {
 /// Compares two accesses of one thread. `stale` says that the registers which both addresses are counted from may have
 /// been defined again in between, as in another iteration of a loop.
 pub fn alias(a: &Location, b: &Location, stale: bool) -> Alias {
-    if a.space != b.space && a.space != Space::Generic && b.space != Space::Generic {
+    if !meet(a.space, b.space) {
         return Alias::No;
     }
     let same_root = a.root == b.root && a.root != Root::Unknown && !(stale && a.root.reg().is_some());
@@ -37,6 +38,12 @@ pub fn alias(a: &Location, b: &Location, stale: bool) -> Alias {
         false if a.offset == b.offset && a.size == b.size => Alias::Must,
         false => Alias::May,
     }
+}
+
+/// Whether two state spaces have memory in common.
+fn meet(a: Space, b: Space) -> bool {
+    let is_shared = |space| matches!(space, Space::Shared | Space::Cluster);
+    a == b || a == Space::Generic || b == Space::Generic || is_shared(a) && is_shared(b)
 }
 
 #[cfg(test)]
@@ -68,6 +75,10 @@ mod tests {
         let global = at(Space::Global, one, 0, 4);
         assert_eq!(alias(&global, &at(Space::Shared, one, 0, 4), false), Alias::No);
         assert_eq!(alias(&global, &at(Space::Generic, one, 64, 4), false), Alias::May);
+        // The same number may name this CTA's memory or another's.
+        assert_eq!(alias(&at(Space::Shared, one, 0, 4), &at(Space::Cluster, one, 64, 4), false), Alias::May);
+        assert_eq!(alias(&at(Space::Cluster, one, 0, 4), &at(Space::Cluster, one, 64, 4), false), Alias::No);
+        assert_eq!(alias(&global, &at(Space::Cluster, one, 0, 4), false), Alias::No);
         assert_eq!(alias(&global, &at(Space::Global, other, 64, 4), false), Alias::May);
         assert_eq!(alias(&global, &at(Space::Global, one, 64, 4), true), Alias::May);
         assert_eq!(alias(&global, &at(Space::Global, Root::Unknown, 0, 4), false), Alias::May);

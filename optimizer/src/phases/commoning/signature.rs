@@ -50,7 +50,7 @@ fn reference(func: &Function, inst: Inst, data: &InstData) -> u64 {
     let space = match data.field::<Space>() {
         None | Some(Space::Generic) => 0,
         Some(Space::Global) => 1,
-        Some(Space::Shared) => 2,
+        Some(Space::Shared | Space::Cluster) => 2,
         Some(_) => 3,
     };
     let changing = data.field::<Space>() != Some(Space::Const) && data.field::<NonCoherent>() != Some(NonCoherent::Nc);

@@ -97,15 +97,16 @@ pub(super) fn store_over_access(func: &Function, place: Place) -> Vec<Change> {
     upward(func, place, |other| overlap(func, place.inst, other))
 }
 
-/// A barrier of the block's threads.
+/// A barrier of the block's threads, or of the cluster's.
 fn is_barrier(func: &Function, inst: Inst) -> bool {
     let data = func.inst(inst);
-    matches!(data.opcode, Opcode::BarSync | Opcode::BarRed | Opcode::BarRedPopc)
+    let cluster = matches!(data.opcode, Opcode::ClusterArrive | Opcode::ClusterWait);
+    cluster || matches!(data.opcode, Opcode::BarSync | Opcode::BarRed | Opcode::BarRedPopc)
 }
 
 fn is_shared(func: &Function, inst: Inst) -> bool {
     let plain = is_plain(func, inst, Opcode::Ld) || is_plain(func, inst, Opcode::St);
-    plain && func.inst(inst).field::<Space>() == Some(Space::Shared)
+    plain && matches!(func.inst(inst).field(), Some(Space::Shared | Space::Cluster))
 }
 
 /// A load moves up over the barrier before it, a store down over the one behind it.

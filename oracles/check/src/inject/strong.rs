@@ -18,7 +18,7 @@ pub(super) fn dropped_volatile(func: &Function, place: Place) -> Vec<Change> {
 /// Nobody outside of the cluster sees shared memory, so there only the scope of the CTA is a weaker one.
 pub(super) fn weaker_scope(func: &Function, place: Place) -> Vec<Change> {
     let data = func.inst(place.inst);
-    let shared = data.field() == Some(Space::Shared);
+    let shared = matches!(data.field(), Some(Space::Shared | Space::Cluster));
     // An atomic operation that names no scope has that of the GPU.
     let named = |scope| if scope == Scope::None { Scope::Gpu } else { scope };
     let weaker = |old, new: Scope| new != Scope::None && new < named(old) && !(shared && new > Scope::Cta);

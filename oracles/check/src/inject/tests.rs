@@ -57,7 +57,8 @@ fn every_kind_changes_modules() {
 /// and stand among the barriers and hints of which only `bar.sync` is dropped. A new row must take a fault, or be named
 /// here.
 const SPARED: &str = "isspacep cp.async.commit_group cs2r \
-                      bar.arrive bar.warp.sync activemask elect.sync brkpt pmevent setmaxnreg";
+                      bar.arrive bar.warp.sync activemask elect.sync brkpt pmevent setmaxnreg \
+                      barrier.cluster.wait";
 
 #[test]
 fn every_operation_takes_a_fault_or_is_known_not_to() {

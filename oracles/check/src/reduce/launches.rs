@@ -47,9 +47,12 @@ pub fn one_less(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     });
 }
 
-/// No dynamic shared memory, step budget, expected content or names of arguments.
+/// No clusters, dynamic shared memory, step budget, expected content or names of arguments.
 pub fn frame(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     with(evidence, |launch| {
+        if launch.cluster.is_some() && choice.take() {
+            launch.cluster = None;
+        }
         if launch.dynamic_shared > 0 && choice.take() {
             launch.dynamic_shared = 0;
         }

@@ -141,7 +141,7 @@ rule joined: bar.red.popc(a, b, _) => bar.sync(a, b) if unused()
 /// Their left sides are made: each applies, no thread races, and nothing is found.
 #[test]
 fn rules_with_effects_apply_and_nothing_races() {
-    let options = with_rules(Options::new(1, 4000), EFFECTS);
+    let options = with_rules(Options::new(2, 4000), EFFECTS);
     let rules = options.check.pipeline.rules.clone().expect("the rules are set");
     let summary = finish(&options);
     let counted = summary.progress.tally.rules(&rules);

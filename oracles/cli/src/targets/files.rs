@@ -7,7 +7,7 @@ use oriole_optimizer::pipeline::options::{Kind, OPTIONS, PassOptions};
 
 use super::{canary, settings};
 use oriole_generate::{Config, Entropy};
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, ReadFailure, Scalar, ScalarType};
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, MAX_CLUSTER, ReadFailure, Scalar, ScalarType};
 
 /// One of each, made of these bytes.
 pub fn files(data: &[u8]) -> bool {
@@ -24,6 +24,9 @@ fn launch(entropy: &mut Entropy<'_>) {
     let mut launch = Launch::new(entropy.percent(50).then(|| name(entropy)));
     launch.grid = [(); 3].map(|()| 1 + entropy.below(9) as u32);
     launch.block = [(); 3].map(|()| 1 + entropy.below(8) as u32);
+    launch.cluster = entropy.percent(30).then(|| launch.grid.map(|size| if entropy.percent(50) { size } else { 1 }));
+    launch.cluster =
+        launch.cluster.filter(|cluster| cluster.iter().map(|size| u64::from(*size)).product::<u64>() <= MAX_CLUSTER);
     launch.dynamic_shared = entropy.below(4096) as u32;
     launch.steps = entropy.percent(30).then(|| 1 + (entropy.bits() >> 2));
     launch.race_check = entropy.percent(30);

@@ -126,7 +126,9 @@ impl Corpus {
 fn seed(module: Module, mut launches: Vec<NamedLaunch>, config: &MutantConfig) -> Option<Seed> {
     let executable = Executable::new(&module).ok()?;
     for NamedLaunch { launch, .. } in &mut launches {
-        launch.grid = launch.grid.map(|blocks| blocks.min(config.blocks.max(1)));
+        let cluster = launch.cluster.unwrap_or([1; 3]);
+        let most = |axis: usize| config.blocks.max(1).next_multiple_of(cluster[axis]);
+        launch.grid = std::array::from_fn(|axis| launch.grid[axis].min(most(axis)));
         for arg in &mut launch.args {
             if let ArgValue::Buffer(buffer) = &mut arg.value {
                 buffer.expect = None;

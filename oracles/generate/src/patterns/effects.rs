@@ -25,7 +25,7 @@ pub(super) fn is_made(rule: &Rule) -> bool {
     match Family::of(row) {
         Family::Plain | Family::Collective => true,
         Family::Memory => row.srcs.starts_with(&[Shape::Base, Shape::Offset]) && row.opcode != Opcode::CpAsync,
-        Family::Barrier => row.opcode != Opcode::BarArrive,
+        Family::Barrier => !matches!(row.opcode, Opcode::BarArrive | Opcode::ClusterArrive | Opcode::ClusterWait),
         Family::Special | Family::Matrix | Family::Mbarrier | Family::Effect | Family::Control => false,
     }
 }

@@ -20,6 +20,7 @@ impl Decoder<'_> {
             Space::Generic => Memory::Generic,
             Space::Global => Memory::Global,
             Space::Shared => Memory::Shared,
+            Space::Cluster => Memory::Cluster,
             Space::Local => Memory::Local,
             Space::Const => Memory::Const,
             Space::Param if func.kind == FunctionKind::Entry => Memory::Param,
@@ -155,18 +156,31 @@ impl Decoder<'_> {
             Place::Pair(slot) => (slot, 1),
             _ => return Err(DecodeFault::AddressWidth),
         };
+        if data.opcode == Opcode::Mapa {
+            let dst = match self.destination(data, inst, 0, Shape::T)? {
+                Place::Word(dst) if wide == 0 => dst,
+                Place::Pair(dst) if wide == 1 => dst,
+                _ => return Err(DecodeFault::AddressWidth),
+            };
+            let Place::Word(rank) = self.source(data, inst, 1, Shape::R)? else {
+                return Err(DecodeFault::NotWord(Part::Source));
+            };
+            return Ok(Op { dst, a, b: wide, c: rank, ..op(Kind::Mapa) }.x(space));
+        }
         if data.opcode == Opcode::IsSpaceP {
             let Place::Pred(dst) = self.destination(data, inst, 0, Shape::P)? else {
                 return Err(DecodeFault::NotPredicate(Part::Destination));
             };
             return Ok(Op { dst, a, b: wide, ..op(Kind::IsSpace) }.x(space));
         }
-        let (dst, dst_wide) = match self.destination(data, inst, 0, Shape::T)? {
+        let dst = if data.opcode == Opcode::GetCtaRank { Shape::R } else { Shape::T };
+        let (dst, dst_wide) = match self.destination(data, inst, 0, dst)? {
             Place::Word(slot) => (slot, 0),
             Place::Pair(slot) => (slot, 1),
             _ => return Err(DecodeFault::AddressWidth),
         };
         let kind = match data.field::<CvtaDirection>() {
+            _ if data.opcode == Opcode::GetCtaRank => Kind::CtaRank,
             Some(CvtaDirection::FromGeneric) => Kind::FromGeneric,
             _ => Kind::ToGeneric,
         };
@@ -191,6 +205,17 @@ pub(super) fn strong_access(data: &InstData, kind: StrongKind) -> Option<Strong>
     Some(Strong { kind, order, scope })
 }
 
+/// What a use of the cluster's barrier is to other threads. PTX ISA, "barrier.cluster": arrivals that name no order
+/// release, and waits acquire.
+fn cluster_barrier(data: &InstData) -> Strong {
+    let order = match (data.opcode, data.field::<Order>()) {
+        (Opcode::ClusterWait, _) => MemoryOrder::Acquire,
+        (_, Some(Order::Relaxed)) => MemoryOrder::Relaxed,
+        _ => MemoryOrder::Release,
+    };
+    Strong { kind: StrongKind::Barrier, order, scope: Scope::Cluster }
+}
+
 impl Decoder<'_> {
     /// A fence, or something else without operands in registers that orders accesses.
     pub(super) fn fence(&mut self, inst: Inst, data: &InstData) -> Op {
@@ -210,6 +235,7 @@ impl Decoder<'_> {
                 let groups = self.func.srcs(inst).first().and_then(|groups| self.func.imm_bits(*groups));
                 wait(StrongKind::CopyWait(Some(groups.unwrap_or(0) as u32)))
             }
+            Opcode::ClusterArrive | Opcode::ClusterWait => cluster_barrier(data),
             Opcode::CpAsyncWaitAll => wait(StrongKind::CopyWait(None)),
             _ => match data.field::<GridDep>() {
                 Some(GridDep::Wait) => {
@@ -219,8 +245,13 @@ impl Decoder<'_> {
                 _ => return op(Kind::Nop),
             },
         };
+        let kind = match data.opcode {
+            Opcode::ClusterArrive => Kind::ClusterArrive,
+            Opcode::ClusterWait => Kind::ClusterWait,
+            _ => Kind::Fence,
+        };
         self.program.strong = true;
         self.program.fences.push(strong);
-        op(Kind::Fence).x(self.program.fences.len() as u32 - 1)
+        op(kind).x(self.program.fences.len() as u32 - 1)
     }
 }

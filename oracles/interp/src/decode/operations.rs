@@ -52,7 +52,7 @@ impl Decoder<'_> {
             Opcode::St => self.store(inst, data),
             Opcode::Atom | Opcode::AtomCas | Opcode::Red => self.atomic(inst, data),
             Opcode::CpAsync => self.async_copy(inst, data),
-            Opcode::IsSpaceP | Opcode::Cvta => self.address_test(inst, data),
+            opcode if opcode.is(Flags::ADDRESS) => self.address_test(inst, data),
             Opcode::Bra => Ok(op(Kind::Jump).x(self.label(inst, 0)?)),
             Opcode::CBra => self.branch(inst, data),
             Opcode::Brx => self.switch(inst, data),
@@ -80,6 +80,7 @@ impl Decoder<'_> {
                 };
                 Ok(Op { dst, ..op(Kind::ActiveMask) })
             }
+            Opcode::ClusterArrive | Opcode::ClusterWait => Ok(self.fence(inst, data)),
             _ if data.is(Flags::MBARRIER) => self.mbarrier(inst, data),
             _ if data.is(Flags::MATRIX) => self.matrix(inst, data),
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),

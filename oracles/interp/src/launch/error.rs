@@ -141,6 +141,14 @@ pub enum Problem {
         /// The size of the target.
         bytes: u64,
     },
+    /// A grid that is not made of whole clusters.
+    #[error("a grid of {grid:?} blocks is not made of clusters of {cluster:?}")]
+    PartOfCluster {
+        /// The grid's extents in blocks.
+        grid: [u32; 3],
+        /// The cluster's.
+        cluster: [u32; 3],
+    },
     /// A command-line piece of unknown shape.
     #[error("`{0}` does not describe an argument")]
     BadPiece(String),
@@ -180,6 +188,7 @@ impl Problem {
             Self::AliasTarget(_) => {
                 "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned()
             }
+            Self::PartOfCluster { .. } => "each extent of `grid` is a multiple of that of `cluster`".to_owned(),
             Self::BadPiece(_) => super::command_line::HELP.to_owned(),
             _ => return None,
         })

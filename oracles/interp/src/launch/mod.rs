@@ -8,12 +8,13 @@
 //!
 //! # Launch files
 //!
-//! TOML; `grid` and `block` are an integer or an array of one to three.
+//! TOML; `grid`, `block` and `cluster` are an integer or an array of one to three.
 //!
 //! ```toml
 //! kernel = "saxpy"            # may be absent where the module has one entry
 //! grid = [4, 1, 1]
 //! block = 256
+//! cluster = 2                # blocks of a cluster; the grid is made of whole ones
 //! dynamic_shared = 0          # bytes
 //! steps = 1_000_000           # step budget, for kernels that need more or less than the default: warp instructions,
 //!                             # dear ones (accesses, calls, functions of floats) counting more beyond some millions
@@ -73,6 +74,9 @@ pub const MAX_BUFFER_BYTES: u64 = 256 << 20;
 pub const MAX_TEXT_BYTES: usize = 1 << 20;
 /// Shared memory that a block may have on the largest devices (CUDA C++ Programming Guide, compute capability 9.0).
 pub const MAX_DYNAMIC_SHARED: u32 = 227 * 1024;
+/// Blocks of a cluster at most (CUDA C++ Programming Guide, "Thread Block Clusters": 8 everywhere, 16 where a kernel
+/// asks for it).
+pub const MAX_CLUSTER: u64 = 16;
 /// Parameter space of a kernel, in bytes (CUDA 12.1 and later, sm_70 and later).
 pub const MAX_PARAMETER_BYTES: usize = 32_764;
 
@@ -94,6 +98,9 @@ pub struct Launch {
     pub grid: [u32; 3],
     /// Threads of a block in x, y and z.
     pub block: [u32; 3],
+    /// Blocks of a cluster in x, y and z, where the launch says; without it each is a cluster of its own, or the kernel
+    /// says.
+    pub cluster: Option<[u32; 3]>,
     /// Bytes of dynamic shared memory.
     pub dynamic_shared: u32,
     /// The step budget, where the launch asks for one.
@@ -164,6 +171,7 @@ impl Launch {
             kernel,
             grid: [1; 3],
             block: [1; 3],
+            cluster: None,
             dynamic_shared: 0,
             steps: None,
             race_check: false,
@@ -249,9 +257,13 @@ fn variant_of(name: &str, stem: &str) -> Option<String> {
     }
 }
 
-/// Which limit of CUDA a grid and a block exceed, as dimension name, value and limit; in the order x, y, z.
+/// Which limit of CUDA a grid, a block or a cluster exceeds, as dimension name, value and limit; in the order x, y, z.
 pub(crate) fn geometry_limit(what: &str, size: [u32; 3]) -> Option<Problem> {
-    let limits: [u32; 3] = if what == "grid" { [i32::MAX as u32, 65_535, 65_535] } else { [1024, 1024, 64] };
+    let limits: [u32; 3] = match what {
+        "grid" => [i32::MAX as u32, 65_535, 65_535],
+        "cluster" => [MAX_CLUSTER as u32; 3],
+        _ => [1024, 1024, 64],
+    };
     let over = |axis: usize| size[axis] == 0 || size[axis] > limits[axis];
     if let Some(axis) = (0..3).find(|&axis| over(axis)) {
         return Some(Problem::Limit {
@@ -260,11 +272,16 @@ pub(crate) fn geometry_limit(what: &str, size: [u32; 3]) -> Option<Problem> {
             limit: format!("CUDA takes 1 to {}", limits[axis]),
         });
     }
-    let threads: u64 = size.iter().map(|&n| u64::from(n)).product();
-    (what == "block" && threads > 1024).then(|| Problem::Limit {
-        what: "block.x * block.y * block.z".to_owned(),
-        value: threads.to_string(),
-        limit: "a block has at most 1024 threads".to_owned(),
+    let (most, limit) = match what {
+        "block" => (1024, "a block has at most 1024 threads".to_owned()),
+        "cluster" => (MAX_CLUSTER, format!("a cluster has at most {MAX_CLUSTER} blocks")),
+        _ => return None,
+    };
+    let product: u64 = size.iter().map(|&n| u64::from(n)).product();
+    (product > most).then(|| Problem::Limit {
+        what: format!("{what}.x * {what}.y * {what}.z"),
+        value: product.to_string(),
+        limit,
     })
 }
 

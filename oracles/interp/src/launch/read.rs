@@ -16,7 +16,7 @@ use super::{
 };
 use crate::file::read_text;
 
-const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "dynamic_shared", "steps", "race_check", "arg"];
+const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "arg"];
 const ARG_KEYS: &[&str] = &[
     "name",
     "type",
@@ -66,11 +66,18 @@ fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> 
     fields.check_keys(LAUNCH_KEYS)?;
     let mut launch = Launch::new(None);
     launch.kernel = fields.text("kernel")?.map(|(text, _)| text.to_owned());
-    launch.grid = dimensions(fields, "grid")?;
-    launch.block = dimensions(fields, "block")?;
+    launch.grid = dimensions("grid", fields.required("grid")?)?;
+    launch.block = dimensions("block", fields.required("block")?)?;
+    launch.cluster = fields.get("cluster").map(|value| dimensions("cluster", value)).transpose()?;
     launch.dynamic_shared = fields.limited("dynamic_shared", u64::from(MAX_DYNAMIC_SHARED))?.unwrap_or(0) as u32;
     launch.steps = fields.limited("steps", u64::MAX)?;
     launch.race_check = fields.flag("race_check")?.unwrap_or(false);
+    if let Some(cluster) = launch.cluster
+        && (0..3).any(|axis| launch.grid[axis] % cluster[axis] != 0)
+    {
+        let problem = Problem::PartOfCluster { grid: launch.grid, cluster };
+        return Err((problem, fields.required("cluster")?.span()));
+    }
     let mut spans = Vec::new();
     if let Some(list) = fields.get("arg") {
         let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
@@ -84,9 +91,8 @@ fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> 
     Ok(launch)
 }
 
-/// An integer, or an array of one to three, within CUDA's limits; absent is an error, as a guess would hide it.
-fn dimensions(fields: &Fields<'_>, key: &'static str) -> Placed<[u32; 3]> {
-    let value = fields.required(key)?;
+/// An integer, or an array of one to three, within CUDA's limits.
+fn dimensions(key: &'static str, value: &Value<'_>) -> Placed<[u32; 3]> {
     let mut size = [1; 3];
     match value.get_ref().as_array() {
         None => size[0] = dimension(key, value)?,

@@ -56,6 +56,9 @@ impl Launch {
         }
         line(&mut text, "grid", format!("{:?}", self.grid));
         line(&mut text, "block", format!("{:?}", self.block));
+        if let Some(cluster) = self.cluster {
+            line(&mut text, "cluster", format!("{cluster:?}"));
+        }
         if self.dynamic_shared != 0 {
             line(&mut text, "dynamic_shared", self.dynamic_shared);
         }
@@ -186,6 +189,7 @@ mod tests {
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
         launch.grid = [2, 3, 4];
         launch.block = [32, 1, 2];
+        launch.cluster = Some([1, 3, 2]);
         launch.dynamic_shared = 48;
         launch.steps = Some(u64::MAX);
         launch.race_check = true;

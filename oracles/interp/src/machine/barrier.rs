@@ -137,6 +137,16 @@ impl Machine<'_> {
         }
     }
 
+    /// Notes that the threads of some lanes arrive at the cluster's barrier, or have waited there.
+    pub(super) fn note_cluster_barrier(&mut self, cta: &Cta, index: usize, mask: u32, pc: u32) -> Strong {
+        let strong = self.program.fences[self.program.ops[pc as usize].x as usize];
+        let first = self.grid_index(cta, index);
+        if let Some(recorder) = &mut self.strong {
+            lanes(mask).for_each(|lane| recorder.note(first + lane as u64, pc, strong, None, 0));
+        }
+        strong
+    }
+
     /// Tells the race detector which threads go on from a barrier together.
     pub(super) fn note_barrier(&mut self, cta: &Cta, id: u32) {
         let firsts: Vec<u64> = (0..cta.warps.len()).map(|warp| self.grid_index(cta, warp)).collect();
@@ -160,6 +170,7 @@ impl Machine<'_> {
                         let needed = if expected == 0 { live } else { expected };
                         format!("barrier {id} ({arrived} of {needed} threads have arrived)")
                     }
+                    State::Cluster => "the barrier of the cluster".to_string(),
                     State::Collective => "the other members of a collective".to_string(),
                     State::Ready => continue,
                 };

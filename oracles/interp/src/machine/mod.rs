@@ -1,9 +1,11 @@
 //! The machine: runs the CTAs of a grid, their warps and barriers, until all threads have ended.
 //!
-//! CTAs run one after the other; one that spins for long gets company, so that CTAs that wait for each other go on.
+//! Clusters of CTAs run one after the other; one that spins for long gets company, so that CTAs that wait for each
+//! other go on.
 //! The order is fixed, so a run is repeatable.
 
 mod barrier;
+mod cluster;
 mod collective;
 mod control;
 mod effort;
@@ -11,7 +13,9 @@ mod effort;
 use oriole_ir::Module;
 
 use self::barrier::{BARRIERS, BarrierState};
+use self::cluster::Cluster;
 use super::access::{Fault, Spaces, Write};
+use super::cluster::{ClusterShape, Peers};
 use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
 use super::frame::lanes;
@@ -25,7 +29,7 @@ pub use effort::Effort;
 
 /// Operations that a warp executes before the next one's turn, where a run does not say otherwise.
 pub const SLICE: u64 = 4096;
-/// Rounds over its warps after which a CTA gets company, and how many CTAs run at once at the most.
+/// Rounds over its CTAs after which a cluster gets company, and how many CTAs run at once at the most.
 const PATIENCE: u32 = 16;
 const MAX_RESIDENT: usize = 64;
 /// Bytes that registers and local memory of all resident CTAs may take, if it is more than one.
@@ -35,13 +39,16 @@ pub(crate) struct Cta {
     pub(crate) warps: Vec<Warp>,
     shared: Bytes,
     barriers: [BarrierState; BARRIERS],
-    rounds: u32,
 }
 
 impl Cta {
     /// Bytes that registers and local memory take.
     fn stacks(&self) -> usize {
         self.warps.iter().map(Warp::held).sum()
+    }
+
+    fn is_live(&self) -> bool {
+        self.warps.iter().any(|warp| warp.live != 0)
     }
 }
 
@@ -52,6 +59,12 @@ pub struct Machine<'a> {
     pub entry: usize,
     pub block: [u32; 3],
     pub grid: [u32; 3],
+    /// The grid is made of whole clusters.
+    pub cluster: ClusterShape,
+    /// Shared memory of the CTAs of the executing cluster but the executing one, by rank, and their indices in the
+    /// grid. Both are empty where clusters have one CTA.
+    pub peers: Vec<Bytes>,
+    pub numbers: Vec<u64>,
     pub dynamic_shared: u32,
     pub shared: u32,
     pub constants: &'a Bytes,
@@ -85,30 +98,33 @@ impl Machine<'_> {
     }
 
     fn run_grid(&mut self) -> Step {
-        let [gx, gy, gz] = self.grid.map(u64::from);
+        let extents = self.cluster.extents;
+        let [gx, gy, gz] = [0, 1, 2].map(|axis| u64::from(self.grid[axis] / extents[axis]));
         let total = gx * gy * gz;
+        let ctas = self.cluster.ctas() as usize;
         let mut next = 0;
-        let mut resident: Vec<Cta> = Vec::new();
+        let mut resident: Vec<Cluster> = Vec::new();
         loop {
-            let patient = resident.iter().all(|cta| cta.rounds >= PATIENCE);
-            let room = self.stacks < MAX_STACKS / 2 && resident.len() < MAX_RESIDENT;
+            let patient = resident.iter().all(|cluster| cluster.rounds >= PATIENCE);
+            let room = self.stacks < MAX_STACKS / 2 && resident.len() * ctas < MAX_RESIDENT;
             if next < total && patient && (room || resident.is_empty()) {
-                let ctaid = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
-                resident.push(self.start(ctaid));
-                self.stacks += resident.last().map_or(0, Cta::stacks);
-                self.effort.start(resident.last().map_or(0, |cta| cta.warps.len()) as u64);
+                let place = [next % gx, next / gx % gy, next / gx / gy].map(|x| x as u32);
+                let cluster = self.start_cluster(std::array::from_fn(|axis| place[axis] * extents[axis]));
+                self.stacks += cluster.stacks();
+                self.effort.start(cluster.ctas.iter().map(|cta| cta.warps.len() as u64).sum());
+                resident.push(cluster);
                 next += 1;
             }
             if resident.is_empty() {
                 return Ok(());
             }
-            for cta in &mut resident {
-                self.round(cta)?;
+            for cluster in &mut resident {
+                self.cluster_round(cluster)?;
             }
             let before = resident.len();
-            resident.retain(|cta| cta.warps.iter().any(|warp| warp.live != 0));
+            resident.retain(Cluster::is_live);
             if resident.len() < before {
-                self.stacks = resident.iter().map(Cta::stacks).sum();
+                self.stacks = resident.iter().map(Cluster::stacks).sum();
             }
         }
     }
@@ -125,7 +141,6 @@ impl Machine<'_> {
             warps: (0..threads).step_by(32).map(warp).collect(),
             shared: self.shared_memory(),
             barriers: [BarrierState::default(); BARRIERS],
-            rounds: 0,
         }
     }
 
@@ -141,17 +156,13 @@ impl Machine<'_> {
         shared
     }
 
-    /// Every warp's turn.
-    fn round(&mut self, cta: &mut Cta) -> Step {
-        cta.rounds += 1;
+    /// Every warp's turn; whether any of them did something.
+    fn round(&mut self, cta: &mut Cta) -> Step<bool> {
         let mut ran = false;
         for warp in 0..cta.warps.len() {
             ran |= self.slice(cta, warp)?;
         }
-        if !ran && cta.warps.iter().any(|warp| warp.live != 0) {
-            return Err(Box::new(Outcome::Deadlock(self.waiters(cta))));
-        }
-        Ok(())
+        Ok(ran)
     }
 
     /// Lets a warp execute until its slice is over or nothing in it is ready; whether it did anything.
@@ -185,6 +196,7 @@ impl Machine<'_> {
             block: self.block,
             grid: self.grid,
             ctaid: cta.ctaid,
+            cluster: self.cluster,
             first_thread: cta.warps[warp].first_thread,
             dynamic_shared: self.dynamic_shared,
             total_shared: self.shared + self.dynamic_shared,
@@ -227,6 +239,7 @@ impl Machine<'_> {
                 constants: self.constants,
                 params: &self.params,
                 shared: &mut cta.shared,
+                peers: Peers { rank: self.cluster.rank(cta.ctaid), shared: &mut self.peers, numbers: &self.numbers },
                 local: &mut warp.local,
                 hint: 0,
                 watch: &self.watch,
@@ -305,6 +318,8 @@ impl Machine<'_> {
             Kind::Return => self.leave(cta, index, group),
             Kind::Exit => self.exit(cta, index, group),
             Kind::Barrier => self.arrive(cta, index, group),
+            Kind::ClusterArrive => self.arrive_at_cluster(cta, index, group),
+            Kind::ClusterWait => self.wait_for_cluster(cta, index, group),
             Kind::Collective => {
                 cta.warps[index].groups[group].state = State::Collective;
                 self.collective(cta, index, pc)

@@ -33,8 +33,17 @@ const CORNERS: [u64; 25] = [
 ];
 
 /// Register-only operations that the engine gives their meaning.
-const ELSEWHERE: [Opcode; 7] =
-    [Opcode::Phi, Opcode::Mov, Opcode::Split, Opcode::S2r, Opcode::Pack, Opcode::Cvta, Opcode::IsSpaceP];
+const ELSEWHERE: [Opcode; 9] = [
+    Opcode::Phi,
+    Opcode::Mov,
+    Opcode::Split,
+    Opcode::S2r,
+    Opcode::Pack,
+    Opcode::Cvta,
+    Opcode::IsSpaceP,
+    Opcode::Mapa,
+    Opcode::GetCtaRank,
+];
 
 /// The operation with these modifiers, in any order; fields that are not named have their default.
 fn op(opcode: Opcode, names: &[&str]) -> ScalarOp {

@@ -88,7 +88,12 @@ fn pointer(question: &Question<'_>, base: Term, space: Space) -> Option<Pointer>
         if terms.variables()[variable].width == width && is_sum {
             let window = (start as u64) & !(WINDOW - 1);
             let generic = [Space::Shared, Space::Local].into_iter().find(|one| generic_window(*one) == Some(window));
-            let inner = if space == Space::Generic { generic.unwrap_or(Space::Global) } else { space };
+            let inner = match space {
+                Space::Generic => generic.unwrap_or(Space::Global),
+                // A thread's own region is one of the cluster's.
+                Space::Cluster => Space::Shared,
+                space => space,
+            };
             return Some(Pointer { variable, space: inner });
         }
     }

@@ -19,7 +19,7 @@ macro_rules! access_rules {
                 Field::Order,
                 bits!(Order: Relaxed | Acquire | Release | Volatile),
                 Field::Space,
-                bits!(Space: Generic | Global | Shared),
+                bits!(Space: Generic | Global | Shared | Cluster),
             ),
             when(Field::Order, ORDERED, Field::CacheOp, CacheOp::None.bit()),
             when(Field::Order, bits!(Order: Volatile | Mmio), Field::EvictL1, EvictL1::None.bit()),
@@ -82,7 +82,7 @@ pub const ATOM_RULES: &[Requirement] = &[
 ];
 
 pub const ATOM_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Acquire | Release | AcqRel));
-pub const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Shared));
+pub const ATOM_SPACE: FieldSpec = opt_of(Field::Space, bits!(Space: Global | Shared | Cluster));
 pub const RED_ORDER: FieldSpec = opt_of(Field::Order, bits!(Order: Relaxed | Release));
 pub const ATOM_TYPES: u64 = B3264 | bits!(Type: B128) | I32 | I64 | F32 | F64 | HF | BF;
 
@@ -98,6 +98,7 @@ macro_rules! access_later {
             from(70, Field::EvictL1, all(Field::EvictL1) & !1),
             from(70, Field::Type, bits!(Type: B128)),
             from(90, Field::Scope, Scope::Cluster.bit()),
+            from(90, Field::Space, Space::Cluster.bit()),
             from(100, Field::Vector, Vector::V8.bit()),
             from_both(100, (Field::Vector, Vector::V4.bit()), (Field::Type, WIDE_MEM)),
             $($more),*
@@ -121,11 +122,16 @@ macro_rules! atom_later {
             from(70, Field::Order, all(Field::Order) & !1),
             from(70, Field::Type, bits!(Type: B16 | F16)),
             from(90, Field::Scope, Scope::Cluster.bit()),
+            from(90, Field::Space, Space::Cluster.bit()),
             from(90, Field::Type, BF | bits!(Type: B128)),
             $($more),*
         ]
     };
 }
+
+/// Spaces of address tests and conversions that came later.
+pub const ADDRESS_LATER: &[Later] =
+    &[from(70, Field::Space, Space::Param.bit()), from(90, Field::Space, Space::Cluster.bit())];
 
 pub const CAS_LATER: &[Later] = atom_later![];
 pub const ATOM_LATER: &[Later] = atom_later![from(90, Field::Vector, all(Field::Vector) & !1)];
@@ -153,7 +159,7 @@ macro_rules! memory_rows {
     St "st" "st": [] <- [Base, Offset, V], STORE.or(SIGNLESS).or(WIDER),
         fields &[
             opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope),
-            opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param)),
+            opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param | Cluster)),
             opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM),
         ],
         rules STORE_RULES,
@@ -218,20 +224,21 @@ macro_rules! memory_rows {
         cost Flat(10), rank 10, latency Memory, undef Nothing;
 
     /// Whether a generic address lies in a space.
-    IsSpaceP "isspacep" "isspacep": [P] <- [Base], PURE,
-        fields &[req_of(Field::Space, bits!(Space: Global | Shared | Local | Const | Param))],
+    IsSpaceP "isspacep" "isspacep": [P] <- [Base], ADDRESS,
+        fields &[req_of(Field::Space, bits!(Space: Global | Shared | Local | Const | Param | Cluster))],
         rules &[],
-        since 50, later &[from(70, Field::Space, Space::Param.bit())],
+        since 50, later ADDRESS_LATER,
         cost PerWord(2), rank 10, latency Fixed, undef Mixing;
 
     /// Converts an address between a space and generic addressing.
-    Cvta "cvta" "cvta": [T] <- [Base], PURE,
+    Cvta "cvta" "cvta": [T] <- [Base], ADDRESS,
         fields &[
-            opt(Field::CvtaDirection), req_of(Field::Space, bits!(Space: Global | Shared | Local | Const | Param)),
+            opt(Field::CvtaDirection),
+            req_of(Field::Space, bits!(Space: Global | Shared | Local | Const | Param | Cluster)),
             ty(bits!(Type: U32 | U64)),
         ],
         rules &[],
-        since 50, later &[from(70, Field::Space, Space::Param.bit())],
+        since 50, later ADDRESS_LATER,
         cost PerWord(2), rank 10, latency Fixed, undef Mixing;
 
     /// Copies 4, 8 or 16 bytes from global to shared memory, of which the last operand says how many are read (the

@@ -4,6 +4,7 @@
 //! Values narrower than 32 bits live in a 32-bit word. An operation reads only the bits of its type and zero-extends
 //! its result, except that sub-word loads and conversions to signed types sign-extend.
 
+mod cluster;
 mod control;
 mod convert;
 mod float;
@@ -17,6 +18,7 @@ mod threads;
 mod video;
 mod wmma;
 
+pub(super) use cluster::*;
 pub(super) use control::*;
 pub(super) use convert::*;
 pub(super) use float::*;

@@ -33,6 +33,7 @@ const LIMITS: &[(&str, i64)] = &[
     ("unstructured", 100),
     ("targets", 100),
     ("blocks", 16),
+    ("cluster", ALL),
     ("warps", 32),
     ("virtual_form", ALL),
     ("launches", 100),
