@@ -437,7 +437,7 @@ impl<'m> Executable<'m> {
         if ctas == 0 || ctas > most.unwrap_or(MAX_CLUSTER).min(MAX_CLUSTER) {
             return fail(format!("a cluster has 1 to {} CTAs", most.unwrap_or(MAX_CLUSTER).min(MAX_CLUSTER)));
         }
-        if (0..3).any(|axis| launch.grid[axis] % extents[axis] != 0) {
+        if (0..3).any(|axis| !launch.grid[axis].is_multiple_of(extents[axis])) {
             return fail(format!("a grid of {:?} CTAs is not made of them", launch.grid));
         }
         let is_explicit = launch.cluster.is_some() || required.is_some();

@@ -73,7 +73,7 @@ fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> 
     launch.steps = fields.limited("steps", u64::MAX)?;
     launch.race_check = fields.flag("race_check")?.unwrap_or(false);
     if let Some(cluster) = launch.cluster
-        && (0..3).any(|axis| launch.grid[axis] % cluster[axis] != 0)
+        && (0..3).any(|axis| !launch.grid[axis].is_multiple_of(cluster[axis]))
     {
         let problem = Problem::PartOfCluster { grid: launch.grid, cluster };
         return Err((problem, fields.required("cluster")?.span()));
