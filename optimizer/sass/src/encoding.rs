@@ -1,0 +1,185 @@
+//! Encodings: rows of the table, one for each form that an SM has, with every operand in its place.
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use super::bits::Bits;
+use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Part, Row, What};
+use super::table;
+
+/// The guard of every instruction: a predicate, and whether it is inverted.
+pub const GUARD: Part = Part::new(What::Register(File::P), Bits::new(12, 3)).not(15);
+
+/// The opcode with its form.
+pub const OPCODE: Bits = Bits::new(0, 12);
+
+/// One encoding: the bits that tell it from others, and what owns the rest.
+#[derive(Clone, Debug)]
+pub struct Encoding {
+    /// The mnemonic, with modifiers that are always there.
+    pub name: &'static str,
+    /// The form.
+    pub form: Form,
+    /// Modifiers and operands, in the order of the text.
+    pub parts: Vec<Part>,
+    /// Other names.
+    pub alias: Option<Alias>,
+    /// The bits that have a value of their own, the opcode among them, and those of nobody.
+    pub fixed: u128,
+    /// What stands in the fixed bits.
+    pub value: u128,
+    /// The guard's file.
+    pub guard: Part,
+}
+
+/// The bits that scheduling owns: 105 to 121. The two on top are zero in every word.
+pub const SCHEDULE: Bits = Bits::new(105, 17);
+
+impl Encoding {
+    /// Whether a word is of this encoding: what is fixed stands in it.
+    #[inline]
+    pub fn matches(&self, word: u128) -> bool {
+        word & self.fixed == self.value
+    }
+
+    /// The parts whose bits overlap those of another part, or of what is fixed.
+    pub fn overlaps(&self) -> Vec<Part> {
+        let mut owned = OPCODE.mask() | GUARD.mask() | SCHEDULE.mask();
+        let mut found = Vec::new();
+        for part in &self.parts {
+            if owned & part.mask() != 0 {
+                found.push(*part);
+            }
+            owned |= part.mask();
+        }
+        found
+    }
+}
+
+/// The encodings that an SM has.
+#[derive(Debug)]
+pub struct Table {
+    /// The SM's number.
+    pub sm: u16,
+    encodings: Vec<Encoding>,
+    /// By the opcode with its form: the encodings' range in `order`.
+    starts: Vec<u16>,
+}
+
+/// How many bits a uniform register has on an SM.
+const fn uniform_bits(sm: u16) -> u8 {
+    if sm < 100 { 6 } else { 8 }
+}
+
+impl Table {
+    /// The table of an SM; `None` for one that has other words.
+    pub fn of(sm: u16) -> Option<&'static Table> {
+        static TABLES: [OnceLock<Table>; SMS.len()] = [const { OnceLock::new() }; SMS.len()];
+        let at = SMS.iter().position(|known| *known == sm)?;
+        Some(TABLES[at].get_or_init(|| Table::new(sm)))
+    }
+
+    fn new(sm: u16) -> Table {
+        let mut by_opcode: BTreeMap<u16, Vec<Encoding>> = BTreeMap::new();
+        for row in table::rows().filter(|row| row.sms.0 <= sm && sm <= row.sms.1) {
+            for form in row.forms {
+                let encoding = concrete(row, *form, sm);
+                let opcode = OPCODE.get(encoding.value) as u16;
+                by_opcode.entry(opcode).or_default().push(encoding);
+            }
+        }
+        let mut table = Table { sm, encodings: Vec::new(), starts: Vec::with_capacity(0x1001) };
+        for opcode in 0..=OPCODE.largest() as u16 {
+            table.starts.push(table.encodings.len() as u16);
+            table.encodings.extend(by_opcode.remove(&opcode).into_iter().flatten());
+        }
+        table.starts.push(table.encodings.len() as u16);
+        table
+    }
+
+    /// The encoding that a word is of.
+    #[inline]
+    pub fn find(&self, word: u128) -> Option<&Encoding> {
+        self.of_opcode(OPCODE.get(word) as u16).iter().find(|encoding| encoding.matches(word))
+    }
+
+    /// The encodings with an opcode and form.
+    #[inline]
+    pub fn of_opcode(&self, opcode: u16) -> &[Encoding] {
+        let range = |at: usize| usize::from(self.starts[at]);
+        &self.encodings[range(opcode.into())..range(usize::from(opcode) + 1)]
+    }
+
+    /// Every encoding, by opcode.
+    pub fn encodings(&self) -> &[Encoding] {
+        &self.encodings
+    }
+}
+
+/// The SMs whose words are known.
+pub const SMS: [u16; 7] = [80, 86, 89, 90, 100, 103, 120];
+
+/// Where the second source stands if it is no third one.
+const LOW: u8 = 32;
+/// Where the other one stands.
+const HIGH: u8 = 64;
+/// Set where a uniform register stands in a general register's place.
+const UNIFORM: u8 = 91;
+
+fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
+    let mut parts = Vec::new();
+    for part in row.parts {
+        match part.what {
+            What::B(format) => parts.push(place(part.reuse(123), format, row.b, form, form_is_of_c(form), sm)),
+            What::C(format) => parts.push(place(part.reuse(124), format, row.c, form, !form_is_of_c(form), sm)),
+            What::Register(File::Ur) | What::UniformBase | What::Descriptor | What::Indexed(File::Ur) => {
+                let len = if part.at.len == 6 { uniform_bits(sm) } else { part.at.len };
+                parts.push(Part { at: Bits::new(part.at.low, len), ..*part });
+            }
+            _ => parts.push(*part),
+        }
+    }
+    let mut fixed = vec![(OPCODE, u64::from(row.opcode | form.code() << 9))];
+    fixed.extend(row.fixed);
+    match form {
+        Form::Ur | Form::Ru | Form::Xr | Form::Rx => fixed.push((Bits::new(UNIFORM, 1), 1)),
+        _ => {}
+    }
+    let owned = parts.iter().fold(GUARD.mask() | SCHEDULE.mask(), |mask, part| mask | part.mask());
+    let value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
+    let guard = Part { what: What::Register(row.guard), ..GUARD };
+    Encoding { name: row.name, form, parts, alias: row.alias, fixed: !owned, value, guard }
+}
+
+/// Whether the low place is that of `C`.
+fn form_is_of_c(form: Form) -> bool {
+    matches!(form, Form::Ri | Form::Rc | Form::Ru | Form::Rx)
+}
+
+/// Puts `B` or `C` in its place: the high one, as a register, or the low one, as what the form says.
+fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, sm: u16) -> Part {
+    let bit = |wanted, bit| if wanted { bit } else { NO_BIT };
+    let (sign, magnitude) = if is_high { (75, 74) } else { (63, 62) };
+    let marked = Part {
+        negate: bit(marks.negate, sign),
+        absolute: bit(marks.absolute, magnitude),
+        invert: bit(marks.invert, sign),
+        ..part
+    };
+    let register = |low| Part { what: What::Register(File::R), at: Bits::new(low, 8), ..marked };
+    if is_high {
+        return register(HIGH);
+    }
+    let uniform = Bits::new(LOW, uniform_bits(sm));
+    let other = Part { reuse: NO_BIT, ..marked };
+    match form {
+        Form::Ri | Form::Ir => {
+            let what = What::Immediate(format);
+            Part { what, at: Bits::new(LOW, 32), negate: NO_BIT, absolute: NO_BIT, invert: NO_BIT, ..other }
+        }
+        Form::Rc | Form::Cr => Part { what: What::Constant, at: Bits::new(54, 5), above: Bits::new(40, 14), ..other },
+        Form::Rx | Form::Xr => Part { what: What::Bindless, at: uniform, above: Bits::new(40, 14), ..other },
+        Form::Ru | Form::Ur => Part { what: What::Register(File::Ur), at: uniform, ..other },
+        Form::Rr | Form::Whole => register(LOW),
+    }
+}

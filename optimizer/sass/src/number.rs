@@ -1,0 +1,89 @@
+//! Numbers in the text of instructions.
+
+use std::fmt::Write;
+
+/// A name with a number behind it.
+pub fn decimal(out: &mut String, name: &str, value: u64) {
+    out.push_str(name);
+    if value >= 10 {
+        let tens = value / 10;
+        decimal(out, "", tens);
+    }
+    out.push((b'0' + (value % 10) as u8) as char);
+}
+
+/// `0x1f`
+pub fn hex(out: &mut String, value: u64) {
+    out.push_str("0x");
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(char::from_digit((value >> (4 * digit) & 0xf) as u32, 16).unwrap_or('0'));
+    }
+}
+
+/// A float of 32 bits.
+pub fn float32(out: &mut String, bits: u32) {
+    float(out, f64::from(f32::from_bits(bits)), bits >> 31 == 1, bits >> 22 & 1 == 1);
+}
+
+/// A float of 64 bits by its upper half.
+pub fn float64(out: &mut String, upper: u32) {
+    let value = f64::from_bits(u64::from(upper) << 32);
+    float(out, value, upper >> 31 == 1, upper >> 19 & 1 == 1);
+}
+
+/// Two floats of 16 bits, the upper one first.
+pub fn halves(out: &mut String, bits: u32, is_bf16: bool) {
+    half(out, bits >> 16, is_bf16);
+    out.push_str(", ");
+    half(out, bits & 0xffff, is_bf16);
+}
+
+fn half(out: &mut String, bits: u32, is_bf16: bool) {
+    if is_bf16 {
+        return float32(out, bits << 16);
+    }
+    let (sign, exponent, fraction) = (bits >> 15, bits >> 10 & 0x1f, bits & 0x3ff);
+    let magnitude = match exponent {
+        0 => f64::from(fraction) * 2f64.powi(-24),
+        0x1f if fraction == 0 => f64::INFINITY,
+        0x1f => f64::NAN,
+        _ => f64::from(fraction | 0x400) * 2f64.powi(exponent as i32 - 25),
+    };
+    float(out, if sign == 1 { -magnitude } else { magnitude }, sign == 1, fraction >> 9 == 1);
+}
+
+/// As C's `%.20g`, with the names of what is no number.
+fn float(out: &mut String, value: f64, negative: bool, quiet: bool) {
+    if value.is_nan() {
+        out.push(if negative { '-' } else { '+' });
+        return out.push_str(if quiet { "QNAN" } else { "SNAN" });
+    }
+    if value.is_infinite() {
+        return out.push_str(if negative { "-INF" } else { "+INF" });
+    }
+    if value == 0.0 {
+        return out.push_str(if negative { "-0" } else { "0" });
+    }
+    let magnitude = value.abs();
+    if negative {
+        out.push('-');
+    }
+    general(out, magnitude, 20);
+}
+
+/// As C's `%.Ng` with that many significant digits.
+fn general(out: &mut String, value: f64, digits: usize) {
+    let scientific = format!("{:.*e}", digits - 1, value);
+    let Some((mantissa, exponent)) = scientific.split_once('e') else { return out.push_str(&scientific) };
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let trim = |text: &str| text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    if exponent < -4 || exponent >= digits as i32 {
+        let sign = if exponent < 0 { '-' } else { '+' };
+        let _ = write!(out, "{}e{sign}{:02}", trim(mantissa), exponent.abs());
+    } else {
+        let decimals = (digits as i32 - 1 - exponent).max(0) as usize;
+        let fixed = format!("{value:.decimals$}");
+        out.push_str(&if fixed.contains('.') { trim(&fixed) } else { fixed });
+    }
+}

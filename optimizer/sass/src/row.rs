@@ -1,0 +1,376 @@
+//! Rows of the encoding table: what one mnemonic's words look like, for all forms of its operands.
+//!
+//! A row lists its parts in the order in which the text has them: modifiers, then operands. Each part owns bits. What a
+//! row does not list belongs to nobody and has the value that the row states as fixed, else zero. The operands that
+//! exchange places between forms (a register, an immediate, a word of a constant bank, a uniform register) are
+//! [`What::B`] and [`What::C`]; [`super::encoding`] makes them concrete.
+//!
+//! Layout of all words from Volta on: bits 0 to 11 opcode with the form in bits 9 to 11, 12 to 15 guard, 16 to 23
+//! destination, 24 to 31, 32 to 39 (or 32 to 63) and 64 to 71 sources, 105 to 125 scheduling.
+
+use super::bits::Bits;
+
+/// The names of a modifier's values, by their codes; `""` is not printed, [`RESERVED`] is no value.
+pub type Names = &'static [&'static str];
+
+/// A code that stands for nothing.
+pub const RESERVED: &str = "?";
+
+/// A register file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum File {
+    /// General registers, 32 bits for each lane; the last reads as zero.
+    R,
+    /// Uniform registers, 32 bits for a warp; the last reads as zero.
+    Ur,
+    /// Predicates; the last is true.
+    P,
+    /// Uniform predicates; the last is true.
+    Up,
+    /// Convergence barriers.
+    B,
+    /// Scoreboards.
+    Sb,
+}
+
+/// How an immediate is written.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// `0x1f`
+    Hex,
+    /// `-0x7`, two's complement in the part's bits.
+    SignedHex,
+    /// `12`
+    Decimal,
+    /// A float of 32 bits.
+    F32,
+    /// The upper half of a float of 64 bits.
+    F64,
+    /// Two floats of 16 bits, the upper one first.
+    F16x2,
+    /// Two floats of 16 bits with the exponent of 32-bit ones, the upper one first.
+    Bf16x2,
+    /// Two floats, in the format that the bit of the row says.
+    HalfBy(u8),
+}
+
+/// What a part is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// `.NAME` behind the mnemonic.
+    Modifier(Names),
+    /// A register.
+    Register(File),
+    /// The operand that is a register, an immediate, a constant or a uniform register, as the form says.
+    B(Format),
+    /// The other operand that may be one of these.
+    C(Format),
+    /// An immediate.
+    Immediate(Format),
+    /// A word of a constant bank: `c[0x0][0x210]`. The bits are those of the bank, then of the offset.
+    Constant,
+    /// A word of a bank at an offset that a register adds to: `c[0x3][R2+0x10]`. The register stands before.
+    Indexed(File),
+    /// A word of a bank that a uniform register names: `cx[UR4][0x10]`.
+    Bindless,
+    /// The uniform register of a memory descriptor: `desc[UR4]`, before an address.
+    Descriptor,
+    /// The register that an address begins with.
+    Base,
+    /// The uniform register that is added to an address.
+    UniformBase,
+    /// The signed offset that ends an address.
+    Offset,
+    /// The address that a branch goes to, as a distance from the next word.
+    Target,
+    /// A special register by number.
+    Special(Names),
+    /// An operand that is written as a name.
+    Name(Names),
+    /// Text that is always there.
+    Word(&'static str),
+    /// A set of predicates by mask.
+    Mask,
+}
+
+/// When a part is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Show {
+    /// Always.
+    Always,
+    /// Unless it has this value, its `not` bit on top.
+    Unless(u64),
+    /// Where these bits have this value.
+    Where(Bits, u64),
+    /// Where these bits have another value.
+    WhereNot(Bits, u64),
+    /// Where both have these values.
+    WhereBoth([(Bits, u64); 2]),
+    /// Never: the bits may have any value, which nothing reads.
+    Never,
+}
+
+/// No bit.
+pub const NO_BIT: u8 = u8::MAX;
+
+/// A part of an encoding: what it is, and where.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Part {
+    /// What it is.
+    pub what: What,
+    /// Its bits.
+    pub at: Bits,
+    /// Further bits, above those in its value.
+    pub above: Bits,
+    /// The bit that negates it.
+    pub negate: u8,
+    /// The bit that takes its absolute value.
+    pub absolute: u8,
+    /// The bit that inverts it, all bits or the one of a predicate.
+    pub invert: u8,
+    /// The bit that makes a negation an inversion of all bits: operations that take a carry.
+    pub complement: u8,
+    /// The bit by which it stays in the operand cache.
+    pub reuse: u8,
+    /// A suffix, such as the half that is read: its bits and names.
+    pub suffix: Option<(Bits, Names)>,
+    /// When it is printed.
+    pub show: Show,
+}
+
+impl Part {
+    /// A part without anything beside its bits.
+    pub const fn new(what: What, at: Bits) -> Part {
+        Part {
+            what,
+            at,
+            above: Bits::NONE,
+            negate: NO_BIT,
+            absolute: NO_BIT,
+            invert: NO_BIT,
+            complement: NO_BIT,
+            reuse: NO_BIT,
+            suffix: None,
+            show: Show::Always,
+        }
+    }
+
+    /// With a bit that negates it.
+    pub const fn neg(mut self, bit: u8) -> Part {
+        self.negate = bit;
+        self
+    }
+
+    /// With a bit that takes its absolute value.
+    pub const fn abs(mut self, bit: u8) -> Part {
+        self.absolute = bit;
+        self
+    }
+
+    /// With a bit that inverts it.
+    pub const fn not(mut self, bit: u8) -> Part {
+        self.invert = bit;
+        self
+    }
+
+    /// With a bit, of another part, that makes its negation an inversion of all bits.
+    pub const fn complement(mut self, bit: u8) -> Part {
+        self.complement = bit;
+        self
+    }
+
+    /// With a bit by which it stays in the operand cache.
+    pub const fn reuse(mut self, bit: u8) -> Part {
+        self.reuse = bit;
+        self
+    }
+
+    /// With further bits, above the others.
+    pub const fn above(mut self, low: u8, len: u8) -> Part {
+        self.above = Bits::new(low, len);
+        self
+    }
+
+    /// With a suffix.
+    pub const fn suffix(mut self, low: u8, len: u8, names: Names) -> Part {
+        self.suffix = Some((Bits::new(low, len), names));
+        self
+    }
+
+    /// Printed only there.
+    pub const fn show(mut self, show: Show) -> Part {
+        self.show = show;
+        self
+    }
+
+    /// Printed unless it has this value, its `not` bit on top.
+    pub const fn unless(self, value: u64) -> Part {
+        self.show(Show::Unless(value))
+    }
+
+    /// Printed where these bits have this value.
+    pub const fn only(self, low: u8, len: u8, value: u64) -> Part {
+        self.show(Show::Where(Bits::new(low, len), value))
+    }
+
+    /// All bits that it owns.
+    pub fn mask(&self) -> u128 {
+        let marks = [self.negate, self.absolute, self.invert, self.reuse];
+        let marks = marks.into_iter().filter(|bit| *bit != NO_BIT).fold(0, |mask, bit| mask | 1u128 << bit);
+        self.at.mask() | self.above.mask() | self.suffix.map_or(0, |(bits, _)| bits.mask()) | marks
+    }
+}
+
+/// The forms of words: what stands in bits 32 to 63, and for which operand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Form {
+    /// The opcode says all; the row has neither [`What::B`] nor [`What::C`].
+    Whole,
+    /// Registers.
+    Rr,
+    /// `C` is an immediate, and `B` stands in the place of `C`.
+    Ri,
+    /// `C` is a constant.
+    Rc,
+    /// `B` is an immediate.
+    Ir,
+    /// `B` is a constant.
+    Cr,
+    /// `B` is a word of a bank that a uniform register names.
+    Xr,
+    /// `B` is a uniform register.
+    Ur,
+    /// `C` is a uniform register.
+    Ru,
+    /// `C` is a word of a bank that a uniform register names.
+    Rx,
+}
+
+impl Form {
+    /// Bits 9 to 11 of the word.
+    pub const fn code(self) -> u16 {
+        match self {
+            Form::Whole => 0,
+            Form::Rr => 1,
+            Form::Ri => 2,
+            Form::Rc | Form::Rx => 3,
+            Form::Ir => 4,
+            Form::Cr | Form::Xr => 5,
+            Form::Ur => 6,
+            Form::Ru => 7,
+        }
+    }
+}
+
+/// The marks that operands take in the two places where `B` and `C` stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Marks {
+    /// Negation, by the bit 63 or 75.
+    pub negate: bool,
+    /// Absolute value, by the bit 62 or 74.
+    pub absolute: bool,
+    /// Inversion, by the bit 63 or 75.
+    pub invert: bool,
+}
+
+/// The SMs that have an encoding: from the first to the last.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Sms(pub u16, pub u16);
+
+/// The later name of a word that the same opcode has for some operands (`IMAD.MOV.U32`), with its modifiers.
+pub type Alias = fn(u128, Form) -> Option<&'static str>;
+
+/// What the words of one mnemonic look like.
+#[derive(Clone, Copy, Debug)]
+pub struct Row {
+    /// The mnemonic, with modifiers that are always there.
+    pub name: &'static str,
+    /// Bits 0 to 11, less the form where there are several.
+    pub opcode: u16,
+    /// The forms.
+    pub forms: &'static [Form],
+    /// Modifiers and operands, in the order of the text.
+    pub parts: &'static [Part],
+    /// Bits that have a value of their own.
+    pub fixed: &'static [(Bits, u64)],
+    /// Which SMs have it.
+    pub sms: Sms,
+    /// What marks `B` takes.
+    pub b: Marks,
+    /// What marks `C` takes.
+    pub c: Marks,
+    /// Other names.
+    pub alias: Option<Alias>,
+    /// The file of the guard.
+    pub guard: File,
+}
+
+/// No marks.
+pub const PLAIN: Marks = Marks { negate: false, absolute: false, invert: false };
+/// Negation.
+pub const NEG: Marks = Marks { negate: true, ..PLAIN };
+/// Negation and absolute value.
+pub const NEG_ABS: Marks = Marks { negate: true, absolute: true, ..PLAIN };
+/// Inversion.
+pub const INV: Marks = Marks { invert: true, ..PLAIN };
+
+impl Row {
+    /// A row with one form and nothing fixed, on every SM.
+    pub const fn new(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
+        let forms = &[Form::Whole];
+        Row {
+            name,
+            opcode,
+            forms,
+            parts,
+            fixed: &[],
+            sms: Sms(0, u16::MAX),
+            b: PLAIN,
+            c: PLAIN,
+            alias: None,
+            guard: File::P,
+        }
+    }
+
+    /// With these forms.
+    pub const fn forms(mut self, forms: &'static [Form]) -> Row {
+        self.forms = forms;
+        self
+    }
+
+    /// With bits that have a value of their own.
+    pub const fn fixed(mut self, fixed: &'static [(Bits, u64)]) -> Row {
+        self.fixed = fixed;
+        self
+    }
+
+    /// On these SMs, from the first to the last.
+    pub const fn sms(mut self, first: u16, last: u16) -> Row {
+        self.sms = Sms(first, last);
+        self
+    }
+
+    /// From this SM on.
+    pub const fn since(self, first: u16) -> Row {
+        self.sms(first, u16::MAX)
+    }
+
+    /// With these marks on `B` and `C`.
+    pub const fn marks(mut self, b: Marks, c: Marks) -> Row {
+        self.b = b;
+        self.c = c;
+        self
+    }
+
+    /// Of the uniform datapath: a uniform predicate guards it.
+    pub const fn uniform(mut self) -> Row {
+        self.guard = File::Up;
+        self
+    }
+
+    /// With other names.
+    pub const fn alias(mut self, alias: Alias) -> Row {
+        self.alias = Some(alias);
+        self
+    }
+}

@@ -1,0 +1,106 @@
+//! Integer arithmetic.
+
+use super::prelude::*;
+use crate::row::PLAIN;
+
+const X: Names = &["", "X"];
+/// Signedness by a bit that is set for signed operands.
+const U32: Names = &["U32", ""];
+/// Signedness, printed where nothing else tells that the low half is meant.
+const COMPARE: Names = &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "T"];
+const COMBINE: Names = &["AND", "OR", "XOR", RESERVED];
+const EX: Names = &["", "EX"];
+
+/// Where an operation reads carries: with `.X`.
+const IADD3: &[Part] = &[
+    flag(74, X),
+    rd(),
+    p(81).unless(7),
+    p(84).unless(7),
+    ra().neg(72).complement(74),
+    b(SignedHex).complement(74),
+    c(SignedHex).complement(74),
+    pin(87).only(74, 1, 1),
+    pin(77).only(74, 1, 1),
+];
+
+/// Names of a product and sum by what its operands are: a move, a shift, a sum.
+fn imad(word: u128, form: Form) -> Option<&'static str> {
+    let bits = |low: u8, len: u8| Bits::new(low, len).get(word);
+    let (signed, carries) = (bits(73, 1) == 1, bits(74, 1) == 1);
+    let zero = |low: u8| bits(low, 8) == 0xff;
+    if carries {
+        return None;
+    }
+    let immediate = bits(32, 32);
+    let by_form = |u32_name, s32_name| Some(if signed { s32_name } else { u32_name });
+    match form {
+        Rr if zero(24) && zero(32) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
+        Ri if zero(24) && zero(64) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
+        Rc if zero(24) && zero(64) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
+        Ir if immediate == 1 && !zero(64) => by_form("IMAD.IADD.U32", "IMAD.IADD"),
+        Ir if zero(64) && immediate == 1 => by_form("IMAD.MOV.U32", "IMAD.MOV"),
+        // nvdisasm spares 0x10000, for no reason that shows.
+        Ir if zero(64) && immediate.is_power_of_two() && immediate != 1 << 16 && immediate < 1 << 31 => {
+            by_form("IMAD.SHL.U32", "IMAD.SHL")
+        }
+        _ => None,
+    }
+}
+
+const IMAD: &[Part] = &[
+    flag(73, U32),
+    flag(74, X),
+    rd(),
+    p(81).unless(7),
+    ra(),
+    b(SignedHex),
+    c(SignedHex).complement(74),
+    pin(87).only(74, 1, 1),
+];
+const IMAD_WIDE: &[Part] = &[
+    flag(73, U32),
+    flag(74, X),
+    rd(),
+    p(81).unless(7),
+    ra(),
+    b(SignedHex),
+    c(SignedHex).complement(74),
+    pin(87).only(74, 1, 1),
+];
+
+const LEA: &[Part] = &[
+    flag(80, &["", "HI"]),
+    flag(74, X),
+    flag(73, &["", "SX32"]),
+    rd(),
+    p(81).unless(7),
+    ra(),
+    b(Hex).complement(74),
+    c(Hex).show(Show::WhereBoth([(Bits::new(80, 1), 1), (Bits::new(73, 1), 0)])),
+    imm(75, 5, Hex),
+    pin(87).only(74, 1, 1),
+];
+
+const ISETP: &[Part] = &[
+    m(76, 3, COMPARE),
+    flag(73, U32),
+    m(74, 2, COMBINE),
+    flag(72, EX),
+    p(81),
+    p(84),
+    ra(),
+    b(SignedHex),
+    pin(87),
+    pin(68).only(72, 1, 1),
+];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("IADD3", 0x010, IADD3).forms(THREE).marks(NEG, NEG),
+    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(NEG, NEG).alias(imad),
+    Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
+    Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
+    Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),
+    Row::new("ISETP", 0x00c, ISETP).forms(TWO),
+];

@@ -1,0 +1,29 @@
+//! Logic, shifts, selection of bytes and words.
+
+use super::prelude::*;
+
+const LOP3: &[Part] = &[flag(80, &["", "PAND"]), p(81).unless(7), rd(), ra(), b(Hex), c(Hex), imm(72, 8, Hex), pin(87)];
+
+const SHF: &[Part] = &[
+    flag(76, &["L", "R"]),
+    flag(75, &["", "W"]),
+    m(73, 2, &["S64", "U64", "S32", "U32"]),
+    flag(80, &["", "HI"]),
+    rd(),
+    ra(),
+    b(Hex),
+    c(Hex),
+];
+
+const PRMT: &[Part] =
+    &[m(72, 3, &["", "F4E", "B4E", "RC8", "ECL", "ECR", "RC16", RESERVED]), rd(), ra(), b(Hex), c(Hex)];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("LOP3.LUT", 0x012, LOP3).forms(TWO),
+    Row::new("SHF", 0x019, SHF).forms(THREE),
+    Row::new("PRMT", 0x016, PRMT).forms(THREE),
+    Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(TWO),
+    Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
+    Row::new("IABS", 0x013, &[rd(), b(Hex)]).forms(TWO),
+];

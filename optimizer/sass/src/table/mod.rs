@@ -1,0 +1,15 @@
+//! The encoding table: a file of rows for each family.
+//!
+//! Which bits mean what was found by reading what ptxas makes and asking nvdisasm (CUDA 13.0 and 13.5) about words with
+//! single bits changed; public assemblers (TuringAs, Mesa's NAK) know many of the base codes.
+
+mod integer;
+mod logic;
+mod prelude;
+
+use super::row::Row;
+
+/// Every row.
+pub fn rows() -> impl Iterator<Item = &'static Row> {
+    [integer::ROWS, logic::ROWS].into_iter().flatten()
+}

@@ -1,0 +1,218 @@
+//! The text of instructions, as nvdisasm writes it.
+
+use std::fmt::Write;
+
+use super::instruction::Instruction;
+use super::number;
+use super::row::{File, Format, Part, What};
+
+/// The distance between two words, in bytes.
+pub const WORD_BYTES: u64 = 16;
+
+/// Appends the text of an instruction that stands at an address: guard, mnemonic, modifiers, operands.
+pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
+    let Instruction { encoding, word } = *instruction;
+    let guard = &encoding.guard;
+    if word >> 12 & 0xf != 7 {
+        out.push('@');
+        register(out, guard, word);
+        out.push(' ');
+    }
+    match encoding.alias.and_then(|alias| alias(word, encoding.form)) {
+        Some(name) => out.push_str(name),
+        None => {
+            out.push_str(encoding.name);
+            for name in instruction.modifiers() {
+                out.push('.');
+                out.push_str(name);
+            }
+        }
+    }
+    let operands = encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_)));
+    let mut separator = " ";
+    let mut shown = operands.filter(|part| part.is_shown(word)).peekable();
+    while let Some(part) = shown.next() {
+        out.push_str(separator);
+        separator = ", ";
+        match part.what {
+            What::Descriptor => {
+                out.push_str("desc[");
+                register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+                out.push(']');
+                separator = "";
+            }
+            What::Base | What::UniformBase | What::Offset => {
+                out.push('[');
+                let mut is_empty = term(out, part, word, true);
+                let further = |next: &&Part| matches!(next.what, What::UniformBase | What::Offset);
+                while let Some(part) = shown.next_if(further) {
+                    is_empty &= term(out, part, word, is_empty);
+                }
+                out.push_str(if is_empty { "RZ]" } else { "]" });
+            }
+            What::Word("") => separator = " ",
+            What::Indexed(_) => indexed(out, part, shown.next(), word),
+            _ => operand(out, part, word, address),
+        }
+        if matches!(part.what, What::Register(_)) && shown.peek().is_some_and(|next| next.what == What::Target) {
+            separator = " ";
+        }
+    }
+}
+
+/// One term of an address; says whether nothing was written.
+fn term(out: &mut String, part: &Part, word: u128, is_first: bool) -> bool {
+    let plus = if is_first { "" } else { "+" };
+    match part.what {
+        What::Offset => {
+            let offset = signed(part.value(word), part.at.len + part.above.len);
+            if offset == 0 && !is_first {
+                return true;
+            }
+            out.push_str(plus);
+            signed_hex(out, offset);
+        }
+        What::Base => register(out, &Part { what: What::Register(File::R), ..*part }, word),
+        _ => {
+            out.push_str(plus);
+            register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+        }
+    }
+    false
+}
+
+/// A word of a bank: the register first, then the constant.
+fn indexed(out: &mut String, register_part: &Part, constant: Option<&Part>, word: u128) {
+    let What::Indexed(file) = register_part.what else { return };
+    let Some(constant) = constant else { return };
+    let value = constant.value(word);
+    let (bank, offset) = (value & 0x1f, value >> constant.at.len);
+    let _ = write!(out, "c[{bank:#x}][");
+    let is_zero = file == File::R && register_part.value(word) == register_part.at.largest();
+    if !is_zero {
+        register(out, &Part { what: What::Register(file), ..*register_part }, word);
+    }
+    let offset = signed(offset, constant.above.len);
+    if offset != 0 || is_zero {
+        out.push_str(if is_zero { "" } else { "+" });
+        signed_hex(out, offset);
+    }
+    out.push(']');
+}
+
+fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
+    match part.what {
+        What::Register(_) => register(out, part, word),
+        What::Immediate(format) => immediate(out, part, format, word),
+        What::Constant => marked(out, part, word, |out| {
+            let value = part.value(word);
+            let _ = write!(out, "c[{:#x}][{:#x}]", value & 0x1f, (value >> part.at.len) * 4);
+        }),
+        What::Bindless => marked(out, part, word, |out| {
+            out.push_str("cx[");
+            let base = Part { above: super::bits::Bits::NONE, ..*part };
+            uniform(out, base.value(word), base.at.largest());
+            let _ = write!(out, "][{:#x}]", part.above.get(word) * 4);
+        }),
+        What::Target => {
+            let distance = signed(part.value(word), part.at.len + part.above.len);
+            let target = (address + WORD_BYTES).wrapping_add_signed(distance * 4);
+            signed_hex(out, target as i64);
+        }
+        What::Special(names) => match names.get(part.value(word) as usize) {
+            Some(name) if !name.is_empty() => out.push_str(name),
+            _ => {
+                let _ = write!(out, "SR{}", part.value(word));
+            }
+        },
+        What::Name(names) => out.push_str(names.get(part.value(word) as usize).unwrap_or(&"?")),
+        What::Word(text) => out.push_str(text),
+        What::Mask => {
+            out.push('{');
+            let value = part.value(word);
+            let set = (0..8).rev().filter(|bit| value >> bit & 1 == 1);
+            set.enumerate().for_each(|(i, bit)| {
+                let _ = write!(out, "{}{bit}", if i > 0 { "," } else { "" });
+            });
+            out.push('}');
+        }
+        _ => {}
+    }
+}
+
+/// Signs and suffixes around an operand.
+fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut String)) {
+    let (negate, absolute) = (part.has(part.negate, word), part.has(part.absolute, word));
+    let is_predicate = matches!(part.what, What::Register(File::P | File::Up));
+    if part.has(part.invert, word) {
+        out.push(if is_predicate { '!' } else { '~' });
+    }
+    if negate {
+        out.push(if part.has(part.complement, word) { '~' } else { '-' });
+    }
+    if absolute {
+        out.push('|');
+    }
+    text(out);
+    if part.has(part.reuse, word) {
+        out.push_str(".reuse");
+    }
+    if absolute {
+        out.push('|');
+    }
+    if let Some((bits, names)) = part.suffix {
+        let name = names.get(bits.get(word) as usize).unwrap_or(&"?");
+        if !name.is_empty() {
+            out.push('.');
+            out.push_str(name);
+        }
+    }
+}
+
+fn register(out: &mut String, part: &Part, word: u128) {
+    let What::Register(file) = part.what else { return };
+    let (value, last) = (part.value(word), part.at.largest());
+    marked(out, part, word, |out| match file {
+        File::R if value == last => out.push_str("RZ"),
+        File::R => number::decimal(out, "R", value),
+        File::Ur => uniform(out, value, last),
+        File::P if value == last => out.push_str("PT"),
+        File::P => number::decimal(out, "P", value),
+        File::Up if value == last => out.push_str("UPT"),
+        File::Up => number::decimal(out, "UP", value),
+        File::B => number::decimal(out, "B", value),
+        File::Sb => number::decimal(out, "SB", value),
+    });
+}
+
+fn uniform(out: &mut String, value: u64, last: u64) {
+    if value == last { out.push_str("URZ") } else { number::decimal(out, "UR", value) }
+}
+
+fn immediate(out: &mut String, part: &Part, format: Format, word: u128) {
+    let value = part.value(word);
+    let len = part.at.len + part.above.len;
+    match format {
+        Format::Hex => number::hex(out, value),
+        Format::SignedHex => signed_hex(out, signed(value, len)),
+        Format::Decimal => number::decimal(out, "", value),
+        Format::F32 => number::float32(out, value as u32),
+        Format::F64 => number::float64(out, value as u32),
+        Format::F16x2 => number::halves(out, value as u32, false),
+        Format::Bf16x2 => number::halves(out, value as u32, true),
+        Format::HalfBy(bit) => number::halves(out, value as u32, word >> bit & 1 == 1),
+    }
+}
+
+/// A value of so many bits, extended by its sign.
+pub fn signed(value: u64, len: u8) -> i64 {
+    let unused = 64 - u32::from(len);
+    (value as i64) << unused >> unused
+}
+
+fn signed_hex(out: &mut String, value: i64) {
+    if value < 0 {
+        out.push('-');
+    }
+    number::hex(out, value.unsigned_abs());
+}
