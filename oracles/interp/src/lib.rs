@@ -39,9 +39,10 @@ mod words;
 pub use concretize::Concretization;
 pub use decode::{DecodeError, DecodeFault, Part};
 pub use load::{
-    Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
+    Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
-pub use memory::{Bytes, may_be_address};
-pub use memory::{WINDOW, generic_window};
+pub use memory::{
+    Bytes, CODE_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, Region, SHARED_WINDOW, WINDOW, generic_window, may_be_address,
+};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
 pub use strong::{Extent, MemoryOrder, Owner, Strong, StrongKind, StrongOperation, StrongSequence, StrongTrace};

@@ -234,6 +234,19 @@ impl RunResult {
     }
 }
 
+/// What a launch gives an entry.
+#[derive(Clone, Debug)]
+pub struct Bound {
+    /// The entry's name.
+    pub entry: String,
+    /// Global memory: buffers in argument order, then variables of the module by name.
+    pub global: GlobalMemory,
+    /// The argument that owns each of the first regions.
+    pub owners: Vec<usize>,
+    /// Parameters, laid out as PTX does.
+    pub params: Vec<u8>,
+}
+
 /// Where variables lie and what they hold.
 struct Layout {
     addresses: Addresses,
@@ -513,6 +526,19 @@ impl<'m> Executable<'m> {
             (None, [only]) => Ok(*only),
             (None, _) => Err(LoadError::Ambiguous { count: entries.len(), known: known() }),
         }
+    }
+
+    /// What a launch gives the entry that it names: for others who execute a program made of this one.
+    ///
+    /// # Errors
+    ///
+    /// If the launch does not fit the module.
+    pub fn bound(&self, launch: &Launch) -> Result<Bound, LoadError> {
+        let entry = self.entry(launch)?;
+        self.allow_threads(entry, launch)?;
+        let (global, owners, params) = self.bind(entry, launch)?;
+        let entry = self.module.functions[entry].name.clone();
+        Ok(Bound { entry, global, owners, params: params.data().to_vec() })
     }
 
     /// Global memory with the launch's buffers, the argument that owns each region, and parameter memory.

@@ -1,0 +1,303 @@
+//! Accesses of a warp to memory.
+
+use oriole_interp::{Cause, LOCAL_WINDOW, SHARED_WINDOW, WINDOW, scalar};
+use oriole_ir::ops::{AtomOp, Type};
+
+use super::lanes::{LANES, Lanes, set};
+use super::machine::{Cta, Machine, Stop, Write};
+use super::program::*;
+use super::state::Warp;
+
+/// Where an address lies.
+#[derive(Clone, Copy)]
+enum Place {
+    Global { region: usize, at: usize },
+    Shared(usize),
+    Local(usize),
+}
+
+impl Warp {
+    /// The address of each lane.
+    #[inline(always)]
+    fn addresses(&self, address: &Address, wide: bool) -> [u64; LANES] {
+        let word = |row: u16, lane: usize| u64::from(self.rows[usize::from(row)][lane]);
+        let pair = |row: u16, wide: bool, lane: usize| {
+            let low = word(row, lane);
+            if wide { low | word(row + 1, lane) << 32 } else { low }
+        };
+        std::array::from_fn(|lane| {
+            let base = address.base.map_or(0, |(row, wide)| pair(row, wide, lane) * u64::from(address.scale));
+            let uniform = address.uniform.map_or(0, |(row, wide)| pair(row, wide, lane));
+            let sum = base.wrapping_add(uniform).wrapping_add(address.offset as u64);
+            if wide { sum } else { sum & 0xffff_ffff }
+        })
+    }
+}
+
+impl Machine<'_> {
+    /// Executes an access.
+    pub fn access(&mut self, cta: &mut Cta, warp: usize, pc: u32, active: u32, kind: &Kind) -> Result<(), Stop> {
+        match kind {
+            Kind::LoadConstant { dst, width, bank, address } => {
+                let addresses = cta.warps[warp].addresses(address, false);
+                let mut result = [[0; LANES]; 4];
+                for lane in set(active) {
+                    let found = self.banks.bytes(*bank, addresses[lane], width.bytes.into());
+                    let bytes = found.ok_or_else(|| Stop::Trap {
+                        pc,
+                        lane: lane as u32,
+                        cause: Cause::OutOfBounds {
+                            space: "const",
+                            address: addresses[lane],
+                            bytes: width.bytes.into(),
+                            near: format!("bank {bank}"),
+                        },
+                    })?;
+                    for (word, result) in result.iter_mut().enumerate() {
+                        let bytes = bytes[4 * word..].first_chunk().copied().unwrap_or_default();
+                        result[lane] = u32::from_le_bytes(bytes);
+                    }
+                    result[0][lane] = extended(u64::from(result[0][lane]), *width) as u32;
+                }
+                let words = width.bytes.div_ceil(4).min(4);
+                (0..words).for_each(|i| cta.warps[warp].write(*dst + u16::from(i), &result[usize::from(i)], active));
+                Ok(())
+            }
+            Kind::Load { dst, space, width, address } => {
+                let addresses = cta.warps[warp].addresses(address, is_wide(*space));
+                let mut words = [[0; LANES]; 8];
+                for lane in set(active) {
+                    let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
+                    for piece in 0..width.bytes.div_ceil(4) {
+                        let bytes = (width.bytes - 4 * piece).min(4);
+                        let value = self.read(cta, warp, advance(place, 4 * usize::from(piece)), bytes.into());
+                        words[usize::from(piece)][lane] = value as u32;
+                    }
+                    words[0][lane] = extended(words[0][lane].into(), *width) as u32;
+                }
+                let count = usize::from(width.bytes.div_ceil(4));
+                let w = &mut cta.warps[warp];
+                words[..count].iter().enumerate().for_each(|(i, word)| w.write(*dst + i as u16, word, active));
+                Ok(())
+            }
+            Kind::Store { src, space, width, address } => {
+                let addresses = cta.warps[warp].addresses(address, is_wide(*space));
+                let count = usize::from(width.bytes.div_ceil(4));
+                let mut words = [[0; LANES]; 8];
+                for (i, word) in words.iter_mut().enumerate().take(count) {
+                    *word = cta.warps[warp].stored(*src, i as u16, &self.program.literals);
+                }
+                for lane in set(active) {
+                    let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
+                    self.note(cta, warp, pc, lane, place, width.bytes.into());
+                    for (piece, word) in words.iter().enumerate().take(count) {
+                        let bytes = usize::from(width.bytes).min(4);
+                        self.put(cta, warp, advance(place, 4 * piece), bytes, word[lane].into());
+                    }
+                }
+                Ok(())
+            }
+            Kind::Atomic { .. } => self.atomic(cta, warp, pc, active, kind),
+            Kind::CopyAsync { to, from, bytes, unless } => {
+                let (to, from) = (cta.warps[warp].addresses(to, false), cta.warps[warp].addresses(from, true));
+                let kept = cta.warps[warp].pred(*unless);
+                for lane in set(active) {
+                    let target = self.locate(cta, warp, pc, lane, Space::Shared, to[lane], (*bytes).into())?;
+                    let source = if kept >> lane & 1 == 1 {
+                        Some(self.locate(cta, warp, pc, lane, Space::Global, from[lane], (*bytes).into())?)
+                    } else {
+                        None
+                    };
+                    for piece in (0..usize::from(*bytes)).step_by(4) {
+                        let value = source.map_or(0, |place| self.read(cta, warp, advance(place, piece), 4));
+                        self.put(cta, warp, advance(target, piece), 4, value);
+                    }
+                }
+                Ok(())
+            }
+            Kind::Window(pred, space, (row, _)) => {
+                let address = Address { base: Some((*row, true)), uniform: None, offset: 0, scale: 1 };
+                let addresses = cta.warps[warp].addresses(&address, true);
+                let inside = |address: u64, window: u64| address.wrapping_sub(window) < WINDOW;
+                let found = super::lanes::mask(|lane| {
+                    let (shared, local) = (inside(addresses[lane], SHARED_WINDOW), inside(addresses[lane], LOCAL_WINDOW));
+                    match space {
+                        Space::Shared => shared,
+                        Space::Local => local,
+                        _ => !shared && !local,
+                    }
+                });
+                cta.warps[warp].set_pred(*pred, found, active);
+                Ok(())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Lane by lane, in their order.
+    fn atomic(&mut self, cta: &mut Cta, warp: usize, pc: u32, active: u32, kind: &Kind) -> Result<(), Stop> {
+        let Kind::Atomic { dst, space, bytes, modify, address, srcs, done } = kind else { return Ok(()) };
+        let addresses = cta.warps[warp].addresses(address, is_wide(*space));
+        let words = u16::from(bytes.div_ceil(4));
+        let operand = |warp: &Warp, row: u16, lane: usize, literals: &[Lanes]| {
+            (0..words).fold(0u128, |value, i| value | u128::from(warp.stored(row, i, literals)[lane]) << (32 * i))
+        };
+        let mut old = [[0; LANES]; 4];
+        let mut exchanged = 0;
+        for lane in set(active) {
+            let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())?;
+            let mut before = 0;
+            for piece in 0..usize::from(words) {
+                let size = usize::from(*bytes).min(4);
+                before |= u128::from(self.read(cta, warp, advance(place, 4 * piece), size)) << (32 * piece);
+            }
+            let first = operand(&cta.warps[warp], srcs[0], lane, &self.program.literals);
+            let after = match modify {
+                Modify::Cas if before == first => {
+                    exchanged |= 1 << lane;
+                    operand(&cta.warps[warp], srcs[1], lane, &self.program.literals)
+                }
+                Modify::Cas => before,
+                Modify::Count => u128::from(before as u32 + 1),
+                Modify::Op(AtomOp::Exch, _) => first,
+                // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
+                Modify::Op(op, ty) if matches!(place, Place::Shared(_)) && *ty == Type::F32 => {
+                    scalar::atomic_shared(*op, *ty, before as u64, first as u64).into()
+                }
+                Modify::Op(op, ty) => scalar::atomic(*op, *ty, before as u64, first as u64).into(),
+            };
+            self.note(cta, warp, pc, lane, place, (*bytes).into());
+            for piece in 0..usize::from(words) {
+                let size = usize::from(*bytes).min(4);
+                self.put(cta, warp, advance(place, 4 * piece), size, (after >> (32 * piece)) as u64);
+                old[piece][lane] = (before >> (32 * piece)) as u32;
+            }
+        }
+        let w = &mut cta.warps[warp];
+        w.set_pred(*done, exchanged, active);
+        (0..words).for_each(|i| w.write(*dst + i, &old[usize::from(i)], active));
+        Ok(())
+    }
+
+    /// Where an access of a lane lies.
+    #[inline]
+    #[allow(clippy::too_many_arguments)]
+    fn locate(
+        &mut self,
+        cta: &mut Cta,
+        warp: usize,
+        pc: u32,
+        lane: usize,
+        space: Space,
+        address: u64,
+        bytes: u64,
+    ) -> Result<Place, Stop> {
+        let trap = |cause| Stop::Trap { pc, lane: lane as u32, cause };
+        let (space, offset) = match space {
+            Space::Generic if address.wrapping_sub(SHARED_WINDOW) < WINDOW => (Space::Shared, address - SHARED_WINDOW),
+            Space::Generic if address.wrapping_sub(LOCAL_WINDOW) < WINDOW => (Space::Local, address - LOCAL_WINDOW),
+            Space::Generic => (Space::Global, address),
+            other => (other, address),
+        };
+        let name = match space {
+            Space::Shared => "shared",
+            Space::Local => "local",
+            _ => "global",
+        };
+        if offset % bytes != 0 {
+            return Err(trap(Cause::Misaligned { space: name, address: offset, bytes: bytes as u32 }));
+        }
+        let outside = |near: String| Cause::OutOfBounds { space: name, address: offset, bytes: bytes as u32, near };
+        match space {
+            Space::Shared => {
+                let fits = offset < cta.shared.len() as u64 && cta.shared.len() as u64 - offset >= bytes;
+                let near = || outside(format!("shared memory has {} bytes", cta.shared.len()));
+                if fits { Ok(Place::Shared(offset as usize)) } else { Err(trap(near())) }
+            }
+            Space::Local => {
+                if offset >= self.local as u64 || self.local as u64 - offset < bytes {
+                    return Err(trap(outside(format!("the thread has {} bytes", self.local))));
+                }
+                let local = &mut cta.warps[warp].local;
+                if local.is_empty() {
+                    local.resize(self.local * LANES, 0);
+                }
+                Ok(Place::Local(lane * self.local + offset as usize))
+            }
+            _ => match self.global.find(self.hint, offset, bytes) {
+                Some(region) => {
+                    self.hint = region;
+                    Ok(Place::Global { region, at: (offset - self.global.region(region).base) as usize })
+                }
+                None => Err(trap(outside(self.global.describe(offset)))),
+            },
+        }
+    }
+
+    #[inline]
+    fn read(&self, cta: &Cta, warp: usize, place: Place, bytes: usize) -> u64 {
+        let slice = |memory: &[u8], at: usize| {
+            let mut word = [0; 8];
+            word[..bytes].copy_from_slice(&memory[at..at + bytes]);
+            u64::from_le_bytes(word)
+        };
+        match place {
+            Place::Global { region, at } => self.global.region(region).bytes.load(at, bytes).0,
+            Place::Shared(at) => slice(&cta.shared, at),
+            Place::Local(at) => slice(&cta.warps[warp].local, at),
+        }
+    }
+
+    #[inline]
+    fn put(&mut self, cta: &mut Cta, warp: usize, place: Place, bytes: usize, value: u64) {
+        let word = &value.to_le_bytes()[..bytes];
+        match place {
+            Place::Global { region, at } => self.global.region_mut(region).bytes.store(at, bytes, value, false),
+            Place::Shared(at) => cta.shared[at..at + bytes].copy_from_slice(word),
+            Place::Local(at) => cta.warps[warp].local[at..at + bytes].copy_from_slice(word),
+        }
+    }
+
+    /// Records a store to a watched byte.
+    fn note(&mut self, cta: &Cta, warp: usize, pc: u32, lane: usize, place: Place, bytes: u32) {
+        let Place::Global { region, at } = place else { return };
+        if self.watch.is_empty() {
+            return;
+        }
+        let address = self.global.region(region).base + at as u64;
+        if self.watch.iter().any(|watched| (address..address + u64::from(bytes)).contains(watched)) {
+            let thread = cta.warps[warp].first + lane as u32;
+            self.writes.push(Write { address, bytes, ctaid: cta.ctaid, thread, pc });
+        }
+    }
+}
+
+impl Warp {
+    /// A word of what is stored: the constant register is zero in every word.
+    fn stored(&self, row: u16, word: u16, literals: &[Lanes]) -> Lanes {
+        self.fetch_row(literals, if row == ZERO { ZERO } else { row + word })
+    }
+}
+
+fn is_wide(space: Space) -> bool {
+    matches!(space, Space::Generic | Space::Global)
+}
+
+fn advance(place: Place, by: usize) -> Place {
+    match place {
+        Place::Global { region, at } => Place::Global { region, at: at + by },
+        Place::Shared(at) => Place::Shared(at + by),
+        Place::Local(at) => Place::Local(at + by),
+    }
+}
+
+/// A narrow value as it fills a register.
+fn extended(value: u64, width: Width) -> u64 {
+    match (width.bytes, width.signed) {
+        (1, true) => value as i8 as i64 as u64,
+        (1, false) => value & 0xff,
+        (2, true) => value as i16 as i64 as u64,
+        (2, false) => value & 0xffff,
+        _ => value,
+    }
+}

@@ -1,0 +1,259 @@
+//! Control, threads of a warp, barriers, special registers.
+
+use oriole_ir::ops::ReduxOp;
+use oriole_sass::row::{File, What};
+use oriole_sass::text::signed;
+
+use crate::operands::{Operands, Sign, Unknown};
+use crate::program::*;
+use crate::state::CODE;
+
+/// The operation of a mnemonic of this family, which stands at a place in a function that begins at another.
+pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Option<Result<Kind, Unknown>> {
+    Some(match base {
+        "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "FENCE" | "DEPBAR" | "LDGDEPBAR"
+        | "PREEXIT" | "ACQBULK" => Ok(Kind::Nop),
+        "BRA" if ops.has("DIV") => divergent(ops, at),
+        "BRA" | "JMP" => target(ops, at).and_then(|to| Ok(Kind::Branch(to, condition(ops)))),
+        "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => jump(ops, at),
+        "EXIT" => Ok(Kind::Exit(condition(ops))),
+        "BSSY" => barrier(ops).map(Kind::Bssy),
+        "BSYNC" => barrier(ops).map(Kind::Bsync),
+        "BREAK" => barrier(ops).map(Kind::Break),
+        "BMOV" => move_barrier(ops),
+        "WARPSYNC" => warp_sync(ops, at),
+        "ENDCOLLECTIVE" => Ok(Kind::EndCollective),
+        "YIELD" | "NANOSLEEP" => Ok(Kind::Yield),
+        "BPT" => Ok(Kind::Trap),
+        "S2R" | "S2UR" | "CS2R" | "CS2UR" => special(ops, base),
+        "R2UR" => r2ur(ops),
+        "SHFL" => shuffle(ops),
+        "VOTE" | "VOTEU" => vote(ops),
+        "MATCH" => matching(ops),
+        "REDUX" | "CREDUX" => redux(ops),
+        "ELECT" => elect(ops),
+        "PLOP3" | "UPLOP3" => plop3(ops),
+        "P2R" | "UP2UR" => p2r(ops),
+        "R2P" | "UR2UP" => r2p(ops),
+        "BAR" => cta_barrier(ops),
+        "B2R" => barrier_result(ops),
+        "LEPC" => ops.dst(0).map(|dst| Kind::Here(dst, here(ops, at, function))),
+        _ => return None,
+    })
+}
+
+/// The value of what follows the next word by a distance, as an absolute address.
+fn here(ops: &Operands<'_>, at: u32, _function: u32) -> i64 {
+    let next = CODE as i64 + 16 * (i64::from(at) + 1);
+    let found = ops.find(|what| what == What::Target).and_then(|place| ops.part(place).ok());
+    found.map_or(next - 16, |part| next + 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len))
+}
+
+/// The place that a branch goes to.
+fn target(ops: &Operands<'_>, at: u32) -> Result<u32, Unknown> {
+    let place = ops.find(|what| what == What::Target).ok_or("no target")?;
+    let part = ops.part(place)?;
+    let distance = 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len);
+    u32::try_from(i64::from(at) + 1 + distance / 16).map_err(|_| "a target before all functions".to_owned())
+}
+
+/// The predicate beside the guard that must hold, too.
+fn condition(ops: &Operands<'_>) -> Pred {
+    (0..ops.len()).find_map(|at| ops.pred(at).ok()).unwrap_or(Pred::TRUE)
+}
+
+fn divergent(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
+    let mask = ops.find(|what| what == What::Register(File::Ur)).ok_or("no mask")?;
+    Ok(Kind::BranchDivergent(target(ops, at)?, ops.row(mask)?))
+}
+
+/// To a register's address, plus a distance; without a register, to a place.
+fn jump(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
+    let register = ops.find(|what| matches!(what, What::Register(File::R | File::Ur)));
+    let relative = !ops.has("ABS");
+    let Some(register) = register else { return Ok(Kind::Branch(target(ops, at)?, condition(ops))) };
+    let place = ops.find(|what| what == What::Target);
+    let distance = match place {
+        Some(place) => {
+            let part = ops.part(place)?;
+            4 * signed(part.value(ops.inst.word), part.at.len + part.above.len)
+        }
+        None => 0,
+    };
+    let base = if relative { 16 * (i64::from(at) + 1) + distance } else { distance - CODE as i64 };
+    Ok(Kind::Jump(ops.row(register)?, base))
+}
+
+/// The convergence barrier among the operands.
+fn barrier(ops: &Operands<'_>) -> Result<u8, Unknown> {
+    let at = ops.find(|what| what == What::Register(File::B)).ok_or("no barrier")?;
+    ops.number(at)
+}
+
+fn move_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let to_barrier = ops.part(0)?.what == What::Register(File::B);
+    let number = barrier(ops)?;
+    if to_barrier {
+        return Ok(Kind::RegToBarrier(number, ops.src(1, Sign::Integer)?));
+    }
+    Ok(Kind::BarrierToReg(ops.dst(0)?, number, ops.has("CLEAR")))
+}
+
+fn warp_sync(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
+    let has_mask = |what| matches!(what, What::Register(File::R | File::Ur) | What::Immediate(_) | What::Constant);
+    let mask = if ops.has("ALL") { None } else { ops.find(has_mask) };
+    let mask = mask.map(|at| ops.src(at, Sign::Integer)).transpose()?;
+    Ok(if ops.has("COLLECTIVE") { Kind::Collective(mask, target(ops, at)?) } else { Kind::WarpSync(mask) })
+}
+
+/// The special registers that are known, by their names.
+fn special_of(name: &str) -> Option<Special> {
+    Some(match name {
+        "SR_TID.X" => Special::Tid(0),
+        "SR_TID.Y" => Special::Tid(1),
+        "SR_TID.Z" => Special::Tid(2),
+        "SR_CTAID.X" => Special::Ctaid(0),
+        "SR_CTAID.Y" => Special::Ctaid(1),
+        "SR_CTAID.Z" => Special::Ctaid(2),
+        "SR_LANEID" => Special::Lane,
+        "SR_VIRTID" | "SR_VIRTUALSMID" => Special::Constant(0),
+        "SR_WARPID" => Special::Warp,
+        "SR_EQMASK" => Special::LaneMask(Order::Eq),
+        "SR_LTMASK" => Special::LaneMask(Order::Lt),
+        "SR_LEMASK" => Special::LaneMask(Order::Le),
+        "SR_GTMASK" => Special::LaneMask(Order::Gt),
+        "SR_GEMASK" => Special::LaneMask(Order::Ge),
+        "SR_CLOCKLO" => Special::Clock(false),
+        "SR_CLOCKHI" => Special::Clock(true),
+        "SR_SWINHI" => Special::SharedWindow,
+        "SR_CgaCtaId" => Special::Constant(0),
+        "SR_CgaSize" => Special::Constant(1),
+        "SRZ" => Special::Constant(0),
+        _ => return None,
+    })
+}
+
+/// Operands: result, special register.
+fn special(ops: &mut Operands<'_>, base: &str) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let place = ops.find(|what| matches!(what, What::Special(_))).ok_or("no special register")?;
+    let name = ops.part(place)?.name(ops.inst.word).unwrap_or_default();
+    let first = special_of(name).ok_or_else(|| format!("special register {name}"))?;
+    let wide = base.starts_with("CS2") && !ops.has("32");
+    let second = if first == Special::Clock(false) { Special::Clock(true) } else { Special::Constant(0) };
+    Ok(Kind::Special(dst, [first, second], if wide { 2 } else { 1 }))
+}
+
+fn r2ur(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.find(|what| what == What::Register(File::Ur)).ok_or("no result")?;
+    let src = ops.find(|what| what == What::Register(File::R)).ok_or("no register")?;
+    Ok(Kind::First(ops.dst(dst)?, ops.src(src, Sign::Integer)?))
+}
+
+/// Operands: predicate, result, word, lane, bounds.
+fn shuffle(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    const MODES: &[(&str, Shuffle)] =
+        &[("IDX", Shuffle::Idx), ("UP", Shuffle::Up), ("DOWN", Shuffle::Down), ("BFLY", Shuffle::Bfly)];
+    let mode = ops.one_of(MODES).ok_or("a way of choosing a lane")?;
+    let srcs = [ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?, ops.src(4, Sign::Integer)?];
+    Ok(Kind::Shuffle { mode, in_range: ops.pred_dst(0)?, dst: ops.dst(1)?, srcs })
+}
+
+/// Operands: the lanes, the answer, the predicate.
+fn vote(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    if ops.has("EQ") {
+        return Err("a vote on equality".to_owned());
+    }
+    Ok(Kind::Vote { all: ops.has("ALL"), dst: ops.dst(0)?, pred: ops.pred_dst(1)?, src: ops.pred(2)? })
+}
+
+/// Operands: a predicate with `.ALL`, the lanes, the value.
+fn matching(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let all = ops.has("ALL");
+    let registers = |what| matches!(what, What::Register(File::R));
+    let dst = ops.find(registers).ok_or("no result")?;
+    let pred = (0..ops.len()).find(|at| ops.pred(*at).is_ok());
+    let pred = if all { Some(pred.map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?) } else { None };
+    Ok(Kind::Match { dst: ops.dst(dst)?, pred, srcs: (ops.row(dst + 1)?, ops.has("U64")) })
+}
+
+fn redux(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    const OPERATIONS: &[(&str, ReduxOp)] = &[
+        ("SUM", ReduxOp::Add),
+        ("MIN", ReduxOp::Min),
+        ("MAX", ReduxOp::Max),
+        ("OR", ReduxOp::Or),
+        ("XOR", ReduxOp::Xor),
+        ("AND", ReduxOp::And),
+    ];
+    if ops.has("F32") {
+        return Err("a reduction of floats".to_owned());
+    }
+    let op = ops.one_of(OPERATIONS).unwrap_or(ReduxOp::And);
+    let src = ops.find(|what| what == What::Register(File::R)).ok_or("no value")?;
+    Ok(Kind::Redux(ops.dst(0)?, ops.src(src, Sign::Integer)?, op, ops.has("S32")))
+}
+
+fn elect(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.find(|what| matches!(what, What::Register(File::Ur | File::R))).ok_or("no result")?;
+    Ok(Kind::Elect(ops.pred_dst(0)?, ops.dst(dst)?))
+}
+
+/// Operands: two predicates, three that are read, two tables.
+fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dsts = [ops.pred_dst(0)?, ops.pred_dst(1)?];
+    let srcs = [ops.pred(2)?, ops.pred(3)?, ops.pred(4)?];
+    Ok(Kind::Plop3(dsts, srcs, [ops.value(5)? as u8, ops.value(6)? as u8]))
+}
+
+/// Operands: result, `PR`, the word that is kept, the mask of predicates.
+fn p2r(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
+        return Err("another byte".to_owned());
+    }
+    let last = ops.len() - 1;
+    let mask = ops.src(last, Sign::Integer)?;
+    let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
+    Ok(Kind::PredsToReg(ops.dst(0)?, ops.src(last - 1, Sign::Integer)?, mask & 0x7f))
+}
+
+/// Operands: `PR`, the word, the mask of predicates.
+fn r2p(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
+        return Err("another byte".to_owned());
+    }
+    let last = ops.len() - 1;
+    let mask = ops.src(last, Sign::Integer)?;
+    let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
+    Ok(Kind::RegToPreds(ops.src(last - 1, Sign::Integer)?, mask & 0x7f))
+}
+
+/// Operands: the barrier's number, how many threads, the predicate of a reduction.
+fn cta_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let kind = match () {
+        () if ops.has("ARV") => BarrierUse::Arrive,
+        () if ops.has("POPC") => BarrierUse::Reduce(Reduction::Popc),
+        () if ops.has("AND") => BarrierUse::Reduce(Reduction::And),
+        () if ops.has("OR") => BarrierUse::Reduce(Reduction::Or),
+        () if ops.has("SYNC") => BarrierUse::Sync,
+        () => return Err("a use of a barrier".to_owned()),
+    };
+    let is_number = |at: &usize| {
+        ops.part(*at).is_ok_and(|part| {
+            matches!(part.what, What::Register(File::R | File::Ur) | What::Immediate(_)) && part.is_shown(ops.inst.word)
+        })
+    };
+    let numbers: Vec<usize> = (0..ops.len()).filter(is_number).collect();
+    let number = ops.src(*numbers.first().ok_or("no number")?, Sign::Integer)?;
+    let count = numbers.get(1).map(|at| ops.src(*at, Sign::Integer)).transpose()?;
+    Ok(Kind::Barrier(kind, number, count, condition(ops)))
+}
+
+/// Operands: result, and whether it is not zero.
+fn barrier_result(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    if !ops.has("RESULT") {
+        return Err("the state of a barrier".to_owned());
+    }
+    let pred = (0..ops.len()).find(|at| ops.pred(*at).is_ok()).map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?;
+    Ok(Kind::BarrierResult(ops.dst(0)?, pred))
+}

@@ -1,0 +1,161 @@
+//! Conversions.
+
+use oriole_ir::InstBuilder;
+use oriole_ir::ops::{FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, SrcType, Type};
+
+use super::float::pair;
+use super::{lane_wise, word};
+use crate::operands::{Operands, Sign, Unknown};
+use crate::program::*;
+
+/// The operation of a mnemonic of this family.
+pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
+    Some(match base {
+        "F2F" => convert(ops, Type::F32, Type::F32),
+        "F2I" | "F2IP" => convert(ops, Type::S32, Type::F32),
+        "I2F" | "UI2F" => convert(ops, Type::F32, Type::S32),
+        "I2FP" | "UI2FP" => convert(ops, Type::F32, Type::S32),
+        "I2I" => convert(ops, Type::S32, Type::S32),
+        "FRND" => round(ops),
+        "F2FP" => pack(ops),
+        "I2IP" => pack_integers(ops),
+        _ => return None,
+    })
+}
+
+const TYPES: &[(&str, Type)] = &[
+    ("F16", Type::F16),
+    ("BF16", Type::Bf16),
+    ("F32", Type::F32),
+    ("F64", Type::F64),
+    ("TF32", Type::Tf32),
+    ("U8", Type::U8),
+    ("S8", Type::S8),
+    ("U16", Type::U16),
+    ("S16", Type::S16),
+    ("U32", Type::U32),
+    ("S32", Type::S32),
+    ("U64", Type::U64),
+    ("S64", Type::S64),
+];
+
+/// A type as that of a source.
+fn source(ty: Type) -> Result<SrcType, Unknown> {
+    let found = SrcType::ALL.iter().find(|src| Type::from(**src) == ty);
+    found.copied().ok_or_else(|| format!("a source of {ty:?}"))
+}
+
+/// Destination and source type, as far as they are written.
+fn types(ops: &Operands<'_>, to: Type, from: Type) -> (Type, Type) {
+    let named = ops.inst.encoding.name.split('.').skip(1).chain(ops.inst.modifiers());
+    let named = named.filter_map(|name| TYPES.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty));
+    let named: Vec<Type> = named.collect();
+    match named[..] {
+        [first, second, ..] => (first, second),
+        // What is written alone is what differs from the usual type: of integers and narrow floats the side that can
+        // have it.
+        [one] if one.is_float() == to.is_float() && one.is_float() != from.is_float() => (one, from),
+        [one] if one.is_float() == from.is_float() && one.is_float() != to.is_float() => (to, one),
+        [one] => (one, one),
+        [] => (to, from),
+    }
+}
+
+const ROUNDINGS: &[(&str, Rounding)] = &[
+    ("RM", Rounding::Rm),
+    ("RP", Rounding::Rp),
+    ("RZ", Rounding::Rz),
+    ("FLOOR", Rounding::Rmi),
+    ("CEIL", Rounding::Rpi),
+    ("TRUNC", Rounding::Rzi),
+];
+
+/// Operands: result, value.
+fn convert(ops: &mut Operands<'_>, to: Type, from: Type) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let (to, from) = types(ops, to, from);
+    let value = operand(ops, ops.len() - 1, from)?;
+    let exact = if from.is_float() && !to.is_float() { Rounding::Rni } else { Rounding::Rn };
+    let mut builder = InstBuilder::new(Opcode::Cvt).field(to).field(source(from)?);
+    if from.is_float() || to.is_float() {
+        builder = builder.field(ops.one_of(ROUNDINGS).unwrap_or(exact));
+    }
+    if from == Type::F32 && to == Type::F64 || from == Type::F16 && to.is_float() && to != Type::F16 {
+        builder = builder.field(Rounding::Default);
+    }
+    if ops.has("FTZ") {
+        builder = builder.field(Ftz::Ftz);
+    }
+    if ops.has("SAT") {
+        builder = builder.field(Saturate::Sat);
+    }
+    lane_wise(&builder, (dst, if to.bits() == 64 { 2 } else { 1 }), &[value])
+}
+
+/// A value of a type: two words, a word, or the part of one that the suffix names.
+fn operand(ops: &mut Operands<'_>, at: usize, ty: Type) -> Result<Value, Unknown> {
+    if ty.bits() == 64 {
+        return pair(ops, at);
+    }
+    let sign = match ty {
+        Type::F16 | Type::Bf16 => Sign::Halves,
+        _ if ty.is_float() => Sign::Float,
+        _ => Sign::Integer,
+    };
+    let src = ops.src(at, sign)?;
+    Ok(match ops.suffix(at)? {
+        "H1" | "H1_H1" => Value::Half(src, true),
+        "H0" | "H0_H0" | "" | "B0" => Value::Word(src),
+        "B1" => Value::Byte(src, 1),
+        "B2" => Value::Byte(src, 2),
+        "B3" => Value::Byte(src, 3),
+        other => return Err(format!("a part {other}")),
+    })
+}
+
+/// Rounding to an integral value. Operands: result, value.
+fn round(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let (ty, _) = types(ops, Type::F32, Type::F32);
+    let value = operand(ops, ops.len() - 1, ty)?;
+    let rounding = ops.one_of(ROUNDINGS).unwrap_or(Rounding::Rni);
+    let mut builder = InstBuilder::new(Opcode::Cvt).field(ty).field(source(ty)?).field(rounding);
+    if ops.has("FTZ") {
+        builder = builder.field(Ftz::Ftz);
+    }
+    lane_wise(&builder, (dst, if ty == Type::F64 { 2 } else { 1 }), &[value])
+}
+
+/// Two floats to a packed pair. Operands: result, upper value, lower value.
+fn pack(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let packed = match () {
+        () if ops.has("BF16") => Type::Bf16x2,
+        () if ops.has("F16") => Type::F16x2,
+        () => return Err("a packed type".to_owned()),
+    };
+    let mut builder = InstBuilder::new(Opcode::CvtPack2).field(packed).field(SrcType::F32);
+    builder = builder.field(if ops.has("RZ") { Rounding::Rz } else { Rounding::Rn });
+    if ops.has("RELU") {
+        builder = builder.field(Relu::Relu);
+    }
+    let values = [Value::Word(ops.src(1, Sign::Float)?), Value::Word(ops.src(2, Sign::Float)?)];
+    if !ops.has("PACK_AB") {
+        return Err("another order of packing".to_owned());
+    }
+    lane_wise(&builder, (dst, 1), &values)
+}
+
+/// Two integers to narrow ones, in front of others. Operands: result, upper value, lower value, the others.
+fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let (to, _) = types(ops, Type::S32, Type::S32);
+    let mut builder = InstBuilder::new(Opcode::CvtPackInt).field(to);
+    if builder.head().opcode.row().slot(oriole_ir::ops::Field::SrcType).is_some() {
+        builder = builder.field(SrcType::S32);
+    }
+    if builder.head().opcode.row().slot(oriole_ir::ops::Field::Saturate).is_some() {
+        builder = builder.field(Saturate::Sat);
+    }
+    lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, word(ops, 3)?])
+}

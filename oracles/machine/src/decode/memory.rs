@@ -1,0 +1,164 @@
+//! Accesses.
+
+use oriole_ir::ops::{AtomOp, Type};
+use oriole_sass::row::{File, What};
+
+use crate::operands::{Operands, Unknown};
+use crate::program::*;
+
+/// The operation of a mnemonic of this family.
+pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
+    Some(match base {
+        "LDC" | "ULDC" | "LDCU" => constant(ops),
+        "LDG" => load(ops, Space::Global),
+        "LD" => load(ops, Space::Generic),
+        "LDS" => load(ops, Space::Shared),
+        "LDL" => load(ops, Space::Local),
+        "STG" => store(ops, Space::Global),
+        "ST" => store(ops, Space::Generic),
+        "STS" => store(ops, Space::Shared),
+        "STL" => store(ops, Space::Local),
+        "ATOMG" => atomic(ops, Space::Global),
+        "ATOM" => atomic(ops, Space::Generic),
+        "ATOMS" => atomic(ops, Space::Shared),
+        "RED" | "REDG" => atomic(ops, Space::Generic),
+        "LDGSTS" => copy(ops),
+        "QSPC" => window(ops),
+        _ => return None,
+    })
+}
+
+/// How much an access moves.
+fn width(ops: &Operands<'_>) -> Width {
+    const WIDTHS: &[(&str, Width)] = &[
+        ("U8", Width { bytes: 1, signed: false }),
+        ("S8", Width { bytes: 1, signed: true }),
+        ("U16", Width { bytes: 2, signed: false }),
+        ("S16", Width { bytes: 2, signed: true }),
+        ("64", Width { bytes: 8, signed: false }),
+        ("128", Width { bytes: 16, signed: false }),
+        ("ENL2.256", Width { bytes: 32, signed: false }),
+        ("256", Width { bytes: 32, signed: false }),
+    ];
+    ops.one_of(WIDTHS).unwrap_or(Width { bytes: 4, signed: false })
+}
+
+/// The places of the general registers that are no part of an address.
+fn registers(ops: &Operands<'_>) -> Vec<usize> {
+    let is_register = |at: &usize| ops.part(*at).is_ok_and(|part| part.what == What::Register(File::R));
+    (0..ops.len()).filter(is_register).collect()
+}
+
+/// Operands: result, address.
+fn load(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
+    let data = *registers(ops).first().ok_or("no result")?;
+    Ok(Kind::Load { dst: ops.dst(data)?, space, width: width(ops), address: address(ops, space)? })
+}
+
+/// Operands: address, value.
+fn store(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
+    let data = *registers(ops).last().ok_or("no value")?;
+    Ok(Kind::Store { src: ops.row(data)?, space, width: width(ops), address: address(ops, space)? })
+}
+
+/// The address of an access: of two words where the instruction says so.
+fn address(ops: &Operands<'_>, space: Space) -> Result<Address, Unknown> {
+    let mut address = ops.address(0)?;
+    if matches!(space, Space::Global | Space::Generic) && ops.has("E") {
+        let narrow = ops.find(|what| what == What::Base).is_some_and(|at| ops.suffix(at) == Ok("U32"));
+        address.base = address.base.map(|(row, _)| (row, !narrow));
+        address.uniform = address.uniform.map(|(row, _)| (row, true));
+    }
+    Ok(address)
+}
+
+/// Operands: result, then a word of a bank, or a register and a word.
+fn constant(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let at = ops.find(|what| what == What::Constant).ok_or("no bank")?;
+    let part = ops.part(at)?;
+    let value = part.value(ops.inst.word);
+    let (bank, raw) = ((value & 0x1f) as u8, value >> part.at.len);
+    let index = ops.find(|what| matches!(what, What::Indexed(_)));
+    let base = match index {
+        Some(at) => Some(ops.row(at)?).filter(|row| *row != ZERO),
+        None => None,
+    };
+    let offset = match index {
+        Some(_) => oriole_sass::text::signed(raw, part.above.len),
+        None => raw as i64 * 4,
+    };
+    let address = Address { base: base.map(|row| (row, false)), uniform: None, offset, scale: 1 };
+    Ok(Kind::LoadConstant { dst, width: width(ops), bank, address })
+}
+
+const OPERATIONS: &[(&str, AtomOp)] = &[
+    ("ADD", AtomOp::Add),
+    ("MIN", AtomOp::Min),
+    ("MAX", AtomOp::Max),
+    ("INC", AtomOp::Inc),
+    ("DEC", AtomOp::Dec),
+    ("AND", AtomOp::And),
+    ("OR", AtomOp::Or),
+    ("XOR", AtomOp::Xor),
+    ("EXCH", AtomOp::Exch),
+];
+
+const TYPES: &[(&str, Type)] = &[
+    ("S32", Type::S32),
+    ("S64", Type::S64),
+    ("64", Type::U64),
+    ("F32", Type::F32),
+    ("F64", Type::F64),
+    ("F16x2", Type::F16x2),
+    ("BF16x2", Type::Bf16x2),
+    ("BF16_V2", Type::Bf16x2),
+    ("128", Type::B128),
+];
+
+/// Operands: a predicate and the old value where there are any, the address, the operand, and its replacement.
+fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
+    if ops.inst.modifiers().any(|name| matches!(name, "F32x2" | "F32x4" | "F16x4" | "F16x8" | "BF16x4" | "BF16x8")) {
+        return Err("a vector".to_owned());
+    }
+    let start = ops.find(|what| matches!(what, What::Base | What::UniformBase | What::Offset)).ok_or("no address")?;
+    let registers = registers(ops);
+    let old = registers.iter().find(|at| **at < start);
+    let dst = old.map_or(Ok(SINK), |at| ops.dst(*at))?;
+    let done = (0..start).find(|at| ops.pred(*at).is_ok()).map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?;
+    let mut srcs = [ZERO; 2];
+    for (src, at) in srcs.iter_mut().zip(registers.iter().filter(|at| **at > start)) {
+        *src = ops.row(*at)?;
+    }
+    let ty = ops.one_of(TYPES).unwrap_or(Type::U32);
+    let exchanges = ops.has("CAS") || ops.has("CAST");
+    let modify = match () {
+        () if exchanges => Modify::Cas,
+        () if ops.has("POPC") => Modify::Count,
+        () => Modify::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
+    };
+    let bytes = (ty.bits() / 8) as u8;
+    Ok(Kind::Atomic { dst, space, bytes, modify, address: address(ops, space)?, srcs, done })
+}
+
+/// Operands: address in shared memory, address in global memory, the predicate by which it is filled with zeros.
+fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let (to, mut from) = (ops.address(0)?, ops.address(1)?);
+    from.base = from.base.map(|(row, _)| (row, true));
+    from.uniform = from.uniform.map(|(row, _)| (row, true));
+    let pred = (0..ops.len()).rev().find_map(|at| ops.pred(at).ok());
+    let unless = if ops.has("ZFILL") { pred.unwrap_or(Pred::TRUE) } else { Pred::TRUE };
+    Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
+}
+
+/// Operands: predicate, result, address.
+fn window(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let space = match () {
+        () if ops.has("S") => Space::Shared,
+        () if ops.has("L") => Space::Local,
+        () => Space::Global,
+    };
+    let address = ops.address(0)?;
+    let (row, _) = address.base.ok_or("no register")?;
+    Ok(Kind::Window(ops.pred_dst(0)?, space, (row, true)))
+}

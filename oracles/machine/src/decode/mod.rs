@@ -1,0 +1,73 @@
+//! From words to operations: what each mnemonic does.
+
+mod control;
+mod convert;
+mod float;
+mod integer;
+mod memory;
+
+use oriole_ir::InstBuilder;
+use oriole_sass::Table;
+
+use super::launch::Banks;
+use super::operands::{Literals, Operands, Sign, Unknown};
+use super::program::*;
+
+/// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order.
+pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, banks: &Banks) -> Program {
+    let mut literals = Literals::default();
+    let mut function = 0;
+    let mut ops = Vec::with_capacity(words.len());
+    for (at, word) in words.iter().enumerate() {
+        while functions.get(function + 1).is_some_and(|next| next.0 as usize <= at) {
+            function += 1;
+        }
+        let base = functions.get(function).map_or(0, |first| first.0);
+        ops.push(operation(table, *word, at as u32, base, banks, &mut literals));
+    }
+    Program { ops, literals: literals.into_rows(), words: words.to_vec(), functions }
+}
+
+fn operation(table: &Table, word: u128, at: u32, base: u32, banks: &Banks, literals: &mut Literals) -> Op {
+    let inst = match table.decode(word) {
+        Ok(inst) => inst,
+        Err(error) => return Op { guard: Pred::TRUE, kind: Kind::Unknown(error.to_string()) },
+    };
+    let mut ops = Operands::new(inst, banks, literals);
+    let guard = ops.pred_of(&inst.encoding.guard).unwrap_or(Pred::TRUE);
+    let name = inst.encoding.name.split('.').next().unwrap_or_default();
+    let found = integer::decode(name, &mut ops)
+        .or_else(|| float::decode(name, &mut ops))
+        .or_else(|| convert::decode(name, &mut ops))
+        .or_else(|| memory::decode(name, &mut ops))
+        .or_else(|| control::decode(name, &mut ops, at, base))
+        .unwrap_or_else(|| Err("not executed".to_owned()));
+    let kind = found.unwrap_or_else(|why| Kind::Unknown(format!("{name}: {why}")));
+    Op { guard, kind }
+}
+
+/// A word, as it is.
+fn word(ops: &mut Operands<'_>, at: usize) -> Result<Value, Unknown> {
+    Ok(Value::Word(ops.src(at, Sign::Integer)?))
+}
+
+/// An operation of PTX, computed lane by lane.
+fn lane_wise(builder: &InstBuilder, dst: (u16, u8), values: &[Value]) -> Result<Kind, Unknown> {
+    lane_wise_with(builder, dst, [NOWHERE; 2], values)
+}
+
+/// The same with predicates as results.
+fn lane_wise_with(builder: &InstBuilder, dst: (u16, u8), preds: [u8; 2], values: &[Value]) -> Result<Kind, Unknown> {
+    let op = integer::meaning(builder)?;
+    let values = std::array::from_fn(|i| values.get(i).copied().unwrap_or(Value::None));
+    Ok(Kind::Scalar { op, dst, preds, values })
+}
+
+/// One of two operations, as a predicate says.
+fn either(pred: Pred, holds: Kind, fails: Kind) -> Result<Kind, Unknown> {
+    Ok(match pred {
+        Pred { at, not: false } if at % UNIFORM_PREDICATES == TRUE => holds,
+        Pred { at, not: true } if at % UNIFORM_PREDICATES == TRUE => fails,
+        _ => Kind::Either(pred, Box::new([holds, fails])),
+    })
+}

@@ -1,0 +1,676 @@
+//! What operations do to the state of a warp.
+
+use oriole_interp::{Cause, scalar};
+
+use super::lanes::{LANES, Lanes, blend, map, map2, map3, mask, set};
+use super::machine::{Cta, Machine, Stop};
+use super::program::*;
+use super::state::{CODE, Group, Wait};
+
+/// Where a group goes from an operation.
+pub enum Next {
+    /// To the one behind it.
+    Behind,
+    /// Elsewhere, or somewhere else in part: the groups of the warp say.
+    Elsewhere,
+}
+
+impl Machine<'_> {
+    /// Executes a group until it waits, ends, splits, or has had its turn.
+    pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+        for _ in 0..self.slice {
+            let group = cta.warps[warp].groups[at];
+            self.executed += 1;
+            if self.executed > self.budget {
+                return Err(Stop::Steps);
+            }
+            let program = self.program;
+            let Some(op) = program.ops.get(group.pc as usize) else {
+                return Err(self.trap(group.pc, group.mask, Cause::BadCall("no code is there".to_owned())));
+            };
+            let guard = cta.warps[warp].pred(op.guard);
+            let active = group.mask & guard;
+            let next = if active == 0 { Next::Behind } else { self.execute(cta, warp, at, group, active, &op.kind)? };
+            match next {
+                Next::Behind => cta.warps[warp].groups[at].pc = group.pc + 1,
+                Next::Elsewhere => return Ok(()),
+            }
+        }
+        cta.warps[warp].groups[at].turns += 1;
+        Ok(())
+    }
+
+    fn trap(&self, pc: u32, mask: u32, cause: Cause) -> Stop {
+        Stop::Trap { pc, lane: mask.trailing_zeros(), cause }
+    }
+
+    fn execute(
+        &mut self,
+        cta: &mut Cta,
+        warp: usize,
+        at: usize,
+        group: Group,
+        active: u32,
+        kind: &Kind,
+    ) -> Result<Next, Stop> {
+        let w = &mut cta.warps[warp];
+        let literals = &self.program.literals[..];
+        match kind {
+            Kind::Nop => {}
+            Kind::One(f, dst, a) => {
+                let result = f(&w.fetch(literals, *a));
+                w.write(*dst, &result, active);
+            }
+            Kind::Two(f, dst, [a, b]) => {
+                let result = f(&w.fetch(literals, *a), &w.fetch(literals, *b));
+                w.write(*dst, &result, active);
+            }
+            Kind::Three(f, dst, [a, b, c]) => {
+                let result = f(&w.fetch(literals, *a), &w.fetch(literals, *b), &w.fetch(literals, *c));
+                w.write(*dst, &result, active);
+            }
+            Kind::Lop3 { dst, srcs: [a, b, c], table, test } => {
+                let (a, b, c) = (w.fetch(literals, *a), w.fetch(literals, *b), w.fetch(literals, *c));
+                let result = lop3(&a, &b, &c, *table);
+                if let Some((pred, combined, all)) = test {
+                    let nonzero = mask(|lane| result[lane] != 0);
+                    let other = w.pred(*combined);
+                    w.set_pred(*pred, if *all { nonzero & other } else { nonzero | other }, active);
+                }
+                w.write(*dst, &result, active);
+            }
+            Kind::Select(dst, [a, b], pred) => {
+                let mut result = w.fetch(literals, *b);
+                blend(&mut result, &w.fetch(literals, *a), w.pred(*pred));
+                w.write(*dst, &result, active);
+            }
+            Kind::Compare { dsts, srcs: [a, b], compare, signed, combine: (combine, with), lower } => {
+                let (a, b) = (w.fetch(literals, *a), w.fetch(literals, *b));
+                let holds = compare_lanes(&a, &b, *compare, *signed, lower.map(|pred| w.pred(pred)));
+                let with = w.pred(*with);
+                w.set_pred(dsts[0], combine.of(holds, with), active);
+                w.set_pred(dsts[1], combine.of(!holds, with), active);
+            }
+            Kind::Pick { .. } | Kind::Pick3 { .. } => w.pick(literals, kind, active),
+            Kind::Add3 { .. } | Kind::Mad(_) | Kind::Lea { .. } => w.sum(literals, kind, active),
+            Kind::Plop3(dsts, srcs, tables) => {
+                let [a, b, c] = srcs.map(|pred| w.pred(pred));
+                for (dst, table) in dsts.iter().zip(tables) {
+                    w.set_pred(*dst, table_of_masks(a, b, c, *table), active);
+                }
+            }
+            Kind::Either(pred, kinds) => {
+                let holds = active & w.pred(*pred);
+                if holds != 0 {
+                    self.execute(cta, warp, at, group, holds, &kinds[0])?;
+                }
+                if active & !holds != 0 {
+                    self.execute(cta, warp, at, group, active & !holds, &kinds[1])?;
+                }
+            }
+            Kind::Sequence(kinds) => {
+                for kind in kinds.iter() {
+                    self.execute(cta, warp, at, group, active, kind)?;
+                }
+            }
+            Kind::Scalar { op, dst: (dst, words), preds, values } => {
+                let (mut low, mut high) = ([0; LANES], [0; LANES]);
+                let mut holds = [0; 2];
+                for lane in set(active) {
+                    let found = op.eval(&values.map(|value| w.value(literals, value, lane)));
+                    (low[lane], high[lane]) = (found.value as u32, (found.value >> 32) as u32);
+                    holds[0] |= (found.value as u32 & 1) << lane;
+                    holds[1] |= (found.second as u32 & 1) << lane;
+                }
+                match words {
+                    0 => preds.iter().zip(holds).for_each(|(pred, holds)| w.set_pred(*pred, holds, active)),
+                    1 => w.write(*dst, &low, active),
+                    _ => {
+                        w.write(*dst, &low, active);
+                        w.write(*dst + 1, &high, active);
+                    }
+                }
+            }
+            Kind::Upper { op, dst, values } => {
+                let mut result = [0; LANES];
+                for lane in set(active) {
+                    let found = op.eval(&values.map(|value| w.value(literals, value, lane)));
+                    result[lane] = (found.value >> 32) as u32;
+                }
+                w.write(*dst, &result, active);
+            }
+            Kind::SetHalves { op, dst, values, one } => {
+                let mut result = [0; LANES];
+                for lane in set(active) {
+                    let [a, b, c] = values.map(|value| w.value(literals, value, lane));
+                    let found = op.eval(&[a, b, c, 0, 0]);
+                    let half = |bit: u64| u32::from(*one) * (bit & 1) as u32;
+                    result[lane] = half(found.second) << 16 | half(found.value);
+                }
+                w.write(*dst, &result, active);
+            }
+            Kind::Prefer { preds, srcs, min } => {
+                let [a, a_high, b, b_high] = srcs.map(|src| w.fetch(literals, src));
+                let double = |low: &Lanes, high: &Lanes, lane: usize| {
+                    f64::from_bits(u64::from(high[lane]) << 32 | u64::from(low[lane]))
+                };
+                let first = mask(|lane| {
+                    let (a, b) = (double(&a, &a_high, lane), double(&b, &b_high, lane));
+                    prefers(a, b, *min)
+                });
+                let neither = mask(|lane| double(&a, &a_high, lane).is_nan() && double(&b, &b_high, lane).is_nan());
+                w.set_pred(preds[0], first, active);
+                w.set_pred(preds[1], neither, active);
+            }
+            Kind::CheckDivision(pred, srcs) => {
+                let [a, b] = srcs.map(|src| w.fetch(literals, src));
+                w.set_pred(*pred, mask(|lane| is_hard_quotient(a[lane], b[lane])), active);
+            }
+            Kind::PredsToReg(dst, src, which) => {
+                let base = w.fetch(literals, *src);
+                let word = |lane: usize| (0..7).fold(0, |word, at| word | (w.preds[at] >> lane & 1) << at);
+                let result = std::array::from_fn(|lane| base[lane] & !which | word(lane) & which);
+                w.write(*dst, &result, active);
+            }
+            Kind::RegToPreds(src, which) => {
+                let word = w.fetch(literals, *src);
+                for at in (0..7u8).filter(|at| which >> at & 1 == 1) {
+                    w.set_pred(at, mask(|lane| word[lane] >> at & 1 == 1), active);
+                }
+            }
+            Kind::Special(dst, specials, words) => {
+                for (i, special) in specials.iter().enumerate().take(usize::from(*words)) {
+                    let result = self.special(cta, warp, *special);
+                    cta.warps[warp].write(*dst + i as u16, &result, active);
+                }
+            }
+            Kind::First(dst, src) => {
+                let word = w.fetch(literals, *src)[active.trailing_zeros() as usize];
+                w.write(*dst, &[word; LANES], active);
+            }
+            Kind::Shuffle { mode, in_range, dst, srcs } => {
+                let [a, b, c] = srcs.map(|src| w.fetch(literals, src));
+                let (result, within) = shuffle(*mode, &a, &b, &c);
+                w.set_pred(*in_range, within, active);
+                w.write(*dst, &result, active);
+            }
+            Kind::Vote { all, dst, pred, src } => {
+                let lanes = w.pred(*src) & active;
+                let holds = if *all { lanes == active } else { lanes != 0 };
+                w.set_pred(*pred, if holds { u32::MAX } else { 0 }, active);
+                w.write(*dst, &[lanes; LANES], active);
+            }
+            Kind::Match { dst, pred, srcs: (row, wide) } => {
+                let (low, row) = (w.fetch_row(literals, *row), usize::from(*row));
+                let high = if *wide && row != usize::from(ZERO) { w.rows[row + 1] } else { [0; LANES] };
+                let same = |lane: usize| mask(|other| low[other] == low[lane] && high[other] == high[lane]) & active;
+                let first = active.trailing_zeros() as usize;
+                let result: Lanes = match pred {
+                    None => std::array::from_fn(same),
+                    Some(_) if same(first) == active => [active; LANES],
+                    Some(_) => [0; LANES],
+                };
+                if let Some(pred) = pred {
+                    w.set_pred(*pred, if same(first) == active { u32::MAX } else { 0 }, active);
+                }
+                w.write(*dst, &result, active);
+            }
+            Kind::Redux(dst, src, op, signed) => {
+                let word = w.fetch(literals, *src);
+                let ty = if *signed { oriole_ir::ops::Type::S32 } else { oriole_ir::ops::Type::U32 };
+                let mut lanes = set(active).map(|lane| u64::from(word[lane]));
+                let first = lanes.next().unwrap_or(0);
+                let all = lanes.fold(first, |sum, word| scalar::reduce(*op, ty, sum, word));
+                w.write(*dst, &[all as u32; LANES], active);
+            }
+            Kind::Elect(pred, dst) => {
+                let first = active.trailing_zeros();
+                w.set_pred(*pred, 1 << first, active);
+                w.write(*dst, &[first; LANES], active);
+            }
+            Kind::LoadConstant { .. }
+            | Kind::Load { .. }
+            | Kind::Store { .. }
+            | Kind::Atomic { .. }
+            | Kind::CopyAsync { .. }
+            | Kind::Window(..) => self.access(cta, warp, group.pc, active, kind)?,
+            Kind::Here(dst, address) => {
+                let address = *address as u64;
+                w.write(*dst, &[address as u32; LANES], active);
+                w.write(*dst + 1, &[(address >> 32) as u32; LANES], active);
+            }
+            Kind::Branch(to, pred) => {
+                let taken = active & w.pred(*pred);
+                return Ok(w.split(at, group, &[(taken, *to)]));
+            }
+            Kind::BranchDivergent(to, members) => {
+                let members = w.rows[usize::from(*members)][0];
+                let missing = members & w.live & !group.mask != 0;
+                return Ok(w.split(at, group, &[(if missing { active } else { 0 }, *to)]));
+            }
+            Kind::Jump(row, base) => return self.jump(cta, warp, at, group, active, (*row, *base)),
+            Kind::Exit(pred) => {
+                let ended = active & w.pred(*pred);
+                if ended == 0 {
+                    return Ok(Next::Behind);
+                }
+                w.groups[at].pc = group.pc + 1;
+                w.end(ended);
+                return Ok(Next::Elsewhere);
+            }
+            Kind::Bssy(barrier) => {
+                blend(&mut w.barriers[usize::from(*barrier)], &[active; LANES], active);
+            }
+            Kind::Bsync(barrier) => return Ok(w.wait(at, group, active, Wait::Bsync(*barrier))),
+            Kind::Break(barrier) => w.leave(*barrier, active),
+            Kind::BarrierToReg(dst, barrier, clears) => {
+                let held = w.barriers[usize::from(*barrier)];
+                w.write(*dst, &held, active);
+                if *clears {
+                    blend(&mut w.barriers[usize::from(*barrier)], &[0; LANES], active);
+                }
+            }
+            Kind::RegToBarrier(barrier, src) => {
+                let word = w.fetch(literals, *src);
+                blend(&mut w.barriers[usize::from(*barrier)], &word, active);
+            }
+            Kind::WarpSync(src) => {
+                let members = src.map_or(u32::MAX, |src| w.fetch(literals, src)[active.trailing_zeros() as usize]);
+                return Ok(w.wait(at, group, active, Wait::Warp(members)));
+            }
+            Kind::Collective(src, after) => {
+                let members = src.map_or(u32::MAX, |src| w.fetch(literals, src)[active.trailing_zeros() as usize]);
+                blend(&mut w.after_collective, &[*after; LANES], active);
+                return Ok(w.wait(at, group, active, Wait::Collective(members)));
+            }
+            Kind::EndCollective => {
+                let mut targets: Vec<(u32, u32)> = Vec::new();
+                for lane in set(active) {
+                    let to = w.after_collective[lane];
+                    match targets.iter_mut().find(|(_, known)| *known == to) {
+                        Some((lanes, _)) => *lanes |= 1 << lane,
+                        None => targets.push((1 << lane, to)),
+                    }
+                }
+                return Ok(w.split(at, group, &targets));
+            }
+            Kind::Yield => {
+                w.groups[at].pc = group.pc + 1;
+                w.groups[at].turns += 1;
+                return Ok(Next::Elsewhere);
+            }
+            Kind::Barrier(usage, number, count, pred) => {
+                return self.barrier(cta, warp, at, group, active, (*usage, *number, *count, *pred));
+            }
+            Kind::BarrierResult(dst, pred) => {
+                let result = w.reduced;
+                w.set_pred(*pred, mask(|lane| result[lane] != 0), active);
+                w.write(*dst, &result, active);
+            }
+            Kind::Trap => return Err(self.trap(group.pc, active, Cause::Trap)),
+            Kind::Unknown(why) => return Err(Stop::Unknown { pc: group.pc, why: why.clone() }),
+        }
+        Ok(Next::Behind)
+    }
+
+    /// Goes to the address in a pair of registers, each lane to its own.
+    fn jump(
+        &mut self,
+        cta: &mut Cta,
+        warp: usize,
+        at: usize,
+        group: Group,
+        active: u32,
+        (row, base): (u16, i64),
+    ) -> Result<Next, Stop> {
+        let w = &mut cta.warps[warp];
+        let low = w.fetch_row(&self.program.literals, row);
+        let high = if row == ZERO { low } else { w.rows[usize::from(row) + 1] };
+        let mut targets: Vec<(u32, u32)> = Vec::new();
+        for lane in set(active) {
+            let address = (u64::from(high[lane]) << 32 | u64::from(low[lane])) as i64;
+            let address = address.wrapping_add(base);
+            let to = u32::try_from(address / 16).ok().filter(|to| (*to as usize) < self.program.ops.len());
+            let Some(to) = to.filter(|_| address % 16 == 0) else {
+                let what = format!("no code is at {:#x}", address.wrapping_add(CODE as i64));
+                return Err(Stop::Trap { pc: group.pc, lane: lane as u32, cause: Cause::BadCall(what) });
+            };
+            match targets.iter_mut().find(|(_, known)| *known == to) {
+                Some((lanes, _)) => *lanes |= 1 << lane,
+                None => targets.push((1 << lane, to)),
+            }
+        }
+        Ok(w.split(at, group, &targets))
+    }
+
+    fn special(&self, cta: &Cta, warp: usize, special: Special) -> Lanes {
+        let first = cta.warps[warp].first;
+        let [width, height, _] = self.launch.block;
+        std::array::from_fn(|lane| {
+            let thread = first + lane as u32;
+            let bit = 1u32 << lane;
+            match special {
+                Special::Tid(0) => thread % width,
+                Special::Tid(1) => thread / width % height,
+                Special::Tid(_) => thread / width / height,
+                Special::Ctaid(axis) => cta.ctaid[usize::from(axis)],
+                Special::Lane => lane as u32,
+                Special::Warp => first / LANES as u32,
+                Special::LaneMask(Order::Eq) => bit,
+                Special::LaneMask(Order::Lt) => bit - 1,
+                Special::LaneMask(Order::Le) => bit | (bit - 1),
+                Special::LaneMask(Order::Gt) => !(bit | (bit - 1)),
+                Special::LaneMask(Order::Ge) => !(bit - 1),
+                Special::Clock(false) => self.executed as u32,
+                Special::Clock(true) => (self.executed >> 32) as u32,
+                Special::SharedWindow => (oriole_interp::SHARED_WINDOW >> 32) as u32,
+                Special::Constant(value) => value,
+            }
+        })
+    }
+}
+
+impl super::state::Warp {
+    /// The lanes in which a predicate holds.
+    #[inline(always)]
+    pub fn pred(&self, pred: Pred) -> u32 {
+        let held = self.preds[usize::from(pred.at)];
+        if pred.not { !held } else { held }
+    }
+
+    /// Sets a predicate in the lanes of a mask; a uniform one in all.
+    #[inline(always)]
+    pub fn set_pred(&mut self, at: u8, value: u32, active: u32) {
+        if at == NOWHERE {
+            return;
+        }
+        let held = &mut self.preds[usize::from(at)];
+        if at < UNIFORM_PREDICATES {
+            *held = *held & !active | value & active;
+        } else {
+            let lane = active.trailing_zeros();
+            *held = if value >> lane & 1 == 1 { u32::MAX } else { 0 };
+        }
+    }
+
+    /// Writes a result: of a general register in the lanes of a mask, of a uniform one the word of the first of them.
+    #[inline(always)]
+    pub fn write(&mut self, row: u16, result: &Lanes, active: u32) {
+        let to = &mut self.rows[usize::from(row)];
+        if row < UNIFORM {
+            blend(to, result, active);
+        } else {
+            *to = [result[active.trailing_zeros() as usize & 31]; LANES];
+        }
+    }
+
+    #[inline(always)]
+    pub fn fetch_row(&self, literals: &[Lanes], row: u16) -> Lanes {
+        match row.checked_sub(LITERALS) {
+            Some(literal) => literals[usize::from(literal)],
+            None => self.rows[usize::from(row)],
+        }
+    }
+
+    /// An operand in every lane.
+    #[inline(always)]
+    pub fn fetch(&self, literals: &[Lanes], src: Src) -> Lanes {
+        let row = self.fetch_row(literals, src.row);
+        match src.mark {
+            Mark::Plain => row,
+            Mark::Negate => map(&row, u32::wrapping_neg),
+            Mark::Invert => map(&row, |word| !word),
+            Mark::Bits { keep, flip } => map(&row, |word| word & keep ^ flip),
+        }
+    }
+
+    /// An operand of an operation that is computed lane by lane.
+    fn value(&self, literals: &[Lanes], value: Value, lane: usize) -> u64 {
+        let word = |src: Src| {
+            let row = src.row;
+            let word = match row.checked_sub(LITERALS) {
+                Some(literal) => literals[usize::from(literal)][lane],
+                None => self.rows[usize::from(row)][lane],
+            };
+            match src.mark {
+                Mark::Plain => word,
+                Mark::Negate => word.wrapping_neg(),
+                Mark::Invert => !word,
+                Mark::Bits { keep, flip } => word & keep ^ flip,
+            }
+        };
+        let half = |word: u32, upper: bool| if upper { word >> 16 } else { word & 0xffff };
+        match value {
+            Value::None => 0,
+            Value::Word(src) => word(src).into(),
+            Value::Pair(low, high) => u64::from(word(high)) << 32 | u64::from(word(low)),
+            Value::Half(src, upper) => half(word(src), upper).into(),
+            Value::Byte(src, at) => (word(src) >> (8 * at) & 0xff).into(),
+            Value::Packed(src, [low, high]) => {
+                let word = word(src);
+                (half(word, high) << 16 | half(word, low)).into()
+            }
+            Value::Pred(pred) => (self.pred(pred) >> lane & 1).into(),
+        }
+    }
+
+    /// Sends lanes of a group elsewhere; the others go on behind the operation.
+    fn split(&mut self, at: usize, group: Group, targets: &[(u32, u32)]) -> Next {
+        let gone = targets.iter().fold(0, |mask, (lanes, _)| mask | lanes);
+        if gone == 0 {
+            return Next::Behind;
+        }
+        if let [(lanes, to)] = targets
+            && *lanes == group.mask
+        {
+            self.groups[at].pc = *to;
+            // A loop of one group gives way at times, so that others that it may wait for go on.
+            self.groups[at].turns += u32::from(*to <= group.pc && self.groups.len() > 1);
+            return Next::Elsewhere;
+        }
+        self.groups.swap_remove(at);
+        let stays = group.mask & !gone;
+        let parts = targets.iter().copied().chain([(stays, group.pc + 1)]);
+        self.groups.extend(parts.filter(|(lanes, _)| *lanes != 0).map(|(mask, pc)| Group { pc, mask, ..group }));
+        Next::Elsewhere
+    }
+
+    /// Has lanes of a group wait behind the operation; the others go on.
+    pub fn wait(&mut self, at: usize, group: Group, active: u32, wait: Wait) -> Next {
+        self.groups[at] = Group { pc: group.pc + 1, mask: active, wait, ..group };
+        if group.mask & !active != 0 {
+            self.groups.push(Group { pc: group.pc + 1, mask: group.mask & !active, wait: Wait::Ready, ..group });
+        }
+        Next::Elsewhere
+    }
+
+    /// The smaller or larger of words.
+    fn pick(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let (dst, result) = match kind {
+            Kind::Pick { dst, srcs, pick, min, adds } => {
+                let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
+                let min = self.pred(min[0]);
+                let (a, b) = if *adds { (map2(&a, &b, u32::wrapping_add), c) } else { (a, b) };
+                let result: Lanes = std::array::from_fn(|lane| pick(a[lane], b[lane], min >> lane & 1 == 1));
+                (*dst, result)
+            }
+            Kind::Pick3 { dst, srcs, pick, min } => {
+                let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
+                let [first, second] = min.map(|pred| self.pred(pred));
+                let result: Lanes = std::array::from_fn(|lane| {
+                    let two = pick(a[lane], b[lane], first >> lane & 1 == 1);
+                    pick(two, c[lane], second >> lane & 1 == 1)
+                });
+                (*dst, result)
+            }
+            _ => return,
+        };
+        self.write(dst, &result, active);
+    }
+
+    /// Sums with carries. A negated word counts as 2^32 less the word, so that a difference that does not borrow
+    /// carries.
+    fn sum(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let raw = |src: Src| self.fetch(literals, Src { mark: Mark::Plain, ..src });
+        let term = |src: Src, row: &Lanes, lane: usize| match src.mark {
+            Mark::Negate => (1 << 32) - u64::from(row[lane]),
+            Mark::Invert => u64::from(!row[lane]),
+            _ => u64::from(row[lane]),
+        };
+        let carry = |pred: &Option<Pred>, lane: usize| pred.map_or(0, |pred| u64::from(self.pred(pred) >> lane & 1));
+        match kind {
+            Kind::Add3 { dst, carries, srcs, more } => {
+                let rows = srcs.map(raw);
+                let total: [u64; LANES] = std::array::from_fn(|lane| {
+                    let terms = srcs.iter().zip(&rows).map(|(src, row)| term(*src, row, lane));
+                    terms.chain(more.iter().map(|pred| carry(pred, lane))).sum()
+                });
+                let result = total.map(|sum| sum as u32);
+                self.set_pred(carries[0], mask(|lane| total[lane] >> 32 >= 1), active);
+                self.set_pred(carries[1], mask(|lane| total[lane] >> 32 >= 2), active);
+                self.write(*dst, &result, active);
+            }
+            Kind::Lea { dst, carry: out, srcs, shift, high, extends, more } => {
+                let [a, b, c] = srcs.map(raw);
+                let total: [u64; LANES] = std::array::from_fn(|lane| {
+                    let upper = match (*high, *extends) {
+                        (true, true) => (a[lane] as i32 >> 31) as u32,
+                        (true, false) => c[lane],
+                        (false, _) => 0,
+                    };
+                    let pair = (u64::from(upper) << 32 | u64::from(a[lane])) << shift;
+                    let word = if *high { pair >> 32 } else { pair & 0xffff_ffff };
+                    word + term(srcs[1], &b, lane) + carry(more, lane)
+                });
+                let result = total.map(|sum| sum as u32);
+                self.set_pred(*out, mask(|lane| total[lane] >> 32 != 0), active);
+                self.write(*dst, &result, active);
+            }
+            Kind::Mad(product) => {
+                let factors = [product.srcs[0], product.srcs[1]].map(|src| self.fetch(literals, src));
+                let addend = [product.srcs[2], product.srcs[3]].map(|src| self.fetch(literals, src));
+                let total: [u128; LANES] = std::array::from_fn(|lane| {
+                    let [a, b] = factors.map(|row| row[lane]);
+                    let value = if product.signed {
+                        (i64::from(a as i32) * i64::from(b as i32)) as u64
+                    } else {
+                        u64::from(a) * u64::from(b)
+                    };
+                    let [low, upper] = addend.map(|row| row[lane]);
+                    let more = u128::from(carry(&product.more, lane));
+                    match product.part {
+                        Part::Low => u128::from(value as u32) + u128::from(low) + more,
+                        _ => u128::from(value) + u128::from(u64::from(upper) << 32 | u64::from(low)) + more,
+                    }
+                });
+                let top = if product.part == Part::Low { 32 } else { 64 };
+                self.set_pred(product.carry, mask(|lane| total[lane] >> top & 1 == 1), active);
+                let word = |at: u32| total.map(|sum| (sum >> (32 * at)) as u32);
+                let dst = product.dst;
+                match product.part {
+                    Part::Low => self.write(dst, &word(0), active),
+                    Part::High => self.write(dst, &word(1), active),
+                    Part::Wide => {
+                        self.write(dst, &word(0), active);
+                        self.write(dst + 1, &word(1), active);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the first of two doubles is the smaller, or larger, one; of a number and none, the number.
+fn prefers(a: f64, b: f64, min: bool) -> bool {
+    if b.is_nan() {
+        return true;
+    }
+    if a == b {
+        return a.is_sign_negative() == min;
+    }
+    if min { a < b } else { a > b }
+}
+
+/// Whether a quotient of floats is not found by refining the product with an approximate reciprocal: operands that are
+/// no normal numbers, and exponents at which something on the way is none.
+fn is_hard_quotient(a: u32, b: u32) -> bool {
+    let exponent = |bits: u32| (bits >> 23 & 0xff) as i32;
+    let (ea, eb) = (exponent(a), exponent(b));
+    let ordinary = (1..255).contains(&ea) && (1..255).contains(&eb);
+    !ordinary || !(3..=250).contains(&eb) || ea < 27 || !(-124..=124).contains(&(ea - eb))
+}
+
+fn lop3(a: &Lanes, b: &Lanes, c: &Lanes, table: u8) -> Lanes {
+    match table {
+        0xc0 => map2(a, b, |a, b| a & b),
+        0xfc => map2(a, b, |a, b| a | b),
+        0x3c => map2(a, b, |a, b| a ^ b),
+        0x33 => map(b, |b| !b),
+        0x96 => map3(a, b, c, |a, b, c| a ^ b ^ c),
+        _ => map3(a, b, c, |a, b, c| table_of_masks(a, b, c, table)),
+    }
+}
+
+/// A logical function of three words by its table.
+#[inline(always)]
+fn table_of_masks(a: u32, b: u32, c: u32, table: u8) -> u32 {
+    let mut result = 0;
+    for row in 0..8 {
+        if table >> row & 1 == 1 {
+            let side = |word: u32, bit: u32| if row >> bit & 1 == 1 { word } else { !word };
+            result |= side(a, 2) & side(b, 1) & side(c, 0);
+        }
+    }
+    result
+}
+
+/// The lanes in which a comparison holds. With what the lower words said, this is that of the upper words.
+fn compare_lanes(a: &Lanes, b: &Lanes, compare: Compare, signed: bool, lower: Option<u32>) -> u32 {
+    let flip = if signed { 1 << 31 } else { 0 };
+    let order = |lane: usize| (a[lane] ^ flip).cmp(&(b[lane] ^ flip));
+    let less = mask(|lane| order(lane).is_lt());
+    let equal = mask(|lane| order(lane).is_eq());
+    let greater = !(less | equal);
+    let Some(lower) = lower else {
+        return match compare {
+            Compare::False => 0,
+            Compare::Lt => less,
+            Compare::Eq => equal,
+            Compare::Le => less | equal,
+            Compare::Gt => greater,
+            Compare::Ne => !equal,
+            Compare::Ge => !less,
+            Compare::True => u32::MAX,
+        };
+    };
+    match compare {
+        Compare::False => 0,
+        Compare::Lt | Compare::Le => less | equal & lower,
+        Compare::Eq => equal & lower,
+        Compare::Gt | Compare::Ge => greater | equal & lower,
+        Compare::Ne => !equal | equal & lower,
+        Compare::True => u32::MAX,
+    }
+}
+
+/// Words of other lanes, and which lanes are in range (PTX ISA, "shfl.sync").
+fn shuffle(mode: Shuffle, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, u32) {
+    let (mut result, mut within) = ([0; LANES], 0);
+    for lane in 0..LANES as u32 {
+        let at = lane as usize;
+        let (by, clamp, segment) = (b[at] & 31, c[at] & 31, c[at] >> 8 & 31);
+        let most = lane & segment | clamp & !segment;
+        let least = lane & segment;
+        let (from, valid) = match mode {
+            Shuffle::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= most as i32),
+            Shuffle::Down => (lane + by, lane + by <= most),
+            Shuffle::Bfly => (lane ^ by, lane ^ by <= most),
+            Shuffle::Idx => (least | by & !segment, (least | by & !segment) <= most),
+        };
+        let from = if valid { from } else { lane };
+        within |= u32::from(valid) << lane;
+        result[at] = a[(from & 31) as usize];
+    }
+    (result, within)
+}

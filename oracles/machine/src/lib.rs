@@ -1,0 +1,23 @@
+//! Executes machine code of NVIDIA GPUs: words of the real ptxas, or of anybody else.
+//!
+//! A kernel of a cubin is decoded for a launch ([`decode`]) and run warp by warp: 32 lanes in groups that execute
+//! together, with convergence barriers as the code has them ([`state`]), general registers as a word for each lane and
+//! uniform ones as a word for all ([`program`]). Observable is what the interpreter of PTX observes, in the same form
+//! ([`oriole_interp::RunResult`]), so that the two can be compared.
+//!
+//! What functions of registers mean that PTX has too, is what [`oriole_interp::scalar`] says. Nothing is undefined here:
+//! registers and shared memory begin as zero. Scheduling control is not looked at; a wait for a scoreboard that is
+//! missing does not show.
+
+mod access;
+mod decode;
+mod execute;
+mod lanes;
+mod launch;
+mod machine;
+mod operands;
+mod program;
+mod run;
+mod state;
+
+pub use run::{Image, RunError};

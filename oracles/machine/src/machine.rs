@@ -1,0 +1,278 @@
+//! CTAs and the grid: whose turn it is, barriers, and how a run ends.
+
+use std::collections::VecDeque;
+
+use oriole_interp::launch::Launch;
+use oriole_interp::{Cause, GlobalMemory};
+
+use super::execute::Next;
+use super::lanes::{LANES, set};
+use super::program::*;
+use super::state::{Group, Wait, Warp};
+
+/// Operations of a group before another one's turn.
+pub const SLICE: u32 = 4096;
+/// Turns of a CTA's warps before CTAs that have not begun run beside it: it may wait for them.
+const PATIENCE: u32 = 64;
+/// CTAs that run beside each other at most.
+const MOST_CTAS: usize = 64;
+/// Barriers of a CTA.
+pub const BARRIERS: usize = 16;
+
+/// A barrier of a CTA.
+#[derive(Clone, Copy, Default)]
+struct Barrier {
+    /// Threads that have come.
+    arrived: u32,
+    /// How many are waited for; all that live, where 0.
+    wanted: u32,
+    /// How many of their predicates are true.
+    count: u32,
+    /// Whether a reduction is made, and which.
+    reduction: Option<Reduction>,
+}
+
+/// A CTA.
+pub struct Cta {
+    /// Its place in the grid.
+    pub ctaid: [u32; 3],
+    /// Its shared memory.
+    pub shared: Vec<u8>,
+    /// Its warps.
+    pub warps: Vec<Warp>,
+    barriers: [Barrier; BARRIERS],
+}
+
+/// Why a run stops before its end.
+pub enum Stop {
+    /// A lane traps.
+    Trap {
+        /// Where.
+        pc: u32,
+        /// The lane.
+        lane: u32,
+        /// Why.
+        cause: Cause,
+    },
+    /// An operation that is not executed.
+    Unknown {
+        /// Where.
+        pc: u32,
+        /// Why.
+        why: String,
+    },
+    /// The budget is spent.
+    Steps,
+}
+
+/// What ended a run, and where: the CTA, the warp.
+pub struct Stopped {
+    /// What.
+    pub stop: Stop,
+    /// The CTA's place in the grid.
+    pub ctaid: [u32; 3],
+    /// The number of the warp's first thread.
+    pub first: u32,
+}
+
+/// A group that waits for ever.
+pub struct Stuck {
+    /// The CTA's place in the grid.
+    pub ctaid: [u32; 3],
+    /// The number of the warp's first thread.
+    pub first: u32,
+    /// The group.
+    pub group: Group,
+}
+
+/// How a run ended.
+pub enum End {
+    /// Every thread has ended.
+    Finished,
+    /// Something stopped it.
+    Stopped(Stopped),
+    /// Nothing can go on.
+    Deadlock(Vec<Stuck>),
+}
+
+/// A store to a watched byte.
+pub struct Write {
+    /// Its address, and how many bytes.
+    pub address: u64,
+    /// See `address`.
+    pub bytes: u32,
+    /// The CTA's place in the grid.
+    pub ctaid: [u32; 3],
+    /// The thread's number in its CTA.
+    pub thread: u32,
+    /// Where.
+    pub pc: u32,
+}
+
+/// A run.
+pub struct Machine<'a> {
+    /// What is executed.
+    pub program: &'a Program,
+    /// The constant banks.
+    pub banks: &'a super::launch::Banks,
+    /// The launch.
+    pub launch: &'a Launch,
+    /// Where the kernel begins.
+    pub entry: u32,
+    /// Global memory.
+    pub global: GlobalMemory,
+    /// Bytes of shared memory.
+    pub shared: usize,
+    /// Bytes of local memory of a thread.
+    pub local: usize,
+    /// Operations of a group before another one's turn.
+    pub slice: u32,
+    /// Operations executed, and how many may be.
+    pub executed: u64,
+    /// See `executed`.
+    pub budget: u64,
+    /// The region that was accessed last.
+    pub hint: usize,
+    /// Addresses whose stores are recorded.
+    pub watch: Vec<u64>,
+    /// These stores.
+    pub writes: Vec<Write>,
+}
+
+impl Machine<'_> {
+    /// Runs all CTAs.
+    pub fn run(&mut self) -> End {
+        let [gx, gy, gz] = self.launch.grid;
+        let mut waiting = (0..u64::from(gx) * u64::from(gy) * u64::from(gz)).map(|index| {
+            let (x, y, z) = (u64::from(gx), u64::from(gy), u64::from(gz));
+            [index % x, index / x % y, index / x / y % z].map(|at| at as u32)
+        });
+        let mut resident: VecDeque<Cta> = VecDeque::new();
+        let mut turns = 0;
+        loop {
+            if resident.is_empty() || turns > PATIENCE && resident.len() < MOST_CTAS {
+                turns = 0;
+                match waiting.next() {
+                    Some(ctaid) => resident.push_back(self.cta(ctaid)),
+                    None if resident.is_empty() => return End::Finished,
+                    None => {}
+                }
+            }
+            let mut moved = false;
+            for cta in &mut resident {
+                match self.turn(cta) {
+                    Ok(any) => moved |= any,
+                    Err(stopped) => return End::Stopped(stopped),
+                }
+            }
+            let before = resident.len();
+            resident.retain(|cta| !cta.warps.iter().all(Warp::is_done));
+            turns = if resident.len() < before { 0 } else { turns + 1 };
+            if !moved && resident.len() == before {
+                match waiting.next() {
+                    Some(ctaid) if resident.len() < MOST_CTAS => resident.push_back(self.cta(ctaid)),
+                    _ => return End::Deadlock(stuck(&resident)),
+                }
+            }
+        }
+    }
+
+    fn cta(&self, ctaid: [u32; 3]) -> Cta {
+        let threads: u32 = self.launch.block.iter().product();
+        let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
+            let first = warp * LANES as u32;
+            Warp::new(first, threads - first, self.entry)
+        });
+        Cta { ctaid, shared: vec![0; self.shared], warps: warps.collect(), barriers: Default::default() }
+    }
+
+    /// Has each warp of a CTA take its turn; says whether any did something.
+    fn turn(&mut self, cta: &mut Cta) -> Result<bool, Stopped> {
+        let mut moved = false;
+        for warp in 0..cta.warps.len() {
+            while let Some(at) = cta.warps[warp].next() {
+                moved = true;
+                let turns = cta.warps[warp].groups[at].turns;
+                let (ctaid, first) = (cta.ctaid, cta.warps[warp].first);
+                self.run_group(cta, warp, at).map_err(|stop| Stopped { stop, ctaid, first })?;
+                cta.warps[warp].release();
+                if cta.warps[warp].next().is_some_and(|next| cta.warps[warp].groups[next].turns > turns) {
+                    break;
+                }
+            }
+            moved |= self.pass_barriers(cta);
+        }
+        Ok(moved)
+    }
+
+    /// Arrives at a barrier of the CTA.
+    pub fn barrier(
+        &mut self,
+        cta: &mut Cta,
+        warp: usize,
+        at: usize,
+        group: Group,
+        active: u32,
+        (usage, number, count, pred): (BarrierUse, Src, Option<Src>, Pred),
+    ) -> Result<Next, Stop> {
+        let w = &mut cta.warps[warp];
+        let lane = active.trailing_zeros();
+        let word = |src: Src| w.fetch(&self.program.literals, src)[lane as usize];
+        let bad = |what: String| Stop::Trap { pc: group.pc, lane, cause: Cause::BadBarrier(what) };
+        let is_register = number.row < LITERALS && number.row != ZERO;
+        // A register holds both: the number below, the count of threads above.
+        let (number, packed) = if is_register { (word(number) & 0xf, word(number) >> 16 & 0xfff) } else { (word(number), 0) };
+        let wanted = count.map_or(packed, |src| if src.row < LITERALS && src.row != ZERO { word(src) >> 16 & 0xfff } else { word(src) });
+        let holds = w.pred(pred) & active;
+        if number as usize >= BARRIERS {
+            return Err(bad(format!("a CTA has no barrier {number}")));
+        }
+        let barrier = &mut cta.barriers[number as usize];
+        barrier.arrived += active.count_ones();
+        barrier.wanted = wanted;
+        match usage {
+            BarrierUse::Reduce(reduction) => {
+                barrier.reduction = Some(reduction);
+                barrier.count += holds.count_ones();
+            }
+            BarrierUse::Arrive => return Ok(Next::Behind),
+            BarrierUse::Sync => {}
+        }
+        Ok(w.wait(at, group, active, Wait::Barrier(number as u8)))
+    }
+
+    /// Lets threads pass the barriers at which all have come for whom they wait.
+    fn pass_barriers(&mut self, cta: &mut Cta) -> bool {
+        let mut any = false;
+        let live: u32 = cta.warps.iter().map(|warp| warp.live.count_ones()).sum();
+        for number in 0..BARRIERS {
+            let barrier = cta.barriers[number];
+            let wanted = if barrier.wanted == 0 { live } else { barrier.wanted };
+            if barrier.arrived == 0 || barrier.arrived < wanted {
+                continue;
+            }
+            let result = barrier.reduction.map(|reduction| match reduction {
+                Reduction::Popc => barrier.count,
+                Reduction::And => if barrier.count == barrier.arrived { u32::MAX } else { 0 },
+                Reduction::Or => if barrier.count > 0 { u32::MAX } else { 0 },
+            });
+            for warp in &mut cta.warps {
+                let wait = Wait::Barrier(number as u8);
+                let waiting = warp.groups.iter().filter(|group| group.wait == wait).fold(0, |m, group| m | group.mask);
+                if let Some(result) = result {
+                    set(waiting).for_each(|lane| warp.reduced[lane] = result);
+                }
+                any |= waiting != 0;
+                warp.pass(number as u8);
+            }
+            cta.barriers[number] = Barrier::default();
+        }
+        any
+    }
+}
+
+fn stuck(resident: &VecDeque<Cta>) -> Vec<Stuck> {
+    let warps = resident.iter().flat_map(|cta| cta.warps.iter().map(move |warp| (cta.ctaid, warp)));
+    let groups = warps.flat_map(|(ctaid, warp)| warp.groups.iter().map(move |group| (ctaid, warp.first, *group)));
+    groups.map(|(ctaid, first, group)| Stuck { ctaid, first, group }).collect()
+}

@@ -1,0 +1,267 @@
+//! The operands of an instruction, as rows and predicates of a program.
+
+use oriole_sass::Instruction;
+use oriole_sass::row::{File, Format, Part, What};
+use oriole_sass::text::signed;
+use rustc_hash::FxHashMap;
+
+use super::lanes::{LANES, Lanes};
+use super::launch::Banks;
+use super::program::*;
+
+/// The words that a program's operations name without a register.
+#[derive(Default)]
+pub struct Literals {
+    rows: Vec<Lanes>,
+    known: FxHashMap<u32, u16>,
+}
+
+impl Literals {
+    /// The row that holds a word in every lane.
+    pub fn row(&mut self, word: u32) -> u16 {
+        if word == 0 {
+            return ZERO;
+        }
+        *self.known.entry(word).or_insert_with(|| {
+            self.rows.push([word; LANES]);
+            LITERALS + self.rows.len() as u16 - 1
+        })
+    }
+
+    /// The word that a row holds in every lane, if it is a literal.
+    pub fn word(&self, row: u16) -> Option<u32> {
+        if row == ZERO { Some(0) } else { Some(self.rows.get(usize::from(row.checked_sub(LITERALS)?))?[0]) }
+    }
+
+    /// All of them.
+    pub fn into_rows(self) -> Vec<Lanes> {
+        self.rows
+    }
+}
+
+/// What the signs of an operand mean.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Sign {
+    /// Two's complement.
+    Integer,
+    /// The highest bit of a word.
+    Float,
+    /// The highest bits of both halves.
+    Halves,
+}
+
+/// An instruction with its operands in order.
+pub struct Operands<'a> {
+    /// The instruction.
+    pub inst: Instruction<'a>,
+    parts: Vec<&'a Part>,
+    banks: &'a Banks,
+    /// Literals of the program.
+    pub literals: &'a mut Literals,
+}
+
+/// Why an instruction is not executed.
+pub type Unknown = String;
+
+impl<'a> Operands<'a> {
+    /// The operands of an instruction on a launch.
+    pub fn new(inst: Instruction<'a>, banks: &'a Banks, literals: &'a mut Literals) -> Operands<'a> {
+        let parts = inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_))).collect();
+        Operands { inst, parts, banks, literals }
+    }
+
+    /// How many operands there are.
+    pub fn len(&self) -> usize {
+        self.parts.len()
+    }
+
+    /// Whether a modifier is written.
+    pub fn has(&self, modifier: &str) -> bool {
+        self.inst.encoding.name.split('.').skip(1).any(|name| name == modifier) || self.inst.has(modifier)
+    }
+
+    /// The first of these modifiers that is written.
+    pub fn one_of<T: Copy>(&self, choices: &[(&str, T)]) -> Option<T> {
+        choices.iter().find(|(name, _)| self.has(name)).map(|(_, value)| *value)
+    }
+
+    /// An operand.
+    pub fn part(&self, at: usize) -> Result<&'a Part, Unknown> {
+        self.parts.get(at).copied().ok_or_else(|| format!("no operand {at}"))
+    }
+
+    /// The place of the first operand of a kind.
+    pub fn find(&self, wanted: impl Fn(What) -> bool) -> Option<usize> {
+        self.parts.iter().position(|part| wanted(part.what))
+    }
+
+    /// The raw value of an operand.
+    pub fn value(&self, at: usize) -> Result<u64, Unknown> {
+        Ok(self.part(at)?.value(self.inst.word))
+    }
+
+    /// The row of a register; `None` for the constant one.
+    fn register(&self, part: &Part) -> Option<u16> {
+        let value = part.value(self.inst.word) as u16;
+        match part.what {
+            What::Register(File::R) | What::Base | What::Indexed(File::R) => (value != 255).then_some(value),
+            _ => (u64::from(value) != part.at.largest()).then_some(UNIFORM + value),
+        }
+    }
+
+    /// The row of a register that is read.
+    pub fn row(&self, at: usize) -> Result<u16, Unknown> {
+        let part = self.part(at)?;
+        Ok(self.register(part).unwrap_or(ZERO))
+    }
+
+    /// The row of a register that is written.
+    pub fn dst(&self, at: usize) -> Result<u16, Unknown> {
+        let part = self.part(at)?;
+        match part.what {
+            What::Register(File::R | File::Ur) => Ok(self.register(part).unwrap_or(SINK)),
+            other => Err(format!("operand {at} is {other:?}, no register")),
+        }
+    }
+
+    /// Where a predicate is that is written.
+    pub fn pred_dst(&self, at: usize) -> Result<u8, Unknown> {
+        let pred = self.pred(at)?.at;
+        Ok(if pred % UNIFORM_PREDICATES == TRUE { NOWHERE } else { pred })
+    }
+
+    /// A predicate that is read.
+    pub fn pred(&self, at: usize) -> Result<Pred, Unknown> {
+        let part = self.part(at)?;
+        self.pred_of(part).ok_or_else(|| format!("operand {at} is no predicate"))
+    }
+
+    /// What a part says if it is a predicate.
+    pub fn pred_of(&self, part: &Part) -> Option<Pred> {
+        let value = part.value(self.inst.word) as u8;
+        let at = match part.what {
+            What::Register(File::P) => value,
+            What::Register(File::Up) => value + UNIFORM_PREDICATES,
+            _ => return None,
+        };
+        Some(Pred { at, not: part.has(part.invert, self.inst.word) })
+    }
+
+    /// The bits of an operand that is no register, as the format of the operation says.
+    fn literal(&self, part: &Part) -> Result<Option<u32>, Unknown> {
+        let value = part.value(self.inst.word);
+        Ok(match part.what {
+            What::Immediate(Format::SignedHex) => Some(signed(value, part.at.len + part.above.len) as u32),
+            What::Immediate(_) => Some(value as u32),
+            What::Constant => Some(self.constant(value as u8 & 0x1f, (value >> part.at.len) * 4)?),
+            What::Bindless => return Err("a bank that a register names".to_owned()),
+            _ => None,
+        })
+    }
+
+    /// A word of a bank.
+    pub fn constant(&self, bank: u8, offset: u64) -> Result<u32, Unknown> {
+        self.banks.word(bank, offset).ok_or_else(|| format!("c[{bank:#x}][{offset:#x}] is outside of its bank"))
+    }
+
+    /// An operand of a word.
+    pub fn src(&mut self, at: usize, sign: Sign) -> Result<Src, Unknown> {
+        let part = self.part(at)?;
+        let word = self.inst.word;
+        let (negate, absolute) = (part.has(part.negate, word), part.has(part.absolute, word));
+        let invert = part.has(part.invert, word) || negate && part.has(part.complement, word);
+        let row = match self.literal(part)? {
+            Some(bits) => self.literals.row(bits),
+            None => self.register(part).unwrap_or(ZERO),
+        };
+        let top = match sign {
+            Sign::Halves => 0x8000_8000,
+            _ => 0x8000_0000,
+        };
+        let mark = match sign {
+            _ if invert => Mark::Invert,
+            Sign::Integer if negate => Mark::Negate,
+            Sign::Float | Sign::Halves if negate || absolute => {
+                let flip = if negate { top } else { 0 };
+                Mark::Bits { keep: if absolute { !top } else { u32::MAX }, flip }
+            }
+            _ => Mark::Plain,
+        };
+        Ok(Src { row, mark })
+    }
+
+    /// The word of an operand that is no register.
+    pub fn literal_of(&self, src: Src) -> Option<u32> {
+        self.literals.word(src.row)
+    }
+
+    /// An operand of two words; the sign belongs to the upper one where it is a float.
+    pub fn pair(&mut self, at: usize, sign: Sign) -> Result<(Src, Src), Unknown> {
+        let part = self.part(at)?;
+        let upper = self.src(at, sign)?;
+        let value = part.value(self.inst.word);
+        let plain = |row| Src { row, mark: Mark::Plain };
+        Ok(match part.what {
+            What::Immediate(Format::F64) => (plain(ZERO), upper),
+            What::Immediate(_) => {
+                let bits = signed(value, part.at.len + part.above.len);
+                let (low, high) = (self.literals.row(bits as u32), self.literals.row((bits >> 32) as u32));
+                (plain(low), plain(high))
+            }
+            What::Constant => {
+                let offset = (value >> part.at.len) * 4 + 4;
+                let low = Src { row: upper.row, mark: Mark::Plain };
+                let bits = self.constant(value as u8 & 0x1f, offset)?;
+                (low, Src { row: self.literals.row(bits), mark: upper.mark })
+            }
+            _ if upper.row == ZERO => (plain(ZERO), upper),
+            _ => (plain(upper.row), Src { row: upper.row + 1, mark: upper.mark }),
+        })
+    }
+
+    /// The suffix of an operand.
+    pub fn suffix(&self, at: usize) -> Result<&'static str, Unknown> {
+        let part = self.part(at)?;
+        let named = part.suffix.and_then(|(bits, names)| names.get(bits.get(self.inst.word) as usize).copied());
+        Ok(named.unwrap_or(""))
+    }
+
+    /// The number of the register that stands at an operand, of any file.
+    pub fn number(&self, at: usize) -> Result<u8, Unknown> {
+        Ok(self.value(at)? as u8)
+    }
+
+    /// The address among the operands, or the second one.
+    pub fn address(&self, which: usize) -> Result<Address, Unknown> {
+        let is_start = |part: &&&Part| matches!(part.what, What::Base | What::UniformBase | What::Offset);
+        let mut groups: Vec<Vec<&Part>> = Vec::new();
+        for part in self.parts.iter().filter(is_start) {
+            let continues = groups.last().is_some_and(|group| {
+                group.last().is_some_and(|last| last.what != What::Offset) && part.what != What::Base
+            });
+            match groups.last_mut().filter(|_| continues) {
+                Some(group) => group.push(part),
+                None => groups.push(vec![part]),
+            }
+        }
+        let group = groups.get(which).ok_or("no address")?;
+        let mut address = Address { base: None, uniform: None, offset: 0, scale: 1 };
+        for part in group {
+            let suffix = part.suffix.and_then(|(bits, names)| names.get(bits.get(self.inst.word) as usize).copied());
+            match part.what {
+                What::Base => {
+                    address.base = self.register(part).map(|row| (row, suffix == Some("64")));
+                    address.scale = match suffix {
+                        Some("X4") => 4,
+                        Some("X8") => 8,
+                        Some("X16") => 16,
+                        _ => 1,
+                    };
+                }
+                What::UniformBase => address.uniform = self.register(part).map(|row| (row, false)),
+                _ => address.offset = signed(part.value(self.inst.word), part.at.len + part.above.len),
+            }
+        }
+        Ok(address)
+    }
+}

@@ -1,0 +1,593 @@
+//! Programs of machine operations, decoded for one launch.
+//!
+//! A register is a row of 32 words, one for each lane: general registers, uniform registers (with the same word in each
+//! lane), then the literals of the program. So an operand is a row, whatever it was in the word. Two rows are special:
+//! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
+
+use oriole_interp::scalar::ScalarOp;
+
+use super::lanes::Lanes;
+
+/// How many general registers there are, the constant one included.
+pub const GENERAL: u16 = 256;
+/// The first row of uniform registers.
+pub const UNIFORM: u16 = GENERAL;
+/// How many uniform registers there are at most.
+pub const UNIFORMS: u16 = 256;
+/// The row that is zero.
+pub const ZERO: u16 = UNIFORM + UNIFORMS;
+/// The row to which writes go that nobody reads; it has neighbours, since pairs and quads are written.
+pub const SINK: u16 = ZERO + 1;
+/// The first row of literals.
+pub const LITERALS: u16 = SINK + 8;
+
+/// The place of the predicate that is always true, and of the uniform one.
+pub const TRUE: u8 = 7;
+/// Where uniform predicates begin; the last of them is true.
+pub const UNIFORM_PREDICATES: u8 = 8;
+/// The place to which predicates go that nobody reads.
+pub const NOWHERE: u8 = 16;
+/// How many places of predicates there are.
+pub const PREDICATES: usize = 17;
+
+/// What is done with an operand before it is used.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Mark {
+    /// Nothing.
+    #[default]
+    Plain,
+    /// Two's complement.
+    Negate,
+    /// All bits are flipped.
+    Invert,
+    /// These bits are cleared, then those flipped: signs of floats.
+    Bits {
+        /// What is kept.
+        keep: u32,
+        /// What is flipped.
+        flip: u32,
+    },
+}
+
+/// An operand of one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Src {
+    /// The row.
+    pub row: u16,
+    /// What is done with it.
+    pub mark: Mark,
+}
+
+/// A predicate that is read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Pred {
+    /// Its place.
+    pub at: u8,
+    /// Whether its opposite is meant.
+    pub not: bool,
+}
+
+impl Pred {
+    /// What is always true.
+    pub const TRUE: Pred = Pred { at: TRUE, not: false };
+}
+
+/// An operand of an operation that is computed lane by lane.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Nothing.
+    None,
+    /// A word.
+    Word(Src),
+    /// Two words, the lower one first.
+    Pair(Src, Src),
+    /// A half of a word: whether the upper one.
+    Half(Src, bool),
+    /// A byte of a word.
+    Byte(Src, u8),
+    /// Two halves of a word, the lower result first: whether each is the upper one.
+    Packed(Src, [bool; 2]),
+    /// A predicate.
+    Pred(Pred),
+}
+
+/// How a comparison ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Combine {
+    /// Both hold.
+    And,
+    /// One holds.
+    Or,
+    /// Exactly one holds.
+    Xor,
+}
+
+impl Combine {
+    /// The masks of lanes combined.
+    pub fn of(self, a: u32, b: u32) -> u32 {
+        match self {
+            Combine::And => a & b,
+            Combine::Or => a | b,
+            Combine::Xor => a ^ b,
+        }
+    }
+}
+
+/// How integers are compared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compare {
+    /// Never.
+    False,
+    /// Less.
+    Lt,
+    /// Equal.
+    Eq,
+    /// Less or equal.
+    Le,
+    /// Greater.
+    Gt,
+    /// Not equal.
+    Ne,
+    /// Greater or equal.
+    Ge,
+    /// Always.
+    True,
+}
+
+/// An address: a register, a uniform register and an offset.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Address {
+    /// The register, and whether it has two words.
+    pub base: Option<(u16, bool)>,
+    /// The uniform register, and whether it has two words.
+    pub uniform: Option<(u16, bool)>,
+    /// The offset.
+    pub offset: i64,
+    /// What the register is multiplied with.
+    pub scale: u8,
+}
+
+/// A memory.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Space {
+    /// Whatever the address says.
+    Generic,
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA.
+    Shared,
+    /// The thread's own memory.
+    Local,
+}
+
+/// How many bytes are moved, and how narrow ones fill a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Width {
+    /// Bytes: 1, 2, 4, 8, 16 or 32.
+    pub bytes: u8,
+    /// Whether narrow values are extended by their sign.
+    pub signed: bool,
+}
+
+/// A read-modify-write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Modify {
+    /// An operation of PTX on values of a type.
+    Op(oriole_ir::ops::AtomOp, oriole_ir::ops::Type),
+    /// Compare and exchange.
+    Cas,
+    /// The count of lanes is added (`POPC.INC`).
+    Count,
+}
+
+/// A value of the launch or of the thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Special {
+    /// The thread's place in its CTA, by axis.
+    Tid(u8),
+    /// The CTA's place in the grid, by axis.
+    Ctaid(u8),
+    /// The lane.
+    Lane,
+    /// The warp.
+    Warp,
+    /// The lanes below, above and at the lane.
+    LaneMask(Order),
+    /// Instructions executed so far: the low word, or the high one.
+    Clock(bool),
+    /// The upper half of the window of shared memory.
+    SharedWindow,
+    /// A constant.
+    Constant(u32),
+}
+
+/// Lanes in relation to one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Order {
+    /// The lane itself.
+    Eq,
+    /// Those below.
+    Lt,
+    /// Those below, and the lane.
+    Le,
+    /// Those above.
+    Gt,
+    /// Those above, and the lane.
+    Ge,
+}
+
+/// What a barrier of the CTA is used for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum BarrierUse {
+    /// Wait.
+    Sync,
+    /// Arrive and go on.
+    Arrive,
+    /// Wait, and reduce a predicate.
+    Reduce(Reduction),
+}
+
+/// A reduction of predicates over a CTA.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reduction {
+    /// How many are true.
+    Popc,
+    /// Whether all are.
+    And,
+    /// Whether one is.
+    Or,
+}
+
+/// How a lane is chosen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Shuffle {
+    /// By number.
+    Idx,
+    /// So many below.
+    Up,
+    /// So many above.
+    Down,
+    /// By exclusive or.
+    Bfly,
+}
+
+/// One to three operands, and the result, over all lanes.
+pub type Fn1 = fn(&Lanes) -> Lanes;
+/// See [`Fn1`].
+pub type Fn2 = fn(&Lanes, &Lanes) -> Lanes;
+/// See [`Fn1`].
+pub type Fn3 = fn(&Lanes, &Lanes, &Lanes) -> Lanes;
+
+/// What an operation does.
+#[derive(Clone)]
+pub enum Kind {
+    /// Nothing.
+    Nop,
+    /// A function of one word.
+    One(Fn1, u16, Src),
+    /// A function of two words.
+    Two(Fn2, u16, [Src; 2]),
+    /// A function of three words.
+    Three(Fn3, u16, [Src; 3]),
+    /// A logical function of three words by its table, and whether the result is not zero.
+    Lop3 {
+        /// The result.
+        dst: u16,
+        /// Operands.
+        srcs: [Src; 3],
+        /// The table.
+        table: u8,
+        /// Where the predicate goes, what it is combined with, and whether by and.
+        test: Option<(u8, Pred, bool)>,
+    },
+    /// A sum of three words with carries.
+    Add3 {
+        /// The result.
+        dst: u16,
+        /// Where carries go: of one, of two.
+        carries: [u8; 2],
+        /// Operands.
+        srcs: [Src; 3],
+        /// Carries that are added.
+        more: [Option<Pred>; 2],
+    },
+    /// A product and a sum: see [`Product`].
+    Mad(Product),
+    /// A shifted word and a sum.
+    Lea {
+        /// The result.
+        dst: u16,
+        /// Where the carry goes.
+        carry: u8,
+        /// The shifted word, the addend, the upper word.
+        srcs: [Src; 3],
+        /// The distance.
+        shift: u8,
+        /// Whether the upper half of the shifted pair is taken.
+        high: bool,
+        /// Whether the upper word is the sign of the lower one.
+        extends: bool,
+        /// A carry that is added.
+        more: Option<Pred>,
+    },
+    /// A comparison of integers.
+    Compare {
+        /// Where it goes, and where its opposite.
+        dsts: [u8; 2],
+        /// Operands.
+        srcs: [Src; 2],
+        /// How.
+        compare: Compare,
+        /// Whether they are signed.
+        signed: bool,
+        /// How it is combined with what.
+        combine: (Combine, Pred),
+        /// What decides where they are equal: the comparison of the lower words.
+        lower: Option<Pred>,
+    },
+    /// The first word where a predicate is true, else the second.
+    Select(u16, [Src; 2], Pred),
+    /// The smaller or larger of two words, of which the first may be a sum.
+    Pick {
+        /// The result.
+        dst: u16,
+        /// Two words, or two that are added and one.
+        srcs: [Src; 3],
+        /// The choice, given the words and whether the smaller one is wanted.
+        pick: fn(u32, u32, bool) -> u32,
+        /// Where the smaller one is wanted.
+        min: [Pred; 2],
+        /// Whether the first two are added.
+        adds: bool,
+    },
+    /// The smaller or larger of two words, and of that and a third.
+    Pick3 {
+        /// The result.
+        dst: u16,
+        /// Three words.
+        srcs: [Src; 3],
+        /// The choice.
+        pick: fn(u32, u32, bool) -> u32,
+        /// Where the smaller one is wanted, of each choice.
+        min: [Pred; 2],
+    },
+    /// Two logical functions of three predicates by their tables.
+    Plop3([u8; 2], [Pred; 3], [u8; 2]),
+    /// Whatever is computed lane by lane.
+    Scalar {
+        /// The meaning.
+        op: ScalarOp,
+        /// The result, and how many words it has.
+        dst: (u16, u8),
+        /// Where its two results go if they are predicates.
+        preds: [u8; 2],
+        /// Operands.
+        values: [Value; 5],
+    },
+    /// As [`Kind::Scalar`] on doubles, of whose result the upper word is kept.
+    Upper {
+        /// The meaning.
+        op: ScalarOp,
+        /// The result.
+        dst: u16,
+        /// Operands.
+        values: [Value; 5],
+    },
+    /// A comparison of both halves, of which each result that holds is a word's half.
+    SetHalves {
+        /// The comparison.
+        op: ScalarOp,
+        /// The result.
+        dst: u16,
+        /// Operands.
+        values: [Value; 3],
+        /// What stands for true.
+        one: u16,
+    },
+    /// Which of two doubles is the smaller or larger one: whether the first, and whether neither is a number.
+    Prefer {
+        /// Where that goes.
+        preds: [u8; 2],
+        /// Lower and upper words.
+        srcs: [Src; 4],
+        /// Whether the smaller one is meant.
+        min: bool,
+    },
+    /// Whether a quotient of floats needs the long way.
+    CheckDivision(u8, [Src; 2]),
+    /// The first where a predicate holds, else the second.
+    Either(Pred, Box<[Kind; 2]>),
+    /// One behind the other.
+    Sequence(Box<[Kind; 2]>),
+    /// Predicates into a word, the first of a mask, over another word.
+    PredsToReg(u16, Src, u32),
+    /// A word into predicates.
+    RegToPreds(Src, u32),
+    /// A word of a bank at an address.
+    LoadConstant {
+        /// The result.
+        dst: u16,
+        /// How much.
+        width: Width,
+        /// The bank.
+        bank: u8,
+        /// The address in it.
+        address: Address,
+    },
+    /// A load.
+    Load {
+        /// The result.
+        dst: u16,
+        /// From where.
+        space: Space,
+        /// How much.
+        width: Width,
+        /// The address.
+        address: Address,
+    },
+    /// A store.
+    Store {
+        /// What is stored.
+        src: u16,
+        /// Where.
+        space: Space,
+        /// How much.
+        width: Width,
+        /// The address.
+        address: Address,
+    },
+    /// A read-modify-write.
+    Atomic {
+        /// The old value.
+        dst: u16,
+        /// Where.
+        space: Space,
+        /// How much.
+        bytes: u8,
+        /// What.
+        modify: Modify,
+        /// The address.
+        address: Address,
+        /// The operand, and the one that replaces what equals it.
+        srcs: [u16; 2],
+        /// Where the predicate goes that says whether an exchange was made.
+        done: u8,
+    },
+    /// A copy from global to shared memory.
+    CopyAsync {
+        /// Where to.
+        to: Address,
+        /// Where from.
+        from: Address,
+        /// How many bytes.
+        bytes: u8,
+        /// Where false, zeros are written.
+        unless: Pred,
+    },
+    /// A special register into one or two words.
+    Special(u16, [Special; 2], u8),
+    /// The word of the first active lane, into a uniform register.
+    First(u16, Src),
+    /// A word of another lane.
+    Shuffle {
+        /// How it is chosen.
+        mode: Shuffle,
+        /// Whether there is one.
+        in_range: u8,
+        /// The result.
+        dst: u16,
+        /// The word, which lane, and bounds.
+        srcs: [Src; 3],
+    },
+    /// Whether all, or any, of the active lanes' predicates are true; and the lanes in which it is.
+    Vote {
+        /// Whether all.
+        all: bool,
+        /// The lanes.
+        dst: u16,
+        /// The answer.
+        pred: u8,
+        /// The predicate.
+        src: Pred,
+    },
+    /// The lanes with an equal value; all, or any.
+    Match {
+        /// The lanes.
+        dst: u16,
+        /// Whether all are.
+        pred: Option<u8>,
+        /// The value.
+        srcs: (u16, bool),
+    },
+    /// A reduction over the active lanes, into a uniform register.
+    Redux(u16, Src, oriole_ir::ops::ReduxOp, bool),
+    /// The lowest active lane.
+    Elect(u8, u16),
+    /// Goes to a place where a second predicate holds too.
+    Branch(u32, Pred),
+    /// Goes to a place where lanes of a mask are missing.
+    BranchDivergent(u32, u16),
+    /// Goes to an address in a register pair, plus a distance from the function's first word.
+    Jump(u16, i64),
+    /// Ends lanes.
+    Exit(Pred),
+    /// Notes the active lanes in a convergence barrier.
+    Bssy(u8),
+    /// Waits for them.
+    Bsync(u8),
+    /// Leaves a convergence barrier.
+    Break(u8),
+    /// A convergence barrier into a register, and whether it is cleared.
+    BarrierToReg(u16, u8, bool),
+    /// A register into a convergence barrier.
+    RegToBarrier(u8, Src),
+    /// Waits for the lanes of a mask.
+    WarpSync(Option<Src>),
+    /// Waits for the lanes of a mask, which then execute what follows together, and go on at a place.
+    Collective(Option<Src>, u32),
+    /// Ends what is executed together.
+    EndCollective,
+    /// Lets others go first.
+    Yield,
+    /// A barrier of the CTA: its number, how many threads, the predicate.
+    Barrier(BarrierUse, Src, Option<Src>, Pred),
+    /// What a barrier's reduction gave.
+    BarrierResult(u16, u8),
+    /// Which window an address lies in.
+    Window(u8, Space, (u16, bool)),
+    /// The address of the next word.
+    Here(u16, i64),
+    /// Stops the kernel.
+    Trap,
+    /// Nothing that this interpreter models: why.
+    Unknown(String),
+}
+
+/// A product of two words, to which something is added.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Product {
+    /// The result: one row, or two for a wide one.
+    pub dst: u16,
+    /// Where the carry goes.
+    pub carry: u8,
+    /// Factors, and the addend, whose upper word comes last.
+    pub srcs: [Src; 4],
+    /// Which half is kept.
+    pub part: Part,
+    /// Whether the factors are signed.
+    pub signed: bool,
+    /// A carry that is added.
+    pub more: Option<Pred>,
+}
+
+/// The part of a product that is kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Part {
+    /// The lower word; the addend is one.
+    Low,
+    /// Both words.
+    Wide,
+    /// The upper word; the addend is two words.
+    High,
+}
+
+/// An operation.
+#[derive(Clone)]
+pub struct Op {
+    /// The condition.
+    pub guard: Pred,
+    /// What it does.
+    pub kind: Kind,
+}
+
+/// The operations of a kernel and of all that it can call.
+pub struct Program {
+    /// One for each word.
+    pub ops: Vec<Op>,
+    /// The rows behind [`LITERALS`].
+    pub literals: Vec<Lanes>,
+    /// The words.
+    pub words: Vec<u128>,
+    /// Where functions begin, with their names.
+    pub functions: Vec<(u32, String)>,
+}

@@ -1,0 +1,215 @@
+//! The state of a warp: registers, and the groups of lanes that execute together.
+//!
+//! Lanes that execute together are a group with one program counter. A branch on which lanes differ splits a group.
+//! Groups become one again only where the program says so: at `BSYNC`, where the lanes that `BSSY` noted wait for each
+//! other, and at `WARPSYNC`. Merging groups that happen to stand at the same place would hide a missing one.
+//!
+//! A convergence barrier holds a mask. Each lane keeps its own copy, so that lanes that have parted may use the same
+//! barrier for different purposes, as functions do that save it with `BMOV`.
+
+use super::lanes::{LANES, Lanes, set};
+use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM_PREDICATES};
+
+/// Where the words of functions lie in the generic address space: a region of its own, so that no data lies there.
+pub const CODE: u64 = 0x7400_4000_0000;
+/// How many convergence barriers a lane has.
+pub const CONVERGENCE_BARRIERS: usize = 16;
+
+/// For what a group waits.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wait {
+    /// Nothing.
+    Ready,
+    /// The lanes in a convergence barrier.
+    Bsync(u8),
+    /// The lanes of a mask.
+    Warp(u32),
+    /// The lanes of a mask, which then execute together.
+    Collective(u32),
+    /// A barrier of the CTA.
+    Barrier(u8),
+}
+
+/// Lanes that execute together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Group {
+    /// The next operation.
+    pub pc: u32,
+    /// The lanes.
+    pub mask: u32,
+    /// For what they wait.
+    pub wait: Wait,
+    /// How often they have let others go first.
+    pub turns: u32,
+}
+
+/// A warp.
+pub struct Warp {
+    /// Registers, by row, without literals.
+    pub rows: Vec<Lanes>,
+    /// Predicates: a mask of lanes each.
+    pub preds: [u32; PREDICATES],
+    /// Convergence barriers of each lane.
+    pub barriers: Box<[Lanes; CONVERGENCE_BARRIERS]>,
+    /// The lanes that have not ended.
+    pub live: u32,
+    /// The groups.
+    pub groups: Vec<Group>,
+    /// The thread's own memory, lane by lane.
+    pub local: Vec<u8>,
+    /// What the last reduction over the CTA gave each lane.
+    pub reduced: Lanes,
+    /// Where each lane goes on after what it executes in a collective.
+    pub after_collective: Lanes,
+    /// The number of the first thread in its CTA.
+    pub first: u32,
+}
+
+impl Warp {
+    /// A warp of so many threads that begins at a place.
+    pub fn new(first: u32, threads: u32, entry: u32) -> Warp {
+        let mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
+        let mut preds = [0; PREDICATES];
+        preds[usize::from(TRUE)] = u32::MAX;
+        preds[usize::from(UNIFORM_PREDICATES + TRUE)] = u32::MAX;
+        Warp {
+            rows: vec![[0; LANES]; usize::from(LITERALS)],
+            preds,
+            barriers: Box::new([[0; LANES]; CONVERGENCE_BARRIERS]),
+            live: mask,
+            groups: vec![Group { pc: entry, mask, wait: Wait::Ready, turns: 0 }],
+            local: Vec::new(),
+            reduced: [0; LANES],
+            after_collective: [0; LANES],
+            first,
+        }
+    }
+
+    /// Whether all lanes have ended.
+    pub fn is_done(&self) -> bool {
+        self.groups.is_empty()
+    }
+
+    /// The group that goes next: of those that let others go first least often, the one that is furthest back.
+    pub fn next(&self) -> Option<usize> {
+        let ready = self.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
+        ready.min_by_key(|(_, group)| (group.turns, group.pc)).map(|(at, _)| at)
+    }
+
+    /// The lanes that wait for something.
+    fn waiting(&self, wait: Wait) -> u32 {
+        self.groups.iter().filter(|group| group.wait == wait).fold(0, |mask, group| mask | group.mask)
+    }
+
+    /// Lets go on what has waited for lanes that have now arrived, or have ended. Says whether anything does.
+    pub fn release(&mut self) -> bool {
+        let mut any = false;
+        while let Some((released, wait)) = self.groups.iter().find_map(|group| self.complete(group)) {
+            any = true;
+            let (gone, kept): (Vec<Group>, Vec<Group>) =
+                self.groups.iter().partition(|group| group.wait == wait && group.mask & released != 0);
+            self.groups = kept;
+            match wait {
+                Wait::Collective(_) => {
+                    let pc = gone.iter().map(|group| group.pc).min().unwrap_or(0);
+                    let turns = gone.iter().map(|group| group.turns).max().unwrap_or(0);
+                    self.groups.push(Group { pc, mask: released, wait: Wait::Ready, turns });
+                }
+                _ => gone.into_iter().for_each(|group| self.join(group)),
+            }
+        }
+        any
+    }
+
+    /// The lanes that can go on with a group, if all for whom it waits are there.
+    fn complete(&self, group: &Group) -> Option<(u32, Wait)> {
+        let wanted = match group.wait {
+            Wait::Bsync(barrier) => {
+                let lane = group.mask.trailing_zeros() as usize;
+                self.barriers[usize::from(barrier)][lane] & self.live | group.mask
+            }
+            Wait::Warp(mask) | Wait::Collective(mask) => mask & self.live | group.mask,
+            Wait::Ready | Wait::Barrier(_) => return None,
+        };
+        (wanted & !self.waiting(group.wait) == 0).then_some((wanted, group.wait))
+    }
+
+    /// Makes a group ready, together with those that have become so at the same place.
+    fn join(&mut self, group: Group) {
+        match self.groups.iter_mut().find(|other| other.wait == Wait::Ready && other.pc == group.pc) {
+            Some(other) => {
+                other.mask |= group.mask;
+                other.turns = other.turns.max(group.turns);
+            }
+            None => self.groups.push(Group { wait: Wait::Ready, ..group }),
+        }
+    }
+
+    /// Ends the lanes of a mask.
+    pub fn end(&mut self, mask: u32) {
+        self.live &= !mask;
+        for group in &mut self.groups {
+            group.mask &= !mask;
+        }
+        self.groups.retain(|group| group.mask != 0);
+    }
+
+    /// Takes lanes out of the convergence barrier that they are in.
+    pub fn leave(&mut self, barrier: u8, mask: u32) {
+        let masks = &mut self.barriers[usize::from(barrier)];
+        let members = set(mask).fold(0, |members, lane| members | masks[lane]);
+        set(members | mask).for_each(|lane| masks[lane] &= !mask);
+    }
+
+    /// Frees the groups that wait at a barrier of the CTA.
+    pub fn pass(&mut self, barrier: u8) {
+        let (gone, kept): (Vec<Group>, Vec<Group>) =
+            self.groups.iter().partition(|group| group.wait == Wait::Barrier(barrier));
+        self.groups = kept;
+        gone.into_iter().for_each(|group| self.groups.push(Group { wait: Wait::Ready, ..group }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warp(groups: &[(u32, u32, Wait)]) -> Warp {
+        let mut warp = Warp::new(0, 32, 0);
+        warp.groups = groups.iter().map(|(pc, mask, wait)| Group { pc: *pc, mask: *mask, wait: *wait, turns: 0 }).collect();
+        warp
+    }
+
+    #[test]
+    fn lanes_wait_for_those_that_the_barrier_names_and_that_live() {
+        let mut warp = warp(&[(5, 0x3, Wait::Bsync(0)), (2, 0xc, Wait::Ready)]);
+        (0..4).for_each(|lane| warp.barriers[0][lane] = 0xf);
+        assert!(!warp.release());
+        warp.groups[1] = Group { pc: 5, mask: 0xc, wait: Wait::Bsync(0), turns: 0 };
+        assert!(warp.release());
+        assert_eq!(warp.groups, [Group { pc: 5, mask: 0xf, wait: Wait::Ready, turns: 0 }]);
+
+        let mut ended = self::warp(&[(5, 0x3, Wait::Bsync(0)), (2, 0xc, Wait::Ready)]);
+        (0..4).for_each(|lane| ended.barriers[0][lane] = 0xf);
+        ended.end(0xc);
+        assert!(ended.release() && ended.groups[0].wait == Wait::Ready);
+    }
+
+    #[test]
+    fn lanes_that_leave_a_barrier_are_not_waited_for() {
+        let mut warp = warp(&[(5, 0x3, Wait::Bsync(1)), (2, 0xc, Wait::Ready)]);
+        (0..4).for_each(|lane| warp.barriers[1][lane] = 0xf);
+        warp.leave(1, 0xc);
+        assert!(warp.release());
+        assert_eq!(warp.groups.len(), 2);
+    }
+
+    #[test]
+    fn a_collective_is_executed_by_all_its_lanes_together() {
+        let mut warp = warp(&[(9, 0x1, Wait::Collective(0x3)), (9, 0x2, Wait::Ready)]);
+        assert!(!warp.release());
+        warp.groups[1].wait = Wait::Collective(0x3);
+        assert!(warp.release());
+        assert_eq!(warp.groups, [Group { pc: 9, mask: 0x3, wait: Wait::Ready, turns: 0 }]);
+    }
+}
