@@ -42,12 +42,13 @@ impl Encoding {
         word & self.fixed == self.value
     }
 
-    /// The parts whose bits overlap those of another part, or of what is fixed.
+    /// The parts whose bits overlap those of another part, or of what is fixed. What is written twice may.
     pub fn overlaps(&self) -> Vec<Part> {
         let mut owned = OPCODE.mask() | GUARD.mask() | SCHEDULE.mask();
         let mut found = Vec::new();
-        for part in &self.parts {
-            if owned & part.mask() != 0 {
+        for (i, part) in self.parts.iter().enumerate() {
+            let is_repeated = self.parts[..i].iter().any(|other| other.at == part.at && other.what == part.what);
+            if owned & part.mask() != 0 && !is_repeated {
                 found.push(*part);
             }
             owned |= part.mask();
@@ -128,11 +129,16 @@ const UNIFORM: u8 = 91;
 
 fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let mut parts = Vec::new();
+    let file = if row.guard == File::Up { File::Ur } else { File::R };
     for part in row.parts {
         match part.what {
-            What::B(format) => parts.push(place(part.reuse(123), format, row.b, form, form_is_of_c(form), sm)),
-            What::C(format) => parts.push(place(part.reuse(124), format, row.c, form, !form_is_of_c(form), sm)),
-            What::Register(File::Ur) | What::UniformBase | What::Descriptor | What::Indexed(File::Ur) => {
+            What::B(format) => parts.push(place(part.reuse(123), format, row.b, form, form_is_of_c(form), file, sm)),
+            What::C(format) => parts.push(place(part.reuse(124), format, row.c, form, !form_is_of_c(form), file, sm)),
+            What::Register(File::Ur)
+            | What::UniformBase
+            | What::Descriptor
+            | What::Indexed(File::Ur)
+            | What::BindlessByte => {
                 let len = if part.at.len == 6 { uniform_bits(sm) } else { part.at.len };
                 parts.push(Part { at: Bits::new(part.at.low, len), ..*part });
             }
@@ -156,8 +162,8 @@ fn form_is_of_c(form: Form) -> bool {
     matches!(form, Form::Ri | Form::Rc | Form::Ru | Form::Rx)
 }
 
-/// Puts `B` or `C` in its place: the high one, as a register, or the low one, as what the form says.
-fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, sm: u16) -> Part {
+/// Puts `B` or `C` in its place: the high one, as a register of a file, or the low one, as what the form says.
+fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, file: File, sm: u16) -> Part {
     let bit = |wanted, bit| if wanted { bit } else { NO_BIT };
     let (sign, magnitude) = if is_high { (75, 74) } else { (63, 62) };
     let marked = Part {
@@ -166,7 +172,8 @@ fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, sm
         invert: bit(marks.invert, sign),
         ..part
     };
-    let register = |low| Part { what: What::Register(File::R), at: Bits::new(low, 8), ..marked };
+    let (len, reuse) = if file == File::Ur { (uniform_bits(sm), NO_BIT) } else { (8, marked.reuse) };
+    let register = |low| Part { what: What::Register(file), at: Bits::new(low, len), reuse, ..marked };
     if is_high {
         return register(HIGH);
     }

@@ -143,6 +143,9 @@ impl Part {
     #[inline]
     pub fn value(&self, word: u128) -> u64 {
         let low = self.at.get(word);
+        if self.backwards {
+            return self.at.largest() - low;
+        }
         if self.above.is_empty() { low } else { low | self.above.get(word) << self.at.len }
     }
 
@@ -151,6 +154,7 @@ impl Part {
     pub fn put(&self, word: u128, value: u64) -> Option<u128> {
         let width = u32::from(self.at.len) + u32::from(self.above.len);
         let fits = width >= 64 || value >> width == 0;
+        let value = if self.backwards { self.at.largest().wrapping_sub(value) } else { value };
         fits.then(|| self.above.put(self.at.put(word, value), value.checked_shr(self.at.len.into()).unwrap_or(0)))
     }
 

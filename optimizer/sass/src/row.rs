@@ -73,6 +73,10 @@ pub enum What {
     Indexed(File),
     /// A word of a bank that a uniform register names: `cx[UR4][0x10]`.
     Bindless,
+    /// What stands at an offset in bytes in a bank: `c[0x0][0x211]`. The bits are those of the bank, then of the offset.
+    ConstantByte,
+    /// What stands at an offset in bytes in a bank that a uniform register names: `cx[UR4][0x11]`.
+    BindlessByte,
     /// The uniform register of a memory descriptor: `desc[UR4]`, before an address.
     Descriptor,
     /// The register that an address begins with.
@@ -83,6 +87,12 @@ pub enum What {
     Offset,
     /// The address that a branch goes to, as a distance from the next word.
     Target,
+    /// The same behind a register that is added, without a comma between them.
+    TargetBehind,
+    /// A signed distance in words of four bytes, behind a register that it is added to, without a comma between them.
+    Distance,
+    /// An absolute address in words of four bytes.
+    Place,
     /// A special register by number.
     Special(Names),
     /// An operand that is written as a name.
@@ -134,6 +144,8 @@ pub struct Part {
     pub reuse: u8,
     /// A suffix, such as the half that is read: its bits and names.
     pub suffix: Option<(Bits, Names)>,
+    /// Whether the code counts down: all bits set stand for the number zero.
+    pub backwards: bool,
     /// When it is printed.
     pub show: Show,
 }
@@ -151,6 +163,7 @@ impl Part {
             complement: NO_BIT,
             reuse: NO_BIT,
             suffix: None,
+            backwards: false,
             show: Show::Always,
         }
     }
@@ -194,6 +207,12 @@ impl Part {
     /// With a suffix.
     pub const fn suffix(mut self, low: u8, len: u8, names: Names) -> Part {
         self.suffix = Some((Bits::new(low, len), names));
+        self
+    }
+
+    /// With a code that counts down.
+    pub const fn backwards(mut self) -> Part {
+        self.backwards = true;
         self
     }
 

@@ -30,74 +30,97 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
     }
     let operands = encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_)));
     let mut separator = " ";
+    let (mut is_first, mut described) = (true, false);
     let mut shown = operands.filter(|part| part.is_shown(word)).peekable();
     while let Some(part) = shown.next() {
-        out.push_str(separator);
+        let is_behind = matches!(part.what, What::TargetBehind | What::Distance);
+        out.push_str(if is_behind && !is_first { " " } else { separator });
         separator = ", ";
+        is_first = false;
+        let is_described = std::mem::take(&mut described);
         match part.what {
             What::Descriptor => {
                 out.push_str("desc[");
                 register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
                 out.push(']');
                 separator = "";
+                described = true;
             }
             What::Base | What::UniformBase | What::Offset => {
-                out.push('[');
-                let mut is_empty = term(out, part, word, true);
-                let further = |next: &&Part| matches!(next.what, What::UniformBase | What::Offset);
-                while let Some(part) = shown.next_if(further) {
-                    is_empty &= term(out, part, word, is_empty);
-                }
-                out.push_str(if is_empty { "RZ]" } else { "]" });
+                let terms = |next: &&Part| matches!(next.what, What::UniformBase | What::Offset);
+                let rest = [shown.next_if(terms), shown.next_if(terms)];
+                address_of(out, [Some(part), rest[0], rest[1]], is_described, word);
             }
             What::Word("") => separator = " ",
             What::Indexed(_) => indexed(out, part, shown.next(), word),
             _ => operand(out, part, word, address),
         }
-        if matches!(part.what, What::Register(_)) && shown.peek().is_some_and(|next| next.what == What::Target) {
-            separator = " ";
-        }
     }
 }
 
-/// One term of an address; says whether nothing was written.
-fn term(out: &mut String, part: &Part, word: u128, is_first: bool) -> bool {
-    let plus = if is_first { "" } else { "+" };
-    match part.what {
-        What::Offset => {
-            let offset = signed(part.value(word), part.at.len + part.above.len);
-            if offset == 0 && !is_first {
-                return true;
-            }
-            out.push_str(plus);
-            signed_hex(out, offset);
-        }
-        What::Base => register(out, &Part { what: What::Register(File::R), ..*part }, word),
-        _ => {
-            out.push_str(plus);
-            register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+/// An address: a register, a uniform register, an offset, each where it is there. The register that reads as zero is
+/// left out unless a descriptor stands before, or it is scaled and a uniform register follows; an offset alone has no
+/// sign.
+fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, word: u128) {
+    let find = |what| terms.iter().copied().flatten().find(|part| part.what == what);
+    let (base, uniform, offset) = (find(What::Base), find(What::UniformBase), find(What::Offset));
+    let value = offset.map_or(0, |part| part.value(word));
+    let len = offset.map_or(1, |part| part.at.len + part.above.len);
+    out.push('[');
+    let start = out.len();
+    if let Some(base) = base {
+        let is_zero = base.value(word) == base.at.largest() && !is_described;
+        let scale = base.suffix.map_or("", |(bits, names)| names.get(bits.get(word) as usize).unwrap_or(&"?"));
+        if !is_zero || (uniform.is_some() && !scale.is_empty()) {
+            register(out, &Part { what: What::Register(File::R), ..*base }, word);
         }
     }
-    false
+    if let Some(uniform) = uniform {
+        out.push_str(if out.len() > start { "+" } else { "" });
+        register(out, &Part { what: What::Register(File::Ur), ..*uniform }, word);
+    }
+    match out.len() > start {
+        true if value == 0 => {}
+        true => {
+            out.push('+');
+            signed_hex(out, signed(value, len));
+        }
+        false if value == 0 => out.push_str("RZ"),
+        false => number::hex(out, value),
+    }
+    out.push(']');
 }
 
-/// A word of a bank: the register first, then the constant.
+/// A word of a bank at an offset that a register adds to: the register's part first, then the constant's. A register
+/// that reads as zero is left out beside an offset, but not a uniform one of six bits.
 fn indexed(out: &mut String, register_part: &Part, constant: Option<&Part>, word: u128) {
     let What::Indexed(file) = register_part.what else { return };
     let Some(constant) = constant else { return };
-    let value = constant.value(word);
-    let (bank, offset) = (value & 0x1f, value >> constant.at.len);
-    let _ = write!(out, "c[{bank:#x}][");
-    let is_zero = file == File::R && register_part.value(word) == register_part.at.largest();
+    bank(out, constant, word);
+    let is_zero = register_part.at.len == 8 && register_part.value(word) == register_part.at.largest();
     if !is_zero {
         register(out, &Part { what: What::Register(file), ..*register_part }, word);
     }
-    let offset = signed(offset, constant.above.len);
-    if offset != 0 || is_zero {
+    let offset = signed(constant.above.get(word), constant.above.len);
+    if offset != 0 {
         out.push_str(if is_zero { "" } else { "+" });
         signed_hex(out, offset);
+    } else if is_zero {
+        register(out, &Part { what: What::Register(file), ..*register_part }, word);
     }
     out.push(']');
+}
+
+/// A bank by its number or by its uniform register, and the bracket behind it.
+fn bank(out: &mut String, constant: &Part, word: u128) {
+    let value = constant.at.get(word);
+    if matches!(constant.what, What::Bindless | What::BindlessByte) {
+        out.push_str("cx[");
+        uniform(out, value, constant.at.largest());
+    } else {
+        let _ = write!(out, "c[{value:#x}");
+    }
+    out.push_str("][");
 }
 
 fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
@@ -114,11 +137,22 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             uniform(out, base.value(word), base.at.largest());
             let _ = write!(out, "][{:#x}]", part.above.get(word) * 4);
         }),
-        What::Target => {
+        What::ConstantByte => {
+            bank(out, part, word);
+            signed_hex(out, signed(part.above.get(word), part.above.len));
+            out.push(']');
+        }
+        What::BindlessByte => {
+            bank(out, part, word);
+            number::hex(out, part.above.get(word));
+            out.push(']');
+        }
+        What::Target | What::TargetBehind => {
             let distance = signed(part.value(word), part.at.len + part.above.len);
             let target = (address + WORD_BYTES).wrapping_add_signed(distance * 4);
             signed_hex(out, target as i64);
         }
+        What::Distance | What::Place => signed_hex(out, signed(part.value(word), part.at.len + part.above.len) * 4),
         What::Special(names) => match names.get(part.value(word) as usize) {
             Some(name) if !name.is_empty() => out.push_str(name),
             _ => {

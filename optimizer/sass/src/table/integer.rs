@@ -24,6 +24,19 @@ const IADD3: &[Part] = &[
     pin(77).only(74, 1, 1),
 ];
 
+/// The same, with the carries always written.
+const IADD3_100: &[Part] = &[
+    flag(74, X),
+    rd(),
+    p(81),
+    p(84),
+    ra().neg(72).complement(74),
+    b(SignedHex).complement(74),
+    c(SignedHex).complement(74),
+    pin(87).only(74, 1, 1),
+    pin(77).only(74, 1, 1),
+];
+
 /// Names of a product and sum by what its operands are: a move, a shift, a sum.
 fn imad(word: u128, form: Form) -> Option<&'static str> {
     let bits = |low: u8, len: u8| Bits::new(low, len).get(word);
@@ -97,7 +110,8 @@ const ISETP: &[Part] = &[
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("IADD3", 0x010, IADD3).forms(THREE).marks(NEG, NEG),
+    Row::new("IADD3", 0x010, IADD3).forms(THREE).marks(NEG, NEG).sms(80, 90),
+    Row::new("IADD3", 0x010, IADD3_100).forms(THREE).marks(NEG, NEG).since(100),
     Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(NEG, NEG).alias(imad),
     Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
     Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(THREE).marks(NEG, NEG),

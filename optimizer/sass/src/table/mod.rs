@@ -3,13 +3,34 @@
 //! Which bits mean what was found by reading what ptxas makes and asking nvdisasm (CUDA 13.0 and 13.5) about words with
 //! single bits changed; public assemblers (TuringAs, Mesa's NAK) know many of the base codes.
 
+mod barrier;
+mod control;
 mod integer;
+mod jump;
 mod logic;
+mod memory;
+mod minmax;
 mod prelude;
+mod special;
+mod uniform;
+mod warp;
 
 use super::row::Row;
 
 /// Every row.
 pub fn rows() -> impl Iterator<Item = &'static Row> {
-    [integer::ROWS, logic::ROWS].into_iter().flatten()
+    [
+        integer::ROWS,
+        logic::ROWS,
+        jump::ROWS,
+        control::ROWS,
+        barrier::ROWS,
+        memory::ROWS,
+        minmax::ROWS,
+        special::ROWS,
+        uniform::ROWS,
+        warp::ROWS,
+    ]
+    .into_iter()
+    .flatten()
 }

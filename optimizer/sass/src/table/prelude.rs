@@ -89,3 +89,44 @@ pub const fn imm(low: u8, len: u8, format: crate::row::Format) -> Part {
 pub const fn any(low: u8, len: u8) -> Part {
     m(low, len, &[]).show(Show::Never)
 }
+
+/// A bit that is set in words of the uniform datapath and of operations that take a uniform register.
+pub const U: (Bits, u64) = (Bits::new(91, 1), 1);
+
+/// The bits of a row that has nothing but [`U`] fixed.
+pub const FIXED_U: &[(Bits, u64)] = &[U];
+
+/// A predicate whose code counts down from `PT`, with the bit that inverts it behind its own.
+pub const fn p_down(low: u8) -> Part {
+    pin(low).backwards()
+}
+
+/// The register that an address begins with.
+pub const fn base(low: u8) -> Part {
+    Part::new(What::Base, Bits::new(low, 8))
+}
+
+/// The same, with a pair of registers.
+pub const fn base64(low: u8) -> Part {
+    base(low).suffix(0, 0, &["64"])
+}
+
+/// The uniform register of an address.
+pub const fn ubase(low: u8) -> Part {
+    Part::new(What::UniformBase, Bits::new(low, 6))
+}
+
+/// The uniform register of a memory descriptor.
+pub const fn desc(low: u8) -> Part {
+    Part::new(What::Descriptor, Bits::new(low, 6))
+}
+
+/// The offset of an address.
+pub const fn offset() -> Part {
+    Part::new(What::Offset, Bits::new(40, 24))
+}
+
+/// An operand, or a group of operands, of another kind at some bits.
+pub const fn at(what: What, low: u8, len: u8) -> Part {
+    Part::new(what, Bits::new(low, len))
+}

@@ -1,0 +1,47 @@
+//! Barriers of convergence, exits, sleep.
+
+use super::jump::IF;
+use super::prelude::*;
+
+/// Which kind of reconvergence is meant.
+const CONVERGE: Part = m(72, 2, &["", "RELIABLE", "RECONVERGENT", RESERVED]);
+/// The barrier.
+const BARRIER: Part = at(What::Register(File::B), 16, 4);
+/// How a thread sleeps.
+macro_rules! sleep {
+    ($amount:expr) => {
+        &[
+            flag(86, &["", "RAND"]),
+            flag(85, &["", "WARP"]),
+            flag(84, &["", "SYNCS"]),
+            flag(83, &["", "CLEAR"]),
+            IF,
+            $amount,
+        ]
+    };
+}
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("BSSY", 0x945, &[IF, BARRIER, at(What::Target, 34, 30)]).sms(80, 90),
+    Row::new("BSSY", 0x945, &[CONVERGE, IF, BARRIER, at(What::Target, 34, 30)]).since(100),
+    Row::new("BSYNC", 0x941, &[IF, BARRIER]).sms(80, 90),
+    Row::new("BSYNC", 0x941, &[CONVERGE, IF, BARRIER]).since(100),
+    Row::new("BREAK", 0x942, &[IF, BARRIER]).sms(80, 90),
+    Row::new("BREAK", 0x942, &[CONVERGE, IF, BARRIER]).since(100),
+    Row::new("WARPSYNC", 0x348, &[IF, r(24)]),
+    Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 1)]),
+    Row::new("WARPSYNC", 0x948, &[IF, imm(32, 32, Hex)]).sms(80, 89),
+    Row::new("WARPSYNC.ALL", 0x948, &[IF]).since(90),
+    Row::new(
+        "EXIT",
+        0x94d,
+        &[m(84, 2, &["", "KEEPREFCOUNT", "PREEMPTED", RESERVED]), flag(86, &["", "NO_ATEXIT"]), IF],
+    ),
+    Row::new("KILL", 0x95b, &[IF]),
+    Row::new("YIELD", 0x946, &[IF]),
+    Row::new("NOP", 0x918, &[]),
+    Row::new("BPT.TRAP", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 3)]),
+    Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex)]).fixed(&[(Bits::new(84, 3), 4)]),
+    Row::new("NANOSLEEP", 0x15d, sleep!(b(Hex))).forms(&[Rr, Ir, Cr, Xr, Ur]),
+];

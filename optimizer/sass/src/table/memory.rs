@@ -1,0 +1,185 @@
+//! Loads and stores.
+
+use super::prelude::*;
+
+/// 64-bit addresses.
+const E: Part = flag(72, &["", "E"]);
+/// The same where addresses always have 64 bits.
+const E_ALWAYS: Part = flag(72, &[RESERVED, "E"]);
+/// How a line is treated in the caches.
+pub const EVICT: Part = m(84, 3, &["EF", "", "EL", "LU", "EU", "NA", RESERVED, RESERVED]);
+/// How much is fetched into the second cache.
+const FETCH: Part = m(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
+/// What is loaded or stored.
+const SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
+/// The order with other accesses, and for whom it holds.
+pub const ORDER: Names = &[
+    "",
+    "CONSTANT.PRIVATE",
+    "CONSTANT.CTA",
+    "CONSTANT.CTA.PRIVATE",
+    "CONSTANT",
+    "STRONG.SM",
+    "STRONG.GPU.PRIVATE",
+    "STRONG.GPU",
+    "MMIO.GPU",
+    "CONSTANT.SM",
+    "STRONG.SYS",
+    "CONSTANT.SM.PRIVATE",
+    "MMIO.SYS",
+    "CONSTANT.VC",
+    "CONSTANT.VC.PRIVATE",
+    "CONSTANT.GPU",
+];
+/// What a register is multiplied with in addresses of shared memory.
+const SCALE: Names = &["", "X4", "X8", "X16"];
+/// The size of the register of an address beside a uniform register.
+pub const WIDTH: Names = &["U32", "64"];
+
+/// Fixed bits of accesses through a descriptor.
+pub const DESC: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 1), (Bits::new(76, 1), 1)];
+/// Fixed bits of accesses with a uniform register beside a 64-bit one.
+pub const WIDE: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 1), (Bits::new(76, 1), 0)];
+/// Fixed bits of accesses with a uniform register beside a 32-bit one.
+pub const NARROW: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 0), (Bits::new(76, 1), 0)];
+/// Fixed bits of accesses to local memory with a uniform register.
+const LOCAL_U: &[(Bits, u64)] = &[U, (Bits::new(76, 1), 0)];
+/// The same with a descriptor.
+const LOCAL_DESC: &[(Bits, u64)] = &[U, (Bits::new(76, 1), 1)];
+
+/// The bit by which `sm_80` writes the descriptor that its accesses have.
+const WRITES_DESC: Part = any(101, 1);
+/// A descriptor that is written only then.
+const fn hidden_desc(low: u8) -> Part {
+    desc(low).only(101, 1, 1)
+}
+
+/// Loads of global or generic memory: the extension flag, the address.
+macro_rules! load {
+    ($e:expr, $($address:expr),+) => {
+        &[$e, EVICT, FETCH, SIZE, m(77, 4, ORDER), p(81).unless(7), rd(), $($address),+, p_down(64).unless(7)]
+    };
+}
+
+/// Loads of memory whose space the address says.
+macro_rules! load_generic {
+    ($e:expr, $($address:expr),+) => {
+        &[$e, EVICT, FETCH, SIZE, m(77, 4, ORDER), rd(), $($address),+, p_down(64).unless(7)]
+    };
+}
+
+/// Stores to global or generic memory.
+macro_rules! store {
+    ($e:expr, $($address:expr),+) => {
+        &[$e, EVICT, SIZE, m(77, 4, ORDER), $($address),+, r(32)]
+    };
+}
+
+/// Loads of shared memory.
+macro_rules! load_shared {
+    ($($address:expr),+) => { &[SIZE, rd(), $($address),+] };
+}
+
+/// Stores to shared memory.
+macro_rules! store_shared {
+    ($($address:expr),+) => { &[SIZE, $($address),+, r(32)] };
+}
+
+/// Loads of local memory.
+macro_rules! load_local {
+    ($($address:expr),+) => { &[EVICT, SIZE, rd(), $($address),+] };
+}
+
+/// Stores to local memory.
+macro_rules! store_local {
+    ($($address:expr),+) => { &[EVICT, SIZE, $($address),+, r(32)] };
+}
+
+/// What a bank of constants is read as.
+const CONSTANT_SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", RESERVED, RESERVED]);
+/// The same, of the widest reads.
+const CONSTANT_SIZE_128: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
+/// How the register of an address in a bank is split into a bank and an offset.
+const INDEX: Part = m(78, 2, &["", "IL", "IS", "ISL"]);
+/// The bank and the offset.
+const BANK: Part = at(What::ConstantByte, 54, 5).above(38, 16);
+/// The uniform register of a bank and the offset.
+const BINDLESS: Part = at(What::BindlessByte, 24, 6).above(38, 16);
+/// How texture headers are read.
+const UNPACK: Part = m(80, 2, &["", "TEXUNPACK", "HDRUNPACK", RESERVED]);
+
+/// A base of a shared address.
+const fn shared_base() -> Part {
+    base(24).suffix(78, 2, SCALE)
+}
+/// A base that is not written where it reads as zero.
+const fn base_or_not(part: Part) -> Part {
+    part.unless(255)
+}
+/// A base of 32 or 64 bits.
+const fn base_u32() -> Part {
+    base(24).suffix(0, 0, &["U32"])
+}
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("LDG", 0x381, load!(E, base(24), offset())),
+    Row::new("LDG", 0x981, load!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset())).fixed(DESC).sms(80, 89),
+    Row::new("LDG", 0x981, load!(E, base_or_not(base64(24)), ubase(32), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("LDG", 0x981, load!(E, base_or_not(base_u32()), ubase(32), offset())).fixed(NARROW).sms(80, 89),
+    Row::new("LDG", 0x981, load!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("LDG", 0x981, load!(E_ALWAYS, base64(24), ubase(32), offset())).fixed(WIDE).since(90),
+    Row::new("LDG", 0x981, load!(E, base_u32(), ubase(32), offset())).fixed(NARROW).since(90),
+    Row::new("LD", 0x980, load_generic!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
+        .fixed(DESC)
+        .sms(80, 89),
+    Row::new("LD", 0x980, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase(32), offset())).fixed(WIDE).since(90),
+    Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase(32), offset())).fixed(NARROW).since(90),
+    Row::new("STG", 0x386, store!(E, base(24), offset())),
+    Row::new("STG", 0x986, store!(E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
+        .fixed(DESC)
+        .sms(80, 89),
+    Row::new("STG", 0x986, store!(E, base_or_not(base64(24)), ubase(64), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("STG", 0x986, store!(E, base_or_not(base_u32()), ubase(64), offset())).fixed(NARROW).sms(80, 89),
+    Row::new("STG", 0x986, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("STG", 0x986, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
+    Row::new("STG", 0x986, store!(E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
+    Row::new("ST", 0x385, store!(E, base(24), offset())),
+    Row::new("ST", 0x985, store!(E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset())).fixed(DESC).sms(80, 89),
+    Row::new("ST", 0x985, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("ST", 0x985, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
+    Row::new("ST", 0x985, store!(E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
+    Row::new("LDS", 0x984, load_shared!(shared_base(), offset())),
+    Row::new("LDS", 0x984, load_shared!(shared_base(), ubase(32), offset())).fixed(FIXED_U),
+    Row::new("STS", 0x388, store_shared!(shared_base(), offset())),
+    Row::new("STS", 0x988, store_shared!(shared_base(), ubase(64), offset())).fixed(FIXED_U),
+    Row::new("LDL", 0x983, load_local!(base(24), offset())),
+    Row::new("LDL", 0x983, load_local!(base(24), ubase(32), offset())).fixed(LOCAL_U),
+    Row::new("LDL", 0x983, load_local!(desc(32), base(24), offset())).fixed(LOCAL_DESC).since(90),
+    Row::new("STL", 0x387, store_local!(base(24), offset())),
+    Row::new("STL", 0x987, store_local!(base(24), ubase(64), offset())).fixed(LOCAL_U),
+    Row::new("STL", 0x987, store_local!(desc(64), base(24), offset())).fixed(LOCAL_DESC).since(90),
+    Row::new("LDC", 0xb82, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 24, 8), BANK]),
+    Row::new("LDC", 0x582, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 32, 8), BINDLESS]).fixed(FIXED_U),
+    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BANK]).sms(80, 90).uniform(),
+    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BINDLESS]).sms(80, 90).uniform().fixed(FIXED_U),
+    Row::new("ULDC", 0xabb, &[CONSTANT_SIZE, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK])
+        .sms(80, 90)
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new(
+        "LDCU",
+        0x7ac,
+        &[
+            CONSTANT_SIZE_128,
+            UNPACK,
+            ur(16),
+            at(What::Indexed(File::Ur), 24, 6),
+            at(What::ConstantByte, 54, 5).above(37, 17),
+        ],
+    )
+    .since(100)
+    .uniform()
+    .fixed(FIXED_U),
+];

@@ -1,0 +1,80 @@
+//! The uniform datapath: operations on one value for a warp.
+
+use super::prelude::*;
+use crate::row::PLAIN;
+
+const X: Part = flag(74, &["", "X"]);
+const U32: Part = flag(73, &["U32", ""]);
+/// The forms of an operation with two sources.
+const BOTH: &[Form] = &[Rr, Ir];
+/// The forms of an operation with three sources.
+const ALL: &[Form] = &[Rr, Ir, Ri];
+
+const UIADD3: &[Part] = &[
+    X,
+    ur(16),
+    up(81).unless(7),
+    up(84).unless(7),
+    ur(24).neg(72).complement(74),
+    b(SignedHex).complement(74),
+    c(SignedHex).complement(74),
+    upin(87).only(74, 1, 1),
+    upin(77).only(74, 1, 1),
+];
+
+const ULEA: &[Part] = &[
+    flag(80, &["", "HI"]),
+    X,
+    flag(73, &["", "SX32"]),
+    ur(16),
+    up(81).unless(7),
+    ur(24).neg(72).complement(74),
+    b(Hex).complement(74),
+    c(Hex).show(Show::WhereBoth([(Bits::new(80, 1), 1), (Bits::new(73, 1), 0)])),
+    imm(75, 5, Hex),
+    upin(87).only(74, 1, 1),
+];
+
+const ULOP3: &[Part] =
+    &[flag(80, &["", "PAND"]), up(81).unless(7), ur(16), ur(24), b(Hex), c(Hex), imm(72, 8, Hex), upin(87)];
+
+const USHF: &[Part] = &[
+    flag(76, &["L", "R"]),
+    flag(75, &["", "W"]),
+    m(73, 2, &["S64", "U64", "S32", "U32"]),
+    flag(80, &["", "HI"]),
+    ur(16),
+    ur(24),
+    b(Hex),
+    c(Hex),
+];
+
+const UIMAD: &[Part] =
+    &[U32, X, ur(16), up(81).unless(7), ur(24), b(SignedHex), c(SignedHex).complement(74), upin(87).only(74, 1, 1)];
+
+const UISETP: &[Part] = &[
+    m(76, 3, &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "T"]),
+    U32,
+    m(74, 2, &["AND", "OR", "XOR", RESERVED]),
+    flag(72, &["", "EX"]),
+    up(81),
+    up(84),
+    ur(24),
+    b(SignedHex),
+    upin(87),
+    upin(68).only(72, 1, 1),
+];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("UIADD3", 0x090, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U),
+    Row::new("ULEA", 0x091, ULEA).forms(ALL).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("ULOP3.LUT", 0x092, ULOP3).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
+    Row::new("UIMAD.WIDE", 0x0a5, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
+    Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
+    Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U),
+];
