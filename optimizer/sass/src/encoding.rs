@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::bits::Bits;
-use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Part, Row, What};
+use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Part, RESERVED, Row, Rule, What};
 use super::table;
 
 /// The guard of every instruction: a predicate, and whether it is inverted.
@@ -24,6 +24,8 @@ pub struct Encoding {
     pub parts: Vec<Part>,
     /// Other names.
     pub alias: Option<Alias>,
+    /// Which words are none although their parts say nothing against them.
+    pub rule: Option<Rule>,
     /// The bits that have a value of their own, the opcode among them, and those of nobody.
     pub fixed: u128,
     /// What stands in the fixed bits.
@@ -83,7 +85,7 @@ impl Table {
     fn new(sm: u16) -> Table {
         let mut by_opcode: BTreeMap<u16, Vec<Encoding>> = BTreeMap::new();
         for row in table::rows().filter(|row| row.sms.0 <= sm && sm <= row.sms.1) {
-            for form in row.forms {
+            for form in row.forms.iter().filter(|form| form.is_on(sm)) {
                 let encoding = concrete(row, *form, sm);
                 let opcode = OPCODE.get(encoding.value) as u16;
                 by_opcode.entry(opcode).or_default().push(encoding);
@@ -131,9 +133,11 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let mut parts = Vec::new();
     let file = if row.guard == File::Up { File::Ur } else { File::R };
     for part in row.parts {
+        let reuse = |bit| if row.reuses { part.reuse(bit) } else { *part };
         match part.what {
-            What::B(format) => parts.push(place(part.reuse(123), format, row.b, form, form_is_of_c(form), file, sm)),
-            What::C(format) => parts.push(place(part.reuse(124), format, row.c, form, !form_is_of_c(form), file, sm)),
+            What::B(format) => parts.push(place(reuse(123), format, row.b, form, form_is_of_c(form), file, sm)),
+            What::C(format) => parts.push(place(reuse(124), format, row.c, form, !form_is_of_c(form), file, sm)),
+            What::Low(format) => parts.push(place(reuse(124), format, row.c, form, false, file, sm)),
             What::Register(File::Ur)
             | What::UniformBase
             | What::Descriptor
@@ -152,9 +156,27 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
         _ => {}
     }
     let owned = parts.iter().fold(GUARD.mask() | SCHEDULE.mask(), |mask, part| mask | part.mask());
-    let value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
+    let mut value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
+    let mut known = !owned;
+    for (bits, code) in parts.iter().flat_map(only_codes) {
+        known |= bits.mask();
+        value = bits.put(value, code);
+    }
     let guard = Part { what: What::Register(row.guard), ..GUARD };
-    Encoding { name: row.name, form, parts, alias: row.alias, fixed: !owned, value, guard }
+    Encoding { name: row.name, form, parts, alias: row.alias, rule: row.rule, fixed: known, value, guard }
+}
+
+/// The codes of a modifier and a suffix that have a single one: they tell this encoding from others.
+fn only_codes(part: &Part) -> impl Iterator<Item = (Bits, u64)> + use<> {
+    let modifier = match part.what {
+        What::Modifier(names) if part.above.is_empty() => Some((part.at, names)),
+        _ => None,
+    };
+    [modifier, part.suffix].into_iter().flatten().filter_map(|(bits, names)| {
+        let mut codes = names.iter().zip(0..).filter(|(name, _)| **name != RESERVED);
+        let (_, code) = codes.next()?;
+        codes.next().is_none().then_some((bits, code))
+    })
 }
 
 /// Whether the low place is that of `C`.
@@ -165,11 +187,17 @@ fn form_is_of_c(form: Form) -> bool {
 /// Puts `B` or `C` in its place: the high one, as a register of a file, or the low one, as what the form says.
 fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, file: File, sm: u16) -> Part {
     let bit = |wanted, bit| if wanted { bit } else { NO_BIT };
-    let (sign, magnitude) = if is_high { (75, 74) } else { (63, 62) };
+    let (sign, magnitude) = match (is_high, marks.pairs) {
+        (true, false) => (75, 74),
+        (true, true) => (84, 83),
+        (false, _) => (63, 62),
+    };
+    let halves = Bits::new(if is_high { 81 } else { 60 }, 2);
     let marked = Part {
         negate: bit(marks.negate, sign),
         absolute: bit(marks.absolute, magnitude),
         invert: bit(marks.invert, sign),
+        suffix: if marks.halves.is_empty() { part.suffix } else { Some((halves, marks.halves)) },
         ..part
     };
     let (len, reuse) = if file == File::Ur { (uniform_bits(sm), NO_BIT) } else { (8, marked.reuse) };
@@ -182,7 +210,9 @@ fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, fi
     match form {
         Form::Ri | Form::Ir => {
             let what = What::Immediate(format);
-            Part { what, at: Bits::new(LOW, 32), negate: NO_BIT, absolute: NO_BIT, invert: NO_BIT, ..other }
+            let unmarked = Part { negate: NO_BIT, absolute: NO_BIT, invert: NO_BIT, suffix: None, ..other };
+            let len = if matches!(format, Format::F16 | Format::Bf16) { 16 } else { 32 };
+            Part { what, at: Bits::new(LOW, len), ..unmarked }
         }
         Form::Rc | Form::Cr => Part { what: What::Constant, at: Bits::new(54, 5), above: Bits::new(40, 14), ..other },
         Form::Rx | Form::Xr => Part { what: What::Bindless, at: uniform, above: Bits::new(40, 14), ..other },

@@ -4,7 +4,7 @@ use oriole_ir::Schedule;
 
 use super::bits::Bits;
 use super::encoding::{Encoding, Table};
-use super::row::{File, NO_BIT, Part, RESERVED, Show, What};
+use super::row::{File, NO_BIT, Names, Part, RESERVED, Show, What};
 
 /// A word, read.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +43,12 @@ pub enum WordError {
         low: u8,
         /// The code.
         value: u64,
+    },
+    /// Parts contradict each other.
+    #[error("{name} does not have this combination of modifiers and operands")]
+    Combination {
+        /// The mnemonic.
+        name: &'static str,
     },
     /// The scheduling is one that the machine does not have.
     #[error("{0:#x} is no scheduling control")]
@@ -108,6 +114,9 @@ impl Table {
                 let (low, value) = reserved(part, word).unwrap_or_default();
                 Err(WordError::Reserved { name: encoding.name, low, value })
             }
+            None if encoding.rule.is_some_and(|rule| !rule(word)) => {
+                Err(WordError::Combination { name: encoding.name })
+            }
             None => Ok(instruction),
         }
     }
@@ -129,13 +138,16 @@ impl Table {
 /// The lowest bit and the code of a modifier that stands for nothing.
 #[inline]
 fn reserved(part: &Part, word: u128) -> Option<(u8, u64)> {
-    let (What::Modifier(names) | What::Name(names)) = part.what else { return None };
-    if part.show == Show::Never {
-        return None;
+    let stands = |names: Names, value: u64| names.get(value as usize).is_some_and(|name| *name != RESERVED);
+    if let Some((bits, names)) = part.suffix
+        && !stands(names, bits.get(word))
+    {
+        return Some((bits.low, bits.get(word)));
     }
+    let (What::Modifier(names) | What::Name(names)) = part.what else { return None };
     let value = part.value(word);
-    let stands = names.get(value as usize).is_some_and(|name| *name != RESERVED);
-    (!stands).then_some((part.at.low, value))
+    let is_read = part.show != Show::Never;
+    (is_read && !stands(names, value)).then_some((part.at.low, value))
 }
 
 impl Part {

@@ -39,7 +39,8 @@ pub fn halves(out: &mut String, bits: u32, is_bf16: bool) {
     half(out, bits & 0xffff, is_bf16);
 }
 
-fn half(out: &mut String, bits: u32, is_bf16: bool) {
+/// A float of 16 bits.
+pub fn half(out: &mut String, bits: u32, is_bf16: bool) {
     if is_bf16 {
         return float32(out, bits << 16);
     }
@@ -53,23 +54,32 @@ fn half(out: &mut String, bits: u32, is_bf16: bool) {
     float(out, if sign == 1 { -magnitude } else { magnitude }, sign == 1, fraction >> 9 == 1);
 }
 
-/// As C's `%.20g`, with the names of what is no number.
+/// From here on numbers have exponents and no digit less, like C's `%.20e`.
+const LARGE: f64 = 1e9;
+
+/// As C's `%.20g` below [`LARGE`]. What is no finite number, and zero with a sign, has a space behind it.
 fn float(out: &mut String, value: f64, negative: bool, quiet: bool) {
     if value.is_nan() {
         out.push(if negative { '-' } else { '+' });
-        return out.push_str(if quiet { "QNAN" } else { "SNAN" });
+        return out.push_str(if quiet { "QNAN " } else { "SNAN " });
     }
     if value.is_infinite() {
-        return out.push_str(if negative { "-INF" } else { "+INF" });
+        return out.push_str(if negative { "-INF " } else { "+INF " });
     }
     if value == 0.0 {
-        return out.push_str(if negative { "-0" } else { "0" });
+        return out.push_str(if negative { "-0.0 " } else { "0" });
     }
     let magnitude = value.abs();
     if negative {
         out.push('-');
     }
-    general(out, magnitude, 20);
+    if magnitude >= LARGE {
+        let text = format!("{magnitude:.20e}");
+        let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+        let _ = write!(out, "{mantissa}e+{exponent:0>2}");
+    } else {
+        general(out, magnitude, 20);
+    }
 }
 
 /// As C's `%.Ng` with that many significant digits.

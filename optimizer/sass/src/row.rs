@@ -46,10 +46,16 @@ pub enum Format {
     F32,
     /// The upper half of a float of 64 bits.
     F64,
+    /// A float of 16 bits, the lower half of the part.
+    F16,
+    /// A float of 16 bits with the exponent of 32-bit ones, the lower half of the part.
+    Bf16,
     /// Two floats of 16 bits, the upper one first.
     F16x2,
     /// Two floats of 16 bits with the exponent of 32-bit ones, the upper one first.
     Bf16x2,
+    /// Pairs of signs by two bits each, the upper ones first: `PPPNNPZP`.
+    Signs,
     /// Two floats, in the format that the bit of the row says.
     HalfBy(u8),
 }
@@ -65,6 +71,8 @@ pub enum What {
     B(Format),
     /// The other operand that may be one of these.
     C(Format),
+    /// The same, of an operation without `B` that has it in the place of `B` in every form.
+    Low(Format),
     /// An immediate.
     Immediate(Format),
     /// A word of a constant bank: `c[0x0][0x210]`. The bits are those of the bank, then of the offset.
@@ -279,6 +287,11 @@ impl Form {
             Form::Ru => 7,
         }
     }
+
+    /// Whether an SM has it: operands in constant banks ended with `sm_90`.
+    pub const fn is_on(self, sm: u16) -> bool {
+        sm < 100 || !matches!(self, Form::Rc | Form::Rx | Form::Cr | Form::Xr)
+    }
 }
 
 /// The marks that operands take in the two places where `B` and `C` stand.
@@ -290,6 +303,10 @@ pub struct Marks {
     pub absolute: bool,
     /// Inversion, by the bit 63 or 75.
     pub invert: bool,
+    /// Of pairs of halves: the marks of the high place are the bits 83 and 84.
+    pub pairs: bool,
+    /// The names of the halves that are read, by the bits 60 and 61 or 81 and 82.
+    pub halves: Names,
 }
 
 /// The SMs that have an encoding: from the first to the last.
@@ -298,6 +315,9 @@ pub struct Sms(pub u16, pub u16);
 
 /// The later name of a word that the same opcode has for some operands (`IMAD.MOV.U32`), with its modifiers.
 pub type Alias = fn(u128, Form) -> Option<&'static str>;
+
+/// Whether a word is one, beyond what its parts say for themselves.
+pub type Rule = fn(u128) -> bool;
 
 /// What the words of one mnemonic look like.
 #[derive(Clone, Copy, Debug)]
@@ -320,18 +340,30 @@ pub struct Row {
     pub c: Marks,
     /// Other names.
     pub alias: Option<Alias>,
+    /// Which words are none although their parts say nothing against them.
+    pub rule: Option<Rule>,
+    /// Whether `B` and `C` can stay in the operand cache.
+    pub reuses: bool,
     /// The file of the guard.
     pub guard: File,
 }
 
 /// No marks.
-pub const PLAIN: Marks = Marks { negate: false, absolute: false, invert: false };
+pub const PLAIN: Marks = Marks { negate: false, absolute: false, invert: false, pairs: false, halves: &[] };
 /// Negation.
 pub const NEG: Marks = Marks { negate: true, ..PLAIN };
 /// Negation and absolute value.
 pub const NEG_ABS: Marks = Marks { negate: true, absolute: true, ..PLAIN };
 /// Inversion.
 pub const INV: Marks = Marks { invert: true, ..PLAIN };
+/// Of pairs of halves: negation and absolute value.
+pub const PAIRS: Marks = Marks { pairs: true, ..NEG_ABS };
+/// The same, and which halves are read.
+pub const HALVES: Marks = Marks { halves: HALF, ..PAIRS };
+/// The name of the upper half where one is read.
+pub const H1: Names = &["", "H1"];
+/// The names of the halves that are read.
+pub const HALF: Names = &["", RESERVED, "H0_H0", "H1_H1"];
 
 impl Row {
     /// A row with one form and nothing fixed, on every SM.
@@ -347,6 +379,8 @@ impl Row {
             b: PLAIN,
             c: PLAIN,
             alias: None,
+            rule: None,
+            reuses: true,
             guard: File::P,
         }
     }
@@ -384,6 +418,18 @@ impl Row {
     /// Of the uniform datapath: a uniform predicate guards it.
     pub const fn uniform(mut self) -> Row {
         self.guard = File::Up;
+        self
+    }
+
+    /// Only words for which this holds.
+    pub const fn rule(mut self, rule: Rule) -> Row {
+        self.rule = Some(rule);
+        self
+    }
+
+    /// Of a unit that has no operand cache.
+    pub const fn no_reuse(mut self) -> Row {
+        self.reuses = false;
         self
     }
 

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::instruction::Instruction;
 use super::number;
-use super::row::{File, Format, Part, What};
+use super::row::{File, Format, H1, Names, Part, What};
 
 /// The distance between two words, in bytes.
 pub const WORD_BYTES: u64 = 16;
@@ -56,6 +56,8 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
             _ => operand(out, part, word, address),
         }
     }
+    // What is no number has a space behind it, which the end of the line loses.
+    out.truncate(out.trim_end().len());
 }
 
 /// An address: a register, a uniform register, an offset, each where it is there. The register that reads as zero is
@@ -129,13 +131,17 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
         What::Immediate(format) => immediate(out, part, format, word),
         What::Constant => marked(out, part, word, |out| {
             let value = part.value(word);
-            let _ = write!(out, "c[{:#x}][{:#x}]", value & 0x1f, (value >> part.at.len) * 4);
+            let space = if part.suffix.is_some() { " " } else { "" };
+            let _ = write!(out, "c[{:#x}]{space}[", value & 0x1f);
+            signed_hex(out, signed(value >> part.at.len, part.above.len) * 4);
+            out.push(']');
         }),
         What::Bindless => marked(out, part, word, |out| {
             out.push_str("cx[");
             let base = Part { above: super::bits::Bits::NONE, ..*part };
             uniform(out, base.value(word), base.at.largest());
-            let _ = write!(out, "][{:#x}]", part.above.get(word) * 4);
+            let space = if part.suffix.is_some() { " " } else { "" };
+            let _ = write!(out, "]{space}[{:#x}]", part.above.get(word) * 4);
         }),
         What::ConstantByte => {
             bank(out, part, word);
@@ -188,18 +194,22 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
         out.push('|');
     }
     text(out);
-    if part.has(part.reuse, word) {
-        out.push_str(".reuse");
+    // One half stands between the bars; those of a pair in a general register do not.
+    let suffix = part.suffix.and_then(|(bits, names)| Some((names.get(bits.get(word) as usize)?, names)));
+    let suffix = suffix.filter(|(name, _)| !name.is_empty());
+    let is_general = part.what == What::Register(File::R);
+    let is_inside = |names: Names| !is_general || names == H1;
+    if let Some((name, _)) = suffix.filter(|(_, names)| is_inside(names)) {
+        let _ = write!(out, ".{name}");
     }
     if absolute {
         out.push('|');
     }
-    if let Some((bits, names)) = part.suffix {
-        let name = names.get(bits.get(word) as usize).unwrap_or(&"?");
-        if !name.is_empty() {
-            out.push('.');
-            out.push_str(name);
-        }
+    if part.has(part.reuse, word) {
+        out.push_str(".reuse");
+    }
+    if let Some((name, _)) = suffix.filter(|(_, names)| !is_inside(names)) {
+        let _ = write!(out, ".{name}");
     }
 }
 
@@ -232,6 +242,12 @@ fn immediate(out: &mut String, part: &Part, format: Format, word: u128) {
         Format::Decimal => number::decimal(out, "", value),
         Format::F32 => number::float32(out, value as u32),
         Format::F64 => number::float64(out, value as u32),
+        Format::Signs => {
+            let pairs = (0..len / 2).rev().map(|pair| (value >> (2 * pair) & 3) as usize);
+            pairs.for_each(|pair| out.push_str(["PP", "PN", "NP", "ZP"][pair]));
+        }
+        Format::F16 => number::half(out, value as u32 & 0xffff, false),
+        Format::Bf16 => number::half(out, value as u32 & 0xffff, true),
         Format::F16x2 => number::halves(out, value as u32, false),
         Format::Bf16x2 => number::halves(out, value as u32, true),
         Format::HalfBy(bit) => number::halves(out, value as u32, word >> bit & 1 == 1),

@@ -1,7 +1,6 @@
 //! Integer arithmetic.
 
 use super::prelude::*;
-use crate::row::PLAIN;
 
 const X: Names = &["", "X"];
 /// Signedness by a bit that is set for signed operands.

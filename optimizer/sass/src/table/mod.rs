@@ -5,6 +5,9 @@
 
 mod barrier;
 mod control;
+mod double;
+mod float;
+mod half;
 mod integer;
 mod jump;
 mod logic;
@@ -30,6 +33,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         special::ROWS,
         uniform::ROWS,
         warp::ROWS,
+        float::ROWS,
+        double::ROWS,
+        half::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -3,12 +3,17 @@
 pub use crate::bits::Bits;
 pub use crate::row::Form::*;
 pub use crate::row::Format::*;
-pub use crate::row::{File, Form, INV, NEG, NEG_ABS, Names, Part, RESERVED, Row, Show, What};
+pub use crate::row::{
+    File, Form, H1, HALF, HALVES, INV, Marks, NEG, NEG_ABS, Names, PAIRS, PLAIN, Part, RESERVED, Row, Show, What,
+};
 
 /// `B` and `C` in every form of an operation with two sources.
 pub const TWO: &[Form] = &[Rr, Ir, Cr, Xr, Ur];
 /// The forms of an operation with three sources.
 pub const THREE: &[Form] = &[Rr, Ri, Rc, Rx, Ir, Cr, Xr, Ur, Ru];
+
+/// The forms of an operation whose second source is called the third one.
+pub const LAST: &[Form] = &[Rr, Ri, Rc, Rx, Ru];
 
 /// A modifier of so many bits.
 pub const fn m(low: u8, len: u8, names: Names) -> Part {
@@ -78,6 +83,11 @@ pub const fn b(format: crate::row::Format) -> Part {
 /// The last operand.
 pub const fn c(format: crate::row::Format) -> Part {
     Part::new(What::C(format), Bits::NONE)
+}
+
+/// The last operand of an operation that has it in the place of the middle one.
+pub const fn low(format: crate::row::Format) -> Part {
+    Part::new(What::Low(format), Bits::NONE)
 }
 
 /// An immediate.

@@ -1,0 +1,21 @@
+//! Floating point of 64 bits.
+
+use super::float::{COMBINE, ROUND};
+use super::prelude::*;
+
+/// Comparisons; the ends of the range, which for a set predicate are always and never, are extremes.
+const COMPARE: Names =
+    &["MIN", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU", "GEU", "MAX"];
+
+const DADD: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), c(F64)];
+const DMUL: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), b(F64)];
+const DFMA: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), b(F64), c(F64)];
+const DSETP: &[Part] = &[m(76, 4, COMPARE), m(74, 2, COMBINE), p(81), p(84), ra().neg(72).abs(73), low(F64), pin(87)];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS),
+    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
+    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS),
+];

@@ -1,0 +1,103 @@
+//! Floating point of 32 bits.
+
+use super::prelude::*;
+
+/// Rounding by bits 78 and 79.
+pub const ROUND: Names = &["", "RM", "RP", "RZ"];
+/// Comparisons, and below them those that hold for what is no number.
+pub const COMPARE: Names =
+    &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU", "GEU", "T"];
+/// How the result joins with the predicate that is read.
+pub const COMBINE: Names = &["AND", "OR", "XOR", RESERVED];
+/// Whether small numbers count as zero.
+pub const FTZ: Names = &["", "FTZ"];
+/// The same for a product, with zero times anything being zero.
+const FMZ: Names = &["", "FMZ", "FTZ", RESERVED];
+/// A power of two that multiplies a product.
+const SCALE: Names = &[RESERVED, "D8", "D4", "D2", "", "M2", "M4", "M8"];
+const SAT: Names = &["", "SAT"];
+
+const fn product() -> Part {
+    flag(76, FMZ).above(80, 1)
+}
+
+const FADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), low(F32)];
+const FMUL: &[Part] = &[product(), m(84, 3, SCALE), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32)];
+const FFMA: &[Part] = &[product(), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32), c(F32)];
+const FMNMX: &[Part] = &[
+    flag(65, &["", RESERVED]),
+    flag(80, FTZ),
+    flag(81, &["", "NAN"]),
+    flag(82, &["", "XORSIGN"]),
+    rd(),
+    ra().neg(72).abs(73),
+    b(F32),
+    pin(87),
+];
+const FMNMX_IS_A: &[Part] = &[
+    flag(80, FTZ),
+    flag(81, &["", "NAN"]),
+    flag(82, &["", "XORSIGN"]),
+    flag(65, &[RESERVED, "IS_A"]),
+    rd(),
+    p(66),
+    ra().neg(72).abs(73),
+    b(F32),
+    pin(87),
+];
+const FMNMX3: &[Part] = &[flag(80, FTZ), flag(81, &["", "NAN"]), rd(), ra().neg(72).abs(73), b(F32), c(F32), pin(87)];
+const FSEL: &[Part] = &[flag(80, FTZ), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
+const FSETP: &[Part] =
+    &[m(76, 4, COMPARE), flag(80, FTZ), m(74, 2, COMBINE), p(81), p(84), ra().neg(72).abs(73), b(F32), pin(87)];
+const FSET: &[Part] =
+    &[m(76, 4, COMPARE), flag(80, FTZ), m(74, 2, COMBINE), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
+const FSWZADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, &["", "NDV"]), rd(), ra(), rc(), imm(32, 8, Signs)];
+
+const FCHK: &[Part] = &[p(81), r(24).neg(72).abs(73), b(F32)];
+
+/// The function, by bits 74 to 77.
+const MUFU: Names = &["COS", "SIN", "EX2", "LG2", "RCP", "RSQ", RESERVED, RESERVED, "SQRT", "TANH"];
+/// The functions of the upper half of a double, by bit 74.
+const MUFU64: Names = &["RCP64H", "RSQ64H"];
+
+/// The forms of a unit that takes one source.
+const ONE: &[Form] = TWO;
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("FADD", 0x021, FADD).forms(LAST).marks(PLAIN, NEG_ABS),
+    Row::new("FMUL", 0x020, FMUL).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FFMA", 0x023, FFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
+    Row::new("FMNMX", 0x009, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).sms(86, 99),
+    Row::new("FMNMX3", 0x076, FMNMX3).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FSEL", 0x008, FSEL).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSETP", 0x00b, FSETP).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSET.BF", 0x00a, FSET).forms(TWO).marks(NEG_ABS, PLAIN),
+    Row::new("FSWZADD", 0x822, FSWZADD),
+    Row::new("FCHK", 0x102, FCHK).forms(ONE).marks(NEG_ABS, PLAIN).no_reuse(),
+    Row::new("MUFU", 0x108, &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .fixed(&[(Bits::new(75, 3), 3)]),
+    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 2, &["", RESERVED]), rd(), b(F32)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse(),
+    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .since(86),
+    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "BF16"]), rd(), b(Bf16).suffix(60, 1, H1)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .since(86),
+    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .sms(80, 85),
+];
