@@ -219,10 +219,13 @@ impl Machine<'_> {
         let lane = active.trailing_zeros();
         let word = |src: Src| w.fetch(&self.program.literals, src)[lane as usize];
         let bad = |what: String| Stop::Trap { pc: group.pc, lane, cause: Cause::BadBarrier(what) };
-        let is_register = number.row < LITERALS && number.row != ZERO;
-        // A register holds both: the number below, the count of threads above.
-        let (number, packed) = if is_register { (word(number) & 0xf, word(number) >> 16 & 0xfff) } else { (word(number), 0) };
-        let wanted = count.map_or(packed, |src| if src.row < LITERALS && src.row != ZERO { word(src) >> 16 & 0xfff } else { word(src) });
+        // One register in both places holds the number below and the count of threads above.
+        let packed = count.is_some_and(|count| count.row == number.row && number.row < ZERO);
+        let (number, wanted) = match count {
+            Some(_) if packed => (word(number) & 0xf, word(number) >> 16 & 0xfff),
+            Some(count) => (word(number) & 0xf, word(count)),
+            None => (word(number) & 0xf, 0),
+        };
         let holds = w.pred(pred) & active;
         if number as usize >= BARRIERS {
             return Err(bad(format!("a CTA has no barrier {number}")));

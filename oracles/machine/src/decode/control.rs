@@ -45,14 +45,18 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Opt
 /// The value of what follows the next word by a distance, as an absolute address.
 fn here(ops: &Operands<'_>, at: u32, _function: u32) -> i64 {
     let next = CODE as i64 + 16 * (i64::from(at) + 1);
-    let found = ops.find(|what| what == What::Target).and_then(|place| ops.part(place).ok());
+    let found = ops.find(|what| matches!(what, What::Target | What::Distance)).and_then(|place| ops.part(place).ok());
     found.map_or(next - 16, |part| next + 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len))
 }
 
 /// The place that a branch goes to.
 fn target(ops: &Operands<'_>, at: u32) -> Result<u32, Unknown> {
-    let place = ops.find(|what| what == What::Target).ok_or("no target")?;
+    let place = ops.find(|what| matches!(what, What::Target | What::Place)).ok_or("no target")?;
     let part = ops.part(place)?;
+    if part.what == What::Place {
+        let address = (4 * part.value(ops.inst.word)).checked_sub(CODE).ok_or("a target that is no code")?;
+        return u32::try_from(address / 16).map_err(|_| "a target that is no code".to_owned());
+    }
     let distance = 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len);
     u32::try_from(i64::from(at) + 1 + distance / 16).map_err(|_| "a target before all functions".to_owned())
 }
@@ -72,7 +76,7 @@ fn jump(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
     let register = ops.find(|what| matches!(what, What::Register(File::R | File::Ur)));
     let relative = !ops.has("ABS");
     let Some(register) = register else { return Ok(Kind::Branch(target(ops, at)?, condition(ops))) };
-    let place = ops.find(|what| what == What::Target);
+    let place = ops.find(|what| matches!(what, What::Target | What::TargetBehind | What::Distance));
     let distance = match place {
         Some(place) => {
             let part = ops.part(place)?;

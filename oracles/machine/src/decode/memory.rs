@@ -75,10 +75,13 @@ fn address(ops: &Operands<'_>, space: Space) -> Result<Address, Unknown> {
 /// Operands: result, then a word of a bank, or a register and a word.
 fn constant(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let at = ops.find(|what| what == What::Constant).ok_or("no bank")?;
+    let at = ops.find(|what| what == What::ConstantByte).ok_or("a bank that a register names")?;
     let part = ops.part(at)?;
     let value = part.value(ops.inst.word);
     let (bank, raw) = ((value & 0x1f) as u8, value >> part.at.len);
+    if ["IL", "IS", "ISL"].iter().any(|name| ops.has(name)) {
+        return Err("an address that names a bank".to_owned());
+    }
     let index = ops.find(|what| matches!(what, What::Indexed(_)));
     let base = match index {
         Some(at) => Some(ops.row(at)?).filter(|row| *row != ZERO),
@@ -86,7 +89,7 @@ fn constant(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     };
     let offset = match index {
         Some(_) => oriole_sass::text::signed(raw, part.above.len),
-        None => raw as i64 * 4,
+        None => raw as i64,
     };
     let address = Address { base: base.map(|row| (row, false)), uniform: None, offset, scale: 1 };
     Ok(Kind::LoadConstant { dst, width: width(ops), bank, address })
