@@ -1,6 +1,6 @@
 //! Accesses of a warp to memory.
 
-use oriole_interp::{Cause, LOCAL_WINDOW, SHARED_WINDOW, WINDOW, scalar};
+use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, SHARED_WINDOW, WINDOW, scalar};
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::lanes::{LANES, Lanes, set};
@@ -8,10 +8,14 @@ use super::machine::{Cta, Machine, Stop, Write};
 use super::program::*;
 use super::state::Warp;
 
+/// The bank of the constants that a module declares.
+const MODULE_BANK: u8 = 3;
+
 /// Where an address lies.
 #[derive(Clone, Copy)]
 enum Place {
     Global { region: usize, at: usize },
+    Constant(usize),
     Shared(usize),
     Local(usize),
 }
@@ -196,6 +200,15 @@ impl Machine<'_> {
         let (space, offset) = match space {
             Space::Generic if address.wrapping_sub(SHARED_WINDOW) < WINDOW => (Space::Shared, address - SHARED_WINDOW),
             Space::Generic if address.wrapping_sub(LOCAL_WINDOW) < WINDOW => (Space::Local, address - LOCAL_WINDOW),
+            Space::Generic if address.wrapping_sub(CONST_WINDOW) < WINDOW => {
+                return match self.banks.bytes(MODULE_BANK, address - CONST_WINDOW, bytes as usize) {
+                    Some(_) => Ok(Place::Constant((address - CONST_WINDOW) as usize)),
+                    None => {
+                        let near = String::new();
+                        Err(trap(Cause::OutOfBounds { space: "const", address, bytes: bytes as u32, near }))
+                    }
+                };
+            }
             Space::Generic => (Space::Global, address),
             other => (other, address),
         };
@@ -245,6 +258,10 @@ impl Machine<'_> {
             Place::Global { region, at } => self.global.region(region).bytes.load(at, bytes).0,
             Place::Shared(at) => slice(&cta.shared, at),
             Place::Local(at) => slice(&cta.warps[warp].local, at),
+            Place::Constant(at) => {
+                let found = self.banks.bytes(MODULE_BANK, at as u64, bytes).unwrap_or_default();
+                slice(&found, 0)
+            }
         }
     }
 
@@ -255,6 +272,8 @@ impl Machine<'_> {
             Place::Global { region, at } => self.global.region_mut(region).bytes.store(at, bytes, value, false),
             Place::Shared(at) => cta.shared[at..at + bytes].copy_from_slice(word),
             Place::Local(at) => cta.warps[warp].local[at..at + bytes].copy_from_slice(word),
+            // Constants are not written: a store there changes nothing.
+            Place::Constant(_) => {}
         }
     }
 
@@ -288,6 +307,7 @@ fn advance(place: Place, by: usize) -> Place {
         Place::Global { region, at } => Place::Global { region, at: at + by },
         Place::Shared(at) => Place::Shared(at + by),
         Place::Local(at) => Place::Local(at + by),
+        Place::Constant(at) => Place::Constant(at + by),
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a launch gives a kernel: the constant banks as the driver fills them.
 
 use oriole_interp::launch::Launch;
+use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW};
 
 /// How many banks there are.
 pub const BANKS: usize = 32;
@@ -11,48 +12,60 @@ pub struct Banks {
     banks: Vec<Vec<u8>>,
 }
 
-/// Where the driver puts what in bank 0, in bytes (measured on what ptxas 13.0 reads).
+/// Where the driver puts what in bank 0, in bytes: measured on what ptxas 13.0 makes of PTX that reads it.
 #[derive(Clone, Copy, Debug)]
-pub struct DriverArea {
-    /// Extents of CTAs, and of the grid.
-    pub block: usize,
-    /// See `block`.
-    pub grid: usize,
-    /// Upper half of the generic address of shared memory, where a bank has it.
-    pub shared_window: Option<usize>,
+struct DriverArea {
+    /// Extents of CTAs.
+    block: usize,
+    /// Extents of the grid.
+    grid: usize,
     /// Generic address of local memory.
-    pub local_window: usize,
+    local_window: usize,
     /// The first stack pointer.
-    pub stack: usize,
-    /// The descriptor of global memory.
-    pub descriptor: usize,
+    stack: usize,
+    /// Bytes of dynamic shared memory.
+    dynamic_shared: Option<usize>,
+    /// Generic address of the constants of the module.
+    constant_window: usize,
+    /// Reciprocals of the extents of clusters, as floats, then the numbers of clusters.
+    clusters: Option<usize>,
+    /// CTAs of a cluster.
+    cluster_ctas: Option<usize>,
     /// Parameters.
-    pub parameters: usize,
+    parameters: usize,
 }
 
 impl DriverArea {
-    /// The area of an SM.
-    pub fn of(sm: u16) -> DriverArea {
+    fn of(sm: u16) -> DriverArea {
         let first = DriverArea {
             block: 0,
             grid: 0xc,
-            shared_window: Some(0x18),
             local_window: 0x20,
             stack: 0x28,
-            descriptor: 0x118,
+            dynamic_shared: None,
+            constant_window: 0x50,
+            clusters: None,
+            cluster_ctas: None,
             parameters: 0x160,
         };
         match sm {
             ..90 => first,
-            90..100 => DriverArea { descriptor: 0x208, parameters: 0x210, ..first },
+            90..100 => DriverArea {
+                dynamic_shared: Some(0x2c),
+                constant_window: 0xd0,
+                clusters: Some(0x150),
+                cluster_ctas: Some(0x188),
+                parameters: 0x210,
+                ..first
+            },
             _ => DriverArea {
                 block: 0x360,
                 grid: 0x370,
-                shared_window: None,
                 local_window: 0x2f8,
                 stack: 0x37c,
-                descriptor: 0x358,
+                constant_window: 0x120,
                 parameters: 0x380,
+                ..first
             },
         }
     }
@@ -92,19 +105,26 @@ impl Banks {
         Some(found)
     }
 
-    /// Fills in what the driver says of a launch.
-    pub fn fill(&mut self, area: &DriverArea, launch: &Launch, stack: u32, windows: [u64; 2], params: &[u8]) {
+    /// Fills in what the driver says of a launch: `stack` is the first stack pointer. Each CTA is a cluster of its own.
+    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, params: &[u8]) {
+        let area = DriverArea::of(sm);
         for axis in 0..3 {
             self.put(0, area.block + 4 * axis, &launch.block[axis].to_le_bytes());
             self.put(0, area.grid + 4 * axis, &launch.grid[axis].to_le_bytes());
+            if let Some(at) = area.clusters {
+                self.put(0, at + 4 * axis, &1f32.to_le_bytes());
+                self.put(0, at + 12 + 4 * axis, &launch.grid[axis].to_le_bytes());
+            }
         }
-        let [shared, local] = windows;
-        if let Some(at) = area.shared_window {
-            self.put(0, at, &shared.to_le_bytes());
+        if let Some(at) = area.cluster_ctas {
+            self.put(0, at, &1u32.to_le_bytes());
         }
-        self.put(0, area.local_window, &local.to_le_bytes());
+        if let Some(at) = area.dynamic_shared {
+            self.put(0, at, &launch.dynamic_shared.to_le_bytes());
+        }
+        self.put(0, area.local_window, &LOCAL_WINDOW.to_le_bytes());
+        self.put(0, area.constant_window, &CONST_WINDOW.to_le_bytes());
         self.put(0, area.stack, &stack.to_le_bytes());
-        self.put(0, area.descriptor, &0u64.to_le_bytes());
         self.put(0, area.parameters, params);
     }
 }

@@ -2,16 +2,16 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{
-    Bound, Bytes, GlobalState, HEAP, LOCAL_WINDOW, Outcome, Place, RunOptions, RunResult, SHARED_WINDOW, StoreRecord,
-    ThreadId, Waiter,
+    Bound, Bytes, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord, ThreadId, Waiter,
 };
+use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, SymbolKind};
 use oriole_sass::{Table, text};
 
 use super::decode::decode;
-use super::launch::{Banks, DriverArea};
+use super::launch::{BANKS, Banks};
 use super::machine::{End, Machine, SLICE, Stop, Stopped};
 use super::program::Program;
-use super::state::Wait;
+use super::state::{CODE, Wait};
 
 /// Operations that a run may execute if nothing else is said.
 const DEFAULT_STEPS: u64 = 1 << 28;
@@ -19,6 +19,8 @@ const DEFAULT_STEPS: u64 = 1 << 28;
 const STACK: usize = 1 << 15;
 /// The most local memory that a thread has.
 const MOST_LOCAL: usize = 512 << 10;
+/// What stands between functions.
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 /// Shared memory that a CTA has below its own variables.
 const RESERVED_SHARED: usize = 1 << 10;
 
@@ -28,6 +30,20 @@ pub enum RunError {
     /// The SM's words are not known.
     #[error("the words of sm_{0} are not known (known: {known})", known = known())]
     Sm(u16),
+    /// The kernel is not in the cubin.
+    #[error("the cubin has no kernel `{name}` (it has: {known})")]
+    NoKernel {
+        /// The name that was asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
+    /// The cubin cannot be placed in memory.
+    #[error(transparent)]
+    Cubin(#[from] CubinError),
+    /// The code would not fit its window.
+    #[error("the code has more than {0} bytes")]
+    TooLarge(u64),
     /// An operation that the interpreter does not have.
     #[error("`{place}` is not executed: {why}")]
     Unknown {
@@ -59,9 +75,74 @@ pub struct Image {
     pub shared: usize,
     /// Bytes of local memory that the kernel says it needs.
     pub stack: usize,
+    /// Variables with initial values: the address, and the bytes.
+    variables: Vec<(u64, Vec<u8>)>,
 }
 
+/// Where variables go that the program does not have from which the code was made.
+const DATA: u64 = 0x5000_0000_0000;
+/// The most bytes that a variable may have.
+const MOST_DATA: u64 = 128 << 20;
+/// The most code that a cubin may have.
+const MOST_CODE: u64 = 64 << 20;
+
 impl Image {
+    /// Places a kernel of a cubin in memory: the variables where a launch has those of the same name.
+    ///
+    /// # Errors
+    ///
+    /// If the cubin has no such kernel, or its relocations cannot be applied.
+    pub fn load(cubin: &Cubin, bound: &Bound) -> Result<Image, RunError> {
+        let kernel = cubin.function(&bound.entry).filter(|function| function.is_entry).ok_or_else(|| {
+            let known = cubin.entries().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
+            RunError::NoKernel { name: bound.entry.clone(), known }
+        })?;
+        let mut placement = Placement::new(cubin, CODE, DATA, CODE + 2 * MOST_CODE);
+        for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Object) {
+            let region = bound.global.regions().iter().skip(bound.owners.len()).find(|region| region.name == symbol.name);
+            if let Some(region) = region.filter(|_| symbol.section.is_some()) {
+                placement.put_symbol(at, region.base);
+            }
+        }
+        let image = cubin.apply_relocations(&placement)?;
+        let mut variables = Vec::new();
+        for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Object) {
+            let Some(section) = symbol.section.filter(|at| is_global(cubin.sections[*at].kind)) else { continue };
+            let start = symbol.value as usize;
+            let bytes = image.bytes(section).get(start..start.saturating_add(symbol.size as usize));
+            let bytes = bytes.map_or_else(|| vec![0; symbol.size.min(MOST_DATA) as usize], <[u8]>::to_vec);
+            variables.extend(placement.symbol(cubin, at).map(|address| (address, bytes)));
+        }
+        variables.sort();
+        let mut words = Vec::new();
+        let mut functions = Vec::new();
+        let at = |address: u64| u32::try_from((address - CODE) / text::WORD_BYTES).unwrap_or(u32::MAX);
+        for (index, section) in cubin.sections.iter().enumerate().filter(|(_, section)| section.kind == SectionKind::Code) {
+            let first = placement.section(index).unwrap_or(CODE);
+            if first + section.size > CODE + MOST_CODE {
+                return Err(RunError::TooLarge(MOST_CODE));
+            }
+            words.resize(at(first) as usize, NOP);
+            words.extend(oriole_sass::cubin::words(image.bytes(index)));
+        }
+        for function in &cubin.functions {
+            let first = placement.section(function.section).unwrap_or(CODE) + function.offset;
+            functions.push((at(first), function.name.clone()));
+        }
+        functions.sort();
+        let mut banks = Banks::new();
+        for bank in 1..BANKS as u8 {
+            if let Some(section) = cubin.constants(kernel, bank) {
+                let bytes = image.bytes(section);
+                banks.put(bank.into(), 0, if bytes.is_empty() { cubin.bytes(section) } else { bytes });
+            }
+        }
+        let entry = at(placement.section(kernel.section).unwrap_or(CODE) + kernel.offset);
+        let stack = kernel.info.min_stack_size.unwrap_or(0).max(kernel.info.frame_size) as usize;
+        let shared = cubin.shared_size(kernel) as usize;
+        Ok(Image { sm: cubin.target.sm, words, functions, entry, banks, shared, stack, variables })
+    }
+
     /// Runs the kernel on a launch, which has been bound to the program that it was made of.
     ///
     /// # Errors
@@ -71,8 +152,7 @@ impl Image {
         let table = Table::of(self.sm).ok_or(RunError::Sm(self.sm))?;
         let mut banks = self.banks.clone();
         let local = (self.stack + STACK).next_multiple_of(512).min(MOST_LOCAL);
-        let windows = [SHARED_WINDOW, LOCAL_WINDOW];
-        banks.fill(&DriverArea::of(self.sm), launch, local as u32, windows, &bound.params);
+        banks.fill(self.sm, launch, local as u32, &bound.params);
         let program = decode(table, &self.words, self.functions.clone(), &banks);
         let watched = |(argument, offset): &(usize, usize)| {
             let region = bound.owners.iter().position(|owner| owner == argument)?;
@@ -83,7 +163,7 @@ impl Image {
             banks: &banks,
             launch,
             entry: self.entry,
-            global: bound.global.clone(),
+            global: self.memory(bound),
             shared: (self.shared.max(RESERVED_SHARED) + launch.dynamic_shared as usize).next_multiple_of(16),
             local,
             slice: options.slice.map_or(SLICE, |slice| slice.clamp(1, SLICE.into()) as u32),
@@ -109,10 +189,11 @@ impl Image {
         let stores = stores.collect();
         let executed = machine.executed;
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
+        let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA + MOST_DATA);
         let memory = regions.map(|(i, region)| GlobalState {
             argument: bound.owners.get(i).copied(),
             name: region.name,
-            bytes: Bytes::defined(region.bytes.data().to_vec()),
+            bytes: self.left(region.base, region.bytes.data(), bound.global.regions()[i].bytes.data()),
         });
         Ok(RunResult {
             outcome,
@@ -127,6 +208,34 @@ impl Image {
             strong: Default::default(),
         })
     }
+}
+
+impl Image {
+    /// Memory at the start of a run: buffers as they are bound, variables as the cubin has them. Those may hold
+    /// addresses of functions, which differ.
+    fn memory(&self, bound: &Bound) -> GlobalMemory {
+        let mut memory = bound.global.clone();
+        for (address, bytes) in &self.variables {
+            match memory.find(0, *address, bytes.len() as u64) {
+                Some(region) => memory.region_mut(region).bytes = Bytes::defined(bytes.clone()),
+                None => memory.map_at(*address, "a variable of the cubin", Bytes::defined(bytes.clone())),
+            }
+        }
+        memory
+    }
+
+    /// What a region holds at the end; of a variable, bytes that are as the cubin has them count as those that the
+    /// program has.
+    fn left(&self, address: u64, after: &[u8], program: &[u8]) -> Bytes {
+        let variable = self.variables.iter().find(|(at, bytes)| *at == address && bytes.len() == after.len());
+        let Some((_, before)) = variable else { return Bytes::defined(after.to_vec()) };
+        let kept = |at: usize| if after[at] == before[at] { program[at] } else { after[at] };
+        Bytes::defined((0..after.len()).map(kept).collect())
+    }
+}
+
+fn is_global(kind: SectionKind) -> bool {
+    matches!(kind, SectionKind::Global | SectionKind::GlobalInit)
 }
 
 /// Names of places and threads.
