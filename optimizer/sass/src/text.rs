@@ -224,10 +224,34 @@ fn register(out: &mut String, part: &Part, word: u128) {
         File::P => number::decimal(out, "P", value),
         File::Up if value == last => out.push_str("UPT"),
         File::Up => number::decimal(out, "UP", value),
-        File::B => number::decimal(out, "B", value),
+        File::B => match STATE.get((value as usize).wrapping_sub(16)) {
+            Some(name) => out.push_str(name),
+            None => number::decimal(out, "B", value),
+        },
         File::Sb => number::decimal(out, "SB", value),
     });
 }
+
+/// The names of convergence barriers from the sixteenth on.
+const STATE: [&str; 17] = [
+    "THREAD_STATE_ENUM.0",
+    "THREAD_STATE_ENUM.1",
+    "THREAD_STATE_ENUM.2",
+    "THREAD_STATE_ENUM.3",
+    "THREAD_STATE_ENUM.4",
+    "TRAP_RETURN_PC.LO",
+    "TRAP_RETURN_PC.HI",
+    "TRAP_RETURN_MASK",
+    "MEXITED",
+    "MKILL",
+    "MACTIVE",
+    "MATEXIT",
+    "OPT_STACK",
+    "API_CALL_DEPTH",
+    "ATEXIT_PC.LO",
+    "ATEXIT_PC.HI",
+    "MCOLLECTIVE",
+];
 
 fn uniform(out: &mut String, value: u64, last: u64) {
     if value == last { out.push_str("URZ") } else { number::decimal(out, "UR", value) }

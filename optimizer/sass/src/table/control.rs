@@ -7,6 +7,9 @@ use super::prelude::*;
 const CONVERGE: Part = m(72, 2, &["", "RELIABLE", "RECONVERGENT", RESERVED]);
 /// The barrier.
 const BARRIER: Part = at(What::Register(File::B), 16, 4);
+/// A barrier, or the rest of the state of convergence.
+const STATE: Part = at(What::Register(File::B), 24, 6);
+
 /// How a thread sleeps.
 macro_rules! sleep {
     ($amount:expr) => {
@@ -30,7 +33,17 @@ pub const ROWS: &[Row] = &[
     Row::new("BREAK", 0x942, &[IF, BARRIER]).sms(80, 90),
     Row::new("BREAK", 0x942, &[CONVERGE, IF, BARRIER]).since(100),
     Row::new("WARPSYNC", 0x348, &[IF, r(24)]),
-    Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 1)]),
+    Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 2)]).sms(80, 89),
+    Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 1)]).since(90),
+    Row::new("ENDCOLLECTIVE", 0x91b, &[IF]).since(90),
+    Row::new("PREEXIT", 0x82d, &[IF]).since(90),
+    Row::new("ACQBULK", 0x82e, &[IF]).since(90),
+    Row::new("LEPC", 0x34e, &[rd()]),
+    Row::new("BMOV.32", 0x355, &[flag(84, &["", "CLEAR"]), rd(), STATE]),
+    Row::new("BMOV.32", 0x156, &[flag(84, &["", "PQUAD"]), STATE, b(Hex)]).forms(TWO),
+    Row::new("B2R", 0x31c, &[rd(), imm(54, 4, Hex)]),
+    Row::new("B2R.RESULT", 0x31c, &[rd(), p(81).unless(7)]).fixed(&[(Bits::new(78, 2), 1)]),
+    Row::new("B2R.WARP", 0x31c, &[rd()]).fixed(&[(Bits::new(78, 2), 2)]),
     Row::new("WARPSYNC", 0x948, &[IF, imm(32, 32, Hex)]).sms(80, 89),
     Row::new("WARPSYNC.ALL", 0x948, &[IF]).since(90),
     Row::new(

@@ -107,6 +107,20 @@ const ISETP: &[Part] = &[
     pin(68).only(72, 1, 1),
 ];
 
+/// The same with operands of 32 or 64 bits.
+const ISETP_120: &[Part] = &[
+    m(76, 3, COMPARE),
+    m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1),
+    m(74, 2, COMBINE),
+    flag(72, EX),
+    p(81),
+    p(84),
+    ra(),
+    b(SignedHex),
+    pin(87),
+    pin(68).only(72, 1, 1),
+];
+
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::new("IADD3", 0x010, IADD3).forms(THREE).marks(NEG, NEG).sms(80, 90),
@@ -115,5 +129,7 @@ pub const ROWS: &[Row] = &[
     Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
     Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
     Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),
-    Row::new("ISETP", 0x00c, ISETP).forms(TWO),
+    Row::new("LEA", 0x011, LEA).forms(&[Ri]),
+    Row::new("ISETP", 0x00c, ISETP).forms(TWO).sms(80, 110),
+    Row::new("ISETP", 0x00c, ISETP_120).forms(TWO).since(120),
 ];

@@ -43,8 +43,6 @@ macro_rules! rows {
             Row::new("RET.REL", 0x950, &[NODEC, IF, ur(24), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
             Row::new("RET.ABS", 0x950, &[NODEC, IF, r(24), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
             Row::new("RET.ABS", 0x950, &[NODEC, IF, ur(24), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
-            Row::new("WARPSYNC.COLLECTIVE", 0x348, &[IF, r(24), $target(What::Target)]).fixed(&[(Bits::new(85, 2), 2)]).sms($first, $last),
-            Row::new("WARPSYNC.COLLECTIVE.ALL", 0x948, &[IF, $target(What::Target)]).fixed(&[(Bits::new(85, 2), 2)]).sms($first, $last),
         )+]
     };
 }
@@ -55,3 +53,11 @@ pub const ROWS: &[Row] = rows!(
     90, 90, target, ur(24).not(30);
     100, u16::MAX, target, ur(24)
 );
+
+/// Those that `sm_90` has first.
+pub const LATER: &[Row] = &[
+    Row::new("WARPSYNC.COLLECTIVE", 0x348, &[IF, r(24), target(What::Target)])
+        .fixed(&[(Bits::new(85, 2), 2)])
+        .since(90),
+    Row::new("WARPSYNC.COLLECTIVE.ALL", 0x948, &[IF, target(What::Target)]).fixed(&[(Bits::new(85, 2), 2)]).since(90),
+];

@@ -23,7 +23,14 @@ pub const ROWS: &[Row] = &[
     Row::new("LOP3.LUT", 0x012, LOP3).forms(TWO),
     Row::new("SHF", 0x019, SHF).forms(THREE),
     Row::new("PRMT", 0x016, PRMT).forms(THREE),
-    Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(TWO),
+    Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(TWO).sms(80, 110),
+    Row::new("MOV", 0x802, &[rd(), imm(32, 32, Hex), imm(72, 4, Hex).unless(0xf)]).since(120),
+    Row::new("MOV", 0x002, &[flag(80, &["", "64"]), rd(), b(Hex), imm(72, 4, Hex).unless(0xf)])
+        .forms(&[Rr, Cr, Xr, Ur])
+        .since(120),
+    Row::new("MOV.64", 0x402, &[rd(), imm(24, 64, Hex)]).since(120),
     Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
+    Row::new("SEL.64", 0x607, &[rd(), ra(), r(32), pin(87)]).since(120),
+    Row::new("SEL.64", 0x407, &[rd(), ra(), imm(32, 33, SignedHex), pin(87)]).since(120),
     Row::new("IABS", 0x013, &[rd(), b(Hex)]).forms(TWO),
 ];

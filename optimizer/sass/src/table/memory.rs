@@ -12,29 +12,31 @@ pub const EVICT: Part = m(84, 3, &["EF", "", "EL", "LU", "EU", "NA", RESERVED, R
 const FETCH: Part = m(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 /// What is loaded or stored.
 const SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
-/// The order with other accesses, and for whom it holds.
-pub const ORDER: Names = &[
-    "",
-    "CONSTANT.PRIVATE",
-    "CONSTANT.CTA",
-    "CONSTANT.CTA.PRIVATE",
-    "CONSTANT",
-    "STRONG.SM",
-    "STRONG.GPU.PRIVATE",
-    "STRONG.GPU",
-    "MMIO.GPU",
-    "CONSTANT.SM",
-    "STRONG.SYS",
-    "CONSTANT.SM.PRIVATE",
-    "MMIO.SYS",
-    "CONSTANT.VC",
-    "CONSTANT.VC.PRIVATE",
-    "CONSTANT.GPU",
-];
+const fn orders(fourth: &'static str) -> [&'static str; 16] {
+    [
+        "",
+        "CONSTANT.PRIVATE",
+        "CONSTANT.CTA",
+        "CONSTANT.CTA.PRIVATE",
+        fourth,
+        "STRONG.SM",
+        "STRONG.GPU.PRIVATE",
+        "STRONG.GPU",
+        "MMIO.GPU",
+        "CONSTANT.SM",
+        "STRONG.SYS",
+        "CONSTANT.SM.PRIVATE",
+        "MMIO.SYS",
+        "CONSTANT.VC",
+        "CONSTANT.VC.PRIVATE",
+        "CONSTANT.GPU",
+    ]
+}
+/// The order with other accesses, and for whom it holds: of loads, and of all else.
+const ORDER: Part = m(77, 4, &orders("CONSTANT"));
+pub const ORDER_ST: Part = m(77, 4, &orders("STRONG.SM.PRIVATE"));
 /// What a register is multiplied with in addresses of shared memory.
 const SCALE: Names = &["", "X4", "X8", "X16"];
-/// The size of the register of an address beside a uniform register.
-pub const WIDTH: Names = &["U32", "64"];
 
 /// Fixed bits of accesses through a descriptor.
 pub const DESC: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 1), (Bits::new(76, 1), 1)];
@@ -57,21 +59,21 @@ const fn hidden_desc(low: u8) -> Part {
 /// Loads of global or generic memory: the extension flag, the address.
 macro_rules! load {
     ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, FETCH, SIZE, m(77, 4, ORDER), p(81).unless(7), rd(), $($address),+, p_down(64).unless(7)]
+        &[$e, EVICT, FETCH, SIZE, ORDER, p(81).unless(7), rd(), $($address),+, p_down(64).unless(7)]
     };
 }
 
 /// Loads of memory whose space the address says.
 macro_rules! load_generic {
     ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, FETCH, SIZE, m(77, 4, ORDER), rd(), $($address),+, p_down(64).unless(7)]
+        &[$e, EVICT, FETCH, SIZE, ORDER, rd(), $($address),+, p_down(64).unless(7)]
     };
 }
 
 /// Stores to global or generic memory.
 macro_rules! store {
     ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, SIZE, m(77, 4, ORDER), $($address),+, r(32)]
+        &[$e, EVICT, SIZE, ORDER_ST, $($address),+, r(32)]
     };
 }
 
@@ -108,6 +110,8 @@ const BINDLESS: Part = at(What::BindlessByte, 24, 6).above(38, 16);
 /// How texture headers are read.
 const UNPACK: Part = m(80, 2, &["", "TEXUNPACK", "HDRUNPACK", RESERVED]);
 
+/// An offset of 32 bits.
+const LONG: Part = at(What::Offset, 32, 32);
 /// A base of a shared address.
 const fn shared_base() -> Part {
     base(24).suffix(78, 2, SCALE)
@@ -145,7 +149,8 @@ pub const ROWS: &[Row] = &[
     Row::new("STG", 0x986, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
     Row::new("STG", 0x986, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
     Row::new("STG", 0x986, store!(E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
-    Row::new("ST", 0x385, store!(E, base(24), offset())),
+    Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, base(24), LONG, r(64)]),
+    Row::new("LD", 0x980, load_generic!(E, base(24), LONG)),
     Row::new("ST", 0x985, store!(E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset())).fixed(DESC).sms(80, 89),
     Row::new("ST", 0x985, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
     Row::new("ST", 0x985, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
@@ -161,7 +166,7 @@ pub const ROWS: &[Row] = &[
     Row::new("STL", 0x987, store_local!(base(24), ubase(64), offset())).fixed(LOCAL_U),
     Row::new("STL", 0x987, store_local!(desc(64), base(24), offset())).fixed(LOCAL_DESC).since(90),
     Row::new("LDC", 0xb82, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 24, 8), BANK]),
-    Row::new("LDC", 0x582, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 32, 8), BINDLESS]).fixed(FIXED_U),
+    Row::new("LDC", 0x582, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 64, 8), BINDLESS]).fixed(FIXED_U),
     Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BANK]).sms(80, 90).uniform(),
     Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BINDLESS]).sms(80, 90).uniform().fixed(FIXED_U),
     Row::new("ULDC", 0xabb, &[CONSTANT_SIZE, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK])

@@ -5,6 +5,20 @@ use crate::row::PLAIN;
 
 /// What minima and maxima are of.
 const KIND: Part = m(72, 2, &["U32", "", "U16x2", "S16x2"]);
+/// The same of `sm_120`.
+const KIND_120: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+/// What sums are of.
+const KIND_SUM: Part = m(73, 3, &["", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+/// A sum of two, of 32 or 64 bits.
+const IADD: &[Part] = &[
+    flag(73, &["", "64"]),
+    flag(74, &["", "X"]),
+    rd(),
+    p(81).unless(7),
+    ra().neg(72).complement(74),
+    b(SignedHex).complement(74),
+    pin(87).only(74, 1, 1),
+];
 const RELU: Part = flag(76, &["", "RELU"]);
 
 /// Tables over three predicates, the last of either kind.
@@ -19,14 +33,31 @@ const LUT2: Part = imm(16, 8, Hex);
 pub const ROWS: &[Row] = &[
     Row::new("PLOP3.LUT", 0x81c, PLOP3),
     Row::new("PLOP3.LUT", 0x81c, PLOP3_U).fixed(&[(Bits::new(67, 1), 1)]),
-    Row::new("VIADD", 0x036, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)]).forms(TWO).marks(NEG, PLAIN).since(90),
+    Row::new("VIADD", 0x036, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)]).forms(TWO).marks(NEG, PLAIN).sms(90, 110),
+    Row::new("VIADD", 0x036, &[KIND_SUM, flag(80, &["", "ISAT"]), rd(), ra().neg(72), b(Hex)])
+        .forms(TWO)
+        .marks(NEG, PLAIN)
+        .since(120),
     Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81).unless(7), p(84).unless(7), ra(), b(SignedHex), pin(87)])
         .forms(TWO)
-        .since(90),
+        .sms(90, 90),
+    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(100, 110),
+    Row::new("VIMNMX", 0x048, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])
+        .forms(TWO)
+        .fixed(&[(Bits::new(81, 6), 0x3f)])
+        .since(120),
     Row::new("VIADDMNMX", 0x046, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)])
         .forms(THREE)
         .marks(NEG, PLAIN)
         .since(90),
     Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(SignedHex), c(SignedHex), pin(87)]).forms(TWO).since(90),
-    Row::new("IMNMX", 0x017, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO),
+    Row::new("IMNMX", 0x017, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(80, 110),
+    Row::new(
+        "IMNMX",
+        0x017,
+        &[m(73, 2, &["U32", "", "U64", "S64"]), p(81), p(84), rd(), ra(), b(SignedHex), pin(87), pin(77)],
+    )
+    .forms(TWO)
+    .since(120),
+    Row::new("IADD", 0x035, IADD).forms(TWO).marks(NEG, PLAIN).since(120),
 ];

@@ -3,6 +3,7 @@
 //! Which bits mean what was found by reading what ptxas makes and asking nvdisasm (CUDA 13.0 and 13.5) about words with
 //! single bits changed; public assemblers (TuringAs, Mesa's NAK) know many of the base codes.
 
+mod atomic;
 mod barrier;
 mod control;
 mod double;
@@ -15,6 +16,7 @@ mod memory;
 mod minmax;
 mod prelude;
 mod special;
+mod transfer;
 mod uniform;
 mod warp;
 
@@ -26,11 +28,20 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         integer::ROWS,
         logic::ROWS,
         jump::ROWS,
+        jump::LATER,
         control::ROWS,
         barrier::ROWS,
         memory::ROWS,
         minmax::ROWS,
         special::ROWS,
+        atomic::ROWS,
+        atomic::SM80,
+        atomic::SM90,
+        atomic::SM100,
+        atomic::SM100_FLOAT,
+        atomic::RED90,
+        atomic::RED100,
+        transfer::ROWS,
         uniform::ROWS,
         warp::ROWS,
         float::ROWS,

@@ -5,6 +5,12 @@ use crate::row::PLAIN;
 
 const X: Part = flag(74, &["", "X"]);
 const U32: Part = flag(73, &["U32", ""]);
+/// The byte of a register that predicates go to or come from.
+const BYTES: Names = &["", "B1", "B2", "B3"];
+const BYTE: Part = m(76, 2, BYTES);
+/// A vote whose result is uniform.
+const VOTEU: &[Part] = &[m(72, 2, &["ALL", "ANY", "EQ", RESERVED]), ur(16).unless(63), up(81), pin(87)];
+const VOTEU_100: &[Part] = &[m(72, 2, &["ALL", "ANY", "EQ", RESERVED]), ur(16).unless(255), up(81), pin(87)];
 /// The forms of an operation with two sources.
 const BOTH: &[Form] = &[Rr, Ir];
 /// The forms of an operation with three sources.
@@ -15,6 +21,19 @@ const UIADD3: &[Part] = &[
     ur(16),
     up(81).unless(7),
     up(84).unless(7),
+    ur(24).neg(72).complement(74),
+    b(SignedHex).complement(74),
+    c(SignedHex).complement(74),
+    upin(87).only(74, 1, 1),
+    upin(77).only(74, 1, 1),
+];
+
+/// The same, with the carries always written.
+const UIADD3_100: &[Part] = &[
+    X,
+    ur(16),
+    up(81),
+    up(84),
     ur(24).neg(72).complement(74),
     b(SignedHex).complement(74),
     c(SignedHex).complement(74),
@@ -65,16 +84,46 @@ const UISETP: &[Part] = &[
     upin(68).only(72, 1, 1),
 ];
 
+/// Tables over three uniform predicates: see `PLOP3`.
+const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
+
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("UIADD3", 0x090, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U),
-    Row::new("ULEA", 0x091, ULEA).forms(ALL).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("UIADD3", 0x090, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3", 0x090, UIADD3_100).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("UIADD3.64", 0x097, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3.64", 0x097, UIADD3_100).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("ULEA", 0x091, ULEA).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("ULEA", 0x091, ULEA).forms(&[Ri]).uniform().fixed(FIXED_U),
+    Row::new("UPOPC", 0x0bf, &[ur(16), b(Hex)]).forms(BOTH).marks(INV, PLAIN).uniform().fixed(FIXED_U),
+    Row::new("UBREV", 0x0be, &[ur(16), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UFLO", 0x0bd, &[U32, flag(74, &["", "SH"]), ur(16), up(81).unless(7), b(Hex)])
+        .forms(BOTH)
+        .marks(INV, PLAIN)
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("USGXT", 0x09a, &[flag(75, &["", "W"]), U32, ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UBMSK", 0x09b, &[flag(75, &["", "W"]), ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UPRMT", 0x096, &[ur(16), ur(24), b(Hex), c(Hex)]).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("UP2UR", 0x083, &[BYTE, ur(16), at(What::Word("UPR"), 0, 0), ur(24), b(Hex)])
+        .forms(&[Ir, Ur])
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex)])
+        .forms(&[Ir, Ur])
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 90),
+    Row::new("VOTEU", 0x886, VOTEU_100).uniform().since(100),
     Row::new("ULOP3.LUT", 0x092, ULOP3).forms(ALL).uniform().fixed(FIXED_U),
     Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
     Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
     Row::new("UIMAD.WIDE", 0x0a5, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
     Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
+    Row::new("UMOV.64", 0x482, &[ur(16), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
     Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
-    Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U),
+    Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
+    Row::new("UMOV", 0xc82, &[flag(80, &["", "64"]), ur(16), ur(32)]).uniform().fixed(FIXED_U).since(120),
 ];
