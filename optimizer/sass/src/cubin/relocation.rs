@@ -108,7 +108,7 @@ relocations! {
     21 R_CUDA_SURF_SLOT Unknown,
     22 R_CUDA_TEX_BINDLESSOFF13_32 [sum(2, 13, 32)],
     23 R_CUDA_TEX_BINDLESSOFF13_47 [sum(2, 13, 47)],
-    24 R_CUDA_CONST_FIELD19_28 [sum(2, 14, 28), bank(42)],
+    24 R_CUDA_CONST_FIELD19_28 Unknown,
     25 R_CUDA_CONST_FIELD19_23 [sum(2, 14, 23), bank(37)],
     26 R_CUDA_TEX_SLOT9_49 Unknown,
     27 R_CUDA_6_31 [sum(0, 6, 31)],
