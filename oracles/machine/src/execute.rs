@@ -261,7 +261,7 @@ impl Machine<'_> {
             Kind::Bssy(barrier) => {
                 blend(&mut w.barriers[usize::from(*barrier)], &[active; LANES], active);
             }
-            Kind::Bsync(barrier) => return Ok(w.wait(at, group, active, Wait::Bsync(*barrier))),
+            Kind::Bsync(barrier) => return Ok(w.wait_alike(at, group, active, *barrier)),
             Kind::Break(barrier) => w.leave(*barrier, active),
             Kind::BarrierToReg(dst, barrier, clears) => {
                 let held = w.barriers[usize::from(*barrier)];
@@ -482,6 +482,25 @@ impl super::state::Warp {
             self.groups.push(Group { pc: group.pc + 1, mask: group.mask & !active, wait: Wait::Ready, ..group });
         }
         Next::Elsewhere
+    }
+
+    /// Has lanes wait at a convergence barrier: those together whose copies of it name the same lanes.
+    fn wait_alike(&mut self, at: usize, group: Group, active: u32, barrier: u8) -> Next {
+        let masks = self.barriers[usize::from(barrier)];
+        let mut left = active;
+        let mut next = Next::Behind;
+        let mut place = at;
+        let mut group = group;
+        while left != 0 {
+            let named = masks[left.trailing_zeros() as usize];
+            let alike = mask(|lane| masks[lane] == named) & left;
+            left &= !alike;
+            next = self.wait(place, group, alike, Wait::Bsync(barrier));
+            group.mask &= !alike;
+            // What is left of the group stands at its end.
+            place = self.groups.len() - 1;
+        }
+        next
     }
 
     /// The smaller or larger of words.

@@ -77,7 +77,10 @@ impl<'a> Operands<'a> {
 
     /// Whether a modifier is written.
     pub fn has(&self, modifier: &str) -> bool {
-        self.inst.encoding.name.split('.').skip(1).any(|name| name == modifier) || self.inst.has(modifier)
+        let fixed = self.inst.encoding.name.split('.').skip(1);
+        // A modifier may be several words: `CAST.SPIN`.
+        fixed.chain(self.inst.modifiers().flat_map(|name| name.split('.'))).any(|name| name == modifier)
+            || self.inst.has(modifier)
     }
 
     /// The first of these modifiers that is written.

@@ -96,53 +96,56 @@ impl Warp {
         ready.min_by_key(|(_, group)| (group.turns, group.pc)).map(|(at, _)| at)
     }
 
-    /// The lanes that wait for something.
-    fn waiting(&self, wait: Wait) -> u32 {
-        self.groups.iter().filter(|group| group.wait == wait).fold(0, |mask, group| mask | group.mask)
-    }
-
-    /// Lets go on what has waited for lanes that have now arrived, or have ended. Says whether anything does.
-    pub fn release(&mut self) -> bool {
-        let mut any = false;
-        while let Some((released, wait)) = self.groups.iter().find_map(|group| self.complete(group)) {
-            any = true;
-            let (gone, kept): (Vec<Group>, Vec<Group>) =
-                self.groups.iter().partition(|group| group.wait == wait && group.mask & released != 0);
-            self.groups = kept;
-            match wait {
+    /// Lets go on what has waited for lanes that have now arrived, or have ended.
+    pub fn release(&mut self) {
+        while let Some(at) = (0..self.groups.len()).find(|at| self.is_complete(*at)) {
+            let first = self.groups[at];
+            let alike = |group: &Group| self.waits_with(&first, group);
+            let (gone, mut kept): (Vec<Group>, Vec<Group>) = self.groups.iter().partition(|group| alike(group));
+            match first.wait {
                 Wait::Collective(_) => {
-                    let pc = gone.iter().map(|group| group.pc).min().unwrap_or(0);
-                    let turns = gone.iter().map(|group| group.turns).max().unwrap_or(0);
-                    self.groups.push(Group { pc, mask: released, wait: Wait::Ready, turns });
+                    let pc = gone.iter().map(|group| group.pc).min().unwrap_or(first.pc);
+                    kept.push(together(&gone, pc));
                 }
-                _ => gone.into_iter().for_each(|group| self.join(group)),
+                _ => {
+                    let mut places: Vec<u32> = gone.iter().map(|group| group.pc).collect();
+                    places.sort_unstable();
+                    places.dedup();
+                    for pc in places {
+                        let here: Vec<Group> = gone.iter().filter(|group| group.pc == pc).copied().collect();
+                        kept.push(together(&here, pc));
+                    }
+                }
             }
+            self.groups = kept;
         }
-        any
     }
 
-    /// The lanes that can go on with a group, if all for whom it waits are there.
-    fn complete(&self, group: &Group) -> Option<(u32, Wait)> {
+    /// Whether a group waits for the same lanes at the same barrier as another one.
+    fn waits_with(&self, one: &Group, other: &Group) -> bool {
+        one.wait == other.wait
+            && match one.wait {
+                // Lanes in different activations of a function use one barrier for different purposes.
+                Wait::Bsync(barrier) => self.members(barrier, one) == self.members(barrier, other),
+                _ => true,
+            }
+    }
+
+    /// The lanes that a convergence barrier names, in the copies of a group, which are all alike.
+    fn members(&self, barrier: u8, group: &Group) -> u32 {
+        self.barriers[usize::from(barrier)][group.mask.trailing_zeros() as usize & 31]
+    }
+
+    /// Whether all lanes for which a group waits are there.
+    fn is_complete(&self, at: usize) -> bool {
+        let group = &self.groups[at];
         let wanted = match group.wait {
-            Wait::Bsync(barrier) => {
-                let lane = group.mask.trailing_zeros() as usize;
-                self.barriers[usize::from(barrier)][lane] & self.live | group.mask
-            }
-            Wait::Warp(mask) | Wait::Collective(mask) => mask & self.live | group.mask,
-            Wait::Ready | Wait::Barrier(_) => return None,
+            Wait::Bsync(barrier) => self.members(barrier, group),
+            Wait::Warp(mask) | Wait::Collective(mask) => mask,
+            Wait::Ready | Wait::Barrier(_) => return false,
         };
-        (wanted & !self.waiting(group.wait) == 0).then_some((wanted, group.wait))
-    }
-
-    /// Makes a group ready, together with those that have become so at the same place.
-    fn join(&mut self, group: Group) {
-        match self.groups.iter_mut().find(|other| other.wait == Wait::Ready && other.pc == group.pc) {
-            Some(other) => {
-                other.mask |= group.mask;
-                other.turns = other.turns.max(group.turns);
-            }
-            None => self.groups.push(Group { wait: Wait::Ready, ..group }),
-        }
+        let there = self.groups.iter().filter(|other| self.waits_with(group, other));
+        wanted & self.live & !there.fold(0, |mask, other| mask | other.mask) == 0
     }
 
     /// Ends the lanes of a mask.
@@ -170,6 +173,13 @@ impl Warp {
     }
 }
 
+/// Groups as one that is ready at a place.
+fn together(groups: &[Group], pc: u32) -> Group {
+    let mask = groups.iter().fold(0, |mask, group| mask | group.mask);
+    let turns = groups.iter().map(|group| group.turns).max().unwrap_or(0);
+    Group { pc, mask, wait: Wait::Ready, turns }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -184,15 +194,17 @@ mod tests {
     fn lanes_wait_for_those_that_the_barrier_names_and_that_live() {
         let mut warp = warp(&[(5, 0x3, Wait::Bsync(0)), (2, 0xc, Wait::Ready)]);
         (0..4).for_each(|lane| warp.barriers[0][lane] = 0xf);
-        assert!(!warp.release());
+        warp.release();
+        assert_ne!(warp.groups[0].wait, Wait::Ready);
         warp.groups[1] = Group { pc: 5, mask: 0xc, wait: Wait::Bsync(0), turns: 0 };
-        assert!(warp.release());
+        warp.release();
         assert_eq!(warp.groups, [Group { pc: 5, mask: 0xf, wait: Wait::Ready, turns: 0 }]);
 
         let mut ended = self::warp(&[(5, 0x3, Wait::Bsync(0)), (2, 0xc, Wait::Ready)]);
         (0..4).for_each(|lane| ended.barriers[0][lane] = 0xf);
         ended.end(0xc);
-        assert!(ended.release() && ended.groups[0].wait == Wait::Ready);
+        ended.release();
+        assert_eq!(ended.groups[0].wait, Wait::Ready);
     }
 
     #[test]
@@ -200,16 +212,17 @@ mod tests {
         let mut warp = warp(&[(5, 0x3, Wait::Bsync(1)), (2, 0xc, Wait::Ready)]);
         (0..4).for_each(|lane| warp.barriers[1][lane] = 0xf);
         warp.leave(1, 0xc);
-        assert!(warp.release());
+        warp.release();
         assert_eq!(warp.groups.len(), 2);
     }
 
     #[test]
     fn a_collective_is_executed_by_all_its_lanes_together() {
         let mut warp = warp(&[(9, 0x1, Wait::Collective(0x3)), (9, 0x2, Wait::Ready)]);
-        assert!(!warp.release());
+        warp.release();
+        assert_ne!(warp.groups[0].wait, Wait::Ready);
         warp.groups[1].wait = Wait::Collective(0x3);
-        assert!(warp.release());
+        warp.release();
         assert_eq!(warp.groups, [Group { pc: 9, mask: 0x3, wait: Wait::Ready, turns: 0 }]);
     }
 }

@@ -2,7 +2,7 @@
 
 use oriole_interp::scalar::ScalarOp;
 use oriole_ir::InstBuilder;
-use oriole_ir::ops::{Half, Opcode, PrmtMode, SecondType, SrcType, Type};
+use oriole_ir::ops::{Half, Opcode, PrmtMode, SecondType, Type};
 
 use super::{lane_wise, word};
 use crate::lanes::{map, map2, map3};
@@ -367,21 +367,14 @@ fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: result, two words, addend.
 fn dot(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let full: Vec<&str> = ops.inst.encoding.name.split('.').chain(ops.inst.modifiers()).collect();
+    let full = ops.inst.encoding.name.split('.').chain(ops.inst.modifiers().flat_map(|name| name.split('.')));
+    let full: Vec<&str> = full.collect();
     let types: Vec<&str> = full.iter().copied().filter(|name| name.starts_with(['U', 'S'])).collect();
     let [first, second] = types[..] else { return Err("types of a dot product".to_owned()) };
     let four = full.contains(&"4A");
-    let ty = if first.starts_with('S') || second.starts_with('S') { Type::S32 } else { Type::U32 };
     let builder = InstBuilder::new(if four { Opcode::Dp4a } else { Opcode::Dp2a });
-    let builder = match (four, first.starts_with('S')) {
-        (true, true) => builder.field(SrcType::S8),
-        (true, false) => builder.field(SrcType::U8),
-        (false, true) => builder.field(SrcType::S16),
-        (false, false) => builder.field(SrcType::U16),
-    };
-    let has = |field| builder.head().opcode.row().slot(field).is_some();
-    let _ = (ty, has(oriole_ir::ops::Field::Half));
-    let builder = builder.field(if second.starts_with('S') { SecondType::S8 } else { SecondType::U8 });
+    let builder = builder.field(if first.starts_with('S') { Type::S32 } else { Type::U32 });
+    let builder = builder.field(if second.starts_with('S') { SecondType::S32 } else { SecondType::U32 });
     let builder = if four { builder } else { builder.field(if full.contains(&"HI") { Half::Hi } else { Half::Lo }) };
     let dst = ops.dst(0)?;
     lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, word(ops, 3)?])

@@ -150,7 +150,7 @@ fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     from.base = from.base.map(|(row, _)| (row, true));
     from.uniform = from.uniform.map(|(row, _)| (row, true));
     let pred = (0..ops.len()).rev().find_map(|at| ops.pred(at).ok());
-    let unless = if ops.has("ZFILL") { pred.unwrap_or(Pred::TRUE) } else { Pred::TRUE };
+    let unless = pred.unwrap_or(Pred::TRUE);
     Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
 }
 
