@@ -139,6 +139,26 @@ fn what_is_no_cubin_is_refused() {
     assert!(error(&other).contains("version 9"));
 }
 
+#[test]
+fn the_target_is_told_by_header_and_attributes() {
+    let target = |bytes: &[u8]| Cubin::read(bytes).map(|cubin| cubin.target.to_string());
+    let cubin = Cubin::read(LINKED).expect("the file is sound");
+    let start = |name: &str| cubin.sections[cubin.section(name).expect("the section is there")].range.start;
+    let (mut one, mut family, mut old) = (LINKED.to_vec(), LINKED.to_vec(), LINKED.to_vec());
+    one[start(".nv.compat") + 2] = 1;
+    assert_eq!(target(&one).as_deref(), Ok("sm_90a"));
+    // The command line in the note ends in a blank.
+    let arch = LINKED.windows(6).position(|bytes| bytes == b"sm_90 ").expect("ptxas notes its command line");
+    family[arch + 5] = b'f';
+    assert_eq!(target(&family).as_deref(), Ok("sm_90f"));
+    // As CUDA 12 writes it: the SM in the lowest byte, with a bit for `a` above.
+    old[8] = 7;
+    old[48..52].copy_from_slice(&0x005a_0d5a_u32.to_le_bytes());
+    assert_eq!(target(&old).as_deref(), Ok("sm_90a"));
+    old[49] = 0x05;
+    assert_eq!(target(&old).as_deref(), Ok("sm_90"));
+}
+
 /// Numbers that look random, always the same ones (xorshift).
 struct Numbers(u64);
 
