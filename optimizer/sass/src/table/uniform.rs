@@ -84,6 +84,8 @@ const UISETP: &[Part] = &[
     upin(68).only(72, 1, 1),
 ];
 
+/// What minima and maxima are of.
+const VIMNMX: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// Tables over three uniform predicates: see `PLOP3`.
 const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
 
@@ -123,6 +125,11 @@ pub const ROWS: &[Row] = &[
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
     Row::new("UMOV.64", 0x482, &[ur(16), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
+    Row::new("UVIMNMX", 0x04a, &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)])
+        .forms(BOTH)
+        .uniform()
+        .fixed(&[U, (Bits::new(81, 6), 0x3f)])
+        .since(120),
     Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
     Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
     Row::new("UMOV", 0xc82, &[flag(80, &["", "64"]), ur(16), ur(32)]).uniform().fixed(FIXED_U).since(120),

@@ -19,7 +19,7 @@ pub const ROWS: &[Row] = &[
     Row::new("SHFL", 0xf89, &[SHUFFLE, p(81), rd(), ra(), imm(53, 5, Hex), imm(40, 13, Hex)]),
     Row::new("VOTE", 0x806, &[VOTE, rd().unless(255), p(81), pin(87)]),
     Row::new("R2UR", 0x2ca, &[flag(84, &["", "OR"]), p(81).unless(7), ur(16), ra()]).since(90),
-    Row::new("R2UR", 0x3c2, &[ur(16), r(24)]).sms(80, 89),
+    Row::new("R2UR", 0x3c2, &[flag(84, &["", "OR"]), p(81).unless(7), ur(16), r(24)]).sms(80, 89),
     Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO),
     Row::new("R2P", 0x004, &[at(What::Word("PR"), 0, 0), ra().suffix(76, 2, BYTES), b(Hex)]).forms(TWO),
     Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24)]),
@@ -29,6 +29,18 @@ pub const ROWS: &[Row] = &[
         0x3c4,
         &[m(78, 3, &["", "OR", "XOR", "SUM", "MIN", "MAX", RESERVED, RESERVED]), flag(73, &["", "S32"]), ur(16), r(24)],
     ),
+    Row::new(
+        "CREDUX",
+        0x2cc,
+        &[
+            m(78, 2, &["MAX", "MAXABS", "MIN", "MINABS"]),
+            m(73, 2, &["", "S32", "F32", RESERVED]),
+            flag(77, &["", "NAN"]),
+            ur(16),
+            ra(),
+        ],
+    )
+    .sms(100, 110),
     Row::new("ELECT", 0x82f, &[flag(85, &["", "IGNOREKILL"]), p(81), ur(16), pin(87)]).since(90),
     Row::new("POPC", 0x109, &[rd(), b(Hex)]).forms(TWO).marks(INV, PLAIN),
     Row::new("FLO", 0x100, &[U32, flag(74, &["", "SH"]), rd(), p(81).unless(7), b(Hex)]).forms(TWO).marks(INV, PLAIN),
