@@ -67,6 +67,9 @@ pub struct Table {
     starts: Vec<u16>,
 }
 
+/// From this SM on operands are no words of constant banks: they are loaded first.
+const NO_BANKS: u16 = 100;
+
 /// How many bits a uniform register has on an SM.
 const fn uniform_bits(sm: u16) -> u8 {
     if sm < 100 { 6 } else { 8 }
@@ -83,7 +86,7 @@ impl Table {
     fn new(sm: u16) -> Table {
         let mut by_opcode: BTreeMap<u16, Vec<Encoding>> = BTreeMap::new();
         for row in table::rows().filter(|row| row.sms.0 <= sm && sm <= row.sms.1) {
-            for form in row.forms {
+            for form in row.forms.iter().filter(|form| sm < NO_BANKS || !form.has_bank()) {
                 let encoding = concrete(row, *form, sm);
                 let opcode = OPCODE.get(encoding.value) as u16;
                 by_opcode.entry(opcode).or_default().push(encoding);
@@ -153,6 +156,7 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     }
     let owned = parts.iter().fold(GUARD.mask() | SCHEDULE.mask(), |mask, part| mask | part.mask());
     let value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
+    assert!(value & owned == 0, "{} has a fixed bit that one of its parts owns", row.name);
     let guard = Part { what: What::Register(row.guard), ..GUARD };
     Encoding { name: row.name, form, parts, alias: row.alias, fixed: !owned, value, guard }
 }

@@ -266,6 +266,11 @@ pub enum Form {
 }
 
 impl Form {
+    /// Whether an operand is a word of a constant bank.
+    pub const fn has_bank(self) -> bool {
+        matches!(self, Form::Rc | Form::Rx | Form::Cr | Form::Xr)
+    }
+
     /// Bits 9 to 11 of the word.
     pub const fn code(self) -> u16 {
         match self {
