@@ -47,8 +47,9 @@ pub const ROWS: &[Row] = &[
         .forms(TWO)
         .marks(NEG, PLAIN)
         .since(120),
-    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81).unless(7), p(84).unless(7), ra(), b(SignedHex), pin(87)])
+    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), ra(), b(SignedHex), pin(87)])
         .forms(TWO)
+        .fixed(&[(Bits::new(81, 6), 0x3f)])
         .sms(90, 90),
     Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(100, 110),
     Row::new("VIMNMX", 0x048, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])
@@ -59,7 +60,7 @@ pub const ROWS: &[Row] = &[
         .forms(THREE)
         .marks(NEG, PLAIN)
         .since(90),
-    Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(SignedHex), c(SignedHex), pin(87)]).forms(TWO).since(90),
+    Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)]).forms(TWO).since(90),
     Row::new("IMNMX", 0x017, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(80, 110),
     Row::new(
         "IMNMX",
