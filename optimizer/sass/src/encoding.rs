@@ -157,6 +157,7 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     }
     let owned = parts.iter().fold(GUARD.mask() | SCHEDULE.mask(), |mask, part| mask | part.mask());
     let mut value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
+    assert!(value & owned == 0, "{} has a fixed bit that one of its parts owns", row.name);
     let mut known = !owned;
     for (bits, code) in parts.iter().flat_map(only_codes) {
         known |= bits.mask();

@@ -88,6 +88,8 @@ fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, w
             signed_hex(out, signed(value, len));
         }
         false if value == 0 => out.push_str("RZ"),
+        // Only the destination of a copy to shared memory has twenty bits.
+        false if len == 20 => signed_hex(out, signed(value, len)),
         false => number::hex(out, value),
     }
     out.push(']');
@@ -102,6 +104,11 @@ fn indexed(out: &mut String, register_part: &Part, constant: Option<&Part>, word
     let is_zero = register_part.at.len == 8 && register_part.value(word) == register_part.at.largest();
     if !is_zero {
         register(out, &Part { what: What::Register(file), ..*register_part }, word);
+    }
+    if is_zero && constant.what == What::BindlessByte {
+        number::hex(out, constant.above.get(word));
+        out.push(']');
+        return;
     }
     let offset = signed(constant.above.get(word), constant.above.len);
     if offset != 0 {

@@ -13,14 +13,7 @@ const STATE: Part = at(What::Register(File::B), 24, 6);
 /// How a thread sleeps.
 macro_rules! sleep {
     ($amount:expr) => {
-        &[
-            flag(86, &["", "RAND"]),
-            flag(85, &["", "WARP"]),
-            flag(84, &["", "SYNCS"]),
-            flag(83, &["", "CLEAR"]),
-            IF,
-            $amount,
-        ]
+        &[flag(86, &["", "RAND"]), flag(85, &["", "WARP"]), flag(84, &["", "SYNCS"]), IF, $amount]
     };
 }
 
@@ -32,12 +25,12 @@ pub const ROWS: &[Row] = &[
     Row::new("BSYNC", 0x941, &[CONVERGE, IF, BARRIER]).since(100),
     Row::new("BREAK", 0x942, &[IF, BARRIER]).sms(80, 90),
     Row::new("BREAK", 0x942, &[CONVERGE, IF, BARRIER]).since(100),
-    Row::new("WARPSYNC", 0x348, &[IF, r(24)]),
-    Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 2)]).sms(80, 89),
+    Row::new("WARPSYNC", 0x348, &[flag(86, &["", "EXCLUSIVE"]), IF, r(32)]).sms(80, 89),
+    Row::new("WARPSYNC", 0x348, &[IF, r(24)]).since(90),
     Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 1)]).since(90),
     Row::new("ENDCOLLECTIVE", 0x91b, &[IF]).since(90),
-    Row::new("PREEXIT", 0x82d, &[IF]).since(90),
-    Row::new("ACQBULK", 0x82e, &[IF]).since(90),
+    Row::new("PREEXIT", 0x82d, &[any(87, 4)]).since(90),
+    Row::new("ACQBULK", 0x82e, &[any(87, 4)]).since(90),
     Row::new("LEPC", 0x34e, &[rd()]),
     Row::new("BMOV.32", 0x355, &[flag(84, &["", "CLEAR"]), rd(), STATE]),
     Row::new("BMOV.32", 0x156, &[flag(84, &["", "PQUAD"]), STATE, b(Hex)]).forms(TWO),
@@ -56,5 +49,6 @@ pub const ROWS: &[Row] = &[
     Row::new("NOP", 0x918, &[]),
     Row::new("BPT.TRAP", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 3)]),
     Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex)]).fixed(&[(Bits::new(84, 3), 4)]),
+    Row::new("NANOSLEEP.CLEAR", 0x95d, &[]).fixed(&[(Bits::new(83, 1), 1), (Bits::new(87, 3), 7)]),
     Row::new("NANOSLEEP", 0x15d, sleep!(b(Hex))).forms(&[Rr, Ir, Cr, Xr, Ur]),
 ];

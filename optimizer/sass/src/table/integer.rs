@@ -60,16 +60,8 @@ fn imad(word: u128, form: Form) -> Option<&'static str> {
     }
 }
 
-const IMAD: &[Part] = &[
-    flag(73, U32),
-    flag(74, X),
-    rd(),
-    p(81).unless(7),
-    ra(),
-    b(SignedHex),
-    c(SignedHex).complement(74),
-    pin(87).only(74, 1, 1),
-];
+const IMAD: &[Part] =
+    &[flag(73, U32), flag(74, X), rd(), ra(), b(SignedHex), c(SignedHex).complement(74), pin(87).only(74, 1, 1)];
 const IMAD_WIDE: &[Part] = &[
     flag(73, U32),
     flag(74, X),
@@ -82,17 +74,34 @@ const IMAD_WIDE: &[Part] = &[
 ];
 
 const LEA: &[Part] = &[
-    flag(80, &["", "HI"]),
+    flag(74, X),
+    rd(),
+    p(81).unless(7),
+    ra().neg(72).complement(74),
+    b(Hex).complement(74),
+    c(Hex).show(Show::Never),
+    imm(75, 5, Hex),
+    CARRY,
+];
+
+const LEA_HI: &[Part] = &[
     flag(74, X),
     flag(73, &["", "SX32"]),
     rd(),
     p(81).unless(7),
-    ra(),
+    ra().neg(72).complement(74),
     b(Hex).complement(74),
-    c(Hex).show(Show::WhereBoth([(Bits::new(80, 1), 1), (Bits::new(73, 1), 0)])),
+    c(Hex).only(73, 1, 0),
     imm(75, 5, Hex),
-    pin(87).only(74, 1, 1),
+    CARRY,
 ];
+/// The same with an immediate for the upper half.
+const LEA_HI_IMMEDIATE: &[Part] =
+    &[flag(74, X), rd(), p(81).unless(7), ra().neg(72).complement(74), b(Hex), c(Hex), imm(75, 5, Hex), CARRY];
+/// The carry that is added.
+const CARRY: Part = pin(87).only(74, 1, 1);
+/// The upper half of a shifted sum.
+const HI: (Bits, u64) = (Bits::new(80, 1), 1);
 
 const ISETP: &[Part] = &[
     m(76, 3, COMPARE),
@@ -121,15 +130,19 @@ const ISETP_120: &[Part] = &[
     pin(68).only(72, 1, 1),
 ];
 
+/// The forms of an operation whose third source is no immediate.
+const NO_IMMEDIATE_C: &[Form] = &[Rr, Rc, Rx, Ir, Cr, Xr, Ur, Ru];
+
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("IADD3", 0x010, IADD3).forms(THREE).marks(NEG, NEG).sms(80, 90),
-    Row::new("IADD3", 0x010, IADD3_100).forms(THREE).marks(NEG, NEG).since(100),
-    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(NEG, NEG).alias(imad),
-    Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
-    Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(THREE).marks(NEG, NEG),
+    Row::new("IADD3", 0x010, IADD3).forms(TWO).marks(NEG, NEG).sms(80, 90),
+    Row::new("IADD3", 0x010, IADD3_100).forms(TWO).marks(NEG, NEG).since(100),
+    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(NEG, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
+    Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
+    Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
     Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),
-    Row::new("LEA", 0x011, LEA).forms(&[Ri]),
+    Row::new("LEA.HI", 0x011, LEA_HI).forms(TWO).marks(NEG, PLAIN).fixed(&[HI]),
+    Row::new("LEA.HI", 0x011, LEA_HI_IMMEDIATE).forms(&[Ri]).fixed(&[HI]),
     Row::new("ISETP", 0x00c, ISETP).forms(TWO).sms(80, 110),
     Row::new("ISETP", 0x00c, ISETP_120).forms(TWO).since(120),
 ];

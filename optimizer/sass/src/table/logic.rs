@@ -32,5 +32,5 @@ pub const ROWS: &[Row] = &[
     Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
     Row::new("SEL.64", 0x607, &[rd(), ra(), r(32), pin(87)]).since(120),
     Row::new("SEL.64", 0x407, &[rd(), ra(), imm(32, 33, SignedHex), pin(87)]).since(120),
-    Row::new("IABS", 0x013, &[rd(), b(Hex)]).forms(TWO),
+    Row::new("IABS", 0x013, &[rd(), b(SignedHex)]).forms(TWO),
 ];

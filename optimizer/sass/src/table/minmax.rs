@@ -21,6 +21,12 @@ const IADD: &[Part] = &[
 ];
 const RELU: Part = flag(76, &["", "RELU"]);
 
+/// The signs of registers in the place of predicates.
+const SIGN: Names = &["SIGN"];
+const SIGN_A: Part = ra().suffix(0, 0, SIGN);
+const SIGN_B: Part = b(Hex).suffix(0, 0, SIGN);
+const SIGN_C: Part = c(Hex).suffix(0, 0, SIGN);
+const REGISTERS: &[Form] = &[Rr, Ur];
 /// Tables over three predicates, the last of either kind.
 const PLOP3: &[Part] = &[p(81), p(84), pin(87), pin(77), pin(68), LUT, LUT2];
 const PLOP3_U: &[Part] = &[p(81), p(84), pin(87), pin(77), upin(68), LUT, LUT2];
@@ -31,6 +37,9 @@ const LUT2: Part = imm(16, 8, Hex);
 
 /// The rows.
 pub const ROWS: &[Row] = &[
+    Row::new("PLOP3.LUT", 0x01d, &[p(81), p(84), pin(87), SIGN_B, pin(68), imm(72, 8, Hex), LUT2]).forms(REGISTERS),
+    Row::new("PLOP3.LUT", 0x01e, &[p(81), p(84), pin(87), SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
+    Row::new("PLOP3.LUT", 0x01f, &[p(81), p(84), SIGN_A, SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
     Row::new("PLOP3.LUT", 0x81c, PLOP3),
     Row::new("PLOP3.LUT", 0x81c, PLOP3_U).fixed(&[(Bits::new(67, 1), 1)]),
     Row::new("VIADD", 0x036, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)]).forms(TWO).marks(NEG, PLAIN).sms(90, 110),
@@ -38,8 +47,9 @@ pub const ROWS: &[Row] = &[
         .forms(TWO)
         .marks(NEG, PLAIN)
         .since(120),
-    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81).unless(7), p(84).unless(7), ra(), b(SignedHex), pin(87)])
+    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), ra(), b(SignedHex), pin(87)])
         .forms(TWO)
+        .fixed(&[(Bits::new(81, 6), 0x3f)])
         .sms(90, 90),
     Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(100, 110),
     Row::new("VIMNMX", 0x048, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])
@@ -50,7 +60,7 @@ pub const ROWS: &[Row] = &[
         .forms(THREE)
         .marks(NEG, PLAIN)
         .since(90),
-    Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(SignedHex), c(SignedHex), pin(87)]).forms(TWO).since(90),
+    Row::new("VIMNMX3", 0x00f, &[KIND, RELU, rd(), ra(), b(Hex), c(Hex), pin(87)]).forms(TWO).since(90),
     Row::new("IMNMX", 0x017, &[flag(73, &["U32", ""]), rd(), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(80, 110),
     Row::new(
         "IMNMX",

@@ -34,6 +34,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         memory::ROWS,
         minmax::ROWS,
         special::ROWS,
+        special::CS2UR,
         atomic::ROWS,
         atomic::SM80,
         atomic::SM90,

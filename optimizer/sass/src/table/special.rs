@@ -155,5 +155,8 @@ macro_rules! rows {
     };
 }
 
+/// Special registers that the uniform datapath reads.
+pub const CS2UR: &[Row] = &[Row::new("CS2UR", 0x8cb, &[flag(80, &["32", ""]), ur(16), sr(SM120)]).since(120).uniform()];
+
 /// The rows.
 pub const ROWS: &[Row] = rows!(SM80, 80, 89; SM90, 90, 90; SM100, 100, 110; SM120, 120, u16::MAX);

@@ -65,9 +65,8 @@ const COUNT: Part = m(84, 3, &["", "A1T0", "A0T1", "A0TR", "A0TX", "ART0", R, R]
 const E: Part = flag(72, &["", "E"]);
 const SPACE: Part = m(73, 2, &["G", "L", "S", "D"]);
 const CACHE: Part = m(78, 2, &["", "U", "C", "I"]);
-/// What is done to all lines, by the lowest bit of the code.
-const IVALL: Part = flag(87, &["IVALL", R]);
-const WBALL: Part = flag(87, &["IVALLP", "WBALL"]);
+/// What is done to all lines.
+const ALL: Part = flag(88, &["IVALL", "IVALLP"]);
 /// What is done to one line.
 const CCTL: &[Part] = &[
     E,
@@ -88,19 +87,19 @@ pub const ROWS: &[Row] = &[
     Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [desc(64), base64(24)]))
         .fixed(&[U, bits(70, 1), bits(76, 1)])
         .sms(90, 90),
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24), ubase(64)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24), ubase(64).unless(63)]))
         .fixed(&[U, bits(70, 1), bits(76, 0)])
         .sms(90, 90),
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [NARROW_BASE, ubase(64)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [NARROW_BASE, ubase(64).unless(63)]))
         .fixed(&[U, bits(70, 0), bits(76, 0)])
         .sms(90, 90),
     Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [desc(64), base64(24)]))
         .fixed(&[U, bits(83, 1), bits(76, 1)])
         .since(100),
-    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [base64(24), ubase(64)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [base64(24), ubase(64).unless(255)]))
         .fixed(&[U, bits(83, 1), bits(76, 0)])
         .since(100),
-    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [NARROW_BASE, ubase(64)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [NARROW_BASE, ubase(64).unless(255)]))
         .fixed(&[U, bits(83, 0), bits(76, 0)])
         .since(100),
     Row::new("LDGDEPBAR", 0x9af, &[]),
@@ -126,11 +125,18 @@ pub const ROWS: &[Row] = &[
     Row::new("FENCE.VIEW.ASYNC", 0x3c6, &[m(72, 2, &["S", "G", "T", R])]).since(100),
     Row::new("ERRBAR", 0x9ab, &[]),
     Row::new("CGAERRBAR", 0x5ab, &[]).since(90),
-    Row::new("CCTL", 0x98f, &[CACHE, IVALL]).fixed(&[(Bits::new(24, 8), 255), (Bits::new(88, 3), 2)]),
-    Row::new("CCTL", 0x98f, &[CACHE, WBALL]).fixed(&[(Bits::new(24, 8), 255), (Bits::new(88, 3), 3)]),
+    Row::new("CCTL", 0x98f, &[CACHE, ALL]).fixed(&[
+        (Bits::new(24, 8), 255),
+        (Bits::new(89, 2), 1),
+        (Bits::new(87, 1), 0),
+    ]),
+    Row::new("CCTL", 0x98f, &[CACHE, m(0, 0, &["WBALL"])]).fixed(&[(Bits::new(24, 8), 255), (Bits::new(87, 4), 7)]),
     Row::new("CCTL", 0x98f, CCTL),
     Row::new("QSPC", 0x3aa, &[E, SPACE, p(81), rd(), base(24), offset()]),
-    Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), NARROW_BASE, ubase(64), offset()])
+    Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), base64(24), ubase(32), offset()])
+        .fixed(&[U, bits(90, 1)])
+        .since(90),
+    Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), NARROW_BASE, ubase(32), offset()])
         .fixed(&[U, bits(90, 0)])
         .since(90),
     Row::new("SYNCS.PHASECHK.TRANS64", 0x5a7, &[TRYWAIT, p(81), base(24), ubase(64), offset(), r(32)])
@@ -146,14 +152,19 @@ pub const ROWS: &[Row] = &[
         .fixed(&[U, (Bits::new(72, 2), 1)])
         .uniform()
         .since(90),
-    Row::new("SYNCS.CAS.64", 0x3b2, &[ur(16), ubase(24), offset(), ur(32), ur(64)]).fixed(FIXED_U).uniform().since(90),
     Row::new("SYNCS.LD.64", 0x9b2, &[ur(16), ubase(24), offset()]).fixed(FIXED_U).uniform().since(90),
-    Row::new("SYNCS.LD.64", 0x5b1, &[flag(72, &["", "WATCH"]), rd(), base(24), ubase(64), offset()])
-        .fixed(FIXED_U)
+    Row::new("SYNCS.LD.64", 0x5b1, &[flag(74, &["", "WATCH"]), rd(), base(24), ubase(64), offset()])
+        .fixed(&[U, (Bits::new(72, 2), 2)])
         .since(90),
+    Row::new("SYNCS.CCTL.WBALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255), bits(72, 1)]).since(90),
     Row::new("SYNCS.CCTL", 0x9b1, &[flag(72, &["IV", "WB"]), base(24), ubase(64), offset()]).fixed(FIXED_U).since(90),
-    Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[base(24), ubase(64), offset()]).fixed(FIXED_U).sms(80, 90),
-    Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[flag(84, &["", "ARVCNT"]), base(24), ubase(64), offset()])
-        .fixed(FIXED_U)
+    Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[m(70, 2, &["", "ARVCNT", "TRANSCNT", R]), base(24), ubase(64), offset()])
+        .fixed(&[U, (Bits::new(72, 4), 10)])
+        .sms(90, 90),
+    Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[base(24), ubase(64), offset()])
+        .fixed(&[U, (Bits::new(72, 4), 10)])
+        .sms(80, 89),
+    Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[m(76, 2, &["", "ARVCNT", "TRANSCNT", R]), base(24), ubase(64), offset()])
+        .fixed(&[U, (Bits::new(72, 4), 10)])
         .since(100),
 ];

@@ -42,17 +42,35 @@ const UIADD3_100: &[Part] = &[
 ];
 
 const ULEA: &[Part] = &[
-    flag(80, &["", "HI"]),
+    X,
+    ur(16),
+    up(81).unless(7),
+    ur(24).neg(72).complement(74),
+    b(Hex).complement(74),
+    c(Hex).show(Show::Never),
+    imm(75, 5, Hex),
+    CARRY,
+];
+
+const ULEA_HI: &[Part] = &[
     X,
     flag(73, &["", "SX32"]),
     ur(16),
     up(81).unless(7),
     ur(24).neg(72).complement(74),
     b(Hex).complement(74),
-    c(Hex).show(Show::WhereBoth([(Bits::new(80, 1), 1), (Bits::new(73, 1), 0)])),
+    c(Hex).only(73, 1, 0),
     imm(75, 5, Hex),
-    upin(87).only(74, 1, 1),
+    CARRY,
 ];
+/// The carry that is added.
+const CARRY: Part = upin(87).only(74, 1, 1);
+/// The upper half of a shifted sum.
+const HI: (Bits, u64) = (Bits::new(80, 1), 1);
+
+/// The same with an immediate for the upper half.
+const ULEA_HI_IMMEDIATE: &[Part] =
+    &[X, ur(16), up(81).unless(7), ur(24).neg(72).complement(74), b(Hex), c(Hex), imm(75, 5, Hex), CARRY];
 
 const ULOP3: &[Part] =
     &[flag(80, &["", "PAND"]), up(81).unless(7), ur(16), ur(24), b(Hex), c(Hex), imm(72, 8, Hex), upin(87)];
@@ -68,7 +86,9 @@ const USHF: &[Part] = &[
     c(Hex),
 ];
 
-const UIMAD: &[Part] =
+const UIMAD: &[Part] = &[U32, X, ur(16), ur(24), b(SignedHex), c(SignedHex).complement(74), upin(87).only(74, 1, 1)];
+
+const UIMAD_WIDE: &[Part] =
     &[U32, X, ur(16), up(81).unless(7), ur(24), b(SignedHex), c(SignedHex).complement(74), upin(87).only(74, 1, 1)];
 
 const UISETP: &[Part] = &[
@@ -84,17 +104,20 @@ const UISETP: &[Part] = &[
     upin(68).only(72, 1, 1),
 ];
 
+/// What minima and maxima are of.
+const VIMNMX: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// Tables over three uniform predicates: see `PLOP3`.
 const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("UIADD3", 0x090, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
-    Row::new("UIADD3", 0x090, UIADD3_100).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
-    Row::new("UIADD3.64", 0x097, UIADD3).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
-    Row::new("UIADD3.64", 0x097, UIADD3_100).forms(ALL).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("UIADD3", 0x090, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3", 0x090, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("UIADD3.64", 0x097, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3.64", 0x097, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
     Row::new("ULEA", 0x091, ULEA).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
-    Row::new("ULEA", 0x091, ULEA).forms(&[Ri]).uniform().fixed(FIXED_U),
+    Row::new("ULEA.HI", 0x091, ULEA_HI).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(&[U, HI]),
+    Row::new("ULEA.HI", 0x091, ULEA_HI_IMMEDIATE).forms(&[Ri]).uniform().fixed(&[U, HI]),
     Row::new("UPOPC", 0x0bf, &[ur(16), b(Hex)]).forms(BOTH).marks(INV, PLAIN).uniform().fixed(FIXED_U),
     Row::new("UBREV", 0x0be, &[ur(16), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UFLO", 0x0bd, &[U32, flag(74, &["", "SH"]), ur(16), up(81).unless(7), b(Hex)])
@@ -104,7 +127,7 @@ pub const ROWS: &[Row] = &[
         .fixed(FIXED_U),
     Row::new("USGXT", 0x09a, &[flag(75, &["", "W"]), U32, ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UBMSK", 0x09b, &[flag(75, &["", "W"]), ur(16), ur(24), b(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
-    Row::new("UPRMT", 0x096, &[ur(16), ur(24), b(Hex), c(Hex)]).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("UPRMT", 0x096, &[ur(16), ur(24), b(Hex), c(Hex)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UP2UR", 0x083, &[BYTE, ur(16), at(What::Word("UPR"), 0, 0), ur(24), b(Hex)])
         .forms(&[Ir, Ur])
         .uniform()
@@ -115,14 +138,19 @@ pub const ROWS: &[Row] = &[
         .fixed(FIXED_U),
     Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 90),
     Row::new("VOTEU", 0x886, VOTEU_100).uniform().since(100),
-    Row::new("ULOP3.LUT", 0x092, ULOP3).forms(ALL).uniform().fixed(FIXED_U),
+    Row::new("ULOP3.LUT", 0x092, ULOP3).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
-    Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
-    Row::new("UIMAD.WIDE", 0x0a5, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
+    Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(&[U, (Bits::new(81, 3), 7)]),
+    Row::new("UIMAD.WIDE", 0x0a5, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
     Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
     Row::new("UMOV.64", 0x482, &[ur(16), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
+    Row::new("UVIMNMX", 0x04a, &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)])
+        .forms(BOTH)
+        .uniform()
+        .fixed(&[U, (Bits::new(81, 6), 0x3f)])
+        .since(120),
     Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
     Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
     Row::new("UMOV", 0xc82, &[flag(80, &["", "64"]), ur(16), ur(32)]).uniform().fixed(FIXED_U).since(120),

@@ -18,8 +18,10 @@ pub const ROWS: &[Row] = &[
     Row::new("SHFL", 0x989, &[SHUFFLE, p(81), rd(), ra(), imm(53, 5, Hex), r(64)]),
     Row::new("SHFL", 0xf89, &[SHUFFLE, p(81), rd(), ra(), imm(53, 5, Hex), imm(40, 13, Hex)]),
     Row::new("VOTE", 0x806, &[VOTE, rd().unless(255), p(81), pin(87)]),
-    Row::new("R2UR", 0x2ca, &[flag(84, &["", "OR"]), p(81).unless(7), ur(16), ra()]).since(90),
-    Row::new("R2UR", 0x3c2, &[ur(16), r(24)]).sms(80, 89),
+    Row::new("R2UR", 0x2ca, &[p(81).unless(7), ur(16), ra()]).since(90),
+    Row::new("R2UR.OR", 0x2ca, &[p(81), ur(16), ra()]).fixed(&[(Bits::new(84, 1), 1)]).since(90),
+    Row::new("R2UR", 0x3c2, &[p(81).unless(7), ur(16), r(24)]).sms(80, 89),
+    Row::new("R2UR.OR", 0x3c2, &[p(81), ur(16), r(24)]).fixed(&[(Bits::new(84, 1), 1)]).sms(80, 89),
     Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO),
     Row::new("R2P", 0x004, &[at(What::Word("PR"), 0, 0), ra().suffix(76, 2, BYTES), b(Hex)]).forms(TWO),
     Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24)]),
@@ -29,21 +31,36 @@ pub const ROWS: &[Row] = &[
         0x3c4,
         &[m(78, 3, &["", "OR", "XOR", "SUM", "MIN", "MAX", RESERVED, RESERVED]), flag(73, &["", "S32"]), ur(16), r(24)],
     ),
+    Row::new(
+        "CREDUX",
+        0x2cc,
+        &[
+            m(78, 2, &["MAX", "MAXABS", "MIN", "MINABS"]),
+            m(73, 2, &["", "S32", "F32", RESERVED]),
+            flag(77, &["", "NAN"]),
+            ur(16),
+            ra(),
+        ],
+    )
+    .sms(100, 110),
     Row::new("ELECT", 0x82f, &[flag(85, &["", "IGNOREKILL"]), p(81), ur(16), pin(87)]).since(90),
+    Row::new("ELECT", 0x82f, &[flag(85, &["", "IGNOREKILL"]), p(81), ur(16), ur(24)])
+        .fixed(&[U, (Bits::new(87, 3), 7)])
+        .since(90),
     Row::new("POPC", 0x109, &[rd(), b(Hex)]).forms(TWO).marks(INV, PLAIN),
     Row::new("FLO", 0x100, &[U32, flag(74, &["", "SH"]), rd(), p(81).unless(7), b(Hex)]).forms(TWO).marks(INV, PLAIN),
     Row::new("BREV", 0x101, &[rd(), b(Hex)]).forms(TWO),
     Row::new("BMSK", 0x01b, &[flag(75, &["", "W"]), rd(), ra(), b(Hex)]).forms(TWO),
     Row::new("SGXT", 0x01a, &[flag(75, &["", "W"]), U32, rd(), ra(), b(Hex)]).forms(TWO),
     Row::new("IDP.4A", 0x026, &[flag(73, &["U8", "S8"]), flag(74, &["U8", "S8"]), rd(), ra(), b(Hex), c(Hex)])
-        .forms(TWO)
+        .forms(&[Rr, Cr, Xr, Ur])
         .marks(PLAIN, NEG),
     Row::new(
         "IDP.2A",
         0x026,
         &[flag(77, &["LO", "HI"]), flag(73, &["U16", "S16"]), flag(74, &["U8", "S8"]), rd(), ra(), b(Hex), c(Hex)],
     )
-    .forms(TWO)
+    .forms(&[Rr, Cr, Xr, Ur])
     .marks(PLAIN, NEG)
     .fixed(&[(Bits::new(76, 1), 1)]),
     Row::new("VABSDIFF", 0x014, &[U32, rd(), p(81).unless(7), ra(), b(Hex), c(Hex)]).forms(THREE),
