@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::bits::Bits;
-use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Part, RESERVED, Row, Rule, What};
+use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, What};
 use super::table;
 
 /// The guard of every instruction: a predicate, and whether it is inverted.
@@ -133,7 +133,8 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let mut parts = Vec::new();
     let file = if row.guard == File::Up { File::Ur } else { File::R };
     for part in row.parts {
-        let reuse = |bit| if row.reuses { part.reuse(bit) } else { *part };
+        let reuse = |bit| part.reuse(if row.reuses { bit } else { NO_BIT });
+        let part = &reuse(part.reuse);
         match part.what {
             What::B(format) => parts.push(place(reuse(123), format, row.b, form, form_is_of_c(form), file, sm)),
             What::C(format) => parts.push(place(reuse(124), format, row.c, form, !form_is_of_c(form), file, sm)),
@@ -169,15 +170,19 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
 
 /// The codes of a modifier and a suffix that have a single one: they tell this encoding from others.
 fn only_codes(part: &Part) -> impl Iterator<Item = (Bits, u64)> + use<> {
-    let modifier = match part.what {
-        What::Modifier(names) if part.above.is_empty() => Some((part.at, names)),
-        _ => None,
-    };
-    [modifier, part.suffix].into_iter().flatten().filter_map(|(bits, names)| {
+    let single = |names: Names| {
         let mut codes = names.iter().zip(0..).filter(|(name, _)| **name != RESERVED);
         let (_, code) = codes.next()?;
-        codes.next().is_none().then_some((bits, code))
-    })
+        codes.next().is_none().then_some(code)
+    };
+    let modifier = match part.what {
+        What::Modifier(names) => single(names),
+        _ => None,
+    };
+    let suffix = part.suffix.and_then(|(bits, names)| Some((bits, single(names)?)));
+    let (at, above) = (part.at, part.above);
+    let modifier = modifier.into_iter().flat_map(move |code: u64| [(at, code), (above, code >> at.len)]);
+    modifier.chain(suffix)
 }
 
 /// Whether the low place is that of `C`.

@@ -40,6 +40,8 @@ pub enum Format {
     Hex,
     /// `-0x7`, two's complement in the part's bits.
     SignedHex,
+    /// With a sign where the bit is set, else without.
+    HexBy(u8),
     /// `12`
     Decimal,
     /// A float of 32 bits.
@@ -342,7 +344,7 @@ pub struct Row {
     pub alias: Option<Alias>,
     /// Which words are none although their parts say nothing against them.
     pub rule: Option<Rule>,
-    /// Whether `B` and `C` can stay in the operand cache.
+    /// Whether operands can stay in the operand cache.
     pub reuses: bool,
     /// The file of the guard.
     pub guard: File,

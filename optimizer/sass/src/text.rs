@@ -206,18 +206,13 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
     let suffix = suffix.filter(|(name, _)| !name.is_empty());
     let is_general = part.what == What::Register(File::R);
     let is_inside = |names: Names| !is_general || names == H1;
-    if let Some((name, _)) = suffix.filter(|(_, names)| is_inside(names)) {
-        let _ = write!(out, ".{name}");
-    }
-    if absolute {
-        out.push('|');
-    }
-    if part.has(part.reuse, word) {
-        out.push_str(".reuse");
-    }
-    if let Some((name, _)) = suffix.filter(|(_, names)| !is_inside(names)) {
-        let _ = write!(out, ".{name}");
-    }
+    let bar = if absolute { "|" } else { "" };
+    let reuse = if part.has(part.reuse, word) { ".reuse" } else { "" };
+    let _ = match suffix {
+        Some((name, names)) if is_inside(names) => write!(out, "{reuse}.{name}{bar}"),
+        Some((name, _)) => write!(out, "{bar}{reuse}.{name}"),
+        None => write!(out, "{bar}{reuse}"),
+    };
 }
 
 fn register(out: &mut String, part: &Part, word: u128) {
@@ -273,6 +268,8 @@ fn immediate(out: &mut String, part: &Part, format: Format, word: u128) {
         Format::Decimal => number::decimal(out, "", value),
         Format::F32 => number::float32(out, value as u32),
         Format::F64 => number::float64(out, value as u32),
+        Format::HexBy(bit) if word >> bit & 1 == 1 => signed_hex(out, signed(value, len)),
+        Format::HexBy(_) => number::hex(out, value),
         Format::Signs => {
             let pairs = (0..len / 2).rev().map(|pair| (value >> (2 * pair) & 3) as usize);
             pairs.for_each(|pair| out.push_str(["PP", "PN", "NP", "ZP"][pair]));

@@ -14,8 +14,12 @@ const DSETP: &[Part] = &[m(76, 4, COMPARE), m(74, 2, COMBINE), p(81), p(84), ra(
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS),
-    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
-    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS),
+    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 119),
+    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 119),
+    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(80, 119),
+    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS).sms(80, 119),
+    Row::new("DADD", 0x029, DADD).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
+    Row::new("DMUL", 0x028, DMUL).forms(TWO).marks(NEG_ABS, PLAIN).no_reuse().since(120),
+    Row::new("DFMA", 0x02b, DFMA).forms(THREE).marks(NEG_ABS, NEG_ABS).no_reuse().since(120),
+    Row::new("DSETP", 0x02a, DSETP).forms(LAST).marks(PLAIN, NEG_ABS).no_reuse().since(120),
 ];

@@ -24,6 +24,7 @@ const fn product() -> Part {
 const FADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), low(F32)];
 const FMUL: &[Part] = &[product(), m(84, 3, SCALE), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32)];
 const FFMA: &[Part] = &[product(), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32), c(F32)];
+const FMNMX_80: &[Part] = &[flag(80, FTZ), flag(81, &["", "NAN"]), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
 const FMNMX: &[Part] = &[
     flag(65, &["", RESERVED]),
     flag(80, FTZ),
@@ -53,6 +54,50 @@ const FSET: &[Part] =
     &[m(76, 4, COMPARE), flag(80, FTZ), m(74, 2, COMBINE), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
 const FSWZADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, &["", "NDV"]), rd(), ra(), rc(), imm(32, 8, Signs)];
 
+const FSWZADD_DXY: &[Part] = &[
+    flag(80, FTZ),
+    m(78, 2, ROUND),
+    flag(77, &["", "NDV", RESERVED, "DXY"]).above(81, 1),
+    rd(),
+    ra(),
+    rc(),
+    imm(32, 8, Signs),
+];
+
+/// The half that is read, of a source whose bars stand around the register alone.
+const UPPER: Names = &["", "H1", RESERVED, RESERVED];
+/// Sums of a half and a float: bit 81 tells them from those of floats.
+const HALF_SOURCES: &[(Bits, u64)] = &[(Bits::new(81, 1), 1)];
+const HALF_FORMAT: Names = &["", "BF16"];
+const FHADD: &[Part] =
+    &[flag(82, HALF_FORMAT), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73).suffix(83, 1, UPPER), low(F32)];
+const FHFMA: &[Part] = &[
+    flag(82, HALF_FORMAT),
+    m(78, 2, ROUND),
+    flag(77, SAT),
+    rd(),
+    ra().neg(72).abs(73).suffix(83, 1, UPPER),
+    b(F32).suffix(84, 1, UPPER),
+    c(F32),
+];
+
+/// Which floats of a pair of registers are read, in which order, and with which signs.
+const PAIR: Names =
+    &["F32x2.HI_LO", "F32x2.LO_HI", "F32", RESERVED, "F32x2.HI_LO.NP", "F32x2.LO_HI.NP", "F32.NP", RESERVED];
+const FACTOR: Names = &["F32x2.HI_LO", "F32x2.LO_HI", "F32", RESERVED];
+const FADD2: &[Part] =
+    &[flag(80, FTZ), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), low(F32).suffix(84, 3, PAIR)];
+const FMUL2: &[Part] =
+    &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32).suffix(87, 2, FACTOR)];
+const FFMA2: &[Part] = &[
+    product(),
+    m(78, 2, ROUND),
+    rd(),
+    ra().neg(72).abs(73).suffix(81, 3, PAIR),
+    b(F32).suffix(87, 2, FACTOR),
+    c(F32).suffix(84, 3, PAIR),
+];
+
 const FCHK: &[Part] = &[p(81), r(24).neg(72).abs(73), b(F32)];
 
 /// The function, by bits 74 to 77.
@@ -68,13 +113,20 @@ pub const ROWS: &[Row] = &[
     Row::new("FADD", 0x021, FADD).forms(LAST).marks(PLAIN, NEG_ABS),
     Row::new("FMUL", 0x020, FMUL).forms(TWO).marks(NEG_ABS, PLAIN),
     Row::new("FFMA", 0x023, FFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
-    Row::new("FMNMX", 0x009, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).sms(86, 99),
-    Row::new("FMNMX3", 0x076, FMNMX3).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FMNMX", 0x009, FMNMX_80).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 80),
+    Row::new("FMNMX", 0x009, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN).since(86),
+    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).sms(90, 99),
+    Row::new("FMNMX3", 0x076, FMNMX3).forms(&[Rr, Ir, Ur]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
     Row::new("FSEL", 0x008, FSEL).forms(TWO).marks(NEG_ABS, PLAIN),
     Row::new("FSETP", 0x00b, FSETP).forms(TWO).marks(NEG_ABS, PLAIN),
     Row::new("FSET.BF", 0x00a, FSET).forms(TWO).marks(NEG_ABS, PLAIN),
-    Row::new("FSWZADD", 0x822, FSWZADD),
+    Row::new("FSWZADD", 0x822, FSWZADD).sms(80, 119),
+    Row::new("FSWZADD", 0x822, FSWZADD_DXY).since(120),
+    Row::new("FHADD", 0x021, FHADD).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).since(100),
+    Row::new("FHFMA", 0x023, FHFMA).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).since(100),
+    Row::new("FADD2", 0x04b, FADD2).forms(LAST).marks(PLAIN, NEG_ABS).sms(100, 119),
+    Row::new("FMUL2", 0x04a, FMUL2).forms(TWO).marks(NEG_ABS, PLAIN).sms(100, 119),
+    Row::new("FFMA2", 0x049, FFMA2).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(100, 119),
     Row::new("FCHK", 0x102, FCHK).forms(ONE).marks(NEG_ABS, PLAIN).no_reuse(),
     Row::new("MUFU", 0x108, &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64)])
         .forms(ONE)
@@ -89,15 +141,15 @@ pub const ROWS: &[Row] = &[
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
-        .since(86),
+        .since(90),
     Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "BF16"]), rd(), b(Bf16).suffix(60, 1, H1)])
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
-        .since(86),
+        .since(90),
     Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(73, 1, &[RESERVED, "F16"]), rd(), b(F16).suffix(60, 1, H1)])
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
-        .sms(80, 85),
+        .sms(80, 89),
 ];

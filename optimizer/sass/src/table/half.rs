@@ -1,19 +1,19 @@
-//! Pairs of floating point numbers of 16 bits.
+//! Pairs of floating point numbers of 16 bits, from `sm_90` on; [`super::half_ampere`] has those before.
 
 use super::float::{COMBINE, COMPARE, FTZ};
 use super::prelude::*;
 
 /// The format, by bit 85.
 const FORMAT: Names = &["", "BF16_V2"];
-const SAT: Names = &["", "SAT"];
-const FMZ: Names = &["", "FMZ", "FTZ", RESERVED];
+pub const SAT: Names = &["", "SAT"];
+pub const FMZ: Names = &["", "FMZ", "FTZ", RESERVED];
 /// The format of a product and sum, by bits 78 and 85.
-const SUM_FORMAT: Names = &["", "F32", "BF16_V2", RESERVED];
+pub const SUM_FORMAT: Names = &["", "F32", "BF16_V2", RESERVED];
 /// The second source of a product and sum can be a float of 32 bits.
 const FACTOR: Marks = Marks { halves: &["", "F32", "H0_H0", "H1_H1"], ..PAIRS };
 const FMZ_OOB: Names = &["", "FMZ", "FTZ", "OOB"];
 /// The numbers of an immediate, whose format bit 85 says.
-const PAIR: crate::row::Format = HalfBy(85);
+pub const PAIR: crate::row::Format = HalfBy(85);
 /// The same where bit 65 says it.
 const PAIR65: crate::row::Format = HalfBy(65);
 
@@ -31,14 +31,14 @@ const HMUL2: &[Part] = &[flag(85, FORMAT), flag(76, FMZ).above(80, 1), flag(77, 
 const fn product() -> Part {
     flag(76, FMZ_OOB).above(80, 1)
 }
-const fn sum_format() -> Part {
+pub const fn sum_format() -> Part {
     flag(78, SUM_FORMAT).above(85, 1)
 }
 /// No `.RELU`.
-const fn no_relu() -> Part {
+pub const fn no_relu() -> Part {
     flag(79, &["", RESERVED])
 }
-const fn relu() -> Part {
+pub const fn relu() -> Part {
     flag(79, &[RESERVED, "RELU"])
 }
 
@@ -49,7 +49,7 @@ const HFMA2_NH1: &[Part] =
     &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR)];
 const HFMA2_NH1_RELU: &[Part] =
     &[sum_format(), product(), relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR), pin(87).unless(7)];
-const H0_NH1: Names = &[RESERVED, "H0_NH1"];
+pub const H0_NH1: Names = &[RESERVED, "H0_NH1"];
 const HFMA2_MMA: &[Part] = &[
     flag(85, FORMAT),
     flag(76, FMZ).above(80, 1),
@@ -119,21 +119,21 @@ const HSETP2: &[Part] = &[
 ];
 
 /// The forms that have the factor in a register.
-const FACTOR_FORMS: &[Form] = &[Rr, Ri, Rc, Rx, Cr, Xr, Ur, Ru];
+pub const FACTOR_FORMS: &[Form] = &[Rr, Ri, Rc, Rx, Cr, Xr, Ur, Ru];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("HADD2", 0x030, HADD2).forms(LAST).marks(PLAIN, HALVES),
-    Row::new("HADD2", 0x030, HADD2_F32).forms(LAST).marks(PLAIN, HALVES),
-    Row::new("HMUL2", 0x032, HMUL2).forms(TWO).marks(HALVES, PLAIN),
-    Row::new("HFMA2", 0x031, HFMA2).forms(THREE).marks(FACTOR, HALVES),
-    Row::new("HFMA2", 0x031, HFMA2_RELU).forms(THREE).marks(FACTOR, HALVES),
-    Row::new("HFMA2", 0x031, HFMA2_NH1).forms(FACTOR_FORMS).marks(PAIRS, HALVES).since(86),
-    Row::new("HFMA2", 0x031, HFMA2_NH1_RELU).forms(FACTOR_FORMS).marks(PAIRS, HALVES).since(86),
-    Row::new("HFMA2.MMA", 0x035, HFMA2_MMA).forms(THREE).marks(PAIRS, PAIRS).sms(80, 99),
-    Row::new("HFMA2.MMA", 0x035, HFMA2_MMA_RELU).forms(THREE).marks(PAIRS, PAIRS).sms(80, 99),
-    Row::new("HMNMX2", 0x040, HMNMX2).forms(TWO).marks(HALVES, PLAIN),
-    Row::new("HMNMX2", 0x040, HMNMX2_IS_A).forms(TWO).marks(HALVES, PLAIN).sms(86, 99),
-    Row::new("HSET2", 0x033, HSET2).forms(LAST).marks(PLAIN, HALVES),
-    Row::new("HSETP2", 0x034, HSETP2).forms(LAST).marks(PLAIN, HALVES),
+    Row::new("HADD2", 0x030, HADD2).forms(LAST).marks(PLAIN, HALVES).since(90),
+    Row::new("HADD2", 0x030, HADD2_F32).forms(LAST).marks(PLAIN, HALVES).since(90),
+    Row::new("HMUL2", 0x032, HMUL2).forms(TWO).marks(HALVES, PLAIN).since(90),
+    Row::new("HFMA2", 0x031, HFMA2).forms(THREE).marks(FACTOR, HALVES).since(90),
+    Row::new("HFMA2", 0x031, HFMA2_RELU).forms(THREE).marks(FACTOR, HALVES).since(90),
+    Row::new("HFMA2", 0x031, HFMA2_NH1).forms(FACTOR_FORMS).marks(PAIRS, HALVES).since(90),
+    Row::new("HFMA2", 0x031, HFMA2_NH1_RELU).forms(FACTOR_FORMS).marks(PAIRS, HALVES).since(90),
+    Row::new("HFMA2.MMA", 0x035, HFMA2_MMA).forms(THREE).marks(PAIRS, PAIRS).sms(90, 99),
+    Row::new("HFMA2.MMA", 0x035, HFMA2_MMA_RELU).forms(THREE).marks(PAIRS, PAIRS).sms(90, 99),
+    Row::new("HMNMX2", 0x040, HMNMX2).forms(TWO).marks(HALVES, PLAIN).since(90),
+    Row::new("HMNMX2", 0x040, HMNMX2_IS_A).forms(TWO).marks(HALVES, PLAIN).sms(90, 99),
+    Row::new("HSET2", 0x033, HSET2).forms(LAST).marks(PLAIN, HALVES).since(90),
+    Row::new("HSETP2", 0x034, HSETP2).forms(LAST).marks(PLAIN, HALVES).since(90),
 ];

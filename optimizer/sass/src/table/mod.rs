@@ -6,14 +6,17 @@
 mod atomic;
 mod barrier;
 mod control;
+mod convert;
 mod double;
 mod float;
 mod half;
+mod half_ampere;
 mod integer;
 mod jump;
 mod logic;
 mod memory;
 mod minmax;
+mod pack;
 mod prelude;
 mod special;
 mod transfer;
@@ -48,6 +51,9 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         float::ROWS,
         double::ROWS,
         half::ROWS,
+        half_ampere::ROWS,
+        convert::ROWS,
+        pack::ROWS,
     ]
     .into_iter()
     .flatten()

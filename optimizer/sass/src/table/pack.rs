@@ -1,0 +1,258 @@
+//! Conversions of several numbers at a time, packed in a register.
+
+use super::prelude::*;
+
+const RELU: Names = &["", "RELU"];
+const SATFINITE: Names = &["", "SATFINITE"];
+/// Rounding of packed conversions, by bits 79 and 80.
+const NEAREST_OR_ZERO: Names = &["", RESERVED, RESERVED, "RZ"];
+const ROUND: Names = &["", RESERVED, "RP", "RZ"];
+
+/// The format of the result, by bits 76 and, above it, 85 to 87.
+const RESULT_90: Names = &[
+    "F16", "BF16", RESERVED, RESERVED, RESERVED, "TF32", RESERVED, RESERVED, "E5M2", "E4M3", RESERVED, RESERVED,
+    RESERVED, RESERVED, RESERVED, RESERVED,
+];
+/// The same since `sm_100`, for pairs of bytes and smaller ones.
+const SMALL: Names = &[
+    RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "E2M3", "E3M2", "E5M2", "E4M3", RESERVED, RESERVED,
+    "E8", RESERVED, RESERVED, RESERVED,
+];
+const E2M1: Names = &[RESERVED, RESERVED, RESERVED, "E2M1"];
+const S2_6: Names = &[
+    RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED,
+    "S2_6",
+];
+/// Those that random bits round.
+const SMALL_RANDOM: Names = &[
+    RESERVED, RESERVED, RESERVED, "E2M1", RESERVED, RESERVED, "E2M3", "E3M2", "E5M2", "E4M3", RESERVED, RESERVED,
+    RESERVED, RESERVED, RESERVED, RESERVED,
+];
+/// Rounding by the random bits of the last source.
+const RANDOM: Part = flag(81, &[RESERVED, "RS"]);
+const LARGE: Names = &["F16", "BF16"];
+
+const fn result(names: Names) -> Part {
+    m(76, 1, names).above(85, 3)
+}
+
+const fn saturates() -> Part {
+    flag(77, SATFINITE)
+}
+const fn saturates_always() -> Part {
+    flag(77, &[RESERVED, "SATFINITE"])
+}
+const fn saturates_unless() -> Part {
+    flag(77, &["SATFINITE", ""])
+}
+const fn no_bit(bit: u8) -> Part {
+    flag(bit, &["", RESERVED])
+}
+
+const F32_SOURCE: Part = m(73, 2, &["F32", RESERVED, RESERVED, RESERVED]);
+const F16_SOURCE: Part = m(73, 2, &[RESERVED, "F16", RESERVED, RESERVED]);
+const FP8_SOURCE: Part = m(73, 2, &[RESERVED, RESERVED, "E5M2", "E4M3"]);
+/// The same with bits 82 and 83.
+const SMALL_SOURCE: Part =
+    m(73, 2, &[RESERVED, RESERVED, "E5M2", "E4M3", RESERVED, "E2M1", "E2M3", "E3M2"]).above(82, 2);
+const E8_SOURCE: Part = m(
+    73,
+    2,
+    &[
+        RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED,
+        "E8",
+    ],
+)
+.above(82, 2);
+const PACK: &[(Bits, u64)] = &[(Bits::new(64, 8), 0xff)];
+const MERGE: &[(Bits, u64)] = &[(Bits::new(24, 8), 0xff)];
+const UNPACK: &[(Bits, u64)] = &[(Bits::new(24, 8), 0xff), (Bits::new(64, 8), 0xff)];
+
+macro_rules! f2fp {
+    ($saturates:expr, $result:expr, $source:expr, $mode:expr, $round:expr, $($operand:expr),*) => {
+        &[
+            $saturates,
+            flag(75, RELU),
+            $result,
+            $source,
+            m(78, 1, $mode.0).above(89, 2),
+            m(79, 2, $round),
+            rd(),
+            $($operand),*
+        ]
+    };
+}
+
+/// The modes of a conversion: bit 78 and, above it, 89 and 90.
+const PACK_AB: (Names,) = (&["PACK_AB", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED],);
+const MERGE_C: (Names,) = (&[RESERVED, "MERGE_C", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED],);
+const PACK_B: (Names,) = (&[RESERVED, RESERVED, RESERVED, "PACK_B", RESERVED, RESERVED, RESERVED, RESERVED],);
+const UNPACK_B: (Names,) = (&[RESERVED, RESERVED, "UNPACK_B", RESERVED, RESERVED, RESERVED, RESERVED, RESERVED],);
+const UNPACK_B_MERGE_C: (Names,) =
+    (&[RESERVED, RESERVED, RESERVED, RESERVED, "UNPACK_B_MERGE_C", RESERVED, RESERVED, RESERVED],);
+const PACK_AB_MERGE_C: (Names,) =
+    (&[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "PACK_AB_MERGE_C", RESERVED, RESERVED],);
+
+const fn c_half() -> Part {
+    c(F32).suffix(72, 1, UPPER)
+}
+const UPPER: Names = &["", "H1"];
+
+const fn b_half() -> Part {
+    b(F32).suffix(88, 1, UPPER)
+}
+
+/// Of two sources that the result holds.
+const fn pack(parts: &'static [Part]) -> Row {
+    Row::new("F2FP", 0x03e, parts).forms(TWO).fixed(PACK)
+}
+
+/// Of a source that the result holds next to what another register has.
+const fn merge(parts: &'static [Part]) -> Row {
+    Row::new("F2FP", 0x03e, parts).forms(THREE).fixed(MERGE)
+}
+
+/// Of three sources.
+const fn all(parts: &'static [Part]) -> Row {
+    Row::new("F2FP", 0x03e, parts).forms(THREE)
+}
+
+/// Of one source.
+const fn unpack(parts: &'static [Part]) -> Row {
+    Row::new("F2FP", 0x03e, parts).forms(TWO).fixed(UNPACK)
+}
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    pack(f2fp!(saturates(), result(RESULT_90), F32_SOURCE, PACK_AB, NEAREST_OR_ZERO, ra(), b(F32))).sms(90, 99),
+    pack(f2fp!(saturates(), flag(76, LARGE), F32_SOURCE, PACK_AB, NEAREST_OR_ZERO, ra(), b(F32))).since(100),
+    merge(f2fp!(saturates(), result(RESULT_90), F32_SOURCE, MERGE_C, NEAREST_OR_ZERO, b(F32), c_half())).sms(90, 99),
+    merge(f2fp!(saturates(), flag(76, LARGE), F32_SOURCE, MERGE_C, NEAREST_OR_ZERO, b(F32), c_half())).since(100),
+    unpack(f2fp!(no_bit(77), result(RESULT_90), FP8_SOURCE, UNPACK_B, &[""], b_half())).sms(90, 99),
+    unpack(f2fp!(no_bit(77), flag(76, &["F16"]), SMALL_SOURCE, UNPACK_B, &[""], b_half())).since(100),
+    unpack(&[flag(76, &[RESERVED, "BF16"]), E8_SOURCE, m(78, 1, UNPACK_B.0).above(89, 2), rd(), b_half()]).since(100),
+    unpack(f2fp!(no_bit(77), result(TF32), F32_SOURCE, PACK_B, NEAREST_OR_ZERO, b(F32))).since(90),
+    all(f2fp!(saturates(), result(RESULT_90), F32_SOURCE, PACK_AB_MERGE_C, &[""], ra(), b(F32), c_half())).sms(90, 99),
+    all(f2fp!(saturates_always(), result(E2M1), F32_SOURCE, PACK_AB_MERGE_C, &[""], ra(), b(F32), c(F32))).since(100),
+    all(f2fp!(saturates_unless(), result(S2_6), F32_SOURCE, PACK_AB_MERGE_C, &[""], ra(), b(F32), c(F32))).since(100),
+    merge(f2fp!(saturates_always(), result(E2M1), F16_SOURCE, UNPACK_B_MERGE_C, &[""], b(F32), c(F32))).since(100),
+    all(f2fp!(saturates(), result(SMALL), F32_SOURCE, PACK_AB_MERGE_C, ROUND, ra(), b(F32), c_half())).since(100),
+    merge(f2fp!(saturates(), result(RESULT_90), F16_SOURCE, UNPACK_B_MERGE_C, &[""], b(F32), c_half())).sms(90, 99),
+    merge(f2fp!(saturates(), result(SMALL), F16_SOURCE, UNPACK_B_MERGE_C, ROUND, b(F32), c_half())).since(100),
+    all(f2fp!(saturates(), flag(76, LARGE), F32_SOURCE, PACK_AB, &[""], RANDOM, ra(), b(F32), c(F32))).sms(100, 119),
+    all(f2fp!(saturates(), result(SMALL_RANDOM), F32_SOURCE, MERGE_C, &[""], RANDOM, ra(), b(F32), c(F32)))
+        .sms(100, 119),
+    all(f2fp!(saturates(), result(SMALL_RANDOM), F32_SOURCE, PACK_AB_MERGE_C, &[""], RANDOM, ra(), b(F32), c(F32)))
+        .sms(100, 119),
+    Row::new("F2FP", 0x03e, F2FP_80_RS).forms(THREE).sms(80, 89),
+    pack(F2FP_80).sms(80, 89),
+    merge(F2FP_80_MERGE).sms(80, 89),
+    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(&[(Bits::new(75, 3), 2), (Bits::new(84, 2), 2)]).since(90),
+    Row::new("I2I", 0x038, I2I).forms(TWO),
+    Row::new("I2IP", 0x039, I2IP_80).forms(TWO).sms(80, 89),
+    Row::new("I2IP", 0x039, I2IP_80_4).forms(TWO).sms(80, 89),
+    Row::new("I2IP", 0x039, I2IP_80_2).forms(TWO).sms(80, 89),
+    Row::new("I2IP", 0x039, I2IP).forms(TWO).since(90),
+    Row::new("I2IP", 0x039, I2IP_4).forms(TWO).since(90),
+    Row::new("I2IP", 0x039, I2IP_2).forms(TWO).since(90),
+    Row::new("F2IP", 0x043, F2IP).forms(THREE).since(90),
+];
+
+/// Before `sm_90`: the source is always of 32 bits, and the result of 16.
+const F2FP_80: &[Part] = &[
+    flag(77, SATFINITE),
+    flag(75, RELU),
+    flag(76, BF16),
+    flag(78, &["PACK_AB", RESERVED]),
+    m(79, 3, ROUND_80),
+    rd(),
+    ra(),
+    b(F32),
+];
+const F2FP_80_MERGE: &[Part] = &[
+    flag(77, SATFINITE),
+    flag(75, RELU),
+    flag(76, BF16),
+    flag(78, &[RESERVED, "MERGE_C"]),
+    m(79, 3, ROUND_80),
+    rd(),
+    b(F32),
+    c_half(),
+];
+const F2FP_80_RS: &[Part] = &[
+    flag(77, SATFINITE),
+    flag(75, RELU),
+    flag(78, &["PACK_AB", "MERGE_C"]),
+    m(79, 3, &[RESERVED, RESERVED, RESERVED, RESERVED, "RS.7b"]),
+    flag(85, &["", "LTN25"]),
+    rd(),
+    ra(),
+    b(F32),
+    c(F32).suffix(72, 1, ALL),
+];
+/// The whole register: constants print as those with a suffix do.
+const ALL: Names = &["", RESERVED];
+const BF16: Names = &["", "BF16"];
+const ROUND_80: Names = &["", RESERVED, RESERVED, "RZ", RESERVED];
+const TF32: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "TF32"];
+
+const I2FP: &[Part] = &[flag(74, &["U32", "S32"]), m(78, 2, NEAREST_OR_ZERO), rd(), b(HexBy(74))];
+const I2I: &[Part] = &[m(76, 2, &["U8.S32.SAT", "S8.S32.SAT", "U16.S32.SAT", "S16.S32.SAT"]), rd(), b(SignedHex)];
+
+/// Eight and sixteen bits, then four and two, each with what is merged.
+const I2IP_80: &[Part] = &[
+    flag(78, &["", RESERVED]),
+    m(76, 2, &["U8.S32.SAT", "S8.S32.SAT", "U16.S32.SAT", "S16.S32.SAT"]),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 1, H1),
+];
+const I2IP_80_4: &[Part] = &[
+    m(76, 3, FOUR),
+    flag(74, &["S32.SAT"]),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 2, &[RESERVED, RESERVED, "24"]),
+];
+const I2IP_80_2: &[Part] = &[
+    m(76, 3, TWO_BITS),
+    flag(74, &["S32.SAT"]),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 2, &[RESERVED, RESERVED, RESERVED, "28"]),
+];
+const FOUR: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "U4", "S4"];
+const TWO_BITS: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, "U2", "S2", RESERVED, RESERVED];
+const CLAMP: Names = &["S32", "S32.SAT", "S32.SATRELU", RESERVED];
+const I2IP: &[Part] = &[
+    flag(78, &["", RESERVED]),
+    m(76, 2, &["U8", "S8", "U16", "S16"]),
+    m(74, 2, CLAMP),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 1, H1),
+];
+const I2IP_4: &[Part] =
+    &[m(76, 3, FOUR), m(74, 2, CLAMP), rd(), ra(), b(SignedHex), rc().suffix(72, 2, &[RESERVED, RESERVED, "24"])];
+const I2IP_2: &[Part] = &[
+    m(76, 3, TWO_BITS),
+    m(74, 2, CLAMP),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 2, &[RESERVED, RESERVED, RESERVED, "28"]),
+];
+const F2IP: &[Part] = &[
+    m(76, 2, &["U8.F32", "S8.F32", RESERVED, RESERVED]),
+    m(78, 2, &["", RESERVED, RESERVED, "TRUNC"]),
+    flag(74, &["", "NTZ"]),
+    flag(75, RELU),
+    rd(),
+    ra(),
+    b(F32),
+    c(F32).suffix(72, 1, H1),
+];
