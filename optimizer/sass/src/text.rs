@@ -165,7 +165,8 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             let target = (address + WORD_BYTES).wrapping_add_signed(distance * 4);
             signed_hex(out, target as i64);
         }
-        What::Distance | What::Place => signed_hex(out, signed(part.value(word), part.at.len + part.above.len) * 4),
+        What::Distance => signed_hex(out, signed(part.value(word), part.at.len + part.above.len) * 4),
+        What::Place => number::hex(out, part.value(word) * 4),
         What::Special(names) => match names.get(part.value(word) as usize) {
             Some(name) if !name.is_empty() => out.push_str(name),
             _ => {

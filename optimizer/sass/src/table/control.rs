@@ -48,7 +48,7 @@ pub const ROWS: &[Row] = &[
     Row::new("YIELD", 0x946, &[IF]),
     Row::new("NOP", 0x918, &[]),
     Row::new("BPT.TRAP", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 3)]),
-    Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex)]).fixed(&[(Bits::new(84, 3), 4)]),
+    Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 4)]),
     Row::new("NANOSLEEP.CLEAR", 0x95d, &[]).fixed(&[(Bits::new(83, 1), 1), (Bits::new(87, 3), 7)]),
     Row::new("NANOSLEEP", 0x15d, sleep!(b(Hex))).forms(&[Rr, Ir, Cr, Xr, Ur]),
 ];

@@ -46,10 +46,15 @@ fn imad(word: u128, form: Form) -> Option<&'static str> {
     }
     let immediate = bits(32, 32);
     let by_form = |u32_name, s32_name| Some(if signed { s32_name } else { u32_name });
+    let is_zero = match form {
+        Rr => zero(24) || zero(32),
+        Ir => zero(24) || immediate == 0,
+        Ri | Rc => zero(24) || zero(64),
+        Cr => zero(24),
+        _ => false,
+    };
     match form {
-        Rr if zero(24) && zero(32) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
-        Ri if zero(24) && zero(64) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
-        Rc if zero(24) && zero(64) => by_form("IMAD.MOV.U32", "IMAD.MOV"),
+        _ if is_zero => by_form("IMAD.MOV.U32", "IMAD.MOV"),
         Ir if immediate == 1 && !zero(64) => by_form("IMAD.IADD.U32", "IMAD.IADD"),
         Ir if zero(64) && immediate == 1 => by_form("IMAD.MOV.U32", "IMAD.MOV"),
         // nvdisasm spares 0x10000, for no reason that shows.
@@ -137,7 +142,7 @@ const NO_IMMEDIATE_C: &[Form] = &[Rr, Rc, Rx, Ir, Cr, Xr, Ur, Ru];
 pub const ROWS: &[Row] = &[
     Row::new("IADD3", 0x010, IADD3).forms(TWO).marks(NEG, NEG).sms(80, 90),
     Row::new("IADD3", 0x010, IADD3_100).forms(TWO).marks(NEG, NEG).since(100),
-    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(NEG, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
+    Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(PLAIN, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
     Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
     Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
     Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),

@@ -41,8 +41,8 @@ macro_rules! rows {
             Row::new("CALL.ABS", 0xb43, &[NOINC, IF, at(What::Constant, 54, 5).above(40, 14)]).sms($first, $last),
             Row::new("RET.REL", 0x950, &[NODEC, IF, r(24), $target(What::TargetBehind)]).sms($first, $last),
             Row::new("RET.REL", 0x950, &[NODEC, IF, ur(24), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),
-            Row::new("RET.ABS", 0x950, &[NODEC, IF, r(24), $target(What::Distance).unless(0)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
-            Row::new("RET.ABS", 0x950, &[NODEC, IF, ur(24), $target(What::Distance).unless(0)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
+            Row::new("RET.ABS", 0x950, &[NODEC, IF, r(24), $target(What::Distance)]).fixed(&[(Bits::new(85, 1), 1)]).sms($first, $last),
+            Row::new("RET.ABS", 0x950, &[NODEC, IF, ur(24), $target(What::Distance)]).fixed(&[U, (Bits::new(85, 1), 1)]).sms($first, $last),
         )+]
     };
 }
