@@ -61,7 +61,7 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
 }
 
 /// An address: a register, a uniform register, an offset, each where it is there. The register that reads as zero is
-/// left out unless a descriptor stands before, or it is scaled and a uniform register follows; an offset alone has no
+/// left out unless a descriptor stands before, its width is written, or it is scaled and a uniform register follows; an offset alone has no
 /// sign.
 fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, word: u128) {
     let find = |what| terms.iter().copied().flatten().find(|part| part.what == what);
@@ -71,7 +71,8 @@ fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, w
     out.push('[');
     let start = out.len();
     if let Some(base) = base {
-        let is_zero = base.value(word) == base.at.largest() && !is_described;
+        let is_wide = base.suffix.is_some_and(|(bits, _)| bits.is_empty());
+        let is_zero = base.value(word) == base.at.largest() && !is_described && !is_wide;
         let scale = base.suffix.map_or("", |(bits, names)| names.get(bits.get(word) as usize).unwrap_or(&"?"));
         if !is_zero || (uniform.is_some() && !scale.is_empty()) {
             register(out, &Part { what: What::Register(File::R), ..*base }, word);

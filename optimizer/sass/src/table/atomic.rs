@@ -24,6 +24,8 @@ const CAS: Part = m(87, 1, &["CAS", R]);
 const TYPE: Part = m(73, 3, &["", "S32", "64", "S64", "128", R, R, R]);
 const TYPE_RED: Part = m(73, 3, &["", "S32", "64", "S64", R, R, R, R]);
 const TYPE_SHARED: Part = m(73, 3, &["", "S32", "64", R, "128", R, R, R]);
+/// The same before `sm_90`.
+const TYPE_SHARED_80: Part = m(73, 2, &["", "S32", "64", R]);
 /// Types of floats; a bit beyond them is reserved.
 const TYPE_FLOAT: Part = m(
     73,
@@ -179,11 +181,15 @@ pub const ROWS: &[Row] = &[
     Row::new("ATOMG", 0x3a3, atom!(E, OP_FLOAT, TYPE_FLOAT, [base(24), offset()], r(32))).since(90),
     Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_SHARED, [base(24), offset()], r(32), r(64))).since(90),
     Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_SHARED, [base(24), offset()], r(32), r(64))).since(90),
-    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED, rd(), SHARED, offset(), r(32)]),
-    Row::new("ATOMS", 0x98c, SHARED_U).fixed(FIXED_U),
-    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)]).sms(80, 90),
-    Row::new("ATOMS", 0x38d, &[flag(87, &["CAS", "CAST"]), TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)])
-        .since(100),
+    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED_80, rd(), SHARED, offset(), r(32)]).sms(80, 89),
+    Row::new("ATOMS", 0x98c, &[OP, TYPE_SHARED_80, rd(), SHARED, ubase(64), offset(), r(32)])
+        .fixed(FIXED_U)
+        .sms(80, 89),
+    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED, rd(), SHARED, offset(), r(32)]).since(90),
+    Row::new("ATOMS", 0x98c, SHARED_U).fixed(FIXED_U).since(90),
+    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED_80, rd(), SHARED, offset(), r(32), r(64)]).sms(80, 89),
+    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)]).sms(90, 90),
+    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)]).since(100),
     Row::new(
         "ATOMS",
         0x58d,

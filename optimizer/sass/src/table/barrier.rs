@@ -28,8 +28,10 @@ pub const ROWS: &[Row] = &[
     Row::new("BAR.ARV", 0x51d, &[r(32), COUNT]).fixed(ARV),
     Row::new("BAR.RED", 0x51d, &[REDUCE, DEFER, r(32), COUNT_IF, pin(87)]).fixed(RED),
     Row::new("BAR.SCAN", 0x51d, &[r(32), COUNT, pin(87)]).fixed(SCAN),
-    Row::new("BAR.SYNC", 0x91d, &[DEFER, NUMBER, r(32).unless(255)]).fixed(SYNC),
+    Row::new("BAR.SYNC", 0x91d, &[DEFER, NUMBER, r(32)]).fixed(SYNC).sms(80, 89),
+    Row::new("BAR.SYNC", 0x91d, &[DEFER, NUMBER, r(32).unless(255)]).fixed(SYNC).since(90),
     Row::new("BAR.ARV", 0x91d, &[NUMBER, r(32)]).fixed(ARV),
-    Row::new("BAR.RED", 0x91d, &[REDUCE, DEFER, NUMBER, r(32).unless(255), pin(87)]).fixed(RED),
+    Row::new("BAR.RED", 0x91d, &[REDUCE, DEFER, NUMBER, r(32), pin(87)]).fixed(RED).sms(80, 89),
+    Row::new("BAR.RED", 0x91d, &[REDUCE, DEFER, NUMBER, r(32).unless(255), pin(87)]).fixed(RED).since(90),
     Row::new("BAR.SCAN", 0x91d, &[NUMBER, r(32), pin(87)]).fixed(SCAN),
 ];

@@ -12,8 +12,8 @@ const STATE: Part = at(What::Register(File::B), 24, 6);
 
 /// How a thread sleeps.
 macro_rules! sleep {
-    ($amount:expr) => {
-        &[flag(86, &["", "RAND"]), flag(85, &["", "WARP"]), flag(84, &["", "SYNCS"]), IF, $amount]
+    ([$($syncs:expr)?], $amount:expr) => {
+        &[flag(86, &["", "RAND"]), flag(85, &["", "WARP"]), $($syncs,)? IF, $amount]
     };
 }
 
@@ -24,7 +24,7 @@ pub const ROWS: &[Row] = &[
     Row::new("BSYNC", 0x941, &[IF, BARRIER]).sms(80, 90),
     Row::new("BSYNC", 0x941, &[CONVERGE, IF, BARRIER]).since(100),
     Row::new("BREAK", 0x942, &[IF, BARRIER]).sms(80, 90),
-    Row::new("BREAK", 0x942, &[CONVERGE, IF, BARRIER]).since(100),
+    Row::new("BREAK", 0x942, &[flag(72, &["", "RELIABLE"]), IF, BARRIER]).since(100),
     Row::new("WARPSYNC", 0x348, &[flag(86, &["", "EXCLUSIVE"]), IF, r(32)]).sms(80, 89),
     Row::new("WARPSYNC", 0x348, &[IF, r(24)]).since(90),
     Row::new("WARPSYNC.EXCLUSIVE", 0x348, &[IF, r(24)]).fixed(&[(Bits::new(85, 2), 1)]).since(90),
@@ -49,6 +49,7 @@ pub const ROWS: &[Row] = &[
     Row::new("NOP", 0x918, &[]),
     Row::new("BPT.TRAP", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 3)]),
     Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 4)]),
-    Row::new("NANOSLEEP.CLEAR", 0x95d, &[]).fixed(&[(Bits::new(83, 1), 1), (Bits::new(87, 3), 7)]),
-    Row::new("NANOSLEEP", 0x15d, sleep!(b(Hex))).forms(&[Rr, Ir, Cr, Xr, Ur]),
+    Row::new("NANOSLEEP.CLEAR", 0x95d, &[IF]).fixed(&[(Bits::new(83, 1), 1)]),
+    Row::new("NANOSLEEP", 0x15d, sleep!([], b(Hex))).forms(TWO).sms(80, 89),
+    Row::new("NANOSLEEP", 0x15d, sleep!([flag(84, &["", "SYNCS"])], b(Hex))).forms(TWO).since(90),
 ];

@@ -25,11 +25,11 @@ const NOINC: Part = flag(86, &["", "NOINC"]);
 const NODEC: Part = flag(86, &["", "NODEC"]);
 
 macro_rules! rows {
-    ($($first:expr, $last:expr, $target:ident, $register:expr);+) => {
+    ($($first:expr, $last:expr, $target:ident, $register:expr, $any:expr);+) => {
         &[$(
             Row::new("BRA", 0x947, &[DEPTH, LANES, IF, $target(What::Target)]).sms($first, $last),
             Row::new("BRA", 0x947, &[DEPTH, LANES_OF, IF, $register, $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
-            Row::new("BRA", 0x547, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), flag(84, &["", "ANY"]), IF, upin(24), $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
+            Row::new("BRA", 0x547, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), $any, IF, upin(24), $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
             Row::new("BRX", 0x949, &[DEPTH, IF, r(24), $target(What::Distance).unless(0)]).sms($first, $last),
             Row::new("JMX", 0x94c, &[DEPTH, IF, r(24), $target(What::Distance).unless(0)]).sms($first, $last),
             Row::new("CALL.REL", 0x944, &[NOINC, IF, $target(What::Target)]).sms($first, $last),
@@ -49,9 +49,9 @@ macro_rules! rows {
 
 /// The rows.
 pub const ROWS: &[Row] = rows!(
-    80, 89, high_target, ur(24).not(30);
-    90, 90, target, ur(24).not(30);
-    100, u16::MAX, target, ur(24)
+    80, 89, high_target, ur(24).not(30), m(84, 1, &["", RESERVED]);
+    90, 90, target, ur(24).not(30), flag(84, &["", "ANY"]);
+    100, u16::MAX, target, ur(24), flag(84, &["", "ANY"])
 );
 
 /// Those that `sm_90` has first.

@@ -25,9 +25,12 @@ pub const ROWS: &[Row] = &[
     Row::new("PRMT", 0x016, PRMT).forms(THREE),
     Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(TWO).sms(80, 110),
     Row::new("MOV", 0x802, &[rd(), imm(32, 32, Hex), imm(72, 4, Hex).unless(0xf)]).since(120),
-    Row::new("MOV", 0x002, &[flag(80, &["", "64"]), rd(), b(Hex), imm(72, 4, Hex).unless(0xf)])
-        .forms(&[Rr, Cr, Xr, Ur])
+    Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(&[Rr, Ur]).since(120),
+    Row::new("MOV.64", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).show(Show::Never)])
+        .forms(&[Rr, Ur])
+        .fixed(&[(Bits::new(80, 1), 1)])
         .since(120),
+    Row::new("MOV.SPILL", 0xc02, &[rd(), ur(32)]).fixed(&[U, (Bits::new(88, 1), 1)]).since(120),
     Row::new("MOV.64", 0x402, &[rd(), imm(24, 64, Hex)]).since(120),
     Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
     Row::new("SEL.64", 0x607, &[rd(), ra(), r(32), pin(87)]).since(120),

@@ -12,7 +12,7 @@ pub const EVICT: Part = m(84, 3, &["EF", "", "EL", "LU", "EU", "NA", RESERVED, R
 const FETCH: Part = m(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 /// What is loaded or stored.
 const SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
-const fn orders(fourth: &'static str) -> [&'static str; 16] {
+const fn orders(fourth: &'static str, last: [&'static str; 3]) -> [&'static str; 16] {
     [
         "",
         "CONSTANT.PRIVATE",
@@ -27,14 +27,18 @@ const fn orders(fourth: &'static str) -> [&'static str; 16] {
         "STRONG.SYS",
         "CONSTANT.SM.PRIVATE",
         "MMIO.SYS",
-        "CONSTANT.VC",
-        "CONSTANT.VC.PRIVATE",
-        "CONSTANT.GPU",
+        last[0],
+        last[1],
+        last[2],
     ]
 }
+const LAST: [&str; 3] = ["CONSTANT.VC", "CONSTANT.VC.PRIVATE", "CONSTANT.GPU"];
+const ORDERED: [&str; 3] = ["SYS.ORDERED", "STRONG.SYS.ORDERED", "MMIO.SYS.ORDERED"];
+/// Stores to global memory from `sm_100` on.
+const ORDER_STG: Part = m(77, 4, &orders("STRONG.SM.PRIVATE", ORDERED));
 /// The order with other accesses, and for whom it holds: of loads, and of all else.
-const ORDER: Part = m(77, 4, &orders("CONSTANT"));
-pub const ORDER_ST: Part = m(77, 4, &orders("STRONG.SM.PRIVATE"));
+const ORDER: Part = m(77, 4, &orders("CONSTANT", LAST));
+pub const ORDER_ST: Part = m(77, 4, &orders("STRONG.SM.PRIVATE", LAST));
 /// What a register is multiplied with in addresses of shared memory.
 const SCALE: Names = &["", "X4", "X8", "X16"];
 
@@ -72,8 +76,8 @@ macro_rules! load_generic {
 
 /// Stores to global or generic memory.
 macro_rules! store {
-    ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, SIZE, ORDER_ST, $($address),+, r(32)]
+    ($order:expr, $e:expr, $($address:expr),+) => {
+        &[$e, EVICT, SIZE, $order, $($address),+, r(32)]
     };
 }
 
@@ -105,10 +109,14 @@ const CONSTANT_SIZE_128: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "
 const INDEX: Part = m(78, 2, &["", "IL", "IS", "ISL"]);
 /// The bank and the offset.
 const BANK: Part = at(What::ConstantByte, 54, 5).above(38, 16);
+/// The same with an offset of 17 bits.
+const BANK_17: Part = at(What::ConstantByte, 54, 5).above(37, 17);
 /// The uniform register of a bank and the offset.
 const BINDLESS: Part = at(What::BindlessByte, 24, 6).above(38, 16);
 /// How texture headers are read.
-const UNPACK: Part = m(80, 2, &["", "TEXUNPACK", "HDRUNPACK", RESERVED]);
+const UNPACK: Part = flag(80, &["", "TEXUNPACK"]);
+/// The same of `sm_120`.
+const UNPACK_120: Part = m(80, 2, &["", "TEXUNPACK", "HDRUNPACK", RESERVED]);
 
 /// An offset of 32 bits.
 const LONG: Part = at(What::Offset, 32, 32);
@@ -140,21 +148,27 @@ pub const ROWS: &[Row] = &[
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase(32), offset())).fixed(WIDE).since(90),
     Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase(32), offset())).fixed(NARROW).since(90),
-    Row::new("STG", 0x386, store!(E, base(24), offset())),
-    Row::new("STG", 0x986, store!(E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
+    Row::new("STG", 0x386, store!(ORDER_ST, E, base(24), offset())).sms(80, 90),
+    Row::new("STG", 0x386, store!(ORDER_STG, E, base(24), offset())).since(100),
+    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
-    Row::new("STG", 0x986, store!(E, base_or_not(base64(24)), ubase(64), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("STG", 0x986, store!(E, base_or_not(base_u32()), ubase(64), offset())).fixed(NARROW).sms(80, 89),
-    Row::new("STG", 0x986, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("STG", 0x986, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
-    Row::new("STG", 0x986, store!(E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base64(24)), ubase(64), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base_u32()), ubase(64), offset())).fixed(NARROW).sms(80, 89),
+    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).sms(90, 90),
+    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(100),
+    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).sms(90, 90),
+    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(100),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_u32(), ubase(64), offset())).fixed(NARROW).sms(90, 90),
+    Row::new("STG", 0x986, store!(ORDER_STG, E, base_u32(), ubase(64), offset())).fixed(NARROW).since(100),
     Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, base(24), LONG, r(64)]),
     Row::new("LD", 0x980, load_generic!(E, base(24), LONG)),
-    Row::new("ST", 0x985, store!(E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset())).fixed(DESC).sms(80, 89),
-    Row::new("ST", 0x985, store!(E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("ST", 0x985, store!(E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
-    Row::new("ST", 0x985, store!(E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
+    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
+        .fixed(DESC)
+        .sms(80, 89),
+    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
+    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
+    Row::new("ST", 0x985, store!(ORDER_ST, E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
     Row::new("LDS", 0x984, load_shared!(shared_base(), offset())),
     Row::new("LDS", 0x984, load_shared!(shared_base(), ubase(32), offset())).fixed(FIXED_U),
     Row::new("STS", 0x388, store_shared!(shared_base(), offset())),
@@ -173,18 +187,12 @@ pub const ROWS: &[Row] = &[
         .sms(80, 90)
         .uniform()
         .fixed(FIXED_U),
-    Row::new(
-        "LDCU",
-        0x7ac,
-        &[
-            CONSTANT_SIZE_128,
-            UNPACK,
-            ur(16),
-            at(What::Indexed(File::Ur), 24, 6),
-            at(What::ConstantByte, 54, 5).above(37, 17),
-        ],
-    )
-    .since(100)
-    .uniform()
-    .fixed(FIXED_U),
+    Row::new("LDCU", 0x7ac, &[CONSTANT_SIZE_128, UNPACK, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK_17])
+        .sms(100, 110)
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("LDCU", 0x7ac, &[CONSTANT_SIZE_128, UNPACK_120, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK_17])
+        .since(120)
+        .uniform()
+        .fixed(FIXED_U),
 ];

@@ -8,7 +8,7 @@ const KIND: Part = m(72, 2, &["U32", "", "U16x2", "S16x2"]);
 /// The same of `sm_120`.
 const KIND_120: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// What sums are of.
-const KIND_SUM: Part = m(73, 3, &["", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+const KIND_SUM: Part = m(73, 3, &["32", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// A sum of two, of 32 or 64 bits.
 const IADD: &[Part] = &[
     flag(73, &["", "64"]),

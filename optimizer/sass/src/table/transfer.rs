@@ -113,7 +113,7 @@ pub const ROWS: &[Row] = &[
     Row::new("DEPBAR.LE", 0xd1a, &[at(What::Register(File::Sb), 44, 3), ur(32), at(What::Mask, 38, 6).unless(0)])
         .fixed(&[LE, U])
         .sms(80, 90),
-    Row::new("DEPBAR.LE", 0xd1a, &[at(What::Register(File::Sb), 44, 3), ur(24), at(What::Mask, 32, 6).unless(0)])
+    Row::new("DEPBAR.LE", 0xd1a, &[at(What::Register(File::Sb), 44, 3), ur(32), at(What::Mask, 48, 6).unless(0)])
         .fixed(&[LE, U])
         .since(100),
     Row::new(
@@ -156,6 +156,7 @@ pub const ROWS: &[Row] = &[
     Row::new("SYNCS.LD.64", 0x5b1, &[flag(74, &["", "WATCH"]), rd(), base(24), ubase(64), offset()])
         .fixed(&[U, (Bits::new(72, 2), 2)])
         .since(90),
+    Row::new("SYNCS.CCTL.IVALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255)]).since(90),
     Row::new("SYNCS.CCTL.WBALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255), bits(72, 1)]).since(90),
     Row::new("SYNCS.CCTL", 0x9b1, &[flag(72, &["IV", "WB"]), base(24), ubase(64), offset()]).fixed(FIXED_U).since(90),
     Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[m(70, 2, &["", "ARVCNT", "TRANSCNT", R]), base(24), ubase(64), offset()])

@@ -104,6 +104,20 @@ const UISETP: &[Part] = &[
     upin(68).only(72, 1, 1),
 ];
 
+/// The same with operands of 32 or 64 bits.
+const UISETP_120: &[Part] = &[
+    m(76, 3, &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "T"]),
+    m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1),
+    m(74, 2, &["AND", "OR", "XOR", RESERVED]),
+    flag(72, &["", "EX"]),
+    up(81),
+    up(84),
+    ur(24),
+    b(SignedHex),
+    upin(87),
+    upin(68).only(72, 1, 1),
+];
+
 /// What minima and maxima are of.
 const VIMNMX: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// Tables over three uniform predicates: see `PLOP3`.
@@ -142,7 +156,8 @@ pub const ROWS: &[Row] = &[
     Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
     Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(&[U, (Bits::new(81, 3), 7)]),
     Row::new("UIMAD.WIDE", 0x0a5, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U),
-    Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U).sms(80, 110),
+    Row::new("UISETP", 0x08c, UISETP_120).forms(BOTH).uniform().fixed(FIXED_U).since(120),
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
     Row::new("UMOV.64", 0x482, &[ur(16), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),

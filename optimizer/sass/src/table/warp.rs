@@ -7,6 +7,8 @@ const SHUFFLE: Part = m(58, 2, &["IDX", "UP", "DOWN", "BFLY"]);
 const VOTE: Part = m(72, 2, &["ALL", "ANY", "EQ", RESERVED]);
 
 const U32: Part = flag(73, &["U32", ""]);
+/// What the other bits of a uniform register become.
+const SPREAD: Part = m(86, 2, &["", "FILL", "BROADCAST", RESERVED]);
 const WIDE: Part = flag(73, &["", "U64"]);
 /// The byte of a register that predicates go to or come from.
 const BYTES: Names = &["", "B1", "B2", "B3"];
@@ -18,11 +20,16 @@ pub const ROWS: &[Row] = &[
     Row::new("SHFL", 0x989, &[SHUFFLE, p(81), rd(), ra(), imm(53, 5, Hex), r(64)]),
     Row::new("SHFL", 0xf89, &[SHUFFLE, p(81), rd(), ra(), imm(53, 5, Hex), imm(40, 13, Hex)]),
     Row::new("VOTE", 0x806, &[VOTE, rd().unless(255), p(81), pin(87)]),
-    Row::new("R2UR", 0x2ca, &[p(81).unless(7), ur(16), ra()]).since(90),
-    Row::new("R2UR.OR", 0x2ca, &[p(81), ur(16), ra()]).fixed(&[(Bits::new(84, 1), 1)]).since(90),
+    Row::new("R2UR", 0x2ca, &[p(81).unless(7), ur(16), ra()]).sms(90, 90),
+    Row::new("R2UR.OR", 0x2ca, &[p(81), ur(16), ra()]).fixed(&[(Bits::new(84, 1), 1)]).sms(90, 90),
+    Row::new("R2UR", 0x2ca, &[SPREAD, p(81).unless(7), ur(16), ra()]).since(100),
+    Row::new("R2UR.OR", 0x2ca, &[SPREAD, p(81), ur(16), ra()]).fixed(&[(Bits::new(84, 1), 1)]).since(100),
     Row::new("R2UR", 0x3c2, &[p(81).unless(7), ur(16), r(24)]).sms(80, 89),
     Row::new("R2UR.OR", 0x3c2, &[p(81), ur(16), r(24)]).fixed(&[(Bits::new(84, 1), 1)]).sms(80, 89),
-    Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO),
+    Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(SignedHex)])
+        .forms(TWO)
+        .sms(80, 89),
+    Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO).since(90),
     Row::new("R2P", 0x004, &[at(What::Word("PR"), 0, 0), ra().suffix(76, 2, BYTES), b(Hex)]).forms(TWO),
     Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24)]),
     Row::new("MATCH.ANY", 0x3a1, &[WIDE, rd(), r(24)]).fixed(&[(Bits::new(79, 1), 1), (Bits::new(81, 3), 7)]),
