@@ -97,7 +97,9 @@ pub enum What {
     Offset,
     /// The address that a branch goes to, as a distance from the next word.
     Target,
-    /// The same behind a register that is added, without a comma between them.
+    /// The same, as a distance in bytes.
+    TargetByte,
+    /// The same, in words of four bytes, behind a register that is added, without a comma between them.
     TargetBehind,
     /// A signed distance in words of four bytes, behind a register that it is added to, without a comma between them.
     Distance,

@@ -47,7 +47,9 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
                 described = true;
             }
             What::Base | What::UniformBase | What::Offset => {
-                let terms = |next: &&Part| matches!(next.what, What::UniformBase | What::Offset);
+                let terms = |next: &&Part| {
+                    next.what == What::Offset || (next.what == What::UniformBase && part.what == What::Base)
+                };
                 let rest = [shown.next_if(terms), shown.next_if(terms)];
                 address_of(out, [Some(part), rest[0], rest[1]], is_described, word);
             }
@@ -165,6 +167,10 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             let distance = signed(part.value(word), part.at.len + part.above.len);
             let target = (address + WORD_BYTES).wrapping_add_signed(distance * 4);
             signed_hex(out, target as i64);
+        }
+        What::TargetByte => {
+            let distance = signed(part.value(word), part.at.len + part.above.len);
+            signed_hex(out, (address + WORD_BYTES).wrapping_add_signed(distance) as i64);
         }
         What::Distance => signed_hex(out, signed(part.value(word), part.at.len + part.above.len) * 4),
         What::Place => number::hex(out, part.value(word) * 4),

@@ -32,6 +32,7 @@ pub const ROWS: &[Row] = &[
     Row::new("PREEXIT", 0x82d, &[any(87, 4)]).since(90),
     Row::new("ACQBULK", 0x82e, &[any(87, 4)]).since(90),
     Row::new("LEPC", 0x34e, &[rd()]),
+    Row::new("LEPC", 0x94e, &[rd(), at(What::TargetByte, 24, 58)]),
     Row::new("BMOV.32", 0x355, &[flag(84, &["", "CLEAR"]), rd(), STATE]),
     Row::new("BMOV.32", 0x156, &[flag(84, &["", "PQUAD"]), STATE, b(Hex)]).forms(TWO),
     Row::new("B2R", 0x31c, &[rd(), imm(54, 4, Hex)]),

@@ -17,7 +17,8 @@ pub const IF: Part = pin(87).unless(7);
 /// What a branch does with the depth of calls.
 const DEPTH: Part = m(85, 2, &["", "INC", "DEC", RESERVED]);
 /// Whether all lanes agree; with a uniform register, the lanes are those that it has.
-const LANES: Part = m(32, 2, &["", "U", "DIV", "CONV"]);
+const LANES: Part = m(32, 2, &["", RESERVED, "DIV", "CONV"]);
+const LANES_ALL: Part = m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]);
 const LANES_OF: Part = m(32, 2, &[RESERVED, RESERVED, "DIV", "CONV"]);
 /// Whether a call counts.
 const NOINC: Part = flag(86, &["", "NOINC"]);
@@ -25,8 +26,9 @@ const NOINC: Part = flag(86, &["", "NOINC"]);
 const NODEC: Part = flag(86, &["", "NODEC"]);
 
 macro_rules! rows {
-    ($($first:expr, $last:expr, $target:ident, $register:expr, $any:expr);+) => {
+    ($($first:expr, $last:expr, $target:ident, $register:expr, $any:expr, $tid:expr);+) => {
         &[$(
+            Row::new("BRA", 0x947, &[DEPTH, LANES_ALL, $any, $tid, IF, $target(What::Target)]).sms($first, $last),
             Row::new("BRA", 0x947, &[DEPTH, LANES, IF, $target(What::Target)]).sms($first, $last),
             Row::new("BRA", 0x947, &[DEPTH, LANES_OF, IF, $register, $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
             Row::new("BRA", 0x547, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), $any, IF, upin(24), $target(What::Target)]).fixed(FIXED_U).sms($first, $last),
@@ -49,9 +51,9 @@ macro_rules! rows {
 
 /// The rows.
 pub const ROWS: &[Row] = rows!(
-    80, 89, high_target, ur(24).not(30), m(84, 1, &["", RESERVED]);
-    90, 90, target, ur(24).not(30), flag(84, &["", "ANY"]);
-    100, u16::MAX, target, ur(24), flag(84, &["", "ANY"])
+    80, 89, high_target, ur(24).not(30), m(84, 1, &["", RESERVED]), m(83, 1, &["", RESERVED]);
+    90, 90, target, ur(24).not(30), flag(84, &["", "ANY"]), m(83, 1, &["", RESERVED]);
+    100, u16::MAX, target, ur(24), flag(84, &["", "ANY"]), flag(83, &["", "NOT_TID0"])
 );
 
 /// Those that `sm_90` has first.

@@ -5,6 +5,7 @@
 
 mod atomic;
 mod barrier;
+mod bulk;
 mod control;
 mod convert;
 mod double;
@@ -46,6 +47,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         atomic::RED90,
         atomic::RED100,
         transfer::ROWS,
+        bulk::ROWS,
+        bulk::OTHERS,
         uniform::ROWS,
         warp::ROWS,
         float::ROWS,

@@ -120,6 +120,8 @@ const UISETP_120: &[Part] = &[
 
 /// What minima and maxima are of.
 const VIMNMX: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+/// What sums are of.
+const SUM: Part = m(73, 3, &["32", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// Tables over three uniform predicates: see `PLOP3`.
 const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
 
@@ -146,7 +148,7 @@ pub const ROWS: &[Row] = &[
         .forms(&[Ir, Ur])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex)])
+    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
         .forms(&[Ir, Ur])
         .uniform()
         .fixed(FIXED_U),
@@ -166,6 +168,23 @@ pub const ROWS: &[Row] = &[
         .uniform()
         .fixed(&[U, (Bits::new(81, 6), 0x3f)])
         .since(120),
+    Row::new("UVIADD", 0x049, &[SUM, flag(80, &["", "ISAT"]), ur(16), ur(24).neg(72), b(Hex)])
+        .forms(BOTH)
+        .marks(NEG, PLAIN)
+        .uniform()
+        .fixed(FIXED_U)
+        .since(120),
+    Row::new("UIABS", 0x04d, &[ur(16), b(SignedHex)]).forms(BOTH).uniform().fixed(FIXED_U).since(120),
+    Row::new(
+        "UIMNMX",
+        0x085,
+        &[m(73, 2, &["U32", "", "U64", "S64"]), up(81), up(84), ur(16), ur(24), b(SignedHex), upin(87), upin(77)],
+    )
+    .forms(BOTH)
+    .uniform()
+    .fixed(FIXED_U)
+    .since(120),
+    Row::new("UIMAD.HI", 0x0a6, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U).since(120),
     Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
     Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
     Row::new("UMOV", 0xc82, &[flag(80, &["", "64"]), ur(16), ur(32)]).uniform().fixed(FIXED_U).since(120),
