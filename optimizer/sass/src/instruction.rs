@@ -220,7 +220,8 @@ impl Instruction<'_> {
     /// The register of a part, `None` where it is the one that is constant.
     pub fn register(&self, part: &Part) -> Option<(File, u8)> {
         let What::Register(file) = part.what else { return None };
-        Some((file, part.value(self.word) as u8))
+        let value = part.value(self.word) as u8;
+        Some((file, if part.backwards { part.at.largest() as u8 - value } else { value }))
     }
 
     /// The word, made anew from what every part holds: the same, if the encoding owns all that the word says.

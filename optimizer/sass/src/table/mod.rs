@@ -15,6 +15,7 @@ mod half_ampere;
 mod integer;
 mod jump;
 mod logic;
+mod matrix;
 mod memory;
 mod minmax;
 mod pack;
@@ -57,6 +58,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         half_ampere::ROWS,
         convert::ROWS,
         pack::ROWS,
+        matrix::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -1,0 +1,160 @@
+//! Products of matrices in registers, and the loads and stores of their tiles.
+
+use super::float::ROUND;
+use super::prelude::*;
+
+/// Whether the sum is added, unless it always is.
+const fn adds() -> Part {
+    up(87).backwards().not(90).unless(0)
+}
+const DENSE: Part = flag(73, &["", RESERVED]);
+const SPARSE: Part = flag(73, &[RESERVED, "SP"]);
+/// The register of the metadata of a sparse matrix, and which of its parts counts.
+const METADATA: Part = r(40).reuse(50);
+const SELECTOR: Part = imm(48, 2, Hex);
+
+const HMMA_TYPE: Names = &["", "BF16", "TF32", RESERVED];
+const HMMA: &[Part] = &[
+    DENSE,
+    flag(75, &["1688", "16816", "1684", RESERVED]).above(78, 1),
+    flag(76, &["F16", "F32"]),
+    m(82, 2, HMMA_TYPE),
+    rd(),
+    ra().neg(72),
+    rb().neg(63),
+    r(64),
+    adds(),
+];
+const HMMA_SP: &[Part] = &[
+    SPARSE,
+    flag(75, &["1688", "16816", RESERVED, "16832"]).above(78, 1),
+    flag(76, &["F16", "F32"]),
+    m(82, 2, HMMA_TYPE),
+    rd(),
+    ra().neg(72),
+    rb().neg(63),
+    r(64),
+    adds(),
+    METADATA,
+    SELECTOR,
+];
+
+const IMMA_DENSE: Part = flag(72, &["", RESERVED]);
+const IMMA_SPARSE: Part = flag(72, &[RESERVED, "SP"]);
+/// The elements of a matrix: two bits, and above them one for those of four bits.
+const BYTES: Names = &["U8", "S8", RESERVED, RESERVED];
+const BYTES_OR_LESS: Names = &["U8", "S8", RESERVED, RESERVED, "U4", "S4", RESERVED, RESERVED];
+const ROW: Names = &["ROW", RESERVED, RESERVED, RESERVED];
+const COL: Names = &[RESERVED, "COL", RESERVED, RESERVED];
+/// The shape, by bit 75 and, above it, 85 and 86.
+const IMMA_SHAPE: Names = &["8816", RESERVED, RESERVED, RESERVED, "16816", "16832", RESERVED, RESERVED];
+const IMMA_SP_SHAPE: Names = &[RESERVED, RESERVED, "8832", RESERVED, RESERVED, "16832", "16864", RESERVED];
+const IMMA_SHAPE_80: Names = &["8816", RESERVED, "8832", RESERVED, "16816", "16832", "16864", RESERVED];
+const IMMA_SP_SHAPE_80: Names = &[RESERVED, RESERVED, "8832", "8864", RESERVED, "16832", "16864", "168128"];
+const IMMA_SHAPE_100: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, "16816", "16832", RESERVED, RESERVED];
+const IMMA_SP_SHAPE_100: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "16832", "16864", RESERVED];
+
+macro_rules! imma {
+    ($sparse:expr, $shape:expr, $first:expr, $second:expr $(, $operand:expr)*) => {
+        &[
+            $sparse,
+            flag(75, $shape).above(85, 2),
+            $first,
+            $second,
+            flag(82, &["", "SAT"]),
+            rd(),
+            ra().suffix(73, 1, ROW),
+            rb().suffix(74, 1, COL),
+            r(64),
+            adds(),
+            $($operand),*
+        ]
+    };
+}
+
+const A_BYTES: Part = m(76, 2, BYTES);
+const B_BYTES: Part = m(78, 2, BYTES);
+const A_80: Part = m(76, 2, BYTES_OR_LESS).above(83, 1);
+const B_80: Part = m(78, 2, BYTES_OR_LESS).above(84, 1);
+
+/// Products of bits, which a count joins.
+macro_rules! bmma {
+    ($operation:expr) => {
+        &[
+            m(75, 2, &["88128", "168128", "168256", RESERVED]),
+            m(77, 2, $operation),
+            flag(80, &[RESERVED, "POPC"]),
+            rd(),
+            ra().suffix(73, 1, ROW),
+            rb().suffix(74, 1, COL),
+            r(64),
+            adds(),
+        ]
+    };
+}
+
+macro_rules! dmma {
+    ($shape:expr) => {
+        &[
+            m(76, 2, $shape),
+            m(78, 2, ROUND),
+            rd(),
+            ra().neg(72).abs(73),
+            rb().neg(63).abs(62),
+            r(64).neg(75).abs(74),
+            adds(),
+        ]
+    };
+}
+
+const MOVM_SHAPE: Names = &["MT88", "M832", "M864", RESERVED];
+const COUNT: Names = &["", "2", "4", RESERVED];
+
+/// Tiles are of elements of 16 bits before `sm_100`.
+macro_rules! tile {
+    ($size:expr, $shape:expr, $($operand:expr),*) => {
+        &[$size, $shape, m(72, 2, COUNT), $($operand),*]
+    };
+}
+const SIZE_16: Part = m(75, 3, &["16"]);
+const LDSM_SIZE: Part = m(75, 3, &["16", RESERVED, RESERVED, RESERVED, RESERVED, "U4x16P64TO8", "U6x16P32TO8", "8"]);
+const LDSM_SHAPE: Part = m(78, 2, &["M88", "MT88", "M816", "M832"]);
+const LDSM_SHAPE_100: Part = m(78, 3, &["M88", "MT88", "M816", "M832", "MT1616", RESERVED, RESERVED, RESERVED]);
+const STSM_SIZE: Part = flag(75, &["16", "8"]);
+const STSM_SHAPE: Part = m(78, 2, &["M88", "MT88", RESERVED, RESERVED]);
+const STSM_SHAPE_100: Part = m(78, 2, &["M88", "MT88", "MT168", RESERVED]);
+const BASE: Part = Part::new(What::Base, Bits::new(24, 8));
+const UNIFORM_BASE: Part = Part::new(What::UniformBase, Bits::new(32, 6));
+const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24));
+/// Bit 91: a uniform register is added to the address.
+const PLAIN_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 0)];
+const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
+
+/// The rows.
+pub const ROWS: &[Row] = &[
+    Row::new("HMMA", 0x23c, HMMA),
+    Row::new("HMMA", 0x23c, HMMA_SP),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, A_80, B_80)).sms(80, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, A_80, B_80, METADATA, SELECTOR)).sms(80, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, A_BYTES, B_BYTES)).sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, A_BYTES, B_BYTES, METADATA, SELECTOR)).sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, A_BYTES, B_BYTES)).since(100),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, A_BYTES, B_BYTES, METADATA, SELECTOR)).since(100),
+    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).sms(80, 89),
+    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED])).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED])).sms(80, 89),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"])).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED])).since(100),
+    Row::new("MOVM", 0x23a, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
+    Row::new("MOVM", 0x23a, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
+    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).sms(80, 99),
+    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, UNIFORM_BASE, OFFSET))
+        .fixed(UNIFORM_ADDRESS)
+        .sms(80, 99),
+    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).since(100),
+    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, UNIFORM_BASE, OFFSET))
+        .fixed(UNIFORM_ADDRESS)
+        .since(100),
+    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).sms(90, 99),
+    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).since(100),
+];
