@@ -157,11 +157,11 @@ impl Machine<'_> {
             }
             let first = operand(&cta.warps[warp], srcs[0], lane, &self.program.literals);
             let after = match modify {
-                Modify::Cas if before == first => {
+                Modify::Cas | Modify::Cast if before == first => {
                     exchanged |= 1 << lane;
                     operand(&cta.warps[warp], srcs[1], lane, &self.program.literals)
                 }
-                Modify::Cas => before,
+                Modify::Cas | Modify::Cast => before,
                 Modify::Count => u128::from(before as u32 + 1),
                 Modify::Op(AtomOp::Exch, _) => first,
                 // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
@@ -176,6 +176,10 @@ impl Machine<'_> {
                 self.put(cta, warp, advance(place, 4 * piece), size, (after >> (32 * piece)) as u64);
                 old[piece][lane] = (before >> (32 * piece)) as u32;
             }
+        }
+        if *modify == Modify::Cast {
+            old = [[0; LANES]; 4];
+            set(exchanged).for_each(|lane| old[0][lane] = 1);
         }
         let w = &mut cta.warps[warp];
         w.set_pred(*done, exchanged, active);

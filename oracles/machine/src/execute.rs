@@ -94,7 +94,13 @@ impl Machine<'_> {
             Kind::Pick { .. } | Kind::Pick3 { .. } => w.pick(literals, kind, active),
             Kind::Add3 { .. } | Kind::Mad(_) | Kind::Lea { .. } => w.sum(literals, kind, active),
             Kind::Plop3(dsts, srcs, tables) => {
-                let [a, b, c] = srcs.map(|pred| w.pred(pred));
+                let [a, b, c] = srcs.map(|side| match side {
+                    Truth::Pred(pred) => w.pred(pred),
+                    Truth::Sign(src) => {
+                        let word = w.fetch(literals, src);
+                        mask(|lane| word[lane] >> 31 == 1)
+                    }
+                });
                 for (dst, table) in dsts.iter().zip(tables) {
                     w.set_pred(*dst, table_of_masks(a, b, c, *table), active);
                 }

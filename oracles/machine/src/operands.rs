@@ -50,11 +50,12 @@ pub enum Sign {
     Halves,
 }
 
-/// An instruction with its operands in order.
+/// An instruction with its operands: predicates by the bits where they stand, all others in order.
 pub struct Operands<'a> {
     /// The instruction.
     pub inst: Instruction<'a>,
     parts: Vec<&'a Part>,
+    preds: Vec<&'a Part>,
     banks: &'a Banks,
     /// Literals of the program.
     pub literals: &'a mut Literals,
@@ -66,8 +67,10 @@ pub type Unknown = String;
 impl<'a> Operands<'a> {
     /// The operands of an instruction on a launch.
     pub fn new(inst: Instruction<'a>, banks: &'a Banks, literals: &'a mut Literals) -> Operands<'a> {
-        let parts = inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_))).collect();
-        Operands { inst, parts, banks, literals }
+        let operands = inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
+        let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
+        let (preds, parts) = operands.partition(is_pred);
+        Operands { inst, parts, preds, banks, literals }
     }
 
     /// How many operands there are.
@@ -127,16 +130,21 @@ impl<'a> Operands<'a> {
         }
     }
 
-    /// Where a predicate is that is written.
-    pub fn pred_dst(&self, at: usize) -> Result<u8, Unknown> {
-        let pred = self.pred(at)?.at;
-        Ok(if pred % UNIFORM_PREDICATES == TRUE { NOWHERE } else { pred })
+    /// Where a predicate is that is written, by its first bit.
+    pub fn pred_out(&self, low: u8) -> u8 {
+        let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
+        found.map(|pred| pred.at).filter(|at| at % UNIFORM_PREDICATES != TRUE).unwrap_or(NOWHERE)
     }
 
-    /// A predicate that is read.
-    pub fn pred(&self, at: usize) -> Result<Pred, Unknown> {
-        let part = self.part(at)?;
-        self.pred_of(part).ok_or_else(|| format!("operand {at} is no predicate"))
+    /// A predicate that is read, by its first bit.
+    pub fn pred_in(&self, low: u8) -> Result<Pred, Unknown> {
+        let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
+        found.ok_or_else(|| format!("no predicate at bit {low}"))
+    }
+
+    /// The first predicate among the operands.
+    pub fn any_pred(&self) -> Option<Pred> {
+        self.preds.first().and_then(|part| self.pred_of(part))
     }
 
     /// What a part says if it is a predicate.

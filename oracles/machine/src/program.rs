@@ -72,6 +72,15 @@ impl Pred {
     pub const TRUE: Pred = Pred { at: TRUE, not: false };
 }
 
+/// A truth value: a predicate, or the sign of a word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Truth {
+    /// A predicate.
+    Pred(Pred),
+    /// Whether a word is negative.
+    Sign(Src),
+}
+
 /// An operand of an operation that is computed lane by lane.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Value {
@@ -176,6 +185,8 @@ pub enum Modify {
     Op(oriole_ir::ops::AtomOp, oriole_ir::ops::Type),
     /// Compare and exchange.
     Cas,
+    /// The same, of which the result says whether an exchange was made: 1 or 0.
+    Cast,
     /// The count of lanes is added (`POPC.INC`).
     Count,
 }
@@ -352,7 +363,7 @@ pub enum Kind {
         min: [Pred; 2],
     },
     /// Two logical functions of three predicates by their tables.
-    Plop3([u8; 2], [Pred; 3], [u8; 2]),
+    Plop3([u8; 2], [Truth; 3], [u8; 2]),
     /// Whatever is computed lane by lane.
     Scalar {
         /// The meaning.

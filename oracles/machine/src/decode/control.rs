@@ -63,7 +63,7 @@ fn target(ops: &Operands<'_>, at: u32) -> Result<u32, Unknown> {
 
 /// The predicate beside the guard that must hold, too.
 fn condition(ops: &Operands<'_>) -> Pred {
-    (0..ops.len()).find_map(|at| ops.pred(at).ok()).unwrap_or(Pred::TRUE)
+    ops.any_pred().unwrap_or(Pred::TRUE)
 }
 
 fn divergent(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
@@ -130,7 +130,7 @@ fn special_of(name: &str) -> Option<Special> {
         "SR_CLOCKLO" => Special::Clock(false),
         "SR_CLOCKHI" => Special::Clock(true),
         "SR_SWINHI" => Special::SharedWindow,
-        "SR_CgaCtaId" => Special::Constant(0),
+        "SR_CgaCtaId" | "SR_LMEMHIOFF" => Special::Constant(0),
         "SR_CgaSize" => Special::Constant(1),
         "SRZ" => Special::Constant(0),
         _ => return None,
@@ -159,8 +159,8 @@ fn shuffle(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     const MODES: &[(&str, Shuffle)] =
         &[("IDX", Shuffle::Idx), ("UP", Shuffle::Up), ("DOWN", Shuffle::Down), ("BFLY", Shuffle::Bfly)];
     let mode = ops.one_of(MODES).ok_or("a way of choosing a lane")?;
-    let srcs = [ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?, ops.src(4, Sign::Integer)?];
-    Ok(Kind::Shuffle { mode, in_range: ops.pred_dst(0)?, dst: ops.dst(1)?, srcs })
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    Ok(Kind::Shuffle { mode, in_range: ops.pred_out(81), dst: ops.dst(0)?, srcs })
 }
 
 /// Operands: the lanes, the answer, the predicate.
@@ -168,7 +168,7 @@ fn vote(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     if ops.has("EQ") {
         return Err("a vote on equality".to_owned());
     }
-    Ok(Kind::Vote { all: ops.has("ALL"), dst: ops.dst(0)?, pred: ops.pred_dst(1)?, src: ops.pred(2)? })
+    Ok(Kind::Vote { all: ops.has("ALL"), dst: ops.dst(0)?, pred: ops.pred_out(81), src: ops.pred_in(87)? })
 }
 
 /// Operands: a predicate with `.ALL`, the lanes, the value.
@@ -176,8 +176,7 @@ fn matching(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let all = ops.has("ALL");
     let registers = |what| matches!(what, What::Register(File::R));
     let dst = ops.find(registers).ok_or("no result")?;
-    let pred = (0..ops.len()).find(|at| ops.pred(*at).is_ok());
-    let pred = if all { Some(pred.map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?) } else { None };
+    let pred = all.then(|| ops.pred_out(81));
     Ok(Kind::Match { dst: ops.dst(dst)?, pred, srcs: (ops.row(dst + 1)?, ops.has("U64")) })
 }
 
@@ -200,14 +199,20 @@ fn redux(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 fn elect(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.find(|what| matches!(what, What::Register(File::Ur | File::R))).ok_or("no result")?;
-    Ok(Kind::Elect(ops.pred_dst(0)?, ops.dst(dst)?))
+    Ok(Kind::Elect(ops.pred_out(81), ops.dst(dst)?))
 }
 
 /// Operands: two predicates, three that are read, two tables.
 fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let dsts = [ops.pred_dst(0)?, ops.pred_dst(1)?];
-    let srcs = [ops.pred(2)?, ops.pred(3)?, ops.pred(4)?];
-    Ok(Kind::Plop3(dsts, srcs, [ops.value(5)? as u8, ops.value(6)? as u8]))
+    let dsts = [ops.pred_out(81), ops.pred_out(84)];
+    // The last three may be the signs of registers, which then stand for predicates.
+    let signs = ops.len() - 2;
+    let sides = [(87, 3), (77, 2), (68, 1)].map(|(low, from_end)| match signs >= from_end {
+        true => ops.src(signs - from_end, Sign::Integer).map(Truth::Sign),
+        false => ops.pred_in(low).map(Truth::Pred),
+    });
+    let [a, b, c] = sides;
+    Ok(Kind::Plop3(dsts, [a?, b?, c?], [ops.value(signs)? as u8, ops.value(signs + 1)? as u8]))
 }
 
 /// Operands: result, `PR`, the word that is kept, the mask of predicates.
@@ -258,6 +263,5 @@ fn barrier_result(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     if !ops.has("RESULT") {
         return Err("the state of a barrier".to_owned());
     }
-    let pred = (0..ops.len()).find(|at| ops.pred(*at).is_ok()).map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?;
-    Ok(Kind::BarrierResult(ops.dst(0)?, pred))
+    Ok(Kind::BarrierResult(ops.dst(0)?, ops.pred_out(81)))
 }

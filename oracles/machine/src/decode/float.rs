@@ -162,18 +162,31 @@ fn widen(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// Operands: result, two values, the predicate that says whether the smaller one is wanted.
 fn extreme(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let values = match ty {
+    let mut values = match ty {
         Type::F32 => [Value::Word(ops.src(1, Sign::Float)?), Value::Word(ops.src(2, Sign::Float)?)],
         _ => [halves(ops, 1)?, halves(ops, 2)?],
     };
+    if ops.has("XORSIGN") {
+        // The absolute values are compared, and the signs of the operands themselves decide that of the result.
+        values.iter_mut().for_each(keep_sign);
+    }
     let one = |opcode| lane_wise(&arithmetic(ops, opcode, ty), (dst, 1), &values);
-    either(ops.pred(3)?, one(Opcode::FMin)?, one(Opcode::FMax)?)
+    either(ops.pred_in(87)?, one(Opcode::FMin)?, one(Opcode::FMax)?)
+}
+
+/// Undoes that the absolute value of an operand is taken.
+fn keep_sign(value: &mut Value) {
+    if let Value::Word(src) | Value::Packed(src, _) = value
+        && let Mark::Bits { flip, .. } = src.mark
+    {
+        src.mark = Mark::Bits { keep: u32::MAX, flip };
+    }
 }
 
 fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let values = (1..=3).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
-    let pred = (4..ops.len()).rev().find_map(|at| ops.pred(at).ok()).ok_or("no predicate")?;
+    let pred = ops.pred_in(87)?;
     let chain = |opcode| -> Result<Kind, Unknown> {
         let builder = arithmetic(ops, opcode, Type::F32);
         let first = lane_wise(&builder, (dst, 1), &[Value::Word(values[0]), Value::Word(values[1])])?;
@@ -210,12 +223,12 @@ fn bool_op(ops: &Operands<'_>) -> BoolOp {
 
 /// Operands: two predicates, two values, the predicate that is combined.
 fn compare(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
-    let preds = [ops.pred_dst(0)?, ops.pred_dst(1)?];
+    let preds = [ops.pred_out(81), ops.pred_out(84)];
     let values = match ty {
-        Type::F64 => [pair(ops, 2)?, pair(ops, 3)?],
-        _ => [Value::Word(ops.src(2, Sign::Float)?), Value::Word(ops.src(3, Sign::Float)?)],
+        Type::F64 => [pair(ops, 0)?, pair(ops, 1)?],
+        _ => [Value::Word(ops.src(0, Sign::Float)?), Value::Word(ops.src(1, Sign::Float)?)],
     };
-    let combined = Value::Pred(ops.pred(4)?);
+    let combined = Value::Pred(ops.pred_in(87)?);
     if ty == Type::F64 && (ops.has("MIN") || ops.has("MAX")) {
         let [Value::Pair(a, a_high), Value::Pair(b, b_high)] = values else { return Err("no doubles".to_owned()) };
         return Ok(Kind::Prefer { preds, srcs: [a, a_high, b, b_high], min: ops.has("MIN") });
@@ -230,10 +243,9 @@ fn compare(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
 
 /// Operands: two predicates, two pairs of halves, the predicate that is combined.
 fn compare_halves(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let preds = [ops.pred_dst(0)?, ops.pred_dst(1)?];
-    let values = [halves(ops, 2)?, halves(ops, 3)?];
-    let last = (4..ops.len()).rev().find(|at| ops.pred(*at).is_ok()).ok_or("no predicate")?;
-    let combined = ops.pred(last)?;
+    let preds = [ops.pred_out(81), ops.pred_out(84)];
+    let values = [halves(ops, 0)?, halves(ops, 1)?];
+    let combined = ops.pred_in(87)?;
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;
     let builder = InstBuilder::new(Opcode::SetPX2Bool).field(packed(ops)).field(compare).field(bool_op(ops));
     let builder = if ops.has("FTZ") { builder.field(Ftz::Ftz) } else { builder };
@@ -247,8 +259,7 @@ fn compare_halves(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 fn set_halves(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let values = [halves(ops, 1)?, halves(ops, 2)?];
-    let last = (3..ops.len()).rev().find(|at| ops.pred(*at).is_ok()).ok_or("no predicate")?;
-    let combined = Value::Pred(ops.pred(last)?);
+    let combined = Value::Pred(ops.pred_in(87)?);
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;
     let ty = packed(ops);
     let from = if ty == Type::Bf16x2 { oriole_ir::ops::SrcType::Bf16x2 } else { oriole_ir::ops::SrcType::F16x2 };
@@ -276,7 +287,7 @@ fn set(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     if ops.has("FTZ") {
         builder = builder.field(Ftz::Ftz);
     }
-    lane_wise(&builder, (dst, 1), &[values[0], values[1], Value::Pred(ops.pred(3)?)])
+    lane_wise(&builder, (dst, 1), &[values[0], values[1], Value::Pred(ops.pred_in(87)?)])
 }
 
 /// Operands: result, value.
@@ -331,5 +342,5 @@ fn lane_wise_upper(builder: &InstBuilder, dst: u16, value: Value) -> Result<Kind
 
 /// Whether a quotient needs the long way. Operands: the predicate, dividend, divisor.
 fn check(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    Ok(Kind::CheckDivision(ops.pred_dst(0)?, [ops.src(1, Sign::Float)?, ops.src(2, Sign::Float)?]))
+    Ok(Kind::CheckDivision(ops.pred_out(81), [ops.src(0, Sign::Float)?, ops.src(1, Sign::Float)?]))
 }

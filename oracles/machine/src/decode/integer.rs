@@ -69,9 +69,12 @@ fn three(ops: &mut Operands<'_>, from: usize, f: Fn3, dst: u16) -> Result<Kind, 
 /// Operands: result, two carries, three words, two carries that are read with `.X`.
 fn add3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let carries = [ops.pred_dst(1)?, ops.pred_dst(2)?];
-    let srcs = [ops.src(3, Sign::Integer)?, ops.src(4, Sign::Integer)?, ops.src(5, Sign::Integer)?];
-    let more = if ops.has("X") { [Some(ops.pred(6)?), Some(ops.pred(7)?)] } else { [None; 2] };
+    if ops.has("64") {
+        return Err("sums of two words".to_owned());
+    }
+    let carries = [ops.pred_out(81), ops.pred_out(84)];
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    let more = if ops.has("X") { [Some(ops.pred_in(87)?), Some(ops.pred_in(77)?)] } else { [None; 2] };
     let plain = srcs.iter().all(|src| src.mark == Mark::Plain || src.mark == Mark::Negate);
     if carries == [NOWHERE; 2] && more == [None; 2] && plain {
         let add = |a: &_, b: &_, c: &_| map3(a, b, c, |a, b, c| a.wrapping_add(b).wrapping_add(c));
@@ -83,18 +86,15 @@ fn add3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// `VIADD` and the like: two words, or two pairs of halves; `IADD` may have carries.
 fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let first = ops.find(|what| matches!(what, oriole_sass::row::What::B(_))).unwrap_or(ops.len());
-    let carry = matches!(ops.pred(1), Ok(_));
-    let from = if carry { ops.len().min(first).min(2) } else { 1 };
-    let srcs = [ops.src(from, Sign::Integer)?, ops.src(from + 1, Sign::Integer)?];
+    let carry = ops.pred_out(81);
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?];
     if ops.has("16x2") {
         return Ok(Kind::Two(|a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add)), dst, srcs));
     }
-    if carry {
-        let carries = [ops.pred_dst(1)?, NOWHERE];
-        let more = if ops.has("X") { [ops.pred(from + 2).ok(), None] } else { [None; 2] };
+    if carry != NOWHERE || ops.has("X") {
+        let more = if ops.has("X") { [Some(ops.pred_in(87)?), None] } else { [None; 2] };
         let zero = Src { row: ZERO, mark: Mark::Plain };
-        return Ok(Kind::Add3 { dst, carries, srcs: [srcs[0], srcs[1], zero], more });
+        return Ok(Kind::Add3 { dst, carries: [carry, NOWHERE], srcs: [srcs[0], srcs[1], zero], more });
     }
     Ok(Kind::Two(|a, b| map2(a, b, u32::wrapping_add), dst, srcs))
 }
@@ -111,19 +111,19 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         () => Part::Low,
     };
     let dst = ops.dst(0)?;
-    let carry = ops.pred_dst(1)?;
+    let carry = if part == Part::Low { NOWHERE } else { ops.pred_out(81) };
     let signed = !ops.has("U32");
-    let (a, b) = (ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?);
-    let more = if ops.has("X") { Some(ops.pred(5)?) } else { None };
+    let (a, b) = (ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?);
+    let more = if ops.has("X") { Some(ops.pred_in(87)?) } else { None };
     if part == Part::Low {
-        let c = ops.src(4, Sign::Integer)?;
+        let c = ops.src(3, Sign::Integer)?;
         if carry == NOWHERE && more.is_none() {
             let mad = |a: &_, b: &_, c: &_| map3(a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
             return Ok(Kind::Three(mad, dst, [a, b, c]));
         }
         return Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, c, Src::default()], part, signed, more }));
     }
-    let (low, high) = ops.pair(4, Sign::Integer)?;
+    let (low, high) = ops.pair(3, Sign::Integer)?;
     let (low, high) = (Src { mark: high.mark, ..low }, high);
     if high.mark == Mark::Negate {
         return Err("a negated addend of two words".to_owned());
@@ -133,30 +133,36 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: result, carry, the shifted word, the addend, the upper word, the distance, the carry that `.X` reads.
 fn lea(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let srcs = [ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?, ops.src(4, Sign::Integer)?];
-    let more = if ops.has("X") { Some(ops.pred(6)?) } else { None };
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    if srcs[0].mark != Mark::Plain {
+        return Err("a shifted word with a sign".to_owned());
+    }
+    let more = if ops.has("X") { Some(ops.pred_in(87)?) } else { None };
     let (high, extends) = (ops.has("HI"), ops.has("SX32"));
-    let (dst, carry, shift) = (ops.dst(0)?, ops.pred_dst(1)?, ops.value(5)? as u8);
+    let (dst, carry, shift) = (ops.dst(0)?, ops.pred_out(81), ops.value(4)? as u8);
     Ok(Kind::Lea { dst, carry, srcs, shift, high, extends, more })
 }
 
 /// Operands: two predicates, two words, the predicate that is combined, and with `.EX` what the lower words said.
 fn compare(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let dsts = [ops.pred_dst(0)?, ops.pred_dst(1)?];
-    let srcs = [ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    if ops.has("U64") || ops.has("S64") {
+        return Err("a comparison of two words".to_owned());
+    }
+    let dsts = [ops.pred_out(81), ops.pred_out(84)];
+    let srcs = [ops.src(0, Sign::Integer)?, ops.src(1, Sign::Integer)?];
     let compare = ops.one_of(COMPARES).ok_or("no comparison")?;
-    let lower = if ops.has("EX") { Some(ops.pred(5)?) } else { None };
-    let combine = (combine(ops)?, ops.pred(4)?);
+    let lower = if ops.has("EX") { Some(ops.pred_in(68)?) } else { None };
+    let combine = (combine(ops)?, ops.pred_in(87)?);
     Ok(Kind::Compare { dsts, srcs, compare, signed: !ops.has("U32"), combine, lower })
 }
 
 /// Operands: predicate, result, three words, table, the predicate that is combined.
 fn lop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let pred = ops.pred_dst(0)?;
-    let srcs = [ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?, ops.src(4, Sign::Integer)?];
-    let table = ops.value(5)? as u8;
-    let test = if pred == NOWHERE { None } else { Some((pred, ops.pred(6)?, ops.has("PAND"))) };
-    Ok(Kind::Lop3 { dst: ops.dst(1)?, srcs, table, test })
+    let pred = ops.pred_out(81);
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    let table = ops.value(4)? as u8;
+    let test = if pred == NOWHERE { None } else { Some((pred, ops.pred_in(87)?, ops.has("PAND"))) };
+    Ok(Kind::Lop3 { dst: ops.dst(0)?, srcs, table, test })
 }
 
 /// Shifts of the pair of the third and the first word. Operands: result, lower word, distance, upper word.
@@ -241,13 +247,15 @@ fn permute(a: u32, selector: u32, b: u32) -> u32 {
 
 /// Operands: result, two words, the predicate.
 fn select(ops: &mut Operands<'_>, sign: Sign) -> Result<Kind, Unknown> {
-    Ok(Kind::Select(ops.dst(0)?, [ops.src(1, sign)?, ops.src(2, sign)?], ops.pred(3)?))
+    Ok(Kind::Select(ops.dst(0)?, [ops.src(1, sign)?, ops.src(2, sign)?], ops.pred_in(87)?))
 }
 
 /// The place of the highest bit that differs from the sign, or its distance from the top. Operands: result, a predicate
 /// that says whether there is one, the word.
 fn flo(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let at = if ops.pred(1).is_ok() { 2 } else { 1 };
+    if ops.pred_out(81) != NOWHERE {
+        return Err("whether there is a bit".to_owned());
+    }
     let f: Fn1 = match (ops.has("U32"), ops.has("SH")) {
         (true, false) => |a| map(a, |a| 31u32.wrapping_sub(a.leading_zeros())),
         (true, true) => |a| map(a, |a| if a == 0 { u32::MAX } else { a.leading_zeros() }),
@@ -259,7 +267,7 @@ fn flo(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
             })
         },
     };
-    Ok(Kind::One(f, ops.dst(0)?, ops.src(at, Sign::Integer)?))
+    Ok(Kind::One(f, ops.dst(0)?, ops.src(1, Sign::Integer)?))
 }
 
 /// The low bits of a word, extended. Operands: result, word, how many bits.
@@ -330,37 +338,23 @@ fn picks(ops: &Operands<'_>) -> Pick {
     }
 }
 
-/// The place of the predicate that says whether the smaller value is wanted: the last that is read.
-fn last_pred(ops: &Operands<'_>) -> Result<(usize, Pred), Unknown> {
-    let at = (0..ops.len()).rev().find(|at| ops.pred(*at).is_ok()).ok_or("no predicate")?;
-    Ok((at, ops.pred(at)?))
-}
-
-/// The place of the first word that is read: behind the result and predicates.
-fn first_src(ops: &Operands<'_>) -> usize {
-    (1..ops.len()).find(|at| ops.pred(*at).is_err()).unwrap_or(1)
-}
-
 fn extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let from = first_src(ops);
-    let srcs = [ops.src(from, Sign::Integer)?, ops.src(from + 1, Sign::Integer)?, Src::default()];
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, Src::default()];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [last_pred(ops)?.1; 2], adds: false })
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: false })
 }
 
 fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let from = first_src(ops);
-    let srcs = [ops.src(from, Sign::Integer)?, ops.src(from + 1, Sign::Integer)?, ops.src(from + 2, Sign::Integer)?];
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [last_pred(ops)?.1; 2], adds: true })
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: true })
 }
 
 /// The first predicate decides between the first two, the second between that and the third.
 fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let from = first_src(ops);
-    let srcs = [ops.src(from, Sign::Integer)?, ops.src(from + 1, Sign::Integer)?, ops.src(from + 2, Sign::Integer)?];
-    let (at, last) = last_pred(ops)?;
-    let min = [ops.pred(at - 1).unwrap_or(last), last];
+    let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
+    let last = ops.pred_in(87)?;
+    let min = [ops.pred_in(77).unwrap_or(last), last];
     let pick = picks(ops);
     Ok(Kind::Pick3 { dst: ops.dst(0)?, srcs, pick, min })
 }

@@ -128,15 +128,15 @@ fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     let registers = registers(ops);
     let old = registers.iter().find(|at| **at < start);
     let dst = old.map_or(Ok(SINK), |at| ops.dst(*at))?;
-    let done = (0..start).find(|at| ops.pred(*at).is_ok()).map_or(Ok(NOWHERE), |at| ops.pred_dst(at))?;
+    let done = ops.pred_out(81);
     let mut srcs = [ZERO; 2];
     for (src, at) in srcs.iter_mut().zip(registers.iter().filter(|at| **at > start)) {
         *src = ops.row(*at)?;
     }
     let ty = ops.one_of(TYPES).unwrap_or(Type::U32);
-    let exchanges = ops.has("CAS") || ops.has("CAST");
     let modify = match () {
-        () if exchanges => Modify::Cas,
+        () if ops.has("CAST") => Modify::Cast,
+        () if ops.has("CAS") => Modify::Cas,
         () if ops.has("POPC") => Modify::Count,
         () => Modify::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
     };
@@ -149,8 +149,7 @@ fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let (to, mut from) = (ops.address(0)?, ops.address(1)?);
     from.base = from.base.map(|(row, _)| (row, true));
     from.uniform = from.uniform.map(|(row, _)| (row, true));
-    let pred = (0..ops.len()).rev().find_map(|at| ops.pred(at).ok());
-    let unless = pred.unwrap_or(Pred::TRUE);
+    let unless = ops.any_pred().unwrap_or(Pred::TRUE);
     Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
 }
 
@@ -163,5 +162,5 @@ fn window(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     };
     let address = ops.address(0)?;
     let (row, _) = address.base.ok_or("no register")?;
-    Ok(Kind::Window(ops.pred_dst(0)?, space, (row, true)))
+    Ok(Kind::Window(ops.pred_out(81), space, (row, true)))
 }
