@@ -168,7 +168,14 @@ impl Machine<'_> {
                 Modify::Op(op, ty) if matches!(place, Place::Shared(_)) && *ty == Type::F32 => {
                     scalar::atomic_shared(*op, *ty, before as u64, first as u64).into()
                 }
-                Modify::Op(op, ty) => scalar::atomic(*op, *ty, before as u64, first as u64).into(),
+                Modify::Op(op, ty) => {
+                    let size = ty.bits().min(64);
+                    let element = |at: u32| {
+                        let one = |value: u128| (value >> at) as u64 & (u64::MAX >> (64 - size));
+                        u128::from(scalar::atomic(*op, *ty, one(before), one(first))) << at
+                    };
+                    (0..8 * u32::from(*bytes)).step_by(size as usize).map(element).fold(0, |all, one| all | one)
+                }
             };
             self.note(cta, warp, pc, lane, place, (*bytes).into());
             for piece in 0..usize::from(words) {

@@ -142,9 +142,10 @@ impl<'a> Operands<'a> {
         found.ok_or_else(|| format!("no predicate at bit {low}"))
     }
 
-    /// The first predicate among the operands.
+    /// The predicate among the operands that is not always true.
     pub fn any_pred(&self) -> Option<Pred> {
-        self.preds.first().and_then(|part| self.pred_of(part))
+        let is_condition = |pred: &Pred| pred.not || pred.at % UNIFORM_PREDICATES != TRUE;
+        self.preds.iter().filter_map(|part| self.pred_of(part)).find(is_condition)
     }
 
     /// What a part says if it is a predicate.

@@ -17,6 +17,7 @@
 //!
 //! Cost: a run of the changed program; some more where it differs.
 
+pub mod code;
 pub mod equivalence;
 pub mod order;
 pub mod strong;

@@ -112,18 +112,21 @@ const TYPES: &[(&str, Type)] = &[
     ("S64", Type::S64),
     ("64", Type::U64),
     ("F32", Type::F32),
+    ("F32x2", Type::F32),
+    ("F32x4", Type::F32),
     ("F64", Type::F64),
     ("F16x2", Type::F16x2),
+    ("F16x4", Type::F16x2),
+    ("F16x8", Type::F16x2),
     ("BF16x2", Type::Bf16x2),
+    ("BF16x4", Type::Bf16x2),
+    ("BF16x8", Type::Bf16x2),
     ("BF16_V2", Type::Bf16x2),
     ("128", Type::B128),
 ];
 
 /// Operands: a predicate and the old value where there are any, the address, the operand, and its replacement.
 fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
-    if ops.inst.modifiers().any(|name| matches!(name, "F32x2" | "F32x4" | "F16x4" | "F16x8" | "BF16x4" | "BF16x8")) {
-        return Err("a vector".to_owned());
-    }
     let start = ops.find(|what| matches!(what, What::Base | What::UniformBase | What::Offset)).ok_or("no address")?;
     let registers = registers(ops);
     let old = registers.iter().find(|at| **at < start);
@@ -140,7 +143,10 @@ fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
         () if ops.has("POPC") => Modify::Count,
         () => Modify::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
     };
-    let bytes = (ty.bits() / 8) as u8;
+    // Elements of a vector are operated on by themselves.
+    const VECTORS: &[(&str, u8)] =
+        &[("F32x2", 2), ("F32x4", 4), ("F16x4", 2), ("F16x8", 4), ("BF16x4", 2), ("BF16x8", 4)];
+    let bytes = (ty.bits() / 8) as u8 * ops.one_of(VECTORS).unwrap_or(1);
     Ok(Kind::Atomic { dst, space, bytes, modify, address: address(ops, space)?, srcs, done })
 }
 

@@ -11,6 +11,7 @@ mod failure;
 mod findings;
 mod fuzz;
 mod generator;
+mod judge;
 mod listings;
 mod numbers;
 mod opt;
@@ -51,6 +52,7 @@ enum Command {
     Run(run::Args),
     Check(check::Args),
     Compare(compare::Args),
+    Judge(judge::Args),
     Corpus(corpus::Args),
     Fuzz(fuzz::Args),
     Findings(findings::Args),
@@ -72,6 +74,7 @@ impl Command {
             Command::Run(args) => run::run(args, out),
             Command::Check(args) => check::run(args, given, out),
             Command::Compare(args) => compare::run(args, out),
+            Command::Judge(args) => judge::run(args, out),
             Command::Corpus(args) => corpus::run(args, out),
             Command::Fuzz(args) => fuzz::run(args, given, out),
             Command::Findings(args) => findings::run(args, out),

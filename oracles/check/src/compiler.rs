@@ -1,0 +1,135 @@
+//! A compiler that is not ours: the real ptxas, found where CUDA is installed, and what it makes of PTX.
+
+use std::ffi::OsString;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use oriole_sass::cubin::{Cubin, CubinError};
+
+/// How long the compiler may take for one file.
+const PATIENCE: Duration = Duration::from_secs(120);
+/// How often a compiler that has not ended is looked at.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// One way to compile: an SM, an optimization level, and further options.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Axis {
+    /// The architecture, as ptxas names it: `sm_90`, `sm_90a`.
+    pub arch: String,
+    /// The level of optimization: 0 to 3.
+    pub level: u8,
+    /// Further options, as ptxas takes them.
+    pub options: Vec<String>,
+}
+
+/// `sm_90 -O3`, with the further options behind.
+impl std::fmt::Display for Axis {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "{} -O{}", self.arch, self.level)?;
+        self.options.iter().try_for_each(|option| write!(out, " {option}"))
+    }
+}
+
+/// Why there is no code.
+#[derive(Debug, thiserror::Error)]
+pub enum CompileError {
+    /// The compiler could not be started, or its output not be read.
+    #[error("{}: {error}", tool.display())]
+    Start {
+        /// The compiler.
+        tool: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It says that the program is wrong.
+    #[error("ptxas refuses it: {0}")]
+    Refused(String),
+    /// It ended by a signal, or with a message about itself.
+    #[error("ptxas crashed: {0}")]
+    Crashed(String),
+    /// It did not end.
+    #[error("ptxas has not ended after {} s", PATIENCE.as_secs())]
+    Hangs,
+    /// What it made cannot be read.
+    #[error("what ptxas made cannot be read: {0}")]
+    Cubin(#[from] CubinError),
+}
+
+impl CompileError {
+    /// Whether it tells something wrong of the compiler.
+    pub fn is_finding(&self) -> bool {
+        matches!(self, CompileError::Crashed(_) | CompileError::Hangs)
+    }
+}
+
+/// The real ptxas.
+#[derive(Clone, Debug)]
+pub struct Ptxas {
+    tool: PathBuf,
+}
+
+impl Ptxas {
+    /// The ptxas on the path, else in `CUDA_HOME`, else where `ci/cuda-tools` installs it under a folder or one above.
+    pub fn find(folder: &Path) -> Option<Ptxas> {
+        let on_path = std::env::var_os("PATH").unwrap_or_default();
+        let in_home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+        let folders = std::env::split_paths(&on_path).chain(in_home).map(|folder| folder.join("ptxas"));
+        let installed = folder.ancestors().filter_map(|folder| installed_under(&folder.join(".cuda/venv/lib")));
+        let tool = folders.chain(installed).find(|tool| tool.is_file())?;
+        Some(Ptxas { tool })
+    }
+
+    /// Compiles a file of PTX.
+    ///
+    /// Multiplications and additions are left apart (`--fmad false`) unless the program itself fuses them: ptxas may
+    /// otherwise fuse them, which changes results by design and is no fault.
+    ///
+    /// # Errors
+    ///
+    /// If the compiler refuses the program, crashes, or does not end.
+    pub fn compile(&self, ptx: &Path, axis: &Axis) -> Result<Cubin, CompileError> {
+        let start = |error| CompileError::Start { tool: self.tool.clone(), error };
+        let folder = tempfile::tempdir().map_err(start)?;
+        let output = folder.path().join("code.cubin");
+        let messages = folder.path().join("messages");
+        let mut arguments: Vec<OsString> = vec!["-arch".into(), axis.arch.clone().into()];
+        arguments.push(format!("-O{}", axis.level).into());
+        arguments.extend(["--fmad", "false"].map(OsString::from));
+        arguments.extend(axis.options.iter().map(OsString::from));
+        arguments.extend([ptx.into(), "-o".into(), output.clone().into()]);
+        let log = std::fs::File::create(&messages).map_err(start)?;
+        let mut command = Command::new(&self.tool);
+        command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        let mut child = command.spawn().map_err(start)?;
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().map_err(start)? {
+                break status;
+            }
+            if started.elapsed() > PATIENCE {
+                child.kill().and_then(|()| child.wait()).map_err(start)?;
+                return Err(CompileError::Hangs);
+            }
+            std::thread::sleep(LOOK);
+        };
+        let said = String::from_utf8_lossy(&std::fs::read(&messages).map_err(start)?).trim().to_owned();
+        match status.code() {
+            Some(0) => Ok(Cubin::read(&std::fs::read(&output).map_err(start)?)?),
+            // Wrong input is exit code 255 with a line for each error; an internal error is a code C and digits.
+            Some(_) if !said.contains("Internal error") && !said.contains("error   : C7") => {
+                Err(CompileError::Refused(said))
+            }
+            _ => Err(CompileError::Crashed(if said.is_empty() { status.to_string() } else { said })),
+        }
+    }
+}
+
+/// The ptxas of a Python environment's packages.
+fn installed_under(lib: &Path) -> Option<PathBuf> {
+    let mut versions: Vec<PathBuf> = std::fs::read_dir(lib).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    versions.sort();
+    let tool = |version: PathBuf| version.join("site-packages/nvidia/cu13/bin/ptxas");
+    versions.into_iter().map(tool).find(|tool| tool.is_file())
+}

@@ -1,0 +1,249 @@
+//! `oriole judge`: whether ptxas, or another compiler, made code that does what its PTX says.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+use miette::miette;
+use oriole_check::CheckOptions;
+use oriole_check::cases::{Case, first_runs};
+use oriole_check::compiler::{Axis, CompileError, Ptxas};
+use oriole_check::input::{launches_for, read_kernel};
+use oriole_check::judge::{Mismatch, Verdict};
+use oriole_interp::Executable;
+use oriole_sass::cubin::Cubin;
+use serde::Serialize;
+
+use crate::check::Format;
+use crate::failure::{Failure, Status};
+use crate::settings::check_failure;
+
+/// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
+///
+/// No GPU is needed: the words of the code are decoded and executed, warp by warp, on the launches beside K.ptx or
+/// given by --launch, each with its own data and with random data of its shape. Every combination of SM and level of
+/// optimization is an axis with a verdict of its own. Where all axes disagree with the PTX in the same way, the fault
+/// may be Oriole's own. ptxas compiles with --fmad false, since it may otherwise fuse products and sums, which changes
+/// results by design. With --cubin, code that somebody else made is judged instead. Exit code 0 where all axes do what
+/// the PTX says, 1 where one does not, or ptxas crashes, 2 on bad input, 3 where nothing could be judged.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The program: PTX
+    kernel: PathBuf,
+    /// Cubins that were made of it, instead of compiling it
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "ptxas_option"])]
+    cubin: Vec<PathBuf>,
+    /// Architectures to compile for, as ptxas names them
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()])]
+    sm: Vec<String>,
+    /// Levels of optimization
+    #[arg(long, short = 'O', value_name = "N", value_delimiter = ',', default_values_t = [0, 1, 2, 3],
+        value_parser = clap::value_parser!(u8).range(0..=3))]
+    level: Vec<u8>,
+    /// A further option of ptxas; each is an axis of its own beside those without any
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    ptxas_option: Vec<String>,
+    /// A launch file, instead of those beside the kernel
+    #[arg(long, value_name = "FILE")]
+    launch: Vec<PathBuf>,
+    /// Variants with random data for each launch
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    randoms: u32,
+    /// The seed of the random data
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+    /// How the report is printed
+    #[arg(long, value_enum, default_value_t = Format::Text)]
+    format: Format,
+}
+
+/// What is known of an axis. The names stay the same between versions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+enum Answer {
+    /// The code does what the PTX says, on every case that says something.
+    Equal,
+    /// It does something else on a case.
+    Different,
+    /// ptxas crashed, or did not end.
+    Crashed,
+    /// ptxas refuses the program for this architecture.
+    Refused,
+    /// Nothing could be judged.
+    Unjudged,
+}
+
+/// An axis with its verdict.
+#[derive(Serialize)]
+struct Judged {
+    /// `sm_90 -O3`, or the cubin's name.
+    axis: String,
+    answer: Answer,
+    /// Cases that were compared.
+    compared: usize,
+    /// Why not, of an axis without verdict.
+    reason: Option<String>,
+    /// The first case that differs.
+    difference: Option<Difference>,
+}
+
+#[derive(Serialize)]
+struct Difference {
+    case: String,
+    detail: String,
+    /// The machine instruction that stored the first wrong byte.
+    code: Option<String>,
+    /// The instruction of the PTX that stored the right one.
+    ptx: Option<String>,
+}
+
+/// The JSON document. `version` rises when a field changes its meaning.
+#[derive(Serialize)]
+struct Document<'a> {
+    version: u32,
+    equal: bool,
+    axes: &'a [Judged],
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let module = read_kernel(&args.kernel)?;
+    let launches = launches_for(&args.kernel, &args.launch)?;
+    let name = args.kernel.display().to_string();
+    let options = CheckOptions { randoms: args.randoms, seed: args.seed, ..CheckOptions::default() };
+    let (cases, report) =
+        first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
+    let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
+    let mut judged = Vec::new();
+    for (axis, code) in codes(args)? {
+        judged.push(match code {
+            Ok(cubin) => judge(&original, &cases, axis, &cubin),
+            Err(error) => uncompiled(axis, &error),
+        });
+    }
+    let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
+    match args.format {
+        Format::Text => text(&judged, cases.len(), inconclusive, out)?,
+        Format::Json => {
+            let equal = judged.iter().all(|judged| judged.answer == Answer::Equal);
+            let document = Document { version: 1, equal, axes: &judged };
+            serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
+            writeln!(out)?;
+        }
+    }
+    let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));
+    Ok(match () {
+        () if any(&[Answer::Different, Answer::Crashed]) => Status::Found,
+        () if any(&[Answer::Equal]) && !any(&[Answer::Unjudged]) => Status::Clean,
+        () => Status::TooLittle,
+    })
+}
+
+/// The code of each axis: compiled, or as it is given.
+fn codes(args: &Args) -> Result<Vec<(String, Result<Cubin, CompileError>)>, Failure> {
+    if !args.cubin.is_empty() {
+        return args.cubin.iter().map(|path| Ok((path.display().to_string(), Ok(read_cubin(path)?)))).collect();
+    }
+    let here = std::env::current_dir().unwrap_or_default();
+    let Some(ptxas) = Ptxas::find(&here) else {
+        let help = "ci/cuda-tools installs it, without a GPU; or put it on the path, or set CUDA_HOME; or give code by --cubin";
+        return Err(Failure::Input(miette!(help = help, "there is no ptxas")));
+    };
+    let further = std::iter::once(None).chain(args.ptxas_option.iter().map(Some));
+    let mut codes = Vec::new();
+    for option in further {
+        for arch in &args.sm {
+            for level in &args.level {
+                let axis = Axis { arch: arch.clone(), level: *level, options: option.cloned().into_iter().collect() };
+                codes.push((axis.to_string(), ptxas.compile(&args.kernel, &axis)));
+            }
+        }
+    }
+    Ok(codes)
+}
+
+fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
+    let name = path.display();
+    let bytes = std::fs::read(path).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
+    Cubin::read(&bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))
+}
+
+/// An axis without code.
+fn uncompiled(axis: String, error: &CompileError) -> Judged {
+    let answer = match error {
+        error if error.is_finding() => Answer::Crashed,
+        CompileError::Refused(_) => Answer::Refused,
+        _ => Answer::Unjudged,
+    };
+    Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None }
+}
+
+/// Judges the code of an axis on every case.
+fn judge(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cubin) -> Judged {
+    let mut judged = Judged { axis, answer: Answer::Unjudged, compared: 0, reason: None, difference: None };
+    for case in cases {
+        match case.judge.judge_code(original, cubin) {
+            Err(error) => {
+                judged.reason.get_or_insert_with(|| error.to_string());
+            }
+            Ok(verdict) if verdict.is_inconclusive() => {
+                judged.reason.get_or_insert_with(|| verdict.to_string());
+            }
+            Ok(verdict) => {
+                judged.compared += 1;
+                if verdict.is_finding() && judged.difference.is_none() {
+                    judged.difference = Some(difference(original, case, cubin, &verdict));
+                }
+            }
+        }
+    }
+    judged.answer = match (&judged.difference, judged.compared) {
+        (Some(_), _) => Answer::Different,
+        (None, 0) => Answer::Unjudged,
+        (None, _) => Answer::Equal,
+    };
+    judged
+}
+
+/// What differs, and who stored it on either side.
+fn difference(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, verdict: &Verdict) -> Difference {
+    let byte = match verdict {
+        Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
+        _ => None,
+    };
+    let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte));
+    let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
+    let said = |store: oriole_interp::StoreRecord| format!("{} at {}", store.thread, store.place);
+    Difference { case: case.name.clone(), detail: verdict.to_string(), code: code.map(said), ptx: ptx.map(said) }
+}
+
+fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    for Judged { axis, answer, compared, reason, difference } in judged {
+        let answer = match answer {
+            Answer::Equal => "equal",
+            Answer::Different => "DIFFERENT",
+            Answer::Crashed => "CRASHED",
+            Answer::Refused => "refused",
+            Answer::Unjudged => "not judged",
+        };
+        writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared")?;
+        if let Some(Difference { case, detail, code, ptx }) = difference {
+            writeln!(out, "  {case}: {detail}")?;
+            for (what, place) in [("the code", code), ("the PTX", ptx)] {
+                if let Some(place) = place {
+                    writeln!(out, "  {what} stores it last by {place}")?;
+                }
+            }
+        }
+        if let Some(reason) = reason {
+            writeln!(out, "  {reason}")?;
+        }
+    }
+    let wrong = judged.iter().filter(|judged| judged.answer == Answer::Different).count();
+    if wrong > 1 && wrong == judged.len() {
+        writeln!(out, "all axes differ from the PTX: the fault may be in how Oriole reads the PTX or the code")?;
+    }
+    if inconclusive > 0 {
+        writeln!(out, "{inconclusive} more cases say nothing: the PTX traps there, races, or depends on something undefined")?;
+    }
+    Ok(())
+}
