@@ -92,6 +92,7 @@ impl Machine<'_> {
                 w.set_pred(dsts[1], combine.of(!holds, with), active);
             }
             Kind::Pick { .. } | Kind::Pick3 { .. } => w.pick(literals, kind, active),
+            Kind::Wide { .. } => w.wide(literals, kind, active),
             Kind::Add3 { .. } | Kind::Mad(_) | Kind::Lea { .. } => w.sum(literals, kind, active),
             Kind::Plop3(dsts, srcs, tables) => {
                 let [a, b, c] = srcs.map(|side| match side {
@@ -249,10 +250,10 @@ impl Machine<'_> {
                 let taken = active & w.pred(*pred);
                 return Ok(w.split(at, group, &[(taken, *to)]));
             }
-            Kind::BranchDivergent(to, members) => {
+            Kind::BranchDivergent { to, members, missing } => {
                 let members = w.rows[usize::from(*members)][0];
-                let missing = members & w.live & !group.mask != 0;
-                return Ok(w.split(at, group, &[(if missing { active } else { 0 }, *to)]));
+                let taken = (members & w.live & !group.mask != 0) == *missing;
+                return Ok(w.split(at, group, &[(if taken { active } else { 0 }, *to)]));
             }
             Kind::Jump(row, base) => return self.jump(cta, warp, at, group, active, (*row, *base)),
             Kind::Exit(pred) => {
@@ -531,6 +532,57 @@ impl super::state::Warp {
             _ => return,
         };
         self.write(dst, &result, active);
+    }
+
+    /// Integers of two words.
+    fn wide(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let Kind::Wide { op, dst, preds, srcs, marks, with } = kind else { return };
+        let rows = srcs.map(|(low, high)| (self.fetch(literals, low), self.fetch(literals, high)));
+        let value = |at: usize, lane: usize| u64::from(rows[at].1[lane]) << 32 | u64::from(rows[at].0[lane]);
+        let holds = |at: usize| with[at].map_or(0, |pred| self.pred(pred));
+        let [first, second] = [holds(0), holds(1)];
+        let bit = |mask: u32, lane: usize| mask >> lane & 1 == 1;
+        let order = |signed: bool, lane: usize| {
+            let flip = if signed { 1 << 63 } else { 0 };
+            (value(0, lane) ^ flip).cmp(&(value(1, lane) ^ flip))
+        };
+        if let Wide::Compare(compare, signed, combine) = op {
+            let found = mask(|lane| match compare {
+                Compare::False => false,
+                Compare::Lt => order(*signed, lane).is_lt(),
+                Compare::Eq => order(*signed, lane).is_eq(),
+                Compare::Le => order(*signed, lane).is_le(),
+                Compare::Gt => order(*signed, lane).is_gt(),
+                Compare::Ne => order(*signed, lane).is_ne(),
+                Compare::Ge => order(*signed, lane).is_ge(),
+                Compare::True => true,
+            });
+            self.set_pred(preds[0], combine.of(found, first), active);
+            self.set_pred(preds[1], combine.of(!found, first), active);
+            return;
+        }
+        let result: [u128; LANES] = std::array::from_fn(|lane| match op {
+            Wide::Add => {
+                let term = |at: usize| match marks[at] {
+                    Mark::Negate => (1 << 64) - u128::from(value(at, lane)),
+                    Mark::Invert => u128::from(!value(at, lane)),
+                    _ => u128::from(value(at, lane)),
+                };
+                term(0) + term(1) + term(2) + u128::from(bit(first, lane)) + u128::from(bit(second, lane))
+            }
+            Wide::Select => value(usize::from(!bit(first, lane)), lane).into(),
+            Wide::Extreme(signed) => {
+                let takes_first = order(*signed, lane).is_le() == bit(first, lane);
+                value(usize::from(!takes_first), lane).into()
+            }
+            _ => value(0, lane).into(),
+        });
+        if *op == Wide::Add {
+            self.set_pred(preds[0], mask(|lane| result[lane] >> 64 >= 1), active);
+            self.set_pred(preds[1], mask(|lane| result[lane] >> 64 >= 2), active);
+        }
+        self.write(*dst, &result.map(|value| value as u32), active);
+        self.write(*dst + 1, &result.map(|value| (value >> 32) as u32), active);
     }
 
     /// Sums with carries. A negated word counts as 2^32 less the word, so that a difference that does not borrow

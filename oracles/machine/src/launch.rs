@@ -1,7 +1,7 @@
 //! What a launch gives a kernel: the constant banks as the driver fills them.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW};
+use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
 
 /// How many banks there are.
 pub const BANKS: usize = 32;
@@ -19,6 +19,8 @@ struct DriverArea {
     block: usize,
     /// Extents of the grid.
     grid: usize,
+    /// Generic address of shared memory, where a bank has it.
+    shared_window: Option<usize>,
     /// Generic address of local memory.
     local_window: usize,
     /// The first stack pointer.
@@ -27,8 +29,8 @@ struct DriverArea {
     dynamic_shared: Option<usize>,
     /// Generic address of the constants of the module.
     constant_window: usize,
-    /// Reciprocals of the extents of clusters, as floats, then the numbers of clusters.
-    clusters: Option<usize>,
+    /// Reciprocals of the extents of clusters, as floats, and the numbers of clusters.
+    clusters: Option<[usize; 2]>,
     /// CTAs of a cluster.
     cluster_ctas: Option<usize>,
     /// Parameters.
@@ -40,6 +42,7 @@ impl DriverArea {
         let first = DriverArea {
             block: 0,
             grid: 0xc,
+            shared_window: Some(0x18),
             local_window: 0x20,
             stack: 0x28,
             dynamic_shared: None,
@@ -53,7 +56,8 @@ impl DriverArea {
             90..100 => DriverArea {
                 dynamic_shared: Some(0x2c),
                 constant_window: 0xd0,
-                clusters: Some(0x150),
+                shared_window: None,
+                clusters: Some([0x150, 0x15c]),
                 cluster_ctas: Some(0x188),
                 parameters: 0x210,
                 ..first
@@ -62,7 +66,11 @@ impl DriverArea {
                 block: 0x360,
                 grid: 0x370,
                 local_window: 0x2f8,
+                shared_window: None,
                 stack: 0x37c,
+                dynamic_shared: Some(0x2ac),
+                clusters: Some([0x2b0, 0x2c0]),
+                cluster_ctas: Some(0x2cc),
                 constant_window: 0x120,
                 parameters: 0x380,
                 ..first
@@ -111,9 +119,9 @@ impl Banks {
         for axis in 0..3 {
             self.put(0, area.block + 4 * axis, &launch.block[axis].to_le_bytes());
             self.put(0, area.grid + 4 * axis, &launch.grid[axis].to_le_bytes());
-            if let Some(at) = area.clusters {
-                self.put(0, at + 4 * axis, &1f32.to_le_bytes());
-                self.put(0, at + 12 + 4 * axis, &launch.grid[axis].to_le_bytes());
+            if let Some([reciprocals, numbers]) = area.clusters {
+                self.put(0, reciprocals + 4 * axis, &1f32.to_le_bytes());
+                self.put(0, numbers + 4 * axis, &launch.grid[axis].to_le_bytes());
             }
         }
         if let Some(at) = area.cluster_ctas {
@@ -121,6 +129,9 @@ impl Banks {
         }
         if let Some(at) = area.dynamic_shared {
             self.put(0, at, &launch.dynamic_shared.to_le_bytes());
+        }
+        if let Some(at) = area.shared_window {
+            self.put(0, at, &SHARED_WINDOW.to_le_bytes());
         }
         self.put(0, area.local_window, &LOCAL_WINDOW.to_le_bytes());
         self.put(0, area.constant_window, &CONST_WINDOW.to_le_bytes());

@@ -1,5 +1,7 @@
 //! The operands of an instruction, as rows and predicates of a program.
 
+use std::cell::RefCell;
+
 use oriole_sass::Instruction;
 use oriole_sass::row::{File, Format, Part, What};
 use oriole_sass::text::signed;
@@ -56,10 +58,19 @@ pub struct Operands<'a> {
     pub inst: Instruction<'a>,
     parts: Vec<&'a Part>,
     preds: Vec<&'a Part>,
+    /// The modifiers that were asked for and are written.
+    taken: RefCell<Vec<&'static str>>,
     banks: &'a Banks,
     /// Literals of the program.
     pub literals: &'a mut Literals,
 }
+
+/// Modifiers that change nothing that is observed here: caches, orders, scopes, hints, what stands for the default.
+const MEANINGLESS: &[&str] = &[
+    "", "E", "LUT", "AND", "RN", "NTZ", "PACK_AB", "MMA", "REL", "ABS", "NOINC", "NODEC", "DEFER_BLOCKING", "RELIABLE",
+    "RECONVERGENT", "STRONG", "CTA", "SM", "GPU", "SYS", "VC", "PRIVATE", "CONSTANT", "MMIO", "EF", "EL", "LU", "EU", "NA",
+    "LTC64B", "LTC128B", "LTC256B", "BYPASS", "SPIN", "H0_H0", "WARP", "RAND", "TRAP", "SC", "ALL", "LE",
+];
 
 /// Why an instruction is not executed.
 pub type Unknown = String;
@@ -70,7 +81,7 @@ impl<'a> Operands<'a> {
         let operands = inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
         let (preds, parts) = operands.partition(is_pred);
-        Operands { inst, parts, preds, banks, literals }
+        Operands { inst, parts, preds, taken: RefCell::default(), banks, literals }
     }
 
     /// How many operands there are.
@@ -78,12 +89,36 @@ impl<'a> Operands<'a> {
         self.parts.len()
     }
 
-    /// Whether a modifier is written.
-    pub fn has(&self, modifier: &str) -> bool {
+    /// The words of all modifiers that are written, those that are always there included.
+    fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
         let fixed = self.inst.encoding.name.split('.').skip(1);
         // A modifier may be several words: `CAST.SPIN`.
-        fixed.chain(self.inst.modifiers().flat_map(|name| name.split('.'))).any(|name| name == modifier)
-            || self.inst.has(modifier)
+        fixed.chain(self.inst.modifiers().flat_map(|name| name.split('.')))
+    }
+
+    /// Whether a modifier is written.
+    pub fn has(&self, modifier: &str) -> bool {
+        let found = self.words().find(|word| *word == modifier);
+        self.taken.borrow_mut().extend(found);
+        found.is_some()
+    }
+
+    /// All modifiers, none of which counts as asked for.
+    pub fn names(&self) -> Vec<&'static str> {
+        self.words().collect()
+    }
+
+    /// All modifiers, for who looks at each of them.
+    pub fn take_modifiers(&self) -> Vec<&'static str> {
+        let words: Vec<&'static str> = self.words().collect();
+        self.taken.borrow_mut().extend(&words);
+        words
+    }
+
+    /// A modifier that nobody has asked for and that may mean something: the instruction is not understood.
+    pub fn unread(&self) -> Option<&'static str> {
+        let taken = self.taken.borrow();
+        self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word))
     }
 
     /// The first of these modifiers that is written.

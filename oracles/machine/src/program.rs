@@ -336,6 +336,21 @@ pub enum Kind {
         /// What decides where they are equal: the comparison of the lower words.
         lower: Option<Pred>,
     },
+    /// An operation on integers of two words: see [`Wide`].
+    Wide {
+        /// What.
+        op: Wide,
+        /// The result.
+        dst: u16,
+        /// Where carries go, or what a comparison says and its opposite.
+        preds: [u8; 2],
+        /// Operands, lower words first.
+        srcs: [(Src, Src); 3],
+        /// What is done with them.
+        marks: [Mark; 3],
+        /// What is added as carries, or combined, or decides.
+        with: [Option<Pred>; 2],
+    },
     /// The first word where a predicate is true, else the second.
     Select(u16, [Src; 2], Pred),
     /// The smaller or larger of two words, of which the first may be a sum.
@@ -516,8 +531,15 @@ pub enum Kind {
     Elect(u8, u16),
     /// Goes to a place where a second predicate holds too.
     Branch(u32, Pred),
-    /// Goes to a place where lanes of a mask are missing.
-    BranchDivergent(u32, u16),
+    /// Goes to a place where lanes of a mask are missing, or where none is.
+    BranchDivergent {
+        /// Where to.
+        to: u32,
+        /// The row that holds the mask.
+        members: u16,
+        /// Whether some must be missing.
+        missing: bool,
+    },
     /// Goes to an address in a register pair, plus a distance from the function's first word.
     Jump(u16, i64),
     /// Ends lanes.
@@ -569,6 +591,21 @@ pub struct Product {
     pub signed: bool,
     /// A carry that is added.
     pub more: Option<Pred>,
+}
+
+/// Operations on integers of two words.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wide {
+    /// The first operand.
+    Move,
+    /// The sum of all three and of carries.
+    Add,
+    /// The first where the predicate holds, else the second.
+    Select,
+    /// The smaller one where the predicate holds, else the larger; whether signed.
+    Extreme(bool),
+    /// A comparison, whether signed, and how it is combined.
+    Compare(Compare, bool, Combine),
 }
 
 /// The part of a product that is kept.

@@ -13,7 +13,10 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Opt
     Some(match base {
         "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "FENCE" | "DEPBAR" | "LDGDEPBAR"
         | "PREEXIT" | "ACQBULK" => Ok(Kind::Nop),
-        "BRA" if ops.has("DIV") => divergent(ops, at),
+        "BRA" if ops.has("DIV") => divergent(ops, at, true),
+        "BRA" if ops.has("CONV") => divergent(ops, at, false),
+        // Whether all lanes agree is a hint: the condition is the same in all of them.
+        "BRA" if ops.has("U") && ops.has("ANY") => Err("a branch if any lane takes it".to_owned()),
         "BRA" | "JMP" => target(ops, at).and_then(|to| Ok(Kind::Branch(to, condition(ops)))),
         "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => jump(ops, at),
         "EXIT" => Ok(Kind::Exit(condition(ops))),
@@ -66,9 +69,9 @@ fn condition(ops: &Operands<'_>) -> Pred {
     ops.any_pred().unwrap_or(Pred::TRUE)
 }
 
-fn divergent(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
+fn divergent(ops: &mut Operands<'_>, at: u32, missing: bool) -> Result<Kind, Unknown> {
     let mask = ops.find(|what| what == What::Register(File::Ur)).ok_or("no mask")?;
-    Ok(Kind::BranchDivergent(target(ops, at)?, ops.row(mask)?))
+    Ok(Kind::BranchDivergent { to: target(ops, at)?, members: ops.row(mask)?, missing })
 }
 
 /// To a register's address, plus a distance; without a register, to a place.
@@ -95,6 +98,7 @@ fn barrier(ops: &Operands<'_>) -> Result<u8, Unknown> {
 }
 
 fn move_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    ops.has("32");
     let to_barrier = ops.part(0)?.what == What::Register(File::B);
     let number = barrier(ops)?;
     if to_barrier {
@@ -105,6 +109,8 @@ fn move_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 fn warp_sync(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
     let has_mask = |what| matches!(what, What::Register(File::R | File::Ur) | What::Immediate(_) | What::Constant);
+    // Lanes of other masks may not be beside them; they never are here.
+    ops.has("EXCLUSIVE");
     let mask = if ops.has("ALL") { None } else { ops.find(has_mask) };
     let mask = mask.map(|at| ops.src(at, Sign::Integer)).transpose()?;
     Ok(if ops.has("COLLECTIVE") { Kind::Collective(mask, target(ops, at)?) } else { Kind::WarpSync(mask) })
@@ -131,7 +137,8 @@ fn special_of(name: &str) -> Option<Special> {
         "SR_CLOCKHI" => Special::Clock(true),
         "SR_SWINHI" => Special::SharedWindow,
         "SR_CgaCtaId" | "SR_LMEMHIOFF" => Special::Constant(0),
-        "SR_CgaSize" => Special::Constant(1),
+        // An index into the tables of the driver area, which has one entry here.
+        "SR_CgaSize" => Special::Constant(0),
         "SRZ" => Special::Constant(0),
         _ => return None,
     })
@@ -165,7 +172,7 @@ fn shuffle(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: the lanes, the answer, the predicate.
 fn vote(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    if ops.has("EQ") {
+    if !ops.has("ALL") && !ops.has("ANY") {
         return Err("a vote on equality".to_owned());
     }
     Ok(Kind::Vote { all: ops.has("ALL"), dst: ops.dst(0)?, pred: ops.pred_out(81), src: ops.pred_in(87)? })
@@ -174,6 +181,9 @@ fn vote(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// Operands: a predicate with `.ALL`, the lanes, the value.
 fn matching(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let all = ops.has("ALL");
+    if !all && !ops.has("ANY") {
+        return Err("which lanes must match".to_owned());
+    }
     let registers = |what| matches!(what, What::Register(File::R));
     let dst = ops.find(registers).ok_or("no result")?;
     let pred = all.then(|| ops.pred_out(81));
@@ -241,7 +251,7 @@ fn r2p(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 fn cta_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let kind = match () {
         () if ops.has("ARV") => BarrierUse::Arrive,
-        () if ops.has("POPC") => BarrierUse::Reduce(Reduction::Popc),
+        () if ops.has("RED") && ops.has("POPC") => BarrierUse::Reduce(Reduction::Popc),
         () if ops.has("AND") => BarrierUse::Reduce(Reduction::And),
         () if ops.has("OR") => BarrierUse::Reduce(Reduction::Or),
         () if ops.has("SYNC") => BarrierUse::Sync,

@@ -47,9 +47,8 @@ fn source(ty: Type) -> Result<SrcType, Unknown> {
 
 /// Destination and source type, as far as they are written.
 fn types(ops: &Operands<'_>, to: Type, from: Type) -> (Type, Type) {
-    let named = ops.inst.encoding.name.split('.').skip(1).chain(ops.inst.modifiers());
-    let named = named.filter_map(|name| TYPES.iter().find(|(known, _)| *known == name).map(|(_, ty)| *ty));
-    let named: Vec<Type> = named.collect();
+    let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name && ops.has(name)).map(|(_, ty)| *ty);
+    let named: Vec<Type> = ops.names().into_iter().filter_map(known).collect();
     match named[..] {
         [first, second, ..] => (first, second),
         // What is written alone is what differs from the usual type: of integers and narrow floats the side that can
@@ -131,9 +130,11 @@ fn pack(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let packed = match () {
         () if ops.has("BF16") => Type::Bf16x2,
-        () if ops.has("F16") => Type::F16x2,
+        () if ops.has("F16") || ops.has("PACK_AB") => Type::F16x2,
         () => return Err("a packed type".to_owned()),
     };
+    // The source is always single: written or not.
+    ops.has("F32");
     let mut builder = InstBuilder::new(Opcode::CvtPack2).field(packed).field(SrcType::F32);
     builder = builder.field(if ops.has("RZ") { Rounding::Rz } else { Rounding::Rn });
     if ops.has("RELU") {
@@ -153,6 +154,9 @@ fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let mut builder = InstBuilder::new(Opcode::CvtPackInt).field(to);
     if builder.head().opcode.row().slot(oriole_ir::ops::Field::SrcType).is_some() {
         builder = builder.field(SrcType::S32);
+    }
+    if !ops.has("SAT") {
+        return Err("narrowing that does not saturate".to_owned());
     }
     if builder.head().opcode.row().slot(oriole_ir::ops::Field::Saturate).is_some() {
         builder = builder.field(Saturate::Sat);

@@ -29,6 +29,9 @@ pub fn combine(ops: &Operands<'_>) -> Result<Combine, Unknown> {
 
 /// The operation of a mnemonic of this family.
 pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
+    if let Some(kind) = wide(base, ops) {
+        return Some(kind);
+    }
     Some(match base {
         "IADD3" | "UIADD3" => add3(ops),
         "IADD" | "VIADD" | "UVIADD" | "UIADD" => add(ops),
@@ -55,6 +58,49 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         "VABSDIFF4" => differences(ops),
         _ => return None,
     })
+}
+
+/// Operations on two words, from `sm_120` on and of the uniform datapath.
+fn wide(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
+    let signed = ops.has("S64");
+    if !signed && !ops.has("U64") && !ops.has("64") {
+        return None;
+    }
+    let (op, count) = match base {
+        "MOV" | "UMOV" => (Wide::Move, 1),
+        "IADD" | "UIADD" => (Wide::Add, 2),
+        "UIADD3" => (Wide::Add, 3),
+        "SEL" | "USEL" => (Wide::Select, 2),
+        "IMNMX" | "UIMNMX" => (Wide::Extreme(signed), 2),
+        "ISETP" | "UISETP" => {
+            let compare = ops.one_of(COMPARES)?;
+            (Wide::Compare(compare, signed, combine(ops).ok()?), 2)
+        }
+        _ => return None,
+    };
+    Some(pairs(ops, op, count))
+}
+
+/// Operands: a result unless it is a comparison, and so many integers of two words.
+fn pairs(ops: &mut Operands<'_>, op: Wide, count: usize) -> Result<Kind, Unknown> {
+    let compares = matches!(op, Wide::Compare(..));
+    let (dst, from) = if compares { (SINK, 0) } else { (ops.dst(0)?, 1) };
+    let mut srcs = [(Src::default(), Src::default()); 3];
+    srcs.iter_mut().for_each(|(low, high)| (low.row, high.row) = (ZERO, ZERO));
+    let mut marks = [Mark::Plain; 3];
+    for at in 0..count {
+        let (low, high) = ops.pair(from + at, Sign::Integer)?;
+        marks[at] = high.mark;
+        srcs[at] = (Src { mark: Mark::Plain, ..low }, Src { mark: Mark::Plain, ..high });
+    }
+    let with = match op {
+        Wide::Move => [None; 2],
+        Wide::Add if ops.has("X") => [Some(ops.pred_in(87)?), ops.pred_in(77).ok()],
+        Wide::Add => [None; 2],
+        Wide::Compare(..) if ops.has("EX") => return Err("a comparison of four words".to_owned()),
+        _ => [Some(ops.pred_in(87)?), None],
+    };
+    Ok(Kind::Wide { op, dst, preds: [ops.pred_out(81), ops.pred_out(84)], srcs, marks, with })
 }
 
 fn one(ops: &mut Operands<'_>, f: Fn1) -> Result<Kind, Unknown> {
@@ -96,7 +142,12 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         let zero = Src { row: ZERO, mark: Mark::Plain };
         return Ok(Kind::Add3 { dst, carries: [carry, NOWHERE], srcs: [srcs[0], srcs[1], zero], more });
     }
-    Ok(Kind::Two(|a, b| map2(a, b, u32::wrapping_add), dst, srcs))
+    let saturates: Fn2 = |a, b| map2(a, b, |a, b| (a as i32).saturating_add(b as i32) as u32);
+    match (ops.has("ISAT"), ops.has("S32")) {
+        (true, true) => Ok(Kind::Two(saturates, dst, srcs)),
+        (false, _) => Ok(Kind::Two(|a, b| map2(a, b, u32::wrapping_add), dst, srcs)),
+        _ => Err("saturation of another type".to_owned()),
+    }
 }
 
 fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
@@ -161,7 +212,8 @@ fn lop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let pred = ops.pred_out(81);
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let table = ops.value(4)? as u8;
-    let test = if pred == NOWHERE { None } else { Some((pred, ops.pred_in(87)?, ops.has("PAND"))) };
+    let all = ops.has("PAND");
+    let test = if pred == NOWHERE { None } else { Some((pred, ops.pred_in(87)?, all)) };
     Ok(Kind::Lop3 { dst: ops.dst(0)?, srcs, table, test })
 }
 
@@ -170,6 +222,9 @@ fn shf(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let wide = ops.has("U64") || ops.has("S64");
     let signed = ops.has("S32") || ops.has("S64");
     let (left, high, wrap) = (ops.has("L"), ops.has("HI"), ops.has("W"));
+    if !left && !ops.has("R") || !wide && !signed && !ops.has("U32") {
+        return Err("a direction or a type".to_owned());
+    }
     macro_rules! shift {
         ($($wide:literal $signed:literal $left:literal $high:literal $wrap:literal),*) => {
             match (wide, signed, left, high, wrap) {
@@ -312,6 +367,8 @@ fn picks(ops: &Operands<'_>) -> Pick {
         halves(a, b, f)
     }
     let relu = ops.has("RELU");
+    // What is written on some SMs alone, and meant where nothing is.
+    ops.has("S32");
     match () {
         () if ops.has("U16x2") => |a, b, min| by_halves(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
         () if ops.has("S16x2") && relu => |a, b, min| {
@@ -361,8 +418,7 @@ fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: result, two words, addend.
 fn dot(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let full = ops.inst.encoding.name.split('.').chain(ops.inst.modifiers().flat_map(|name| name.split('.')));
-    let full: Vec<&str> = full.collect();
+    let full = ops.take_modifiers();
     let types: Vec<&str> = full.iter().copied().filter(|name| name.starts_with(['U', 'S'])).collect();
     let [first, second] = types[..] else { return Err("types of a dot product".to_owned()) };
     let four = full.contains(&"4A");

@@ -137,10 +137,12 @@ fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
         *src = ops.row(*at)?;
     }
     let ty = ops.one_of(TYPES).unwrap_or(Type::U32);
+    // Sums of single floats in global memory flush denormals, as in PTX.
+    ops.has("FTZ");
     let modify = match () {
         () if ops.has("CAST") => Modify::Cast,
         () if ops.has("CAS") => Modify::Cas,
-        () if ops.has("POPC") => Modify::Count,
+        () if ops.has("POPC") && ops.has("INC") && ops.has("32") => Modify::Count,
         () => Modify::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
     };
     // Elements of a vector are operated on by themselves.
@@ -155,6 +157,7 @@ fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let (to, mut from) = (ops.address(0)?, ops.address(1)?);
     from.base = from.base.map(|(row, _)| (row, true));
     from.uniform = from.uniform.map(|(row, _)| (row, true));
+    ops.has("ZFILL");
     let unless = ops.any_pred().unwrap_or(Pred::TRUE);
     Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
 }
@@ -164,7 +167,8 @@ fn window(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let space = match () {
         () if ops.has("S") => Space::Shared,
         () if ops.has("L") => Space::Local,
-        () => Space::Global,
+        () if ops.has("G") => Space::Global,
+        () => return Err("a window".to_owned()),
     };
     let address = ops.address(0)?;
     let (row, _) = address.base.ok_or("no register")?;

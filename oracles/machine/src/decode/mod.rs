@@ -42,6 +42,10 @@ fn operation(table: &Table, word: u128, at: u32, base: u32, banks: &Banks, liter
         .or_else(|| memory::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at, base))
         .unwrap_or_else(|| Err("not executed".to_owned()));
+    let found = match (found, ops.unread()) {
+        (Ok(kind), Some(modifier)) if !matches!(kind, Kind::Nop | Kind::Yield) => Err(format!("modifier {modifier}")),
+        (found, _) => found,
+    };
     let kind = found.unwrap_or_else(|why| Kind::Unknown(format!("{name}: {why}")));
     Op { guard, kind }
 }
