@@ -149,7 +149,11 @@ pub const ROWS: &[Row] = &[
         .uniform()
         .fixed(FIXED_U),
     Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
-        .forms(&[Ir, Ur])
+        .forms(&[Ir])
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex)])
+        .forms(&[Ur])
         .uniform()
         .fixed(FIXED_U),
     Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 90),
