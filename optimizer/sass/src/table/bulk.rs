@@ -67,7 +67,7 @@ const fn bits(low: u8, value: u64) -> (Bits, u64) {
 /// The others.
 pub const OTHERS: &[Row] = &[
     Row::new("UTMACCTL", 0x9b9, &[flag(82, &["IV", "PF"]), ubase(24)]).uniform().fixed(FIXED_U).since(90),
-    Row::new("UTMACMDFLUSH", 0x9b7, &[]).since(90),
+    Row::new("UTMACMDFLUSH", 0x9b7, &[]).uniform().since(90),
     Row::new("UCGABAR_ARV", 0x9c7, &[]).uniform().fixed(FIXED_U).since(90),
     Row::new("UCGABAR_WAIT", 0xdc7, &[]).uniform().fixed(FIXED_U).since(90),
     Row::new("USETMAXREG.DEALLOC", 0x9c8, &[POOL, imm(32, 10, Hex)]).uniform().fixed(&[U, DEALLOC]).since(90),
@@ -118,7 +118,6 @@ pub const OTHERS: &[Row] = &[
     Row::new("CCTLL", 0xd90, &[CACHE_OP, base(24), ubase(32)]).fixed(FIXED_U),
     Row::new("CCTL.E.C.LDCU.IV", 0x540, &[flag(86, &["", "DEEP"]), ubase(24), at(What::Offset, 32, 32)])
         .fixed(&[U, (Bits::new(78, 3), 2), (Bits::new(87, 4), 3)])
-        .uniform()
         .since(100),
     Row::new("GETLMEMBASE", 0x3c0, &[rd()]),
     Row::new("SETLMEMBASE", 0x3c1, &[r(24)]),

@@ -33,7 +33,7 @@ pub const ROWS: &[Row] = &[
     Row::new("MOV.SPILL", 0xc02, &[rd(), ur(32)]).fixed(&[U, (Bits::new(88, 1), 1)]).since(120),
     Row::new("MOV.64", 0x402, &[rd(), imm(24, 64, Hex)]).since(120),
     Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
-    Row::new("SEL.64", 0x607, &[rd(), ra(), r(32), pin(87)]).since(120),
+    Row::new("SEL.64", 0x607, &[rd(), ra(), rb(), pin(87)]).since(120),
     Row::new("SEL.64", 0x407, &[rd(), ra(), imm(32, 33, SignedHex), pin(87)]).since(120),
     Row::new("IABS", 0x013, &[rd(), b(SignedHex)]).forms(TWO),
 ];

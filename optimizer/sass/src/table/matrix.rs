@@ -5,7 +5,7 @@ use super::prelude::*;
 
 /// Whether the sum is added, unless it always is.
 const fn adds() -> Part {
-    up(87).backwards().not(90).unless(0)
+    up(87).backwards().not(90).unless(7)
 }
 const DENSE: Part = flag(73, &["", RESERVED]);
 const SPARSE: Part = flag(73, &[RESERVED, "SP"]);

@@ -25,6 +25,9 @@ mod transfer;
 mod uniform;
 mod warp;
 
+#[cfg(test)]
+mod tests;
+
 use super::row::Row;
 
 /// Every row.

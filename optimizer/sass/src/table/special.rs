@@ -149,7 +149,7 @@ macro_rules! rows {
     ($($names:expr, $first:expr, $last:expr);+) => {
         &[$(
             Row::new("S2R", 0x919, &[rd(), sr($names)]).sms($first, $last),
-            Row::new("S2UR", 0x9c3, &[ur(16), sr($names)]).sms($first, $last),
+            Row::new("S2UR", 0x9c3, &[ur(16), sr($names)]).uniform().sms($first, $last),
             Row::new("CS2R", 0x805, &[flag(80, &["32", ""]), rd(), sr($names)]).sms($first, $last),
         )+]
     };

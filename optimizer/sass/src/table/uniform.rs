@@ -149,11 +149,16 @@ pub const ROWS: &[Row] = &[
         .uniform()
         .fixed(FIXED_U),
     Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
-        .forms(&[Ir, Ur])
+        .forms(&[Ir])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 90),
-    Row::new("VOTEU", 0x886, VOTEU_100).uniform().since(100),
+    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex)])
+        .forms(&[Ur])
+        .uniform()
+        .fixed(FIXED_U),
+    Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 89),
+    Row::new("VOTEU", 0x886, VOTEU).sms(90, 90),
+    Row::new("VOTEU", 0x886, VOTEU_100).since(100),
     Row::new("ULOP3.LUT", 0x092, ULOP3).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("USHF", 0x099, USHF).forms(ALL).uniform().fixed(FIXED_U),
     Row::new("UIMAD", 0x0a4, UIMAD).forms(ALL).marks(PLAIN, NEG).uniform().fixed(&[U, (Bits::new(81, 3), 7)]),
