@@ -154,8 +154,6 @@ pub struct Part {
     pub complement: u8,
     /// The bit by which it stays in the operand cache.
     pub reuse: u8,
-    /// Whether a register is written as the last one less its number.
-    pub backwards: bool,
     /// A suffix, such as the half that is read: its bits and names.
     pub suffix: Option<(Bits, Names)>,
     /// Whether the code counts down: all bits set stand for the number zero.
@@ -176,7 +174,6 @@ impl Part {
             invert: NO_BIT,
             complement: NO_BIT,
             reuse: NO_BIT,
-            backwards: false,
             suffix: None,
             backwards: false,
             show: Show::Always,
@@ -210,12 +207,6 @@ impl Part {
     /// With a bit by which it stays in the operand cache.
     pub const fn reuse(mut self, bit: u8) -> Part {
         self.reuse = bit;
-        self
-    }
-
-    /// A register that is written as the last one less its number.
-    pub const fn backwards(mut self) -> Part {
-        self.backwards = true;
         self
     }
 

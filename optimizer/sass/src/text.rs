@@ -226,7 +226,6 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
 fn register(out: &mut String, part: &Part, word: u128) {
     let What::Register(file) = part.what else { return };
     let (value, last) = (part.value(word), part.at.largest());
-    let value = if part.backwards { last - value } else { value };
     marked(out, part, word, |out| match file {
         File::R if value == last => out.push_str("RZ"),
         File::R => number::decimal(out, "R", value),
