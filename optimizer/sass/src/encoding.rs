@@ -134,7 +134,7 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let file = if row.guard == File::Up { File::Ur } else { File::R };
     for part in row.parts {
         let reuse = |bit| part.reuse(if row.reuses { bit } else { NO_BIT });
-        let part = &reuse(part.reuse);
+        let part = &if row.is_twin { uniform_twin(reuse(part.reuse)) } else { reuse(part.reuse) };
         match part.what {
             What::B(format) => parts.push(place(reuse(123), format, row.b, form, form_is_of_c(form), file, sm)),
             What::C(format) => parts.push(place(reuse(124), format, row.c, form, !form_is_of_c(form), file, sm)),
@@ -156,6 +156,9 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
         Form::Ur | Form::Ru | Form::Xr | Form::Rx => fixed.push((Bits::new(UNIFORM, 1), 1)),
         _ => {}
     }
+    if row.is_twin {
+        fixed.push((Bits::new(UNIFORM, 1), 1));
+    }
     let owned = parts.iter().fold(GUARD.mask() | SCHEDULE.mask(), |mask, part| mask | part.mask());
     let mut value = fixed.iter().fold(0, |word, (bits, value)| bits.put(word, *value));
     assert!(value & owned == 0, "{} has a fixed bit that one of its parts owns", row.name);
@@ -166,6 +169,17 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     }
     let guard = Part { what: What::Register(row.guard), ..GUARD };
     Encoding { name: row.name, form, parts, alias: row.alias, rule: row.rule, fixed: known, value, guard }
+}
+
+/// The part with the uniform register or predicate in the place of the other.
+fn uniform_twin(part: Part) -> Part {
+    match part.what {
+        What::Register(File::R) => {
+            Part { what: What::Register(File::Ur), at: Bits::new(part.at.low, uniform_bits(0)), ..part }
+        }
+        What::Register(File::P) => Part { what: What::Register(File::Up), ..part },
+        _ => part,
+    }
 }
 
 /// The codes of a modifier and a suffix that have a single one: they tell this encoding from others.

@@ -220,8 +220,7 @@ impl Instruction<'_> {
     /// The register of a part, `None` where it is the one that is constant.
     pub fn register(&self, part: &Part) -> Option<(File, u8)> {
         let What::Register(file) = part.what else { return None };
-        let value = part.value(self.word) as u8;
-        Some((file, value))
+        Some((file, part.value(self.word) as u8))
     }
 
     /// The word, made anew from what every part holds: the same, if the encoding owns all that the word says.

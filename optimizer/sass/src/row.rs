@@ -350,6 +350,8 @@ pub struct Row {
     pub reuses: bool,
     /// The file of the guard.
     pub guard: File,
+    /// Whether the parts are those of a word of general registers and predicates, of which this one has the uniform ones.
+    pub is_twin: bool,
 }
 
 /// No marks.
@@ -386,6 +388,7 @@ impl Row {
             rule: None,
             reuses: true,
             guard: File::P,
+            is_twin: false,
         }
     }
 
@@ -435,6 +438,13 @@ impl Row {
     pub const fn no_reuse(mut self) -> Row {
         self.reuses = false;
         self
+    }
+
+    /// Of the uniform datapath, with the parts of the word that does the same for each lane.
+    pub const fn twin(mut self) -> Row {
+        self.guard = File::Up;
+        self.is_twin = true;
+        self.no_reuse()
     }
 
     /// With other names.

@@ -87,6 +87,11 @@ const fn part(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
     whole(name, opcode, parts).forms(&[Rr, Cr, Xr, Ur])
 }
 
+/// Of the uniform datapath.
+const fn uniform(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
+    float(name, opcode, parts).forms(&[Rr, Ir]).twin().since(120)
+}
+
 const ONLY_64: Names = &[RESERVED, RESERVED, RESERVED, "F64"];
 const QUIET: [Names; 4] = [&[""], &[RESERVED, ""], &[RESERVED, RESERVED, ""], &[RESERVED, RESERVED, RESERVED, ""]];
 const F16_: Names = &[RESERVED, "F16"];
@@ -127,4 +132,20 @@ pub const ROWS: &[Row] = &[
     float("FRND", 0x107, rounded!(QUIET[2], QUIET[2], b(F32))),
     float("FRND", 0x107, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())).since(90),
     float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64))),
+    uniform("UF2I", 0x05c, to_whole!(SMALL, F16, half())),
+    uniform("UF2I", 0x05c, to_whole!(SMALL, F32, b(F32))),
+    uniform("UF2I", 0x05c, to_whole!(SMALL, BF16, bf16())),
+    uniform("UF2F", 0x05b, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())),
+    uniform("UF2F", 0x05b, to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32))),
+    uniform("UF2F", 0x05b, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())),
+    uniform("UFRND", 0x05d, rounded!(F16_, QUIET[1], half())),
+    uniform("UFRND", 0x05d, rounded!(QUIET[2], QUIET[2], b(F32))),
+    uniform("UFRND", 0x05d, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())),
+    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
+        .forms(&[Rr])
+        .marks(PLAIN, PLAIN),
+    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
+        .forms(&[Rr])
+        .marks(PLAIN, PLAIN),
+    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)))).marks(PLAIN, PLAIN),
 ];

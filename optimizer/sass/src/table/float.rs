@@ -22,6 +22,8 @@ const fn product() -> Part {
 }
 
 const FADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), low(F32)];
+/// Like the sum of doubles, the uniform sum has its last source in the place of a third one.
+const UFADD: &[Part] = &[flag(80, FTZ), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), c(F32)];
 const FMUL: &[Part] = &[product(), m(84, 3, SCALE), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32)];
 const FFMA: &[Part] = &[product(), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73), b(F32), c(F32)];
 const FMNMX_80: &[Part] = &[flag(80, FTZ), flag(81, &["", "NAN"]), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
@@ -71,6 +73,14 @@ const HALF_SOURCES: &[(Bits, u64)] = &[(Bits::new(81, 1), 1)];
 const HALF_FORMAT: Names = &["", "BF16"];
 const FHADD: &[Part] =
     &[flag(82, HALF_FORMAT), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73).suffix(83, 1, UPPER), low(F32)];
+const UFHADD: &[Part] = &[
+    flag(82, HALF_FORMAT),
+    m(78, 2, ROUND),
+    flag(77, SAT),
+    rd(),
+    ra().neg(72).abs(73).suffix(83, 1, UPPER),
+    c(F32),
+];
 const FHFMA: &[Part] = &[
     flag(82, HALF_FORMAT),
     m(78, 2, ROUND),
@@ -107,6 +117,9 @@ const MUFU64: Names = &["RCP64H", "RSQ64H"];
 
 /// The forms of a unit that takes one source.
 const ONE: &[Form] = TWO;
+
+/// The forms of the uniform datapath.
+const UNIFORM: &[Form] = &[Rr, Ir];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
@@ -152,4 +165,14 @@ pub const ROWS: &[Row] = &[
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
         .sms(80, 89),
+    Row::new("UFADD", 0x054, UFADD).forms(&[Rr, Ri]).marks(PLAIN, NEG_ABS).twin().since(120),
+    Row::new("UFMUL", 0x056, FMUL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFFMA", 0x055, FFMA).forms(&[Rr, Ri, Ir]).marks(NEG_ABS, NEG_ABS).twin().since(120),
+    Row::new("UFMNMX", 0x050, FMNMX).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFMNMX", 0x050, FMNMX_IS_A).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSEL", 0x051, FSEL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSET.BF", 0x052, FSET).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFSETP", 0x053, FSETP).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
+    Row::new("UFHADD", 0x054, UFHADD).forms(&[Rr]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).twin().since(120),
+    Row::new("UFHFMA", 0x055, FHFMA).forms(&[Rr]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).twin().since(120),
 ];

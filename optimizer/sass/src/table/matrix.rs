@@ -10,34 +10,31 @@ const fn adds() -> Part {
 const DENSE: Part = flag(73, &["", RESERVED]);
 const SPARSE: Part = flag(73, &[RESERVED, "SP"]);
 /// The register of the metadata of a sparse matrix, and which of its parts counts.
-const METADATA: Part = r(40).reuse(50);
+const METADATA: Part = r(40);
+/// The same where it can stay in the operand cache.
+const CACHED: Part = METADATA.reuse(50);
 const SELECTOR: Part = imm(48, 2, Hex);
 
 const HMMA_TYPE: Names = &["", "BF16", "TF32", RESERVED];
-const HMMA: &[Part] = &[
-    DENSE,
-    flag(75, &["1688", "16816", "1684", RESERVED]).above(78, 1),
-    flag(76, &["F16", "F32"]),
-    m(82, 2, HMMA_TYPE),
-    rd(),
-    ra().neg(72),
-    rb().neg(63),
-    r(64),
-    adds(),
-];
-const HMMA_SP: &[Part] = &[
-    SPARSE,
-    flag(75, &["1688", "16816", RESERVED, "16832"]).above(78, 1),
-    flag(76, &["F16", "F32"]),
-    m(82, 2, HMMA_TYPE),
-    rd(),
-    ra().neg(72),
-    rb().neg(63),
-    r(64),
-    adds(),
-    METADATA,
-    SELECTOR,
-];
+
+/// Sources of a product by the SMs: those that can stay in the operand cache, and what stands behind them.
+macro_rules! hmma {
+    ($sparse:expr, $shape:expr, $first:expr $(, $more:expr)*) => {
+        &[
+            $sparse,
+            flag(75, $shape).above(78, 1),
+            flag(76, &["F16", "F32"]),
+            m(82, 2, HMMA_TYPE),
+            rd(),
+            $first.neg(72),
+            rb().neg(63),
+            r(64)
+            $(, $more)*
+        ]
+    };
+}
+const HMMA_SHAPE: Names = &["1688", "16816", "1684", RESERVED];
+const HMMA_SP_SHAPE: Names = &["1688", "16816", RESERVED, "16832"];
 
 const IMMA_DENSE: Part = flag(72, &["", RESERVED]);
 const IMMA_SPARSE: Part = flag(72, &[RESERVED, "SP"]);
@@ -55,31 +52,29 @@ const IMMA_SHAPE_100: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, "16816",
 const IMMA_SP_SHAPE_100: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "16832", "16864", RESERVED];
 
 macro_rules! imma {
-    ($sparse:expr, $shape:expr, $first:expr, $second:expr $(, $operand:expr)*) => {
+    ($sparse:expr, $shape:expr, $first:expr, $elements:expr $(, $more:expr)*) => {
         &[
             $sparse,
             flag(75, $shape).above(85, 2),
-            $first,
-            $second,
+            $elements.0,
+            $elements.1,
             flag(82, &["", "SAT"]),
             rd(),
-            ra().suffix(73, 1, ROW),
+            $first.suffix(73, 1, ROW),
             rb().suffix(74, 1, COL),
-            r(64),
-            adds(),
-            $($operand),*
+            r(64)
+            $(, $more)*
         ]
     };
 }
 
-const A_BYTES: Part = m(76, 2, BYTES);
-const B_BYTES: Part = m(78, 2, BYTES);
-const A_80: Part = m(76, 2, BYTES_OR_LESS).above(83, 1);
-const B_80: Part = m(78, 2, BYTES_OR_LESS).above(84, 1);
+/// The elements of both.
+const OF_BYTES: (Part, Part) = (m(76, 2, BYTES), m(78, 2, BYTES));
+const OF_BYTES_OR_LESS: (Part, Part) = (m(76, 2, BYTES_OR_LESS).above(83, 1), m(78, 2, BYTES_OR_LESS).above(84, 1));
 
 /// Products of bits, which a count joins.
 macro_rules! bmma {
-    ($operation:expr) => {
+    ($operation:expr $(, $more:expr)*) => {
         &[
             m(75, 2, &["88128", "168128", "168256", RESERVED]),
             m(77, 2, $operation),
@@ -87,22 +82,22 @@ macro_rules! bmma {
             rd(),
             ra().suffix(73, 1, ROW),
             rb().suffix(74, 1, COL),
-            r(64),
-            adds(),
+            r(64)
+            $(, $more)*
         ]
     };
 }
 
 macro_rules! dmma {
-    ($shape:expr) => {
+    ($shape:expr $(, $more:expr)*) => {
         &[
             m(76, 2, $shape),
             m(78, 2, ROUND),
             rd(),
             ra().neg(72).abs(73),
             rb().neg(63).abs(62),
-            r(64).neg(75).abs(74),
-            adds(),
+            r(64).neg(75).abs(74)
+            $(, $more)*
         ]
     };
 }
@@ -125,6 +120,7 @@ const STSM_SHAPE: Part = m(78, 2, &["M88", "MT88", RESERVED, RESERVED]);
 const STSM_SHAPE_100: Part = m(78, 2, &["M88", "MT88", "MT168", RESERVED]);
 const BASE: Part = Part::new(What::Base, Bits::new(24, 8));
 const UNIFORM_BASE: Part = Part::new(What::UniformBase, Bits::new(32, 6));
+const STSM_UNIFORM: Part = Part::new(What::UniformBase, Bits::new(64, 6));
 const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24));
 /// Bit 91: a uniform register is added to the address.
 const PLAIN_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 0)];
@@ -132,19 +128,28 @@ const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("HMMA", 0x23c, HMMA),
-    Row::new("HMMA", 0x23c, HMMA_SP),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, A_80, B_80)).sms(80, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, A_80, B_80, METADATA, SELECTOR)).sms(80, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, A_BYTES, B_BYTES)).sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, A_BYTES, B_BYTES, METADATA, SELECTOR)).sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, A_BYTES, B_BYTES)).since(100),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, A_BYTES, B_BYTES, METADATA, SELECTOR)).since(100),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra())).sms(80, 89),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).sms(80, 89),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds())).sms(90, 119),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR)).sms(90, 119),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds())).since(120),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR)).since(120),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS)).sms(80, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR)).sms(80, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds())).sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, SELECTOR)).sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds())).sms(100, 119),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
+        .sms(100, 119),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds())).since(120),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
+        .since(120),
     Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).sms(80, 89),
-    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED])).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED])).sms(80, 89),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"])).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED])).since(100),
+    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds())).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).sms(80, 89),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).sms(100, 119),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).no_reuse().since(120),
     Row::new("MOVM", 0x23a, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
     Row::new("MOVM", 0x23a, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
     Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).sms(80, 99),
@@ -156,5 +161,11 @@ pub const ROWS: &[Row] = &[
         .fixed(UNIFORM_ADDRESS)
         .since(100),
     Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).sms(90, 99),
+    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, STSM_UNIFORM, OFFSET, r(32)))
+        .fixed(UNIFORM_ADDRESS)
+        .sms(90, 99),
+    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, STSM_UNIFORM, OFFSET, r(32)))
+        .fixed(UNIFORM_ADDRESS)
+        .since(100),
     Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).since(100),
 ];

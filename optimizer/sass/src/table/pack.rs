@@ -147,7 +147,7 @@ pub const ROWS: &[Row] = &[
     Row::new("F2FP", 0x03e, F2FP_80_RS).forms(THREE).sms(80, 89),
     pack(F2FP_80).sms(80, 89),
     merge(F2FP_80_MERGE).sms(80, 89),
-    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(&[(Bits::new(75, 3), 2), (Bits::new(84, 2), 2)]).since(90),
+    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(I2FP_FIXED).since(90),
     Row::new("I2I", 0x038, I2I).forms(TWO),
     Row::new("I2IP", 0x039, I2IP_80).forms(TWO).sms(80, 89),
     Row::new("I2IP", 0x039, I2IP_80_4).forms(TWO).sms(80, 89),
@@ -156,6 +156,14 @@ pub const ROWS: &[Row] = &[
     Row::new("I2IP", 0x039, I2IP_4).forms(TWO).since(90),
     Row::new("I2IP", 0x039, I2IP_2).forms(TWO).since(90),
     Row::new("F2IP", 0x043, F2IP).forms(THREE).since(90),
+    Row::new("UI2FP.F32", 0x05e, I2FP).forms(UNIFORM).fixed(I2FP_FIXED).twin().since(120),
+    Row::new("UI2I", 0x04e, I2I).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, I2IP).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, I2IP_4).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, I2IP_2).forms(UNIFORM).twin().since(120),
+    Row::new("UF2IP", 0x059, F2IP).forms(&[Rr, Ri, Ir]).twin().since(120),
+    Row::new("UF2FP", 0x0ba, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
+    Row::new("UF2FP", 0x0ba, UF2FP_90_MERGE).forms(&[Rr, Ri, Ir]).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
 ];
 
 /// Before `sm_90`: the source is always of 32 bits, and the result of 16.
@@ -196,6 +204,14 @@ const BF16: Names = &["", "BF16"];
 const ROUND_80: Names = &["", RESERVED, RESERVED, "RZ", RESERVED];
 const TF32: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "TF32"];
 
+const I2FP_FIXED: &[(Bits, u64)] = &[(Bits::new(75, 3), 2), (Bits::new(84, 2), 2)];
+/// The forms of the uniform datapath.
+const UNIFORM: &[Form] = &[Rr, Ir];
+const UF2FP_FIXED_90: &[(Bits, u64)] = &[(Bits::new(75, 1), 1), (Bits::new(85, 1), 1)];
+const UF2FP_90: &[Part] =
+    &[flag(78, &["PACK_AB", RESERVED]), m(79, 2, NEAREST_OR_ZERO), rd(), ra(), b(F32)];
+const UF2FP_90_MERGE: &[Part] =
+    &[flag(78, &[RESERVED, "MERGE_C"]), m(79, 2, NEAREST_OR_ZERO), rd(), b(F32), c_half()];
 const I2FP: &[Part] = &[flag(74, &["U32", "S32"]), m(78, 2, NEAREST_OR_ZERO), rd(), b(HexBy(74))];
 const I2I: &[Part] = &[m(76, 2, &["U8.S32.SAT", "S8.S32.SAT", "U16.S32.SAT", "S16.S32.SAT"]), rd(), b(SignedHex)];
 
