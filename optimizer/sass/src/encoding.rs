@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::bits::Bits;
-use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, What};
+use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, Show, What};
 use super::table;
 
 /// The guard of every instruction: a predicate, and whether it is inverted.
@@ -32,6 +32,46 @@ pub struct Encoding {
     pub value: u128,
     /// The guard's file.
     pub guard: Part,
+    /// The bits that parts, guard and scheduling own, less those that are fixed.
+    owned: u128,
+    /// The parts that have no name for some of their codes.
+    checks: Vec<Check>,
+}
+
+/// A modifier, a named operand or a suffix with codes that stand for nothing.
+#[derive(Clone, Copy, Debug)]
+struct Check {
+    /// Its value.
+    part: Part,
+    names: Names,
+    /// Of the codes below 64, those that have a name.
+    named: u64,
+}
+
+impl Check {
+    /// The check of a suffix and that of a part; none where every code has a name.
+    fn of(part: &Part) -> impl Iterator<Item = Check> + use<> {
+        let suffix = part.suffix.map(|(bits, names)| (Part::new(What::Modifier(names), bits), names));
+        let own = match part.what {
+            What::Modifier(names) | What::Name(names) if part.show != Show::Never => Some((*part, names)),
+            _ => None,
+        };
+        suffix.into_iter().chain(own).filter_map(|(part, names)| {
+            let codes = 1u64.checked_shl(u32::from(part.at.len + part.above.len));
+            let named = |code: u64| names.get(code as usize).is_some_and(|name| *name != RESERVED);
+            let bits = (0..64).filter(|code| named(*code)).fold(0, |bits, code| bits | 1 << code);
+            let is_total = codes.is_some_and(|codes| codes <= 1 << 12 && (0..codes).all(named));
+            (!is_total).then_some(Check { part, names, named: bits })
+        })
+    }
+
+    #[inline]
+    fn passes(&self, word: u128) -> bool {
+        match self.part.value(word) {
+            code @ 0..64 => self.named >> code & 1 == 1,
+            code => self.names.get(code as usize).is_some_and(|name| *name != RESERVED),
+        }
+    }
 }
 
 /// The bits that scheduling owns: 105 to 121. The two on top are zero in every word.
@@ -42,6 +82,18 @@ impl Encoding {
     #[inline]
     pub fn matches(&self, word: u128) -> bool {
         word & self.fixed == self.value
+    }
+
+    /// The lowest bit and the code of a part that has no name for it.
+    #[inline]
+    pub(crate) fn nameless(&self, word: u128) -> Option<(u8, u64)> {
+        let check = self.checks.iter().find(|check| !check.passes(word))?;
+        Some((check.part.at.low, check.part.value(word)))
+    }
+
+    /// The bits that parts, guard and scheduling own, less those that are fixed.
+    pub fn owned(&self) -> u128 {
+        self.owned
     }
 
     /// The parts whose bits overlap those of another part, or of what is fixed. What is written twice may.
@@ -168,7 +220,9 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
         value = bits.put(value, code);
     }
     let guard = Part { what: What::Register(row.guard), ..GUARD };
-    Encoding { name: row.name, form, parts, alias: row.alias, rule: row.rule, fixed: known, value, guard }
+    let checks = parts.iter().flat_map(Check::of).collect();
+    let (name, alias, rule, owned) = (row.name, row.alias, row.rule, owned & !known);
+    Encoding { name, form, parts, alias, rule, fixed: known, value, guard, owned, checks }
 }
 
 /// The part with the uniform register or predicate in the place of the other.
@@ -238,5 +292,71 @@ fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, fi
         Form::Rx | Form::Xr => Part { what: What::Bindless, at: uniform, above: Bits::new(40, 14), ..other },
         Form::Ru | Form::Ur => Part { what: What::Register(File::Ur), at: uniform, ..other },
         Form::Rr | Form::Whole => register(LOW),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample;
+
+    /// A word of an encoding with what every part of another word says, part by part.
+    fn rebuilt(encoding: &Encoding, word: u128) -> Option<u128> {
+        let mut made = SCHEDULE.put(encoding.value, SCHEDULE.get(word));
+        for part in encoding.parts.iter().chain([&encoding.guard]) {
+            made = part.put(made, part.value(word))?;
+            if let Some((bits, _)) = part.suffix {
+                made = bits.put(made, bits.get(word));
+            }
+            let marks = [part.negate, part.absolute, part.invert, part.reuse].into_iter().filter(|bit| *bit != NO_BIT);
+            made = marks.fold(made, |made, bit| made & !(1 << bit) | word & 1 << bit);
+        }
+        Some(made)
+    }
+
+    /// Random words of each encoding, with codes that have names.
+    fn samples(of: &Encoding) -> impl Iterator<Item = u128> {
+        let mut state = 1u64;
+        let mut next = move || {
+            state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+            (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
+        };
+        (0..8).map(move |_| sample::word(of, true, &mut next))
+    }
+
+    #[test]
+    fn what_parts_say_makes_the_word_again() {
+        for table in SMS.into_iter().filter_map(Table::of) {
+            for encoding in table.encodings() {
+                for word in samples(encoding) {
+                    assert!(encoding.matches(word), "sm_{}: {} is not {word:032x}", table.sm, encoding.name);
+                    assert_eq!(encoding.nameless(word), None, "sm_{}: {} {word:032x}", table.sm, encoding.name);
+                    assert_eq!(rebuilt(encoding, word), Some(word), "sm_{}: {}", table.sm, encoding.name);
+                    if let Ok(instruction) = table.decode(word) {
+                        assert_eq!(instruction.encode(), word, "sm_{}: {}", table.sm, encoding.name);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_two_parts_own_a_bit() {
+        for table in SMS.into_iter().filter_map(Table::of) {
+            for encoding in table.encodings() {
+                let (name, form) = (encoding.name, encoding.form);
+                assert_eq!(encoding.overlaps(), [], "sm_{}: {name} in the form {form:?}", table.sm);
+            }
+        }
+    }
+
+    /// Listings put a label in place of the text's end.
+    #[test]
+    fn targets_of_branches_end_the_text() {
+        let is_target = |part: &Part| matches!(part.what, What::Target | What::TargetBehind);
+        for encoding in SMS.into_iter().filter_map(Table::of).flat_map(Table::encodings) {
+            let before = encoding.parts.split_last().map_or(&[][..], |(_, before)| before);
+            assert!(!before.iter().any(is_target), "the target of {} does not stand last", encoding.name);
+        }
     }
 }

@@ -4,7 +4,8 @@ use oriole_ir::Schedule;
 
 use super::bits::Bits;
 use super::encoding::{Encoding, Table};
-use super::row::{File, NO_BIT, Names, Part, RESERVED, Show, What};
+use super::row::{File, NO_BIT, Part, RESERVED, Show, What};
+use super::text;
 
 /// A word, read.
 #[derive(Clone, Copy, Debug)]
@@ -108,16 +109,12 @@ impl Table {
     /// If no encoding has the opcode, bits are set that nobody owns, or a modifier has a code that stands for nothing.
     pub fn decode(&self, word: u128) -> Result<Instruction<'_>, WordError> {
         let Some(encoding) = self.find(word) else { return Err(self.refuse(word)) };
-        let instruction = Instruction { encoding, word };
-        match encoding.parts.iter().find(|part| reserved(part, word).is_some()) {
-            Some(part) => {
-                let (low, value) = reserved(part, word).unwrap_or_default();
-                Err(WordError::Reserved { name: encoding.name, low, value })
-            }
-            None if encoding.rule.is_some_and(|rule| !rule(word)) => {
-                Err(WordError::Combination { name: encoding.name })
-            }
-            None => Ok(instruction),
+        if let Some((low, value)) = encoding.nameless(word) {
+            return Err(WordError::Reserved { name: encoding.name, low, value });
+        }
+        match encoding.rule {
+            Some(rule) if !rule(word) => Err(WordError::Combination { name: encoding.name }),
+            _ => Ok(Instruction { encoding, word }),
         }
     }
 
@@ -133,21 +130,6 @@ impl Table {
             None => WordError::Opcode { sm: self.sm, opcode },
         }
     }
-}
-
-/// The lowest bit and the code of a modifier that stands for nothing.
-#[inline]
-fn reserved(part: &Part, word: u128) -> Option<(u8, u64)> {
-    let stands = |names: Names, value: u64| names.get(value as usize).is_some_and(|name| *name != RESERVED);
-    if let Some((bits, names)) = part.suffix
-        && !stands(names, bits.get(word))
-    {
-        return Some((bits.low, bits.get(word)));
-    }
-    let (What::Modifier(names) | What::Name(names)) = part.what else { return None };
-    let value = part.value(word);
-    let is_read = part.show != Show::Never;
-    (is_read && !stands(names, value)).then_some((part.at.low, value))
 }
 
 impl Part {
@@ -223,22 +205,17 @@ impl Instruction<'_> {
         Some((file, part.value(self.word) as u8))
     }
 
-    /// The word, made anew from what every part holds: the same, if the encoding owns all that the word says.
+    /// The word, made anew from the bits that the encoding's parts own and those that it fixes: the same, if these are all
+    /// that the word says.
+    #[inline]
     pub fn encode(&self) -> u128 {
-        let guard = [self.encoding.guard];
-        let mut word = super::encoding::SCHEDULE.put(self.encoding.value, super::encoding::SCHEDULE.get(self.word));
-        for part in self.encoding.parts.iter().chain(&guard) {
-            word = part.at.put(word, part.at.get(self.word));
-            word = part.above.put(word, part.above.get(self.word));
-            if let Some((bits, _)) = part.suffix {
-                word = bits.put(word, bits.get(self.word));
-            }
-            for bit in [part.negate, part.absolute, part.invert, part.reuse] {
-                if bit != NO_BIT {
-                    word |= self.word & 1 << bit;
-                }
-            }
-        }
-        word
+        self.encoding.value | self.word & self.encoding.owned()
+    }
+
+    /// Where it goes if it stands at an address: the target of a branch or call that is a distance.
+    pub fn target(&self, address: u64) -> Option<u64> {
+        let is_target = |part: &&Part| matches!(part.what, What::Target | What::TargetBehind);
+        let part = self.encoding.parts.iter().find(is_target)?;
+        Some(text::target(part, self.word, address))
     }
 }

@@ -12,6 +12,7 @@ pub mod encoding;
 pub mod instruction;
 mod number;
 pub mod row;
+pub mod sample;
 pub mod table;
 pub mod text;
 

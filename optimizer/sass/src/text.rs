@@ -164,9 +164,7 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             out.push(']');
         }
         What::Target | What::TargetBehind => {
-            let distance = signed(part.value(word), part.at.len + part.above.len);
-            let target = (address + WORD_BYTES).wrapping_add_signed(distance * 4);
-            signed_hex(out, target as i64);
+            signed_hex(out, target(part, word, address) as i64);
         }
         What::TargetByte => {
             let distance = signed(part.value(word), part.at.len + part.above.len);
@@ -193,6 +191,12 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
         }
         _ => {}
     }
+}
+
+/// Where a branch at an address goes.
+pub(super) fn target(part: &Part, word: u128, address: u64) -> u64 {
+    let distance = signed(part.value(word), part.at.len + part.above.len);
+    address.wrapping_add(WORD_BYTES).wrapping_add_signed(distance * 4)
 }
 
 /// Signs and suffixes around an operand.

@@ -1,0 +1,196 @@
+//! Words against NVIDIA's nvdisasm, where it is installed: random ones of every encoding of every SM, and all of the
+//! corpus.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use oriole_sass::cubin::{Cubin, SectionKind, words};
+use oriole_sass::{Encoding, SMS, Table, sample, text};
+
+/// Words of each encoding.
+const ROUNDS: usize = 5;
+/// Examples that are shown of a mnemonic's differences.
+const SHOWN: usize = 4;
+
+/// How nvdisasm and we can differ about a word.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+enum Difference {
+    /// Both read it, and print other texts.
+    Text,
+    /// We read it alone.
+    Accepted,
+    /// nvdisasm reads it alone.
+    Refused,
+}
+
+/// Differences that stay, by the encoding's name, each with the reason.
+const KNOWN: &[(&str, Difference, &str)] = &[];
+
+/// The tool, on the PATH, in `CUDA_HOME`, or by `ci/cuda-tools`.
+fn nvdisasm() -> Option<PathBuf> {
+    let finder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cuda-tools");
+    let output = Command::new(finder).args(["--find", "nvdisasm"]).output().ok()?;
+    let path = String::from_utf8(output.stdout).ok()?;
+    if !output.status.success() {
+        println!("skipped: no nvdisasm (ci/cuda-tools installs it)");
+        return None;
+    }
+    Some(PathBuf::from(path.trim()))
+}
+
+/// A generator of 64 random bits at a time: SplitMix64.
+struct Random(u64);
+
+impl Random {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ mixed >> 31
+    }
+}
+
+/// A word that every SM has: NOP.
+const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+
+/// nvdisasm's text for each word, one behind the other from address 0; `None` where it refuses the word or prints a code
+/// that it calls invalid. A word that it refuses ends its output, so that it runs again with a NOP in that place.
+fn texts(tool: &Path, sm: u16, words: &[u128]) -> Vec<Option<String>> {
+    let name = format!("words-{sm}-{}.bin", std::thread::current().name().unwrap_or_default().replace(':', "-"));
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let mut words = words.to_vec();
+    let mut refused = vec![false; words.len()];
+    let place = |text: &str| usize::from_str_radix(text, 16).ok().map(|address| address / 16);
+    loop {
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        std::fs::write(&file, bytes).expect("the test folder is writable");
+        let mut command = Command::new(tool);
+        command.args(["-b", &format!("SM{sm}"), "-raw", "-ndf"]).arg(&file);
+        let output = command.output().expect("the tool starts");
+        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
+        let bad = errors.split("at address 0x").skip(1);
+        let bad: Vec<usize> = bad.filter_map(|rest| place(rest.split_whitespace().next()?)).collect();
+        if bad.is_empty() {
+            let mut found = vec![None; words.len()];
+            for line in String::from_utf8_lossy(&output.stdout).lines() {
+                let Some((at, text)) = line.trim_start().trim_start_matches("/*").split_once("*/") else { continue };
+                let Some(at) = place(at) else { continue };
+                let text = text.trim().trim_end_matches(';').trim_end();
+                let is_legal = !refused[at] && !text.contains("INVALID") && !text.contains("???");
+                found[at] = is_legal.then(|| text.to_owned());
+            }
+            return found;
+        }
+        for at in bad {
+            words[at] = NOP;
+            refused[at] = true;
+        }
+    }
+}
+
+/// Our text for a word.
+fn ours(table: &Table, word: u128, address: u64) -> Option<String> {
+    let instruction = table.decode(word).ok()?;
+    let mut out = String::new();
+    text::print(&mut out, &instruction, address);
+    assert_eq!(instruction.encode(), word, "{out} is another word when encoded");
+    Some(out)
+}
+
+/// A word of each pair has random parts, codes without a name among them. The other is the same, or in one case of four
+/// has a bit set that no part of the encoding owns.
+fn pairs(table: &Table, random: &mut Random) -> Vec<u128> {
+    let mut words = Vec::new();
+    for encoding in (0..ROUNDS).flat_map(|_| table.encodings()) {
+        let word = sample::word(encoding, false, &mut || random.next());
+        let bit = 16 + random.next() % 89;
+        let changes = random.next().is_multiple_of(4) && encoding.owned() >> bit & 1 == 0 && bit != 91;
+        words.extend([word, if changes { word ^ 1 << bit } else { word }]);
+    }
+    words
+}
+
+/// Whether nvdisasm takes a word with a bit set that is nobody's: it prints what the word without the bit is, or an
+/// instruction of another mnemonic, whose own parts are random elsewhere.
+fn ignores(text: &str, without: Option<&String>, encoding: &Encoding) -> bool {
+    without.is_none_or(|without| without == text)
+        || !text.contains(encoding.name.split('.').next().unwrap_or(encoding.name))
+}
+
+#[test]
+fn random_words_of_every_encoding_are_read_alike() {
+    let Some(tool) = nvdisasm() else { return };
+    let mut unknown: BTreeMap<(&str, Difference), Vec<String>> = BTreeMap::new();
+    let mut met = vec![false; KNOWN.len()];
+    for sm in SMS {
+        let table = Table::of(sm).expect("the SM is known");
+        let words = pairs(table, &mut Random(sm.into()));
+        let theirs = texts(&tool, sm, &words);
+        let legal = theirs.iter().flatten().count();
+        assert!(legal * 2 > words.len(), "sm_{sm}: nvdisasm reads {legal} of {} words: too few", words.len());
+        let mut same = 0;
+        for (at, (word, text)) in words.iter().zip(&theirs).enumerate() {
+            let encoding = &table.encodings()[at / 2 % table.encodings().len()];
+            let ours = ours(table, *word, 16 * at as u64);
+            let difference = match (&ours, text) {
+                (Some(ours), Some(text)) if ours == text => None,
+                (None, None) => None,
+                (None, Some(text)) if at % 2 == 1 && ignores(text, theirs[at - 1].as_ref(), encoding) => None,
+                (Some(_), Some(_)) => Some(Difference::Text),
+                (Some(_), None) => Some(Difference::Accepted),
+                (None, Some(_)) => Some(Difference::Refused),
+            };
+            let Some(difference) = difference else {
+                same += 1;
+                continue;
+            };
+            match KNOWN.iter().position(|row| (row.0, row.1) == (encoding.name, difference)) {
+                Some(row) => met[row] = true,
+                None => {
+                    let [ours, theirs] = [&ours, text].map(|text| text.as_deref().unwrap_or("refused"));
+                    let form = encoding.form;
+                    let example = format!("  sm_{sm} {word:032x} {form:?}\n    nvdisasm {theirs}\n    ours     {ours}");
+                    unknown.entry((encoding.name, difference)).or_default().push(example);
+                }
+            }
+        }
+        println!("sm_{sm}: {same} of {} words are read alike; {legal} are legal", words.len());
+    }
+    let list = unknown.iter().map(|((name, difference), examples)| {
+        let shown: Vec<&str> = examples.iter().take(SHOWN).map(String::as_str).collect();
+        format!("{name} {difference:?}, {} words\n{}\n", examples.len(), shown.join("\n"))
+    });
+    assert!(unknown.is_empty(), "nvdisasm reads these otherwise:\n{}", list.collect::<String>());
+    let idle: Vec<_> = KNOWN.iter().zip(met).filter(|(_, met)| !met).map(|(row, _)| (row.0, row.1)).collect();
+    assert!(idle.is_empty(), "these differences are no more; take them out of `KNOWN`: {idle:?}");
+}
+
+#[test]
+fn words_of_the_corpus_print_as_nvdisasm_prints_them() {
+    let Some(tool) = nvdisasm() else { return };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/cubins");
+    let mut by_sm: BTreeMap<u16, Vec<u128>> = BTreeMap::new();
+    for file in std::fs::read_dir(folder).expect("there is a corpus") {
+        let path = file.expect("a folder lists its files").path();
+        if path.extension().is_none_or(|extension| extension != "cubin") {
+            continue;
+        }
+        let cubin = Cubin::read(&std::fs::read(&path).expect("a file")).expect("a cubin");
+        let code = (0..cubin.sections.len()).filter(|at| cubin.sections[*at].kind == SectionKind::Code);
+        by_sm.entry(cubin.target.sm).or_default().extend(code.flat_map(|at| words(cubin.bytes(at))));
+    }
+    for (sm, words) in &by_sm {
+        let table = Table::of(*sm).expect("the SM is known");
+        let theirs = texts(&tool, *sm, words);
+        let mut compared = 0;
+        for (at, (word, theirs)) in words.iter().zip(&theirs).enumerate() {
+            // The corpus test counts the words that no encoding is written for yet.
+            if let Some(ours) = ours(table, *word, 16 * at as u64) {
+                assert_eq!(Some(&ours), theirs.as_ref(), "sm_{sm}: {word:032x}");
+                compared += 1;
+            }
+        }
+        println!("sm_{sm}: {compared} of {} words of the corpus compared", words.len());
+    }
+}
