@@ -142,9 +142,23 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         let zero = Src { row: ZERO, mark: Mark::Plain };
         return Ok(Kind::Add3 { dst, carries: [carry, NOWHERE], srcs: [srcs[0], srcs[1], zero], more });
     }
-    let saturates: Fn2 = |a, b| map2(a, b, |a, b| (a as i32).saturating_add(b as i32) as u32);
     match (ops.has("ISAT"), ops.has("S32")) {
-        (true, true) => Ok(Kind::Two(saturates, dst, srcs)),
+        // The sum of the least integer, negated, saturates as well.
+        (true, true) => {
+            let [a, b] = srcs.map(|src| src.mark == Mark::Negate);
+            let plain = srcs.map(|src| Src { mark: Mark::Plain, ..src });
+            fn sum(a: u32, b: u32, signs: [i64; 2]) -> u32 {
+                let sum = signs[0] * i64::from(a as i32) + signs[1] * i64::from(b as i32);
+                sum.clamp(i32::MIN.into(), i32::MAX.into()) as u32
+            }
+            let f: Fn2 = match (a, b) {
+                (false, false) => |a, b| map2(a, b, |a, b| sum(a, b, [1, 1])),
+                (false, true) => |a, b| map2(a, b, |a, b| sum(a, b, [1, -1])),
+                (true, false) => |a, b| map2(a, b, |a, b| sum(a, b, [-1, 1])),
+                (true, true) => |a, b| map2(a, b, |a, b| sum(a, b, [-1, -1])),
+            };
+            Ok(Kind::Two(f, dst, plain))
+        }
         (false, _) => Ok(Kind::Two(|a, b| map2(a, b, u32::wrapping_add), dst, srcs)),
         _ => Err("saturation of another type".to_owned()),
     }
@@ -366,10 +380,21 @@ fn picks(ops: &Operands<'_>) -> Pick {
     fn by_halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
         halves(a, b, f)
     }
+    fn by_bytes(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
+        let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+        u32::from_le_bytes(std::array::from_fn(|at| f(a[at], b[at])))
+    }
     let relu = ops.has("RELU");
     // What is written on some SMs alone, and meant where nothing is.
     ops.has("S32");
     match () {
+        () if ops.has("U8x4") => |a, b, min| by_bytes(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
+        () if ops.has("S8x4") && !relu => |a, b, min| {
+            by_bytes(a, b, |a, b| {
+                let (a, b) = (a as i8, b as i8);
+                (if min { a.min(b) } else { a.max(b) }) as u8
+            })
+        },
         () if ops.has("U16x2") => |a, b, min| by_halves(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
         () if ops.has("S16x2") && relu => |a, b, min| {
             by_halves(a, b, |a, b| {
