@@ -128,7 +128,8 @@ impl Ptxas {
 
 /// The ptxas of a Python environment's packages.
 fn installed_under(lib: &Path) -> Option<PathBuf> {
-    let mut versions: Vec<PathBuf> = std::fs::read_dir(lib).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    let mut versions: Vec<PathBuf> =
+        std::fs::read_dir(lib).ok()?.filter_map(|entry| Some(entry.ok()?.path())).collect();
     versions.sort();
     let tool = |version: PathBuf| version.join("site-packages/nvidia/cu13/bin/ptxas");
     versions.into_iter().map(tool).find(|tool| tool.is_file())

@@ -124,7 +124,8 @@ impl Machine<'_> {
                 let addresses = cta.warps[warp].addresses(&address, true);
                 let inside = |address: u64, window: u64| address.wrapping_sub(window) < WINDOW;
                 let found = super::lanes::mask(|lane| {
-                    let (shared, local) = (inside(addresses[lane], SHARED_WINDOW), inside(addresses[lane], LOCAL_WINDOW));
+                    let (shared, local) =
+                        (inside(addresses[lane], SHARED_WINDOW), inside(addresses[lane], LOCAL_WINDOW));
                     match space {
                         Space::Shared => shared,
                         Space::Local => local,
@@ -178,10 +179,10 @@ impl Machine<'_> {
                 }
             };
             self.note(cta, warp, pc, lane, place, (*bytes).into());
-            for piece in 0..usize::from(words) {
+            for (piece, old) in old.iter_mut().enumerate().take(words.into()) {
                 let size = usize::from(*bytes).min(4);
                 self.put(cta, warp, advance(place, 4 * piece), size, (after >> (32 * piece)) as u64);
-                old[piece][lane] = (before >> (32 * piece)) as u32;
+                old[lane] = (before >> (32 * piece)) as u32;
             }
         }
         if *modify == Modify::Cast {

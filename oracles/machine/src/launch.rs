@@ -73,7 +73,6 @@ impl DriverArea {
                 cluster_ctas: Some(0x2cc),
                 constant_window: 0x120,
                 parameters: 0x380,
-                ..first
             },
         }
     }

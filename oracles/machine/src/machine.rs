@@ -16,6 +16,8 @@ pub const SLICE: u32 = 4096;
 const PATIENCE: u32 = 64;
 /// CTAs that run beside each other at most.
 const MOST_CTAS: usize = 64;
+/// Bytes that the local memory of these may take, and that of one CTA in any case.
+const MOST_LOCAL: usize = 1 << 30;
 /// Barriers of a CTA.
 pub const BARRIERS: usize = 16;
 
@@ -147,10 +149,12 @@ impl Machine<'_> {
             let (x, y, z) = (u64::from(gx), u64::from(gy), u64::from(gz));
             [index % x, index / x % y, index / x / y % z].map(|at| at as u32)
         });
+        let threads: u32 = self.launch.block.iter().product();
+        let most = (MOST_LOCAL / (self.local * (threads as usize).next_multiple_of(LANES)).max(1)).clamp(1, MOST_CTAS);
         let mut resident: VecDeque<Cta> = VecDeque::new();
         let mut turns = 0;
         loop {
-            if resident.is_empty() || turns > PATIENCE && resident.len() < MOST_CTAS {
+            if resident.is_empty() || turns > PATIENCE && resident.len() < most {
                 turns = 0;
                 match waiting.next() {
                     Some(ctaid) => resident.push_back(self.cta(ctaid)),
@@ -170,7 +174,7 @@ impl Machine<'_> {
             turns = if resident.len() < before { 0 } else { turns + 1 };
             if !moved && resident.len() == before {
                 match waiting.next() {
-                    Some(ctaid) if resident.len() < MOST_CTAS => resident.push_back(self.cta(ctaid)),
+                    Some(ctaid) if resident.len() < most => resident.push_back(self.cta(ctaid)),
                     _ => return End::Deadlock(stuck(&resident)),
                 }
             }
@@ -256,8 +260,20 @@ impl Machine<'_> {
             }
             let result = barrier.reduction.map(|reduction| match reduction {
                 Reduction::Popc => barrier.count,
-                Reduction::And => if barrier.count == barrier.arrived { u32::MAX } else { 0 },
-                Reduction::Or => if barrier.count > 0 { u32::MAX } else { 0 },
+                Reduction::And => {
+                    if barrier.count == barrier.arrived {
+                        u32::MAX
+                    } else {
+                        0
+                    }
+                }
+                Reduction::Or => {
+                    if barrier.count > 0 {
+                        u32::MAX
+                    } else {
+                        0
+                    }
+                }
             });
             for warp in &mut cta.warps {
                 let wait = Wait::Barrier(number as u8);

@@ -67,9 +67,47 @@ pub struct Operands<'a> {
 
 /// Modifiers that change nothing that is observed here: caches, orders, scopes, hints, what stands for the default.
 const MEANINGLESS: &[&str] = &[
-    "", "E", "LUT", "AND", "RN", "NTZ", "PACK_AB", "MMA", "REL", "ABS", "NOINC", "NODEC", "DEFER_BLOCKING", "RELIABLE",
-    "RECONVERGENT", "STRONG", "CTA", "SM", "GPU", "SYS", "VC", "PRIVATE", "CONSTANT", "MMIO", "EF", "EL", "LU", "EU", "NA",
-    "LTC64B", "LTC128B", "LTC256B", "BYPASS", "SPIN", "H0_H0", "WARP", "RAND", "TRAP", "SC", "ALL", "LE",
+    "",
+    "E",
+    "LUT",
+    "AND",
+    "RN",
+    "NTZ",
+    "PACK_AB",
+    "MMA",
+    "REL",
+    "ABS",
+    "NOINC",
+    "NODEC",
+    "DEFER_BLOCKING",
+    "RELIABLE",
+    "RECONVERGENT",
+    "STRONG",
+    "CTA",
+    "SM",
+    "GPU",
+    "SYS",
+    "VC",
+    "PRIVATE",
+    "CONSTANT",
+    "MMIO",
+    "EF",
+    "EL",
+    "LU",
+    "EU",
+    "NA",
+    "LTC64B",
+    "LTC128B",
+    "LTC256B",
+    "BYPASS",
+    "SPIN",
+    "H0_H0",
+    "WARP",
+    "RAND",
+    "TRAP",
+    "SC",
+    "ALL",
+    "LE",
 ];
 
 /// Why an instruction is not executed.
@@ -78,7 +116,8 @@ pub type Unknown = String;
 impl<'a> Operands<'a> {
     /// The operands of an instruction on a launch.
     pub fn new(inst: Instruction<'a>, banks: &'a Banks, literals: &'a mut Literals) -> Operands<'a> {
-        let operands = inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
+        let operands =
+            inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
         let (preds, parts) = operands.partition(is_pred);
         Operands { inst, parts, preds, taken: RefCell::default(), banks, literals }
@@ -262,6 +301,7 @@ impl<'a> Operands<'a> {
                 (low, Src { row: self.literals.row(bits), mark: upper.mark })
             }
             _ if upper.row == ZERO => (plain(ZERO), upper),
+            _ if upper.row % 2 != 0 => return Err(format!("a pair of registers with the number {value}")),
             _ => (plain(upper.row), Src { row: upper.row + 1, mark: upper.mark }),
         })
     }

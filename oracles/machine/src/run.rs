@@ -21,6 +21,8 @@ const STACK: usize = 1 << 15;
 const MOST_LOCAL: usize = 512 << 10;
 /// What stands between functions.
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
+/// The most static shared memory that a CTA has.
+const MOST_SHARED: u64 = 1 << 20;
 /// Shared memory that a CTA has below its own variables.
 const RESERVED_SHARED: usize = 1 << 10;
 
@@ -41,9 +43,14 @@ pub enum RunError {
     /// The cubin cannot be placed in memory.
     #[error(transparent)]
     Cubin(#[from] CubinError),
-    /// The code would not fit its window.
-    #[error("the code has more than {0} bytes")]
-    TooLarge(u64),
+    /// Code, variables or shared memory are larger than any GPU has use for.
+    #[error("the {what} of the cubin have more than {most} bytes")]
+    TooLarge {
+        /// What.
+        what: &'static str,
+        /// How much there may be.
+        most: u64,
+    },
     /// An operation that the interpreter does not have.
     #[error("`{place}` is not executed: {why}")]
     Unknown {
@@ -81,10 +88,10 @@ pub struct Image {
 
 /// Where variables go that the program does not have from which the code was made.
 const DATA: u64 = 0x5000_0000_0000;
-/// The most bytes that a variable may have.
+/// The most bytes that all variables may have together.
 const MOST_DATA: u64 = 128 << 20;
 /// The most code that a cubin may have.
-const MOST_CODE: u64 = 64 << 20;
+const MOST_CODE: u64 = 16 << 20;
 
 impl Image {
     /// Places a kernel of a cubin in memory: the variables where a launch has those of the same name.
@@ -99,28 +106,36 @@ impl Image {
         })?;
         let mut placement = Placement::new(cubin, CODE, DATA, CODE + 2 * MOST_CODE);
         for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Object) {
-            let region = bound.global.regions().iter().skip(bound.owners.len()).find(|region| region.name == symbol.name);
+            let region =
+                bound.global.regions().iter().skip(bound.owners.len()).find(|region| region.name == symbol.name);
             if let Some(region) = region.filter(|_| symbol.section.is_some()) {
                 placement.put_symbol(at, region.base);
             }
         }
         let image = cubin.apply_relocations(&placement)?;
         let mut variables = Vec::new();
+        let mut total = 0;
         for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Object) {
             let Some(section) = symbol.section.filter(|at| is_global(cubin.sections[*at].kind)) else { continue };
+            total += symbol.size.min(MOST_DATA + 1);
+            if total > MOST_DATA {
+                return Err(RunError::TooLarge { what: "variables", most: MOST_DATA });
+            }
             let start = symbol.value as usize;
             let bytes = image.bytes(section).get(start..start.saturating_add(symbol.size as usize));
-            let bytes = bytes.map_or_else(|| vec![0; symbol.size.min(MOST_DATA) as usize], <[u8]>::to_vec);
+            let bytes = bytes.map_or_else(|| vec![0; symbol.size as usize], <[u8]>::to_vec);
             variables.extend(placement.symbol(cubin, at).map(|address| (address, bytes)));
         }
         variables.sort();
         let mut words = Vec::new();
         let mut functions = Vec::new();
         let at = |address: u64| u32::try_from((address - CODE) / text::WORD_BYTES).unwrap_or(u32::MAX);
-        for (index, section) in cubin.sections.iter().enumerate().filter(|(_, section)| section.kind == SectionKind::Code) {
+        for (index, section) in
+            cubin.sections.iter().enumerate().filter(|(_, section)| section.kind == SectionKind::Code)
+        {
             let first = placement.section(index).unwrap_or(CODE);
-            if first + section.size > CODE + MOST_CODE {
-                return Err(RunError::TooLarge(MOST_CODE));
+            if first.saturating_add(section.size) > CODE + MOST_CODE {
+                return Err(RunError::TooLarge { what: "functions", most: MOST_CODE });
             }
             words.resize(at(first) as usize, NOP);
             words.extend(oriole_sass::cubin::words(image.bytes(index)));
@@ -139,7 +154,11 @@ impl Image {
         }
         let entry = at(placement.section(kernel.section).unwrap_or(CODE) + kernel.offset);
         let stack = kernel.info.min_stack_size.unwrap_or(0).max(kernel.info.frame_size) as usize;
-        let shared = cubin.shared_size(kernel) as usize;
+        let shared = cubin.shared_size(kernel);
+        if shared > MOST_SHARED {
+            return Err(RunError::TooLarge { what: "shared variables", most: MOST_SHARED });
+        }
+        let shared = shared as usize;
         Ok(Image { sm: cubin.target.sm, words, functions, entry, banks, shared, stack, variables })
     }
 

@@ -186,7 +186,8 @@ mod tests {
 
     fn warp(groups: &[(u32, u32, Wait)]) -> Warp {
         let mut warp = Warp::new(0, 32, 0);
-        warp.groups = groups.iter().map(|(pc, mask, wait)| Group { pc: *pc, mask: *mask, wait: *wait, turns: 0 }).collect();
+        warp.groups =
+            groups.iter().map(|(pc, mask, wait)| Group { pc: *pc, mask: *mask, wait: *wait, turns: 0 }).collect();
         warp
     }
 

@@ -208,10 +208,8 @@ const I2FP_FIXED: &[(Bits, u64)] = &[(Bits::new(75, 3), 2), (Bits::new(84, 2), 2
 /// The forms of the uniform datapath.
 const UNIFORM: &[Form] = &[Rr, Ir];
 const UF2FP_FIXED_90: &[(Bits, u64)] = &[(Bits::new(75, 1), 1), (Bits::new(85, 1), 1)];
-const UF2FP_90: &[Part] =
-    &[flag(78, &["PACK_AB", RESERVED]), m(79, 2, NEAREST_OR_ZERO), rd(), ra(), b(F32)];
-const UF2FP_90_MERGE: &[Part] =
-    &[flag(78, &[RESERVED, "MERGE_C"]), m(79, 2, NEAREST_OR_ZERO), rd(), b(F32), c_half()];
+const UF2FP_90: &[Part] = &[flag(78, &["PACK_AB", RESERVED]), m(79, 2, NEAREST_OR_ZERO), rd(), ra(), b(F32)];
+const UF2FP_90_MERGE: &[Part] = &[flag(78, &[RESERVED, "MERGE_C"]), m(79, 2, NEAREST_OR_ZERO), rd(), b(F32), c_half()];
 const I2FP: &[Part] = &[flag(74, &["U32", "S32"]), m(78, 2, NEAREST_OR_ZERO), rd(), b(HexBy(74))];
 const I2I: &[Part] = &[m(76, 2, &["U8.S32.SAT", "S8.S32.SAT", "U16.S32.SAT", "S16.S32.SAT"]), rd(), b(SignedHex)];
 

@@ -4,12 +4,13 @@ use oriole_ir::ops::ReduxOp;
 use oriole_sass::row::{File, What};
 use oriole_sass::text::signed;
 
+use super::aligned;
 use crate::operands::{Operands, Sign, Unknown};
 use crate::program::*;
-use crate::state::CODE;
+use crate::state::{CODE, CONVERGENCE_BARRIERS};
 
-/// The operation of a mnemonic of this family, which stands at a place in a function that begins at another.
-pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Option<Result<Kind, Unknown>> {
+/// The operation of a mnemonic of this family, which stands at a place.
+pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind, Unknown>> {
     Some(match base {
         "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "FENCE" | "DEPBAR" | "LDGDEPBAR"
         | "PREEXIT" | "ACQBULK" => Ok(Kind::Nop),
@@ -17,7 +18,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Opt
         "BRA" if ops.has("CONV") => divergent(ops, at, false),
         // Whether all lanes agree is a hint: the condition is the same in all of them.
         "BRA" if ops.has("U") && ops.has("ANY") => Err("a branch if any lane takes it".to_owned()),
-        "BRA" | "JMP" => target(ops, at).and_then(|to| Ok(Kind::Branch(to, condition(ops)))),
+        "BRA" | "JMP" => target(ops, at).map(|to| Kind::Branch(to, condition(ops))),
         "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => jump(ops, at),
         "EXIT" => Ok(Kind::Exit(condition(ops))),
         "BSSY" => barrier(ops).map(Kind::Bssy),
@@ -40,13 +41,13 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32, function: u32) -> Opt
         "R2P" | "UR2UP" => r2p(ops),
         "BAR" => cta_barrier(ops),
         "B2R" => barrier_result(ops),
-        "LEPC" => ops.dst(0).map(|dst| Kind::Here(dst, here(ops, at, function))),
+        "LEPC" => ops.dst(0).and_then(|dst| Ok(Kind::Here(aligned(dst, 2)?, here(ops, at)))),
         _ => return None,
     })
 }
 
 /// The value of what follows the next word by a distance, as an absolute address.
-fn here(ops: &Operands<'_>, at: u32, _function: u32) -> i64 {
+fn here(ops: &Operands<'_>, at: u32) -> i64 {
     let next = CODE as i64 + 16 * (i64::from(at) + 1);
     let found = ops.find(|what| matches!(what, What::Target | What::Distance)).and_then(|place| ops.part(place).ok());
     found.map_or(next - 16, |part| next + 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len))
@@ -88,13 +89,16 @@ fn jump(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
         None => 0,
     };
     let base = if relative { 16 * (i64::from(at) + 1) + distance } else { distance - CODE as i64 };
-    Ok(Kind::Jump(ops.row(register)?, base))
+    Ok(Kind::Jump(aligned(ops.row(register)?, 2)?, base))
 }
 
 /// The convergence barrier among the operands.
 fn barrier(ops: &Operands<'_>) -> Result<u8, Unknown> {
     let at = ops.find(|what| what == What::Register(File::B)).ok_or("no barrier")?;
-    ops.number(at)
+    ops.number(at).and_then(|number| {
+        let exists = usize::from(number) < CONVERGENCE_BARRIERS;
+        if exists { Ok(number) } else { Err(format!("there is no convergence barrier {number}")) }
+    })
 }
 
 fn move_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
@@ -151,6 +155,9 @@ fn special(ops: &mut Operands<'_>, base: &str) -> Result<Kind, Unknown> {
     let name = ops.part(place)?.name(ops.inst.word).unwrap_or_default();
     let first = special_of(name).ok_or_else(|| format!("special register {name}"))?;
     let wide = base.starts_with("CS2") && !ops.has("32");
+    if wide {
+        aligned(dst, 2)?;
+    }
     let second = if first == Special::Clock(false) { Special::Clock(true) } else { Special::Constant(0) };
     Ok(Kind::Special(dst, [first, second], if wide { 2 } else { 1 }))
 }
@@ -187,7 +194,9 @@ fn matching(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let registers = |what| matches!(what, What::Register(File::R));
     let dst = ops.find(registers).ok_or("no result")?;
     let pred = all.then(|| ops.pred_out(81));
-    Ok(Kind::Match { dst: ops.dst(dst)?, pred, srcs: (ops.row(dst + 1)?, ops.has("U64")) })
+    let (value, wide) = (ops.row(dst + 1)?, ops.has("U64"));
+    aligned(value, if wide { 2 } else { 1 })?;
+    Ok(Kind::Match { dst: ops.dst(dst)?, pred, srcs: (value, wide) })
 }
 
 fn redux(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {

@@ -81,7 +81,8 @@ fn single(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, 
     let dst = ops.dst(0)?;
     let f = f32::from_bits;
     let srcs = (1..=count).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
-    let plain = !["RM", "RP", "RZ", "FTZ", "SAT"].iter().any(|name| ops.has(name)) && !ops.inst.modifiers().any(|m| m.starts_with('D') || m.starts_with('M'));
+    let plain = !["RM", "RP", "RZ", "FTZ", "SAT"].iter().any(|name| ops.has(name))
+        && !ops.inst.modifiers().any(|m| m.starts_with('D') || m.starts_with('M'));
     match (opcode, &srcs[..]) {
         (Opcode::FAdd, &[a, b]) if plain => {
             Ok(Kind::Two(|a, b| map2(a, b, |a, b| canonical(f32::from_bits(a) + f32::from_bits(b))), dst, [a, b]))

@@ -4,7 +4,7 @@ use oriole_interp::scalar::ScalarOp;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Half, Opcode, PrmtMode, SecondType, Type};
 
-use super::{lane_wise, word};
+use super::{aligned, lane_wise, word};
 use crate::lanes::{map, map2, map3};
 use crate::operands::{Operands, Sign, Unknown};
 use crate::program::*;
@@ -84,7 +84,7 @@ fn wide(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
 /// Operands: a result unless it is a comparison, and so many integers of two words.
 fn pairs(ops: &mut Operands<'_>, op: Wide, count: usize) -> Result<Kind, Unknown> {
     let compares = matches!(op, Wide::Compare(..));
-    let (dst, from) = if compares { (SINK, 0) } else { (ops.dst(0)?, 1) };
+    let (dst, from) = if compares { (SINK, 0) } else { (aligned(ops.dst(0)?, 2)?, 1) };
     let mut srcs = [(Src::default(), Src::default()); 3];
     srcs.iter_mut().for_each(|(low, high)| (low.row, high.row) = (ZERO, ZERO));
     let mut marks = [Mark::Plain; 3];
@@ -134,8 +134,8 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let carry = ops.pred_out(81);
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?];
-    if ops.has("16x2") {
-        return Ok(Kind::Two(|a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add)), dst, srcs));
+    if let Some(packed) = packed_sum(ops, srcs) {
+        return Ok(Kind::Two(packed, dst, srcs.map(|src| Src { mark: Mark::Plain, ..src })));
     }
     if carry != NOWHERE || ops.has("X") {
         let more = if ops.has("X") { [Some(ops.pred_in(87)?), None] } else { [None; 2] };
@@ -164,6 +164,25 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     }
 }
 
+/// The sum of packed halves or bytes, each with the sign of its operand; `None` for whole words.
+fn packed_sum(ops: &Operands<'_>, srcs: [Src; 2]) -> Option<Fn2> {
+    let minus = srcs.map(|src| src.mark == Mark::Negate);
+    Some(match (ops.has("16x2"), ops.has("U8x4"), minus) {
+        (true, _, [false, false]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add)),
+        (true, _, [false, true]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_sub)),
+        (true, _, [true, false]) => |a, b| map2(b, a, |b, a| halves(b, a, u16::wrapping_sub)),
+        (_, true, [false, false]) => |a, b| map2(a, b, |a, b| bytewise(a, b, u8::wrapping_add)),
+        (_, true, [false, true]) => |a, b| map2(a, b, |a, b| bytewise(a, b, u8::wrapping_sub)),
+        (_, true, [true, false]) => |a, b| map2(b, a, |b, a| bytewise(b, a, u8::wrapping_sub)),
+        _ => return None,
+    })
+}
+
+fn bytewise(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
+    let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
+    u32::from_le_bytes(std::array::from_fn(|at| f(a[at], b[at])))
+}
+
 fn halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(f((a >> 16) as u16, (b >> 16) as u16)) << 16 | u32::from(f(a as u16, b as u16))
 }
@@ -187,6 +206,9 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
             return Ok(Kind::Three(mad, dst, [a, b, c]));
         }
         return Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, c, Src::default()], part, signed, more }));
+    }
+    if part == Part::Wide {
+        aligned(dst, 2)?;
     }
     let (low, high) = ops.pair(3, Sign::Integer)?;
     let (low, high) = (Src { mark: high.mark, ..low }, high);
@@ -380,17 +402,13 @@ fn picks(ops: &Operands<'_>) -> Pick {
     fn by_halves(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
         halves(a, b, f)
     }
-    fn by_bytes(a: u32, b: u32, f: impl Fn(u8, u8) -> u8) -> u32 {
-        let (a, b) = (a.to_le_bytes(), b.to_le_bytes());
-        u32::from_le_bytes(std::array::from_fn(|at| f(a[at], b[at])))
-    }
     let relu = ops.has("RELU");
     // What is written on some SMs alone, and meant where nothing is.
     ops.has("S32");
     match () {
-        () if ops.has("U8x4") => |a, b, min| by_bytes(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
+        () if ops.has("U8x4") => |a, b, min| bytewise(a, b, |a, b| if min { a.min(b) } else { a.max(b) }),
         () if ops.has("S8x4") && !relu => |a, b, min| {
-            by_bytes(a, b, |a, b| {
+            bytewise(a, b, |a, b| {
                 let (a, b) = (a as i8, b as i8);
                 (if min { a.min(b) } else { a.max(b) }) as u8
             })
@@ -427,6 +445,9 @@ fn extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 }
 
 fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    if ["U16x2", "S16x2", "U8x4", "S8x4"].iter().any(|packed| ops.has(packed)) {
+        return Err("a sum of packed integers".to_owned());
+    }
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let pick = picks(ops);
     Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: true })
@@ -493,5 +514,6 @@ fn differences(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// The meaning of an operation of PTX with its fields.
 pub fn meaning(builder: &InstBuilder) -> Result<ScalarOp, Unknown> {
     let head = builder.head();
-    ScalarOp::resolve(head.opcode, &head.fields).ok_or_else(|| format!("{} has no meaning by lane", head.opcode.row().name))
+    ScalarOp::resolve(head.opcode, &head.fields)
+        .ok_or_else(|| format!("{} has no meaning by lane", head.opcode.row().name))
 }

@@ -3,6 +3,7 @@
 use oriole_ir::ops::{AtomOp, Type};
 use oriole_sass::row::{File, What};
 
+use super::aligned;
 use crate::operands::{Operands, Unknown};
 use crate::program::*;
 
@@ -52,13 +53,17 @@ fn registers(ops: &Operands<'_>) -> Vec<usize> {
 /// Operands: result, address.
 fn load(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     let data = *registers(ops).first().ok_or("no result")?;
-    Ok(Kind::Load { dst: ops.dst(data)?, space, width: width(ops), address: address(ops, space)? })
+    let width = width(ops);
+    let dst = aligned(ops.dst(data)?, u16::from(width.bytes.div_ceil(4)))?;
+    Ok(Kind::Load { dst, space, width, address: address(ops, space)? })
 }
 
 /// Operands: address, value.
 fn store(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     let data = *registers(ops).last().ok_or("no value")?;
-    Ok(Kind::Store { src: ops.row(data)?, space, width: width(ops), address: address(ops, space)? })
+    let width = width(ops);
+    let src = aligned(ops.row(data)?, u16::from(width.bytes.div_ceil(4)))?;
+    Ok(Kind::Store { src, space, width, address: address(ops, space)? })
 }
 
 /// The address of an access: of two words where the instruction says so.
@@ -66,8 +71,9 @@ fn address(ops: &Operands<'_>, space: Space) -> Result<Address, Unknown> {
     let mut address = ops.address(0)?;
     if matches!(space, Space::Global | Space::Generic) && ops.has("E") {
         let narrow = ops.find(|what| what == What::Base).is_some_and(|at| ops.suffix(at) == Ok("U32"));
-        address.base = address.base.map(|(row, _)| (row, !narrow));
-        address.uniform = address.uniform.map(|(row, _)| (row, true));
+        let (general, uniform) = (if narrow { 1 } else { 2 }, 2);
+        address.base = address.base.map(|(row, _)| aligned(row, general).map(|row| (row, !narrow))).transpose()?;
+        address.uniform = address.uniform.map(|(row, _)| aligned(row, uniform).map(|row| (row, true))).transpose()?;
     }
     Ok(address)
 }
@@ -92,7 +98,9 @@ fn constant(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         None => raw as i64,
     };
     let address = Address { base: base.map(|row| (row, false)), uniform: None, offset, scale: 1 };
-    Ok(Kind::LoadConstant { dst, width: width(ops), bank, address })
+    let width = width(ops);
+    aligned(dst, u16::from(width.bytes.div_ceil(4)))?;
+    Ok(Kind::LoadConstant { dst, width, bank, address })
 }
 
 const OPERATIONS: &[(&str, AtomOp)] = &[
@@ -149,14 +157,18 @@ fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     const VECTORS: &[(&str, u8)] =
         &[("F32x2", 2), ("F32x4", 4), ("F16x4", 2), ("F16x8", 4), ("BF16x4", 2), ("BF16x8", 4)];
     let bytes = (ty.bits() / 8) as u8 * ops.one_of(VECTORS).unwrap_or(1);
+    for row in [dst, srcs[0], srcs[1]] {
+        aligned(row, u16::from(bytes.div_ceil(4)))?;
+    }
     Ok(Kind::Atomic { dst, space, bytes, modify, address: address(ops, space)?, srcs, done })
 }
 
 /// Operands: address in shared memory, address in global memory, the predicate by which it is filled with zeros.
 fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let (to, mut from) = (ops.address(0)?, ops.address(1)?);
-    from.base = from.base.map(|(row, _)| (row, true));
-    from.uniform = from.uniform.map(|(row, _)| (row, true));
+    let wide =
+        |register: Option<(u16, bool)>| register.map(|(row, _)| aligned(row, 2).map(|row| (row, true))).transpose();
+    (from.base, from.uniform) = (wide(from.base)?, wide(from.uniform)?);
     ops.has("ZFILL");
     let unless = ops.any_pred().unwrap_or(Pred::TRUE);
     Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
@@ -172,5 +184,6 @@ fn window(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     };
     let address = ops.address(0)?;
     let (row, _) = address.base.ok_or("no register")?;
+    aligned(row, 2)?;
     Ok(Kind::Window(ops.pred_out(81), space, (row, true)))
 }

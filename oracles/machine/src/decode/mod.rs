@@ -16,19 +16,12 @@ use super::program::*;
 /// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order.
 pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, banks: &Banks) -> Program {
     let mut literals = Literals::default();
-    let mut function = 0;
-    let mut ops = Vec::with_capacity(words.len());
-    for (at, word) in words.iter().enumerate() {
-        while functions.get(function + 1).is_some_and(|next| next.0 as usize <= at) {
-            function += 1;
-        }
-        let base = functions.get(function).map_or(0, |first| first.0);
-        ops.push(operation(table, *word, at as u32, base, banks, &mut literals));
-    }
+    let numbered = words.iter().enumerate();
+    let ops = numbered.map(|(at, word)| operation(table, *word, at as u32, banks, &mut literals)).collect();
     Program { ops, literals: literals.into_rows(), words: words.to_vec(), functions }
 }
 
-fn operation(table: &Table, word: u128, at: u32, base: u32, banks: &Banks, literals: &mut Literals) -> Op {
+fn operation(table: &Table, word: u128, at: u32, banks: &Banks, literals: &mut Literals) -> Op {
     let inst = match table.decode(word) {
         Ok(inst) => inst,
         Err(error) => return Op { guard: Pred::TRUE, kind: Kind::Unknown(error.to_string()) },
@@ -40,7 +33,7 @@ fn operation(table: &Table, word: u128, at: u32, base: u32, banks: &Banks, liter
         .or_else(|| float::decode(name, &mut ops))
         .or_else(|| convert::decode(name, &mut ops))
         .or_else(|| memory::decode(name, &mut ops))
-        .or_else(|| control::decode(name, &mut ops, at, base))
+        .or_else(|| control::decode(name, &mut ops, at))
         .unwrap_or_else(|| Err("not executed".to_owned()));
     let found = match (found, ops.unread()) {
         (Ok(kind), Some(modifier)) if !matches!(kind, Kind::Nop | Kind::Yield) => Err(format!("modifier {modifier}")),
@@ -48,6 +41,15 @@ fn operation(table: &Table, word: u128, at: u32, base: u32, banks: &Banks, liter
     };
     let kind = found.unwrap_or_else(|why| Kind::Unknown(format!("{name}: {why}")));
     Op { guard, kind }
+}
+
+/// The row of a register of so many words, if the machine can name it: its number is a multiple of theirs.
+fn aligned(row: u16, words: u16) -> Result<u16, Unknown> {
+    let number = if row < UNIFORM { row } else { row - UNIFORM };
+    if row >= ZERO || number.is_multiple_of(words.next_power_of_two()) {
+        return Ok(row);
+    }
+    Err(format!("a register of {words} words with the number {number}"))
 }
 
 /// A word, as it is.
@@ -63,6 +65,7 @@ fn lane_wise(builder: &InstBuilder, dst: (u16, u8), values: &[Value]) -> Result<
 /// The same with predicates as results.
 fn lane_wise_with(builder: &InstBuilder, dst: (u16, u8), preds: [u8; 2], values: &[Value]) -> Result<Kind, Unknown> {
     let op = integer::meaning(builder)?;
+    aligned(dst.0, dst.1.max(1).into())?;
     let values = std::array::from_fn(|i| values.get(i).copied().unwrap_or(Value::None));
     Ok(Kind::Scalar { op, dst, preds, values })
 }

@@ -243,7 +243,10 @@ fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Writ
         writeln!(out, "all axes differ from the PTX: the fault may be in how Oriole reads the PTX or the code")?;
     }
     if inconclusive > 0 {
-        writeln!(out, "{inconclusive} more cases say nothing: the PTX traps there, races, or depends on something undefined")?;
+        writeln!(
+            out,
+            "{inconclusive} more cases say nothing: the PTX traps there, races, or depends on something undefined"
+        )?;
     }
     Ok(())
 }

@@ -1,0 +1,105 @@
+//! Code that the real ptxas made of kernels of the corpus, executed beside its PTX: both leave the same bytes behind.
+//!
+//! The cubins are captured (`corpus/cubins`), so that this needs no tool.
+
+use std::path::{Path, PathBuf};
+
+use oriole_interp::launch::{Launch, launch_files_for};
+use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_ir::Module;
+use oriole_machine::{Image, RunError};
+use oriole_sass::cubin::Cubin;
+
+/// Kernels whose code holds what is not executed yet, and the first mnemonic of that.
+const NOT_EXECUTED: &[(&str, &str)] = &[("mbarrier_pipeline", "SYNCS"), ("tensor_matmul", "LDSM")];
+
+fn corpus(folder: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(folder)
+}
+
+fn kernel(name: &str) -> (PathBuf, Module) {
+    let path = corpus("kernels").join(format!("{name}.ptx"));
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let tree = oriole_ptx::parse(&text).unwrap_or_else(|faults| panic!("{name}: {faults:?}"));
+    (path, oriole_ptx::lower(&tree, &text).unwrap_or_else(|faults| panic!("{name}: {faults:?}")))
+}
+
+/// The captured cubins: file name, kernel, content.
+fn cubins() -> Vec<(String, String, Cubin)> {
+    let files = std::fs::read_dir(corpus("cubins")).unwrap();
+    let mut names: Vec<String> = files.map(|file| file.unwrap().file_name().into_string().unwrap()).collect();
+    names.retain(|name| name.ends_with(".cubin"));
+    names.sort();
+    let read = |name: String| {
+        let bytes = std::fs::read(corpus("cubins").join(&name)).unwrap();
+        let cubin = Cubin::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let kernel = name.split('.').next().unwrap().to_owned();
+        (name, kernel, cubin)
+    };
+    names.into_iter().map(read).collect()
+}
+
+#[test]
+fn captured_code_does_what_its_ptx_says() {
+    let (mut compared, mut left_out) = (0, 0);
+    for (name, kernel_name, cubin) in cubins() {
+        let (path, module) = kernel(&kernel_name);
+        let executable = Executable::new(&module).unwrap();
+        for file in launch_files_for(&path) {
+            let launch = Launch::load(&file).unwrap();
+            let before = executable.run(&launch, &RunOptions::default()).unwrap();
+            assert_eq!(before.outcome, Outcome::Finished, "{kernel_name}");
+            let bound = executable.bound(&launch).unwrap();
+            let image = Image::load(&cubin, &bound).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let known = NOT_EXECUTED.iter().find(|(kernel, _)| *kernel == kernel_name);
+            let after = match (image.run(&launch, &bound, &RunOptions::default()), known) {
+                (Err(RunError::Unknown { why, .. }), Some((_, mnemonic))) => {
+                    assert!(why.starts_with(mnemonic), "{name}: {why}");
+                    left_out += 1;
+                    continue;
+                }
+                (Ok(after), None) => after,
+                (Ok(_), Some(_)) => panic!("{name} is executed now: take it from NOT_EXECUTED"),
+                (Err(error), _) => panic!("{name}: {error}"),
+            };
+            assert_eq!(after.outcome, Outcome::Finished, "{name}");
+            for (ours, theirs) in before.memory.iter().zip(&after.memory) {
+                assert_eq!((&ours.name, ours.bytes.len()), (&theirs.name, theirs.bytes.len()), "{name}");
+                let differs = (0..ours.bytes.len())
+                    .find(|at| !ours.bytes.is_undefined(*at) && ours.bytes.data()[*at] != theirs.bytes.data()[*at]);
+                assert_eq!(differs, None, "{name}: `{}`", ours.name);
+            }
+            compared += 1;
+        }
+    }
+    assert!(compared > 100 && left_out > 0, "{compared} compared, {left_out} left out");
+}
+
+#[test]
+fn a_wrong_word_is_seen() {
+    let (name, kernel_name, cubin) =
+        cubins().into_iter().find(|(name, ..)| name == "half_arith.sm_90.O3.cubin").unwrap();
+    let (path, module) = kernel(&kernel_name);
+    let executable = Executable::new(&module).unwrap();
+    let launch = Launch::load(&launch_files_for(&path)[0]).unwrap();
+    let bound = executable.bound(&launch).unwrap();
+    let before = executable.run(&launch, &RunOptions::default()).unwrap();
+    let function = cubin.function(&bound.entry).unwrap();
+    let words: Vec<u128> = cubin.words(function).collect();
+    // Each addition of an immediate adds one more: most of them make another result, or another address.
+    let is_sum = |word: &u128| matches!(word & 0xfff, 0x810 | 0x836 | 0x824);
+    let sums: Vec<usize> = (0..words.len()).filter(|at| is_sum(&words[*at])).collect();
+    assert!(!sums.is_empty(), "{name} has no sums");
+    let wrong = sums.iter().filter(|at| {
+        let mut changed = words.clone();
+        changed[**at] ^= 1 << 34;
+        let cubin = Cubin::read(&cubin.with_code(&bound.entry, &changed).unwrap()).unwrap();
+        let run = Image::load(&cubin, &bound).unwrap().run(&launch, &bound, &RunOptions::default());
+        !run.is_ok_and(|after| {
+            after.outcome == Outcome::Finished
+                && before.memory.iter().zip(&after.memory).all(|(a, b)| a.bytes.data() == b.bytes.data())
+        })
+    });
+    let wrong = wrong.count();
+    assert!(wrong * 2 > sums.len(), "{wrong} of {} changes are seen", sums.len());
+}
