@@ -73,14 +73,8 @@ const HALF_SOURCES: &[(Bits, u64)] = &[(Bits::new(81, 1), 1)];
 const HALF_FORMAT: Names = &["", "BF16"];
 const FHADD: &[Part] =
     &[flag(82, HALF_FORMAT), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73).suffix(83, 1, UPPER), low(F32)];
-const UFHADD: &[Part] = &[
-    flag(82, HALF_FORMAT),
-    m(78, 2, ROUND),
-    flag(77, SAT),
-    rd(),
-    ra().neg(72).abs(73).suffix(83, 1, UPPER),
-    c(F32),
-];
+const UFHADD: &[Part] =
+    &[flag(82, HALF_FORMAT), m(78, 2, ROUND), flag(77, SAT), rd(), ra().neg(72).abs(73).suffix(83, 1, UPPER), c(F32)];
 const FHFMA: &[Part] = &[
     flag(82, HALF_FORMAT),
     m(78, 2, ROUND),
