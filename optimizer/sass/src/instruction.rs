@@ -173,7 +173,7 @@ impl Part {
     /// The name of the value that a modifier or a named operand has.
     pub fn name(&self, word: u128) -> Option<&'static str> {
         match self.what {
-            What::Modifier(names) | What::Name(names) | What::Special(names) => {
+            What::Modifier(names) | What::Name(names) | What::Special(names) | What::Mark(names) => {
                 names.get(self.value(word) as usize).copied().filter(|name| *name != RESERVED)
             }
             _ => None,

@@ -97,3 +97,61 @@ fn general(out: &mut String, value: f64, digits: usize) {
         out.push_str(&if fixed.contains('.') { trim(&fixed) } else { fixed });
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(write: impl Fn(&mut String, u32), bits: u32) -> String {
+        let mut out = String::new();
+        write(&mut out, bits);
+        out
+    }
+
+    #[test]
+    fn floats_print_as_nvdisasm_prints_them() {
+        let singles = [
+            (0x3f80_0000, "1"),
+            (0x3dcc_cccd, "0.10000000149011611938"),
+            (0x3f80_0001, "1.0000001192092895508"),
+            (0x38d1_b717, "9.9999997473787516356e-05"),
+            (0x3a83_126f, "0.0010000000474974513054"),
+            (0x4cbe_bc20, "100000000"),
+            (0x4e00_0000, "536870912"),
+            (0x4e6e_6b28, "1.00000000000000000000e+09"),
+            (0x5f80_0000, "1.84467440737095516160e+19"),
+            (0x7e96_7699, "9.99999968028569246507e+37"),
+            (0x0000_0001, "1.4012984643248170709e-45"),
+            (0x0000_0000, "0"),
+            (0x8000_0000, "-0.0 "),
+            (0x7f80_0000, "+INF "),
+            (0xff80_0000, "-INF "),
+            (0x7fc0_0000, "+QNAN "),
+            (0xff80_0001, "-SNAN "),
+        ];
+        for (bits, expected) in singles {
+            assert_eq!(text(float32, bits), expected, "{bits:#x}");
+        }
+        let doubles = [
+            (0xbfe0_0000, "-0.5"),
+            (0x41cd_cd65, "1.00000000000000000000e+09"),
+            (0x0000_1268, "9.9988441670283631488e-311"),
+            (0x7e37_e43c, "9.99999660702670321094e+299"),
+            (0x7ff8_0000, "+QNAN "),
+        ];
+        for (bits, expected) in doubles {
+            assert_eq!(text(float64, bits), expected, "{bits:#x}");
+        }
+    }
+
+    #[test]
+    fn halves_print_upper_first() {
+        let as_f16 = |bits| text(|out, bits| halves(out, bits, false), bits);
+        assert_eq!(as_f16(0x3c00_8000), "1, -0.0 ");
+        assert_eq!(as_f16(0x0001_7bff), "5.9604644775390625e-08, 65504");
+        assert_eq!(as_f16(0x7c01_fe00), "+SNAN , -QNAN ");
+        let as_bf16 = |bits| text(|out, bits| halves(out, bits, true), bits);
+        assert_eq!(as_bf16(0x3f80_5f80), "1, 1.84467440737095516160e+19");
+        assert_eq!(as_bf16(0x7f80_0001), "+INF , 9.183549615799121156e-41");
+    }
+}

@@ -89,6 +89,10 @@ pub enum What {
     BindlessByte,
     /// The uniform register of a memory descriptor: `desc[UR4]`, before an address.
     Descriptor,
+    /// The uniform register of the descriptors of matrices in shared memory: `gdesc[UR4]`.
+    Matrix,
+    /// `.NAME` behind the operand before.
+    Mark(Names),
     /// The register that an address begins with.
     Base,
     /// The uniform register that is added to an address.

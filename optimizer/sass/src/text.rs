@@ -34,6 +34,11 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
     let mut shown = operands.filter(|part| part.is_shown(word)).peekable();
     while let Some(part) = shown.next() {
         let is_behind = matches!(part.what, What::TargetBehind | What::Distance);
+        if let What::Mark(_) = part.what {
+            out.push_str(if part.name(word).is_some_and(|name| !name.is_empty()) { "." } else { "" });
+            out.push_str(part.name(word).unwrap_or_default());
+            continue;
+        }
         out.push_str(if is_behind && !is_first { " " } else { separator });
         separator = ", ";
         is_first = false;
@@ -45,6 +50,11 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
                 out.push(']');
                 separator = "";
                 described = true;
+            }
+            What::Matrix => {
+                out.push_str("gdesc[");
+                register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+                out.push(']');
             }
             What::Base | What::UniformBase | What::Offset => {
                 let terms = |next: &&Part| {
@@ -229,7 +239,7 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
 
 fn register(out: &mut String, part: &Part, word: u128) {
     let What::Register(file) = part.what else { return };
-    let (value, last) = (part.value(word), part.at.largest());
+    let (value, last) = (part.value(word), super::bits::Bits::new(0, part.at.len + part.above.len).largest());
     marked(out, part, word, |out| match file {
         File::R if value == last => out.push_str("RZ"),
         File::R => number::decimal(out, "R", value),

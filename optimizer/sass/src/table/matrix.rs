@@ -102,6 +102,26 @@ macro_rules! dmma {
     };
 }
 
+/// Elements of less than 16 bits: one bit, and two above it.
+const SMALL: Names = &["E4M3", "E5M2", RESERVED, "E3M2", "E2M3", "E2M1", RESERVED, RESERVED];
+const A_SMALL: Part = flag(78, SMALL).above(82, 2);
+const B_SMALL: Part = flag(79, SMALL).above(84, 2);
+const QMMA_DENSE: Part = flag(80, &["", RESERVED]);
+const QMMA_SPARSE: Part = flag(80, &[RESERVED, "SP"]);
+const E8: Part = m(86, 1, &["E8", RESERVED]);
+/// Scales by blocks, and how many there are.
+const SCALE: Names = &["E8.4X", "UE4M3.4X", "E8", "UE4M3"];
+/// Where scaled products have the scales: of the first matrix, of the second, which of them.
+const A_SCALES: Part = r(40);
+const B_SCALES: Part = r(52).reuse(51);
+const SCALE_UR: Part = Part::new(What::Register(File::Ur), Bits::new(60, 3)).above(73, 5);
+
+macro_rules! qmma {
+    ([$($modifier:expr),*] $(, $behind:expr)*) => {
+        &[$($modifier,)* rd(), r(24).neg(72), rb().neg(63), r(64), adds() $(, $behind)*]
+    };
+}
+
 const MOVM_SHAPE: Names = &["MT88", "M832", "M864", RESERVED];
 const COUNT: Names = &["", "2", "4", RESERVED];
 
@@ -150,6 +170,64 @@ pub const ROWS: &[Row] = &[
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).sms(90, 99),
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).sms(100, 119),
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).no_reuse().since(120),
+    Row::new(
+        "QMMA",
+        0x27a,
+        qmma!([
+            QMMA_DENSE,
+            m(75, 2, &["16816", "16832", RESERVED, RESERVED]),
+            flag(77, &["F16", "F32"]),
+            A_SMALL,
+            B_SMALL
+        ]),
+    )
+    .since(120),
+    Row::new(
+        "QMMA",
+        0x27a,
+        qmma!(
+            [
+                QMMA_SPARSE,
+                m(75, 2, &[RESERVED, "16832", "16864", RESERVED]),
+                flag(77, &["F16", "F32"]),
+                A_SMALL,
+                B_SMALL
+            ],
+            METADATA,
+            SELECTOR
+        ),
+    )
+    .since(120),
+    Row::new(
+        "QMMA.SF",
+        0x47a,
+        qmma!([flag(80, &["16832.F32", RESERVED]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR),
+    )
+    .since(120),
+    Row::new(
+        "QMMA.SF",
+        0x47a,
+        qmma!([flag(80, &[RESERVED, "SP.16864.F32"]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, SELECTOR),
+    )
+    .since(120),
+    Row::new(
+        "OMMA.SF",
+        0x47f,
+        qmma!([flag(80, &["16864.F32.E2M1.E2M1", RESERVED]), m(82, 2, SCALE)], A_SCALES, B_SCALES, SCALE_UR),
+    )
+    .since(120),
+    Row::new(
+        "OMMA.SF",
+        0x47f,
+        qmma!(
+            [flag(80, &[RESERVED, "SP.168128.F32.E2M1.E2M1"]), m(82, 2, SCALE)],
+            A_SCALES,
+            B_SCALES,
+            SCALE_UR,
+            SELECTOR
+        ),
+    )
+    .since(120),
     Row::new("MOVM", 0x23a, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
     Row::new("MOVM", 0x23a, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
     Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).sms(80, 99),

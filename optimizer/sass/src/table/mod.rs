@@ -24,6 +24,7 @@ mod special;
 mod transfer;
 mod uniform;
 mod warp;
+mod warpgroup;
 
 #[cfg(test)]
 mod tests;
@@ -62,6 +63,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         convert::ROWS,
         pack::ROWS,
         matrix::ROWS,
+        warpgroup::ROWS,
     ]
     .into_iter()
     .flatten()

@@ -122,6 +122,28 @@ const fn unpack(parts: &'static [Part]) -> Row {
     Row::new("F2FP", 0x03e, parts).forms(TWO).fixed(UNPACK)
 }
 
+/// The formats of the uniform conversion, by bits 75 to 77.
+const TO_FLOAT: Names = &["BF16", "F16", RESERVED, "TF32", "E5M2", "E4M3", RESERVED, RESERVED];
+
+macro_rules! uf2fp {
+    ($result:expr, $mode:expr, $round:expr, $($operand:expr),*) => {
+        &[
+            flag(82, SATFINITE),
+            flag(74, RELU),
+            m(75, 3, $result),
+            flag(85, &[RESERVED, "F32"]),
+            m(78, 1, $mode.0).above(89, 2),
+            m(79, 2, $round),
+            rd(),
+            $($operand),*
+        ]
+    };
+}
+
+const fn uf2fp(parts: &'static [Part]) -> Row {
+    Row::new("UF2FP", 0x0ba, parts).forms(&[Rr, Ri, Ir]).twin().since(120)
+}
+
 /// The rows.
 pub const ROWS: &[Row] = &[
     pack(f2fp!(saturates(), result(RESULT_90), F32_SOURCE, PACK_AB, NEAREST_OR_ZERO, ra(), b(F32))).sms(90, 99),
@@ -158,10 +180,14 @@ pub const ROWS: &[Row] = &[
     Row::new("F2IP", 0x043, F2IP).forms(THREE).since(90),
     Row::new("UI2FP.F32", 0x05e, I2FP).forms(UNIFORM).fixed(I2FP_FIXED).twin().since(120),
     Row::new("UI2I", 0x04e, I2I).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, I2IP).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, I2IP_4).forms(UNIFORM).twin().since(120),
-    Row::new("UI2IP", 0x04f, I2IP_2).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UI2IP).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UI2IP_4).forms(UNIFORM).twin().since(120),
+    Row::new("UI2IP", 0x04f, UI2IP_2).forms(UNIFORM).twin().since(120),
     Row::new("UF2IP", 0x059, F2IP).forms(&[Rr, Ri, Ir]).twin().since(120),
+    uf2fp(uf2fp!(TO_FLOAT, PACK_AB, NEAREST_OR_ZERO, ra(), b(F32))).forms(UNIFORM),
+    uf2fp(uf2fp!(TO_FLOAT, MERGE_C, NEAREST_OR_ZERO, b(F32), c_half())),
+    uf2fp(uf2fp!(TO_FLOAT, PACK_AB_MERGE_C, &[""], ra(), b(F32), c_half())),
+    uf2fp(uf2fp!(&[RESERVED, RESERVED, RESERVED, "TF32"], PACK_B, NEAREST_OR_ZERO, b(F32))).forms(UNIFORM),
     Row::new("UF2FP", 0x0ba, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
     Row::new("UF2FP", 0x0ba, UF2FP_90_MERGE).forms(&[Rr, Ri, Ir]).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
 ];
@@ -255,6 +281,32 @@ const I2IP_4: &[Part] =
 const I2IP_2: &[Part] = &[
     m(76, 3, TWO_BITS),
     m(74, 2, CLAMP),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 2, &[RESERVED, RESERVED, RESERVED, "28"]),
+];
+const UNIFORM_CLAMP: Names = &["S32", "S32.SAT", "S32.RELU", RESERVED];
+const UI2IP: &[Part] = &[
+    flag(78, &["", RESERVED]),
+    m(76, 2, &["U8", "S8", "U16", "S16"]),
+    m(74, 2, UNIFORM_CLAMP),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 1, H1),
+];
+const UI2IP_4: &[Part] = &[
+    m(76, 3, FOUR),
+    m(74, 2, UNIFORM_CLAMP),
+    rd(),
+    ra(),
+    b(SignedHex),
+    rc().suffix(72, 2, &[RESERVED, RESERVED, "24"]),
+];
+const UI2IP_2: &[Part] = &[
+    m(76, 3, TWO_BITS),
+    m(74, 2, UNIFORM_CLAMP),
     rd(),
     ra(),
     b(SignedHex),
