@@ -30,7 +30,8 @@ pub fn word(encoding: &Encoding, legal: bool, bits: &mut dyn FnMut() -> u64) -> 
     for part in &encoding.parts {
         word = part.put(word, value(part, legal, bits)).unwrap_or(word);
         if let Some((at, names)) = part.suffix {
-            let named: Vec<u64> = (0..).zip(names).filter(|(_, name)| **name != RESERVED).map(|(code, _)| code).collect();
+            let named: Vec<u64> =
+                (0..).zip(names).filter(|(_, name)| **name != RESERVED).map(|(code, _)| code).collect();
             let any = bits();
             let code = if legal { one_of(&named, any) } else { any % names.len().max(1) as u64 };
             word = at.put(word, code);
