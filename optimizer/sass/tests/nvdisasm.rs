@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use oriole_sass::cubin::{Cubin, SectionKind, words};
+use oriole_sass::row::{Part, What};
 use oriole_sass::{Encoding, SMS, Table, sample, text};
 
 /// Words of each encoding.
@@ -111,10 +112,17 @@ fn pairs(table: &Table, random: &mut Random) -> Vec<u128> {
     words
 }
 
-/// Whether nvdisasm takes a word with a bit set that is nobody's: it prints what the word without the bit is, or an
-/// instruction of another mnemonic, whose own parts are random elsewhere.
+/// Whether nvdisasm takes a word with a bit set that is nobody's: it prints what the word without the bit is, which
+/// stands before, or an instruction of another mnemonic, whose own parts are random elsewhere.
 fn ignores(text: &str, without: Option<&String>, encoding: &Encoding) -> bool {
-    without.is_none_or(|without| without == text)
+    // The text of a place depends on the word's own.
+    let has_place = |part: &Part| matches!(part.what, What::Target | What::TargetBehind | What::TargetByte | What::Place);
+    let moves = encoding.parts.iter().any(has_place);
+    let compared = |text: &str| match text.rsplit_once(' ') {
+        Some((rest, _)) if moves => rest.to_owned(),
+        _ => text.to_owned(),
+    };
+    without.is_none_or(|without| compared(without) == compared(text))
         || !text.contains(encoding.name.split('.').next().unwrap_or(encoding.name))
 }
 

@@ -146,6 +146,8 @@ fn commands_of_the_table_do_what_it_says() {
     ] {
         std::fs::write(here.join(name), text).expect("the folder is writable");
     }
+    let cubin = root.join("corpus/cubins/half2_dot.sm_90.O3.cubin");
+    std::fs::copy(cubin, here.join("K.cubin")).expect("the corpus has cubins");
     let planted = shell("oriole fuzz --cases 40 --plant --corpus none --jobs 2", here);
     assert_eq!(planted.status.code(), Some(1), "{}", String::from_utf8_lossy(&planted.stderr));
     std::fs::copy(here.join("oriole-findings/findings.db"), here.join("copy.db")).expect("there is a store");

@@ -320,7 +320,7 @@ fn no_oracle_below_the_check_reaches_the_optimizer() {
         let further = direct.iter().filter_map(|known| reached.get(known)).flatten().cloned().collect();
         reached.insert(name.clone(), &direct | &further);
     }
-    for below in ["ir", "ptx", "rules", "interp", "reference", "proof", "generate"] {
+    for below in ["ir", "ptx", "rules", "sass", "interp", "machine", "reference", "proof", "generate"] {
         let reached = &reached[&format!("oriole-{below}")];
         assert!(!reached.contains("oriole-optimizer"), "oriole-{below} reaches the optimizer through {reached:?}");
     }

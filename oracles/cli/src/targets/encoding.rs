@@ -1,8 +1,7 @@
 //! Encoder round trip: packing into bits and unpacking gives the same value.
 //!
-//! There is no encoder of machine words yet; decode after encode goes here with it. Today this covers what is encoded:
-//! the selectors of video instructions, which are one immediate, and the numbers and names of fields and their values,
-//! by which patterns and texts refer to them.
+//! This covers the selectors of video instructions, which are one immediate, and the numbers and names of fields and
+//! their values, by which patterns and texts refer to them. Machine words have targets of their own.
 
 use oriole_ir::ops::{Field, FieldValues, ROWS, SimdSelectors, VideoPart, VideoSelectors};
 

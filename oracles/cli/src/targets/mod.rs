@@ -19,6 +19,7 @@ mod phases;
 mod pipeline;
 mod reducer;
 mod rules;
+mod sass;
 mod settings;
 #[cfg(test)]
 mod tests;
@@ -34,6 +35,7 @@ pub use phases::{generated_check, phase_check};
 pub use pipeline::{pipeline_check, pipeline_text};
 pub use reducer::reducer;
 pub use rules::rules;
+pub use sass::{cubin, sass_encoding, sass_words};
 pub use text::{generated_text, ori_round_trip, ptx, ptx_round_trip};
 pub use verifier::verifier_soundness;
 
@@ -46,6 +48,8 @@ pub enum Seeds {
     Rules,
     /// Bytes that spell choices: `corpus/bytes`.
     Bytes,
+    /// Cubins: `corpus/cubins`.
+    Cubins,
 }
 
 impl Seeds {
@@ -55,6 +59,7 @@ impl Seeds {
             Seeds::Texts => "corpus/seeds",
             Seeds::Rules => "corpus/rules",
             Seeds::Bytes => "corpus/bytes",
+            Seeds::Cubins => "corpus/cubins",
         }
     }
 }
@@ -94,4 +99,7 @@ targets! {
     encoding Bytes,
     files Bytes,
     rules Rules,
+    sass_encoding Bytes,
+    sass_words Bytes,
+    cubin Cubins,
 }

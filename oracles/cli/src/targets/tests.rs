@@ -30,6 +30,14 @@ fn input(target: &Target, seeds: &[Vec<u8>], number: u64) -> Vec<u8> {
     let mut rng = SplitMix64::new(number);
     match target.seeds {
         Seeds::Bytes => random::bytes(number, 16 << rng.below(8)),
+        Seeds::Cubins => {
+            let mut bytes = seeds[rng.below(seeds.len() as u64) as usize].clone();
+            for _ in 0..=rng.below(4) {
+                let at = rng.below(bytes.len() as u64) as usize;
+                bytes[at] = rng.next_u64() as u8;
+            }
+            bytes
+        }
         Seeds::Texts | Seeds::Rules => {
             let mut bytes = seeds[rng.below(seeds.len() as u64) as usize].clone();
             // Mostly a digit becomes another one, which leaves more texts readable than any other change.
@@ -117,6 +125,9 @@ smoke! {
     encoding,
     files,
     rules,
+    sass_encoding,
+    sass_words,
+    cubin,
 }
 
 /// Diagnostics of lines that no screen holds are drawn: `miette` counts columns in 16 bits.

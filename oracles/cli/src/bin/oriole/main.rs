@@ -20,6 +20,7 @@ mod output;
 mod reduce;
 mod rules;
 mod run;
+mod sass;
 mod selftest;
 mod settings;
 mod shell;
@@ -61,6 +62,7 @@ enum Command {
     Selftest(selftest::Args),
     Rules(rules::Args),
     Opt(opt::Args),
+    Sass(sass::Args),
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
     Ops(listings::OpsArgs),
@@ -83,6 +85,7 @@ impl Command {
             Command::Selftest(args) => selftest::run(args, given, out),
             Command::Rules(args) => rules::run(args, out),
             Command::Opt(args) => opt::run(args, given, out),
+            Command::Sass(args) => sass::run(args, out),
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
             Command::Ops(args) => listings::ops(args, out),

@@ -1,0 +1,469 @@
+//! `oriole sass`: the machine words of a cubin as text, as nvdisasm prints them.
+//!
+//! Functions stand in the file's order, each under the name of its section. Targets of branches are names of functions,
+//! or labels that are numbered in the order in which branches mention them, as nvdisasm numbers them; labels that no
+//! branch mentions are left out.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use miette::miette;
+use oriole_check::input::{InputError, MAX_KERNEL_BYTES};
+use oriole_interp::file::read_input;
+use oriole_ir::Schedule;
+use oriole_ir::diagnostics::escape::escaped;
+use oriole_sass::cubin::{Cubin, CubinError, Function, Relocation, RelocationKind, SectionKind, words};
+use oriole_sass::{Instruction, SMS, Table, WordError, schedule, text};
+use serde::Serialize;
+
+use crate::failure::{Failure, Status};
+
+/// Bytes of a word.
+const WORD_BYTES: u64 = text::WORD_BYTES;
+/// Where the mnemonic stands behind the address; the guard ends a column before.
+const MNEMONIC: usize = 19;
+/// Where words and scheduling controls begin.
+const COMMENT: usize = 78;
+/// Reasons that are shown for words that are not known.
+const SHOWN_REASONS: usize = 20;
+
+/// Prints the machine words of a cubin as text, as nvdisasm does
+///
+/// A word that is not known is printed as `.word`, and the reason on standard error. Exit code 0 when every word is
+/// known, 1 when one is not, 2 for a file that is no cubin.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The cubin: what `ptxas` or `nvcc -cubin` writes
+    file: PathBuf,
+    /// Print one function alone
+    #[arg(long, value_name = "NAME", conflicts_with = "raw")]
+    function: Option<String>,
+    /// Show the scheduling control of each word: stall, yield, barriers, wait mask
+    #[arg(long)]
+    control: bool,
+    /// Show each word in hexadecimal
+    #[arg(long)]
+    hex: bool,
+    /// Print functions with their instructions as JSON
+    #[arg(long, conflicts_with_all = ["control", "hex"])]
+    json: bool,
+    /// The file has nothing but words of this SM, 16 bytes each: 90 or sm_90
+    #[arg(long, value_name = "SM", value_parser = sm)]
+    raw: Option<u16>,
+}
+
+/// A text that names no SM whose words are known.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("the words of `{0}` are not known; those of {known} are", known = known())]
+struct NoSm(String);
+
+fn known() -> String {
+    SMS.map(|sm| format!("sm_{sm}")).join(", ")
+}
+
+fn sm(text: &str) -> Result<u16, NoSm> {
+    let number = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_');
+    let number = number.trim_end_matches(['a', 'f']).parse().ok();
+    number.filter(|sm| SMS.contains(sm)).ok_or_else(|| NoSm(text.to_owned()))
+}
+
+/// Runs the command.
+pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
+    let unreadable = |failure| InputError::Unreadable { path: args.file.clone(), failure };
+    let bytes = read_input(&args.file, MAX_KERNEL_BYTES).map_err(unreadable)?;
+    let mut unknown = Unknown::default();
+    match args.raw {
+        Some(sm) => raw(args, sm, &bytes, &mut unknown, out)?,
+        None => {
+            let wrong = |error: CubinError| Failure::Input(miette!("`{}`: {error}", args.file.display()));
+            let cubin = Cubin::read(&bytes).map_err(wrong)?;
+            let listing = Listing::new(&cubin, &args.file)?;
+            let chosen = args.function.as_deref().map(|name| listing.function(name).map_err(wrong)).transpose()?;
+            match args.json {
+                true => json(out, &listing.file(chosen, &mut unknown))?,
+                false => listing.print(args, chosen, &mut unknown, out)?,
+            }
+        }
+    }
+    Ok(unknown.report())
+}
+
+/// The words that are not known.
+#[derive(Default)]
+struct Unknown {
+    count: usize,
+    reasons: Vec<String>,
+}
+
+impl Unknown {
+    fn add(&mut self, place: &str, address: u64, error: &WordError) {
+        self.count += 1;
+        if self.reasons.len() < SHOWN_REASONS {
+            self.reasons.push(format!("{}+{address:#x}: {error}", escaped(place)));
+        }
+    }
+
+    fn report(&self) -> Status {
+        // A closed standard error takes no reasons; the exit code still says that there are some.
+        self.reasons.iter().for_each(|reason| drop(writeln!(io::stderr(), "{reason}")));
+        let more = self.count - self.reasons.len();
+        if more > 0 {
+            drop(writeln!(io::stderr(), "and {more} more words that are not known"));
+        }
+        if self.count > 0 { Status::Found } else { Status::Clean }
+    }
+}
+
+/// The words of a file that has nothing else, with targets as addresses.
+fn raw(args: &Args, sm: u16, bytes: &[u8], unknown: &mut Unknown, out: &mut dyn Write) -> Result<(), Failure> {
+    if !bytes.len().is_multiple_of(WORD_BYTES as usize) {
+        let (file, length) = (args.file.display(), bytes.len());
+        let help = "a word has 16 bytes; a cubin is read without --raw";
+        return Err(Failure::Input(miette!(help = help, "`{file}` has {length} bytes, which are no whole words")));
+    }
+    let table = table(sm, &args.file)?;
+    let place = args.file.display().to_string();
+    let nowhere = |_: &Instruction<'_>, _| None;
+    let lines = (0..).step_by(WORD_BYTES as usize).zip(words(bytes));
+    if args.json {
+        let lines = lines.map(|(address, word)| Item::new(table, address, word, &nowhere, Vec::new()));
+        let lines: Vec<Item> = lines.collect();
+        lines.iter().for_each(|line| line.note(&place, unknown));
+        return Ok(json(out, &lines)?);
+    }
+    for (address, word) in lines {
+        let line = Item::new(table, address, word, &nowhere, Vec::new());
+        line.note(&place, unknown);
+        line.print(args, out)?;
+    }
+    Ok(())
+}
+
+fn table(sm: u16, file: &Path) -> Result<&'static Table, Failure> {
+    Table::of(sm).ok_or_else(|| {
+        let help = format!("the words of {} are known", known());
+        Failure::Input(miette!(help = help, "`{}` is for sm_{sm}, whose words are not known", file.display()))
+    })
+}
+
+/// A word with what is said of it.
+#[derive(Serialize)]
+struct Item {
+    address: u64,
+    word: String,
+    #[serde(flatten)]
+    content: Content,
+    /// What a loader writes into it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    relocations: Vec<String>,
+    control: Control,
+    #[serde(skip)]
+    schedule: Schedule,
+}
+
+#[derive(Serialize)]
+#[serde(untagged)]
+enum Content {
+    Known {
+        text: String,
+        guard: Option<String>,
+        mnemonic: String,
+        modifiers: Vec<String>,
+        operands: Vec<String>,
+    },
+    Unknown {
+        error: String,
+        #[serde(skip)]
+        reason: WordError,
+    },
+}
+
+/// [`Schedule`] for programs.
+#[derive(Serialize)]
+struct Control {
+    stall: u8,
+    yields: bool,
+    write_barrier: Option<u8>,
+    read_barrier: Option<u8>,
+    wait_mask: u8,
+}
+
+/// The name of what an instruction at an address goes to, where it has one.
+type Names<'a> = dyn Fn(&Instruction<'_>, u64) -> Option<String> + 'a;
+
+impl Item {
+    fn new(table: &Table, address: u64, word: u128, names: &Names<'_>, relocations: Vec<String>) -> Item {
+        let content = match table.decode(word) {
+            Ok(instruction) => {
+                let mut text = String::new();
+                text::print(&mut text, &instruction, address);
+                if let Some(name) = names(&instruction, address) {
+                    text.truncate(text.rfind(' ').map_or(0, |at| at + 1));
+                    text += &format!("`({name})");
+                }
+                Content::known(text)
+            }
+            Err(reason) => Content::Unknown { error: reason.to_string(), reason },
+        };
+        let schedule = schedule(word);
+        let Schedule { stall, yields, write_barrier, read_barrier, wait_mask } = schedule;
+        let control = Control { stall, yields, write_barrier, read_barrier, wait_mask };
+        Item { address, word: format!("{word:#034x}"), content, relocations, control, schedule }
+    }
+
+    fn note(&self, place: &str, unknown: &mut Unknown) {
+        if let Content::Unknown { reason, .. } = &self.content {
+            unknown.add(place, self.address, reason);
+        }
+    }
+
+    fn print(&self, args: &Args, out: &mut dyn Write) -> io::Result<()> {
+        let word = format!(".word {}", self.word);
+        let (guard, text) = match &self.content {
+            Content::Known { text, guard: Some(guard), .. } => text.split_at(guard.len()),
+            Content::Known { text, .. } => ("", text.as_str()),
+            Content::Unknown { .. } => ("", word.as_str()),
+        };
+        let start = format!("        /*{:04x}*/", self.address);
+        // What the schedule says stands in front of the semicolon inside nvdisasm, which leaves out all but a space.
+        let is_idle = Schedule { yields: false, ..self.schedule } == Schedule::default();
+        let end = if is_idle { ";" } else { " ;" };
+        let line = format!("{start}{guard:>width$} {}{end}", text.trim_start(), width = MNEMONIC - 1);
+        let mut comments: Vec<String> = Vec::new();
+        comments.extend(args.hex.then(|| format!("/* {} */", self.word)));
+        comments.extend(args.control.then(|| format!("// {}", self.schedule)));
+        comments.extend(self.relocations.iter().map(|relocation| format!("// {relocation}")));
+        match comments.is_empty() {
+            true => writeln!(out, "{line}"),
+            false => writeln!(out, "{line:<width$}{}", comments.join(" "), width = COMMENT),
+        }
+    }
+}
+
+impl Content {
+    /// The parts of a text.
+    fn known(text: String) -> Content {
+        let (guard, rest) = match text.split_once(' ') {
+            Some((guard, rest)) if guard.starts_with('@') => (Some(guard.to_owned()), rest),
+            _ => (None, text.as_str()),
+        };
+        let (name, operands) = rest.split_once(' ').unwrap_or((rest, ""));
+        let mut names = name.split('.').map(str::to_owned);
+        let mnemonic = names.next().unwrap_or_default();
+        let modifiers = names.collect();
+        let operands = operands.split(", ").filter(|operand| !operand.is_empty()).map(str::to_owned).collect();
+        Content::Known { guard, mnemonic, modifiers, operands, text }
+    }
+}
+
+/// What is printed of a cubin.
+struct Listing<'c> {
+    cubin: &'c Cubin,
+    table: &'static Table,
+    /// Names of places, by section and offset: functions, and labels that branches mention.
+    names: BTreeMap<(usize, u64), String>,
+    /// The relocations of a word, by section and offset.
+    relocations: BTreeMap<(usize, u64), Vec<&'c Relocation>>,
+}
+
+/// A cubin, for programs.
+#[derive(Serialize)]
+struct File<'c> {
+    target: String,
+    linked: bool,
+    functions: Vec<FunctionItem<'c>>,
+}
+
+/// A function, for programs.
+#[derive(Serialize)]
+struct FunctionItem<'c> {
+    name: &'c str,
+    section: &'c str,
+    kernel: bool,
+    registers: Option<u32>,
+    shared: u64,
+    /// Where in bank 0 the parameters begin.
+    parameter_base: Option<u32>,
+    parameters: Vec<ParameterItem>,
+    instructions: Vec<Item>,
+}
+
+/// A parameter, for programs.
+#[derive(Serialize)]
+struct ParameterItem {
+    ordinal: u16,
+    offset: u16,
+    size: u16,
+}
+
+impl<'c> Listing<'c> {
+    fn new(cubin: &'c Cubin, file: &Path) -> Result<Listing<'c>, Failure> {
+        let table = table(cubin.target.sm, file)?;
+        let mut relocations: BTreeMap<(usize, u64), Vec<&Relocation>> = BTreeMap::new();
+        for relocation in &cubin.relocations {
+            let word = relocation.offset / WORD_BYTES * WORD_BYTES;
+            relocations.entry((relocation.section, word)).or_default().push(relocation);
+        }
+        let functions = cubin.functions.iter();
+        let names = functions.map(|function| ((function.section, function.offset), function.name.clone())).collect();
+        let mut listing = Listing { cubin, table, names, relocations };
+        let mut labels = 0;
+        for section in listing.sections() {
+            let size = cubin.sections[section].size;
+            for (address, word) in listing.words(section, 0..size) {
+                let target = listing.table.decode(word).ok().and_then(|instruction| instruction.target(address));
+                let Some(target) = target.filter(|target| *target < size) else { continue };
+                if !listing.relocations.contains_key(&(section, address)) {
+                    listing.names.entry((section, target)).or_insert_with(|| {
+                        labels += 1;
+                        format!(".L_x_{}", labels - 1)
+                    });
+                }
+            }
+        }
+        Ok(listing)
+    }
+
+    fn function(&self, name: &str) -> Result<&'c Function, CubinError> {
+        self.cubin.function(name).ok_or_else(|| {
+            let known: Vec<&str> = self.cubin.functions.iter().map(|function| function.name.as_str()).collect();
+            CubinError::NoFunction { name: name.to_owned(), known: known.join(", ") }
+        })
+    }
+
+    /// The sections with code.
+    fn sections(&self) -> Vec<usize> {
+        let sections = self.cubin.sections.iter().enumerate();
+        sections.filter(|(_, section)| section.kind == SectionKind::Code).map(|(at, _)| at).collect()
+    }
+
+    /// Words of a section with their addresses.
+    fn words(&self, section: usize, range: Range<u64>) -> impl Iterator<Item = (u64, u128)> + use<'c> {
+        let bytes = self.cubin.bytes(section).get(range.start as usize..range.end as usize).unwrap_or(&[]);
+        (range.start..).step_by(WORD_BYTES as usize).zip(words(bytes))
+    }
+
+    /// Where the words of a function stand that belong to no function behind it.
+    fn own(&self, function: &Function) -> Range<u64> {
+        let inner = |other: &&Function| other.section == function.section && other.offset > function.offset;
+        let next = self.cubin.functions.iter().filter(inner).map(|other| other.offset).min();
+        let end = function.offset + function.size;
+        function.offset..next.map_or(end, |next| end.min(next))
+    }
+
+    fn item(&self, section: usize, address: u64, word: u128) -> Item {
+        let relocations = self.relocations.get(&(section, address)).map_or(&[][..], Vec::as_slice);
+        let names = |instruction: &Instruction<'_>, address| {
+            let target = instruction.target(address)?;
+            match relocations.first() {
+                Some(relocation) => Some(escaped(&self.cubin.symbols[relocation.symbol].name).into_owned()),
+                None => self.names.get(&(section, target)).map(|name| escaped(name).into_owned()),
+            }
+        };
+        let texts = relocations.iter().map(|relocation| self.relocation(relocation)).collect();
+        Item::new(self.table, address, word, &names, texts)
+    }
+
+    /// The type of a relocation, its symbol and what is added to that.
+    fn relocation(&self, relocation: &Relocation) -> String {
+        let kind = RelocationKind::of(relocation.kind).map_or("unknown relocation", |row| row.name);
+        let symbol = &self.cubin.symbols[relocation.symbol];
+        let addend = match relocation.addend {
+            None | Some(0) => String::new(),
+            Some(addend) if addend < 0 => format!("-{:#x}", addend.unsigned_abs()),
+            Some(addend) => format!("+{addend:#x}"),
+        };
+        format!("{kind} {}{addend}", escaped(&symbol.name))
+    }
+
+    fn print(
+        &self,
+        args: &Args,
+        chosen: Option<&Function>,
+        unknown: &mut Unknown,
+        out: &mut dyn Write,
+    ) -> Result<(), Failure> {
+        match chosen {
+            Some(function) => self.print_range(args, function.section, self.own(function), unknown, out)?,
+            None => {
+                writeln!(out, "\t.target\t{}", self.cubin.target)?;
+                for section in self.sections() {
+                    let Section { name, size } = Section::of(self.cubin, section);
+                    writeln!(out, "\n//--------------------- {:<26} --------------------------", escaped(name))?;
+                    self.print_range(args, section, 0..size, unknown, out)?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn print_range(
+        &self,
+        args: &Args,
+        section: usize,
+        range: Range<u64>,
+        unknown: &mut Unknown,
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        for (address, word) in self.words(section, range) {
+            if let Some(name) = self.names.get(&(section, address)) {
+                writeln!(out, "{}:", escaped(name))?;
+            }
+            let line = self.item(section, address, word);
+            line.note(Section::of(self.cubin, section).name, unknown);
+            line.print(args, out)?;
+        }
+        Ok(())
+    }
+
+    /// The chosen function, or all, for programs.
+    fn file(&self, chosen: Option<&'c Function>, unknown: &mut Unknown) -> File<'c> {
+        let all = self.cubin.functions.iter();
+        let functions = all.filter(|function| chosen.is_none_or(|chosen| chosen == *function));
+        let item = |function: &'c Function| {
+            let section = Section::of(self.cubin, function.section).name;
+            let words = self.words(function.section, self.own(function));
+            let instructions = words.map(|(address, word)| self.item(function.section, address, word));
+            let instructions: Vec<Item> = instructions.collect();
+            instructions.iter().for_each(|line| line.note(section, unknown));
+            let parameters = function.info.parameters.iter();
+            FunctionItem {
+                name: &function.name,
+                section,
+                kernel: function.is_entry,
+                registers: function.info.registers,
+                shared: self.cubin.shared_size(function),
+                parameter_base: function.info.parameter_base,
+                parameters: parameters
+                    .map(|it| ParameterItem { ordinal: it.ordinal, offset: it.offset, size: it.size })
+                    .collect(),
+                instructions,
+            }
+        };
+        File {
+            target: self.cubin.target.to_string(),
+            linked: self.cubin.is_linked,
+            functions: functions.map(item).collect(),
+        }
+    }
+}
+
+/// A section's name and size.
+struct Section<'c> {
+    name: &'c str,
+    size: u64,
+}
+
+impl<'c> Section<'c> {
+    fn of(cubin: &'c Cubin, section: usize) -> Section<'c> {
+        let section = &cubin.sections[section];
+        Section { name: &section.name, size: section.size }
+    }
+}
+
+fn json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}

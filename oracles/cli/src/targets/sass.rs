@@ -1,0 +1,125 @@
+//! Machine words and cubins: what is decoded is encoded again bit for bit, and everything else is refused.
+
+use oriole_generate::Entropy;
+use oriole_sass::cubin::{Cubin, Placement, SectionKind, words};
+use oriole_sass::row::NO_BIT;
+use oriole_sass::{Instruction, SMS, Table, WordError, sample, schedule, text, with_schedule};
+
+use super::canary;
+
+/// The most words of an input.
+const MOST_WORDS: usize = 64;
+
+/// The words of an SM.
+fn table(entropy: &mut Entropy<'_>) -> &'static Table {
+    let sm = entropy.choose(&SMS);
+    Table::of(sm).unwrap_or_else(|| panic!("sm_{sm} stands in the list and has no words"))
+}
+
+/// A word as the code under test gives it; one bit of it flips where a fault is planted.
+fn carried(word: u128) -> u128 {
+    word ^ u128::from(canary::planted()) << 16
+}
+
+/// The word with what every part of an instruction says, part by part.
+fn rebuilt(instruction: &Instruction<'_>) -> u128 {
+    let Instruction { encoding, word } = *instruction;
+    let mut made = encoding.value;
+    for part in encoding.parts.iter().chain([&encoding.guard]) {
+        let value = part.value(word);
+        made = part.put(made, value).unwrap_or_else(|| panic!("{}: {value:#x} does not fit {part:?}", encoding.name));
+        if let Some((bits, _)) = part.suffix {
+            made = bits.put(made, bits.get(word));
+        }
+        let marks = [part.negate, part.absolute, part.invert, part.reuse];
+        made = marks.iter().filter(|bit| **bit != NO_BIT).fold(made, |made, bit| made & !(1 << bit) | word & 1 << bit);
+    }
+    let control = schedule(word);
+    with_schedule(made, &control).unwrap_or(made | word & oriole_sass::encoding::SCHEDULE.mask())
+}
+
+/// Decodes a word, and asserts that it is the same when encoded; the text is made and dropped.
+fn check(table: &Table, word: u128, address: u64, out: &mut String) -> Result<(), WordError> {
+    let instruction = table.decode(word)?;
+    out.clear();
+    text::print(out, &instruction, address);
+    assert!(!out.is_empty(), "sm_{}: {word:#034x} has no text", table.sm);
+    assert_eq!(carried(instruction.encode()), word, "sm_{}: encoded from `{out}`", table.sm);
+    assert_eq!(rebuilt(&instruction), word, "sm_{}: made of the parts of `{out}`", table.sm);
+    Ok(())
+}
+
+/// Random values in the parts of random encodings: each is a word of that encoding.
+pub fn sass_encoding(data: &[u8]) -> bool {
+    let mut entropy = Entropy::from_bytes(data);
+    let (mut reached, mut out) = (false, String::new());
+    for at in 0..MOST_WORDS as u64 {
+        if entropy.is_exhausted() {
+            break;
+        }
+        let table = table(&mut entropy);
+        let encoding = &table.encodings()[entropy.below(table.encodings().len())];
+        let word = sample::word(encoding, true, &mut || entropy.bits());
+        assert!(encoding.matches(word), "sm_{}: {word:#034x} is no word of its own {}", table.sm, encoding.name);
+        match check(table, word, at * text::WORD_BYTES, &mut out) {
+            Ok(()) => reached = true,
+            // Some combinations of legal values are no instruction; and where two encodings share a word, the first has it.
+            Err(WordError::Combination { .. } | WordError::Reserved { .. }) => {}
+            Err(error) => panic!("sm_{}: {word:#034x} of {} is refused: {error}", table.sm, encoding.name),
+        }
+    }
+    reached
+}
+
+/// Any 16 bytes on any SM. Every second word gets the fixed bits of an encoding, without which few are one.
+pub fn sass_words(data: &[u8]) -> bool {
+    let mut entropy = Entropy::from_bytes(data);
+    let (mut reached, mut out) = (false, String::new());
+    for _ in 0..MOST_WORDS {
+        if entropy.is_exhausted() {
+            break;
+        }
+        let table = table(&mut entropy);
+        let mut word = u128::from(entropy.bits()) << 64 | u128::from(entropy.bits());
+        if entropy.percent(50) {
+            let encoding = &table.encodings()[entropy.below(table.encodings().len())];
+            word = word & !encoding.fixed | encoding.value;
+        }
+        match check(table, word, entropy.bits(), &mut out) {
+            Ok(()) => reached = true,
+            Err(error) => assert!(!error.to_string().is_empty(), "{error:?} says nothing"),
+        }
+    }
+    reached
+}
+
+/// Any bytes as a cubin. What is one is loaded, and its words are decoded or refused.
+pub fn cubin(data: &[u8]) -> bool {
+    let cubin = match Cubin::read(data) {
+        Ok(cubin) => cubin,
+        Err(error) => {
+            assert!(!error.to_string().is_empty(), "{error:?} says nothing");
+            return false;
+        }
+    };
+    // Relocations of a damaged file may be refused, but not otherwise than before.
+    let placement = Placement::new(&cubin, 0x1_0000, 0x7000_0000_0000, 0x1000);
+    let (once, again) = (cubin.apply_relocations(&placement), cubin.apply_relocations(&placement));
+    assert_eq!(once, again, "relocations are applied in two ways");
+    for function in &cubin.functions {
+        let code: Vec<u128> = cubin.words(function).collect();
+        assert_eq!(code.len() as u64 * text::WORD_BYTES, function.size, "{} loses words", function.name);
+        if let Ok(image) = &once {
+            assert_eq!(image.words(function).len(), code.len(), "{} loses words when loaded", function.name);
+        }
+    }
+    let Some(table) = Table::of(cubin.target.sm) else { return false };
+    let (mut reached, mut out) = (false, String::new());
+    let is_code = |at: &usize| cubin.sections[*at].kind == SectionKind::Code;
+    for section in (0..cubin.sections.len()).filter(is_code) {
+        for (address, word) in (0..).step_by(text::WORD_BYTES as usize).zip(words(cubin.bytes(section))) {
+            reached |= check(table, word, address, &mut out).is_ok();
+        }
+    }
+    reached
+}
