@@ -28,6 +28,7 @@ mod program;
 mod race;
 pub mod scalar;
 mod strong;
+pub mod tensor;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]

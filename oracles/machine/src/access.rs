@@ -7,6 +7,7 @@ use super::lanes::{LANES, Lanes, set};
 use super::machine::{Cta, Machine, Stop, Write};
 use super::program::*;
 use super::state::Warp;
+use super::tiles::{ROW_BYTES, ROWS, Tile};
 
 /// The bank of the constants that a module declares.
 const MODULE_BANK: u8 = 3;
@@ -115,6 +116,40 @@ impl Machine<'_> {
                     for piece in (0..usize::from(*bytes)).step_by(4) {
                         let value = source.map_or(0, |place| self.read(cta, warp, advance(place, piece), 4));
                         self.put(cta, warp, advance(target, piece), 4, value);
+                    }
+                }
+                Ok(())
+            }
+            Kind::LoadTiles { dst, count, transposed, address } => {
+                let addresses = cta.warps[warp].addresses(address, false);
+                let mut words = [[0; LANES]; 4];
+                for (tile, word) in words.iter_mut().enumerate().take((*count).into()) {
+                    let mut rows = Tile::default();
+                    for (row, bytes) in rows.rows_mut().enumerate() {
+                        let lane = ROWS * tile + row;
+                        let place = self.locate(cta, warp, pc, lane, Space::Shared, addresses[lane], ROW_BYTES)?;
+                        for (at, half) in bytes.iter_mut().enumerate() {
+                            *half = self.read(cta, warp, advance(place, 2 * at), 2) as u16;
+                        }
+                    }
+                    *word = (if *transposed { rows.transposed() } else { rows }).words();
+                }
+                let count = u16::from(*count);
+                (0..count).for_each(|at| cta.warps[warp].write(*dst + at, &words[usize::from(at)], active));
+                Ok(())
+            }
+            Kind::StoreTiles { src, count, transposed, address } => {
+                let addresses = cta.warps[warp].addresses(address, false);
+                for tile in 0..usize::from(*count) {
+                    let word = cta.warps[warp].stored(*src, tile as u16, &self.program.literals);
+                    let tile_of = Tile::of(&word);
+                    let mut rows = if *transposed { tile_of.transposed() } else { tile_of };
+                    for (row, halves) in rows.rows_mut().enumerate() {
+                        let lane = ROWS * tile + row;
+                        let place = self.locate(cta, warp, pc, lane, Space::Shared, addresses[lane], ROW_BYTES)?;
+                        for (at, half) in halves.iter().enumerate() {
+                            self.put(cta, warp, advance(place, 2 * at), 2, (*half).into());
+                        }
                     }
                 }
                 Ok(())

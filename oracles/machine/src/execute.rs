@@ -6,6 +6,7 @@ use super::lanes::{LANES, Lanes, blend, map, map2, map3, mask, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;
 use super::state::{CODE, Group, Wait};
+use super::tiles::Tile;
 
 /// Where a group goes from an operation.
 pub enum Next {
@@ -240,7 +241,27 @@ impl Machine<'_> {
             | Kind::Store { .. }
             | Kind::Atomic { .. }
             | Kind::CopyAsync { .. }
+            | Kind::LoadTiles { .. }
+            | Kind::StoreTiles { .. }
             | Kind::Window(..) => self.access(cta, warp, group.pc, active, kind)?,
+            Kind::Transpose(dst, src) => {
+                let result = Tile::of(&w.fetch_row(literals, *src)).transposed().words();
+                w.write(*dst, &result, active);
+            }
+            Kind::Multiply { product, dst, srcs } => {
+                if active != w.live {
+                    let what = "lanes are missing at a product of matrices".to_owned();
+                    return Err(self.trap(group.pc, active, Cause::BadCollective(what)));
+                }
+                let mut sources: Vec<Lanes> = Vec::new();
+                for (row, count) in srcs.iter().zip(product.words()) {
+                    let word = |at: u16| w.fetch_row(literals, if *row == ZERO { ZERO } else { row + at });
+                    sources.extend((0..count as u16).map(word));
+                }
+                for (at, word) in (0..).zip(product.eval(&sources)) {
+                    w.write(*dst + at, &word, active);
+                }
+            }
             Kind::Here(dst, address) => {
                 let address = *address as u64;
                 w.write(*dst, &[address as u32; LANES], active);

@@ -19,5 +19,6 @@ mod operands;
 mod program;
 mod run;
 mod state;
+mod tiles;
 
 pub use run::{Image, RunError};

@@ -5,6 +5,7 @@
 //! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
 
 use oriole_interp::scalar::ScalarOp;
+use oriole_interp::tensor::MatrixProduct;
 
 use super::lanes::Lanes;
 
@@ -489,6 +490,39 @@ pub enum Kind {
         bytes: u8,
         /// Where false, zeros are written.
         unless: Pred,
+    },
+    /// Tiles of 8 rows of 16 bytes from shared memory; row `r` of tile `t` stands where lane `8 * t + r` says.
+    LoadTiles {
+        /// The result: a word for each tile.
+        dst: u16,
+        /// How many tiles.
+        count: u8,
+        /// Whether rows and columns of 16-bit elements are exchanged.
+        transposed: bool,
+        /// The address.
+        address: Address,
+    },
+    /// The same to shared memory.
+    StoreTiles {
+        /// A word for each tile.
+        src: u16,
+        /// How many tiles.
+        count: u8,
+        /// Whether rows and columns of 16-bit elements are exchanged.
+        transposed: bool,
+        /// The address.
+        address: Address,
+    },
+    /// A tile with rows and columns exchanged.
+    Transpose(u16, u16),
+    /// A product of matrices and a sum.
+    Multiply {
+        /// The meaning.
+        product: Box<MatrixProduct>,
+        /// The result.
+        dst: u16,
+        /// Both factors and the addend.
+        srcs: [u16; 3],
     },
     /// A special register into one or two words.
     Special(u16, [Special; 2], u8),

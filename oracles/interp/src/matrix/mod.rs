@@ -26,7 +26,7 @@ use super::access::{Fault, Spaces, address_of, address_undefined};
 use super::frame::{Frame, LANES, Word, lanes};
 use super::program::{Address, Memory, Slot};
 
-pub use product::{Factors, Product, Sum, Tiles};
+pub use product::{Factors, Product, Sum, Tiles, multiply};
 pub use sparse::Choice;
 pub use whole::{Fragment, Part};
 

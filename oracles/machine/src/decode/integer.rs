@@ -167,7 +167,7 @@ fn add(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// The sum of packed halves or bytes, each with the sign of its operand; `None` for whole words.
 fn packed_sum(ops: &Operands<'_>, srcs: [Src; 2]) -> Option<Fn2> {
     let minus = srcs.map(|src| src.mark == Mark::Negate);
-    Some(match (ops.has("16x2"), ops.has("U8x4"), minus) {
+    Some(match (ops.has("16x2"), ops.has("U8x4") || ops.has("S8x4"), minus) {
         (true, _, [false, false]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_add)),
         (true, _, [false, true]) => |a, b| map2(a, b, |a, b| halves(a, b, u16::wrapping_sub)),
         (true, _, [true, false]) => |a, b| map2(b, a, |b, a| halves(b, a, u16::wrapping_sub)),

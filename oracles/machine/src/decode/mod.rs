@@ -4,6 +4,7 @@ mod control;
 mod convert;
 mod float;
 mod integer;
+mod matrix;
 mod memory;
 
 use oriole_ir::InstBuilder;
@@ -33,6 +34,7 @@ fn operation(table: &Table, word: u128, at: u32, banks: &Banks, literals: &mut L
         .or_else(|| float::decode(name, &mut ops))
         .or_else(|| convert::decode(name, &mut ops))
         .or_else(|| memory::decode(name, &mut ops))
+        .or_else(|| matrix::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at))
         .unwrap_or_else(|| Err("not executed".to_owned()));
     let found = match (found, ops.unread()) {

@@ -1,0 +1,74 @@
+//! Products of matrices for others who execute them: machine code has the same fragments as PTX.
+
+use oriole_ir::{Function, FunctionKind, InstBuilder};
+
+use super::decode::matrix_product;
+use super::matrix::{MOST_RESULTS, MOST_SOURCES, Product, Results, Sources, multiply};
+
+/// A word of each lane.
+type Word = [u32; 32];
+
+/// The product of two matrices, added to a third, of which each lane of a warp holds a part.
+#[derive(Clone)]
+pub struct MatrixProduct {
+    product: Product,
+    /// Words of a lane: both factors, the addend, the result.
+    words: [usize; 4],
+}
+
+impl MatrixProduct {
+    /// What `mma.sync` and its kin compute with these fields; `None` where they are no product.
+    pub fn resolve(builder: &InstBuilder) -> Option<MatrixProduct> {
+        let mut func = Function::new("product", FunctionKind::Device);
+        let inst = builder.create(&mut func);
+        let (product, words) = matrix_product(func.inst(inst))?;
+        Some(MatrixProduct { product, words })
+    }
+
+    /// Words of a lane: both factors, the addend, the result.
+    pub fn words(&self) -> [usize; 4] {
+        self.words
+    }
+
+    /// The result's words, of the words of both factors and the addend, one behind the other.
+    ///
+    /// # Panics
+    ///
+    /// If there are fewer than [`MatrixProduct::words`] says.
+    pub fn eval(&self, words: &[Word]) -> Vec<Word> {
+        let [a, b, c, d] = self.words;
+        assert!(words.len() >= a + b + c && a + b + c <= MOST_SOURCES && d <= MOST_RESULTS, "all matrices are there");
+        let mut sources = Sources::default();
+        for (source, word) in sources.values.iter_mut().zip(words) {
+            *source = word;
+        }
+        let mut results = Results::default();
+        multiply(&self.product, &sources, &mut results);
+        results.values[..d].to_vec()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_ir::ops::{Addend, LeftElement, LeftLayout, MatrixShape, Opcode, RightElement, RightLayout, Type};
+
+    /// Ones everywhere: each element of the product is the inner extent, and one more by the addend.
+    #[test]
+    fn products_have_the_words_of_their_fragments() {
+        let product = InstBuilder::new(Opcode::Mma)
+            .field(MatrixShape::M16n8k16)
+            .field(LeftLayout::Row)
+            .field(RightLayout::Col)
+            .field(Type::F32)
+            .field(LeftElement::F16)
+            .field(RightElement::F16)
+            .field(Addend::F32);
+        let product = MatrixProduct::resolve(&product).unwrap();
+        assert_eq!(product.words(), [4, 2, 4, 4]);
+        let halves = [0x3c00_3c00; 32];
+        let sources: Vec<Word> = [halves; 6].into_iter().chain([[1f32.to_bits(); 32]; 4]).collect();
+        assert_eq!(product.eval(&sources), [[17f32.to_bits(); 32]; 4]);
+        assert!(MatrixProduct::resolve(&InstBuilder::new(Opcode::IAdd)).is_none());
+    }
+}

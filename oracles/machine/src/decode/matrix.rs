@@ -1,0 +1,99 @@
+//! Matrices: tiles between registers and shared memory, and products.
+
+use oriole_interp::tensor::MatrixProduct;
+use oriole_ir::InstBuilder;
+use oriole_ir::ops::{
+    Addend, LeftElement, LeftLayout, MatrixShape, Opcode, RightElement, RightLayout, SatFinite, Type,
+};
+
+use super::aligned;
+use crate::operands::{Operands, Unknown};
+use crate::program::*;
+
+/// The operation of a mnemonic of this family.
+pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
+    Some(match base {
+        "LDSM" => tiles(ops).and_then(|(count, transposed)| {
+            let dst = aligned(ops.dst(0)?, count.into())?;
+            Ok(Kind::LoadTiles { dst, count, transposed, address: ops.address(0)? })
+        }),
+        "STSM" => tiles(ops).and_then(|(count, transposed)| {
+            let src = aligned(ops.row(ops.len() - 1)?, count.into())?;
+            Ok(Kind::StoreTiles { src, count, transposed, address: ops.address(0)? })
+        }),
+        "MOVM" if ops.has("16") && ops.has("MT88") => {
+            ops.dst(0).and_then(|dst| Ok(Kind::Transpose(dst, ops.row(1)?)))
+        }
+        "HMMA" => hmma(ops),
+        "IMMA" => imma(ops),
+        _ => return None,
+    })
+}
+
+/// How many tiles are moved, and whether rows and columns are exchanged.
+fn tiles(ops: &Operands<'_>) -> Result<(u8, bool), Unknown> {
+    if !ops.has("16") || !ops.has("M88") && !ops.has("MT88") {
+        return Err("tiles of another shape".to_owned());
+    }
+    Ok((ops.one_of(&[("2", 2), ("4", 4)]).unwrap_or(1), ops.has("MT88")))
+}
+
+/// A product with these fields. Operands: result, both factors, addend.
+fn product(ops: &mut Operands<'_>, builder: &InstBuilder) -> Result<Kind, Unknown> {
+    let builder = builder.clone().field(LeftLayout::Row).field(RightLayout::Col);
+    let product = MatrixProduct::resolve(&builder).ok_or("no such product")?;
+    if (0..ops.len()).any(|at| ops.part(at).is_ok_and(|part| part.has(part.negate, ops.inst.word))) {
+        return Err("a negated matrix".to_owned());
+    }
+    if ops.any_pred().is_some() {
+        return Err("a sum that may be left out".to_owned());
+    }
+    let [a, b, c, d] = product.words().map(|words| words as u16);
+    let dst = aligned(ops.dst(0)?, d)?;
+    let srcs = [aligned(ops.row(1)?, a)?, aligned(ops.row(2)?, b)?, aligned(ops.row(3)?, c)?];
+    Ok(Kind::Multiply { product: Box::new(product), dst, srcs })
+}
+
+fn hmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let (left, right) = match () {
+        () if ops.has("BF16") => (LeftElement::Bf16, RightElement::Bf16),
+        () if ops.has("TF32") => (LeftElement::Tf32, RightElement::Tf32),
+        () => (LeftElement::F16, RightElement::F16),
+    };
+    const SHAPES: &[(&str, MatrixShape)] =
+        &[("1684", MatrixShape::M16n8k4), ("1688", MatrixShape::M16n8k8), ("16816", MatrixShape::M16n8k16)];
+    let shape = ops.one_of(SHAPES).ok_or("a shape")?;
+    let (ty, addend) = match () {
+        () if ops.has("F32") => (Type::F32, Addend::F32),
+        () if ops.has("F16") => (Type::F16, Addend::F16),
+        () => return Err("the type of sums".to_owned()),
+    };
+    let builder = InstBuilder::new(Opcode::Mma).field(shape).field(ty).field(left).field(right).field(addend);
+    product(ops, &builder)
+}
+
+fn imma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    const SHAPES: &[(&str, MatrixShape)] = &[
+        ("8816", MatrixShape::M8n8k16),
+        ("8832", MatrixShape::M8n8k32),
+        ("16816", MatrixShape::M16n8k16),
+        ("16832", MatrixShape::M16n8k32),
+        ("16864", MatrixShape::M16n8k64),
+    ];
+    const ELEMENTS: &[(&str, LeftElement, RightElement)] = &[
+        ("S8", LeftElement::S8, RightElement::S8),
+        ("U8", LeftElement::U8, RightElement::U8),
+        ("S4", LeftElement::S4, RightElement::S4),
+        ("U4", LeftElement::U4, RightElement::U4),
+    ];
+    let shape = ops.one_of(SHAPES).ok_or("a shape")?;
+    let named = ops.take_modifiers();
+    let found = named.iter().filter_map(|name| ELEMENTS.iter().find(|(known, ..)| known == name));
+    let [first, second] = found.collect::<Vec<_>>()[..] else { return Err("the elements".to_owned()) };
+    if named.contains(&"SP") {
+        return Err("a sparse product".to_owned());
+    }
+    let builder = InstBuilder::new(Opcode::Mma).field(shape).field(Type::S32).field(Addend::S32);
+    let builder = builder.field(first.1).field(second.2);
+    product(ops, &if named.contains(&"SAT") { builder.field(SatFinite::SatFinite) } else { builder })
+}
