@@ -2,9 +2,13 @@
 //! the program, and what both leave behind is compared as of any step.
 //!
 //! What may differ: code has no undefined values, so it may leave anything where the program leaves a byte undefined.
+//! PTX leaves open which NaN many operations on floats yield, so where the program has any, two NaNs of one format are
+//! the same, be they as wide as 2, 4 or 8 bytes. (An integer that looks like a NaN in both is taken for one then.)
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code.
 
-use oriole_interp::{Executable, LoadError, RunOptions, RunResult, StoreRecord};
+use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
+use oriole_ir::ops::{Flags, Type};
+use oriole_ir::Module;
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 
@@ -32,7 +36,12 @@ impl Judge<'_> {
     ///
     /// If the cubin has no such kernel, or an instruction is executed that the machine-level interpreter does not have.
     pub fn judge_code(&self, original: &Executable<'_>, cubin: &Cubin) -> Result<Verdict, CodeError> {
-        let result = self.run_code(original, cubin, &RunOptions::default())?;
+        let mut result = self.run_code(original, cubin, &RunOptions::default())?;
+        if has_floats(original.module()) {
+            for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
+                after.bytes = with_nans_of(&before.bytes, &after.bytes);
+            }
+        }
         Ok(match equivalence::compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict => verdict,
@@ -55,5 +64,69 @@ impl Judge<'_> {
         let steps = Some(budget(self.before.steps).saturating_mul(EXPANSION));
         let image = Image::load(cubin, &bound)?;
         Ok(image.run(&self.launch, &bound, &RunOptions { steps, ..options.clone() })?)
+    }
+}
+
+/// Whether a program computes floats.
+fn has_floats(module: &Module) -> bool {
+    module.functions.values().any(|func| {
+        func.layout().iter().flat_map(|block| func.block_insts(*block)).any(|inst| {
+            let data = func.inst(inst);
+            data.is(Flags::PURE) && !data.is(Flags::COPY) && data.field::<Type>().is_some_and(Type::is_float)
+        })
+    })
+}
+
+/// Bytes with the NaNs of others in place of NaNs of the same format.
+fn with_nans_of(before: &Bytes, after: &Bytes) -> Bytes {
+    let (ours, mut theirs) = (before.data(), after.data().to_vec());
+    if ours.len() != theirs.len() || ours == theirs {
+        return after.clone();
+    }
+    for start in (0..ours.len()).step_by(8) {
+        let unit = start..(start + 8).min(ours.len());
+        if ours[unit.clone()] == theirs[unit.clone()] {
+            continue;
+        }
+        for bytes in [8, 4, 2] {
+            for at in unit.clone().step_by(bytes).filter(|at| at + bytes <= unit.end) {
+                if is_nan(&ours[at..at + bytes]) && is_nan(&theirs[at..at + bytes]) {
+                    theirs[at..at + bytes].copy_from_slice(&ours[at..at + bytes]);
+                }
+            }
+        }
+    }
+    Bytes::defined(theirs)
+}
+
+/// Whether 2, 4 or 8 bytes are a NaN: two bytes of either format.
+fn is_nan(bytes: &[u8]) -> bool {
+    match *bytes {
+        [a, b, c, d, e, f, g, h] => f64::from_le_bytes([a, b, c, d, e, f, g, h]).is_nan(),
+        [a, b, c, d] => f32::from_le_bytes([a, b, c, d]).is_nan(),
+        [low, high] => {
+            let magnitude = u16::from_le_bytes([low, high]) & 0x7fff;
+            // Above the infinity of f16, which is below that of bf16.
+            magnitude > 0x7c00
+        }
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nans_of_one_format_are_the_same_and_nothing_else_is() {
+        let same = |ours: &[u8], theirs: &[u8]| {
+            let [ours, theirs] = [ours, theirs].map(|bytes| Bytes::defined(bytes.to_vec()));
+            with_nans_of(&ours, &theirs).data() == ours.data()
+        };
+        let [canonical, negative] = [0x7fff_ffffu32, 0xffff_ffff].map(u32::to_le_bytes);
+        assert!(same(&canonical, &negative) && same(&f64::NAN.to_le_bytes(), &(-f64::NAN).to_le_bytes()));
+        assert!(same(&[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 2]));
+        assert!(!same(&canonical, &f32::INFINITY.to_le_bytes()) && !same(&1f32.to_le_bytes(), &negative));
+        assert!(!same(&[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 3]));
     }
 }
