@@ -238,6 +238,8 @@ impl Decoder<'_> {
                 wait(StrongKind::CopyWait(Some(groups.unwrap_or(0) as u32)))
             }
             Opcode::ClusterArrive | Opcode::ClusterWait => cluster_barrier(data),
+            Opcode::BulkCommit => wait(StrongKind::BulkGroup),
+            Opcode::BulkWait => wait(self.bulk_wait(inst, data)),
             Opcode::CpAsyncWaitAll => wait(StrongKind::CopyWait(None)),
             _ => match data.field::<GridDep>() {
                 Some(GridDep::Wait) => {
