@@ -89,9 +89,9 @@ pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'sta
         "multimem" => "multicast memory",
         "clusterlaunchcontrol" => "cluster launch control",
         "prefetch" if has("tensormap") => "tensor map",
-        "cp" if has("bulk") => "bulk copy",
-        "cp" if has("reduce") => "bulk copy",
-        "st" | "red" if has("async") || has("bulk") => "asynchronous store",
+        "cp" if has("tensor") => "tensor map",
+        "cp" if has("cp_mask") => "masked bulk copy",
+        "st" if has("bulk") => "bulk store",
         "alloca" | "stacksave" | "stackrestore" => "stack allocation",
         _ => return None,
     })

@@ -39,7 +39,7 @@ pub fn complaints(tool: &Path, options: &[impl AsRef<OsStr>], name: &str, text: 
         let Some((_, rest)) = message.split_once(", line ") else { continue };
         let Some((number, what)) = rest.split_once(';') else { continue };
         // What ptxas takes and advises against.
-        if what.trim_start().starts_with("info") {
+        if what.trim_start().starts_with("info") || what.contains("Advisory:") {
             continue;
         }
         found.entry(number.parse().unwrap_or(0)).or_insert_with(|| what.trim().to_owned());

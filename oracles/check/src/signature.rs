@@ -87,6 +87,8 @@ fn of_outcome(outcome: &Outcome) -> &'static str {
             Cause::BadIndex(_) => "traps: bad branch index",
             Cause::StackOverflow | Cause::StacksTooLarge { .. } => "traps: stack overflow",
             Cause::BadBarrier(_) => "traps: bad barrier",
+            Cause::BadCopy(_) => "traps: bad bulk copy",
+            Cause::Unfinished => "traps: unfinished asynchronous operation",
             Cause::BadCollective(_) => "traps: bad collective",
         },
     }

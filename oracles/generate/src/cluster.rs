@@ -4,6 +4,7 @@ use oriole_ir::ops::{Opcode, Space, SpecialReg, Type};
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
+use super::bulk::BARRIER;
 use super::memory::{REGION, Region};
 
 impl Builder<'_, '_> {
@@ -86,20 +87,43 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(Opcode::GetCtaRank).fields(fields).src(address).dst(to));
     }
 
+    /// Each thread sends a word to the memory of a thread of the next CTA, whose barrier there tells it.
+    fn send_in_cluster(&mut self, own: Reg) {
+        let rank = self.next_rank();
+        self.make_barrier(own);
+        self.cluster_meeting();
+        let other = self.mapped(own, Space::Cluster, rank);
+        let (at, value) = (Operand::imm(8), self.value(Type::B32));
+        let barrier = self.func.imm(BARRIER);
+        let send = Self::typed(Opcode::StAsync, Type::B32).field(Space::Cluster).src(other).src(at).src(value);
+        self.push(&send.src(other).src(barrier));
+        self.await_barrier(own, 4, true);
+        let to = self.destination(RegInfo::words(1), false);
+        self.push(&Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(own).src(at).dst(to));
+        self.cluster_meeting();
+    }
+
+    fn next_rank(&mut self) -> Operand {
+        let next = Self::typed(Opcode::Xor, Type::B32).src(self.cta_rank()).src(u64::from(self.cluster) - 1);
+        self.hidden(next, RegInfo::words(1)).into()
+    }
+
     /// Each thread writes its own shared memory or that of a thread of the next CTA, and after a barrier reads the
     /// other.
     pub(super) fn exchange_in_cluster(&mut self) {
         let Some(region) = self.own_shared() else { return };
         let Operand::Reg(own) = region.base else { return };
+        if self.entropy.percent(30) {
+            return self.send_in_cluster(own);
+        }
         let is_generic = self.entropy.percent(30) && region.generic.is_some();
         let (from, space) = match region.generic.filter(|_| is_generic) {
             Some(generic) => (generic, Space::Generic),
             None => (own, Space::Cluster),
         };
         let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
-        let next = Self::typed(Opcode::Xor, Type::B32).src(self.cta_rank()).src(self.cluster as u64 - 1);
-        let next = self.hidden(next, RegInfo::words(1));
-        let other = self.mapped(from, space, next.into());
+        let next = self.next_rank();
+        let other = self.mapped(from, space, next);
         let places = [(own, Space::Shared), (other, space)];
         let first = usize::from(self.entropy.percent(50));
         for _ in 0..1 + u32::from(self.entropy.percent(self.config.operand.exchange_again)) {

@@ -37,6 +37,9 @@ pub(super) const AGAIN: u32 = VALUES - 1;
 /// not the addresses.
 pub(super) const BANK_WORDS: [u32; 11] = [32, 40, 44, 48, 52, 56, 60, 64, 68, 72, 76];
 
+/// Percentage of launches in which asynchronous operations are done at any moment, not at the last one.
+const EARLY: u32 = 30;
+
 /// Blocks of a cluster, where a kernel runs in clusters: each has one neighbour.
 const CLUSTER: u32 = 2;
 
@@ -427,7 +430,8 @@ pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geo
         // The block's size is part of the code (barriers, neighbours); the grid's is not.
         let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
         let blocks = blocks.next_multiple_of(geometry.cluster);
-        let launch = launch(entropy, Geometry { blocks, ..geometry });
+        let mut launch = launch(entropy, Geometry { blocks, ..geometry });
+        launch.copies = entropy.percent(EARLY).then(|| entropy.bits() >> 32);
         NamedLaunch { name: format!("generated {at}"), launch }
     };
     (0..config.launches.max(1)).map(one).collect()

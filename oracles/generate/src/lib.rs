@@ -18,6 +18,7 @@
 mod apart;
 mod branches;
 mod builder;
+mod bulk;
 mod call;
 mod cfg;
 mod cluster;

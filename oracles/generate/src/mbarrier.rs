@@ -21,6 +21,8 @@ struct Barrier {
     pending: u32,
     expected: u32,
     bytes: u32,
+    /// How many phases are over.
+    phase: u32,
     state: Option<Reg>,
 }
 
@@ -35,6 +37,7 @@ impl Barrier {
     fn settle(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
             self.pending = self.expected;
+            self.phase += 1;
         }
     }
 }
@@ -48,7 +51,7 @@ impl Builder<'_, '_> {
         };
         let offset = u64::from(SIZE) * self.entropy.below((REGION / SIZE) as usize) as u64;
         let count = self.entropy.between(3, 6);
-        let mut barrier = Barrier { region, offset, pending: count, expected: count, bytes: 0, state: None };
+        let mut barrier = Barrier { region, offset, pending: count, expected: count, bytes: 0, phase: 0, state: None };
         self.on_barrier(&barrier, Opcode::MbarrierInit, &[], Some(Operand::imm(count)));
         self.arrive(&mut barrier, Opcode::MbarrierArrive);
         self.use_barrier(&mut barrier, opcode);
@@ -66,6 +69,7 @@ impl Builder<'_, '_> {
         match opcode {
             Opcode::MbarrierInit | Opcode::MbarrierInval => {}
             Opcode::MbarrierArrive | Opcode::MbarrierArriveCount => self.arrive(barrier, opcode),
+            Opcode::MbarrierArriveRemote => self.arrive_by_cluster(barrier),
             Opcode::MbarrierTx => self.count_bytes(barrier),
             Opcode::CpAsyncArrive => self.arrive_for_copies(barrier),
             Opcode::MbarrierWait => {
@@ -103,6 +107,29 @@ impl Builder<'_, '_> {
         barrier.arrived(count, drops);
     }
 
+    /// An arrival by the barrier's address in the cluster, which yields no state.
+    fn arrive_by_cluster(&mut self, barrier: &mut Barrier) {
+        let (opcode, row) = (Opcode::MbarrierArriveRemote, Opcode::MbarrierArriveRemote.row());
+        let Some(fields) = self.fields(opcode, &[]) else { return };
+        let drops = row.value::<Arrival>(&fields) == Some(Arrival::Drop);
+        let most = barrier.pending.min(if drops { barrier.expected - 1 } else { barrier.expected });
+        if most == 0 {
+            return;
+        }
+        let expects = row.value::<ArrivalMode>(&fields) == Some(ArrivalMode::ExpectTx);
+        let (count, operand) = if expects {
+            let bytes = self.bytes();
+            barrier.bytes += bytes;
+            (1, bytes)
+        } else {
+            let count = self.entropy.between(1, most);
+            (count, count)
+        };
+        let inst = self.barrier_inst(barrier, opcode, fields).src(Operand::imm(operand));
+        self.push(&inst);
+        barrier.arrived(count, drops);
+    }
+
     fn bytes(&mut self) -> u32 {
         16 * self.entropy.between(1, 4)
     }
@@ -123,17 +150,37 @@ impl Builder<'_, '_> {
         barrier.settle();
     }
 
+    /// A copy, an arrival once it is done, and all that the phase waits for beside that: what comes behind does not
+    /// depend on when it arrives.
     fn arrive_for_copies(&mut self, barrier: &mut Barrier) {
         let Some(fields) = self.fields(Opcode::CpAsyncArrive, &[]) else { return };
         let counts = Opcode::CpAsyncArrive.row().value::<NoInc>(&fields) == Some(NoInc::NoInc);
         if counts && barrier.pending == 0 {
             return;
         }
+        let beside = (barrier.offset + u64::from(SIZE)) % u64::from(REGION);
+        self.copy_to(barrier.region, beside, SIZE);
         let inst = self.barrier_inst(barrier, Opcode::CpAsyncArrive, fields);
         self.push(&inst);
-        if counts {
-            barrier.arrived(1, false);
+        barrier.pending -= u32::from(counts);
+        if barrier.bytes > 0 {
+            let complete = [fixed(Transactions::Complete)];
+            self.on_barrier(barrier, Opcode::MbarrierTx, &complete, Some(Operand::imm(barrier.bytes)));
         }
+        let at = |opcode, barrier: &Barrier| {
+            Self::typed(opcode, Type::B64).field(Space::Shared).src(barrier.region.base).src(barrier.offset)
+        };
+        for _ in 0..barrier.pending {
+            self.hidden(at(Opcode::MbarrierArrive, barrier), RegInfo::words(2));
+        }
+        let parity = Operand::imm(barrier.phase & 1);
+        self.hidden(at(Opcode::MbarrierWaitParity, barrier).src(parity), RegInfo::PRED);
+        (barrier.pending, barrier.bytes) = (0, 0);
+        barrier.settle();
+        let to = self.destination(RegInfo::words(1), false);
+        self.push(
+            &Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(barrier.region.base).src(beside).dst(to),
+        );
     }
 
     /// A question to a barrier, whose answer is a value like others.

@@ -5,7 +5,8 @@
 //! ([`super::sync`]).
 
 use oriole_ir::ops::{
-    AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type, Vector,
+    AsyncCache, AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type,
+    Vector,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
@@ -52,6 +53,7 @@ impl Builder<'_, '_> {
             Opcode::IsSpaceP => self.query_space(),
             Opcode::CpAsync => self.copy_async(),
             Opcode::Mapa => self.map_own(),
+            _ if opcode.is(Flags::ASYNC) => self.asynchronous(opcode),
             Opcode::GetCtaRank => self.ask_rank(),
             _ => self.access_with(opcode),
         }
@@ -259,6 +261,17 @@ impl Builder<'_, '_> {
         } else {
             self.push(&InstBuilder::new(Opcode::CpAsyncWaitAll));
         }
+    }
+
+    /// A copy of so many bytes to a place in a thread's memory, which something else waits for.
+    pub(super) fn copy_to(&mut self, to: Region, offset: u64, bytes: u32) {
+        let from = self.regions.iter().copied().find(|region| region.space == Space::Global && !region.writable);
+        let Some(from) = from else { return };
+        let (from, from_offset) = self.address(from, bytes);
+        let bytes = Operand::imm(bytes);
+        let copy =
+            InstBuilder::new(Opcode::CpAsync).field(AsyncCache::Ca).field(Space::Shared).src(to.base).src(offset);
+        self.push(&copy.srcs([from, from_offset, bytes, bytes]));
     }
 
     /// An atomic on a cell that all threads change. What it yields depends on their order, and is not used.

@@ -3,6 +3,7 @@
 use oriole_ir::ops::AtomOp;
 use rustc_hash::FxHashMap;
 
+use super::asynchronous::{GroupKind, InFlight, Source, Until, Work};
 use super::cluster::{Member, Peers, split};
 use super::frame::{Frame, LANES, lanes};
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
@@ -169,6 +170,10 @@ pub struct Spaces<'a> {
     pub written: Vec<Write>,
     /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
     pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// What goes on beside the threads.
+    pub in_flight: &'a mut InFlight,
+    /// The index in the grid of the warp's first thread.
+    pub first_thread: u64,
     /// What notes strong operations, with the index in the grid of the warp's first thread.
     pub strong: Option<(&'a mut Recorder, u64)>,
     /// The operation that is executing.
@@ -370,7 +375,14 @@ impl Spaces<'_> {
         memory.load(at, bytes)
     }
 
-    fn write(&mut self, at: Located, bytes: usize, value: u64, undefined: bool, lane: usize) -> Result<(), Cause> {
+    pub(super) fn write(
+        &mut self,
+        at: Located,
+        bytes: usize,
+        value: u64,
+        undefined: bool,
+        lane: usize,
+    ) -> Result<(), Cause> {
         let (memory, offset) = self.memory_mut(at)?;
         memory.store(offset, bytes, value, undefined);
         if let Located::Global(region, at) = at {
@@ -527,7 +539,7 @@ impl Spaces<'_> {
             Rmw::Op(AtomOp::Exch) => operand(element),
             Rmw::Op(op) => {
                 let (value, undefined) = operand(element);
-                let combine = if matches!(at, Located::Shared(_)) { scalar::atomic_shared } else { scalar::atomic };
+                let combine = if at.is_shared() { scalar::atomic_shared } else { scalar::atomic };
                 (u128::from(combine(op, ty, old as u64, value as u64)), undefined || old_undefined)
             }
         };
@@ -613,7 +625,7 @@ impl Spaces<'_> {
         self.write(at, bytes, value, undefined, lane).map_err(|cause| Fault::Trap(lane, cause))
     }
 
-    /// A copy from global to shared memory; bytes past what is read are zero.
+    /// Begins a copy from global to shared memory; bytes past what is read are zero.
     pub fn copy(&mut self, frame: &Frame, copy: &AsyncCopy, mask: u32) -> Result<(), Fault> {
         self.extra_steps += COPIED_BYTE_STEPS * u64::from(copy.bytes);
         check_defined(frame, &copy.to, mask)?;
@@ -634,12 +646,10 @@ impl Spaces<'_> {
             if let Some(from) = from {
                 self.observe(from, size as u64, lane, false, false);
             }
-            for at in 0..bytes as usize {
-                let (value, undefined) = match from {
-                    Some(from) if at < size => self.read(from.plus(at), 1),
-                    _ => (0, false),
-                };
-                self.write(to.plus(at), 1, value, undefined, lane).map_err(trap)?;
+            let from = from.and_then(|from| self.site(from)).map_or(Source::Held(Bytes::default()), Source::Memory);
+            if let Some(to) = self.site(to) {
+                let until = Until::Group(GroupKind::Copies, None);
+                self.begin(lane, until, bytes as usize, Work::Copy { to, from, read: size })?;
             }
         }
         Ok(())
@@ -647,8 +657,13 @@ impl Spaces<'_> {
 }
 
 impl Located {
+    /// Whether it is shared memory, of whatever CTA.
+    pub(super) fn is_shared(self) -> bool {
+        matches!(self, Located::Shared(_) | Located::Peer(..))
+    }
+
     #[inline(always)]
-    fn plus(self, n: usize) -> Located {
+    pub(super) fn plus(self, n: usize) -> Located {
         match self {
             Located::Global(region, at) => Located::Global(region, at + n),
             Located::Shared(at) => Located::Shared(at + n),

@@ -79,6 +79,8 @@ pub fn mapped(address: u64, rank: u32) -> u64 {
 pub struct Peers<'a> {
     /// The executing CTA's rank.
     pub rank: u32,
+    /// The executing CTA's index in the grid.
+    pub own: u64,
     /// By rank; the executing CTA's is elsewhere, and its place here empty. Without others there are none at all.
     pub shared: &'a mut [Bytes],
     /// The indices of the cluster's CTAs in the grid, by rank.
@@ -86,6 +88,11 @@ pub struct Peers<'a> {
 }
 
 impl Peers<'_> {
+    /// What tells the cluster from others: the index in the grid of its first CTA, or of its only one.
+    pub fn first(&self) -> u64 {
+        self.numbers.first().copied().unwrap_or(self.own)
+    }
+
     /// Where so many bytes at an address lie, if they are in the shared memory of a CTA of the cluster. `own` is how
     /// much the executing one has.
     pub(super) fn locate(&self, address: u64, bytes: u64, own: usize) -> Option<Located> {
@@ -129,7 +136,7 @@ mod tests {
     #[test]
     fn peers_are_found_by_rank_within_their_bounds() {
         let mut shared = [Bytes::default(), Bytes::undefined(64)];
-        let peers = Peers { rank: 0, shared: &mut shared, numbers: &[0, 1] };
+        let peers = Peers { rank: 0, own: 0, shared: &mut shared, numbers: &[0, 1] };
         let found = |address, bytes| match peers.locate(address, bytes, 32) {
             Some(Located::Peer(rank, at)) => Some((rank as i64, at)),
             Some(Located::Shared(at)) => Some((-1, at)),

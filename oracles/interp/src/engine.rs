@@ -293,7 +293,8 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
             convert_address(frame, op, mask, run.at.cluster.rank(run.at.ctaid));
         }
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
-        Kind::Fence => run.spaces.note_order(program.fences[op.x as usize], mask),
+        Kind::Fence => result = run.spaces.order(program.fences[op.x as usize], mask),
+        Kind::Bulk => result = run.spaces.bulk(frame, &program.bulks[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
             result = matrix::execute(frame, &mut run.spaces, &program.matrices[op.x as usize]);
         }

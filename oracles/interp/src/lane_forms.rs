@@ -5,6 +5,7 @@ use oriole_ir::ops::{FieldValues, OpRow, Opcode, ROWS, Shape, UndefTransfer};
 use oriole_ir::{Function, FunctionKind, InstBuilder, InstData, Module, Operand, RegInfo};
 
 use super::access::{LocalMemory, Spaces};
+use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::engine::{Coordinates, Run, read_place, run, write_place};
 use super::frame::{Frame, LANES, lanes};
@@ -202,12 +203,14 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
             constants: &none,
             params: &none,
             shared: &mut shared,
-            peers: Peers { rank: 0, shared: &mut [], numbers: &[] },
+            peers: Peers { rank: 0, own: 0, shared: &mut [], numbers: &[] },
             local: &mut local,
             hint: 0,
             watch: &[],
             written: Vec::new(),
             extra_steps: 0,
+            in_flight: &mut InFlight::default(),
+            first_thread: 0,
             races: None,
             strong: None,
             pc: 0,

@@ -6,6 +6,8 @@
 //! The interpreter uses no evaluator and no analysis of the optimizer, since it judges them.
 
 mod access;
+mod asynchronous;
+mod bulk;
 mod cluster;
 mod collective;
 mod concretize;

@@ -7,11 +7,13 @@ use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
 
 use super::access::to_generic;
+use super::asynchronous::InFlight;
 use super::cluster::ClusterShape;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::engine::Traced;
 use super::machine::{Effort, Machine, SLICE};
+use super::mbarrier::{BarrierOp, MbarrierOp};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
@@ -325,6 +327,13 @@ impl<'m> Executable<'m> {
         buffers.chain(self.variables.iter().map(|(_, name, _)| Owner::variable(name))).collect()
     }
 
+    /// Whether anything goes on beside its threads.
+    pub fn is_asynchronous(&self) -> bool {
+        let arrives = |barrier: &MbarrierOp| matches!(barrier.op, BarrierOp::ArriveForCopies { .. });
+        let Program { copies, bulks, mbarriers, .. } = &self.program;
+        !copies.is_empty() || !bulks.is_empty() || mbarriers.iter().any(arrives)
+    }
+
     /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.
     pub fn reachable(&self) -> Vec<bool> {
         let Program { insts, opcodes, .. } = &self.program;
@@ -371,6 +380,7 @@ impl<'m> Executable<'m> {
             cluster: self.cluster(entry, launch)?,
             peers: Vec::new(),
             numbers: Vec::new(),
+            in_flight: InFlight::new(launch.copies.filter(|_| self.is_asynchronous())),
             dynamic_shared: launch.dynamic_shared,
             shared: self.shared,
             constants: &self.constants,

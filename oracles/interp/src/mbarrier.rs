@@ -4,12 +4,14 @@
 //! waits for, those that this one still waits for (20 bits each), the bytes under way (21 bits, signed), and the
 //! number of the phase modulo 8. A state, as arrivals yield it, is the object as it was before.
 //!
-//! Asynchronous copies are done when they are executed, so an arrival for them comes at once. What PTX calls undefined
-//! traps: counts out of range, arrivals beyond those that are waited for, an object that nothing has made.
+//! A question that only what is pending for the barrier keeps from being answered with yes has that done first
+//! ([`super::asynchronous`]). What PTX calls undefined traps: counts out of range, arrivals beyond those that are
+//! waited for, an object that nothing has made.
 
 use std::fmt::{self, Display};
 
 use super::access::{Fault, Located, Spaces, address_of, check_defined};
+use super::asynchronous::{Pending, Site, Until, Work};
 use super::frame::{Frame, lanes};
 use super::outcome::Cause;
 use super::program::{Address, Place};
@@ -40,8 +42,8 @@ pub enum BarrierOp {
     Complete,
     /// Arrives.
     Arrive(Arrive),
-    /// Counts an arrival more to wait for, which comes at once.
-    ArriveForCopies,
+    /// Arrives once the thread's copies are done; counted as one more to wait for, or as one of those.
+    ArriveForCopies { is_counted: bool },
     /// Whether the phase of a state is over.
     IsOver,
     /// Whether the phase of a parity is over.
@@ -76,6 +78,7 @@ pub struct MbarrierOp {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Misuse {
     NotShared,
+    Elsewhere,
     NotMade,
     Count,
     Arrivals,
@@ -87,6 +90,9 @@ impl Display for Misuse {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Misuse::NotShared => out.write_str("barriers are in shared memory"),
+            Misuse::Elsewhere => out.write_str(
+                "the barrier of another CTA takes bytes, and arrivals that yield no state, and nothing else",
+            ),
             Misuse::NotMade => out.write_str("no barrier was made there"),
             Misuse::Count => write!(out, "a barrier waits for 1 to {MOST} arrivals"),
             Misuse::Arrivals => out.write_str("the phase does not wait for so many arrivals"),
@@ -97,6 +103,12 @@ impl Display for Misuse {
 }
 
 impl MbarrierOp {
+    /// Whether it may be about the barrier of another CTA of the cluster.
+    fn reaches_others(&self) -> bool {
+        let comes = matches!(self.op, BarrierOp::Arrive(_) | BarrierOp::Expect | BarrierOp::Complete);
+        comes && self.dst == Place::None
+    }
+
     /// Whether this was a question that some lane of a mask was answered with no. Kernels ask again then, so that
     /// others had better go on first.
     pub fn is_denied(&self, frame: &Frame, mask: u32) -> bool {
@@ -191,7 +203,9 @@ impl Spaces<'_> {
             let address = address_of(frame, &barrier.address, lane);
             let found = self.locate(barrier.address.memory, address, SIZE.into(), lane);
             let at = match found.map_err(|cause| Fault::Trap(lane, cause))? {
-                Located::Shared(at) => at,
+                at @ Located::Shared(_) => at,
+                at @ Located::Peer(..) if barrier.reaches_others() => at,
+                Located::Peer(..) => return Err(Fault::Trap(lane, bad(Misuse::Elsewhere))),
                 _ => return Err(Fault::Trap(lane, bad(Misuse::NotShared))),
             };
             let operand = match barrier.operand {
@@ -199,8 +213,11 @@ impl Spaces<'_> {
                 place => operand_of(frame, place, lane)?,
             };
             let answer = matches!(barrier.op, BarrierOp::IsOver | BarrierOp::IsParityOver);
-            self.observe(Located::Shared(at), SIZE.into(), lane, !answer, barrier.strong.is_some());
-            self.note_access(barrier.strong, Located::Shared(at), SIZE, lane);
+            if answer {
+                self.settle_barrier(at, (barrier.op, operand), lane)?;
+            }
+            self.observe(at, SIZE.into(), lane, !answer, barrier.strong.is_some());
+            self.note_access(barrier.strong, at, SIZE, lane);
             self.operate(frame, barrier, at, operand, lane)?;
         }
         Ok(())
@@ -211,38 +228,103 @@ impl Spaces<'_> {
         &mut self,
         frame: &mut Frame,
         barrier: &MbarrierOp,
-        at: usize,
+        at: Located,
         operand: u64,
         lane: usize,
     ) -> Result<(), Fault> {
         let trap = |misuse| Fault::Trap(lane, bad(misuse));
-        if barrier.op == BarrierOp::Inval {
+        if let (BarrierOp::Inval, Located::Shared(at)) = (barrier.op, at) {
             self.shared.forget(at..at + SIZE as usize);
             return Ok(());
         }
         if barrier.op == BarrierOp::Init {
             let made = Barrier { pending: operand, expected: operand, bytes: 0, phase: 0 };
             let fits = (1..=MOST).contains(&operand);
-            self.shared.store(at, SIZE as usize, made.bits(), false);
+            self.put_barrier(at, made, lane)?;
             return if fits { Ok(()) } else { Err(trap(Misuse::Count)) };
         }
-        let (bits, undefined) = self.shared.load(at, SIZE as usize);
-        if undefined {
-            return Err(trap(Misuse::NotMade));
-        }
-        let before = Barrier::of(bits);
+        let before = self.made_barrier(at, lane)?;
+        let bits = before.bits();
         if let Some(answer) = before.answer(barrier.op, operand) {
             let Place::Pred(slot) = barrier.dst else { return Ok(()) };
             frame.set_pred(slot, u32::from(answer) << lane, 0, 1 << lane);
             return Ok(());
         }
+        if let BarrierOp::ArriveForCopies { is_counted } = barrier.op {
+            let pending = before.pending + u64::from(!is_counted);
+            if pending > MOST {
+                return Err(trap(Misuse::Count));
+            }
+            self.put_barrier(at, Barrier { pending, ..before }, lane)?;
+            if let Some(site) = self.site(at) {
+                self.begin(lane, Until::Barrier(site), 0, Work::Arrive)?;
+            }
+            return Ok(());
+        }
         let after = before.after(barrier.op, operand).map_err(trap)?;
-        self.shared.store(at, SIZE as usize, after.bits(), false);
+        self.put_barrier(at, after, lane)?;
         if let Place::Pair(slot) = barrier.dst {
             frame.put(slot, lane, bits as u32, 0);
             frame.put(slot + 1, lane, (bits >> 32) as u32, 0);
         }
         Ok(())
+    }
+
+    /// What the bytes of a barrier say, whatever they are.
+    fn barrier(&self, at: Located) -> Barrier {
+        let (memory, at) = self.memory(at);
+        Barrier::of(memory.load(at, SIZE as usize).0)
+    }
+
+    /// Does as much of what is pending for a barrier as makes the answer to a question yes; nothing where all of it
+    /// would not.
+    fn settle_barrier(&mut self, at: Located, (op, operand): (BarrierOp, u64), lane: usize) -> Result<(), Fault> {
+        let Some(site) = self.site(at).filter(|_| !self.in_flight.is_empty()) else { return Ok(()) };
+        let mut barrier = self.barrier(at);
+        if barrier.answer(op, operand) != Some(false) {
+            return Ok(());
+        }
+        let is_enough = |one: &Pending| {
+            let (done, count) = match one.work {
+                Work::Arrive => (BarrierOp::Arrive(Arrive::default()), 1),
+                _ => (BarrierOp::Complete, one.bytes as u64),
+            };
+            // What is not allowed shows when it is done.
+            let Ok(after) = barrier.after(done, count) else { return true };
+            barrier = after;
+            barrier.answer(op, operand) == Some(true)
+        };
+        let enough = self.pending_at(site).iter().position(is_enough);
+        self.complete_oldest(site, enough.map_or(0, |last| last + 1), lane)
+    }
+
+    fn made_barrier(&self, at: Located, lane: usize) -> Result<Barrier, Fault> {
+        let (memory, start) = self.memory(at);
+        match memory.load(start, SIZE as usize) {
+            (bits, false) => Ok(Barrier::of(bits)),
+            _ => Err(Fault::Trap(lane, bad(Misuse::NotMade))),
+        }
+    }
+
+    fn put_barrier(&mut self, at: Located, barrier: Barrier, lane: usize) -> Result<(), Fault> {
+        let written = self.write(at, SIZE as usize, barrier.bits(), false, lane);
+        written.map_err(|cause| Fault::Trap(lane, cause))
+    }
+
+    fn change_barrier(&mut self, site: Site, op: BarrierOp, operand: u64, lane: usize) -> Result<(), Fault> {
+        let at = self.located(site);
+        let after = self.made_barrier(at, lane)?.after(op, operand);
+        self.put_barrier(at, after.map_err(|misuse| Fault::Trap(lane, bad(misuse)))?, lane)
+    }
+
+    /// So many bytes have come that a barrier counts.
+    pub(super) fn count_bytes(&mut self, site: Site, bytes: u64, lane: usize) -> Result<(), Fault> {
+        self.change_barrier(site, BarrierOp::Complete, bytes, lane)
+    }
+
+    /// A thread's copies are done for which it has arrived.
+    pub(super) fn arrive_late(&mut self, site: Site, lane: usize) -> Result<(), Fault> {
+        self.change_barrier(site, BarrierOp::Arrive(Arrive::default()), 1, lane)
     }
 }
 

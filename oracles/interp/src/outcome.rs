@@ -99,6 +99,10 @@ pub enum Cause {
     },
     /// A barrier number or thread count that the machine does not have.
     BadBarrier(String),
+    /// A bulk copy of a size or to a place that there is none of.
+    BadCopy(String),
+    /// An asynchronous operation on the shared memory of a CTA that has ended.
+    Unfinished,
     /// A collective whose executing thread is not a member, or whose members disagree.
     BadCollective(String),
 }
@@ -123,6 +127,10 @@ impl Display for Cause {
                 write!(out, "stack overflow: the stacks of all threads take more than {} MiB", limit >> 20)
             }
             Cause::BadBarrier(what) => write!(out, "bad barrier: {what}"),
+            Cause::BadCopy(what) => write!(out, "bad bulk copy: {what}"),
+            Cause::Unfinished => out.write_str(
+                "the CTA has ended before this asynchronous operation on its shared memory, which nothing waits for",
+            ),
             Cause::BadCollective(what) => write!(out, "bad collective: {what}"),
         }
     }

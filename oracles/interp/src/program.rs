@@ -7,6 +7,7 @@
 use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTransfer, VoteMode};
 use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
+use super::bulk::BulkOp;
 use super::matrix::MatrixOps;
 use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
@@ -180,6 +181,8 @@ pub enum Kind {
     Collective,
     /// See [`Program::matrices`].
     Matrix,
+    /// See [`Program::bulks`].
+    Bulk,
     /// See [`Program::mbarriers`].
     Mbarrier,
     /// The CTA whose shared memory an address lies in.
@@ -325,7 +328,7 @@ impl Access {
     }
 }
 
-/// An asynchronous copy, executed at once.
+/// A copy of a few bytes that goes on beside the thread.
 #[derive(Clone, Debug)]
 pub struct AsyncCopy {
     pub to: Address,
@@ -431,6 +434,8 @@ pub struct Program {
     pub collectives: Vec<Collective>,
     pub matrices: Vec<MatrixOps>,
     pub mbarriers: Vec<MbarrierOp>,
+    /// Operations that go on beside the threads.
+    pub bulks: Vec<BulkOp>,
 }
 
 impl Program {

@@ -14,6 +14,7 @@ use std::fmt::{self, Display};
 use oriole_ir::ops::Scope;
 
 use super::access::{Fault, Located, Spaces, address_of};
+use super::asynchronous::GroupKind;
 use super::cluster::mapped;
 use super::frame::{Frame, LANES, lanes};
 use super::program::{Access, Rmw};
@@ -41,6 +42,15 @@ pub enum StrongKind {
     CopyGroup,
     /// Waits until so many groups of asynchronous copies are pending; `None` waits for all copies.
     CopyWait(Option<u32>),
+    /// Closes a group of bulk copies.
+    BulkGroup,
+    /// Waits until so many groups of bulk copies are pending, or have yet to read.
+    BulkWait {
+        /// How many.
+        left: u32,
+        /// Whether reading is waited for alone.
+        reading: bool,
+    },
     /// Waits for the grids that this one depends on.
     GridWait,
 }
@@ -246,6 +256,8 @@ impl Strong {
             StrongKind::CopyWait(None) => (7, 0),
             StrongKind::CopyWait(Some(groups)) => (8, u64::from(groups)),
             StrongKind::GridWait => (9, 0),
+            StrongKind::BulkGroup => (10, 0),
+            StrongKind::BulkWait { left, reading } => (if reading { 11 } else { 12 }, u64::from(left)),
         };
         kind | (self.order as u64) << 8 | (self.scope as u64) << 16 | groups << 32
     }
@@ -271,13 +283,21 @@ fn mix(hash: u64, word: u64) -> u64 {
 
 impl Spaces<'_> {
     /// A fence, or something else that orders accesses, by the lanes of a mask.
-    pub fn note_order(&mut self, strong: Strong, mask: u32) {
-        if strong.kind == StrongKind::Fence {
-            self.fence(mask);
+    pub fn order(&mut self, strong: Strong, mask: u32) -> Result<(), Fault> {
+        match strong.kind {
+            StrongKind::Fence => self.fence(mask),
+            StrongKind::CopyGroup => self.close_groups(GroupKind::Copies, mask),
+            StrongKind::CopyWait(left) => self.wait_for_groups(GroupKind::Copies, left, false, mask)?,
+            StrongKind::BulkGroup => self.close_groups(GroupKind::Bulk, mask),
+            StrongKind::BulkWait { left, reading } => {
+                self.wait_for_groups(GroupKind::Bulk, Some(left), reading, mask)?;
+            }
+            _ => {}
         }
         if let Some((recorder, first)) = &mut self.strong {
             lanes(mask).for_each(|lane| recorder.note(*first + lane as u64, self.pc, strong, None, 0));
         }
+        Ok(())
     }
 
     /// Performs an access and notes it where it is strong.
@@ -365,6 +385,13 @@ impl Display for StrongKind {
             StrongKind::CopyGroup => "end of a group of copies",
             StrongKind::CopyWait(None) => "wait for all copies",
             StrongKind::CopyWait(Some(groups)) => return write!(out, "wait until {groups} groups of copies are left"),
+            StrongKind::BulkGroup => "end of a group of bulk copies",
+            StrongKind::BulkWait { left, reading: false } => {
+                return write!(out, "wait until {left} groups of bulk copies are left");
+            }
+            StrongKind::BulkWait { left, reading: true } => {
+                return write!(out, "wait until {left} groups of bulk copies are left to read");
+            }
             StrongKind::GridWait => "wait for other grids",
         })
     }

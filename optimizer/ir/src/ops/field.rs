@@ -277,6 +277,16 @@ fields! {
     Parity = 0x434 { Parity = "parity" }
     /// An arrival is among those that the barrier waits for already.
     NoInc = 0x435 { No = "", NoInc = "noinc" }
+    /// Where a bulk copy goes.
+    CopyTo = 0x436 { Global = "global", Cta = "shared::cta", Cluster = "shared::cluster" }
+    /// Where a bulk copy comes from.
+    CopyFrom = 0x437 { Global = "global", Cta = "shared::cta" }
+    /// What is told that an asynchronous operation is done.
+    Completion = 0x438 { Barrier = "mbarrier::complete_tx::bytes", Group = "bulk_group" }
+    /// Whether a bulk copy goes to several CTAs.
+    Multicast = 0x439 { No = "", Cluster = "multicast::cluster" }
+    /// Whether a wait for bulk copies is over when they have read what they copy.
+    WaitRead = 0x43A { No = "", Read = "read" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
 }

@@ -54,6 +54,8 @@ flags! {
     MBARRIER = 17, "barrier in memory";
     /// Converts an address, or says where it leads; what that is memory and the launch decide.
     ADDRESS = 18, "about addresses";
+    /// Goes on beside the thread until something waits for it.
+    ASYNC = 19, "asynchronous";
 }
 
 impl Flags {

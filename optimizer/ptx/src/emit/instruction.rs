@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::EmitError;
 use super::function::FunctionWriter;
 use crate::spelling::SPELLINGS;
-use oriole_ir::ops::{Matrix, Opcode, Shape, SrcType, Type};
+use oriole_ir::ops::{Flags, Matrix, Opcode, Shape, SrcType, Type};
 use oriole_ir::{Inst, InstData, Operand, Reg};
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
@@ -142,10 +142,21 @@ impl FunctionWriter<'_> {
                         out.push(if bare { list } else { format!("{{{list}}}") });
                     }
                 }
+                Shape::R if data.is(Flags::ASYNC) || data.opcode == Opcode::BulkPrefetch => {
+                    out.push(self.bulk_size(*operand)?);
+                }
                 shape => out.push(self.typed_source(*operand, data, *shape)?),
             }
         }
         Ok(out)
+    }
+
+    /// The size of a bulk copy. ptxas refuses a constant that is none, also where the copy is never executed.
+    pub(super) fn bulk_size(&mut self, size: Operand) -> Result<String, EmitError> {
+        match self.func.imm_bits(size) {
+            Some(bits) if !bits.is_multiple_of(16) => self.wide_register(size, Type::U32),
+            _ => self.source(size, Type::U32),
+        }
     }
 
     /// A constant of a narrow type stands in a word, where PTX does not check it against the type.

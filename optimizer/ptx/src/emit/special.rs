@@ -27,6 +27,8 @@ impl<'a> FunctionWriter<'a> {
             opcode if opcode.is(Flags::CTA_BARRIER) => Self::barrier,
             Opcode::Fence if self.module.sm().is_some_and(|target| !target.has_fences()) => Self::membar,
             Opcode::CpAsync => Self::async_copy,
+            Opcode::MbarrierArriveRemote => Self::arrive_elsewhere,
+            Opcode::BulkMulticast => Self::multicast,
             Opcode::Call => Self::call,
             opcode if is_video(opcode) => Self::video,
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
@@ -200,6 +202,32 @@ impl<'a> FunctionWriter<'a> {
             texts.push(self.source(*read, Type::U32)?);
         }
         let name = format!("cp.async.{cache}.shared.global{dot}{}", prefetch.name());
+        self.with_results(inst, data, &name, &texts)
+    }
+
+    /// `mbarrier.arrive… _, [barrier], count`.
+    fn arrive_elsewhere(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let &[base, offset, count] = self.func.srcs(inst) else {
+            return Err(self.refuse("an operand is missing"));
+        };
+        let Some(name) = self.mnemonic(data) else { return Err(self.refuse("PTX has no such instruction")) };
+        let texts = ["_".to_owned(), self.address(base, offset)?, self.source(count, Type::U32)?];
+        self.with_results(inst, data, &name, &texts)
+    }
+
+    /// A bulk copy to several CTAs, whose mask has 16 bits.
+    fn multicast(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let &[to, to_at, from, from_at, size, barrier, barrier_at, mask] = self.func.srcs(inst) else {
+            return Err(self.refuse("an operand is missing"));
+        };
+        let Some(name) = self.mnemonic(data) else { return Err(self.refuse("PTX has no such instruction")) };
+        let texts = [
+            self.address(to, to_at)?,
+            self.address(from, from_at)?,
+            self.bulk_size(size)?,
+            self.address(barrier, barrier_at)?,
+            self.source(mask, Type::U16)?,
+        ];
         self.with_results(inst, data, &name, &texts)
     }
 

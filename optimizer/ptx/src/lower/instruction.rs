@@ -44,6 +44,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if selected.opcode == Opcode::MbarrierArrive && operands.len() > ARRIVE_OPERANDS {
             selected = as_sibling(selected, Opcode::MbarrierArriveCount);
         }
+        if selected.opcode == Opcode::MbarrierArriveRemote {
+            operands = self.without_sink(operands)?;
+        }
         let row = selected.opcode.row();
         let written_results = usize::from(!row.dsts.is_empty());
         if operands.len() < written_results {
@@ -64,6 +67,19 @@ impl<'s> BodyLowering<'_, '_, 's> {
             self.finish(destination);
         }
         Some(())
+    }
+
+    /// The operands behind `_`, which stands for a state that a barrier of another CTA does not yield.
+    fn without_sink<'o>(&mut self, operands: &'o [ast::Operand<'s>]) -> Option<&'o [ast::Operand<'s>]> {
+        match operands {
+            [] => Some(operands),
+            [ast::Operand { kind: OperandKind::Sink, .. }, rest @ ..] => Some(rest),
+            [first, ..] => {
+                let message = "an arrival at a barrier of the cluster yields no state".to_owned();
+                self.report(first.span, message, describe(first.kind), "write `_` in its place");
+                None
+            }
+        }
     }
 
     fn wrong_count(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<()> {
@@ -169,6 +185,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
             Opcode::CvtPackInt if sources.len() == 2 => out.push(implied(0)),
             // How long to wait at most is a hint.
             Opcode::MbarrierWait | Opcode::MbarrierWaitParity => out.truncate(WAIT_OPERANDS),
+            Opcode::MbarrierArriveRemote if sources.len() == 1 => out.push(implied(1)),
+            // The CTAs that a copy goes to are the bits of a 16-bit register.
+            Opcode::BulkMulticast if let Some(mask) = sources.last() => {
+                out.pop();
+                out.push(Argument::Implied(self.value(mask, Type::B16, false)?));
+            }
             Opcode::BarSync if sources.len() == 1 => out.push(implied(0)),
             Opcode::BarRedPopc | Opcode::BarRed if sources.len() == 2 => out.insert(1, implied(0)),
             Opcode::CpAsync => return self.async_copy_arguments(inst, sources),

@@ -104,7 +104,6 @@ fn normalise<'a>(written: &[&'a str]) -> Vec<&'a str> {
         }
         match modifier {
             "weak" => {}
-            "shared::cta" => out.push("shared"),
             "param::entry" | "param::func" => out.push("param"),
             other => out.push(other),
         }
@@ -187,8 +186,14 @@ fn fit(base: &str, row: &'static OpRow, fixed: Fixed, modifiers: &[&str]) -> Att
     }
 }
 
+/// The index of a field's value that a modifier names. Where a field does not tell the CTA's shared memory apart, it is
+/// `shared`.
 fn legal_value(spec: &FieldSpec, name: &str) -> Option<u8> {
-    spec.field.value_index(name).filter(|index| !name.is_empty() && spec.legal >> index & 1 == 1)
+    let index = match spec.field.value_index(name) {
+        None if name == "shared::cta" => spec.field.value_index("shared"),
+        index => index,
+    };
+    index.filter(|index| !name.is_empty() && spec.legal >> index & 1 == 1)
 }
 
 /// `.a`, `.b` or `.c`: the values of a mask.

@@ -210,6 +210,67 @@ fn barriers_in_memory_are_read_and_printed() {
     assert!(message.starts_with("`.global` does not fit `mbarrier` here"), "{message}");
 }
 
+/// Bulk copies and the like, to shared and global memory, with what waits for them.
+#[test]
+fn what_goes_on_beside_the_threads_is_read_and_printed() {
+    let told = "mbarrier::complete_tx::bytes";
+    let insts = [
+        format!("cp.async.bulk.shared::cta.global.{told} [%r1], [%d1], 64, [%r2];"),
+        format!("cp.async.bulk.shared::cluster.global.{told}.L2::cache_hint [%r1], [%d1+16], %r3, [%r2], %d2;"),
+        format!("cp.async.bulk.shared::cluster.global.{told}.multicast::cluster [%r1], [%d1], 32, [%r2], %h1;"),
+        format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r1], [tile], 32, [%r2];"),
+        "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r1], %r2;".into(),
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%d1], [%r1], 64;".into(),
+        format!("cp.reduce.async.bulk.shared::cluster.shared::cta.{told}.inc.u32 [%r1], [%r3], 16, [%r2];"),
+        "cp.async.bulk.commit_group;".into(),
+        "cp.async.bulk.wait_group 2;".into(),
+        "cp.async.bulk.wait_group.read 0;".into(),
+        "cp.async.bulk.prefetch.L2.global [%d1], 48;".into(),
+        format!("st.async.weak.shared::cluster.{told}.v2.b32 [%r1+8], {{%r2, 5}}, [%r3];"),
+        format!("red.async.relaxed.cluster.shared::cluster.{told}.min.s32 [%r1], %r2, [%r3];"),
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r1];".into(),
+        "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [%r1], 64;".into(),
+    ];
+    let module = read(&kernel(&format!("{}\nret;", insts.join("\n")))).expect("ptxas takes it");
+    let printed = crate::emit(&module).expect("it can be printed");
+    let lines = [
+        format!("cp.async.bulk.shared::cta.global.{told} [%r0], [%d1], 64, [%r2];"),
+        format!("cp.async.bulk.shared::cluster.global.{told} [%r0], [%d1+16], %r3, [%r2];"),
+        format!("cp.async.bulk.shared::cluster.global.{told}.multicast::cluster [%r0], [%d1], 32, [%r2], "),
+        format!("cp.async.bulk.shared::cluster.shared::cta.{told} [%r0], [tile], 32, [%r2];"),
+        "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r0], %r2;".into(),
+        "cp.reduce.async.bulk.global.shared::cta.bulk_group.add.noftz.f16 [%d1], [%r0], 64;".into(),
+        format!("cp.reduce.async.bulk.shared::cluster.shared::cta.{told}.inc.u32 [%r0], [%r3], 16, [%r2];"),
+        "cp.async.bulk.commit_group;".into(),
+        "cp.async.bulk.wait_group 2;".into(),
+        "cp.async.bulk.wait_group.read 0;".into(),
+        "cp.async.bulk.prefetch.L2.global [%d1], 48;".into(),
+        format!("st.async.shared::cluster.{told}.v2.b32 [%r0+8], {{%r2, 5}}, [%r3];"),
+        format!("red.async.relaxed.cluster.shared::cluster.{told}.min.s32 [%r0], %r2, [%r3];"),
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r0], 1;".into(),
+        "mbarrier.arrive.expect_tx.relaxed.cluster.shared::cluster.b64 _, [%r0], 64;".into(),
+    ];
+    for line in lines {
+        assert!(printed.contains(&line), "{line} in\n{printed}");
+    }
+    let (.., message, _) =
+        fault("cp.async.bulk.tensor.1d.shared::cta.global.tile.bulk_group [%r1], [%d1, {%r2}], [%r3];");
+    assert!(message.starts_with("`cp` is not supported yet"), "{message}");
+    let (.., message, _) = fault("mbarrier.arrive.shared::cluster.b64 %d1, [%r1];");
+    assert_eq!(message, "an arrival at a barrier of the cluster yields no state");
+    let (.., message, _) =
+        fault("cp.async.bulk.shared::cta.shared::cta.mbarrier::complete_tx::bytes [%r1], [%r2], 16, [%r3];");
+    assert!(message.contains("shared::cta"), "{message}");
+}
+
+/// A size that constants have become, and that none may have, is in a register.
+#[test]
+fn ptxas_is_shown_no_size_that_it_refuses() {
+    let module = read(&kernel("cp.async.bulk.prefetch.L2.global [%d1], 24;\nret;")).expect("it is read");
+    let printed = crate::emit(&module).expect("it can be printed");
+    assert!(printed.contains("mov.b32 %xr0, 0x18;") && printed.contains("[%d0], %xr0;"), "{printed}");
+}
+
 #[test]
 fn branches_end_blocks() {
     let source = kernel("loop:\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra loop;\n@!%p1 exit;");

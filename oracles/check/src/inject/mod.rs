@@ -110,6 +110,8 @@ kinds! {
     "weaker-scope" strong::weaker_scope, "An access or a fence orders fewer threads.";
     "weaker-order" strong::weaker_order, "An access or a fence orders less.";
     "dropped-fence" strong::dropped_fence, "A fence, or a wait for copies or other grids, vanishes.";
+    "looser-wait" strong::looser_wait, "A wait for groups of copies leaves one more, or waits for reading alone.";
+    "dropped-commit" strong::dropped_commit, "A group of copies is not closed.";
     "swapped-volatiles" strong::swapped_volatiles, "A volatile access moves up over another one.";
     "wrong-phi" flow::wrong_phi, "Two inputs of a phi are exchanged.";
     "stale-phi" flow::stale_phi, "An input of a phi is another one of its inputs.";

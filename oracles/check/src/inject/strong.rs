@@ -1,6 +1,7 @@
-//! Faults in what orders a thread's accesses for others. The results of a run do not show them.
+//! Faults in what orders a thread's accesses for others, which the results of a run do not show, and in what waits for
+//! copies.
 
-use oriole_ir::ops::{FenceKind, Flags, GridDep, Order, Scope, Space};
+use oriole_ir::ops::{FenceKind, Flags, GridDep, Opcode, Order, Scope, Space, WaitRead};
 use oriole_ir::{Function, Inst};
 
 use super::change::{Change, Place};
@@ -42,6 +43,27 @@ pub(super) fn dropped_fence(func: &Function, place: Place) -> Vec<Change> {
     let fence = data.is(Flags::FENCE) && !data.is(Flags::CONVERGENT);
     let orders = data.field() != Some(GridDep::LaunchDependents);
     if fence && orders { vec![Change::Remove] } else { Vec::new() }
+}
+
+fn waits_for_groups(func: &Function, inst: Inst) -> bool {
+    matches!(func.inst(inst).opcode, Opcode::CpAsyncWait | Opcode::BulkWait)
+}
+
+pub(super) fn looser_wait(func: &Function, place: Place) -> Vec<Change> {
+    if !waits_for_groups(func, place.inst) {
+        return Vec::new();
+    }
+    let groups = func.srcs(place.inst).first().and_then(|groups| func.imm_bits(*groups));
+    let mut changes: Vec<Change> = groups.map(|groups| Change::Immediate(0, groups + 1)).into_iter().collect();
+    changes.extend(among::<WaitRead>(func.inst(place.inst), |old, new| old == WaitRead::No && new == WaitRead::Read));
+    changes
+}
+
+/// Only where the block waits for groups later.
+pub(super) fn dropped_commit(func: &Function, place: Place) -> Vec<Change> {
+    let closes = matches!(func.inst(place.inst).opcode, Opcode::CpAsyncCommit | Opcode::BulkCommit);
+    let mut behind = func.block_insts(place.block).skip(place.at);
+    if closes && behind.any(|inst| waits_for_groups(func, inst)) { vec![Change::Remove] } else { Vec::new() }
 }
 
 pub(super) fn swapped_volatiles(func: &Function, place: Place) -> Vec<Change> {

@@ -24,6 +24,7 @@ pub mod strong;
 mod threads;
 pub mod verdict;
 
+use std::ops::Range;
 use std::sync::OnceLock;
 
 use oriole_ir::Module;
@@ -37,6 +38,10 @@ pub use verdict::{Extent, Hang, Mismatch, Verdict};
 
 /// Turns of warps that are tried beside the usual one, to see whether the order of threads matters.
 const SLICES: [u64; 3] = [1, 7, 64];
+
+/// Seeds of moments at which asynchronous operations are done, to see whether these matter. Half of the operations are
+/// done where they begin, so that of a single one that matters all seeds but one in 256 tell.
+const COPY_SEEDS: Range<u64> = 1..9;
 
 /// The step budget of a run that is held against another one: the same program on other data, or another program on the
 /// same data. A good step does not make a program run four times as long, and the second summand is for short programs.
@@ -170,7 +175,21 @@ impl<'a> Judge<'a> {
     /// Whether threads of the original race, or what it does depends on the order in which they run: atomic operations
     /// are in no race and yet tell who came first.
     pub fn races(&self) -> bool {
-        *self.raced.get_or_init(|| self.launch.threads() > 1 && self.look_for_races())
+        *self.raced.get_or_init(|| self.launch.threads() > 1 && self.look_for_races() || self.copies_matter())
+    }
+
+    /// Whether what the original does depends on when its asynchronous operations are done.
+    fn copies_matter(&self) -> bool {
+        let Ok(original) = Executable::new(self.original) else { return false };
+        if !original.is_asynchronous() {
+            return false;
+        }
+        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        let differs = |copies: Option<u64>| {
+            let again = original.run(&Launch { copies, ..self.launch.clone() }, &options);
+            again.is_ok_and(|again| compare(&self.before, &again).is_finding())
+        };
+        differs(None) || COPY_SEEDS.into_iter().any(|seed| differs(Some(seed)))
     }
 
     fn look_for_races(&self) -> bool {

@@ -177,6 +177,7 @@ impl Item {
     fn key(&self) -> Key {
         let kind = match self.strong.kind {
             StrongKind::CopyWait(_) => StrongKind::CopyWait(None),
+            StrongKind::BulkWait { .. } => StrongKind::BulkWait { left: 0, reading: false },
             kind => kind,
         };
         (kind, self.extent)
@@ -230,6 +231,9 @@ impl Item {
         };
         let wait = match (self.strong.kind, other.strong.kind) {
             (StrongKind::CopyWait(old), StrongKind::CopyWait(new)) => new.is_none() || old.is_some() && new <= old,
+            (StrongKind::BulkWait { left, reading }, StrongKind::BulkWait { left: fewer, reading: less }) => {
+                fewer <= left && (reading || !less)
+            }
             _ => true,
         };
         !(order && wait && self.scope() <= other.scope())

@@ -70,6 +70,26 @@ fn a_difference_is_inconclusive_where_the_order_of_atomics_decides() {
     assert_eq!(judged(&before, &after, &launch).verdict, Verdict::OriginalRaces);
 }
 
+/// A thread looks at what it copies before the copy is done for certain, or behind that.
+#[test]
+fn a_difference_is_inconclusive_where_the_moment_of_a_copy_decides() {
+    let kernel = |body: &str| {
+        let text = format!(
+            "target sm_90 ptx 9.0\nglobal @s: b32 shared align 4\n\nentry @k visible ssa {{\n  \
+             param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.b64 [$out]\n  %d1 = mov.b64 @s\n  \
+             st.shared.b32 [%d1], 5\n  cp.async.ca.shared [%d1], [%d0+4], 4, 4\n{body}  \
+             st.global.b32 [%d0], %r2\n  ret\n}}\n"
+        );
+        parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}"))
+    };
+    let (look, wait) = ("  %r2 = ld.shared.b32 [%d1]\n", "  cp.async.wait_all\n");
+    let (early, late) = (kernel(&[look, wait].concat()), kernel(&[wait, look].concat()));
+    let launch = command_line::launch(None, "1", "1", &["zeroed:8".to_owned()]).expect("it is well-formed");
+    assert_eq!(judged(&early, &early, &launch).verdict, Verdict::Equal);
+    assert_eq!(judged(&early, &late, &launch).verdict, Verdict::OriginalRaces);
+    assert!(judged(&late, &early, &launch).verdict.is_finding());
+}
+
 /// What a kernel makes of its one word, against one that stores this.
 fn value(expected: u32, body: &str) -> Verdict {
     let kernel = |body: &str| {

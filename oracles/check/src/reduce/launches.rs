@@ -47,7 +47,7 @@ pub fn one_less(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     });
 }
 
-/// No clusters, dynamic shared memory, step budget, expected content or names of arguments.
+/// No clusters, dynamic shared memory, step budget, moments of copies, expected content or names of arguments.
 pub fn frame(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     with(evidence, |launch| {
         if launch.cluster.is_some() && choice.take() {
@@ -58,6 +58,9 @@ pub fn frame(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         }
         if launch.steps.is_some() && choice.take() {
             launch.steps = None;
+        }
+        if launch.copies.is_some() && choice.take() {
+            launch.copies = None;
         }
         for arg in &mut launch.args {
             if arg.name.is_some() && choice.take() {

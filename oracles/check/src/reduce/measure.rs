@@ -100,6 +100,7 @@ fn launch(launch: &Launch) -> u64 {
     let threads: u64 = launch.grid.iter().chain(&launch.block).map(|size| u64::from(*size) << 32).sum();
     let frame = u64::from(launch.dynamic_shared)
         + 2 * u64::from(launch.steps.is_some())
+        + 2 * u64::from(launch.copies.is_some())
         + launch.cluster.map_or(0, |sizes| 4 * u64::from(sizes.iter().product::<u32>()));
     let content = |bytes: &[u8]| bytes.iter().filter(|byte| **byte != 0).count() as u64;
     let arg = |value: &ArgValue| match value {

@@ -30,6 +30,7 @@ fn launch(entropy: &mut Entropy<'_>) {
     launch.dynamic_shared = entropy.below(4096) as u32;
     launch.steps = entropy.percent(30).then(|| 1 + (entropy.bits() >> 2));
     launch.race_check = entropy.percent(30);
+    launch.copies = entropy.percent(30).then(|| entropy.bits());
     for _ in 0..entropy.below(7) {
         let value = argument(entropy, &launch.args);
         launch.args.push(Arg { name: entropy.percent(50).then(|| name(entropy)), value });

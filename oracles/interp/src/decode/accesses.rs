@@ -157,9 +157,11 @@ impl Decoder<'_> {
             _ => return Err(DecodeFault::AddressWidth),
         };
         if data.opcode == Opcode::Mapa {
-            let dst = match self.destination(data, inst, 0, Shape::T)? {
-                Place::Word(dst) if wide == 0 => dst,
-                Place::Pair(dst) if wide == 1 => dst,
+            let fixed = self.func.srcs(inst).first().is_some_and(|base| self.func.operand_info(*base).is_none());
+            let (dst, wide) = match self.destination(data, inst, 0, Shape::T)? {
+                // Variables and constants have two words, of which the first may be all that is asked for.
+                Place::Word(dst) if wide == 0 || fixed => (dst, 0),
+                Place::Pair(dst) if wide == 1 => (dst, 1),
                 _ => return Err(DecodeFault::AddressWidth),
             };
             let Place::Word(rank) = self.source(data, inst, 1, Shape::R)? else {
@@ -236,6 +238,8 @@ impl Decoder<'_> {
                 wait(StrongKind::CopyWait(Some(groups.unwrap_or(0) as u32)))
             }
             Opcode::ClusterArrive | Opcode::ClusterWait => cluster_barrier(data),
+            Opcode::BulkCommit => wait(StrongKind::BulkGroup),
+            Opcode::BulkWait => wait(self.bulk_wait(inst, data)),
             Opcode::CpAsyncWaitAll => wait(StrongKind::CopyWait(None)),
             _ => match data.field::<GridDep>() {
                 Some(GridDep::Wait) => {

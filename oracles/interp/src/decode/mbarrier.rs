@@ -36,15 +36,16 @@ fn barrier_op(data: &InstData) -> Decoded<BarrierOp> {
         Opcode::MbarrierInval => BarrierOp::Inval,
         Opcode::MbarrierTx if data.field() == Some(Transactions::Expect) => BarrierOp::Expect,
         Opcode::MbarrierTx => BarrierOp::Complete,
-        Opcode::MbarrierArrive | Opcode::MbarrierArriveCount => BarrierOp::Arrive(Arrive {
-            drops: data.field() == Some(Arrival::Drop),
-            expects: data.field() == Some(ArrivalMode::ExpectTx),
-            goes_on: data.field() == Some(ArrivalMode::NoComplete),
-        }),
+        Opcode::MbarrierArrive | Opcode::MbarrierArriveCount | Opcode::MbarrierArriveRemote => {
+            BarrierOp::Arrive(Arrive {
+                drops: data.field() == Some(Arrival::Drop),
+                expects: data.field() == Some(ArrivalMode::ExpectTx),
+                goes_on: data.field() == Some(ArrivalMode::NoComplete),
+            })
+        }
         Opcode::MbarrierWait => BarrierOp::IsOver,
         Opcode::MbarrierWaitParity => BarrierOp::IsParityOver,
-        Opcode::CpAsyncArrive if data.field() == Some(NoInc::NoInc) => BarrierOp::Arrive(Arrive::default()),
-        Opcode::CpAsyncArrive => BarrierOp::ArriveForCopies,
+        Opcode::CpAsyncArrive => BarrierOp::ArriveForCopies { is_counted: data.field() == Some(NoInc::NoInc) },
         other => return Err(DecodeFault::NoMeaning(other.row().name)),
     })
 }
@@ -55,7 +56,7 @@ fn strong(data: &InstData, barrier: BarrierOp) -> Option<Strong> {
     let (kind, order) = match barrier {
         BarrierOp::Init | BarrierOp::Inval => return None,
         BarrierOp::Expect | BarrierOp::Complete => (StrongKind::Atomic, MemoryOrder::Relaxed),
-        BarrierOp::Arrive(_) | BarrierOp::ArriveForCopies => (StrongKind::Atomic, MemoryOrder::Release),
+        BarrierOp::Arrive(_) | BarrierOp::ArriveForCopies { .. } => (StrongKind::Atomic, MemoryOrder::Release),
         BarrierOp::IsOver | BarrierOp::IsParityOver => (StrongKind::Load, MemoryOrder::Acquire),
     };
     match data.field::<Order>() {

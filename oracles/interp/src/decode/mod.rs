@@ -4,6 +4,7 @@
 //! the engine panic; whether the module is well-formed beyond that is the verifier's business.
 
 mod accesses;
+mod bulk;
 mod error;
 mod lanes;
 mod matrix;

@@ -7,7 +7,7 @@ use super::*;
 
 /// Seeds of the mutations: between them they use every key.
 const SEEDS: [&str; 2] = [
-    "kernel = \"k\"\ngrid = [4, 1, 1]\nblock = 256\ncluster = [2, 1]\ndynamic_shared = 16\nsteps = 100\nrace_check = true\n\
+    "kernel = \"k\"\ngrid = [4, 1, 1]\nblock = 256\ncluster = [2, 1]\ndynamic_shared = 16\nsteps = 100\nrace_check = true\ncopies = 9\n\
      [[arg]]\nname = \"n\"\ntype = \"u32\"\nvalue = 1000\n[[arg]]\ndata = [1.0, 2.5e3, nan]\ntype = \"f32\"\n\
      expect_data = [1, 2, 3]\n[[arg]]\nalias = { arg = 1, offset = 8 }\n",
     "grid = 1\nblock = [8, 8]\n[[arg]]\nbytes = \"00 01 02\"\n[[arg]]\nhex = \"0011\"\nexpect_hex = \"2233\"\n[[arg]]\n\

@@ -19,6 +19,7 @@
 //! steps = 1_000_000           # step budget, for kernels that need more or less than the default: warp instructions,
 //!                             # dear ones (accesses, calls, functions of floats) counting more beyond some millions
 //! race_check = true           # report data races
+//! copies = 7                  # asynchronous operations are done at moments drawn from this seed, not at the last one
 //!
 //! [[arg]]
 //! name = "n"                  # for messages; optional on every argument
@@ -107,6 +108,8 @@ pub struct Launch {
     pub steps: Option<u64>,
     /// Whether data races are looked for.
     pub race_check: bool,
+    /// A seed for the moments at which asynchronous operations are done; without one each is done as late as it may.
+    pub copies: Option<u64>,
     /// The arguments in the order of the kernel's parameters.
     pub args: Vec<Arg>,
 }
@@ -175,6 +178,7 @@ impl Launch {
             dynamic_shared: 0,
             steps: None,
             race_check: false,
+            copies: None,
             args: Vec::new(),
         }
     }

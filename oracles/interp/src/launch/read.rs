@@ -16,7 +16,8 @@ use super::{
 };
 use crate::file::read_text;
 
-const LAUNCH_KEYS: &[&str] = &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "arg"];
+const LAUNCH_KEYS: &[&str] =
+    &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "copies", "arg"];
 const ARG_KEYS: &[&str] = &[
     "name",
     "type",
@@ -71,6 +72,7 @@ fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> 
     launch.cluster = fields.get("cluster").map(|value| dimensions("cluster", value)).transpose()?;
     launch.dynamic_shared = fields.limited("dynamic_shared", u64::from(MAX_DYNAMIC_SHARED))?.unwrap_or(0) as u32;
     launch.steps = fields.limited("steps", u64::MAX)?;
+    launch.copies = fields.limited("copies", u64::MAX)?;
     launch.race_check = fields.flag("race_check")?.unwrap_or(false);
     if let Some(cluster) = launch.cluster
         && (0..3).any(|axis| !launch.grid[axis].is_multiple_of(cluster[axis]))

@@ -68,6 +68,9 @@ impl Launch {
         if self.race_check {
             line(&mut text, "race_check", true);
         }
+        if let Some(copies) = self.copies {
+            line(&mut text, "copies", copies);
+        }
         text
     }
 }
@@ -193,6 +196,7 @@ mod tests {
         launch.dynamic_shared = 48;
         launch.steps = Some(u64::MAX);
         launch.race_check = true;
+        launch.copies = Some(u64::MAX);
         launch.args = values.map(|value| Arg { name: None, value }).to_vec();
         launch.args[0].name = Some("n = ''' \"".to_owned());
         launch

@@ -59,9 +59,17 @@ impl Machine<'_> {
             cluster.exchange(rank, &mut self.peers);
         }
         ran |= self.release_cluster(cluster);
-        // Shared memory ends with its CTA: others may not reach it any more.
-        let ended = cluster.ctas.iter_mut().filter(|cta| !is_alone && !cta.is_live());
-        ended.for_each(|cta| cta.shared = Bytes::default());
+        let first = cluster.ctas.first().map_or(0, |cta| self.cta_index(cta.ctaid));
+        for (rank, cta) in cluster.ctas.iter_mut().enumerate().filter(|(_, cta)| !cta.is_live()) {
+            if let Some(left) = self.in_flight.end_of(first, rank) {
+                let (thread, place) = (self.thread_at(left.thread), self.place(left.pc));
+                return Err(Box::new(Outcome::Trapped { cause: Cause::Unfinished, thread, place }));
+            }
+            // Shared memory ends with its CTA: others may not reach it any more.
+            if !is_alone {
+                cta.shared = Bytes::default();
+            }
+        }
         if !ran && cluster.is_live() {
             return Err(Box::new(Outcome::Deadlock(cluster.ctas.iter().flat_map(|cta| self.waiters(cta)).collect())));
         }

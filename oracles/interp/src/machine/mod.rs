@@ -15,6 +15,7 @@ use oriole_ir::Module;
 use self::barrier::{BARRIERS, BarrierState};
 use self::cluster::Cluster;
 use super::access::{Fault, Spaces, Write};
+use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
@@ -65,6 +66,7 @@ pub struct Machine<'a> {
     /// grid. Both are empty where clusters have one CTA.
     pub peers: Vec<Bytes>,
     pub numbers: Vec<u64>,
+    pub in_flight: InFlight,
     pub dynamic_shared: u32,
     pub shared: u32,
     pub constants: &'a Bytes,
@@ -116,6 +118,7 @@ impl Machine<'_> {
                 next += 1;
             }
             if resident.is_empty() {
+                self.in_flight.finish(&mut self.global);
                 return Ok(());
             }
             for cluster in &mut resident {
@@ -176,7 +179,8 @@ impl Machine<'_> {
             if self.effort.left() == 0 {
                 return Err(Box::new(Outcome::OutOfSteps { executed: self.effort.executed() }));
             }
-            let allowed = budget.min(self.effort.left());
+            let piece = self.in_flight.piece().unwrap_or(u64::MAX);
+            let allowed = budget.min(self.effort.left()).min(piece);
             let (stop, used) = self.execute(cta, index, group, allowed);
             let used = used.max(1);
             budget = budget.saturating_sub(used);
@@ -184,7 +188,7 @@ impl Machine<'_> {
             if matches!(stop, Stop::Waits) {
                 budget = 0;
             }
-            let expired = matches!(stop, Stop::Slice | Stop::Waits) && cta.warps[index].groups.len() > 1;
+            let expired = matches!(stop, Stop::Slice | Stop::Waits) && budget == 0 && cta.warps[index].groups.len() > 1;
             cta.warps[index].expired = if expired { cta.warps[index].expired.saturating_add(1) } else { 0 };
             self.handle(cta, index, group, stop)?;
         }
@@ -239,12 +243,19 @@ impl Machine<'_> {
                 constants: self.constants,
                 params: &self.params,
                 shared: &mut cta.shared,
-                peers: Peers { rank: self.cluster.rank(cta.ctaid), shared: &mut self.peers, numbers: &self.numbers },
+                peers: Peers {
+                    rank: self.cluster.rank(cta.ctaid),
+                    own: cta_index,
+                    shared: &mut self.peers,
+                    numbers: &self.numbers,
+                },
                 local: &mut warp.local,
                 hint: 0,
                 watch: &self.watch,
                 written: Vec::new(),
                 extra_steps: 0,
+                in_flight: &mut self.in_flight,
+                first_thread,
                 races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
                 strong: self.strong.as_mut().map(|recorder| (recorder, first_thread)),
                 pc: 0,
@@ -258,7 +269,11 @@ impl Machine<'_> {
             counts: self.counts.as_deref_mut(),
             trace,
         };
-        let stop = run(&mut running);
+        let lane = state.mask.trailing_zeros() as usize;
+        let stop = match running.spaces.hurry(lane) {
+            Ok(()) => run(&mut running),
+            Err(fault) => Stop::Fault(fault),
+        };
         let (pc, left, extra) = (running.pc, running.budget, running.spaces.extra_steps);
         let written = std::mem::take(&mut running.spaces.written);
         self.writes.extend(written.into_iter().map(|write| (write, at.thread(write.lane), write.pc)));

@@ -32,7 +32,7 @@ fn phases_end_with_the_last_arrival_and_the_last_byte() {
     assert_eq!(after(&[(ARRIVE, 3); 9]), Ok((3, 0, 1)));
     // Later phases wait for one fewer.
     assert_eq!(after(&[(DROP, 1), (ARRIVE, 2)]), Ok((2, 0, 1)));
-    assert_eq!(after(&[(BarrierOp::ArriveForCopies, 1)]), Ok((3, 0, 0)));
+    assert_eq!(after(&[(BarrierOp::ArriveForCopies { is_counted: true }, 1)]), Ok((3, 0, 0)));
 }
 
 #[test]

@@ -49,7 +49,8 @@ macro_rules! mbarrier_rows {
     /// So many bytes more, or fewer, are under way.
     MbarrierTx "mbarrier.tx" "mbarrier": [] <- [Base, Offset, R], MBARRIER,
         fields &[
-            req(Field::Transactions), TX_ORDER, MBARRIER_SCOPE, MBARRIER_SPACE, ty(bits!(Type: B64)),
+            req(Field::Transactions), TX_ORDER, MBARRIER_SCOPE,
+            opt_of(Field::Space, bits!(Space: Shared | Cluster)), ty(bits!(Type: B64)),
         ],
         rules MBARRIER_RULES,
         since 90, later &[],
@@ -71,6 +72,17 @@ macro_rules! mbarrier_rows {
         rules ARRIVE_RULES,
         since 80, later ARRIVE_COUNT_LATER,
         cost Flat(20), rank 10, latency Memory, undef Mixing;
+
+    /// Arrives at a barrier of any CTA of the cluster, as often or with as many bytes as the operand says. It yields
+    /// no state.
+    MbarrierArriveRemote "mbarrier.arrive.remote" "mbarrier": [] <- [Base, Offset, R], MBARRIER,
+        fields &[
+            req(Field::Arrival), opt_of(Field::ArrivalMode, bits!(ArrivalMode: Plain | ExpectTx)), ARRIVE_ORDER,
+            MBARRIER_SCOPE, req_of(Field::Space, Space::Cluster.bit()), ty(bits!(Type: B64)),
+        ],
+        rules MBARRIER_RULES,
+        since 90, later &[],
+        cost Flat(18), rank 10, latency Memory, undef Nothing;
 
     /// Whether the phase is over in which the barrier had a state. `try_wait` may wait for it; here it looks once.
     MbarrierWait "mbarrier.wait" "mbarrier": [P] <- [Base, Offset, T], MBARRIER,

@@ -4,6 +4,7 @@
 //! Values narrower than 32 bits live in a 32-bit word. An operation reads only the bits of its type and zero-extends
 //! its result, except that sub-word loads and conversions to signed types sign-extend.
 
+mod bulk;
 mod cluster;
 mod control;
 mod convert;
@@ -18,6 +19,7 @@ mod threads;
 mod video;
 mod wmma;
 
+pub(super) use bulk::*;
 pub(super) use cluster::*;
 pub(super) use control::*;
 pub(super) use convert::*;
