@@ -227,9 +227,9 @@ impl Item {
             Content::Unknown { .. } => ("", word.as_str()),
         };
         let start = format!("        /*{:04x}*/", self.address);
-        // What the schedule says stands in front of the semicolon inside nvdisasm, which leaves out all but a space.
-        let is_idle = Schedule { yields: false, ..self.schedule } == Schedule::default();
-        let end = if is_idle { ";" } else { " ;" };
+        // nvdisasm has a space there if the word waits, for cycles or for barriers.
+        let waits = self.schedule.stall > 0 || self.schedule.wait_mask != 0;
+        let end = if waits { " ;" } else { ";" };
         let line = format!("{start}{guard:>width$} {}{end}", text.trim_start(), width = MNEMONIC - 1);
         let mut comments: Vec<String> = Vec::new();
         comments.extend(args.hex.then(|| format!("/* {} */", self.word)));
