@@ -229,7 +229,9 @@ impl Item {
         let start = format!("        /*{:04x}*/", self.address);
         // nvdisasm has a space there if the word waits, for cycles or for barriers.
         let waits = self.schedule.stall > 0 || self.schedule.wait_mask != 0;
-        let end = if waits { " ;" } else { ";" };
+        // It also has one behind a number that is not finite, and behind zero with a sign.
+        let is_number = !["NAN", "INF", "-0.0"].iter().any(|special| text.ends_with(special));
+        let end = format!("{}{};", if is_number { "" } else { " " }, if waits { " " } else { "" });
         let line = format!("{start}{guard:>width$} {}{end}", text.trim_start(), width = MNEMONIC - 1);
         let mut comments: Vec<String> = Vec::new();
         comments.extend(args.hex.then(|| format!("/* {} */", self.word)));
