@@ -393,7 +393,7 @@ impl<'c> Listing<'c> {
                 writeln!(out, "\t.target\t{}", self.cubin.target)?;
                 for section in self.sections() {
                     let Section { name, size } = Section::of(self.cubin, section);
-                    writeln!(out, "\n//--------------------- {:<26} --------------------------", escaped(name))?;
+                    writeln!(out, "\n//--------------------- {:<25} --------------------------", escaped(name))?;
                     self.print_range(args, section, 0..size, unknown, out)?;
                 }
             }
