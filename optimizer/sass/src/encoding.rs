@@ -341,16 +341,6 @@ mod tests {
         }
     }
 
-    #[test]
-    fn no_two_parts_own_a_bit() {
-        for table in SMS.into_iter().filter_map(Table::of) {
-            for encoding in table.encodings() {
-                let (name, form) = (encoding.name, encoding.form);
-                assert_eq!(encoding.overlaps(), [], "sm_{}: {name} in the form {form:?}", table.sm);
-            }
-        }
-    }
-
     /// Listings put a label in place of the text's end.
     #[test]
     fn targets_of_branches_end_the_text() {

@@ -73,7 +73,9 @@ fn float(out: &mut String, value: f64, negative: bool, quiet: bool) {
     if negative {
         out.push('-');
     }
-    if magnitude >= LARGE {
+    if magnitude.fract() == 0.0 && magnitude < LARGE {
+        decimal(out, "", magnitude as u64);
+    } else if magnitude >= LARGE {
         let text = format!("{magnitude:.20e}");
         let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
         let _ = write!(out, "{mantissa}e+{exponent:0>2}");

@@ -140,7 +140,8 @@ fn bank(out: &mut String, constant: &Part, word: u128) {
         out.push_str("cx[");
         uniform(out, value, constant.at.largest());
     } else {
-        let _ = write!(out, "c[{value:#x}");
+        out.push_str("c[");
+        number::hex(out, value);
     }
     out.push_str("][");
 }
@@ -152,7 +153,9 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
         What::Constant => marked(out, part, word, |out| {
             let value = part.value(word);
             let space = if part.suffix.is_some() { " " } else { "" };
-            let _ = write!(out, "c[{:#x}]{space}[", value & 0x1f);
+            out.push_str("c[");
+            number::hex(out, value & 0x1f);
+            out.extend(["]", space, "["]);
             signed_hex(out, signed(value >> part.at.len, part.above.len) * 4);
             out.push(']');
         }),
@@ -161,7 +164,9 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             let base = Part { above: super::bits::Bits::NONE, ..*part };
             uniform(out, base.value(word), base.at.largest());
             let space = if part.suffix.is_some() { " " } else { "" };
-            let _ = write!(out, "]{space}[{:#x}]", part.above.get(word) * 4);
+            out.extend(["]", space, "["]);
+            number::hex(out, part.above.get(word) * 4);
+            out.push(']');
         }),
         What::ConstantByte => {
             bank(out, part, word);
@@ -230,11 +235,11 @@ fn marked(out: &mut String, part: &Part, word: u128, text: impl FnOnce(&mut Stri
     let is_inside = |names: Names| !is_general || names == H1;
     let bar = if absolute { "|" } else { "" };
     let reuse = if part.has(part.reuse, word) { ".reuse" } else { "" };
-    let _ = match suffix {
-        Some((name, names)) if is_inside(names) => write!(out, "{reuse}.{name}{bar}"),
-        Some((name, _)) => write!(out, "{bar}{reuse}.{name}"),
-        None => write!(out, "{bar}{reuse}"),
-    };
+    match suffix {
+        Some((name, names)) if is_inside(names) => out.extend([reuse, ".", name, bar]),
+        Some((name, _)) => out.extend([bar, reuse, ".", name]),
+        None => out.extend([bar, reuse]),
+    }
 }
 
 fn register(out: &mut String, part: &Part, word: u128) {

@@ -25,8 +25,62 @@ enum Difference {
     Refused,
 }
 
+/// Why differences stay. No word of the corpus is among them.
+mod because {
+    pub const NO_CACHE: &str = "the row has a reuse bit, and nvdisasm shows none: the unit has no operand cache";
+    pub const NOT_ON_120: &str = "sm_120 has them no more, or in other words than sm_90";
+    pub const MEMORY: &str =
+        "the row has no rule for the combinations of order, scope, type and address that do not exist";
+    pub const OPERANDS: &str = "the row has no rule for the operands that do not exist";
+    pub const LARGE: &str = "nvdisasm drops the highest bit of an absolute address, which none has";
+    pub const ZERO: &str = "nvdisasm leaves out a uniform register that reads as zero here alone";
+    pub const TYPES: &str = "nvdisasm names the types of sm_89 and sm_100 as those of sm_90";
+    pub const GUARD: &str = "nvdisasm shows a predicate of lanes as the guard before sm_90";
+    pub const MODIFIER: &str = "a further bit makes a variant that no row has: ptxas was not seen to write it";
+}
+
 /// Differences that stay, by the encoding's name, each with the reason.
-const KNOWN: &[(&str, Difference, &str)] = &[];
+const KNOWN: &[(&str, Difference, &str)] = &[
+    ("BMOV.32", Difference::Text, because::NO_CACHE),
+    ("BREV", Difference::Text, because::NO_CACHE),
+    ("FLO", Difference::Text, because::NO_CACHE),
+    ("NANOSLEEP", Difference::Text, because::NO_CACHE),
+    ("POPC", Difference::Text, because::NO_CACHE),
+    ("SHFL", Difference::Text, because::NO_CACHE),
+    ("VABSDIFF", Difference::Accepted, because::NOT_ON_120),
+    ("VABSDIFF4", Difference::Accepted, because::NOT_ON_120),
+    ("VIADDMNMX", Difference::Accepted, because::NOT_ON_120),
+    ("VIMNMX3", Difference::Accepted, because::NOT_ON_120),
+    ("ATOM", Difference::Accepted, because::MEMORY),
+    ("ATOMG", Difference::Accepted, because::MEMORY),
+    ("LDG", Difference::Accepted, because::MEMORY),
+    ("LDGMC", Difference::Accepted, because::MEMORY),
+    ("MEMBAR", Difference::Accepted, because::MEMORY),
+    ("QSPC", Difference::Accepted, because::MEMORY),
+    ("RED", Difference::Accepted, because::MEMORY),
+    ("STG", Difference::Accepted, because::MEMORY),
+    ("FENCE.VIEW.ASYNC", Difference::Accepted, because::MEMORY),
+    ("BMOV.32", Difference::Accepted, because::OPERANDS),
+    ("CALL.ABS", Difference::Accepted, because::OPERANDS),
+    ("DEPBAR.LE", Difference::Accepted, because::OPERANDS),
+    ("LEA", Difference::Accepted, because::OPERANDS),
+    ("LEA.HI", Difference::Accepted, because::OPERANDS),
+    ("LEPC", Difference::Accepted, because::OPERANDS),
+    ("CALL.ABS", Difference::Text, because::LARGE),
+    ("CCTL.E.C.LDCU.IV", Difference::Text, because::ZERO),
+    ("F2FP", Difference::Text, because::TYPES),
+    ("VOTEU", Difference::Text, because::GUARD),
+    ("ATOM", Difference::Refused, because::MODIFIER),
+    ("F2FP", Difference::Refused, because::MODIFIER),
+    ("F2I", Difference::Refused, because::MODIFIER),
+    ("HFMA2", Difference::Refused, because::MODIFIER),
+    ("I2F", Difference::Refused, because::MODIFIER),
+    ("I2IP", Difference::Refused, because::MODIFIER),
+    ("LD", Difference::Refused, because::MODIFIER),
+    ("LDL", Difference::Refused, because::MODIFIER),
+    ("MUFU", Difference::Refused, because::MODIFIER),
+    ("UBLKPF.L2", Difference::Refused, because::MODIFIER),
+];
 
 /// The tool, on the PATH, in `CUDA_HOME`, or by `ci/cuda-tools`.
 fn nvdisasm() -> Option<PathBuf> {
@@ -99,24 +153,29 @@ fn ours(table: &Table, word: u128, address: u64) -> Option<String> {
     Some(out)
 }
 
-/// A word of each pair has random parts, codes without a name among them. The other is the same, or in one case of four
-/// has a bit set that no part of the encoding owns.
-fn pairs(table: &Table, random: &mut Random) -> Vec<u128> {
-    let mut words = Vec::new();
-    for encoding in (0..ROUNDS).flat_map(|_| table.encodings()) {
-        let word = sample::word(encoding, false, &mut || random.next());
-        let bit = 16 + random.next() % 89;
-        let changes = random.next().is_multiple_of(4) && encoding.owned() >> bit & 1 == 0 && bit != 91;
-        words.extend([word, if changes { word ^ 1 << bit } else { word }]);
-    }
-    words
+/// Pairs of words of each encoding. One of a pair has random parts, codes without a name among them. The other is the
+/// same, or in one case of four has a bit set that no part of the encoding owns. Each encoding has random numbers of its
+/// own, so that a new row leaves the words of others as they are.
+fn pairs(table: &Table) -> Vec<u128> {
+    let pairs = table.encodings().iter().flat_map(|encoding| {
+        let seed = u64::from(table.sm) ^ encoding.value as u64 ^ (encoding.value >> 64) as u64;
+        let mut random = Random(seed);
+        (0..ROUNDS).flat_map(move |_| {
+            let word = sample::word(encoding, false, &mut || random.next());
+            let bit = 16 + random.next() % 89;
+            let changes = random.next().is_multiple_of(4) && encoding.owned() >> bit & 1 == 0 && bit != 91;
+            [word, if changes { word ^ 1 << bit } else { word }]
+        })
+    });
+    pairs.collect()
 }
 
 /// Whether nvdisasm takes a word with a bit set that is nobody's: it prints what the word without the bit is, which
 /// stands before, or an instruction of another mnemonic, whose own parts are random elsewhere.
 fn ignores(text: &str, without: Option<&String>, encoding: &Encoding) -> bool {
     // The text of a place depends on the word's own.
-    let has_place = |part: &Part| matches!(part.what, What::Target | What::TargetBehind | What::TargetByte | What::Place);
+    let has_place =
+        |part: &Part| matches!(part.what, What::Target | What::TargetBehind | What::TargetByte | What::Place);
     let moves = encoding.parts.iter().any(has_place);
     let compared = |text: &str| match text.rsplit_once(' ') {
         Some((rest, _)) if moves => rest.to_owned(),
@@ -133,13 +192,13 @@ fn random_words_of_every_encoding_are_read_alike() {
     let mut met = vec![false; KNOWN.len()];
     for sm in SMS {
         let table = Table::of(sm).expect("the SM is known");
-        let words = pairs(table, &mut Random(sm.into()));
+        let words = pairs(table);
         let theirs = texts(&tool, sm, &words);
         let legal = theirs.iter().flatten().count();
         assert!(legal * 2 > words.len(), "sm_{sm}: nvdisasm reads {legal} of {} words: too few", words.len());
         let mut same = 0;
         for (at, (word, text)) in words.iter().zip(&theirs).enumerate() {
-            let encoding = &table.encodings()[at / 2 % table.encodings().len()];
+            let encoding = &table.encodings()[at / (2 * ROUNDS)];
             let ours = ours(table, *word, 16 * at as u64);
             let difference = match (&ours, text) {
                 (Some(ours), Some(text)) if ours == text => None,

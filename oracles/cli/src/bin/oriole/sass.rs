@@ -227,9 +227,11 @@ impl Item {
             Content::Unknown { .. } => ("", word.as_str()),
         };
         let start = format!("        /*{:04x}*/", self.address);
-        // What the schedule says stands in front of the semicolon inside nvdisasm, which leaves out all but a space.
-        let is_idle = Schedule { yields: false, ..self.schedule } == Schedule::default();
-        let end = if is_idle { ";" } else { " ;" };
+        // nvdisasm has a space there if the word waits, for cycles or for barriers.
+        let waits = self.schedule.stall > 0 || self.schedule.wait_mask != 0;
+        // It also has one behind a number that is not finite, and behind zero with a sign.
+        let is_number = !["NAN", "INF", "-0.0"].iter().any(|special| text.ends_with(special));
+        let end = format!("{}{};", if is_number { "" } else { " " }, if waits { " " } else { "" });
         let line = format!("{start}{guard:>width$} {}{end}", text.trim_start(), width = MNEMONIC - 1);
         let mut comments: Vec<String> = Vec::new();
         comments.extend(args.hex.then(|| format!("/* {} */", self.word)));
@@ -391,7 +393,7 @@ impl<'c> Listing<'c> {
                 writeln!(out, "\t.target\t{}", self.cubin.target)?;
                 for section in self.sections() {
                     let Section { name, size } = Section::of(self.cubin, section);
-                    writeln!(out, "\n//--------------------- {:<26} --------------------------", escaped(name))?;
+                    writeln!(out, "\n//--------------------- {:<25} --------------------------", escaped(name))?;
                     self.print_range(args, section, 0..size, unknown, out)?;
                 }
             }
