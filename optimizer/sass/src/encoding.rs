@@ -285,9 +285,9 @@ fn place(part: Part, format: Format, marks: Marks, form: Form, is_high: bool, fi
     match form {
         Form::Ri | Form::Ir => {
             let what = What::Immediate(format);
-            let unmarked = Part { negate: NO_BIT, absolute: NO_BIT, invert: NO_BIT, suffix: None, ..other };
-            let len = if matches!(format, Format::F16 | Format::Bf16) { 16 } else { 32 };
-            Part { what, at: Bits::new(LOW, len), ..unmarked }
+            let suffix = other.suffix.filter(|(bits, _)| bits.low >= HIGH);
+            let unmarked = Part { negate: NO_BIT, absolute: NO_BIT, invert: NO_BIT, suffix, ..other };
+            Part { what, at: Bits::new(LOW, 32), ..unmarked }
         }
         Form::Rc | Form::Cr => Part { what: What::Constant, at: Bits::new(54, 5), above: Bits::new(40, 14), ..other },
         Form::Rx | Form::Xr => Part { what: What::Bindless, at: uniform, above: Bits::new(40, 14), ..other },

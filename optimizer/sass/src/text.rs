@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::instruction::Instruction;
 use super::number;
-use super::row::{File, Format, H1, Names, Part, What};
+use super::row::{File, Format, H1, NO_BIT, Names, Part, What};
 
 /// The distance between two words, in bytes.
 pub const WORD_BYTES: u64 = 16;
@@ -102,7 +102,7 @@ fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, w
         }
         false if value == 0 => out.push_str("RZ"),
         // Only the destination of a copy to shared memory has twenty bits.
-        false if len == 20 => signed_hex(out, signed(value, len)),
+        false if len == 20 || offset.is_some_and(|part| part.negate != NO_BIT) => signed_hex(out, signed(value, len)),
         false => number::hex(out, value),
     }
     out.push(']');
@@ -149,10 +149,10 @@ fn bank(out: &mut String, constant: &Part, word: u128) {
 fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
     match part.what {
         What::Register(_) => register(out, part, word),
-        What::Immediate(format) => immediate(out, part, format, word),
+        What::Immediate(format) => marked(out, part, word, |out| immediate(out, part, format, word)),
         What::Constant => marked(out, part, word, |out| {
             let value = part.value(word);
-            let space = if part.suffix.is_some() { " " } else { "" };
+            let space = if reads_parts(part) { " " } else { "" };
             out.push_str("c[");
             number::hex(out, value & 0x1f);
             out.extend(["]", space, "["]);
@@ -163,7 +163,7 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             out.push_str("cx[");
             let base = Part { above: super::bits::Bits::NONE, ..*part };
             uniform(out, base.value(word), base.at.largest());
-            let space = if part.suffix.is_some() { " " } else { "" };
+            let space = if reads_parts(part) { " " } else { "" };
             out.extend(["]", space, "["]);
             number::hex(out, part.above.get(word) * 4);
             out.push(']');
@@ -212,6 +212,11 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
 pub(super) fn target(part: &Part, word: u128, address: u64) -> u64 {
     let distance = signed(part.value(word), part.at.len + part.above.len);
     address.wrapping_add(WORD_BYTES).wrapping_add_signed(distance * 4)
+}
+
+/// Whether a part of the operand can be read.
+fn reads_parts(part: &Part) -> bool {
+    part.suffix.is_some_and(|(_, names)| names.iter().any(|name| !name.is_empty()))
 }
 
 /// Signs and suffixes around an operand.

@@ -1,6 +1,6 @@
 //! Conversions between numbers of different kinds, one at a time.
 
-use super::float::{FTZ, ROUND};
+use super::float::{FTZ, NO_HALF, ROUND};
 use super::prelude::*;
 
 /// Rounding to whole numbers.
@@ -10,7 +10,7 @@ const SMALL: Names = &["U8", "U16", "U32", RESERVED, "S8", "S16", "", RESERVED];
 const ANY: Names = &["U8", "U16", "U32", "U64", "S8", "S16", "", "S64"];
 /// The same, of 64 bits only.
 const LARGE: Names = &[RESERVED, RESERVED, RESERVED, "U64", RESERVED, RESERVED, RESERVED, "S64"];
-/// Floats by bits 75 to 77, those of 32 bits without a name.
+/// Floats by bits 75 to 77 (before `sm_90` without the last), those of 32 bits without a name.
 const FLOAT: Names = &[RESERVED, "F16", "", RESERVED, "BF16", RESERVED, RESERVED, RESERVED];
 const FLOAT_80: Names = &[RESERVED, "F16", "", RESERVED];
 const ANY_FLOAT_80: Names = &[RESERVED, "F16", "", "F64"];
@@ -49,8 +49,8 @@ macro_rules! to_whole {
 }
 
 macro_rules! from_whole {
-    ($float:expr, $bits:expr, $names:expr, $operand:expr) => {
-        &[m(75, 3, $float), m(84, 2, $bits), flag(74, $names), m(78, 2, ROUND), rd(), $operand]
+    ($len:expr, $float:expr, $bits:expr, $names:expr, $operand:expr) => {
+        &[m(75, $len, $float), m(84, 2, $bits), flag(74, $names), m(78, 2, ROUND), rd(), $operand]
     };
 }
 
@@ -102,50 +102,59 @@ const BF16_: Names = &[RESERVED, RESERVED, RESERVED, RESERVED, "BF16"];
 /// The rows.
 pub const ROWS: &[Row] = &[
     float("F2I", 0x105, to_whole!(SMALL, F16, half())),
-    float("F2I", 0x105, to_whole!(SMALL, F32, b(F32))),
+    float("F2I", 0x105, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
     float("F2I", 0x105, to_whole!(SMALL, BF16, bf16())).since(90),
     float("F2I", 0x111, to_whole!(LARGE, F16, half())),
-    float("F2I", 0x111, to_whole!(LARGE, F32, b(F32))),
+    float("F2I", 0x111, to_whole!(LARGE, F32, b(F32).suffix(60, 2, NO_HALF))),
     float("F2I", 0x111, to_whole!(LARGE, BF16, bf16())).since(90),
-    float("F2I", 0x111, to_whole!(ANY, F64, b(F64))),
-    part("I2F", 0x106, from_whole!(FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).since(90),
-    part("I2F", 0x106, from_whole!(FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).since(90),
-    whole("I2F", 0x106, from_whole!(FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)))).since(90),
-    whole("I2F", 0x112, from_whole!(ANY_FLOAT, QUIET[3], &["U64", "S64"], b(HexBy(74)))).since(90),
-    part("I2F", 0x106, from_whole!(FLOAT_80, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).sms(80, 89),
-    part("I2F", 0x106, from_whole!(FLOAT_80, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).sms(80, 89),
-    whole("I2F", 0x106, from_whole!(FLOAT_80, QUIET[2], &["U32", ""], b(HexBy(74)))).sms(80, 89),
-    whole("I2F", 0x112, from_whole!(ANY_FLOAT_80, QUIET[3], &["U64", "S64"], b(HexBy(74)))).sms(80, 89),
-    part("I2F", 0x112, from_whole!(ONLY_64, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))),
-    part("I2F", 0x112, from_whole!(ONLY_64, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))),
-    whole("I2F", 0x112, from_whole!(ONLY_64, QUIET[2], &["U32", ""], b(HexBy(74)))),
+    float("F2I", 0x111, to_whole!(ANY, F64, b(F64).suffix(60, 2, NO_HALF))),
+    part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).since(90),
+    part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).since(90),
+    whole("I2F", 0x106, from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))).since(90),
+    whole("I2F", 0x112, from_whole!(3, ANY_FLOAT, QUIET[3], &["U64", "S64"], b(HexBy(74)).suffix(60, 2, NO_HALF)))
+        .since(90),
+    part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).sms(80, 89),
+    part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).sms(80, 89),
+    whole("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)))
+        .sms(80, 89),
+    whole("I2F", 0x112, from_whole!(2, ANY_FLOAT_80, QUIET[3], &["U64", "S64"], b(HexBy(74)).suffix(60, 2, NO_HALF)))
+        .sms(80, 89),
+    part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))),
+    part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))),
+    whole("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))),
     float("F2F", 0x104, to_float!(&[RESERVED, RESERVED, "F32"], F16_, half())).sms(80, 89),
     float("F2F", 0x104, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())).since(90),
-    float("F2F", 0x104, to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32))),
+    float("F2F", 0x104, to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32).suffix(60, 2, NO_HALF))),
     float("F2F", 0x104, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())).since(90),
     float("F2F", 0x110, to_float!(ONLY_64, F16_, half())),
-    float("F2F", 0x110, to_float!(ONLY_64, F32_, b(F32))),
+    float("F2F", 0x110, to_float!(ONLY_64, F32_, b(F32).suffix(60, 2, NO_HALF))),
     float("F2F", 0x110, to_float!(ONLY_64, BF16_, bf16())).since(90),
-    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64))).sms(80, 89),
-    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32", RESERVED, "BF16"], F64_, b(F64))).since(90),
+    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64).suffix(60, 2, NO_HALF))).sms(80, 89),
+    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32", RESERVED, "BF16"], F64_, b(F64).suffix(60, 2, NO_HALF)))
+        .since(90),
     float("FRND", 0x107, rounded!(F16_, QUIET[1], half())),
-    float("FRND", 0x107, rounded!(QUIET[2], QUIET[2], b(F32))),
+    float("FRND", 0x107, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
     float("FRND", 0x107, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())).since(90),
-    float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64))),
+    float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64).suffix(60, 2, NO_HALF))),
     uniform("UF2I", 0x05c, to_whole!(SMALL, F16, half())),
-    uniform("UF2I", 0x05c, to_whole!(SMALL, F32, b(F32))),
+    uniform("UF2I", 0x05c, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
     uniform("UF2I", 0x05c, to_whole!(SMALL, BF16, bf16())),
     uniform("UF2F", 0x05b, to_float!(&[RESERVED, RESERVED, "F32", RESERVED, "BF16"], F16_, half())),
-    uniform("UF2F", 0x05b, to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32))),
+    uniform(
+        "UF2F",
+        0x05b,
+        to_float!(&[RESERVED, "F16", RESERVED, RESERVED, "BF16"], F32_, b(F32).suffix(60, 2, NO_HALF)),
+    ),
     uniform("UF2F", 0x05b, to_float!(&[RESERVED, "F16", "F32"], BF16_, bf16())),
     uniform("UFRND", 0x05d, rounded!(F16_, QUIET[1], half())),
-    uniform("UFRND", 0x05d, rounded!(QUIET[2], QUIET[2], b(F32))),
+    uniform("UFRND", 0x05d, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
     uniform("UFRND", 0x05d, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())),
-    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
+    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE)))
         .forms(&[Rr])
         .marks(PLAIN, PLAIN),
-    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
+    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1)))
         .forms(&[Rr])
         .marks(PLAIN, PLAIN),
-    uniform("UI2F", 0x05a, from_whole!(FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)))).marks(PLAIN, PLAIN),
+    uniform("UI2F", 0x05a, from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)))
+        .marks(PLAIN, PLAIN),
 ];

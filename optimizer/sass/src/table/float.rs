@@ -29,6 +29,7 @@ const FFMA: &[Part] = &[product(), m(78, 2, ROUND), flag(77, SAT), rd(), ra().ne
 const FMNMX_80: &[Part] = &[flag(80, FTZ), flag(81, &["", "NAN"]), rd(), ra().neg(72).abs(73), b(F32), pin(87)];
 const FMNMX: &[Part] = &[
     flag(65, &["", RESERVED]),
+    any(66, 3),
     flag(80, FTZ),
     flag(81, &["", "NAN"]),
     flag(82, &["", "XORSIGN"]),
@@ -93,6 +94,21 @@ const FADD2: &[Part] =
     &[flag(80, FTZ), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), low(F32).suffix(84, 3, PAIR)];
 const FMUL2: &[Part] =
     &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32).suffix(87, 2, FACTOR)];
+/// Of an immediate only the signs can be changed.
+const NP: Names = &["", "NP"];
+const FADD2_IMMEDIATE: &[Part] =
+    &[flag(80, FTZ), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), low(F32).suffix(86, 1, NP)];
+const FMUL2_IMMEDIATE: &[Part] = &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32)];
+const FFMA2_RI: &[Part] = &[
+    product(),
+    m(78, 2, ROUND),
+    rd(),
+    ra().neg(72).abs(73).suffix(81, 3, PAIR),
+    b(F32).suffix(87, 2, FACTOR),
+    c(F32).suffix(86, 1, NP),
+];
+const FFMA2_IR: &[Part] =
+    &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32), c(F32).suffix(84, 3, PAIR)];
 const FFMA2: &[Part] = &[
     product(),
     m(78, 2, ROUND),
@@ -109,6 +125,8 @@ const MUFU: Names = &["COS", "SIN", "EX2", "LG2", "RCP", "RSQ", RESERVED, RESERV
 /// The functions of the upper half of a double, by bit 74.
 const MUFU64: Names = &["RCP64H", "RSQ64H"];
 
+/// The bits that say for a smaller source which half is read, and say nothing for this one.
+pub const NO_HALF: Names = &["", "", "", ""];
 /// The forms of a unit that takes one source.
 const ONE: &[Form] = TWO;
 
@@ -122,7 +140,7 @@ pub const ROWS: &[Row] = &[
     Row::new("FFMA", 0x023, FFMA).forms(THREE).marks(NEG_ABS, NEG_ABS),
     Row::new("FMNMX", 0x009, FMNMX_80).forms(TWO).marks(NEG_ABS, PLAIN).sms(80, 80),
     Row::new("FMNMX", 0x009, FMNMX).forms(TWO).marks(NEG_ABS, PLAIN).since(86),
-    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).sms(90, 99),
+    Row::new("FMNMX", 0x009, FMNMX_IS_A).forms(TWO).marks(NEG_ABS, PLAIN).since(90),
     Row::new("FMNMX3", 0x076, FMNMX3).forms(&[Rr, Ir, Ur]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
     Row::new("FSEL", 0x008, FSEL).forms(TWO).marks(NEG_ABS, PLAIN),
     Row::new("FSETP", 0x00b, FSETP).forms(TWO).marks(NEG_ABS, PLAIN),
@@ -131,16 +149,20 @@ pub const ROWS: &[Row] = &[
     Row::new("FSWZADD", 0x822, FSWZADD_DXY).since(120),
     Row::new("FHADD", 0x021, FHADD).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).fixed(HALF_SOURCES).since(100),
     Row::new("FHFMA", 0x023, FHFMA).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).fixed(HALF_SOURCES).since(100),
-    Row::new("FADD2", 0x04b, FADD2).forms(LAST).marks(PLAIN, NEG_ABS).sms(100, 119),
-    Row::new("FMUL2", 0x04a, FMUL2).forms(TWO).marks(NEG_ABS, PLAIN).sms(100, 119),
-    Row::new("FFMA2", 0x049, FFMA2).forms(THREE).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FADD2", 0x04b, FADD2_IMMEDIATE).forms(&[Ri]).marks(PLAIN, NEG_ABS).sms(100, 119),
+    Row::new("FADD2", 0x04b, FADD2).forms(&[Rr, Ru]).marks(PLAIN, NEG_ABS).sms(100, 119),
+    Row::new("FMUL2", 0x04a, FMUL2_IMMEDIATE).forms(&[Ir]).marks(NEG_ABS, PLAIN).sms(100, 119),
+    Row::new("FMUL2", 0x04a, FMUL2).forms(&[Rr, Ur]).marks(NEG_ABS, PLAIN).sms(100, 119),
+    Row::new("FFMA2", 0x049, FFMA2_RI).forms(&[Ri]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FFMA2", 0x049, FFMA2_IR).forms(&[Ir]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
+    Row::new("FFMA2", 0x049, FFMA2).forms(&[Rr, Ur, Ru]).marks(NEG_ABS, NEG_ABS).sms(100, 119),
     Row::new("FCHK", 0x102, FCHK).forms(ONE).marks(NEG_ABS, PLAIN).no_reuse(),
-    Row::new("MUFU", 0x108, &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64)])
+    Row::new("MUFU", 0x108, &[flag(74, MUFU64), m(72, 2, &["", RESERVED]), rd(), b(F64).suffix(60, 2, NO_HALF)])
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
         .fixed(&[(Bits::new(75, 3), 3)]),
-    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 2, &["", RESERVED]), rd(), b(F32)])
+    Row::new("MUFU", 0x108, &[m(74, 4, MUFU), m(72, 2, &["", RESERVED]), rd(), b(F32).suffix(60, 2, NO_HALF)])
         .forms(ONE)
         .marks(NEG_ABS, PLAIN)
         .no_reuse(),

@@ -24,8 +24,15 @@ const fn first() -> Part {
 const HADD2: &[Part] =
     &[flag(78, &["", RESERVED]), flag(85, FORMAT), flag(80, FTZ), flag(77, SAT), rd(), first(), low(PAIR)];
 /// A sum of 32 bits.
-const HADD2_F32: &[Part] =
-    &[flag(78, &[RESERVED, "F32"]), flag(80, FTZ), flag(77, SAT), rd(), r(24).neg(72).suffix(74, 2, HALF), low(F16)];
+const HADD2_F32: &[Part] = &[
+    flag(78, &[RESERVED, "F32"]),
+    flag(80, FTZ),
+    flag(77, SAT),
+    rd(),
+    r(24).neg(72).suffix(74, 2, HALF),
+    low(F16),
+    any(73, 1),
+];
 const HMUL2: &[Part] = &[flag(85, FORMAT), flag(76, FMZ).above(80, 1), flag(77, SAT), rd(), first(), b(PAIR)];
 
 const fn product() -> Part {
@@ -34,6 +41,8 @@ const fn product() -> Part {
 pub const fn sum_format() -> Part {
     flag(78, SUM_FORMAT).above(85, 1)
 }
+/// The bits of the predicate that only `.RELU` reads.
+pub const UNREAD: Part = any(87, 4);
 /// No `.RELU`.
 pub const fn no_relu() -> Part {
     flag(79, &["", RESERVED])
@@ -42,11 +51,11 @@ pub const fn relu() -> Part {
     flag(79, &[RESERVED, "RELU"])
 }
 
-const HFMA2: &[Part] = &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR), c(PAIR)];
+const HFMA2: &[Part] = &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR), c(PAIR), UNREAD];
 const HFMA2_RELU: &[Part] = &[sum_format(), product(), relu(), rd(), first(), b(PAIR), c(PAIR), pin(87).unless(7)];
 /// The factor is the lower half and the negated upper one.
 const HFMA2_NH1: &[Part] =
-    &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR)];
+    &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR), UNREAD];
 const HFMA2_NH1_RELU: &[Part] =
     &[sum_format(), product(), relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR), pin(87).unless(7)];
 pub const H0_NH1: Names = &[RESERVED, "H0_NH1"];
@@ -59,6 +68,7 @@ const HFMA2_MMA: &[Part] = &[
     ra().neg(72).abs(73),
     b(PAIR),
     c(PAIR),
+    UNREAD,
 ];
 const HFMA2_MMA_RELU: &[Part] = &[
     flag(85, FORMAT),
@@ -72,6 +82,7 @@ const HFMA2_MMA_RELU: &[Part] = &[
 ];
 const HMNMX2: &[Part] = &[
     flag(65, &["", RESERVED]),
+    any(66, 6),
     flag(85, FORMAT),
     flag(80, FTZ),
     flag(81, &["", "NAN"]),
@@ -133,7 +144,7 @@ pub const ROWS: &[Row] = &[
     Row::new("HFMA2.MMA", 0x035, HFMA2_MMA).forms(THREE).marks(PAIRS, PAIRS).sms(90, 99),
     Row::new("HFMA2.MMA", 0x035, HFMA2_MMA_RELU).forms(THREE).marks(PAIRS, PAIRS).sms(90, 99),
     Row::new("HMNMX2", 0x040, HMNMX2).forms(TWO).marks(HALVES, PLAIN).since(90),
-    Row::new("HMNMX2", 0x040, HMNMX2_IS_A).forms(TWO).marks(HALVES, PLAIN).sms(90, 99),
+    Row::new("HMNMX2", 0x040, HMNMX2_IS_A).forms(TWO).marks(HALVES, PLAIN).since(90),
     Row::new("HSET2", 0x033, HSET2).forms(LAST).marks(PLAIN, HALVES).since(90),
     Row::new("HSETP2", 0x034, HSETP2).forms(LAST).marks(PLAIN, HALVES).since(90),
 ];

@@ -3,7 +3,7 @@
 //! Each source can also be a float of 32 bits, and only products with sums and extremes know bfloat16.
 
 use super::float::{COMBINE, COMPARE, FTZ};
-use super::half::{FACTOR_FORMS, FMZ, H0_NH1, PAIR, SAT, no_relu, relu, sum_format};
+use super::half::{FACTOR_FORMS, FMZ, H0_NH1, PAIR, SAT, UNREAD, no_relu, relu, sum_format};
 use super::prelude::*;
 
 /// What a source is read as.
@@ -26,19 +26,27 @@ const HADD2_F32_80: &[Part] = &[
     flag(80, FTZ),
     flag(77, SAT),
     rd(),
-    r(24).neg(72).abs(73).suffix(74, 2, HALF),
+    ra().neg(72).abs(73).suffix(74, 2, HALF),
     low(F16x2),
 ];
-const HADD2_F32: &[Part] =
-    &[flag(78, &[RESERVED, "F32"]), flag(80, FTZ), flag(77, SAT), rd(), r(24).neg(72).suffix(74, 2, HALF), low(F16)];
+const HADD2_F32: &[Part] = &[
+    flag(78, &[RESERVED, "F32"]),
+    flag(80, FTZ),
+    flag(77, SAT),
+    rd(),
+    r(24).neg(72).suffix(74, 2, HALF),
+    low(F16),
+    any(73, 1),
+];
 const HMUL2: &[Part] = &[flag(78, F32_RESULT), product(), flag(77, SAT), rd(), first(), b(F16x2)];
-const HFMA2: &[Part] = &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR), c(PAIR)];
+const HFMA2: &[Part] = &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR), c(PAIR), UNREAD];
 const HFMA2_RELU: &[Part] = &[sum_format(), product(), relu(), rd(), first(), b(PAIR), c(PAIR), pin(87).unless(7)];
 const HFMA2_NH1: &[Part] =
-    &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR)];
+    &[sum_format(), product(), flag(77, SAT), no_relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR), UNREAD];
 const HFMA2_NH1_RELU: &[Part] =
     &[sum_format(), product(), relu(), rd(), first(), b(PAIR).suffix(86, 1, H0_NH1), c(PAIR), pin(87).unless(7)];
-const HFMA2_MMA: &[Part] = &[product(), flag(77, SAT), no_relu(), rd(), ra().neg(72).abs(73), b(F16x2), c(F16x2)];
+const HFMA2_MMA: &[Part] =
+    &[product(), flag(77, SAT), no_relu(), rd(), ra().neg(72).abs(73), b(F16x2), c(F16x2), UNREAD];
 const HFMA2_MMA_RELU: &[Part] = &[product(), relu(), rd(), ra().neg(72).abs(73), b(F16x2), c(F16x2), pin(87).unless(7)];
 const HMNMX2_80: &[Part] = &[sum_format(), flag(80, FTZ), flag(81, &["", "NAN"]), rd(), first(), b(PAIR), pin(87)];
 const HMNMX2: &[Part] =

@@ -13,6 +13,8 @@ const SPARSE: Part = flag(73, &[RESERVED, "SP"]);
 const METADATA: Part = r(40);
 /// The same where it can stay in the operand cache.
 const CACHED: Part = METADATA.reuse(50);
+/// Nothing reads their bits where no matrix is sparse.
+const NO_METADATA: Part = any(40, 11);
 const SELECTOR: Part = imm(48, 2, Hex);
 
 const HMMA_TYPE: Names = &["", "BF16", "TF32", RESERVED];
@@ -136,37 +138,45 @@ const LDSM_SIZE: Part = m(75, 3, &["16", RESERVED, RESERVED, RESERVED, RESERVED,
 const LDSM_SHAPE: Part = m(78, 2, &["M88", "MT88", "M816", "M832"]);
 const LDSM_SHAPE_100: Part = m(78, 3, &["M88", "MT88", "M816", "M832", "MT1616", RESERVED, RESERVED, RESERVED]);
 const STSM_SIZE: Part = flag(75, &["16", "8"]);
-const STSM_SHAPE: Part = m(78, 2, &["M88", "MT88", RESERVED, RESERVED]);
+const STSM_SHAPE: Part = flag(78, &["M88", "MT88"]);
 const STSM_SHAPE_100: Part = m(78, 2, &["M88", "MT88", "MT168", RESERVED]);
 const BASE: Part = Part::new(What::Base, Bits::new(24, 8));
 const UNIFORM_BASE: Part = Part::new(What::UniformBase, Bits::new(32, 6));
 const STSM_UNIFORM: Part = Part::new(What::UniformBase, Bits::new(64, 6));
-const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24));
+/// The bit on top negates it, also where it stands alone.
+const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24)).neg(63);
 /// Bit 91: a uniform register is added to the address.
 const PLAIN_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 0)];
 const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra())).sms(80, 89),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).sms(80, 89),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds())).sms(90, 119),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).sms(80, 80),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).sms(86, 89),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).sms(80, 80),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR)).sms(86, 89),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).sms(90, 119),
     Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR)).sms(90, 119),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds())).since(120),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds(), NO_METADATA)).since(120),
     Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR)).since(120),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS)).sms(80, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR)).sms(80, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds())).sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, NO_METADATA)).sms(80, 80),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), NO_METADATA)).sms(86, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR)).sms(80, 80),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), CACHED, SELECTOR))
+        .sms(86, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA)).sms(90, 99),
     Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, SELECTOR)).sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds())).sms(100, 119),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA)).sms(100, 119),
     Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
         .sms(100, 119),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds())).since(120),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds(), NO_METADATA)).since(120),
     Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
         .since(120),
-    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).sms(80, 89),
+    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).sms(80, 80),
+    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED], adds())).sms(86, 89),
     Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds())).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).sms(80, 89),
+    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).sms(80, 80),
+    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED], adds())).sms(86, 89),
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).sms(90, 99),
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).sms(100, 119),
     Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).no_reuse().since(120),
@@ -201,7 +211,7 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "QMMA.SF",
         0x47a,
-        qmma!([flag(80, &["16832.F32", RESERVED]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR),
+        qmma!([flag(80, &["16832.F32", RESERVED]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, any(48, 2)),
     )
     .since(120),
     Row::new(
@@ -213,7 +223,13 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "OMMA.SF",
         0x47f,
-        qmma!([flag(80, &["16864.F32.E2M1.E2M1", RESERVED]), m(82, 2, SCALE)], A_SCALES, B_SCALES, SCALE_UR),
+        qmma!(
+            [flag(80, &["16864.F32.E2M1.E2M1", RESERVED]), m(82, 2, SCALE)],
+            A_SCALES,
+            B_SCALES,
+            SCALE_UR,
+            any(48, 2)
+        ),
     )
     .since(120),
     Row::new(
