@@ -251,9 +251,11 @@ pub const ROWS: &[Row] = &[
     uf2fp(uf2fp!(TO_FLOAT, MERGE_C, NEAREST_OR_ZERO, b(F32), c(F32).suffix(72, 1, WHOLE), NO_A)).forms(&[Ri]),
     uf2fp(uf2fp!(TO_FLOAT, PACK_AB_MERGE_C, &[""], ra(), b(F32), c_half())),
     uf2fp(uf2fp!(&[RESERVED, RESERVED, RESERVED, "TF32"], PACK_B, NEAREST_OR_ZERO, b(F32), NO_A, NO_C)).forms(UNIFORM),
-    Row::new("UF2FP", 0x0ba, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
+    Row::new("UF2FP", 0x0ba, UF2FP_90).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
+    Row::new("UF2FP", 0x0ba, UF2FP_100).forms(UNIFORM).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
     Row::new("UF2FP", 0x0ba, UF2FP_90_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
-    Row::new("UF2FP", 0x0ba, UF2FP_90_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(90, 119),
+    Row::new("UF2FP", 0x0ba, UF2FP_90_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(90, 99),
+    Row::new("UF2FP", 0x0ba, UF2FP_100_RI).forms(&[Ri]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
     Row::new("UF2FP", 0x0ba, UF2FP_100_MERGE).forms(&[Rr, Ir]).fixed(UF2FP_FIXED_90).twin().sms(100, 119),
 ];
 
@@ -311,6 +313,8 @@ const UNIFORM: &[Form] = &[Rr, Ir];
 const UF2FP_FIXED_90: &[(Bits, u64)] = &[(Bits::new(75, 1), 1), (Bits::new(85, 1), 1)];
 const UF2FP_90: &[Part] =
     &[flag(78, &["PACK_AB", RESERVED]), m(79, 2, NEAREST_OR_ZERO), rd(), ra(), b(F32), any(64, 6), any(72, 1)];
+const UF2FP_100: &[Part] =
+    &[flag(78, &["PACK_AB", RESERVED]), m(79, 2, NEAREST_OR_ZERO), rd(), ra(), b(F32), NO_C, any(72, 1)];
 const UF2FP_90_MERGE: &[Part] =
     &[flag(78, &[RESERVED, "MERGE_C"]), m(79, 2, NEAREST_OR_ZERO), rd(), b(F32), c_half(), any(24, 6)];
 const UF2FP_100_MERGE: &[Part] =
@@ -323,6 +327,8 @@ const UF2FP_90_RI: &[Part] = &[
     c(F32).suffix(72, 1, WHOLE),
     any(24, 6),
 ];
+const UF2FP_100_RI: &[Part] =
+    &[flag(78, &[RESERVED, "MERGE_C"]), m(79, 2, NEAREST_OR_ZERO), rd(), b(F32), c(F32).suffix(72, 1, WHOLE), NO_A];
 const I2FP: &[Part] = &[flag(74, &["U32", "S32"]), m(78, 2, NEAREST_OR_ZERO), rd(), b(HexBy(74))];
 const I2I: &[Part] = &[m(76, 2, &["U8.S32.SAT", "S8.S32.SAT", "U16.S32.SAT", "S16.S32.SAT"]), rd(), b(SignedHex)];
 
