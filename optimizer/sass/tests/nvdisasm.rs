@@ -34,7 +34,6 @@ mod because {
     pub const OPERANDS: &str = "the row has no rule for the operands that do not exist";
     pub const LARGE: &str = "nvdisasm drops the highest bit of an absolute address, which none has";
     pub const ZERO: &str = "nvdisasm leaves out a uniform register that reads as zero here alone";
-    pub const TYPES: &str = "nvdisasm names the types of sm_89 and sm_100 as those of sm_90";
     pub const GUARD: &str = "nvdisasm shows a predicate of lanes as the guard before sm_90";
     pub const MODIFIER: &str = "a further bit makes a variant that no row has: ptxas was not seen to write it";
 }
@@ -68,17 +67,10 @@ const KNOWN: &[(&str, Difference, &str)] = &[
     ("LEPC", Difference::Accepted, because::OPERANDS),
     ("CALL.ABS", Difference::Text, because::LARGE),
     ("CCTL.E.C.LDCU.IV", Difference::Text, because::ZERO),
-    ("F2FP", Difference::Text, because::TYPES),
     ("VOTEU", Difference::Text, because::GUARD),
     ("ATOM", Difference::Refused, because::MODIFIER),
-    ("F2FP", Difference::Refused, because::MODIFIER),
-    ("F2I", Difference::Refused, because::MODIFIER),
-    ("HFMA2", Difference::Refused, because::MODIFIER),
-    ("I2F", Difference::Refused, because::MODIFIER),
-    ("I2IP", Difference::Refused, because::MODIFIER),
     ("LD", Difference::Refused, because::MODIFIER),
     ("LDL", Difference::Refused, because::MODIFIER),
-    ("MUFU", Difference::Refused, because::MODIFIER),
     ("UBLKPF.L2", Difference::Refused, because::MODIFIER),
 ];
 
