@@ -45,7 +45,7 @@ pub use load::{
     Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
 pub use memory::{
-    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, Region, SHARED_WINDOW, WINDOW, generic_window,
+    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, PARAM_WINDOW, Region, SHARED_WINDOW, WINDOW, generic_window,
     may_be_address,
 };
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};

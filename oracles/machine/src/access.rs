@@ -1,6 +1,6 @@
 //! Accesses of a warp to memory.
 
-use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, SHARED_WINDOW, WINDOW, scalar};
+use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW, scalar};
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::lanes::{LANES, Lanes, set};
@@ -16,7 +16,7 @@ const MODULE_BANK: u8 = 3;
 #[derive(Clone, Copy)]
 enum Place {
     Global { region: usize, at: usize },
-    Constant(usize),
+    Constant(u8, usize),
     Shared(usize),
     Local(usize),
 }
@@ -247,14 +247,12 @@ impl Machine<'_> {
         let (space, offset) = match space {
             Space::Generic if address.wrapping_sub(SHARED_WINDOW) < WINDOW => (Space::Shared, address - SHARED_WINDOW),
             Space::Generic if address.wrapping_sub(LOCAL_WINDOW) < WINDOW => (Space::Local, address - LOCAL_WINDOW),
-            Space::Generic if address.wrapping_sub(CONST_WINDOW) < WINDOW => {
-                return match self.banks.bytes(MODULE_BANK, address - CONST_WINDOW, bytes as usize) {
-                    Some(_) => Ok(Place::Constant((address - CONST_WINDOW) as usize)),
-                    None => {
-                        let near = String::new();
-                        Err(trap(Cause::OutOfBounds { space: "const", address, bytes: bytes as u32, near }))
-                    }
-                };
+            Space::Generic if bank_of(address).is_some() => {
+                let (bank, offset) = bank_of(address).unwrap_or_default();
+                let near = String::new();
+                let outside = Cause::OutOfBounds { space: "const", address, bytes: bytes as u32, near };
+                let found = self.banks.bytes(bank, offset, bytes as usize);
+                return found.map(|_| Place::Constant(bank, offset as usize)).ok_or_else(|| trap(outside));
             }
             Space::Generic => (Space::Global, address),
             other => (other, address),
@@ -305,8 +303,8 @@ impl Machine<'_> {
             Place::Global { region, at } => self.global.region(region).bytes.load(at, bytes).0,
             Place::Shared(at) => slice(&cta.shared, at),
             Place::Local(at) => slice(&cta.warps[warp].local, at),
-            Place::Constant(at) => {
-                let found = self.banks.bytes(MODULE_BANK, at as u64, bytes).unwrap_or_default();
+            Place::Constant(bank, at) => {
+                let found = self.banks.bytes(bank, at as u64, bytes).unwrap_or_default();
                 slice(&found, 0)
             }
         }
@@ -320,7 +318,7 @@ impl Machine<'_> {
             Place::Shared(at) => cta.shared[at..at + bytes].copy_from_slice(word),
             Place::Local(at) => cta.warps[warp].local[at..at + bytes].copy_from_slice(word),
             // Constants are not written: a store there changes nothing.
-            Place::Constant(_) => {}
+            Place::Constant(..) => {}
         }
     }
 
@@ -345,6 +343,12 @@ impl Warp {
     }
 }
 
+/// The bank and the offset of a generic address, if it is that of a constant.
+fn bank_of(address: u64) -> Option<(u8, u64)> {
+    let within = |window: u64| Some(address.wrapping_sub(window)).filter(|offset| *offset < WINDOW);
+    within(CONST_WINDOW).map(|offset| (MODULE_BANK, offset)).or(within(PARAM_WINDOW).map(|offset| (0, offset)))
+}
+
 fn is_wide(space: Space) -> bool {
     matches!(space, Space::Generic | Space::Global)
 }
@@ -354,7 +358,7 @@ fn advance(place: Place, by: usize) -> Place {
         Place::Global { region, at } => Place::Global { region, at: at + by },
         Place::Shared(at) => Place::Shared(at + by),
         Place::Local(at) => Place::Local(at + by),
-        Place::Constant(at) => Place::Constant(at + by),
+        Place::Constant(bank, at) => Place::Constant(bank, at + by),
     }
 }
 

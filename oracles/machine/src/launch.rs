@@ -1,7 +1,7 @@
 //! What a launch gives a kernel: the constant banks as the driver fills them.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW, SHARED_WINDOW};
+use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 /// How many banks there are.
 pub const BANKS: usize = 32;
@@ -29,6 +29,8 @@ struct DriverArea {
     dynamic_shared: Option<usize>,
     /// Generic address of the constants of the module.
     constant_window: usize,
+    /// Generic address of the parameters, or, before `sm_90`, of the bank.
+    parameter_window: usize,
     /// Reciprocals of the extents of clusters, as floats, and the numbers of clusters.
     clusters: Option<[usize; 2]>,
     /// CTAs of a cluster.
@@ -47,6 +49,7 @@ impl DriverArea {
             stack: 0x28,
             dynamic_shared: None,
             constant_window: 0x50,
+            parameter_window: 0x40,
             clusters: None,
             cluster_ctas: None,
             parameters: 0x160,
@@ -56,6 +59,7 @@ impl DriverArea {
             90..100 => DriverArea {
                 dynamic_shared: Some(0x2c),
                 constant_window: 0xd0,
+                parameter_window: 0x198,
                 shared_window: None,
                 clusters: Some([0x150, 0x15c]),
                 cluster_ctas: Some(0x188),
@@ -72,6 +76,7 @@ impl DriverArea {
                 clusters: Some([0x2b0, 0x2c0]),
                 cluster_ctas: Some(0x2cc),
                 constant_window: 0x120,
+                parameter_window: 0x348,
                 parameters: 0x380,
             },
         }
@@ -134,6 +139,8 @@ impl Banks {
         }
         self.put(0, area.local_window, &LOCAL_WINDOW.to_le_bytes());
         self.put(0, area.constant_window, &CONST_WINDOW.to_le_bytes());
+        let first = if sm < 90 { 0 } else { area.parameters as u64 };
+        self.put(0, area.parameter_window, &(PARAM_WINDOW + first).to_le_bytes());
         self.put(0, area.stack, &stack.to_le_bytes());
         self.put(0, area.parameters, params);
     }

@@ -12,7 +12,7 @@ use crate::program::*;
 pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
     Some(match base {
         "F2F" => convert(ops, Type::F32, Type::F32),
-        "F2I" | "F2IP" => convert(ops, Type::S32, Type::F32),
+        "F2I" => convert(ops, Type::S32, Type::F32),
         "I2F" | "UI2F" => convert(ops, Type::F32, Type::S32),
         "I2FP" | "UI2FP" => convert(ops, Type::F32, Type::S32),
         "I2I" => convert(ops, Type::S32, Type::S32),

@@ -322,7 +322,11 @@ fn function(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         () if ops.has("BF16") || ops.has("BF16_V2") => Type::Bf16,
         () => Type::F32,
     };
-    let builder = InstBuilder::new(opcode).field(ty).field(Approx::Approx);
+    let mut builder = InstBuilder::new(opcode).field(ty).field(Approx::Approx);
+    // The unit takes subnormal floats for zeros; code that wants them scales before and behind it.
+    if ty == Type::F32 && opcode.row().slot(oriole_ir::ops::Field::Ftz).is_some() {
+        builder = builder.field(Ftz::Ftz);
+    }
     lane_wise(&builder, (dst, 1), &[value])
 }
 
