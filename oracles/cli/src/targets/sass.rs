@@ -63,7 +63,8 @@ pub fn sass_encoding(data: &[u8]) -> bool {
         assert!(encoding.matches(word), "sm_{}: {word:#034x} is no word of its own {}", table.sm, encoding.name);
         match check(table, word, at * text::WORD_BYTES, &mut out) {
             Ok(()) => reached = true,
-            // Some combinations of legal values are no instruction; and where two encodings share a word, the first has it.
+            // Some combinations of legal values are no instruction; and where two encodings share a word, the first has
+            // it.
             Err(WordError::Combination { .. } | WordError::Reserved { .. }) => {}
             Err(error) => panic!("sm_{}: {word:#034x} of {} is refused: {error}", table.sm, encoding.name),
         }
