@@ -205,8 +205,8 @@ impl Instruction<'_> {
         Some((file, part.value(self.word) as u8))
     }
 
-    /// The word, made anew from the bits that the encoding's parts own and those that it fixes: the same, if these are all
-    /// that the word says.
+    /// The word, made anew from the bits that the encoding's parts own and those that it fixes: the same, if these are
+    /// all that the word says.
     #[inline]
     pub fn encode(&self) -> u128 {
         self.encoding.value | self.word & self.encoding.owned()

@@ -83,7 +83,8 @@ pub enum What {
     Indexed(File),
     /// A word of a bank that a uniform register names: `cx[UR4][0x10]`.
     Bindless,
-    /// What stands at an offset in bytes in a bank: `c[0x0][0x211]`. The bits are those of the bank, then of the offset.
+    /// What stands at an offset in bytes in a bank: `c[0x0][0x211]`. The bits are those of the bank, then of the
+    /// offset.
     ConstantByte,
     /// What stands at an offset in bytes in a bank that a uniform register names: `cx[UR4][0x11]`.
     BindlessByte,
@@ -354,7 +355,8 @@ pub struct Row {
     pub reuses: bool,
     /// The file of the guard.
     pub guard: File,
-    /// Whether the parts are those of a word of general registers and predicates, of which this one has the uniform ones.
+    /// Whether the parts are those of a word of general registers and predicates, of which this one has the uniform
+    /// ones.
     pub is_twin: bool,
 }
 

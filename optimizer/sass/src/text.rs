@@ -73,8 +73,8 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
 }
 
 /// An address: a register, a uniform register, an offset, each where it is there. The register that reads as zero is
-/// left out unless a descriptor stands before, its width is written, or it is scaled and a uniform register follows; an offset alone has no
-/// sign.
+/// left out unless a descriptor stands before, its width is written, or it is scaled and a uniform register follows; an
+/// offset alone has no sign.
 fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, word: u128) {
     let find = |what| terms.iter().copied().flatten().find(|part| part.what == what);
     let (base, uniform, offset) = (find(What::Base), find(What::UniformBase), find(What::Offset));

@@ -101,8 +101,8 @@ impl Random {
 /// A word that every SM has: NOP.
 const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 
-/// nvdisasm's text for each word, one behind the other from address 0; `None` where it refuses the word or prints a code
-/// that it calls invalid. A word that it refuses ends its output, so that it runs again with a NOP in that place.
+/// nvdisasm's text for each word, one behind the other from address 0; `None` where it refuses the word or prints a
+/// code that it calls invalid. A word that it refuses ends its output, so that it runs again with a NOP in that place.
 fn texts(tool: &Path, sm: u16, words: &[u128]) -> Vec<Option<String>> {
     let name = format!("words-{sm}-{}.bin", std::thread::current().name().unwrap_or_default().replace(':', "-"));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
@@ -146,8 +146,8 @@ fn ours(table: &Table, word: u128, address: u64) -> Option<String> {
 }
 
 /// Pairs of words of each encoding. One of a pair has random parts, codes without a name among them. The other is the
-/// same, or in one case of four has a bit set that no part of the encoding owns. Each encoding has random numbers of its
-/// own, so that a new row leaves the words of others as they are.
+/// same, or in one case of four has a bit set that no part of the encoding owns. Each encoding has random numbers of
+/// its own, so that a new row leaves the words of others as they are.
 fn pairs(table: &Table) -> Vec<u128> {
     let pairs = table.encodings().iter().flat_map(|encoding| {
         let seed = u64::from(table.sm) ^ encoding.value as u64 ^ (encoding.value >> 64) as u64;
@@ -181,7 +181,7 @@ fn ignores(text: &str, without: Option<&String>, encoding: &Encoding) -> bool {
 fn random_words_of_every_encoding_are_read_alike() {
     let Some(tool) = nvdisasm() else { return };
     let mut unknown: BTreeMap<(&str, Difference), Vec<String>> = BTreeMap::new();
-    let mut met = vec![false; KNOWN.len()];
+    let mut met = vec![BTreeMap::<u16, usize>::new(); KNOWN.len()];
     for sm in SMS {
         let table = Table::of(sm).expect("the SM is known");
         let words = pairs(table);
@@ -205,7 +205,7 @@ fn random_words_of_every_encoding_are_read_alike() {
                 continue;
             };
             match KNOWN.iter().position(|row| (row.0, row.1) == (encoding.name, difference)) {
-                Some(row) => met[row] = true,
+                Some(row) => *met[row].entry(sm).or_default() += 1,
                 None => {
                     let [ours, theirs] = [&ours, text].map(|text| text.as_deref().unwrap_or("refused"));
                     let form = encoding.form;
@@ -221,7 +221,10 @@ fn random_words_of_every_encoding_are_read_alike() {
         format!("{name} {difference:?}, {} words\n{}\n", examples.len(), shown.join("\n"))
     });
     assert!(unknown.is_empty(), "nvdisasm reads these otherwise:\n{}", list.collect::<String>());
-    let idle: Vec<_> = KNOWN.iter().zip(met).filter(|(_, met)| !met).map(|(row, _)| (row.0, row.1)).collect();
+    for ((name, difference, because), met) in KNOWN.iter().zip(&met) {
+        println!("{name} {difference:?}, words by SM {met:?}: {because}");
+    }
+    let idle: Vec<_> = KNOWN.iter().zip(met).filter(|(_, met)| met.is_empty()).map(|(row, _)| (row.0, row.1)).collect();
     assert!(idle.is_empty(), "these differences are no more; take them out of `KNOWN`: {idle:?}");
 }
 

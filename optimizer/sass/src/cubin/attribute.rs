@@ -1,7 +1,7 @@
 //! The attributes of `.nv.info`: a list of records, each a format, a code and a value.
 //!
-//! A record is a byte with the format, a byte with the code, and 16 bits: nothing (format 1), a byte (2), a value (3), or
-//! the length (4) of the bytes that follow.
+//! A record is a byte with the format, a byte with the code, and 16 bits: nothing (format 1), a byte (2), a value (3),
+//! or the length (4) of the bytes that follow.
 
 use super::error::CubinError;
 
@@ -69,7 +69,8 @@ macro_rules! attributes {
         }
 
         impl AttributeRow {
-            /// Every attribute that cuobjdump 13.5 has a name for. 0x35 and 0x5f are among its unknown ones and in most cubins.
+            /// Every attribute that cuobjdump 13.5 has a name for. 0x35 and 0x5f are among its unknown ones and in most
+            /// cubins.
             pub const ALL: &[AttributeRow] = &[
                 $(AttributeRow { code: $code, name: concat!("EIATTR_", stringify!($constant)), shape: Shape::$shape },)*
             ];

@@ -1,11 +1,12 @@
 //! Cubins: the ELF files that hold the code of NVIDIA GPUs.
 //!
 //! [`Cubin::read`] takes the bytes of one and finds the SM, the functions with what a launch has to know of each (from
-//! `.nv.info`), the symbols and the relocations. [`Cubin::apply_relocations`] does what a loader does: it writes the addresses of a
-//! [`Placement`] into code, constants and data. [`Cubin::with_code`] puts other words in a function's place.
+//! `.nv.info`), the symbols and the relocations. [`Cubin::apply_relocations`] does what a loader does: it writes the
+//! addresses of a [`Placement`] into code, constants and data. [`Cubin::with_code`] puts other words in a function's
+//! place.
 //!
-//! Nobody documents the format. What stands here was found by compiling with CUDA 13.0, by asking `cuobjdump -elf` about
-//! files with single bytes changed, and by letting nvlink apply each relocation to sums with a single bit set.
+//! Nobody documents the format. What stands here was found by compiling with CUDA 13.0, by asking `cuobjdump -elf`
+//! about files with single bytes changed, and by letting nvlink apply each relocation to sums with a single bit set.
 //!
 //! What sections hold, by their names (sections of kernels end in the kernel's name):
 //!
@@ -45,7 +46,8 @@ pub use relocation::{Effect, Field, Relocation, RelocationKind, Source};
 pub struct Cubin {
     /// The GPU that the code is for.
     pub target: Target,
-    /// Whether variables have their places: false in what `nvcc -rdc=true` and `ptxas -c` make, which nvlink has to link.
+    /// Whether variables have their places: false in what `nvcc -rdc=true` and `ptxas -c` make, which nvlink has to
+    /// link.
     pub is_linked: bool,
     /// Every section, by its index in the file; the first is empty.
     pub sections: Vec<Section>,
@@ -65,7 +67,8 @@ pub struct Cubin {
 pub struct Target {
     /// The SM's number.
     pub sm: u16,
-    /// `a` for the features of one SM, `f` for those of a family. `f` is known only by the command line that ptxas noted.
+    /// `a` for the features of one SM, `f` for those of a family. `f` is known only by the command line that ptxas
+    /// noted.
     pub suffix: Option<char>,
 }
 

@@ -9,6 +9,8 @@ use super::canary;
 
 /// The most words of an input.
 const MOST_WORDS: usize = 64;
+/// The most words of a cubin: in a damaged one, many sections may be the same bytes.
+const MOST_CODE: usize = 1 << 16;
 
 /// The words of an SM.
 fn table(entropy: &mut Entropy<'_>) -> &'static Table {
@@ -63,7 +65,8 @@ pub fn sass_encoding(data: &[u8]) -> bool {
         assert!(encoding.matches(word), "sm_{}: {word:#034x} is no word of its own {}", table.sm, encoding.name);
         match check(table, word, at * text::WORD_BYTES, &mut out) {
             Ok(()) => reached = true,
-            // Some combinations of legal values are no instruction; and where two encodings share a word, the first has it.
+            // Some combinations of legal values are no instruction; and where two encodings share a word, the first has
+            // it.
             Err(WordError::Combination { .. } | WordError::Reserved { .. }) => {}
             Err(error) => panic!("sm_{}: {word:#034x} of {} is refused: {error}", table.sm, encoding.name),
         }
@@ -116,10 +119,11 @@ pub fn cubin(data: &[u8]) -> bool {
     let Some(table) = Table::of(cubin.target.sm) else { return false };
     let (mut reached, mut out) = (false, String::new());
     let is_code = |at: &usize| cubin.sections[*at].kind == SectionKind::Code;
-    for section in (0..cubin.sections.len()).filter(is_code) {
-        for (address, word) in (0..).step_by(text::WORD_BYTES as usize).zip(words(cubin.bytes(section))) {
-            reached |= check(table, word, address, &mut out).is_ok();
-        }
+    let code = (0..cubin.sections.len())
+        .filter(is_code)
+        .flat_map(|section| (0..).step_by(text::WORD_BYTES as usize).zip(words(cubin.bytes(section))));
+    for (address, word) in code.take(MOST_CODE) {
+        reached |= check(table, word, address, &mut out).is_ok();
     }
     reached
 }

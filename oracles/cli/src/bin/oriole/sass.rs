@@ -4,7 +4,7 @@
 //! or labels that are numbered in the order in which branches mention them, as nvdisasm numbers them; labels that no
 //! branch mentions are left out.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -266,6 +266,8 @@ struct Listing<'c> {
     table: &'static Table,
     /// Names of places, by section and offset: functions, and labels that branches mention.
     names: BTreeMap<(usize, u64), String>,
+    /// Where functions begin, by section and offset.
+    starts: BTreeSet<(usize, u64)>,
     /// The relocations of a word, by section and offset.
     relocations: BTreeMap<(usize, u64), Vec<&'c Relocation>>,
 }
@@ -308,9 +310,9 @@ impl<'c> Listing<'c> {
             let word = relocation.offset / WORD_BYTES * WORD_BYTES;
             relocations.entry((relocation.section, word)).or_default().push(relocation);
         }
-        let functions = cubin.functions.iter();
-        let names = functions.map(|function| ((function.section, function.offset), function.name.clone())).collect();
-        let mut listing = Listing { cubin, table, names, relocations };
+        let places = || cubin.functions.iter().map(|function| (function.section, function.offset));
+        let names = places().zip(cubin.functions.iter().map(|function| function.name.clone())).collect();
+        let mut listing = Listing { cubin, table, names, starts: places().collect(), relocations };
         let mut labels = 0;
         for section in listing.sections() {
             let size = cubin.sections[section].size;
@@ -349,10 +351,9 @@ impl<'c> Listing<'c> {
 
     /// Where the words of a function stand that belong to no function behind it.
     fn own(&self, function: &Function) -> Range<u64> {
-        let inner = |other: &&Function| other.section == function.section && other.offset > function.offset;
-        let next = self.cubin.functions.iter().filter(inner).map(|other| other.offset).min();
-        let end = function.offset + function.size;
-        function.offset..next.map_or(end, |next| end.min(next))
+        let (section, start, end) = (function.section, function.offset, function.offset + function.size);
+        let inner = self.starts.range((section, start + 1)..(section, end.max(start + 1))).next();
+        start..inner.map_or(end, |(_, next)| *next)
     }
 
     fn item(&self, section: usize, address: u64, word: u128) -> Item {
