@@ -45,8 +45,8 @@ pub use load::{
     Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
 pub use memory::{
-    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, PARAM_WINDOW, Region, SHARED_WINDOW, WINDOW, generic_window,
-    may_be_address,
+    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, PARAM_WINDOW, Region, SHARED_WINDOW, WINDOW,
+    generic_window, may_be_address,
 };
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
 pub use strong::{Extent, MemoryOrder, Owner, Strong, StrongKind, StrongOperation, StrongSequence, StrongTrace};

@@ -7,8 +7,8 @@
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code.
 
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
-use oriole_ir::ops::{Flags, Type};
 use oriole_ir::Module;
+use oriole_ir::ops::{Flags, Type};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 

@@ -21,9 +21,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
             let src = aligned(ops.row(ops.len() - 1)?, count.into())?;
             Ok(Kind::StoreTiles { src, count, transposed, address: ops.address(0)? })
         }),
-        "MOVM" if ops.has("16") && ops.has("MT88") => {
-            ops.dst(0).and_then(|dst| Ok(Kind::Transpose(dst, ops.row(1)?)))
-        }
+        "MOVM" if ops.has("16") && ops.has("MT88") => ops.dst(0).and_then(|dst| Ok(Kind::Transpose(dst, ops.row(1)?))),
         "HMMA" => hmma(ops),
         "IMMA" => imma(ops),
         _ => return None,

@@ -13,7 +13,7 @@ use crate::Cli;
 const PRINTING: &[&str] = &["check", "fuzz", "bisect", "reduce", "opt", "selftest"];
 /// Commands that print none.
 const QUIET: &[&str] =
-    &["run", "compare", "corpus", "findings", "rules", "sass", "phases", "knobs", "ops", "completions", "man"];
+    &["run", "compare", "judge", "corpus", "findings", "rules", "sass", "phases", "knobs", "ops", "completions", "man"];
 /// How the table of the README is written again.
 const BLESS: &str = "ORIOLE_BLESS=1 cargo test -p oriole --bin oriole options";
 

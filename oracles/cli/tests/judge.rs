@@ -1,0 +1,111 @@
+//! `oriole judge`: captured code beside its PTX, changed code, and how the command ends.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use oriole_sass::cubin::Cubin;
+
+fn corpus(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
+}
+
+fn judge(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder).arg("judge").args(arguments).output().expect("the command starts")
+}
+
+#[track_caller]
+fn assert_ends(output: &Output, code: i32, said: &[&str]) {
+    let all = [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat();
+    assert_eq!(output.status.code(), Some(code), "{all}");
+    // Diagnostics are broken into lines.
+    let all = all.split_whitespace().filter(|word| *word != "│").collect::<Vec<_>>().join(" ");
+    said.iter().for_each(|said| assert!(all.contains(said), "no `{said}` in {all}"));
+    assert!(!all.contains("panicked"), "{all}");
+}
+
+fn path(path: &Path) -> &str {
+    path.to_str().expect("paths of the tree are text")
+}
+
+#[test]
+fn captured_code_is_equal_and_changed_code_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kernel, cubin) = (corpus("kernels/half_arith.ptx"), corpus("cubins/half_arith.sm_90.O3.cubin"));
+    let good = judge(&[path(&kernel), "--cubin", path(&cubin)], folder.path());
+    assert_ends(&good, 0, &["equal, 5 of 5 cases compared"]);
+
+    // A fused product loses its addend: the source of the sum becomes the register that is zero.
+    let read = Cubin::read(&std::fs::read(&cubin).unwrap()).unwrap();
+    let function = read.function("half_arith").unwrap();
+    let mut words: Vec<u128> = read.words(function).collect();
+    let is_fused = |word: &u128| matches!(word & 0xfff, 0x235 | 0x231);
+    let at = words.iter().position(is_fused).expect("the kernel has a fused product of halves");
+    words[at] |= 0xff << 64;
+    std::fs::write(folder.path().join("wrong.cubin"), read.with_code("half_arith", &words).unwrap()).unwrap();
+    let wrong = judge(&[path(&kernel), "--cubin", "wrong.cubin"], folder.path());
+    assert_ends(&wrong, 1, &["wrong.cubin: DIFFERENT", "the code stores it last by thread", "the PTX stores it last"]);
+    let json = judge(&[path(&kernel), "--cubin", "wrong.cubin", "--format", "json"], folder.path());
+    let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
+    assert_eq!((&document["equal"], &document["axes"][0]["answer"]), (&false.into(), &"different".into()));
+}
+
+#[test]
+fn bad_input_and_what_is_not_executed_are_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = corpus("kernels/mbarrier_pipeline.ptx");
+    let unknown = corpus("cubins/mbarrier_pipeline.sm_90.O3.cubin");
+    assert_ends(&judge(&[path(&kernel), "--cubin", path(&unknown)], folder.path()), 3, &["not judged", "SYNCS"]);
+    let other = corpus("cubins/half_arith.sm_90.O3.cubin");
+    assert_ends(&judge(&[path(&kernel), "--cubin", path(&other)], folder.path()), 3, &["has no kernel"]);
+    std::fs::write(folder.path().join("bad.cubin"), b"no cubin").unwrap();
+    assert_ends(&judge(&[path(&kernel), "--cubin", "bad.cubin"], folder.path()), 2, &["bad.cubin"]);
+    assert_ends(&judge(&[path(&kernel), "--cubin", "none.cubin"], folder.path()), 2, &["none.cubin"]);
+    assert_ends(&judge(&["none.ptx"], folder.path()), 2, &["none.ptx"]);
+    assert_ends(&judge(&[path(&kernel), "-O", "7"], folder.path()), 2, &["7"]);
+}
+
+#[test]
+fn without_ptxas_the_command_says_where_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let kernel = corpus("kernels/saxpy.ptx");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder.path()).env("PATH", "").env_remove("CUDA_HOME");
+    let output = command.args(["judge", path(&kernel)]).output().unwrap();
+    assert_ends(&output, 2, &["there is no ptxas", "ci/cuda-tools"]);
+}
+
+/// The real ptxas reads the distance of a shift of 16 bits in 16 bits, although it has 32 (PTX ISA, "shl").
+#[test]
+fn ptxas_reads_a_distance_in_16_bits() {
+    let folder = tempfile::tempdir().unwrap();
+    let finder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cuda-tools");
+    let found = Command::new(finder).args(["--find", "ptxas"]).output().expect("the script starts");
+    if !found.status.success() {
+        println!("skipped: no ptxas (ci/cuda-tools installs it)");
+        return;
+    }
+    let tool = PathBuf::from(String::from_utf8_lossy(&found.stdout).trim());
+    std::fs::write(folder.path().join("shift.ptx"), SHIFT).unwrap();
+    std::fs::write(folder.path().join("shift.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\n").unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder.path()).env("PATH", tool.parent().expect("a tool lies in a folder"));
+    let output = command.args(["judge", "shift.ptx", "-O", "0,3"]).output().unwrap();
+    assert_ends(&output, 1, &["sm_90 -O0: DIFFERENT", "sm_90 -O3: DIFFERENT", "expected 00 00", "got ff 7f"]);
+}
+
+const SHIFT: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry shift(.param .u64 out)
+{
+    .reg .b16 %h1;
+    .reg .b32 %r1;
+    .reg .b64 %d1;
+    ld.param.u64 %d1, [out];
+    shl.b16 %h1, 32767, 2147483648;
+    cvt.u32.u16 %r1, %h1;
+    st.global.b32 [%d1], %r1;
+    ret;
+}
+";
