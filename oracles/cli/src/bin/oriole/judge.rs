@@ -114,7 +114,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let mut judged = Vec::new();
-    for (axis, code) in codes(args)? {
+    for Compiled { axis, code } in codes(args)? {
         judged.push(match code {
             Ok(cubin) => judge(&original, &cases, axis, &cubin),
             Err(error) => uncompiled(axis, &error),
@@ -138,10 +138,17 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     })
 }
 
+/// The code of an axis, or why there is none.
+struct Compiled {
+    axis: String,
+    code: Result<Cubin, CompileError>,
+}
+
 /// The code of each axis: compiled, or as it is given.
-fn codes(args: &Args) -> Result<Vec<(String, Result<Cubin, CompileError>)>, Failure> {
+fn codes(args: &Args) -> Result<Vec<Compiled>, Failure> {
     if !args.cubin.is_empty() {
-        return args.cubin.iter().map(|path| Ok((path.display().to_string(), Ok(read_cubin(path)?)))).collect();
+        let given = |path: &PathBuf| Ok(Compiled { axis: path.display().to_string(), code: Ok(read_cubin(path)?) });
+        return args.cubin.iter().map(given).collect();
     }
     let here = std::env::current_dir().unwrap_or_default();
     let Some(ptxas) = Ptxas::find(&here) else {
@@ -154,7 +161,7 @@ fn codes(args: &Args) -> Result<Vec<(String, Result<Cubin, CompileError>)>, Fail
         for arch in &args.sm {
             for level in &args.level {
                 let axis = Axis { arch: arch.clone(), level: *level, options: option.cloned().into_iter().collect() };
-                codes.push((axis.to_string(), ptxas.compile(&args.kernel, &axis)));
+                codes.push(Compiled { axis: axis.to_string(), code: ptxas.compile(&args.kernel, &axis) });
             }
         }
     }
