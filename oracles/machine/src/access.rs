@@ -183,9 +183,14 @@ impl Machine<'_> {
             (0..words).fold(0u128, |value, i| value | u128::from(warp.stored(row, i, literals)[lane]) << (32 * i))
         };
         let mut old = [[0; LANES]; 4];
-        let mut exchanged = 0;
+        let (mut exchanged, mut performed) = (0, 0);
         for lane in set(active) {
             let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())?;
+            // With a predicate, the code does what memory other than the global one cannot do by itself.
+            if *done != NOWHERE && !matches!(place, Place::Global { .. }) {
+                continue;
+            }
+            performed |= 1 << lane;
             let mut before = 0;
             for piece in 0..usize::from(words) {
                 let size = usize::from(*bytes).min(4);
@@ -225,8 +230,10 @@ impl Machine<'_> {
             set(exchanged).for_each(|lane| old[0][lane] = 1);
         }
         let w = &mut cta.warps[warp];
-        w.set_pred(*done, exchanged, active);
-        (0..words).for_each(|i| w.write(*dst + i, &old[usize::from(i)], active));
+        w.set_pred(*done, performed, active);
+        if performed != 0 {
+            (0..words).for_each(|i| w.write(*dst + i, &old[usize::from(i)], performed));
+        }
         Ok(())
     }
 

@@ -477,7 +477,7 @@ pub enum Kind {
         address: Address,
         /// The operand, and the one that replaces what equals it.
         srcs: [u16; 2],
-        /// Where the predicate goes that says whether an exchange was made.
+        /// Where the predicate goes that says whether it was done: not where the memory cannot do it.
         done: u8,
     },
     /// A copy from global to shared memory.

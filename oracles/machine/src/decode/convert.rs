@@ -3,6 +3,8 @@
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, SrcType, Type};
 
+use oriole_sass::row::What;
+
 use super::float::pair;
 use super::{lane_wise, word};
 use crate::operands::{Operands, Sign, Unknown};
@@ -94,7 +96,14 @@ fn convert(ops: &mut Operands<'_>, to: Type, from: Type) -> Result<Kind, Unknown
 /// A value of a type: two words, a word, or the part of one that the suffix names.
 fn operand(ops: &mut Operands<'_>, at: usize, ty: Type) -> Result<Value, Unknown> {
     if ty.bits() == 64 {
-        return pair(ops, at);
+        // An immediate is the upper word, of an integer too.
+        let value = pair(ops, at)?;
+        return Ok(match (ops.part(at)?.what, value) {
+            (What::Immediate(_), Value::Pair(low, _)) if !ty.is_float() => {
+                Value::Pair(Src { row: ZERO, mark: Mark::Plain }, low)
+            }
+            _ => value,
+        });
     }
     let sign = match ty {
         Type::F16 | Type::Bf16 => Sign::Halves,
