@@ -186,8 +186,8 @@ impl Machine<'_> {
         let (mut exchanged, mut performed) = (0, 0);
         for lane in set(active) {
             let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())?;
-            // With a predicate, the code does what memory other than the global one cannot do by itself.
-            if *done != NOWHERE && !matches!(place, Place::Global { .. }) {
+            // With a predicate, the code itself does what the memory behind a generic address cannot do.
+            if *done != NOWHERE && *space == Space::Generic && !matches!(place, Place::Global { .. }) {
                 continue;
             }
             performed |= 1 << lane;
@@ -230,7 +230,8 @@ impl Machine<'_> {
             set(exchanged).for_each(|lane| old[0][lane] = 1);
         }
         let w = &mut cta.warps[warp];
-        w.set_pred(*done, performed, active);
+        // `CAST` stores where the value was the expected one, and says where it did: in a register, or a predicate.
+        w.set_pred(*done, if *modify == Modify::Cast { exchanged } else { performed }, active);
         if performed != 0 {
             (0..words).for_each(|i| w.write(*dst + i, &old[usize::from(i)], performed));
         }

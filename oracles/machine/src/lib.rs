@@ -10,6 +10,7 @@
 //! missing does not show.
 
 mod access;
+mod arithmetic;
 mod decode;
 mod execute;
 mod lanes;

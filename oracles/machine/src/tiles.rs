@@ -49,11 +49,11 @@ mod tests {
 
     #[test]
     fn lanes_hold_two_neighbours_of_a_row() {
-        let words: Lanes = std::array::from_fn(|lane| (2 * lane as u32 + 1) << 16 | 2 * lane as u32);
+        let words: Lanes = std::array::from_fn(|lane| ((2 * lane as u32 + 1) << 16) | (2 * lane as u32));
         let tile = Tile::of(&words);
         assert_eq!(tile.words(), words);
         // Lane 5 holds columns 2 and 3 of row 1: of the transposed tile, rows 2 and 3 of column 1.
-        assert_eq!(tile.transposed().words()[5], 25 << 16 | 17);
+        assert_eq!(tile.transposed().words()[5], (25 << 16) | 17);
         assert_eq!(tile.transposed().transposed(), tile);
     }
 }

@@ -1,7 +1,7 @@
 //! Conversions.
 
 use oriole_ir::InstBuilder;
-use oriole_ir::ops::{FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, SrcType, Type};
+use oriole_ir::ops::{Field, FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, SrcType, Type};
 
 use oriole_sass::row::What;
 
@@ -161,13 +161,13 @@ fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let (to, _) = types(ops, Type::S32, Type::S32);
     let mut builder = InstBuilder::new(Opcode::CvtPackInt).field(to);
-    if builder.head().opcode.row().slot(oriole_ir::ops::Field::SrcType).is_some() {
+    if builder.head().opcode.row().slot(Field::SrcType).is_some() {
         builder = builder.field(SrcType::S32);
     }
     if !ops.has("SAT") {
         return Err("narrowing that does not saturate".to_owned());
     }
-    if builder.head().opcode.row().slot(oriole_ir::ops::Field::Saturate).is_some() {
+    if builder.head().opcode.row().slot(Field::Saturate).is_some() {
         builder = builder.field(Saturate::Sat);
     }
     lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, word(ops, 3)?])

@@ -2,7 +2,8 @@
 
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
-    Approx, BoolOp, Compare as FloatCompare, Ftz, NanMode, Opcode, Relu, Rounding, Saturate, Type, XorSign,
+    Approx, BoolOp, Compare as FloatCompare, Field, Ftz, NanMode, Opcode, Relu, Rounding, Saturate, SrcType, Type,
+    XorSign,
 };
 
 use super::integer::meaning;
@@ -44,30 +45,35 @@ fn rounding(ops: &Operands<'_>) -> Rounding {
     ops.one_of(ROUNDINGS).unwrap_or(Rounding::Rn)
 }
 
-/// An operation of a type with the modifiers that arithmetic has.
+/// An operation of a type with the modifiers that arithmetic has. One that it does not take stays unread, so that the
+/// instruction is not executed without it.
 fn arithmetic(ops: &Operands<'_>, opcode: Opcode, ty: Type) -> InstBuilder {
     let mut builder = InstBuilder::new(opcode).field(ty);
     let row = opcode.row();
     let takes = |field| row.slot(field).is_some();
-    if takes(oriole_ir::ops::Field::Rounding) {
+    if takes(Field::Rounding) {
         builder = builder.field(rounding(ops));
     }
-    if ops.has("FTZ") && takes(oriole_ir::ops::Field::Ftz) {
+    if takes(Field::Ftz) && ops.has("FTZ") {
         builder = builder.field(Ftz::Ftz);
     }
-    if ops.has("SAT") && takes(oriole_ir::ops::Field::Saturate) {
+    if takes(Field::Saturate) && ops.has("SAT") {
         builder = builder.field(Saturate::Sat);
     }
-    if ops.has("RELU") && takes(oriole_ir::ops::Field::Relu) {
+    if takes(Field::Relu) && ops.has("RELU") {
         builder = builder.field(Relu::Relu);
     }
-    if ops.has("NAN") && takes(oriole_ir::ops::Field::NanMode) {
+    if takes(Field::NanMode) && ops.has("NAN") {
         builder = builder.field(NanMode::Nan);
     }
-    if ops.has("XORSIGN") && takes(oriole_ir::ops::Field::XorSign) {
+    if takes(Field::XorSign) && ops.has("XORSIGN") {
         builder = builder.field(XorSign::XorSignAbs);
     }
     builder
+}
+
+fn float(bits: u32) -> f32 {
+    f32::from_bits(bits)
 }
 
 /// What arithmetic yields for a float.
@@ -76,32 +82,29 @@ fn canonical(value: f32) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
 }
 
+/// Modifiers that arithmetic on single floats has beside the plain operation.
+const NOT_PLAIN: &[&str] = &["RM", "RP", "RZ", "FTZ", "SAT", "D2", "D4", "D8", "M2", "M4", "M8"];
+
 /// Operands: result, sources.
 fn single(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let f = f32::from_bits;
     let srcs = (1..=count).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
-    let plain = !["RM", "RP", "RZ", "FTZ", "SAT"].iter().any(|name| ops.has(name))
-        && !ops.inst.modifiers().any(|m| m.starts_with('D') || m.starts_with('M'));
+    let is_plain = !ops.names().iter().any(|name| NOT_PLAIN.contains(name));
+    // What kernels are full of has functions of its own.
     match (opcode, &srcs[..]) {
-        (Opcode::FAdd, &[a, b]) if plain => {
-            Ok(Kind::Two(|a, b| map2(a, b, |a, b| canonical(f32::from_bits(a) + f32::from_bits(b))), dst, [a, b]))
+        (Opcode::FAdd, &[a, b]) if is_plain => {
+            let add: Fn2 = |a, b| map2(a, b, |a, b| canonical(float(a) + float(b)));
+            Ok(Kind::Two(add, dst, [a, b]))
         }
-        (Opcode::FMul, &[a, b]) if plain => {
-            Ok(Kind::Two(|a, b| map2(a, b, |a, b| canonical(f32::from_bits(a) * f32::from_bits(b))), dst, [a, b]))
+        (Opcode::FMul, &[a, b]) if is_plain => {
+            let mul: Fn2 = |a, b| map2(a, b, |a, b| canonical(float(a) * float(b)));
+            Ok(Kind::Two(mul, dst, [a, b]))
         }
-        (Opcode::FFma, &[a, b, c]) if plain => {
-            let fma: Fn3 = |a, b, c| {
-                map3(a, b, c, |a, b, c| canonical(f32::from_bits(a).mul_add(f32::from_bits(b), f32::from_bits(c))))
-            };
+        (Opcode::FFma, &[a, b, c]) if is_plain => {
+            let fma: Fn3 = |a, b, c| map3(a, b, c, |a, b, c| canonical(float(a).mul_add(float(b), float(c))));
             Ok(Kind::Three(fma, dst, [a, b, c]))
         }
         _ => {
-            let _ = f;
-            let scaled = ops.inst.modifiers().find(|m| matches!(*m, "D2" | "D4" | "D8" | "M2" | "M4" | "M8"));
-            if let Some(scale) = scaled {
-                return Err(format!("a product scaled by {scale}"));
-            }
             let values: Vec<Value> = srcs.into_iter().map(Value::Word).collect();
             lane_wise(&arithmetic(ops, opcode, Type::F32), (dst, 1), &values)
         }
@@ -155,7 +158,7 @@ fn widen(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let src = ops.src(2, Sign::Halves)?;
     let high = ops.suffix(2)? == "H1_H1";
-    let from = if packed(ops) == Type::Bf16x2 { oriole_ir::ops::SrcType::Bf16 } else { oriole_ir::ops::SrcType::F16 };
+    let from = if packed(ops) == Type::Bf16x2 { SrcType::Bf16 } else { SrcType::F16 };
     let builder = InstBuilder::new(Opcode::Cvt).field(Type::F32).field(from);
     lane_wise(&builder, (dst, 1), &[Value::Half(src, high)])
 }
@@ -263,12 +266,9 @@ fn set_halves(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let combined = Value::Pred(ops.pred_in(87)?);
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;
     let ty = packed(ops);
-    let from = if ty == Type::Bf16x2 { oriole_ir::ops::SrcType::Bf16x2 } else { oriole_ir::ops::SrcType::F16x2 };
-    // With `.BF` a true half is 1.0, else all ones.
-    let result = if ops.has("BF") { ty } else { Type::B32 };
-    let _ = (result, from);
     let compare = InstBuilder::new(Opcode::SetPX2Bool).field(ty).field(compare).field(bool_op(ops));
     let compare = if ops.has("FTZ") { compare.field(Ftz::Ftz) } else { compare };
+    // With `.BF` a true half is 1.0, else all ones.
     let one = match (ops.has("BF"), ty) {
         (false, _) => 0xffff,
         (true, Type::Bf16x2) => 0x3f80,
@@ -283,7 +283,7 @@ fn set(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let values = [Value::Word(ops.src(1, Sign::Float)?), Value::Word(ops.src(2, Sign::Float)?)];
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;
     let ty = if ops.has("BF") { Type::F32 } else { Type::U32 };
-    let mut builder = InstBuilder::new(Opcode::SetBool).field(ty).field(oriole_ir::ops::SrcType::F32);
+    let mut builder = InstBuilder::new(Opcode::SetBool).field(ty).field(SrcType::F32);
     builder = builder.field(compare).field(bool_op(ops));
     if ops.has("FTZ") {
         builder = builder.field(Ftz::Ftz);
@@ -324,7 +324,7 @@ fn function(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     };
     let mut builder = InstBuilder::new(opcode).field(ty).field(Approx::Approx);
     // The unit takes subnormal floats for zeros; code that wants them scales before and behind it.
-    if ty == Type::F32 && opcode.row().slot(oriole_ir::ops::Field::Ftz).is_some() {
+    if ty == Type::F32 && opcode.row().slot(Field::Ftz).is_some() {
         builder = builder.field(Ftz::Ftz);
     }
     lane_wise(&builder, (dst, 1), &[value])

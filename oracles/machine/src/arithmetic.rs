@@ -1,0 +1,249 @@
+//! What operations compute over the lanes of a warp, beyond a function of one to three words.
+
+use super::lanes::{LANES, Lanes, map, map2, map3, mask};
+use super::program::*;
+use super::state::Warp;
+
+impl Warp {
+    /// The smaller or larger of words.
+    pub fn pick(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let (dst, result) = match kind {
+            Kind::Pick { dst, srcs, pick, min, adds } => {
+                let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
+                let min = self.pred(min[0]);
+                let (a, b) = if *adds { (map2(&a, &b, u32::wrapping_add), c) } else { (a, b) };
+                let result: Lanes = std::array::from_fn(|lane| pick(a[lane], b[lane], min >> lane & 1 == 1));
+                (*dst, result)
+            }
+            Kind::Pick3 { dst, srcs, pick, min } => {
+                let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
+                let [first, second] = min.map(|pred| self.pred(pred));
+                let result: Lanes = std::array::from_fn(|lane| {
+                    let two = pick(a[lane], b[lane], first >> lane & 1 == 1);
+                    pick(two, c[lane], second >> lane & 1 == 1)
+                });
+                (*dst, result)
+            }
+            _ => return,
+        };
+        self.write(dst, &result, active);
+    }
+
+    /// Integers of two words.
+    pub fn wide(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let Kind::Wide { op, dst, preds, srcs, marks, with } = kind else { return };
+        let rows = srcs.map(|(low, high)| (self.fetch(literals, low), self.fetch(literals, high)));
+        let value = |at: usize, lane: usize| u64::from(rows[at].1[lane]) << 32 | u64::from(rows[at].0[lane]);
+        let holds = |at: usize| with[at].map_or(0, |pred| self.pred(pred));
+        let [first, second] = [holds(0), holds(1)];
+        let bit = |mask: u32, lane: usize| mask >> lane & 1 == 1;
+        let order = |signed: bool, lane: usize| {
+            let flip = if signed { 1 << 63 } else { 0 };
+            (value(0, lane) ^ flip).cmp(&(value(1, lane) ^ flip))
+        };
+        if let Wide::Compare(compare, signed, combine) = op {
+            let found = mask(|lane| match compare {
+                Compare::False => false,
+                Compare::Lt => order(*signed, lane).is_lt(),
+                Compare::Eq => order(*signed, lane).is_eq(),
+                Compare::Le => order(*signed, lane).is_le(),
+                Compare::Gt => order(*signed, lane).is_gt(),
+                Compare::Ne => order(*signed, lane).is_ne(),
+                Compare::Ge => order(*signed, lane).is_ge(),
+                Compare::True => true,
+            });
+            self.set_pred(preds[0], combine.of(found, first), active);
+            self.set_pred(preds[1], combine.of(!found, first), active);
+            return;
+        }
+        let result: [u128; LANES] = std::array::from_fn(|lane| match op {
+            Wide::Add => {
+                let term = |at: usize| match marks[at] {
+                    Mark::Negate => (1 << 64) - u128::from(value(at, lane)),
+                    Mark::Invert => u128::from(!value(at, lane)),
+                    _ => u128::from(value(at, lane)),
+                };
+                term(0) + term(1) + term(2) + u128::from(bit(first, lane)) + u128::from(bit(second, lane))
+            }
+            Wide::Select => value(usize::from(!bit(first, lane)), lane).into(),
+            Wide::Extreme(signed) => {
+                let takes_first = order(*signed, lane).is_le() == bit(first, lane);
+                value(usize::from(!takes_first), lane).into()
+            }
+            _ => value(0, lane).into(),
+        });
+        if *op == Wide::Add {
+            self.set_pred(preds[0], mask(|lane| result[lane] >> 64 >= 1), active);
+            self.set_pred(preds[1], mask(|lane| result[lane] >> 64 >= 2), active);
+        }
+        self.write(*dst, &result.map(|value| value as u32), active);
+        self.write(*dst + 1, &result.map(|value| (value >> 32) as u32), active);
+    }
+
+    /// Sums with carries. A negated word counts as 2^32 less the word, so that a difference that does not borrow
+    /// carries.
+    pub fn sum(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
+        let raw = |src: Src| self.fetch(literals, Src { mark: Mark::Plain, ..src });
+        let term = |src: Src, row: &Lanes, lane: usize| match src.mark {
+            Mark::Negate => (1 << 32) - u64::from(row[lane]),
+            Mark::Invert => u64::from(!row[lane]),
+            _ => u64::from(row[lane]),
+        };
+        let carry = |pred: &Option<Pred>, lane: usize| pred.map_or(0, |pred| u64::from(self.pred(pred) >> lane & 1));
+        match kind {
+            Kind::Add3 { dst, carries, srcs, more } => {
+                let rows = srcs.map(raw);
+                let total: [u64; LANES] = std::array::from_fn(|lane| {
+                    let terms = srcs.iter().zip(&rows).map(|(src, row)| term(*src, row, lane));
+                    terms.chain(more.iter().map(|pred| carry(pred, lane))).sum()
+                });
+                let result = total.map(|sum| sum as u32);
+                self.set_pred(carries[0], mask(|lane| total[lane] >> 32 >= 1), active);
+                self.set_pred(carries[1], mask(|lane| total[lane] >> 32 >= 2), active);
+                self.write(*dst, &result, active);
+            }
+            Kind::Lea { dst, carry: out, srcs, shift, high, extends, more } => {
+                let [a, b, c] = srcs.map(raw);
+                let total: [u64; LANES] = std::array::from_fn(|lane| {
+                    let upper = match (*high, *extends) {
+                        (true, true) => (a[lane] as i32 >> 31) as u32,
+                        (true, false) => c[lane],
+                        (false, _) => 0,
+                    };
+                    let pair = (u64::from(upper) << 32 | u64::from(a[lane])) << shift;
+                    let word = if *high { pair >> 32 } else { pair & 0xffff_ffff };
+                    word + term(srcs[1], &b, lane) + carry(more, lane)
+                });
+                let result = total.map(|sum| sum as u32);
+                self.set_pred(*out, mask(|lane| total[lane] >> 32 != 0), active);
+                self.write(*dst, &result, active);
+            }
+            Kind::Mad(product) => {
+                let factors = [product.srcs[0], product.srcs[1]].map(|src| self.fetch(literals, src));
+                let addend = [product.srcs[2], product.srcs[3]].map(|src| self.fetch(literals, src));
+                let total: [u128; LANES] = std::array::from_fn(|lane| {
+                    let [a, b] = factors.map(|row| row[lane]);
+                    let value = if product.signed {
+                        (i64::from(a as i32) * i64::from(b as i32)) as u64
+                    } else {
+                        u64::from(a) * u64::from(b)
+                    };
+                    let [low, upper] = addend.map(|row| row[lane]);
+                    let more = u128::from(carry(&product.more, lane));
+                    match product.part {
+                        Part::Low => u128::from(value as u32) + u128::from(low) + more,
+                        _ => u128::from(value) + u128::from(u64::from(upper) << 32 | u64::from(low)) + more,
+                    }
+                });
+                let top = if product.part == Part::Low { 32 } else { 64 };
+                self.set_pred(product.carry, mask(|lane| total[lane] >> top & 1 == 1), active);
+                let word = |at: u32| total.map(|sum| (sum >> (32 * at)) as u32);
+                let dst = product.dst;
+                match product.part {
+                    Part::Low => self.write(dst, &word(0), active),
+                    Part::High => self.write(dst, &word(1), active),
+                    Part::Wide => {
+                        self.write(dst, &word(0), active);
+                        self.write(dst + 1, &word(1), active);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether the first of two doubles is the smaller, or larger, one; of a number and none, the number.
+pub fn prefers(a: f64, b: f64, min: bool) -> bool {
+    if b.is_nan() {
+        return true;
+    }
+    if a == b {
+        return a.is_sign_negative() == min;
+    }
+    if min { a < b } else { a > b }
+}
+
+/// Whether a quotient of floats is not found by refining the product with an approximate reciprocal: operands that are
+/// no normal numbers, and exponents at which something on the way is none.
+pub fn is_hard_quotient(a: u32, b: u32) -> bool {
+    let exponent = |bits: u32| (bits >> 23 & 0xff) as i32;
+    let (ea, eb) = (exponent(a), exponent(b));
+    let ordinary = (1..255).contains(&ea) && (1..255).contains(&eb);
+    !ordinary || !(3..=250).contains(&eb) || ea < 27 || !(-124..=124).contains(&(ea - eb))
+}
+
+/// A logical function of three words of each lane by its table; the usual ones have functions of their own.
+pub fn lop3(a: &Lanes, b: &Lanes, c: &Lanes, table: u8) -> Lanes {
+    match table {
+        0xc0 => map2(a, b, |a, b| a & b),
+        0xfc => map2(a, b, |a, b| a | b),
+        0x3c => map2(a, b, |a, b| a ^ b),
+        0x33 => map(b, |b| !b),
+        0x96 => map3(a, b, c, |a, b, c| a ^ b ^ c),
+        _ => map3(a, b, c, |a, b, c| table_of_masks(a, b, c, table)),
+    }
+}
+
+/// A logical function of three words by its table.
+#[inline(always)]
+pub fn table_of_masks(a: u32, b: u32, c: u32, table: u8) -> u32 {
+    let mut result = 0;
+    for row in 0..8 {
+        if table >> row & 1 == 1 {
+            let side = |word: u32, bit: u32| if row >> bit & 1 == 1 { word } else { !word };
+            result |= side(a, 2) & side(b, 1) & side(c, 0);
+        }
+    }
+    result
+}
+
+/// The lanes in which a comparison holds. With what the lower words said, this is that of the upper words.
+pub fn compare_lanes(a: &Lanes, b: &Lanes, compare: Compare, signed: bool, lower: Option<u32>) -> u32 {
+    let flip = if signed { 1 << 31 } else { 0 };
+    let order = |lane: usize| (a[lane] ^ flip).cmp(&(b[lane] ^ flip));
+    let less = mask(|lane| order(lane).is_lt());
+    let equal = mask(|lane| order(lane).is_eq());
+    let greater = !(less | equal);
+    let Some(lower) = lower else {
+        return match compare {
+            Compare::False => 0,
+            Compare::Lt => less,
+            Compare::Eq => equal,
+            Compare::Le => less | equal,
+            Compare::Gt => greater,
+            Compare::Ne => !equal,
+            Compare::Ge => !less,
+            Compare::True => u32::MAX,
+        };
+    };
+    match compare {
+        Compare::False => 0,
+        Compare::Lt | Compare::Le => less | equal & lower,
+        Compare::Eq => equal & lower,
+        Compare::Gt | Compare::Ge => greater | equal & lower,
+        Compare::Ne => !equal | equal & lower,
+        Compare::True => u32::MAX,
+    }
+}
+
+/// Words of other lanes, and which lanes are in range (PTX ISA, "shfl.sync").
+pub fn shuffle(mode: Shuffle, a: &Lanes, b: &Lanes, c: &Lanes) -> (Lanes, u32) {
+    let (mut result, mut within) = ([0; LANES], 0);
+    for lane in 0..LANES as u32 {
+        let at = lane as usize;
+        let (by, clamp, segment) = (b[at] & 31, c[at] & 31, c[at] >> 8 & 31);
+        let most = lane & segment | clamp & !segment;
+        let least = lane & segment;
+        let (from, valid) = match mode {
+            Shuffle::Up => (lane.wrapping_sub(by), lane as i32 - by as i32 >= most as i32),
+            Shuffle::Down => (lane + by, lane + by <= most),
+            Shuffle::Bfly => (lane ^ by, lane ^ by <= most),
+            Shuffle::Idx => (least | by & !segment, (least | by & !segment) <= most),
+        };
+        let from = if valid { from } else { lane };
+        within |= u32::from(valid) << lane;
+        result[at] = a[(from & 31) as usize];
+    }
+    (result, within)
+}
