@@ -5,9 +5,8 @@
 //! uniform ones as a word for all ([`program`]). Observable is what the interpreter of PTX observes, in the same form
 //! ([`oriole_interp::RunResult`]), so that the two can be compared.
 //!
-//! What functions of registers mean that PTX has too, is what [`oriole_interp::scalar`] says. Nothing is undefined here:
-//! registers and shared memory begin as zero. Scheduling control is not looked at; a wait for a scoreboard that is
-//! missing does not show.
+//! Functions that PTX has too are those of [`oriole_interp::scalar`]. Nothing is undefined here: registers and shared
+//! memory begin as zero. Scheduling control is not looked at: a missing wait for a scoreboard does not show.
 
 mod access;
 mod arithmetic;

@@ -83,7 +83,10 @@ const fn bits(low: u8, value: u64) -> (Bits, u64) {
 
 /// The kinds of addresses with a uniform register: by the bit for 64-bit registers and the one for descriptors.
 macro_rules! atoms {
-    ($first:expr, $last:expr; $wide:expr, $desc:expr, $offset:expr; $($name:expr, $code:expr, $op:expr, $type:expr);+) => {
+    (
+        $first:expr, $last:expr; $wide:expr, $desc:expr, $offset:expr;
+        $($name:expr, $code:expr, $op:expr, $type:expr);+
+    ) => {
         &[$(
             Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [desc(64), base64(24), $offset], r(32)))
                 .fixed(&[U, bits($wide, 1), bits($desc, 1)])
@@ -141,7 +144,11 @@ pub const RED100: &[Row] = reds!(100, u16::MAX; 90, 81; 0x98e, OP_RED, TYPE_RED;
 macro_rules! atoms_80 {
     ($($name:expr, $code:expr, $op:expr);+) => {
         &[$(
-            Row::new($name, $code, atom!(E_ALWAYS, $op, TYPE_80, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()], r(32)))
+            Row::new(
+                $name,
+                $code,
+                atom!(E_ALWAYS, $op, TYPE_80, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()], r(32)),
+            )
                 .fixed(&[U, bits(70, 1), bits(71, 1)])
                 .sms(80, 89),
             Row::new($name, $code, atom!(E, $op, TYPE_80, [base64(24).unless(255), ubase(64), offset()], r(32)))

@@ -3,9 +3,9 @@
 //!
 //! What may differ: code has no undefined values, so it may leave anything where the program leaves a byte undefined.
 //! PTX leaves open which NaN many operations on floats yield, so where the program has any, two NaNs of one format are
-//! the same, be they as wide as 2, 4 or 8 bytes. (An integer that looks like a NaN in both is taken for one then.) Where
-//! a program has approximate functions, single floats that are as close as [`APPROXIMATE`] says are the same, too: code
-//! makes such functions of others, with other errors within the bounds that the PTX ISA gives.
+//! the same, in 2, 4 or 8 bytes. (An integer that looks like a NaN in both is taken for one then.) Where a program has
+//! approximate functions, single floats that are as close as [`APPROXIMATE`] says are the same, too: code makes such
+//! functions of others, with other errors within the bounds that the PTX ISA gives.
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code.
 
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
