@@ -1,8 +1,8 @@
 //! Machine words a second on one core: decoded and encoded again, and decoded and printed.
 //!
 //! `cargo bench -p oriole --bench sass`. The words are those of `corpus/cubins` that have encodings, of all SMs
-//! together. The goals are 20 million a second decoded and encoded, and 2 million a second printed. On 2026-11-24 they
-//! were 105 and 5.5 million, on one of two cores that others used too.
+//! together. The goals are 20 million a second decoded and encoded, and 2 million a second printed. On 2026-11-24 the
+//! medians were 100 and 7.8 million, on one of two cores that others used too.
 
 use std::hint::black_box;
 use std::path::Path;
