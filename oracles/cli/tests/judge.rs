@@ -63,6 +63,7 @@ fn bad_input_and_what_is_not_executed_are_said() {
     assert_ends(&judge(&[path(&kernel), "--cubin", "none.cubin"], folder.path()), 2, &["none.cubin"]);
     assert_ends(&judge(&["none.ptx"], folder.path()), 2, &["none.ptx"]);
     assert_ends(&judge(&[path(&kernel), "-O", "7"], folder.path()), 2, &["7"]);
+    assert_ends(&judge(&[path(&kernel), "--sm", "sm_50"], folder.path()), 2, &["sm_50", "sm_80, sm_86"]);
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub enum RunError {
         most: u64,
     },
     /// An operation that the interpreter does not have.
-    #[error("`{place}` is not executed: {why}")]
+    #[error("{place} is not executed: {why}")]
     Unknown {
         /// The operation.
         place: String,

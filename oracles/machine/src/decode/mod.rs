@@ -36,7 +36,7 @@ fn operation(table: &Table, word: u128, at: u32, banks: &Banks, literals: &mut L
         .or_else(|| memory::decode(name, &mut ops))
         .or_else(|| matrix::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at))
-        .unwrap_or_else(|| Err("not executed".to_owned()));
+        .unwrap_or_else(|| Err("it has no meaning here yet".to_owned()));
     let found = match (found, ops.unread()) {
         (Ok(kind), Some(modifier)) if !matches!(kind, Kind::Nop | Kind::Yield) => Err(format!("modifier {modifier}")),
         (found, _) => found,

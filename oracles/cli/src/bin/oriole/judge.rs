@@ -15,6 +15,7 @@ use serde::Serialize;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::sass::{NoSm, sm};
 use crate::settings::check_failure;
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
@@ -33,7 +34,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "ptxas_option"])]
     cubin: Vec<PathBuf>,
     /// Architectures to compile for, as ptxas names them
-    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()])]
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()],
+        value_parser = arch)]
     sm: Vec<String>,
     /// Levels of optimization
     #[arg(long, short = 'O', value_name = "N", value_delimiter = ',', default_values_t = [0, 1, 2, 3],
@@ -142,6 +144,13 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 struct Compiled {
     axis: String,
     code: Result<Cubin, CompileError>,
+}
+
+/// The name that ptxas has for an architecture whose words are known.
+fn arch(text: &str) -> Result<String, NoSm> {
+    let number = text.strip_prefix("sm_").unwrap_or(text);
+    let known = number.starts_with(|digit: char| digit.is_ascii_digit()) && sm(number).is_ok();
+    known.then(|| format!("sm_{number}")).ok_or_else(|| NoSm(text.to_owned()))
 }
 
 /// The code of each axis: compiled, or as it is given.

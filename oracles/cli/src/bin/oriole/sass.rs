@@ -57,13 +57,14 @@ pub struct Args {
 /// A text that names no SM whose words are known.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the words of `{0}` are not known; those of {known} are", known = known())]
-struct NoSm(String);
+pub(super) struct NoSm(pub(super) String);
 
 fn known() -> String {
     SMS.map(|sm| format!("sm_{sm}")).join(", ")
 }
 
-fn sm(text: &str) -> Result<u16, NoSm> {
+/// The number of an SM whose words are known, written as `90`, `sm_90` or `sm_90a`.
+pub(super) fn sm(text: &str) -> Result<u16, NoSm> {
     let number = text.trim_start_matches(|c: char| c.is_ascii_alphabetic() || c == '_');
     let number = number.trim_end_matches(['a', 'f']).parse().ok();
     number.filter(|sm| SMS.contains(sm)).ok_or_else(|| NoSm(text.to_owned()))
