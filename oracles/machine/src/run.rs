@@ -2,7 +2,8 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{
-    Bound, Bytes, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord, ThreadId, Waiter,
+    Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
+    ThreadId, Waiter,
 };
 use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, SymbolKind};
 use oriole_sass::{Table, text};
@@ -112,6 +113,7 @@ impl Image {
                 placement.put_symbol(at, region.base);
             }
         }
+        placement.put_constants(CONST_WINDOW);
         let image = cubin.apply_relocations(&placement)?;
         let mut variables = Vec::new();
         let mut total = 0;

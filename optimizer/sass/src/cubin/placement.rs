@@ -14,6 +14,8 @@ use super::{Cubin, SectionKind, Symbol};
 pub struct Placement {
     sections: Vec<u64>,
     symbols: Vec<Option<u64>>,
+    /// Where the generic addresses of constants begin.
+    constants: u64,
 }
 
 /// Sections with the addresses of a placement written into them.
@@ -33,8 +35,11 @@ impl Placement {
     /// Puts code from one address on, global variables from another, and functions that are defined elsewhere from a
     /// third. An address of the third kind is that of [`Placement::external`].
     pub fn new(cubin: &Cubin, code: u64, data: u64, externs: u64) -> Placement {
-        let mut placement =
-            Placement { sections: vec![0; cubin.sections.len()], symbols: vec![None; cubin.symbols.len()] };
+        let mut placement = Placement {
+            sections: vec![0; cubin.sections.len()],
+            symbols: vec![None; cubin.symbols.len()],
+            constants: 0,
+        };
         let (mut next_code, mut next_data) = (code, data);
         for (index, section) in cubin.sections.iter().enumerate() {
             let (next, align) = match section.kind {
@@ -98,6 +103,11 @@ impl Placement {
     /// If the file has no such symbol.
     pub fn put_symbol(&mut self, symbol: usize, address: u64) {
         self.symbols[symbol] = Some(address);
+    }
+
+    /// Moves the window of generic addresses that constants have beside their offsets; it begins at 0 otherwise.
+    pub fn put_constants(&mut self, address: u64) {
+        self.constants = address;
     }
 
     /// The address of a section.
@@ -182,12 +192,13 @@ impl Cubin {
             sums.fold(0, |sum, field| sum | ((word >> field.to & field.largest()) as u64) << field.from)
         };
         let addend = relocation.addend.map_or_else(in_place, |addend| addend as u64);
-        let bank = match symbol.section.and_then(|section| self.sections.get(section)).map(|section| section.kind) {
-            Some(SectionKind::Constant { bank }) => bank,
-            _ => 0,
+        let (bank, window) = match symbol.section.and_then(|at| self.sections.get(at)).map(|section| section.kind) {
+            Some(SectionKind::Constant { bank }) => (bank, placement.constants),
+            _ => (0, 0),
         };
+        let window = if row.is_some_and(RelocationKind::is_generic) { window } else { 0 };
         for field in fields {
-            let value = field.get(address.wrapping_add(addend), bank.into());
+            let value = field.get(address.wrapping_add(addend).wrapping_add(window), bank.into());
             word = word & !(field.largest() << field.to) | value << field.to;
         }
         place.copy_from_slice(&word.to_le_bytes()[..size]);

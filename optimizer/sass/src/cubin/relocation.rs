@@ -209,6 +209,11 @@ impl RelocationKind {
         Self::ALL.get((kind as usize).wrapping_sub(1))
     }
 
+    /// Whether it writes addresses that are good for any space.
+    pub fn is_generic(&self) -> bool {
+        self.name.starts_with("R_CUDA_G")
+    }
+
     /// How many bytes it changes or reads at most: 4, 8, or those of a word of code.
     pub fn size(&self) -> usize {
         let Effect::Put(fields) = self.effect else { return 0 };

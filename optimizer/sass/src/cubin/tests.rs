@@ -107,6 +107,28 @@ fn what_has_no_place_or_no_known_effect_is_named() {
 }
 
 #[test]
+fn generic_addresses_of_constants_lie_in_their_window() {
+    let mut cubin = Cubin::read(OBJECT).expect("the file is sound");
+    let data = cubin.section(".nv.global.init").expect("the file has data");
+    let constants =
+        |at: Option<usize>| matches!(at.map(|at| cubin.sections[at].kind), Some(SectionKind::Constant { bank: 3 }));
+    let is_constant = |symbol: &Symbol| symbol.kind == SymbolKind::Object && constants(symbol.section);
+    let constant = cubin.symbols.iter().position(is_constant).expect("the file has a constant");
+    let value = cubin.symbols[constant].value;
+    let mut placement = Placement::new(&cubin, CODE, DATA, EXTERNS);
+    placement.put_constants(0x7f00_0000_0000);
+    let at = cubin.relocations.iter().position(|relocation| relocation.section == data).expect("data has one");
+    for (kind, window) in [(2, 0), (4, 0x7f00_0000_0000)] {
+        let relocation = &mut cubin.relocations[at];
+        (relocation.kind, relocation.symbol, relocation.addend) = (kind, constant, Some(4));
+        let start = relocation.offset as usize;
+        let image = cubin.apply_relocations(&placement).expect("everything has a place");
+        let written = image.bytes(data)[start..start + 8].try_into().expect("it is as long");
+        assert_eq!(u64::from_le_bytes(written), window + value + 4, "type {kind}");
+    }
+}
+
+#[test]
 fn other_words_stand_in_a_functions_place() {
     let cubin = Cubin::read(OBJECT).expect("the file is sound");
     for function in &cubin.functions {
