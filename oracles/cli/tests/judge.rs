@@ -66,6 +66,23 @@ fn bad_input_and_what_is_not_executed_are_said() {
     assert_ends(&judge(&[path(&kernel), "--sm", "sm_50"], folder.path()), 2, &["sm_50", "sm_80, sm_86"]);
 }
 
+/// Additions and conjunctions in one cell do not commute: what is left depends on the order of the threads.
+#[test]
+fn what_depends_on_the_order_of_threads_is_not_judged() {
+    let folder = tempfile::tempdir().unwrap();
+    let ptx = folder.path().join("half_arith.ptx");
+    let entry = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry half_arith(\n\
+        .param .u64 p, .param .u64 q, .param .u64 r, .param .u64 s, .param .u64 t)\n{\n";
+    let body = ".reg .b32 %r<4>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [p];\ncvta.to.global.u64 %d2, %d1;\n\
+        mov.u32 %r1, %tid.x;\nred.global.and.b32 [%d2], %r1;\nred.global.add.u32 [%d2], %r1;\nret;\n}\n";
+    std::fs::write(&ptx, [entry, body].concat()).unwrap();
+    let launch = "kernel = \"half_arith\"\ngrid = [1, 1, 1]\nblock = [96, 1, 1]\n";
+    let launch = [launch, &"[[arg]]\nzeroed = 3072\n".repeat(5)].concat();
+    std::fs::write(folder.path().join("half_arith.launch.toml"), launch).unwrap();
+    let cubin = corpus("cubins/half_arith.sm_90.O3.cubin");
+    assert_ends(&judge(&[path(&ptx), "--cubin", path(&cubin)], folder.path()), 3, &["depends on their order"]);
+}
+
 #[test]
 fn without_ptxas_the_command_says_where_to_get_it() {
     let folder = tempfile::tempdir().unwrap();

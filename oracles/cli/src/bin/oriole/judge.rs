@@ -202,7 +202,7 @@ fn judge(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cu
                 judged.reason.get_or_insert_with(|| error.to_string());
             }
             Ok(verdict) if verdict.is_inconclusive() => {
-                judged.reason.get_or_insert_with(|| verdict.to_string());
+                judged.reason.get_or_insert_with(|| why_not(&verdict));
             }
             Ok(verdict) => {
                 judged.compared += 1;
@@ -218,6 +218,17 @@ fn judge(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cu
         (None, _) => Answer::Equal,
     };
     judged
+}
+
+/// Why a verdict says nothing about the code.
+fn why_not(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::OriginalTraps => "the PTX traps".to_owned(),
+        Verdict::OriginalUndefined => "the PTX depends on something undefined".to_owned(),
+        Verdict::OriginalRaces => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
+        Verdict::OutOfSteps => "it does not end within its steps: `steps` in the launch file raises them".to_owned(),
+        other => other.to_string(),
+    }
 }
 
 /// What differs, and who stored it on either side.
