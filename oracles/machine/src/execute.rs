@@ -316,10 +316,7 @@ impl Machine<'_> {
                 let mut targets: Vec<(u32, u32)> = Vec::new();
                 for lane in set(active) {
                     let to = w.after_collective[lane];
-                    match targets.iter_mut().find(|(_, known)| *known == to) {
-                        Some((lanes, _)) => *lanes |= 1 << lane,
-                        None => targets.push((1 << lane, to)),
-                    }
+                    send(&mut targets, lane, to);
                 }
                 return Ok(w.split(at, group, &targets));
             }
@@ -364,10 +361,7 @@ impl Machine<'_> {
                 let what = format!("no code is at {:#x}", address.wrapping_add(CODE as i64));
                 return Err(Stop::Trap { pc: group.pc, lane: lane as u32, cause: Cause::BadCall(what) });
             };
-            match targets.iter_mut().find(|(_, known)| *known == to) {
-                Some((lanes, _)) => *lanes |= 1 << lane,
-                None => targets.push((1 << lane, to)),
-            }
+            send(&mut targets, lane, to);
         }
         Ok(w.split(at, group, &targets))
     }
@@ -396,6 +390,14 @@ impl Machine<'_> {
                 Special::Constant(value) => value,
             }
         })
+    }
+}
+
+/// Adds a lane to those that go to a place.
+fn send(targets: &mut Vec<(u32, u32)>, lane: usize, to: u32) {
+    match targets.iter_mut().find(|(_, known)| *known == to) {
+        Some((lanes, _)) => *lanes |= 1 << lane,
+        None => targets.push((1 << lane, to)),
     }
 }
 

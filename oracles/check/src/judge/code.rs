@@ -2,14 +2,15 @@
 //! the program, and what both leave behind is compared as of any step.
 //!
 //! What may differ: code has no undefined values, so it may leave anything where the program leaves a byte undefined.
-//! PTX leaves open which NaN many operations on floats yield, so where the program has any, two NaNs of one format are
-//! the same, in 2, 4 or 8 bytes. (An integer that looks like a NaN in both is taken for one then.) Where a program has
-//! approximate functions, single floats that are as close as [`APPROXIMATE`] says are the same, too: code makes such
+//! PTX leaves open which NaN many operations on floats yield. So where the program computes in a format, two NaNs of
+//! it are the same if one is canonical, of either sign; in 64 bits any two are, since code puts those together from
+//! halves. (Integers that look like that, as -1 does, are taken for NaNs then.) Where a program has approximate
+//! functions, normal single floats that are as close as [`APPROXIMATE`] says are the same, too: code makes such
 //! functions of others, with other errors within the bounds that the PTX ISA gives.
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code.
 
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
-use oriole_ir::ops::{Approx, Flags, Type};
+use oriole_ir::ops::{Addend, Approx, Flags, Type};
 use oriole_ir::{Function, InstData, Module};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
@@ -39,14 +40,9 @@ impl Judge<'_> {
     /// If the cubin has no such kernel, or an instruction is executed that the machine-level interpreter does not have.
     pub fn judge_code(&self, original: &Executable<'_>, cubin: &Cubin) -> Result<Verdict, CodeError> {
         let mut result = self.run_code(original, cubin, &RunOptions::default())?;
-        let module = original.module();
-        let alike = |data: &InstData| data.is(Flags::PURE) && !data.is(Flags::COPY);
-        let has_floats = has(module, |data| alike(data) && data.field::<Type>().is_some_and(Type::is_float));
-        if has_floats {
-            let approximates = has(module, |data| data.field::<Approx>().is_some_and(|approx| approx != Approx::Exact));
-            for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
-                after.bytes = with_floats_of(&before.bytes, &after.bytes, approximates);
-            }
+        let floats = Floats::of(original.module());
+        for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
+            after.bytes = floats.settled(&before.bytes, &after.bytes);
         }
         Ok(match equivalence::compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
@@ -76,43 +72,80 @@ impl Judge<'_> {
 /// The relative difference of floats that approximate functions may make: several errors of 2 units in the last place.
 const APPROXIMATE: f32 = 1.0 / (1 << 18) as f32;
 
-/// Whether a program has such an instruction.
-fn has(module: &Module, holds: impl Fn(&InstData) -> bool) -> bool {
-    let of_func = |func: &Function| {
-        func.layout().iter().flat_map(|block| func.block_insts(*block)).any(|inst| holds(func.inst(inst)))
-    };
-    module.functions.values().any(of_func)
+/// What a program computes in floats.
+#[derive(Clone, Debug, Default)]
+struct Floats {
+    /// In how many bytes.
+    widths: Vec<usize>,
+    /// With functions that are approximate.
+    approximates: bool,
 }
 
-/// Bytes with the floats of others in place of those that count as the same: NaNs of one format, and single ones that
-/// are close where that is asked for.
-fn with_floats_of(before: &Bytes, after: &Bytes, approximates: bool) -> Bytes {
-    let (ours, mut theirs) = (before.data(), after.data().to_vec());
-    if ours.len() != theirs.len() || ours == theirs {
-        return after.clone();
+impl Floats {
+    fn of(module: &Module) -> Floats {
+        let mut floats = Floats::default();
+        let insts = |func: &Function, floats: &mut Floats| {
+            for inst in func.layout().iter().flat_map(|block| func.block_insts(*block)) {
+                floats.note(func.inst(inst));
+            }
+        };
+        module.functions.values().for_each(|func| insts(func, &mut floats));
+        floats
     }
-    for start in (0..ours.len()).step_by(8) {
-        let unit = start..(start + 8).min(ours.len());
-        if ours[unit.clone()] == theirs[unit.clone()] {
-            continue;
+
+    fn note(&mut self, data: &InstData) {
+        let result = data.field::<Type>().filter(|_| data.is(Flags::PURE) && !data.is(Flags::COPY));
+        let width = match result.or(data.field::<Addend>().map(Addend::ty)) {
+            Some(Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) => 2,
+            Some(Type::F32 | Type::Tf32) => 4,
+            Some(Type::F64) => 8,
+            _ => return,
+        };
+        if !self.widths.contains(&width) {
+            self.widths.push(width);
+            self.widths.sort_unstable_by(|a, b| b.cmp(a));
         }
-        for bytes in [8, 4, 2] {
-            for at in unit.clone().step_by(bytes).filter(|at| at + bytes <= unit.end) {
-                let (one, other) = (&ours[at..at + bytes], &theirs[at..at + bytes]);
-                if is_nan(one) && is_nan(other) || approximates && is_close(one, other) {
-                    theirs[at..at + bytes].copy_from_slice(one);
+        self.approximates |= data.field::<Approx>().is_some_and(|approx| approx != Approx::Exact);
+    }
+
+    /// What code leaves, with the floats of the program in place of those that count as the same.
+    fn settled(&self, before: &Bytes, after: &Bytes) -> Bytes {
+        let (ours, mut theirs) = (before.data(), after.data().to_vec());
+        if ours.len() != theirs.len() || ours == theirs {
+            return after.clone();
+        }
+        for start in (0..ours.len()).step_by(8) {
+            let unit = start..(start + 8).min(ours.len());
+            if ours[unit.clone()] == theirs[unit.clone()] {
+                continue;
+            }
+            for bytes in &self.widths {
+                for at in unit.clone().step_by(*bytes).filter(|at| at + bytes <= unit.end) {
+                    let (one, other) = (&ours[at..at + bytes], &theirs[at..at + bytes]);
+                    if is_same_nan(one, other) || self.approximates && is_close(one, other) {
+                        theirs[at..at + bytes].copy_from_slice(one);
+                    }
                 }
             }
         }
+        Bytes::defined(theirs)
     }
-    Bytes::defined(theirs)
 }
 
-/// Whether two single floats differ by little.
+/// Whether two single floats differ by little. Integers below 2^23, which are no normal floats, do not.
 fn is_close(one: &[u8], other: &[u8]) -> bool {
-    let float = |bytes: &[u8]| Some(f32::from_le_bytes(bytes.try_into().ok()?)).filter(|float| float.is_finite());
+    let float = |bytes: &[u8]| Some(f32::from_le_bytes(bytes.try_into().ok()?)).filter(|float| float.is_normal());
     let (Some(one), Some(other)) = (float(one), float(other)) else { return false };
     (one - other).abs() <= APPROXIMATE * one.abs().max(other.abs())
+}
+
+/// Whether two NaNs of a format count as one.
+fn is_same_nan(one: &[u8], other: &[u8]) -> bool {
+    let is_canonical = |bytes: &[u8]| match *bytes {
+        [0xff, 0xff, 0xff, high] | [0xff, high] => high | 0x80 == 0xff,
+        _ => bytes.len() == 8,
+    };
+    is_nan(one) && is_nan(other) && (is_canonical(one) || is_canonical(other))
 }
 
 /// Whether 2, 4 or 8 bytes are a NaN: two bytes of either format.
@@ -133,26 +166,35 @@ fn is_nan(bytes: &[u8]) -> bool {
 mod tests {
     use super::*;
 
+    fn is_same(floats: &Floats, ours: &[u8], theirs: &[u8]) -> bool {
+        let [ours, theirs] = [ours, theirs].map(|bytes| Bytes::defined(bytes.to_vec()));
+        floats.settled(&ours, &theirs).data() == ours.data()
+    }
+
     #[test]
-    fn nans_of_one_format_are_the_same_and_nothing_else_is() {
-        let same = |ours: &[u8], theirs: &[u8]| {
-            let [ours, theirs] = [ours, theirs].map(|bytes| Bytes::defined(bytes.to_vec()));
-            with_floats_of(&ours, &theirs, false).data() == ours.data()
-        };
-        let [canonical, negative] = [0x7fff_ffffu32, 0xffff_ffff].map(u32::to_le_bytes);
-        assert!(same(&canonical, &negative) && same(&f64::NAN.to_le_bytes(), &(-f64::NAN).to_le_bytes()));
-        assert!(same(&[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 2]));
-        assert!(!same(&canonical, &f32::INFINITY.to_le_bytes()) && !same(&1f32.to_le_bytes(), &negative));
-        assert!(!same(&[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 3]));
+    fn nans_of_a_format_in_which_the_program_computes_are_the_same() {
+        let of = |widths: &[usize]| Floats { widths: widths.to_vec(), approximates: false };
+        let [canonical, negative, other] = [0x7fff_ffffu32, 0xffff_ffff, 0xffff_fffe].map(u32::to_le_bytes);
+        assert!(is_same(&of(&[4]), &canonical, &other) && is_same(&of(&[4]), &negative, &other));
+        assert!(is_same(&of(&[4]), &other, &canonical));
+        let third = 0xffff_fffdu32.to_le_bytes();
+        assert!(!is_same(&of(&[4]), &other, &third), "-2 and -3 are no canonical NaNs");
+        assert!(!is_same(&of(&[8]), &canonical, &other), "no single floats");
+        assert!(!is_same(&of(&[4]), &canonical, &f32::INFINITY.to_le_bytes()));
+        assert!(!is_same(&of(&[4]), &1f32.to_le_bytes(), &negative));
+        assert!(is_same(&of(&[8]), &f64::NAN.to_le_bytes(), &(-f64::NAN).to_le_bytes()));
+        assert!(is_same(&of(&[2]), &[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 2]));
+        assert!(!is_same(&of(&[2]), &[0xff, 0x7f, 1, 2], &[0x01, 0x7e, 1, 3]));
     }
 
     #[test]
     fn close_floats_are_the_same_where_functions_are_approximate() {
         let same = |ours: f32, theirs: f32, approximates: bool| {
-            let [ours, theirs] = [ours, theirs].map(|float| Bytes::defined(float.to_le_bytes().to_vec()));
-            with_floats_of(&ours, &theirs, approximates).data() == ours.data()
+            let floats = Floats { widths: vec![4], approximates };
+            is_same(&floats, &ours.to_le_bytes(), &theirs.to_le_bytes())
         };
         assert!(same(1.0, 1.000001, true) && !same(1.0, 1.000001, false));
         assert!(!same(1.0, 1.00001, true) && !same(1.0, -1.0, true) && !same(1.0, f32::INFINITY, true));
+        assert!(!same(f32::from_bits(1_000_000), f32::from_bits(1_000_001), true), "integers");
     }
 }
