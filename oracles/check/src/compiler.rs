@@ -1,5 +1,7 @@
 //! A compiler that is not ours: the real ptxas, found where CUDA is installed, and what it makes of PTX.
 
+mod batch;
+
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,8 +10,10 @@ use std::time::{Duration, Instant};
 
 use oriole_sass::cubin::{Cubin, CubinError};
 
-/// How long the compiler may take for one file.
-const PATIENCE: Duration = Duration::from_secs(120);
+pub use batch::Code;
+
+/// How long the compiler may take.
+pub const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a compiler that has not ended is looked at.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -90,7 +94,29 @@ impl Ptxas {
     ///
     /// If the compiler refuses the program, crashes, or does not end.
     pub fn compile(&self, ptx: &Path, axis: &Axis) -> Result<Cubin, CompileError> {
-        let start = |error| CompileError::Start { tool: self.tool.clone(), error };
+        self.run(&[ptx], axis)
+    }
+
+    /// What it says of its version: `Cuda compilation tools, release 13.0, V13.0.88`.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be started.
+    pub fn version(&self) -> Result<String, CompileError> {
+        let output = Command::new(&self.tool).arg("--version").stdin(Stdio::null()).output().map_err(|error| self.unusable(error))?;
+        let said = String::from_utf8_lossy(&output.stdout).into_owned();
+        let line = said.lines().find(|line| line.contains("release")).unwrap_or_default();
+        Ok(line.trim().to_owned())
+    }
+
+    /// It cannot be started, or the files around it not be written or read.
+    pub(crate) fn unusable(&self, error: io::Error) -> CompileError {
+        CompileError::Start { tool: self.tool.clone(), error }
+    }
+
+    /// Compiles files of PTX together.
+    fn run(&self, files: &[impl AsRef<Path>], axis: &Axis) -> Result<Cubin, CompileError> {
+        let start = |error| self.unusable(error);
         let folder = tempfile::tempdir().map_err(start)?;
         let output = folder.path().join("code.cubin");
         let messages = folder.path().join("messages");
@@ -98,7 +124,8 @@ impl Ptxas {
         arguments.push(format!("-O{}", axis.level).into());
         arguments.extend(["--fmad", "false"].map(OsString::from));
         arguments.extend(axis.options.iter().map(OsString::from));
-        arguments.extend([ptx.into(), "-o".into(), output.clone().into()]);
+        arguments.extend(files.iter().map(|file| file.as_ref().into()));
+        arguments.extend(["-o".into(), output.clone().into()]);
         let log = std::fs::File::create(&messages).map_err(start)?;
         let mut command = Command::new(&self.tool);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);

@@ -70,6 +70,7 @@ impl FailureSummary {
             replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), step),
             reproducer,
             text: None,
+            axis: None,
             evidence: Arc::new(Evidence { module: module.clone(), launch: launch.cloned() }),
         })
     }

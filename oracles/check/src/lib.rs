@@ -17,6 +17,7 @@ pub mod analyses;
 pub mod bisect;
 pub mod bisection_limit;
 pub mod cases;
+pub mod compiled;
 pub mod compiler;
 pub mod extra_launches;
 mod finding;

@@ -84,7 +84,7 @@ impl CheckOptions {
     pub fn without(&self, step: StepId) -> Option<CheckOptions> {
         let mut options = self.clone();
         match step {
-            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
             StepId::PtxRoundTrip => options.round_trip = false,
             StepId::Phase(name) => options.phases.retain(|entry| entry.name != name),
         }
@@ -95,7 +95,7 @@ impl CheckOptions {
     pub(super) fn up_to(&self, step: StepId) -> Option<CheckOptions> {
         let mut options = CheckOptions { out: None, round_trip: false, ..self.clone() };
         match step {
-            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction => return None,
+            StepId::Generation | StepId::FrontEnd | StepId::SsaConstruction | StepId::Compilation => return None,
             StepId::PtxRoundTrip => {}
             StepId::Phase(name) => {
                 let at = options.phases.iter().position(|entry| entry.name == name);

@@ -11,6 +11,7 @@ use serde::{Serialize, Serializer};
 
 use super::signature;
 use super::step::{Done, Step};
+use crate::compiler::Axis;
 use crate::inject::FaultSpec;
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
@@ -119,9 +120,14 @@ impl StepLine {
     }
 
     fn blank(step: &Step, instructions: usize) -> StepLine {
+        StepLine { number: step.number(), ..StepLine::of(step.id(), instructions) }
+    }
+
+    /// The line of a step of which nothing is known yet.
+    pub(super) fn of(step: StepId, instructions: usize) -> StepLine {
         StepLine {
-            step: step.id(),
-            number: step.number(),
+            step,
+            number: None,
             skipped: None,
             changed: false,
             instructions_before: instructions,
@@ -178,6 +184,9 @@ pub struct Finding {
     /// The PTX that is misread, where reading PTX goes wrong; not part of the output.
     #[serde(skip)]
     pub text: Option<Arc<str>>,
+    /// The axis on which a compiler goes wrong; not part of the output.
+    #[serde(skip)]
+    pub axis: Option<Axis>,
     /// What shows it, to bisect and reduce; not part of the output.
     #[serde(skip)]
     pub evidence: Arc<Evidence>,
@@ -200,6 +209,7 @@ impl Finding {
             store_after: None,
             reproducer: None,
             text: None,
+            axis: None,
             replay: format!("oriole check {file}"),
             evidence: Arc::new(Evidence { module: Module::default(), launch: None }),
         }

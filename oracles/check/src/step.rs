@@ -122,7 +122,7 @@ impl Step {
             StepId::SsaConstruction => Some(Step(Work::SsaConstruction)),
             StepId::PtxRoundTrip => Some(Step(Work::PtxRoundTrip)),
             StepId::Phase(name) => phases.iter().find(|entry| entry.name == name).cloned().map(Step::phase),
-            StepId::Generation | StepId::FrontEnd => None,
+            StepId::Generation | StepId::FrontEnd | StepId::Compilation => None,
         }
     }
 

@@ -26,6 +26,7 @@
 mod attribute;
 mod error;
 mod info;
+mod part;
 mod placement;
 mod read;
 mod relocation;
@@ -34,6 +35,7 @@ mod tests;
 mod write;
 
 use std::ops::Range;
+use std::sync::Arc;
 
 pub use attribute::{Attribute, AttributeRow, Shape, Value, code};
 pub use error::CubinError;
@@ -59,7 +61,7 @@ pub struct Cubin {
     pub attributes: Vec<Attribute>,
     /// Relocations of code, constants and data. Those of debugging information are left out.
     pub relocations: Vec<Relocation>,
-    data: Vec<u8>,
+    data: Arc<[u8]>,
 }
 
 /// The GPU that code is for: `sm_90a`.

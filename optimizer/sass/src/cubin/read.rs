@@ -54,7 +54,7 @@ impl Cubin {
             functions: Vec::new(),
             attributes: Vec::new(),
             relocations,
-            data: bytes.to_vec(),
+            data: bytes.into(),
         };
         cubin.target.suffix = cubin.suffix(header.e_flags(endian).0)?;
         cubin.attributes = cubin.read_attributes(INFO)?;

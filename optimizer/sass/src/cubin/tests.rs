@@ -256,3 +256,28 @@ fn rows_stand_at_their_numbers() {
     assert!(AttributeRow::ALL.is_sorted_by_key(|row| row.code));
     assert_eq!(AttributeRow::of(code::REGCOUNT).map(|row| row.name), Some("EIATTR_REGCOUNT"));
 }
+
+#[test]
+fn a_part_has_what_its_kernel_needs() {
+    let whole = Cubin::read(LINKED).expect("the file is sound");
+    let part = whole.part("pick").expect("it is an entry");
+    let load = |cubin: &Cubin| {
+        let placement = Placement::new(cubin, CODE, DATA, EXTERNS);
+        let image = cubin.apply_relocations(&placement).expect("everything has a place");
+        let pick = cubin.function("pick").expect("it is an entry");
+        let constants = |bank| cubin.constants(pick, bank).map(|at| image.bytes(at).to_vec());
+        // Bank 4 begins with the address of a function that is elsewhere, which may differ.
+        let addresses = constants(4).map(|bytes| bytes[8..].to_vec());
+        ([0, 2, 3].map(constants), addresses, image.words(pick).collect::<Vec<_>>(), cubin.shared_size(pick))
+    };
+    assert!(load(&part) == load(&whole));
+    assert!(part.sections.iter().any(|section| section.kind == SectionKind::GlobalInit), "bank 4 names variables");
+    assert!(whole.part("where").is_none() && whole.part("none").is_none());
+
+    // Without relocations in the constants of the whole file, nothing leads from the kernel to the variables.
+    let mut apart = whole.clone();
+    apart.relocations.clear();
+    let part = apart.part("pick").expect("it is an entry");
+    assert!(part.sections.iter().all(|section| section.kind != SectionKind::GlobalInit));
+    assert!(part.symbol("counter").is_none() && apart.symbol("counter").is_some());
+}

@@ -20,7 +20,7 @@ impl Cubin {
             return Err(CubinError::Length { name: name.to_owned(), has, given: words.len() });
         }
         let start = self.sections[function.section].range.start + function.bytes().start;
-        let mut data = self.data.clone();
+        let mut data = self.data.to_vec();
         for (place, word) in data[start..].chunks_exact_mut(16).zip(words) {
             place.copy_from_slice(&word.to_le_bytes());
         }

@@ -216,7 +216,10 @@ impl FromStr for FaultSpec {
             None => (rest, 1),
         };
         let kind = kind(name).ok_or_else(|| FaultError::Kind(name.to_owned()))?;
-        Ok(FaultSpec { kind, step: step_named(step)?, seed })
+        // What a compiler gets may have a fault, too, so that its code does something else.
+        let compiled = step.eq_ignore_ascii_case(StepId::Compilation.token());
+        let step = if compiled { StepId::Compilation } else { step_named(step)? };
+        Ok(FaultSpec { kind, step, seed })
     }
 }
 

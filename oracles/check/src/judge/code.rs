@@ -61,7 +61,17 @@ impl Judge<'_> {
         self.run_code(original, cubin, &options).ok()?.stores.pop()
     }
 
-    fn run_code(&self, original: &Executable<'_>, cubin: &Cubin, options: &RunOptions) -> Result<RunResult, CodeError> {
+    /// Runs the code of a cubin on the launch.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judge::judge_code`].
+    pub fn run_code(
+        &self,
+        original: &Executable<'_>,
+        cubin: &Cubin,
+        options: &RunOptions,
+    ) -> Result<RunResult, CodeError> {
         let bound = original.bound(&self.launch)?;
         let steps = Some(budget(self.before.steps).saturating_mul(EXPANSION));
         let image = Image::load(cubin, &bound)?;

@@ -6,7 +6,7 @@ use serde::{Serialize, Serializer};
 
 /// A step: what makes one program of another, or a first program of a text or of choices.
 ///
-/// A step that is to come, such as encoding, decoding or a compiler that is not ours, gets a variant of its own.
+/// A step that is to come, such as encoding and decoding, gets a variant of its own.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum StepId {
     /// A kernel is generated.
@@ -19,6 +19,8 @@ pub enum StepId {
     Phase(&'static str),
     /// A module is printed as PTX, which takes it out of SSA form, and read again.
     PtxRoundTrip,
+    /// A compiler that is not ours makes machine code of a module.
+    Compilation,
 }
 
 impl StepId {
@@ -33,6 +35,7 @@ impl StepId {
             StepId::SsaConstruction => "SSA construction",
             StepId::Phase(name) => name,
             StepId::PtxRoundTrip => "PTX round trip",
+            StepId::Compilation => "ptxas",
         }
     }
 
@@ -44,6 +47,7 @@ impl StepId {
             StepId::SsaConstruction => "ssa-construction",
             StepId::Phase(name) => name,
             StepId::PtxRoundTrip => "ptx-round-trip",
+            StepId::Compilation => "ptxas",
         }
     }
 

@@ -2,7 +2,8 @@
 //!
 //! A fuzzer that finds nothing because it stopped working looks like one that finds nothing because all is well. So a
 //! phase of our own, wrong in a way that generated kernels show, is added to the list of phases, and a campaign of its
-//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`.
+//! own must find it and blame it. The same phase serves to try out findings: `oriole fuzz --plant`. Where a compiler is
+//! judged, the fault is planted in what it gets.
 
 use std::time::{Duration, Instant};
 
@@ -14,11 +15,15 @@ use oriole_optimizer::pass::{Changed, Pass, PhaseContext, Run};
 use super::store::Store;
 use super::{CampaignError, Options, run};
 use oriole_check::CheckOptions;
+use oriole_check::inject::FaultSpec;
+use oriole_check::supervise::StepId;
 
 /// The name of the planted phase.
 pub const NAME: &str = "Canary";
 /// The rule that it says it applies.
 pub const RULE: &str = "add-to-subtract";
+/// What a compiler gets is wrong in this way, so that its code is.
+const COMPILED: &str = "swap-operands@ptxas";
 /// How long a campaign may take to find it.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// Behind this phase, where it is among those that run; what stands before it has simplified the kernel already.
@@ -77,7 +82,16 @@ pub enum Sighting {
 /// Those of the campaign.
 pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
     let mut check = CheckOptions { out: None, bisection_limit: None, ..options.check.clone() };
-    plant(&mut check.phases);
+    let (name, rule) = match options.compiler {
+        Some(_) => {
+            check.faults.extend(COMPILED.parse::<FaultSpec>().ok());
+            (StepId::Compilation.name(), "")
+        }
+        None => {
+            plant(&mut check.phases);
+            (NAME, RULE)
+        }
+    };
     let own = Options {
         cases: None,
         time: Some(LIMIT),
@@ -92,9 +106,9 @@ pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
     let stored = summary.store.findings()?;
     let cases = summary.progress.tally.cases;
     // Other workers may find a real bug at the same time; that is the campaign's business.
-    Ok(match stored.iter().find(|stored| stored.record.key.phase == NAME).or(stored.first()) {
+    Ok(match stored.iter().find(|stored| stored.record.key.phase == name).or(stored.first()) {
         None => Sighting::Missed { cases },
-        Some(stored) if stored.record.key.phase == NAME && stored.record.key.rule == RULE => {
+        Some(stored) if stored.record.key.phase == name && stored.record.key.rule == rule => {
             Sighting::Found { cases, time: start.elapsed() }
         }
         Some(stored) => Sighting::Misblamed { blamed: stored.record.key.rule_id() },

@@ -32,6 +32,7 @@ impl Options {
             targets,
             corpus,
             check,
+            compiler,
             vary,
             round_trip_every,
             // How much is done changes no case.
@@ -48,6 +49,10 @@ impl Options {
         } = self;
         let mut hash = Fnv::default();
         hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
+        if let Some(compiler) = compiler {
+            let axes: Vec<String> = compiler.axes.iter().map(ToString::to_string).collect();
+            hash.text(&format!("{} {axes:?}", compiler.version));
+        }
         corpus.modules().for_each(|module| hash.text(&module.to_string()));
         add_check(&mut hash, check);
         let cases = self.by_number().in_virtual_form();

@@ -11,6 +11,7 @@
 //! from there.
 
 pub mod canary;
+mod compiled;
 pub mod coverage;
 pub mod export;
 pub mod identity;
@@ -36,12 +37,15 @@ use std::time::{Duration, Instant};
 use oriole_ir::Module;
 
 use oriole_check::bisection_limit::BisectionLimit;
+use oriole_check::compiled::Compiler;
+use oriole_check::compiler::CompileError;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::supervise::catch;
 use oriole_check::supervise::{self, Panic, StepId};
 use oriole_check::{CheckError, CheckOptions, check_module, reduce};
 use oriole_generate::mutate::Corpus;
 use oriole_generate::{Config, Generated};
+use compiled::Clusters;
 use oriole_interp::launch::random::SplitMix64;
 use ranges::Ranges;
 use record::{CaseId, Key};
@@ -77,6 +81,8 @@ pub struct Options {
     pub corpus: Arc<Corpus>,
     /// How it is checked.
     pub check: CheckOptions,
+    /// The compiler that is judged in place of our own steps.
+    pub compiler: Option<Arc<Compiler>>,
     /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
     pub vary: Vary,
     /// One case in so many, drawn by its number, is also printed as PTX and read again in another spelling; none where
@@ -109,6 +115,7 @@ impl Options {
             targets: vec![Target::Kernels],
             corpus: Arc::default(),
             check: CheckOptions { randoms: 0, ..CheckOptions::default() },
+            compiler: None,
             vary: Vary::Some,
             round_trip_every: 4,
             arguments: String::new(),
@@ -136,6 +143,9 @@ pub enum CampaignError {
     #[error(transparent)]
     #[diagnostic(transparent)]
     Store(#[from] StoreError),
+    /// The compiler that is judged cannot be used.
+    #[error(transparent)]
+    Compiler(#[from] CompileError),
     /// A worker cannot be started.
     #[error("a thread cannot be started: {0}")]
     Thread(rayon::ThreadPoolBuildError),
@@ -203,6 +213,7 @@ pub fn run(options: &Options, store: Store, progress: impl Fn(Glance<'_>)) -> Re
         stop: AtomicBool::new(false),
         resumed,
         given_up: Mutex::default(),
+        clusters: Clusters::default(),
         shared: Mutex::new(shared),
         options: options.clone(),
     });
@@ -240,10 +251,15 @@ struct Campaign {
     /// How often workers were given up in each step.
     given_up: Mutex<BTreeMap<StepId, u32>>,
     shared: Mutex<SharedState>,
+    /// What is known of findings about the compiler.
+    clusters: Clusters,
 }
 
 impl Campaign {
     fn work(&self, slot: &WorkerSlot) -> Result<(), CampaignError> {
+        if let Some(compiler) = &self.options.compiler {
+            return self.work_in_batches(compiler, slot);
+        }
         while let Some(place) = self.draw() {
             let number = self.number(place).unwrap_or(u64::MAX);
             slot.begin(place, number);
@@ -315,17 +331,20 @@ impl Campaign {
         given_up.iter().filter(|(_, count)| **count >= ENOUGH_GIVEN_UP).map(|(step, _)| *step).collect()
     }
 
+    /// Makes a case.
+    fn made(&self, number: u64) -> Result<Case, Unchecked> {
+        catch(|| self.cases.sound(number)).map_err(Unchecked::Unmade)?.map_err(Unchecked::Unsound)
+    }
+
     /// Makes and checks a case.
     fn one(&self, number: u64) -> Result<One, CampaignError> {
-        let unchecked = |why| Ok(One { number, target: self.cases.target(number).0, dropped: 0, said: Err(why) });
-        let case = match catch(|| self.cases.sound(number)) {
-            Ok(Ok(case)) => case,
-            Ok(Err(unsound)) => return unchecked(Unchecked::Unsound(unsound)),
-            Err(panic) => return unchecked(Unchecked::Unmade(panic)),
+        let case = match self.made(number) {
+            Ok(case) => case,
+            Err(why) => return Ok(One::unchecked(number, self.cases.target(number).0, why)),
         };
         let Case { target, generated: Generated { module, launches, .. }, dropped } = case;
         let module = self.options.module_of(number, module);
-        let one = |said| One { number, target, dropped, said };
+        let one = |said| One { number, target, dropped, unjudged: None, said };
         let name = case_name(self.options.seed, number);
         // Phases that panic are findings; here it would be the check itself, and one case should not end a campaign.
         match catch(|| check_module(&name, &module, &launches, &self.check_now(number, target))) {
@@ -374,8 +393,11 @@ impl Campaign {
 
     /// Reduces a finding that is new, outside of the lock, and saves the result.
     fn reduce(&self, number: u64, finding: &Finding, slot: &WorkerSlot) -> Result<(), CampaignError> {
-        let Some(limits) = self.reduction_limits() else { return Ok(()) };
         let id = Key::of(finding).id();
+        if let Some((reduction, files)) = self.clusters.take(number) {
+            return Ok(self.shared(|shared| shared.reduced(&id, reduction, &files))?);
+        }
+        let Some(limits) = self.reduction_limits().filter(|_| self.options.compiler.is_none()) else { return Ok(()) };
         slot.reduces(&id);
         let (reduction, files) = reduction(finding, &self.options.check_of(number), &limits);
         match slot.done(|_| ()) {
@@ -433,14 +455,21 @@ struct One {
     number: u64,
     target: Target,
     dropped: u32,
+    /// Why the code of a compiler was not judged.
+    unjudged: Option<String>,
     /// What was checked and found, or why it was not.
     said: Result<(Module, KernelReport), Unchecked>,
 }
 
 impl One {
+    fn unchecked(number: u64, target: Target, why: Unchecked) -> One {
+        One { number, target, dropped: 0, unjudged: None, said: Err(why) }
+    }
+
     fn add_to(self, local: &mut Local) {
-        let One { number, target, dropped, said } = self;
+        let One { number, target, dropped, unjudged, said } = self;
         local.tally.begin(target, dropped);
+        local.tally.silent.extend(unjudged.map(|why| (number, why)));
         match said {
             Ok((module, report)) => {
                 local.tally.count(number, target, &module, &report);

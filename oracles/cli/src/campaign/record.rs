@@ -153,7 +153,7 @@ pub struct Record {
     pub store_after: Option<String>,
     /// The replay command, with `{file}` for the reproducer.
     pub replay: String,
-    /// Whether the reproducer is PTX text, which has no module because it is not read well.
+    /// Whether the reproducer is PTX text: what is not read well has no module, and a compiler takes nothing else.
     #[serde(default)]
     pub is_text: bool,
     /// What became of reduction.
@@ -241,6 +241,11 @@ impl Record {
         self.replay.replacen(FILE, file, 1)
     }
 
+    /// Whether the size of the reproducer counts statements of a text, and not instructions.
+    pub fn counts_statements(&self) -> bool {
+        self.is_text && self.key.phase != StepId::Compilation.name()
+    }
+
     /// The name of the file to replay: the smallest there is.
     pub fn reproducer(&self) -> &'static str {
         match (matches!(self.reduction, Reduction::Done { .. }), self.is_text) {
@@ -254,7 +259,7 @@ impl Record {
 
 /// Whether a finding is shown by a text alone.
 fn is_text(finding: &Finding) -> bool {
-    finding.phase == StepId::FrontEnd && finding.text.is_some()
+    matches!(finding.phase, StepId::FrontEnd | StepId::Compilation) && finding.text.is_some()
 }
 
 /// The files of a finding as it was found.

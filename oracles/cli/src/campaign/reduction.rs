@@ -35,9 +35,9 @@ enum NotReduced {
 
 /// How long a reduction may take.
 pub(super) struct Limits {
-    options: reduce::Options,
+    pub options: reduce::Options,
     /// Whether the campaign's end comes before what it would have otherwise.
-    shortened: bool,
+    pub shortened: bool,
 }
 
 /// The limits of a reduction that must end so long after the start; `None` where there is no time for it.

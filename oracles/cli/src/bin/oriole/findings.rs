@@ -224,7 +224,7 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
     match &record.reduction {
         Reduction::Done { from, to, cut_off } => {
             let rest = if *cut_off { " before the time was up" } else { "" };
-            let what = if record.is_text { "statements" } else { "instructions" };
+            let what = if record.counts_statements() { "statements" } else { "instructions" };
             writeln!(out, "  reproducer, reduced from {from} to {to} {what}{rest}:")?;
         }
         Reduction::Failed { why } => writeln!(out, "  reproducer, not reduced ({why}):")?,

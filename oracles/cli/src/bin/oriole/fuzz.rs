@@ -1,5 +1,6 @@
 //! `oriole fuzz`: replays the corpus, then checks generated kernels until time or cases are up.
 
+mod compiler;
 mod report;
 
 use std::collections::BTreeSet;
@@ -9,7 +10,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole::campaign::canary::{self, Sighting};
 use oriole::campaign::export::export;
@@ -20,7 +20,7 @@ use oriole::campaign::target::Target;
 use oriole::campaign::{self, CampaignError, Options, Summary, Vary};
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
-use oriole_check::report::Finding;
+use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, reduce};
 use oriole_generate::Config;
 use oriole_generate::mutate::Corpus;
@@ -37,6 +37,7 @@ use crate::generator::{self, config};
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::settings::{Patience, Planting, Settings, check_failure, selected};
+use compiler::{Chosen, Compiling};
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -66,9 +67,12 @@ pub struct Args {
     /// Check this case alone, and write it out
     #[arg(long, value_name = "N", conflicts_with_all = ["cases", "time", "shard"])]
     case: Option<u64>,
-    /// The kinds of cases, several with commas between them
-    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = targets(), default_values_t = Target::ALL)]
-    target: Vec<Target>,
+    /// The kinds of cases, several with commas between them; ptxas is no kind, but who is judged by them
+    #[arg(long, value_name = "NAME", value_delimiter = ',', value_parser = Chosen::parser(),
+        default_values_t = Chosen::all())]
+    target: Vec<Chosen>,
+    #[command(flatten)]
+    compiling: Compiling,
     /// Exit with 1 where an opcode was never generated, or a value of its fields never executed
     #[arg(long)]
     require_coverage: bool,
@@ -297,6 +301,7 @@ fn campaign_failure(error: CampaignError) -> Failure {
     match error {
         CampaignError::Check(error) => check_failure("the campaign", &error),
         CampaignError::Store(error) => Failure::input(error),
+        CampaignError::Compiler(error) => Failure::Input(miette!("{error}")),
         CampaignError::Thread(error) => Failure::Output(std::io::Error::other(error)),
     }
 }
@@ -314,7 +319,12 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         replay: given.replay(),
         ..CheckOptions::default()
     };
+    let compiler = args.compiling.compiler(&args.target)?;
     let mut config = config(args.config.as_deref())?;
+    if compiler.is_some() {
+        // What is compiled is what was made: our own steps stay out of it.
+        config.virtual_form = 100;
+    }
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
     }
@@ -326,9 +336,13 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         shard: args.shard,
         corpus: Arc::new(corpus(args, &config)),
         config,
-        targets: args.target.clone(),
+        targets: Chosen::kinds(&args.target),
         round_trip_every: args.round_trip_every,
-        vary: if args.vary_knobs { Vary::Knobs } else { Vary::Some },
+        vary: match (&compiler, args.vary_knobs) {
+            (Some(_), _) => Vary::Nothing,
+            (None, true) => Vary::Knobs,
+            (None, false) => Vary::Some,
+        },
         reduce: Some(reduce::Options { time: REDUCTION, ..reduce::Options::default() }),
         resume: args.resume,
         hang_after: args.patience.hang_after,
@@ -336,6 +350,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         stop: Arc::default(),
         arguments: given.replay_case(),
         check,
+        compiler,
     })
 }
 
@@ -353,21 +368,17 @@ fn chosen(phases: Vec<Pass>, tokens: &[String]) -> Result<Vec<Pass>, Failure> {
 
 /// The kernels that mutants are made of, where mutants are wanted.
 fn corpus(args: &Args, config: &Config) -> Corpus {
-    let wanted = args.target.contains(&Target::Mutants);
+    let wanted = args.target.contains(&Chosen::Kind(Target::Mutants));
     let folders = if wanted { vec![args.corpus.join("kernels"), args.corpus.join("regress")] } else { Vec::new() };
     oriole_check::kernels::corpus(&folders, &config.mutants)
-}
-
-/// The names of targets, with what they are.
-fn targets() -> impl clap::builder::TypedValueParser<Value = Target> {
-    let values = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
-    PossibleValuesParser::new(values).try_map(|name| name.parse::<Target>())
 }
 
 /// Checks the kernels of the corpus: how many there are, and what was found.
 fn replay_corpus(args: &Args, replay: &Replay<'_>) -> Result<(usize, Vec<Finding>), Failure> {
     let folders: Vec<PathBuf> = ["regress", "kernels"].map(|folder| args.corpus.join(folder)).into();
-    let there: Vec<PathBuf> = folders.into_iter().filter(|folder| folder.is_dir()).collect();
+    // The corpus checks our own steps; what a compiler makes of it is for `oriole judge`.
+    let wanted = |folder: &PathBuf| folder.is_dir() && !args.target.contains(&Chosen::Ptxas);
+    let there: Vec<PathBuf> = folders.into_iter().filter(wanted).collect();
     let files = kernels(&there)?;
     let check = |file: &PathBuf| -> Result<Vec<Finding>, Failure> {
         let name = file.display().to_string();
@@ -407,6 +418,10 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let made = options.by_number().sound_within(number, options.hang_after);
     let generated = made.map_err(|why| Failure::Input(miette!("{name} is no valid module: {why}")))?.generated;
     std::fs::create_dir_all(&args.out)?;
+    if let Some(compiler) = &options.compiler {
+        let report = compiler::one(compiler, &name, generated, &options.check, &args.out, out)?;
+        return concluded(args, &report, out);
+    }
     let path = args.out.join(format!("{name}.ori"));
     let module = options.module_of(number, generated.module);
     std::fs::write(&path, module.to_string())?;
@@ -417,6 +432,11 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let check = CheckOptions { out: Some(args.out.clone()), ..options.check_of(number) };
     let job = Job { name, module, launches: generated.launches, options: check };
     let report = job.check(options.hang_after).map_err(|error| check_failure(&job.name, &error))?;
+    concluded(args, &report, out)
+}
+
+/// Prints what a case has come to.
+fn concluded(args: &Args, report: &KernelReport, out: &mut dyn Write) -> Result<Status, Failure> {
     for case in report.cases.iter().filter(|case| case.inconclusive.is_some()) {
         writeln!(out, "{}: {}", case.name, case.detail)?;
     }

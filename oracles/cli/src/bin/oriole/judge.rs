@@ -5,17 +5,17 @@ use std::path::{Path, PathBuf};
 
 use miette::miette;
 use oriole_check::CheckOptions;
-use oriole_check::cases::{Case, first_runs};
-use oriole_check::compiler::{Axis, CompileError, Ptxas};
+use oriole_check::cases::first_runs;
+use oriole_check::compiled::answer::{Answer, Difference, Judged};
+use oriole_check::compiler::{Axis, CompileError};
 use oriole_check::input::{launches_for, read_kernel};
-use oriole_check::judge::{Mismatch, Verdict};
 use oriole_interp::Executable;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
+use crate::axes::{arch, axes, ptxas};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
-use crate::sass::{NoSm, sm};
 use crate::settings::check_failure;
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
@@ -58,46 +58,6 @@ pub struct Args {
     format: Format,
 }
 
-/// What is known of an axis. The names stay the same between versions.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
-#[serde(rename_all = "lowercase")]
-enum Answer {
-    /// The code does what the PTX says, on every case that says something.
-    Equal,
-    /// It does something else on a case.
-    Different,
-    /// ptxas crashed, or did not end.
-    Crashed,
-    /// ptxas refuses the program for this architecture.
-    Refused,
-    /// Nothing could be judged.
-    Unjudged,
-}
-
-/// An axis with its verdict.
-#[derive(Serialize)]
-struct Judged {
-    /// `sm_90 -O3`, or the cubin's name.
-    axis: String,
-    answer: Answer,
-    /// Cases that were compared.
-    compared: usize,
-    /// Why not, of an axis without verdict.
-    reason: Option<String>,
-    /// The first case that differs.
-    difference: Option<Difference>,
-}
-
-#[derive(Serialize)]
-struct Difference {
-    case: String,
-    detail: String,
-    /// The machine instruction that stored the first wrong byte.
-    code: Option<String>,
-    /// The instruction of the PTX that stored the right one.
-    ptx: Option<String>,
-}
-
 /// The JSON document. `version` rises when a field changes its meaning.
 #[derive(Serialize)]
 struct Document<'a> {
@@ -117,10 +77,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let mut judged = Vec::new();
     for Compiled { axis, code } in codes(args)? {
-        judged.push(match code {
-            Ok(cubin) => judge(&original, &cases, axis, &cubin),
-            Err(error) => uncompiled(axis, &error),
-        });
+        judged.push(Judged::of(&original, &cases, axis, code.as_ref()));
     }
     let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
     match args.format {
@@ -146,35 +103,15 @@ struct Compiled {
     code: Result<Cubin, CompileError>,
 }
 
-/// The name that ptxas has for an architecture whose words are known.
-fn arch(text: &str) -> Result<String, NoSm> {
-    let number = text.strip_prefix("sm_").unwrap_or(text);
-    let known = number.starts_with(|digit: char| digit.is_ascii_digit()) && sm(number).is_ok();
-    known.then(|| format!("sm_{number}")).ok_or_else(|| NoSm(text.to_owned()))
-}
-
 /// The code of each axis: compiled, or as it is given.
 fn codes(args: &Args) -> Result<Vec<Compiled>, Failure> {
     if !args.cubin.is_empty() {
         let given = |path: &PathBuf| Ok(Compiled { axis: path.display().to_string(), code: Ok(read_cubin(path)?) });
         return args.cubin.iter().map(given).collect();
     }
-    let here = std::env::current_dir().unwrap_or_default();
-    let Some(ptxas) = Ptxas::find(&here) else {
-        let help = "ci/cuda-tools installs it, without a GPU; or put it on the path, or set CUDA_HOME; or give code by --cubin";
-        return Err(Failure::Input(miette!(help = help, "there is no ptxas")));
-    };
-    let further = std::iter::once(None).chain(args.ptxas_option.iter().map(Some));
-    let mut codes = Vec::new();
-    for option in further {
-        for arch in &args.sm {
-            for level in &args.level {
-                let axis = Axis { arch: arch.clone(), level: *level, options: option.cloned().into_iter().collect() };
-                codes.push(Compiled { axis: axis.to_string(), code: ptxas.compile(&args.kernel, &axis) });
-            }
-        }
-    }
-    Ok(codes)
+    let ptxas = ptxas()?;
+    let compiled = |axis: Axis| Compiled { axis: axis.to_string(), code: ptxas.compile(&args.kernel, &axis) };
+    Ok(axes(&args.sm, &args.level, &args.ptxas_option).into_iter().map(compiled).collect())
 }
 
 fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
@@ -183,77 +120,10 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
     Cubin::read(&bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))
 }
 
-/// An axis without code.
-fn uncompiled(axis: String, error: &CompileError) -> Judged {
-    let answer = match error {
-        error if error.is_finding() => Answer::Crashed,
-        CompileError::Refused(_) => Answer::Refused,
-        _ => Answer::Unjudged,
-    };
-    Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None }
-}
-
-/// Judges the code of an axis on every case.
-fn judge(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cubin) -> Judged {
-    let mut judged = Judged { axis, answer: Answer::Unjudged, compared: 0, reason: None, difference: None };
-    for case in cases {
-        match case.judge.judge_code(original, cubin) {
-            Err(error) => {
-                judged.reason.get_or_insert_with(|| error.to_string());
-            }
-            Ok(verdict) if verdict.is_inconclusive() => {
-                judged.reason.get_or_insert_with(|| why_not(&verdict));
-            }
-            Ok(verdict) => {
-                judged.compared += 1;
-                if verdict.is_finding() && judged.difference.is_none() {
-                    judged.difference = Some(difference(original, case, cubin, &verdict));
-                }
-            }
-        }
-    }
-    judged.answer = match (&judged.difference, judged.compared) {
-        (Some(_), _) => Answer::Different,
-        (None, 0) => Answer::Unjudged,
-        (None, _) => Answer::Equal,
-    };
-    judged
-}
-
-/// Why a verdict says nothing about the code.
-fn why_not(verdict: &Verdict) -> String {
-    match verdict {
-        Verdict::OriginalTraps => "the PTX traps".to_owned(),
-        Verdict::OriginalUndefined => "the PTX depends on something undefined".to_owned(),
-        Verdict::OriginalRaces => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
-        Verdict::OutOfSteps => "it does not end within its steps: `steps` in the launch file raises them".to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// What differs, and who stored it on either side.
-fn difference(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, verdict: &Verdict) -> Difference {
-    let byte = match verdict {
-        Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
-        _ => None,
-    };
-    let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte));
-    let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
-    let said = |store: oriole_interp::StoreRecord| format!("{} at {}", store.thread, store.place);
-    Difference { case: case.name.clone(), detail: verdict.to_string(), code: code.map(said), ptx: ptx.map(said) }
-}
-
 fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Write) -> Result<(), Failure> {
     for Judged { axis, answer, compared, reason, difference } in judged {
-        let answer = match answer {
-            Answer::Equal => "equal",
-            Answer::Different => "DIFFERENT",
-            Answer::Crashed => "CRASHED",
-            Answer::Refused => "refused",
-            Answer::Unjudged => "not judged",
-        };
         writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared")?;
-        if let Some(Difference { case, detail, code, ptx }) = difference {
+        if let Some(Difference { case, detail, code, ptx, .. }) = difference {
             writeln!(out, "  {case}: {detail}")?;
             for (what, place) in [("the code", code), ("the PTX", ptx)] {
                 if let Some(place) = place {

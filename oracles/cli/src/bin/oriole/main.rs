@@ -3,6 +3,7 @@
 //! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little; also where a reader
 //! closes standard output early.
 
+mod axes;
 mod bisect;
 mod check;
 mod compare;

@@ -1,0 +1,161 @@
+//! What is known of the code of a kernel on one axis.
+
+use std::fmt;
+
+use oriole_interp::{Executable, StoreRecord};
+use oriole_sass::cubin::Cubin;
+use serde::Serialize;
+
+use crate::cases::Case;
+use crate::compiler::CompileError;
+use crate::judge::{Mismatch, Verdict};
+
+/// What is known of an axis. The names stay the same between versions.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Answer {
+    /// The code does what the PTX says, on every case that says something.
+    Equal,
+    /// It does something else on a case.
+    Different,
+    /// The compiler crashed, or did not end.
+    Crashed,
+    /// The compiler refuses the program for this architecture.
+    Refused,
+    /// Nothing could be judged.
+    Unjudged,
+}
+
+impl Answer {
+    /// Whether it tells something wrong of the compiler.
+    pub fn is_finding(self) -> bool {
+        matches!(self, Answer::Different | Answer::Crashed)
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Answer::Equal => "equal",
+            Answer::Different => "DIFFERENT",
+            Answer::Crashed => "CRASHED",
+            Answer::Refused => "refused",
+            Answer::Unjudged => "not judged",
+        })
+    }
+}
+
+/// An axis with its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct Judged {
+    /// `sm_90 -O3`, or the cubin's name.
+    pub axis: String,
+    /// What is known.
+    pub answer: Answer,
+    /// Cases that were compared.
+    pub compared: usize,
+    /// Why not, of an axis without verdict.
+    pub reason: Option<String>,
+    /// The first case that differs.
+    pub difference: Option<Difference>,
+}
+
+/// A case on which code differs from its program.
+#[derive(Clone, Debug, Serialize)]
+pub struct Difference {
+    /// The case.
+    pub case: String,
+    /// What differs.
+    pub detail: String,
+    /// The machine instruction that stored the first wrong byte.
+    pub code: Option<String>,
+    /// The instruction of the PTX that stored the right one.
+    pub ptx: Option<String>,
+    /// The place of the case.
+    #[serde(skip)]
+    pub at: usize,
+    /// The verdict on it.
+    #[serde(skip)]
+    pub verdict: Verdict,
+}
+
+impl Judged {
+    /// Judges the code of an axis on every case.
+    pub fn of(
+        original: &Executable<'_>,
+        cases: &[Case<'_>],
+        axis: String,
+        code: Result<&Cubin, &CompileError>,
+    ) -> Judged {
+        match code {
+            Ok(cubin) => Judged::of_code(original, cases, axis, cubin),
+            Err(error) => Judged::without_code(axis, error),
+        }
+    }
+
+    fn without_code(axis: String, error: &CompileError) -> Judged {
+        let answer = match error {
+            error if error.is_finding() => Answer::Crashed,
+            CompileError::Refused(_) => Answer::Refused,
+            _ => Answer::Unjudged,
+        };
+        Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None }
+    }
+
+    fn of_code(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cubin) -> Judged {
+        let mut judged = Judged { axis, answer: Answer::Unjudged, compared: 0, reason: None, difference: None };
+        for (at, case) in cases.iter().enumerate() {
+            match case.judge.judge_code(original, cubin) {
+                Err(error) => {
+                    judged.reason.get_or_insert_with(|| error.to_string());
+                }
+                Ok(verdict) if verdict.is_inconclusive() => {
+                    judged.reason.get_or_insert_with(|| why_not(&verdict));
+                }
+                Ok(verdict) => {
+                    judged.compared += 1;
+                    if verdict.is_finding() && judged.difference.is_none() {
+                        judged.difference = Some(Difference::new(original, (at, case), cubin, verdict));
+                    }
+                }
+            }
+        }
+        judged.answer = match (&judged.difference, judged.compared) {
+            (Some(_), _) => Answer::Different,
+            (None, 0) => Answer::Unjudged,
+            (None, _) => Answer::Equal,
+        };
+        judged
+    }
+}
+
+impl Difference {
+    /// What differs, and who stored it on either side.
+    fn new(
+        original: &Executable<'_>,
+        (at, case): (usize, &Case<'_>),
+        cubin: &Cubin,
+        verdict: Verdict,
+    ) -> Difference {
+        let byte = match &verdict {
+            Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
+            _ => None,
+        };
+        let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte));
+        let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
+        let said = |store: StoreRecord| format!("{} at {}", store.thread, store.place);
+        let (code, ptx) = (code.map(said), ptx.map(said));
+        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx, at, verdict }
+    }
+}
+
+/// Why a verdict says nothing about the code.
+fn why_not(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::OriginalTraps => "the PTX traps".to_owned(),
+        Verdict::OriginalUndefined => "the PTX depends on something undefined".to_owned(),
+        Verdict::OriginalRaces => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
+        Verdict::OutOfSteps => "it does not end within its steps: `steps` in the launch file raises them".to_owned(),
+        other => other.to_string(),
+    }
+}

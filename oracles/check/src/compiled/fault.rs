@@ -1,0 +1,88 @@
+//! The predicate of reduction: a compiler goes wrong on a smaller kernel as it did in a finding.
+//!
+//! Each candidate is printed, read again, compiled and executed, so that what is left is PTX that anybody can compile,
+//! and its meaning that of the text.
+
+use oriole_interp::{Executable, RunOptions};
+
+use super::{Compiler, faulty_text};
+use crate::CheckOptions;
+use crate::cases::Case;
+use crate::compiler::{Axis, CompileError};
+use crate::inject::FaultSpec;
+use crate::input::{read_ptx, write_ptx};
+use crate::judge::{Judge, Verdict, budget};
+use crate::reduce::{Options, Reduced, reduce};
+use crate::report::{Evidence, Finding};
+use crate::signature;
+use crate::supervise::Panic;
+
+/// What a compiler does wrong, to be preserved while the kernel shrinks.
+#[derive(Clone, Debug)]
+pub struct Miscompile {
+    compiler: Compiler,
+    axis: Axis,
+    faults: Vec<FaultSpec>,
+    /// The step budget of the original.
+    steps: Option<u64>,
+    /// `None` where the finding's own kernel does not show it.
+    wanted: Option<Verdict>,
+}
+
+impl Miscompile {
+    /// What a finding shows; `None` where it is about another step.
+    pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
+        let axis = finding.axis.clone()?;
+        let (compiler, faults) = (compiler.clone(), check.faults.clone());
+        let mut miscompile = Miscompile { compiler, axis, faults, steps: check.steps, wanted: None };
+        let Evidence { module, launch } = &*finding.evidence;
+        if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
+            let options = RunOptions { steps: check.steps, ..RunOptions::default() };
+            miscompile.steps = executable.run(launch, &options).ok().map(|run| budget(run.steps));
+        }
+        let verdict = miscompile.verdict(&finding.evidence);
+        miscompile.wanted = verdict.filter(|verdict| verdict.is_like(&finding.verdict));
+        Some(miscompile)
+    }
+
+    /// Whether a kernel shows the same.
+    pub fn shows(&self, evidence: &Evidence) -> bool {
+        let Some(wanted) = &self.wanted else { return false };
+        let like =
+            |verdict: &Verdict| verdict.is_like(wanted) && signature::coarse(verdict) == signature::coarse(wanted);
+        self.verdict(evidence).as_ref().is_some_and(like)
+    }
+
+    /// Makes the kernel of the finding as simple as that allows.
+    pub fn reduced(&self, evidence: &Evidence, options: &Options) -> Reduced {
+        reduce(evidence, &|evidence| self.shows(evidence), options)
+    }
+
+    /// What goes wrong, where something does.
+    fn verdict(&self, evidence: &Evidence) -> Option<Verdict> {
+        let Evidence { module, launch } = evidence;
+        let read = read_ptx(&write_ptx(module).ok()?).ok()?;
+        let (compiled, _) = faulty_text(module, &self.faults).ok()?;
+        let original = Executable::new(&read).ok()?;
+        let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
+        let verdict = match self.compiler.compile_text(&compiled, &self.axis) {
+            Ok(cubin) => case.judge_code(&original, &cubin).ok()?,
+            Err(CompileError::Crashed(message)) => Verdict::Panicked(Panic { message, place: None }),
+            Err(_) => return None,
+        };
+        verdict.is_finding().then_some(verdict)
+    }
+
+    /// The axes on which a kernel goes wrong.
+    pub fn axes(&self, evidence: &Evidence) -> Option<String> {
+        let Evidence { module, launch } = evidence;
+        let read = read_ptx(&write_ptx(module).ok()?).ok()?;
+        let (compiled, _) = faulty_text(module, &self.faults).ok()?;
+        let original = Executable::new(&read).ok()?;
+        let judge = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
+        let cases = [Case { name: String::new(), judge }];
+        let codes = self.compiler.axes.iter().map(|axis| self.compiler.compile_text(&compiled, axis).map(Into::into));
+        let judged = self.compiler.judge(&original, &cases, codes.collect());
+        Some(super::signature::axes(&judged))
+    }
+}

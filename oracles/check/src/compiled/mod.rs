@@ -1,0 +1,287 @@
+//! The check of a compiler that is not ours: kernels as it makes them, executed and compared with what they say.
+//!
+//! Many kernels go through one process of the compiler ([`Ptxas::compile_all`](crate::compiler::Ptxas::compile_all)),
+//! each as a file of its own whose symbols get names of their own. The words of each are executed on the launches of
+//! the kernel ([`Judge::judge_code`](crate::judge::Judge::judge_code)), on every axis. What differs is reduced as PTX
+//! with the compiler in the loop ([`fault`]), and known by what is left ([`signature`]); [`report`] makes something of
+//! it that can be handed on.
+
+pub mod answer;
+pub mod fault;
+pub mod report;
+pub mod signature;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Instant;
+
+use oriole_interp::Executable;
+use oriole_interp::launch::Launch;
+use oriole_ir::{FunctionKind, Linkage, Module};
+use oriole_optimizer::pass::Statistics;
+use oriole_ptx::EmitError;
+use oriole_sass::cubin::Cubin;
+
+use crate::cases::{Case, first_runs};
+use crate::compiler::{Axis, Code, CompileError, Ptxas};
+use crate::inject::FaultSpec;
+use crate::input::{NamedLaunch, write_ptx};
+use crate::judge::{Hang, Verdict};
+use crate::report::{Evidence, Finding, KernelReport, StepLine};
+use crate::supervise::{Panic, StepId};
+use crate::{CheckError, CheckOptions};
+use answer::{Answer, Judged};
+
+/// A compiler, and how it compiles.
+#[derive(Clone, Debug)]
+pub struct Compiler {
+    /// The tool.
+    pub ptxas: Ptxas,
+    /// The ways to compile, one or more.
+    pub axes: Vec<Axis>,
+    /// Its version, as it says.
+    pub version: String,
+}
+
+/// A kernel with its launches.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// Its name in reports.
+    pub name: String,
+    /// The module.
+    pub module: Module,
+    /// Its launches.
+    pub launches: Vec<NamedLaunch>,
+}
+
+/// What is known of a kernel.
+#[derive(Clone, Debug)]
+pub struct Checked {
+    /// The report, as of a check of our own steps.
+    pub report: KernelReport,
+    /// The answer of each axis; none where the kernel itself says nothing.
+    pub axes: Vec<Judged>,
+}
+
+/// A kernel that is about to be compiled among others.
+struct Prepared {
+    /// The module, with names that no other kernel has.
+    module: Module,
+    launches: Vec<NamedLaunch>,
+    /// The file with its PTX, and the faults that were planted there; or why there is none.
+    file: Result<(PathBuf, Statistics), String>,
+}
+
+impl Compiler {
+    /// Checks kernels: a report and the answers of all axes for each. Faults of the options that name this step are
+    /// planted in what is compiled.
+    ///
+    /// # Errors
+    ///
+    /// For all of them, if no files can be written; for one, if it cannot run on its launches.
+    pub fn check_all(
+        &self,
+        kernels: &[Kernel],
+        options: &CheckOptions,
+    ) -> Result<Vec<Result<Checked, CheckError>>, CompileError> {
+        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let mut prepared = Vec::with_capacity(kernels.len());
+        for (number, kernel) in kernels.iter().enumerate() {
+            let file = folder.path().join(format!("kernel{number}.ptx"));
+            prepared.push(prepare(kernel, number, file, &options.faults).map_err(|error| self.ptxas.unusable(error))?);
+        }
+        let runs = kernels.iter().zip(&prepared);
+        let runs: Vec<_> = runs
+            .map(|(kernel, prepared)| first_runs(&kernel.name, &prepared.module, &prepared.launches, options))
+            .collect();
+        // What says nothing is not compiled.
+        let compiled: Vec<usize> = (0..kernels.len())
+            .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
+            .collect();
+        let files: Vec<PathBuf> =
+            compiled.iter().filter_map(|at| Some(prepared[*at].file.as_ref().ok()?.0.clone())).collect();
+        let mut codes: Vec<Vec<Code>> = kernels.iter().map(|_| Vec::new()).collect();
+        for axis in &self.axes {
+            let made = self.ptxas.compile_all(&files, axis);
+            compiled.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
+        }
+        let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
+        Ok(checked
+            .map(|(((kernel, prepared), run), codes)| {
+                let (cases, report) = run?;
+                Ok(self.concluded(kernel, prepared, &cases, report, codes))
+            })
+            .collect())
+    }
+
+    /// Judges the code of each axis.
+    pub fn judge(&self, original: &Executable<'_>, cases: &[Case<'_>], codes: Vec<Code>) -> Vec<Judged> {
+        let entry = cases.first().and_then(|case| case.judge.launch().kernel.as_deref());
+        let of = |(axis, code): (&Axis, Code)| {
+            // The kernel alone: to place all others in memory would cost as much again for each of them.
+            let code = code.map(|cubin| entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new));
+            Judged::of(original, cases, axis.to_string(), code.as_deref())
+        };
+        self.axes.iter().zip(codes).map(of).collect()
+    }
+
+    /// Compiles a text alone.
+    ///
+    /// # Errors
+    ///
+    /// As [`Ptxas::compile`].
+    pub fn compile_text(&self, text: &str, axis: &Axis) -> Result<Cubin, CompileError> {
+        let folder = tempfile::tempdir().map_err(|error| self.ptxas.unusable(error))?;
+        let file = folder.path().join("kernel.ptx");
+        std::fs::write(&file, text).map_err(|error| self.ptxas.unusable(error))?;
+        self.ptxas.compile(&file, axis)
+    }
+
+    /// The report of a kernel whose code is there.
+    fn concluded(
+        &self,
+        kernel: &Kernel,
+        prepared: &Prepared,
+        cases: &[Case<'_>],
+        mut report: KernelReport,
+        codes: Vec<Code>,
+    ) -> Checked {
+        let start = Instant::now();
+        let judged = match Executable::new(&prepared.module) {
+            Ok(original) => self.judge(&original, cases, codes),
+            Err(_) => Vec::new(),
+        };
+        let finding = self.finding(kernel, cases, &judged);
+        let verdict = finding.as_ref().map(|finding| finding.verdict.clone());
+        let mut counters = Statistics::new();
+        match &prepared.file {
+            Ok((_, faults)) => counters.extend(faults),
+            Err(_) => _ = counters.insert("no words in PTX", 1),
+        }
+        judged.iter().for_each(|judged| *counters.entry(counter(judged.answer)).or_default() += 1);
+        report.note_faults(StepId::Compilation, &counters);
+        let instructions = report.instructions_before;
+        report.phases.push(StepLine {
+            changed: judged.iter().any(|judged| judged.compared > 0),
+            verdict: verdict.or_else(|| judged.iter().any(|judged| judged.compared > 0).then_some(Verdict::Equal)),
+            microseconds: start.elapsed().as_micros() as u64,
+            counters,
+            ..StepLine::of(StepId::Compilation, instructions)
+        });
+        report.findings.extend(finding);
+        report.conclude();
+        Checked { report, axes: judged }
+    }
+
+    /// The finding that the answers of all axes come to.
+    fn finding(&self, kernel: &Kernel, cases: &[Case<'_>], judged: &[Judged]) -> Option<Finding> {
+        let (first, axis) = judged.iter().zip(&self.axes).find(|(judged, _)| judged.answer.is_finding())?;
+        let difference = first.difference.as_ref();
+        let reason = first.reason.clone().unwrap_or_default();
+        let verdict = match difference {
+            Some(difference) => difference.verdict.clone(),
+            None if reason.contains("has not ended") => Verdict::Hangs(Hang::Clock(crate::compiler::PATIENCE)),
+            None => Verdict::Panicked(Panic { message: reason.clone(), ..Panic::default() }),
+        };
+        let case = difference.and_then(|difference| cases.get(difference.at)).or(cases.first())?;
+        let named = kernel.launches.first().and_then(|named| named.launch.kernel.clone());
+        let launch = Launch { kernel: named, ..case.judge.launch().clone() };
+        let differing = signature::axes(judged);
+        let mut detail = format!("{differing}: {}", difference.map_or(reason, |difference| difference.detail.clone()));
+        if differing.matches(',').count() + 1 == self.axes.len() && self.axes.len() > 1 && difference.is_some() {
+            detail += "; every axis differs, so the fault may be in how Oriole reads the PTX or the code";
+        }
+        Some(Finding {
+            kernel: kernel.name.clone(),
+            phase: StepId::Compilation,
+            signature: signature::unreduced(&differing, &verdict),
+            verdict,
+            case: case.name.clone(),
+            detail,
+            bisected: true,
+            function: None,
+            rewrite: None,
+            store_before: difference.and_then(|difference| difference.ptx.clone()),
+            store_after: difference.and_then(|difference| difference.code.clone()),
+            reproducer: None,
+            replay: format!("oriole judge {} --randoms 0{}", kernel.name, self.replay()),
+            text: write_ptx(&kernel.module).ok().map(Arc::from),
+            axis: Some(axis.clone()),
+            evidence: Arc::new(Evidence { module: kernel.module.clone(), launch: Some(launch) }),
+        })
+    }
+
+    /// The axes as `oriole judge` takes them.
+    fn replay(&self) -> String {
+        let mut archs: Vec<&str> = self.axes.iter().map(|axis| axis.arch.as_str()).collect();
+        archs.dedup();
+        let mut levels: Vec<String> = self.axes.iter().map(|axis| axis.level.to_string()).collect();
+        levels.sort_unstable();
+        levels.dedup();
+        let mut options: Vec<&String> = self.axes.iter().flat_map(|axis| &axis.options).collect();
+        options.dedup();
+        let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
+        format!(" --sm {} -O {}{options}", archs.join(","), levels.join(","))
+    }
+}
+
+/// What a report calls the answers of an axis.
+fn counter(answer: Answer) -> &'static str {
+    match answer {
+        Answer::Equal => "axes equal",
+        Answer::Different => "axes different",
+        Answer::Crashed => "axes crashed",
+        Answer::Refused => "axes refused by ptxas",
+        Answer::Unjudged => "axes not judged",
+    }
+}
+
+/// Gives the symbols of a kernel names of their own and writes its PTX, with the faults that are planted there.
+fn prepare(kernel: &Kernel, number: usize, file: PathBuf, faults: &[FaultSpec]) -> std::io::Result<Prepared> {
+    let mut module = kernel.module.clone();
+    renamed(&mut module, number);
+    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry);
+    let entries: Vec<String> = entries.map(|func| func.name.clone()).collect();
+    let named = |NamedLaunch { name, launch }: &NamedLaunch| {
+        let mut launch = launch.clone();
+        launch.kernel = match &launch.kernel {
+            Some(own) => Some(name_of(own, number)),
+            None => entries.first().cloned(),
+        };
+        NamedLaunch { name: name.clone(), launch }
+    };
+    let launches = kernel.launches.iter().map(named).collect();
+    let file = match faulty_text(&module, faults) {
+        Ok((text, planted)) => {
+            std::fs::write(&file, text)?;
+            Ok((file, planted))
+        }
+        Err(error) => Err(error.to_string()),
+    };
+    Ok(Prepared { module, launches, file })
+}
+
+/// The PTX of a module with the faults that are planted in it, and which of them were.
+fn faulty_text(module: &Module, faults: &[FaultSpec]) -> Result<(String, Statistics), EmitError> {
+    let mut planted = Statistics::new();
+    let mut own = faults.iter().filter(|fault| fault.step == StepId::Compilation).peekable();
+    if own.peek().is_none() {
+        return Ok((write_ptx(module)?, planted));
+    }
+    let mut faulty = module.clone();
+    own.for_each(|fault| fault.make(&mut faulty, &mut planted));
+    Ok((write_ptx(&faulty)?, planted))
+}
+
+/// The name of a symbol of a kernel among those of others.
+fn name_of(symbol: &str, number: usize) -> String {
+    format!("{symbol}_{number}")
+}
+
+/// Renames what a module defines.
+fn renamed(module: &mut Module, number: usize) {
+    let globals = module.globals.values_mut().filter(|global| global.linkage != Linkage::Extern);
+    globals.for_each(|global| global.name = name_of(&global.name, number));
+    let functions = module.functions.values_mut().filter(|func| func.is_definition());
+    functions.for_each(|func| func.name = name_of(&func.name, number));
+}

@@ -1,0 +1,122 @@
+//! A program in C that confirms a finding on a GPU: by the CUDA driver API, with code, data and expected results in it.
+
+use std::fmt::Write as _;
+
+use oriole_interp::launch::{ArgValue, Launch};
+use oriole_interp::{Bytes, RunResult};
+
+/// What all programs have.
+const COMMON: &str = include_str!("confirm.c");
+/// Bytes in a line of an array.
+const LINE: usize = 24;
+
+/// What a program is made of.
+pub struct Parts<'a> {
+    /// A comment for its head, without the marks of one.
+    pub head: &'a str,
+    /// The kernel's name.
+    pub entry: &'a str,
+    /// The text that was compiled.
+    pub ptx: &'a str,
+    /// The file that the compiler made.
+    pub cubin: &'a [u8],
+    /// The launch.
+    pub launch: &'a Launch,
+    /// What the PTX leaves behind.
+    pub expected: &'a RunResult,
+}
+
+/// The program. Clusters are as the kernel says; those of a launch are not set.
+pub fn program(parts: &Parts<'_>) -> String {
+    let Parts { head, entry, ptx, cubin, launch, expected } = parts;
+    let mut out = String::from("/*\n");
+    for line in head.lines() {
+        let line = format!(" * {}", line.replace("*/", "* /"));
+        let _ = writeln!(out, "{}", line.trim_end());
+    }
+    out += " */\n\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
+    array(&mut out, "cubin", cubin);
+    let _ = writeln!(out, "static const char ptx[] =");
+    ptx.lines().for_each(|line| _ = writeln!(out, "    {}", quoted(&format!("{line}\n"))));
+    let _ = writeln!(out, "    ;\n\nstatic const char entry[] = {};", quoted(entry));
+    for (name, [x, y, z]) in [("grid", launch.grid), ("block", launch.block)] {
+        let _ = writeln!(out, "static const unsigned {name}[3] = {{{x}, {y}, {z}}};");
+    }
+    let _ = writeln!(out, "static const unsigned dynamic_shared = {};\n", launch.dynamic_shared);
+    buffers(&mut out, launch, expected);
+    parameters(&mut out, launch);
+    out + COMMON
+}
+
+/// The buffers, each with its content before and after.
+fn buffers(out: &mut String, launch: &Launch, expected: &RunResult) {
+    let mut rows = String::new();
+    for (index, buffer) in launch.buffers() {
+        let state = expected.memory.iter().find(|state| state.argument == Some(index));
+        let after = state.map_or_else(|| Bytes::defined(buffer.bytes.clone()), |state| state.bytes.clone());
+        let defined: Vec<u8> = (0..after.len()).map(|at| u8::from(!after.is_undefined(at))).collect();
+        array(out, &format!("before{index}"), &buffer.bytes);
+        array(out, &format!("after{index}"), after.data());
+        array(out, &format!("defined{index}"), &defined);
+        let (name, size) = (quoted(&launch.arg_name(index)), buffer.bytes.len());
+        let _ = writeln!(rows, "    {{{name}, before{index}, after{index}, defined{index}, {size}, 0}},");
+    }
+    out.push_str("struct buffer {\n    const char *name;\n    const unsigned char *before, *after, *defined;\n");
+    out.push_str("    size_t size;\n    CUdeviceptr address;\n};\n\n");
+    let _ = writeln!(out, "#define BUFFERS {}", launch.buffers().count());
+    // An array without elements is no C.
+    let rows = if rows.is_empty() { "    {\"\", NULL, NULL, NULL, 0, 0},\n" } else { &rows };
+    let _ = writeln!(out, "static struct buffer buffers[] = {{\n{rows}}};\n");
+}
+
+/// The parameters, of which the addresses are known once the buffers have theirs.
+fn parameters(out: &mut String, launch: &Launch) {
+    let place = |argument: usize| launch.buffers().position(|(index, _)| index == argument).unwrap_or(0);
+    let mut addresses = String::new();
+    let mut list = String::new();
+    for (index, arg) in launch.args.iter().enumerate() {
+        let (bytes, address) = match &arg.value {
+            ArgValue::Scalar(scalar) => (scalar.to_bytes(), None),
+            ArgValue::Bytes(bytes) => (bytes.clone(), None),
+            ArgValue::Buffer(_) => (vec![0; 8], Some((place(index), 0))),
+            ArgValue::Alias { arg, offset } => (vec![0; 8], Some((place(*arg), *offset))),
+            ArgValue::Null => (vec![0; 8], None),
+        };
+        let values = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(", ");
+        let size = bytes.len().max(1);
+        let _ = writeln!(out, "static _Alignas(16) unsigned char parameter{index}[{size}] = {{{values}}};");
+        if let Some((buffer, offset)) = address {
+            let _ = writeln!(addresses, "    address = buffers[{buffer}].address + {offset};");
+            let _ = writeln!(addresses, "    memcpy(parameter{index}, &address, sizeof address);");
+        }
+        let _ = write!(list, "parameter{index}, ");
+    }
+    let _ = writeln!(out, "static void *parameters[] = {{{list}NULL}};\n");
+    let _ = writeln!(out, "static void set_addresses(void)\n{{\n    CUdeviceptr address = 0;\n    (void)address;");
+    let _ = writeln!(out, "{addresses}}}\n");
+}
+
+fn array(out: &mut String, name: &str, bytes: &[u8]) {
+    let _ = writeln!(out, "static const _Alignas(16) unsigned char {name}[{}] = {{", bytes.len().max(1));
+    for line in bytes.chunks(LINE) {
+        let line: Vec<String> = line.iter().map(u8::to_string).collect();
+        let _ = writeln!(out, "    {},", line.join(", "));
+    }
+    out.push_str(if bytes.is_empty() { "    0,\n};\n" } else { "};\n" });
+}
+
+/// A text as C writes it.
+fn quoted(text: &str) -> String {
+    let mut out = String::from("\"");
+    for byte in text.bytes() {
+        match byte {
+            b'"' | b'\\' => out.extend(['\\', char::from(byte)]),
+            b'\n' => out.push_str("\\n"),
+            b'\t' => out.push_str("\\t"),
+            // Three digits always, since a digit may follow; and no `??`, which may begin a trigraph.
+            byte if !(0x20..0x7f).contains(&byte) || byte == b'?' => _ = write!(out, "\\{byte:03o}"),
+            byte => out.push(char::from(byte)),
+        }
+    }
+    out + "\""
+}

@@ -1,0 +1,123 @@
+//! `oriole fuzz --target ptxas`: the compiler in place of our own steps.
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use miette::miette;
+use oriole::campaign::target::Target;
+use oriole_check::CheckOptions;
+use oriole_check::compiled::{Compiler, Kernel};
+use oriole_check::input::write_ptx;
+use oriole_check::report::KernelReport;
+use oriole_generate::Generated;
+
+use crate::axes::{arch, axes, ptxas};
+use crate::failure::Failure;
+use crate::settings::check_failure;
+
+/// The name by which the compiler is chosen.
+const PTXAS: &str = "ptxas";
+/// The kinds of cases that it gets where none is named.
+const KINDS: [Target; 2] = [Target::Kernels, Target::Instructions];
+
+/// What `--target` takes: a kind of cases, or who is judged by them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Chosen {
+    /// A kind of cases.
+    Kind(Target),
+    /// The real ptxas is judged, not our own steps.
+    Ptxas,
+}
+
+impl Chosen {
+    /// All kinds of cases.
+    pub fn all() -> impl Iterator<Item = Chosen> {
+        Target::ALL.iter().map(|target| Chosen::Kind(*target))
+    }
+
+    /// The kinds that were chosen.
+    pub fn kinds(chosen: &[Chosen]) -> Vec<Target> {
+        let kind = |chosen: &Chosen| match chosen {
+            Chosen::Kind(target) => Some(*target),
+            Chosen::Ptxas => None,
+        };
+        let kinds: Vec<Target> = chosen.iter().filter_map(kind).collect();
+        if kinds.is_empty() { KINDS.to_vec() } else { kinds }
+    }
+
+    /// Reads a name, and lists all with what they are.
+    pub fn parser() -> impl TypedValueParser<Value = Chosen> {
+        let kinds = Target::ALL.iter().map(|target| PossibleValue::new(target.name()).help(target.doc()));
+        let ptxas = PossibleValue::new(PTXAS).help("The real ptxas is judged: alone by kernels and instructions.");
+        PossibleValuesParser::new(kinds.chain([ptxas]))
+            .try_map(|name| if name == PTXAS { Ok(Chosen::Ptxas) } else { name.parse::<Target>().map(Chosen::Kind) })
+    }
+}
+
+impl fmt::Display for Chosen {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.pad(match self {
+            Chosen::Kind(target) => target.name(),
+            Chosen::Ptxas => PTXAS,
+        })
+    }
+}
+
+/// How the compiler compiles.
+#[derive(clap::Args)]
+pub struct Compiling {
+    /// With --target ptxas: the architectures to compile for
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()],
+        value_parser = arch)]
+    sm: Vec<String>,
+    /// With --target ptxas: its levels of optimization
+    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 3],
+        value_parser = clap::value_parser!(u8).range(0..=3))]
+    ptxas_level: Vec<u8>,
+    /// With --target ptxas: a further option of it; each is an axis of its own beside those without any
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    ptxas_option: Vec<String>,
+}
+
+impl Compiling {
+    /// The compiler, if it was chosen.
+    pub fn compiler(&self, chosen: &[Chosen]) -> Result<Option<Arc<Compiler>>, Failure> {
+        if !chosen.contains(&Chosen::Ptxas) {
+            return Ok(None);
+        }
+        let ptxas = ptxas()?;
+        let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
+        let axes = axes(&self.sm, &self.ptxas_level, &self.ptxas_option);
+        Ok(Some(Arc::new(Compiler { ptxas, axes, version })))
+    }
+}
+
+/// Writes the PTX of a case and checks it, with what each axis comes to.
+pub fn one(
+    compiler: &Compiler,
+    name: &str,
+    generated: Generated,
+    options: &CheckOptions,
+    folder: &Path,
+    out: &mut dyn std::io::Write,
+) -> Result<KernelReport, Failure> {
+    let Generated { module, launches, .. } = generated;
+    let ptx = write_ptx(&module).map_err(|error| Failure::Input(miette!("{name} has no words in PTX: {error}")))?;
+    let path = folder.join(format!("{name}.ptx"));
+    std::fs::write(&path, ptx)?;
+    for named in &launches {
+        named.launch.save(folder, name).map_err(Failure::input)?;
+    }
+    writeln!(out, "{}", path.display())?;
+    let kernel = Kernel { name: path.display().to_string(), module, launches };
+    let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;
+    let checked = checked.into_iter().next().expect("there is an answer for each kernel");
+    let checked = checked.map_err(|error| check_failure(name, &error))?;
+    for axis in &checked.axes {
+        let reason = axis.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
+        writeln!(out, "{}: {}, {} cases compared{reason}", axis.axis, axis.answer, axis.compared)?;
+    }
+    Ok(checked.report)
+}

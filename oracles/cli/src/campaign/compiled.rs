@@ -1,0 +1,235 @@
+//! A campaign against a compiler that is not ours: its workers take cases by the dozen, since to start the compiler
+//! costs as much as to compile some twenty of them.
+//!
+//! A finding is reduced at once, as what is left of it says which one it is ([`signature`]). Reduction takes seconds,
+//! and a compiler has few bugs that many kernels meet. So once a few kernels have been reduced to the same operations,
+//! further ones that have these among others, and go wrong on the same axes, count for the same finding.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::Ordering;
+use std::sync::{Mutex, PoisonError};
+
+use oriole_check::CheckOptions;
+use oriole_check::compiled::fault::Miscompile;
+use oriole_check::compiled::report::{self, Subject};
+use oriole_check::compiled::{Checked, Compiler, Kernel, signature};
+use oriole_check::input::{read_ptx, write_ptx};
+use oriole_check::reduce::Reduced;
+use oriole_check::report::{Evidence, Finding};
+use oriole_check::supervise::catch;
+use oriole_generate::Generated;
+
+use super::record::{File, Key, Reduction, files};
+use super::reduction::Limits;
+use super::shared_state::SharedState;
+use super::target::Case;
+use super::worker::WorkerSlot;
+use super::{Campaign, CampaignError, One, Unchecked, case_name};
+
+/// Cases that go through the compiler together.
+const BATCH: usize = 64;
+/// How many kernels are reduced to the same operations before further ones are taken for the same.
+const ENOUGH_ALIKE: u32 = 3;
+
+/// A finding that was reduced: what became of that, and the files of what is left.
+type Done = (Reduction, Vec<File>);
+
+/// What the workers of a campaign know of findings about the compiler.
+#[derive(Debug, Default)]
+pub(super) struct Clusters {
+    /// By the axes that go wrong and the operations of what is left: its signature, and how many were reduced to it.
+    known: Mutex<BTreeMap<(String, BTreeSet<String>), (String, u32)>>,
+    /// The reductions of findings that are not in the store yet, by the numbers of their cases.
+    done: Mutex<BTreeMap<u64, Done>>,
+}
+
+impl Clusters {
+    /// The signature of a kernel that goes wrong on these axes, where it was seen often enough.
+    fn recognised(&self, axes: &str, operations: &BTreeSet<String>) -> Option<String> {
+        let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |((on, parts), (_, count)): &(&(String, BTreeSet<String>), &(String, u32))| {
+            on == axes && *count >= ENOUGH_ALIKE && parts.is_subset(operations)
+        };
+        known.iter().find(is_it).map(|(_, (signature, _))| signature.clone())
+    }
+
+    fn note(&self, axes: &str, operations: BTreeSet<String>, signature: &str) {
+        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry((axes.to_owned(), operations)).or_insert_with(|| (signature.to_owned(), 0)).1 += 1;
+    }
+
+    fn keep(&self, number: u64, done: Done) {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).insert(number, done);
+    }
+
+    pub(super) fn take(&self, number: u64) -> Option<Done> {
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).remove(&number)
+    }
+}
+
+impl Campaign {
+    /// Checks cases by the dozen until time or cases are up.
+    pub(super) fn work_in_batches(&self, compiler: &Compiler, slot: &WorkerSlot) -> Result<(), CampaignError> {
+        loop {
+            let places: Vec<u64> = std::iter::from_fn(|| self.draw()).take(BATCH).collect();
+            let numbers: Vec<u64> = places.iter().filter_map(|place| self.number(*place)).collect();
+            let (Some(place), Some(number)) = (places.first(), numbers.first()) else { break };
+            slot.begin(*place, *number);
+            let mut batch = self.batch(compiler, &numbers)?;
+            for One { number, said, .. } in &mut batch {
+                let findings = said.iter_mut().flat_map(|(_, report)| &mut report.findings);
+                findings.for_each(|finding| self.know(compiler, *number, finding, slot));
+            }
+            let mine = slot.done(|local| {
+                batch.into_iter().for_each(|one| one.add_to(local));
+                local.done.extend(&places);
+            });
+            if mine.is_none() {
+                return Ok(());
+            }
+            self.merge(slot)?;
+            // What is left is of findings that were known already.
+            numbers.iter().for_each(|number| drop(self.clusters.take(*number)));
+        }
+        self.reduce_pending_of(compiler, slot)
+    }
+
+    /// Makes and checks some cases.
+    fn batch(&self, compiler: &Compiler, numbers: &[u64]) -> Result<Vec<One>, CampaignError> {
+        let mut batch = Vec::with_capacity(numbers.len());
+        let mut made: Vec<(u64, Case)> = Vec::with_capacity(numbers.len());
+        for &number in numbers {
+            match self.made(number) {
+                Ok(case) => made.push((number, case)),
+                Err(why) => batch.push(One::unchecked(number, self.cases.target(number).0, why)),
+            }
+        }
+        let kernels: Vec<Kernel> = made.iter().map(|(number, case)| self.kernel(*number, &case.generated)).collect();
+        for ((number, case), checked) in made.into_iter().zip(self.checked(compiler, &kernels)?) {
+            let Case { target, generated, dropped } = case;
+            let mut unjudged = None;
+            let said = checked.map(|Checked { report, axes }| {
+                let reasons = axes.iter().filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?)));
+                unjudged = reasons.into_iter().next();
+                (generated.module, report)
+            });
+            batch.push(One { number, target, dropped, unjudged, said });
+        }
+        Ok(batch)
+    }
+
+    fn kernel(&self, number: u64, Generated { module, launches, .. }: &Generated) -> Kernel {
+        let (module, launches) = (module.clone(), launches.clone());
+        Kernel { name: case_name(self.options.seed, number), module, launches }
+    }
+
+    /// Checks kernels together; one by one where that panics, so that one case does not end a campaign.
+    fn checked(
+        &self,
+        compiler: &Compiler,
+        kernels: &[Kernel],
+    ) -> Result<Vec<Result<Checked, Unchecked>>, CampaignError> {
+        match (catch(|| compiler.check_all(kernels, &self.options.check)), kernels) {
+            (Ok(checked), _) => Ok(checked?.into_iter().map(|one| one.map_err(Unchecked::Unfit)).collect()),
+            (Err(panic), [_]) => Ok(vec![Err(Unchecked::CheckPanics(panic))]),
+            (Err(_), _) => {
+                let mut all = Vec::with_capacity(kernels.len());
+                for kernel in kernels {
+                    all.extend(self.checked(compiler, std::slice::from_ref(kernel))?);
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    /// Gives a finding the signature by which it is known: that of what is left of it.
+    fn know(&self, compiler: &Compiler, number: u64, finding: &mut Finding, slot: &WorkerSlot) {
+        let axes = finding.signature.split_once(": ").map_or("", |(axes, _)| axes).to_owned();
+        if let Some(known) = self.clusters.recognised(&axes, &signature::operations(&finding.evidence.module)) {
+            finding.signature = known;
+            return;
+        }
+        let Some(limits) = self.reduction_limits() else { return };
+        slot.reduces(&Key::of(finding).id());
+        let (done, left) = reduced(compiler, finding, &self.options.check, &limits);
+        if let Some((signature, operations)) = left {
+            self.clusters.note(&axes, operations, &signature);
+            finding.signature = signature;
+        }
+        self.clusters.keep(number, done);
+    }
+
+    /// Reduces what a campaign that was killed had no time for. The kernel is made and checked again.
+    fn reduce_pending_of(&self, compiler: &Compiler, slot: &WorkerSlot) -> Result<(), CampaignError> {
+        while !self.options.stop.load(Ordering::Relaxed)
+            && let Some(limits) = self.reduction_limits()
+        {
+            let Some((id, number)) = self.shared(SharedState::next_pending) else { break };
+            let Ok(case) = self.made(number) else { continue };
+            let kernel = self.kernel(number, &case.generated);
+            let checked = self.checked(compiler, &[kernel])?.pop();
+            let Some(Ok(Checked { report, .. })) = checked else { continue };
+            let Some(finding) = report.findings.first() else { continue };
+            slot.reduces(&id);
+            let ((reduction, files), _) = reduced(compiler, finding, &self.options.check, &limits);
+            if slot.done(|_| ()).is_some() {
+                self.shared(|shared| shared.reduced(&id, reduction, &files))?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// What is left of a finding: its signature and its operations.
+type Left = (String, BTreeSet<String>);
+
+/// Reduces a finding: what became of it, and what is left.
+fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Done, Option<Left>) {
+    let failed = |why: String| ((Reduction::Failed { why }, Vec::new()), None);
+    let Some(miscompile) = Miscompile::new(compiler, finding, check) else {
+        return failed("no axis is known on which it shows".to_owned());
+    };
+    let reduced = match catch(|| miscompile.reduced(&finding.evidence, &limits.options)) {
+        Ok(reduced) => reduced,
+        Err(panic) => return failed(format!("the reducer panics: {panic}")),
+    };
+    let Reduced { evidence, interesting, complete, before, after, .. } = reduced;
+    if !interesting {
+        return failed("the kernel alone, printed and read again, does not show it".to_owned());
+    }
+    let cut_off = limits.shortened && !complete;
+    let reduction = Reduction::Done { from: before.instructions, to: after.instructions, cut_off };
+    let axes = miscompile.axes(&evidence).unwrap_or_default();
+    let left = (signature::reduced(&axes, &evidence.module), signature::operations(&evidence.module));
+    ((reduction, files_of(compiler, finding, &evidence)), Some(left))
+}
+
+/// The files of what is left of a finding: PTX with its launch, and a report.
+fn files_of(compiler: &Compiler, finding: &Finding, evidence: &Evidence) -> Vec<File> {
+    let Ok(ptx) = write_ptx(&evidence.module) else { return Vec::new() };
+    let mut all = files(None, evidence.launch.as_ref(), Some(&ptx), "reduced");
+    if let (Ok(module), Some(launch), Some(axis)) = (read_ptx(&ptx), &evidence.launch, &finding.axis) {
+        let subject = Subject { ptx: &ptx, module: &module, launch, axis };
+        all.extend(report::files(compiler, &subject).unwrap_or_default());
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_was_seen_often_is_recognised_on_the_same_axes() {
+        let set = |names: &str| -> BTreeSet<String> { names.split(' ').map(str::to_owned).collect() };
+        let clusters = Clusters::default();
+        for seen in 0..ENOUGH_ALIKE {
+            assert_eq!(clusters.recognised("sm_90 -O3", &set("shl.b16 vmad.u32")), None, "after {seen}");
+            clusters.note("sm_90 -O3", set("vmad.u32"), "sm_90 -O3: vmad.u32");
+        }
+        let known = clusters.recognised("sm_90 -O3", &set("shl.b16 vmad.u32"));
+        assert_eq!(known.as_deref(), Some("sm_90 -O3: vmad.u32"));
+        assert_eq!(clusters.recognised("sm_90 -O0", &set("shl.b16 vmad.u32")), None);
+        assert_eq!(clusters.recognised("sm_90 -O3", &set("shl.b16")), None);
+    }
+}
