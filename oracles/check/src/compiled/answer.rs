@@ -153,7 +153,10 @@ impl Difference {
 fn why_not(verdict: &Verdict) -> String {
     match verdict {
         Verdict::OriginalTraps => "the PTX traps".to_owned(),
-        Verdict::OriginalUndefined => "the PTX depends on something undefined".to_owned(),
+        Verdict::OriginalUndefined => {
+            "what differs depends on something undefined, or open: NaNs, approximations, registers of the machine"
+                .to_owned()
+        }
         Verdict::OriginalRaces => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
         Verdict::OutOfSteps => "it does not end within its steps: `steps` in the launch file raises them".to_owned(),
         other => other.to_string(),

@@ -11,7 +11,7 @@ use crate::cases::Case;
 use crate::compiler::{Axis, CompileError};
 use crate::inject::FaultSpec;
 use crate::input::{read_ptx, write_ptx};
-use crate::judge::{Judge, Verdict, budget};
+use crate::judge::{Judge, Mismatch, Verdict, budget};
 use crate::reduce::{Options, Reduced, reduce};
 use crate::report::{Evidence, Finding};
 use crate::signature;
@@ -48,8 +48,7 @@ impl Miscompile {
     /// Whether a kernel shows the same.
     pub fn shows(&self, evidence: &Evidence) -> bool {
         let Some(wanted) = &self.wanted else { return false };
-        let like =
-            |verdict: &Verdict| verdict.is_like(wanted) && signature::coarse(verdict) == signature::coarse(wanted);
+        let like = |verdict: &Verdict| verdict.is_like(wanted) && kept(verdict) == kept(wanted);
         self.verdict(evidence).as_ref().is_some_and(like)
     }
 
@@ -84,5 +83,14 @@ impl Miscompile {
         let codes = self.compiler.axes.iter().map(|axis| self.compiler.compile_text(&compiled, axis).map(Into::into));
         let judged = self.compiler.judge(&original, &cases, codes.collect());
         Some(super::signature::axes(&judged))
+    }
+}
+
+/// What of a verdict stays while the kernel shrinks: code that traps does so for the same cause, since an access out of
+/// bounds is easily made of another one.
+fn kept(verdict: &Verdict) -> String {
+    match verdict {
+        Verdict::Mismatch(Mismatch::Outcome(_)) => signature::of(verdict),
+        verdict => signature::coarse(verdict),
     }
 }

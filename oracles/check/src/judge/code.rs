@@ -7,7 +7,8 @@
 //! halves. (Integers that look like that, as -1 does, are taken for NaNs then.) Where a program has approximate
 //! functions, normal single floats that are as close as [`APPROXIMATE`] says are the same, too: code makes such
 //! functions of others, with other errors within the bounds that the PTX ISA gives.
-//! A program whose threads race, or depend on the order in which they run, says nothing about its code.
+//! A program whose threads race, or depend on the order in which they run, says nothing about its code; nor does one
+//! where the code differs only in what depends on other choices that the PTX ISA leaves open ([`super::open`]).
 
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
 use oriole_ir::ops::{Addend, Approx, Flags, Type};
@@ -15,6 +16,7 @@ use oriole_ir::{Function, InstData, Module};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 
+use super::open::Open;
 use super::{Judge, Verdict, budget, equivalence};
 
 /// Machine instructions that may be executed for each step of the program: code that is not optimized has several for
@@ -46,8 +48,15 @@ impl Judge<'_> {
         }
         Ok(match equivalence::compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
+            verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
             verdict => verdict,
         })
+    }
+
+    /// Whether code differs only in what the PTX ISA leaves open.
+    fn is_open(&self, result: &RunResult) -> bool {
+        let open = self.open.get_or_init(|| Open::of(self.original, &self.launch, &self.before));
+        open.covers(&self.before, result)
     }
 
     /// The last store of the code to a byte of a buffer: the argument that owns it, and the offset.

@@ -19,6 +19,7 @@
 
 pub mod code;
 pub mod equivalence;
+pub mod open;
 pub mod order;
 pub mod strong;
 mod threads;
@@ -30,6 +31,7 @@ use std::sync::OnceLock;
 use oriole_ir::Module;
 
 use equivalence::compare;
+use open::Open;
 use order::Order;
 use oriole_interp::launch::Launch;
 use oriole_interp::{Concretization, Executable, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
@@ -61,6 +63,8 @@ pub struct Judge<'a> {
     raced: OnceLock<bool>,
     /// What orders its threads; asked for when there is something to compare it with.
     order: OnceLock<Option<Order>>,
+    /// What of its results is open; asked for when code differs in them.
+    open: OnceLock<Open>,
 }
 
 /// Why a launch says nothing about programs made of the original.
@@ -102,8 +106,8 @@ impl<'a> Judge<'a> {
         match inconclusive(&run) {
             Some(verdict) => Err(Box::new(verdict)),
             None => {
-                let (raced, order) = (OnceLock::new(), OnceLock::new());
-                Ok(Judge { launch, before: run, original, raced, order })
+                let (raced, order, open) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
+                Ok(Judge { launch, before: run, original, raced, order, open })
             }
         }
     }

@@ -23,7 +23,7 @@ pub const NAME: &str = "Canary";
 /// The rule that it says it applies.
 pub const RULE: &str = "add-to-subtract";
 /// What a compiler gets is wrong in this way, so that its code is.
-const COMPILED: &str = "swap-operands@ptxas";
+const COMPILED: &str = "drop-store@ptxas";
 /// How long a campaign may take to find it.
 pub const LIMIT: Duration = Duration::from_secs(60);
 /// Behind this phase, where it is among those that run; what stands before it has simplified the kernel already.

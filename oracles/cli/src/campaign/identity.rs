@@ -33,6 +33,7 @@ impl Options {
             corpus,
             check,
             compiler,
+            axes,
             vary,
             round_trip_every,
             // How much is done changes no case.
@@ -49,10 +50,8 @@ impl Options {
         } = self;
         let mut hash = Fnv::default();
         hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
-        if let Some(compiler) = compiler {
-            let axes: Vec<String> = compiler.axes.iter().map(ToString::to_string).collect();
-            hash.text(&format!("{} {axes:?}", compiler.version));
-        }
+        compiler.iter().for_each(|compiler| hash.text(&compiler.version));
+        axes.iter().for_each(|axis| hash.text(&axis.to_string()));
         corpus.modules().for_each(|module| hash.text(&module.to_string()));
         add_check(&mut hash, check);
         let cases = self.by_number().in_virtual_form();

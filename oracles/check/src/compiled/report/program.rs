@@ -120,3 +120,74 @@ fn quoted(text: &str) -> String {
     }
     out + "\""
 }
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use oriole_interp::launch::{Arg, Buffer, Scalar, ScalarType};
+    use oriole_interp::{Executable, RunOptions};
+
+    use super::*;
+
+    const TEXT: &str = ".version 9.0\n.target sm_90\n.address_size 64\n\
+        .visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q)\n{\n.reg .b64 %d<2>;\n.reg .b32 %r<2>;\n\
+        ld.param.u64 %d1, [p];\nld.param.u32 %r1, [n];\nst.global.u32 [%d1+4], %r1;\nret;\n}\n";
+
+    /// A program about a kernel that stores its second parameter.
+    fn made() -> String {
+        let module = crate::input::read_ptx(TEXT).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let buffer = Buffer { bytes: vec![7; 8], element: None, expect: None, tolerance: None };
+        let mut launch = Launch::new(None);
+        let values = [
+            ArgValue::Buffer(buffer),
+            ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 0x1234)),
+            ArgValue::Alias { arg: 0, offset: 4 },
+        ];
+        launch.args.extend(values.into_iter().map(|value| Arg { name: None, value }));
+        let expected = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
+        let (head, cubin) = ("A head with */ in it,\nand \"two\" lines.", &[1, 2, 3][..]);
+        program(&Parts { head, entry: "k", ptx: TEXT, cubin, launch: &launch, expected: &expected })
+    }
+
+    #[test]
+    fn a_program_has_data_expected_results_and_addresses() {
+        let text = made();
+        let line = |wanted: &str| assert!(text.lines().any(|line| line.trim() == wanted), "no `{wanted}` in {text}");
+        line("7, 7, 7, 7, 7, 7, 7, 7,");
+        line("7, 7, 7, 7, 52, 18, 0, 0,");
+        line("static _Alignas(16) unsigned char parameter1[4] = {0x34, 0x12, 0x00, 0x00};");
+        line("address = buffers[0].address + 4;");
+        line("static void *parameters[] = {parameter0, parameter1, parameter2, NULL};");
+        assert!(text.contains("A head with * / in it"));
+    }
+
+    /// A header with what the programs use of the driver API, for machines without CUDA.
+    const HEADER: &str = "#include <stddef.h>\ntypedef int CUresult, CUdevice;\ntypedef struct c *CUcontext;\n\
+        typedef struct m *CUmodule;\ntypedef struct f *CUfunction;\ntypedef unsigned long long CUdeviceptr;\n\
+        typedef struct s *CUstream;\ntypedef enum { CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER, \
+        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES } CUjit_option;\n\
+        enum { CUDA_SUCCESS, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };\n\
+        CUresult cuInit(unsigned), cuDeviceGet(CUdevice *, int), cuGetErrorString(CUresult, const char **),\n\
+        cuDevicePrimaryCtxRetain(CUcontext *, CUdevice), cuCtxSetCurrent(CUcontext), cuCtxSynchronize(void),\n\
+        cuModuleLoadData(CUmodule *, const void *), cuFuncSetAttribute(CUfunction, int, int),\n\
+        cuModuleLoadDataEx(CUmodule *, const void *, unsigned, CUjit_option *, void **),\n\
+        cuModuleGetFunction(CUfunction *, CUmodule, const char *), cuMemAlloc(CUdeviceptr *, size_t),\n\
+        cuMemcpyHtoD(CUdeviceptr, const void *, size_t), cuMemcpyDtoH(void *, CUdeviceptr, size_t),\n\
+        cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,\n\
+        void **, void **);\n";
+
+    #[test]
+    fn a_program_is_c() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::write(folder.path().join("cuda.h"), HEADER).unwrap();
+        let path = folder.path().join("confirm.c");
+        std::fs::write(&path, made()).unwrap();
+        let mut compiler = Command::new("cc");
+        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]).arg(folder.path()).arg(&path);
+        match compiler.output() {
+            Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
+            Err(error) => eprintln!("skipped: there is no C compiler ({error})"),
+        }
+    }
+}

@@ -351,6 +351,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         arguments: given.replay_case(),
         check,
         compiler,
+        axes: args.compiling.axes(),
     })
 }
 

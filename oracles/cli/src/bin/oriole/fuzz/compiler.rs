@@ -9,6 +9,7 @@ use miette::miette;
 use oriole::campaign::target::Target;
 use oriole_check::CheckOptions;
 use oriole_check::compiled::{Compiler, Kernel};
+use oriole_check::compiler::Axis;
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
 use oriole_generate::Generated;
@@ -82,6 +83,11 @@ pub struct Compiling {
 }
 
 impl Compiling {
+    /// The ways to compile.
+    pub fn axes(&self) -> Vec<Axis> {
+        axes(&self.sm, &self.ptxas_level, &self.ptxas_option)
+    }
+
     /// The compiler, if it was chosen.
     pub fn compiler(&self, chosen: &[Chosen]) -> Result<Option<Arc<Compiler>>, Failure> {
         if !chosen.contains(&Chosen::Ptxas) {
@@ -89,8 +95,7 @@ impl Compiling {
         }
         let ptxas = ptxas()?;
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
-        let axes = axes(&self.sm, &self.ptxas_level, &self.ptxas_option);
-        Ok(Some(Arc::new(Compiler { ptxas, axes, version })))
+        Ok(Some(Arc::new(Compiler { ptxas, axes: self.axes(), version })))
     }
 }
 

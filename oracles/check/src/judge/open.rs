@@ -1,0 +1,342 @@
+//! What the PTX ISA leaves open, and a compiler may therefore decide: which NaN an operation yields, the errors of
+//! approximate functions, the order in which matrix products are summed, what registers of the machine hold, and where
+//! local variables lie.
+//!
+//! Whether a result depends on such a choice is found by making another one: a copy of the program gets instructions
+//! behind each open result that change it within what is allowed, or far beyond for sums, whose errors have no bound
+//! that is known. Words of memory that another choice changes are open. A difference that is confined to these says
+//! nothing about the code.
+
+use oriole_interp::launch::Launch;
+use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+use oriole_ir::ops::{Approx, Compare, Flags, Opcode, Type};
+use oriole_ir::{Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo};
+use oriole_optimizer::ssa;
+
+use super::budget;
+
+/// A choice: what NaNs are, and in which direction approximate functions are off.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Choice {
+    /// Other payloads, larger magnitudes.
+    Larger,
+    /// The other sign as well, smaller magnitudes.
+    Smaller,
+}
+
+/// How much coarser variables are aligned to be elsewhere, and the coarsest alignment that PTX has any use for.
+const LOCAL_SHIFT: u32 = 32;
+const MOST_ALIGN: u32 = 1024;
+/// Bytes that are open together: a float may straddle a carry into any of its bytes.
+const WORD: usize = 4;
+
+/// The words of each buffer and variable that another choice changes; everything, where one ends otherwise.
+#[derive(Debug, Default)]
+pub struct Open {
+    everything: bool,
+    /// By memory in the order of a run's results, by word.
+    words: Vec<Vec<bool>>,
+}
+
+impl Open {
+    /// What is open in the results of a program, given a run of it.
+    pub fn of(original: &Module, launch: &Launch, before: &RunResult) -> Open {
+        let words = |len: usize| vec![false; len.div_ceil(WORD)];
+        let mut open =
+            Open { everything: false, words: before.memory.iter().map(|state| words(state.bytes.len())).collect() };
+        for choice in [Choice::Larger, Choice::Smaller] {
+            let Some(other) = chosen(original, choice) else { return open };
+            let options = RunOptions { steps: Some(budget(before.steps)), ..RunOptions::default() };
+            let run = Executable::new(&other).and_then(|other| other.run(launch, &options));
+            let Ok(run) = run else { continue };
+            if run.outcome != Outcome::Finished {
+                open.everything = true;
+            }
+            for ((one, another), words) in before.memory.iter().zip(&run.memory).zip(&mut open.words) {
+                let pairs = one.bytes.data().chunks(WORD).zip(another.bytes.data().chunks(WORD));
+                pairs.zip(words).for_each(|((one, another), word)| *word |= one != another);
+            }
+        }
+        open
+    }
+
+    /// Whether all that another run leaves otherwise is open.
+    pub fn covers(&self, before: &RunResult, after: &RunResult) -> bool {
+        if self.everything {
+            return true;
+        }
+        if after.outcome != before.outcome || after.memory.len() != before.memory.len() {
+            return false;
+        }
+        let both = before.memory.iter().zip(&after.memory).zip(&self.words);
+        both.into_iter().all(|((one, another), words)| {
+            let differs = |at: &usize| {
+                !one.bytes.is_undefined(*at) && one.bytes.data().get(*at) != another.bytes.data().get(*at)
+            };
+            one.bytes.len() == another.bytes.len()
+                && (0..one.bytes.len()).filter(differs).all(|at| words.get(at / WORD) == Some(&true))
+        })
+    }
+}
+
+/// The program with another choice; `None` where nothing in it is open.
+fn chosen(original: &Module, choice: Choice) -> Option<Module> {
+    let mut module = ssa::destructed(original);
+    let mut any = false;
+    for func in module.functions.values_mut() {
+        any |= choice == Choice::Larger && move_locals(func);
+        let insts: Vec<Inst> = func.layout_insts().collect();
+        for inst in insts {
+            any |= choose(func, inst, choice);
+        }
+    }
+    any.then_some(module)
+}
+
+/// Gives the variables of a function other addresses; whether it has any. The parameters of a kernel stay, since the
+/// launch fills them.
+fn move_locals(func: &mut Function) -> bool {
+    let is_entry = func.kind == FunctionKind::Entry;
+    let fixed: Vec<Local> = if is_entry { func.params.clone() } else { Vec::new() };
+    let mut any = false;
+    for (_, variable) in func.locals.iter_mut().filter(|(local, _)| !fixed.contains(local)) {
+        variable.align = (variable.align * LOCAL_SHIFT).min(MOST_ALIGN).max(variable.align);
+        any = true;
+    }
+    any
+}
+
+/// Changes what is open of an instruction's results; whether something is.
+fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
+    let data = func.inst(inst);
+    let (opcode, guard, row) = (data.opcode, data.guard, data.opcode.row());
+    let is_computed = data.is(Flags::PURE) && !data.is(Flags::COPY);
+    let (is_sum, approx) = (data.is(Flags::MATRIX), data.field::<Approx>().unwrap_or(Approx::Exact));
+    let fields = data.fields;
+    let of_machine = |operand: &Operand| matches!(operand, Operand::Special(special) if special.is_of_machine());
+    let is_of_machine = func.srcs(inst).iter().any(of_machine) || opcode == Opcode::MbarrierPending;
+    let dsts: Vec<Reg> = func.defs(inst).collect();
+    let types = row.dsts.iter().flat_map(|shape| {
+        let count = row.registers(&fields, *shape);
+        std::iter::repeat_n(row.shape_type(&fields, *shape), count)
+    });
+    let results: Vec<(Reg, Option<Type>)> = dsts.into_iter().zip(types).collect();
+    let mut patch = Patch { func, last: inst, guard };
+    for (reg, ty) in results {
+        if patch.func.regs()[reg].file != RegFile::R {
+            continue;
+        }
+        let words = patch.func.regs()[reg].words;
+        match ty.and_then(Format::of) {
+            _ if is_of_machine => patch.flip(reg, words, choice.pick(0x155, 0x2aa)),
+            Some(format) if is_sum => patch.flip(reg, words, choice.pick(format.payload, format.payload << 1)),
+            Some(format) if is_computed => {
+                if approx != Approx::Exact {
+                    patch.err(reg, format, format.error(opcode), choice);
+                }
+                patch.other_nan(reg, format, choice);
+            }
+            _ => {}
+        }
+    }
+    patch.last != inst
+}
+
+impl Choice {
+    fn pick<T>(self, larger: T, smaller: T) -> T {
+        match self {
+            Choice::Larger => larger,
+            Choice::Smaller => smaller,
+        }
+    }
+}
+
+/// A floating-point format, as bits of a register.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Format {
+    /// Of 32 or 64 bits.
+    wide: bool,
+    /// Bits of the significand.
+    significand: u32,
+    /// The bits of an infinity, in the lowest element.
+    infinity: u64,
+    /// The sign, in the lowest element.
+    sign: u64,
+    /// Some bits of the significand: what another NaN differs in, and another sum.
+    payload: u64,
+    /// Where elements begin.
+    places: &'static [u32],
+}
+
+const ONE: &[u32] = &[0];
+const TWO: &[u32] = &[0, 16];
+
+impl Format {
+    fn of(ty: Type) -> Option<Format> {
+        let half = |places| Format { wide: false, significand: 10, infinity: 0x7c00, sign: 1 << 15, payload: 0x55, places };
+        let brain = |places| Format { infinity: 0x7f80, significand: 7, payload: 0x15, ..half(places) };
+        Some(match ty {
+            Type::F16 => half(ONE),
+            Type::F16x2 => half(TWO),
+            Type::Bf16 => brain(ONE),
+            Type::Bf16x2 => brain(TWO),
+            Type::F32 | Type::Tf32 => {
+                let (infinity, sign, payload) = (0x7f80_0000, 1 << 31, 0x0015_5555);
+                Format { significand: 23, infinity, sign, payload, ..half(ONE) }
+            }
+            Type::F64 => {
+                let (infinity, sign, payload) = (0x7ff0_0000_0000_0000, 1 << 63, 0x0002_aaaa_5555_5555);
+                Format { wide: true, significand: 52, infinity, sign, payload, ..half(ONE) }
+            }
+            _ => return None,
+        })
+    }
+
+    /// How far an approximate function may be off, in units of the last place: several times what the PTX ISA allows
+    /// (2^-11 for `tanh`, a few units or 2^-20 for others), since code makes such functions of others.
+    fn error(self, opcode: Opcode) -> u64 {
+        let exact = match (opcode, self.significand) {
+            (_, ..16) => 7,
+            (Opcode::FTanh, _) => 10,
+            _ => 17,
+        };
+        // Both words of a wide one change.
+        1 << self.significand.saturating_sub(exact) | if self.wide { self.payload & u64::from(u32::MAX) } else { 0 }
+    }
+
+    fn word(self) -> Type {
+        if self.wide { Type::U64 } else { Type::U32 }
+    }
+
+    fn bits(self) -> Type {
+        if self.wide { Type::B64 } else { Type::B32 }
+    }
+}
+
+/// Instructions put behind another one, under its guard.
+struct Patch<'a> {
+    func: &'a mut Function,
+    last: Inst,
+    guard: Option<Guard>,
+}
+
+impl Patch<'_> {
+    fn put(&mut self, builder: InstBuilder) {
+        self.last = builder.guard(self.guard).insert_after(self.func, self.last);
+    }
+
+    fn temporary(&mut self, format: Format) -> Reg {
+        self.func.new_reg(RegInfo { file: RegFile::R, words: if format.wide { 2 } else { 1 } })
+    }
+
+    /// Flips bits of each word or pair of words.
+    fn flip(&mut self, reg: Reg, words: u8, mask: u64) {
+        let ty = if words == 2 { Type::B64 } else { Type::B32 };
+        if words <= 2 {
+            self.put(InstBuilder::new(Opcode::Xor).field(ty).dst(reg).src(reg).src(mask));
+        }
+    }
+
+    /// A predicate that compares the magnitude of an element with a constant.
+    fn compared(&mut self, reg: Reg, format: Format, place: u32, compare: Compare, with: u64) -> Reg {
+        let (magnitude, pred) = (self.temporary(format), self.func.new_reg(RegInfo::PRED));
+        let mask = (format.sign - 1) << place;
+        self.put(InstBuilder::new(Opcode::And).field(format.bits()).dst(magnitude).src(reg).src(mask));
+        let test = InstBuilder::new(Opcode::SetP).field(format.word()).field(compare);
+        self.put(test.dst(pred).src(magnitude).src(with << place));
+        pred
+    }
+
+    /// Changes a register by an operation with a constant, where a predicate holds.
+    fn change(&mut self, reg: Reg, format: Format, opcode: Opcode, (pred, by): (Reg, u64)) {
+        let (amount, ty) = (self.temporary(format), if opcode == Opcode::Xor { format.bits() } else { format.word() });
+        let select = InstBuilder::new(Opcode::SelP).field(format.bits()).dst(amount);
+        self.put(select.src(by).src(0u64).src(pred));
+        self.put(InstBuilder::new(opcode).field(ty).dst(reg).src(reg).src(amount));
+    }
+
+    /// Makes each NaN another one.
+    fn other_nan(&mut self, reg: Reg, format: Format, choice: Choice) {
+        for &place in format.places {
+            let is_nan = self.compared(reg, format, place, Compare::Gt, format.infinity);
+            let bits = format.payload | choice.pick(0, format.sign);
+            self.change(reg, format, Opcode::Xor, (is_nan, bits << place));
+        }
+    }
+
+    /// Makes each result of an approximate function larger or smaller. Where it is small its error is absolute, and
+    /// even its sign is open.
+    fn err(&mut self, reg: Reg, format: Format, error: u64, choice: Choice) {
+        // 2^-10, in any format: exponents are biased by half of their largest.
+        let one = (format.infinity >> 1) & !((1 << format.significand) - 1);
+        let small = one - (10 << format.significand);
+        for &place in format.places {
+            let is_small = self.compared(reg, format, place, Compare::Lt, small);
+            self.change(reg, format, Opcode::Xor, (is_small, choice.pick(format.sign, format.payload) << place));
+            match choice {
+                Choice::Larger => {
+                    let fits = self.compared(reg, format, place, Compare::Lt, format.infinity - error);
+                    self.change(reg, format, Opcode::IAdd, (fits, error << place));
+                }
+                Choice::Smaller => {
+                    let fits = self.compared(reg, format, place, Compare::Gt, error);
+                    self.change(reg, format, Opcode::ISub, (fits, error << place));
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_interp::launch::{Arg, ArgValue, Buffer};
+
+    use super::*;
+
+    /// The words of two that are open where a kernel of one thread fills them.
+    fn open_words(body: &str, registers: &str) -> Vec<bool> {
+        let head = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n";
+        let text = format!("{head}.reg .b64 %d<4>;\n{registers}ld.param.u64 %d1, [p];\n{body}ret;\n}}\n");
+        let module = crate::input::read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
+        let bytes = vec![0xff; 8];
+        let buffer = Buffer { bytes, element: None, expect: None, tolerance: None };
+        let mut launch = Launch::new(None);
+        launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
+        let run = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
+        assert_eq!(run.outcome, Outcome::Finished);
+        let open = Open::of(&module, &launch, &run);
+        assert!(!open.everything && open.covers(&run, &run));
+        open.words.concat()
+    }
+
+    #[test]
+    fn nans_are_open_and_what_they_do_not_reach_is_not() {
+        let registers = ".reg .f32 %f<4>;\n.reg .b32 %r<4>;\n";
+        // The second word is a number in every choice; the first one tells the payload.
+        let body = "ld.global.f32 %f1, [%d1];\nadd.f32 %f2, %f1, 0f3f800000;\nmov.b32 %r1, %f2;\n\
+            shr.u32 %r1, %r1, 2;\nst.global.u32 [%d1], %r1;\nmin.f32 %f3, %f2, 0f40000000;\n\
+            st.global.f32 [%d1+4], %f3;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+        let number = body.replace("ld.global.f32 %f1, [%d1]", "mov.f32 %f1, 0f3f800000");
+        assert_eq!(open_words(&number, registers), [false, false]);
+        let packed = "ld.global.b32 %r1, [%d1];\nneg.f16x2 %r2, %r1;\nand.b32 %r3, %r2, 0xf;\n\
+            st.global.u32 [%d1], %r3;\nst.global.u32 [%d1+4], 7;\n";
+        assert_eq!(open_words(packed, registers), [true, false]);
+    }
+
+    #[test]
+    fn approximations_and_registers_of_the_machine_are_open() {
+        let registers = ".reg .f32 %f<4>;\n.reg .b32 %r<4>;\n";
+        let body = "sin.approx.f32 %f1, 0f3f800000;\ncvt.rzi.s32.f32 %r1, %f1;\nst.global.f32 [%d1], %f1;\n\
+            st.global.u32 [%d1+4], %r1;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+        let body = body.replace("sin.approx.f32 %f1, 0f3f800000", "sqrt.rn.f32 %f1, 0f40400000");
+        assert_eq!(open_words(&body, registers), [false, false]);
+        let body = "mov.u32 %r1, %smid;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, %ntid.x;\nst.global.u32 [%d1+4], %r2;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+        // Close to zero the error is absolute, so that even the sign is open.
+        let body = "cos.approx.f32 %f1, 0f3fc90fdb;\nsetp.lt.f32 %p1, %f1, 0f00000000;\nselp.u32 %r1, 1, 2, %p1;\n\
+            st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 0;\n";
+        assert_eq!(open_words(body, &format!("{registers}.reg .pred %p<2>;\n")), [true, false]);
+    }
+}

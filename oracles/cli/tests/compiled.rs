@@ -1,0 +1,61 @@
+//! `oriole fuzz --target ptxas`: a fault in what ptxas gets is found, reduced, and handed on; without ptxas the command
+//! says how to get it.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use oriole_check::compiler::Ptxas;
+
+fn oriole(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder).args(arguments).output().expect("the command starts")
+}
+
+fn said(output: &Output) -> String {
+    [&output.stdout[..], &output.stderr[..]].map(String::from_utf8_lossy).concat()
+}
+
+#[test]
+fn without_ptxas_the_command_says_how_to_get_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder.path()).env("PATH", "").env_remove("CUDA_HOME");
+    let output = command.args(["fuzz", "--target", "ptxas", "--cases", "1"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    assert!(said(&output).contains("ci/cuda-tools"), "{}", said(&output));
+}
+
+/// The text is one that ptxas compiles rightly; what it gets lacks a store.
+#[test]
+fn a_planted_fault_is_found_reduced_and_handed_on() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    if Ptxas::find(here).is_none() {
+        return eprintln!("skipped: there is no ptxas (ci/cuda-tools installs it)");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("found");
+    let out = out.to_str().unwrap();
+    // A generator of small kernels keeps the reduction short.
+    let config = folder.path().join("small.toml");
+    std::fs::write(&config, "instructions = [4, 8]\nfunctions = 0\ndepth = 1\n").unwrap();
+    let config = config.to_str().unwrap();
+    let campaign = ["fuzz", "--target", "ptxas,kernels", "--config", config, "--fault", "drop-store@ptxas"];
+    let rest = ["--cases", "6", "--seed", "3", "--jobs", "1", "--ptxas-level", "3", "--out", out];
+    let output = oriole(&[&campaign[..], &rest[..]].concat(), here);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("mismatch in ptxas") && said(&output).contains("sm_90 -O3: "), "{}", said(&output));
+
+    let store = format!("{out}/findings.db");
+    let list = oriole(&["findings", "list", "--format", "json", "--store", &store], here);
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("the list is JSON");
+    let findings = list["findings"].as_array().expect("a list");
+    let reduced = findings.iter().find(|finding| finding["reduction"]["done"].is_object());
+    let id = reduced.and_then(|finding| finding["id"].as_str()).expect("one is reduced");
+    let written = folder.path().join("report");
+    let written = written.to_str().unwrap();
+    let export = oriole(&["findings", "export", id, "-o", written, "--store", &store], here);
+    assert_eq!(export.status.code(), Some(0), "{}", said(&export));
+    assert!(said(&export).contains("oriole judge ") && said(&export).contains("reduced.ptx"), "{}", said(&export));
+    let file = |name: &str| std::fs::read_to_string(Path::new(written).join(id).join(name));
+    assert!(file("reduced.ptx").unwrap().contains(".entry") && file("reduced.launch.toml").unwrap().contains("grid"));
+}
