@@ -59,3 +59,27 @@ fn a_planted_fault_is_found_reduced_and_handed_on() {
     let file = |name: &str| std::fs::read_to_string(Path::new(written).join(id).join(name));
     assert!(file("reduced.ptx").unwrap().contains(".entry") && file("reduced.launch.toml").unwrap().contains("grid"));
 }
+
+/// What is kept of ptxas's own bugs: the launches say what the PTX means, and code of this version is wrong.
+#[test]
+fn kept_miscompiles_show_again() {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folder = here.join("../../corpus/miscompiles");
+    let entries = std::fs::read_dir(&folder).expect("the folder is there");
+    let kernels = entries.map(|entry| entry.expect("an entry").path());
+    let mut kernels: Vec<_> = kernels.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
+    kernels.sort();
+    assert!(kernels.len() >= 5);
+    let version = Ptxas::find(here).and_then(|ptxas| ptxas.version().ok()).unwrap_or_default();
+    for kernel in kernels {
+        let path = kernel.to_str().expect("paths of the tree are text");
+        let run = oriole(&["run", path], here);
+        assert_eq!(run.status.code(), Some(0), "{}", said(&run));
+        if version.contains("13.0.88") {
+            let judged = oriole(&["judge", path, "-O", "3", "--randoms", "0"], here);
+            assert_eq!(judged.status.code(), Some(1), "{}", said(&judged));
+        } else {
+            eprintln!("skipped: this is not ptxas 13.0.88 but `{version}`");
+        }
+    }
+}
