@@ -21,7 +21,9 @@ const NO_RANK: u32 = 254;
 /// The extents of a cluster in CTAs, and whether the launch or the kernel names them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct ClusterShape {
+    /// CTAs of a cluster along each axis.
     pub extents: [u32; 3],
+    /// Whether the launch or the kernel names them.
     pub is_explicit: bool,
 }
 

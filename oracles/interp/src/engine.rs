@@ -555,6 +555,8 @@ fn differs_in_a_warp(reg: SpecialReg) -> bool {
 
 /// Bytes of shared memory that the system reserves for itself; they stand behind the program's own here.
 pub const RESERVED_SHARED: u32 = 1024;
+/// What `%gridid` reads as.
+pub const GRID_NUMBER: u64 = 1;
 
 /// One multiprocessor, warps numbered by threads.
 fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> u64 {
@@ -602,7 +604,7 @@ fn special_value(reg: SpecialReg, at: &Coordinates, lane: usize, clock: u64) -> 
         TotalSmemSize | AggrSmemSize => at.total_shared,
         ReservedSmemBegin | ReservedSmem0 | ReservedSmem1 => at.total_shared.next_multiple_of(16),
         ReservedSmemEnd | ReservedSmemCap => at.total_shared.next_multiple_of(16) + RESERVED_SHARED,
-        GridId => return 1,
+        GridId => return GRID_NUMBER,
         Clock | GlobalTimerLo => clock as u32,
         ClockHi | GlobalTimerHi => (clock >> 32) as u32,
         Clock64 | GlobalTimer => return clock,

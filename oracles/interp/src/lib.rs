@@ -39,11 +39,14 @@ mod vector;
 mod warp;
 mod words;
 
+pub use cluster::ClusterShape;
 pub use concretize::Concretization;
 pub use decode::{DecodeError, DecodeFault, Part};
+pub use engine::GRID_NUMBER;
 pub use load::{
     Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
 };
+pub use mbarrier::{Arrive, BarrierOp, after_operation as after_barrier_operation};
 pub use memory::{
     Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, PARAM_WINDOW, Region, SHARED_WINDOW, WINDOW,
     generic_window, may_be_address,

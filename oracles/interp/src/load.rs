@@ -247,6 +247,8 @@ pub struct Bound {
     pub owners: Vec<usize>,
     /// Parameters, laid out as PTX does.
     pub params: Vec<u8>,
+    /// The clusters that the grid is made of.
+    pub cluster: ClusterShape,
 }
 
 /// Where variables lie and what they hold.
@@ -547,8 +549,9 @@ impl<'m> Executable<'m> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
         let (global, owners, params) = self.bind(entry, launch)?;
+        let cluster = self.cluster(entry, launch)?;
         let entry = self.module.functions[entry].name.clone();
-        Ok(Bound { entry, global, owners, params: params.data().to_vec() })
+        Ok(Bound { entry, global, owners, params: params.data().to_vec(), cluster })
     }
 
     /// Global memory with the launch's buffers, the argument that owns each region, and parameter memory.

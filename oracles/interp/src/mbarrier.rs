@@ -1,8 +1,11 @@
 //! Barriers in shared memory: PTX ISA 9.0, "mbarrier".
 //!
-//! PTX leaves open what the 64 bits of such an object hold. Here, from the lowest bit on: the arrivals that each phase
-//! waits for, those that this one still waits for (20 bits each), the bytes under way (21 bits, signed), and the
-//! number of the phase modulo 8. A state, as arrivals yield it, is the object as it was before.
+//! PTX leaves open what the 64 bits of such an object hold. Here they hold what code of ptxas for `sm_90` and later
+//! takes them for, so that machine code can be executed beside: from bit 1 on 2^20 minus the arrivals that each phase
+//! waits for, from bit 43 on 2^20 minus those that this one still waits for (20 bits each), in bit 63 whether the
+//! phase is an odd one. Code does not say where the rest is. Here the bytes under way are in 21 bits from bit 22 on,
+//! signed, and the number of the phase modulo 8 has its higher bits in bits 0 and 21. A state, as arrivals yield it, is
+//! the object as it was before.
 //!
 //! A question that only what is pending for the barrier keeps from being answered with yes has that done first
 //! ([`super::asynchronous`]). What PTX calls undefined traps: counts out of range, arrivals beyond those that are
@@ -20,9 +23,12 @@ use super::strong::Strong;
 /// The widest count.
 const MOST: u64 = (1 << COUNT_BITS) - 1;
 const COUNT_BITS: u32 = 20;
-const BYTES_AT: u32 = 2 * COUNT_BITS;
+const EXPECTED_AT: u32 = 1;
+const BYTES_AT: u32 = 22;
 const BYTES_BITS: u32 = COUNT_BITS + 1;
-const PHASE_AT: u32 = BYTES_AT + BYTES_BITS;
+const PENDING_AT: u32 = 43;
+/// The bits of a phase's number, the lowest one first.
+const PHASE_AT: [u32; 3] = [63, 0, 21];
 /// Bytes of an object.
 const SIZE: u32 = 8;
 
@@ -43,7 +49,10 @@ pub enum BarrierOp {
     /// Arrives.
     Arrive(Arrive),
     /// Arrives once the thread's copies are done; counted as one more to wait for, or as one of those.
-    ArriveForCopies { is_counted: bool },
+    ArriveForCopies {
+        /// Whether it is one of those that are waited for.
+        is_counted: bool,
+    },
     /// Whether the phase of a state is over.
     IsOver,
     /// Whether the phase of a parity is over.
@@ -130,18 +139,20 @@ struct Barrier {
 
 impl Barrier {
     fn of(bits: u64) -> Barrier {
-        let above = 64 - PHASE_AT;
+        let count = |at: u32| (bits >> at & MOST).wrapping_neg() & MOST;
         Barrier {
-            expected: bits & MOST,
-            pending: bits >> COUNT_BITS & MOST,
-            bytes: (bits << above) as i64 >> (above + BYTES_AT),
-            phase: bits >> PHASE_AT,
+            expected: count(EXPECTED_AT),
+            pending: count(PENDING_AT),
+            bytes: (bits << (64 - BYTES_BITS - BYTES_AT)) as i64 >> (64 - BYTES_BITS),
+            phase: (0..).zip(PHASE_AT).fold(0, |phase, (at, bit)| phase | (bits >> bit & 1) << at),
         }
     }
 
     fn bits(self) -> u64 {
         let bytes = self.bytes as u64 & ((1 << BYTES_BITS) - 1);
-        self.expected | self.pending << COUNT_BITS | bytes << BYTES_AT | self.phase << PHASE_AT
+        let count = |count: u64, at: u32| (count.wrapping_neg() & MOST) << at;
+        let phase = (0..).zip(PHASE_AT).fold(0, |bits, (at, bit)| bits | (self.phase >> at & 1) << bit);
+        count(self.expected, EXPECTED_AT) | count(self.pending, PENDING_AT) | bytes << BYTES_AT | phase
     }
 
     /// The barrier after an operation.
@@ -187,6 +198,15 @@ impl Barrier {
             _ => None,
         }
     }
+}
+
+/// What 64 bits of a barrier are after an operation, for those who execute machine code.
+///
+/// # Errors
+///
+/// If PTX leaves the operation undefined.
+pub fn after_operation(bits: u64, op: BarrierOp, operand: u64) -> Result<u64, Cause> {
+    Barrier::of(bits).after(op, operand).map(Barrier::bits).map_err(bad)
 }
 
 /// How many arrivals a state waits for.

@@ -88,6 +88,11 @@ impl Bytes {
         &self.data
     }
 
+    /// The bytes, for those to whom all are defined.
+    pub fn data_mut(&mut self) -> &mut [u8] {
+        &mut self.data
+    }
+
     /// Whether a byte is undefined.
     pub fn is_undefined(&self, at: usize) -> bool {
         self.undefined[at / 64] >> (at % 64) & 1 == 1

@@ -19,9 +19,17 @@ pub struct MatrixProduct {
 impl MatrixProduct {
     /// What `mma.sync` and its kin compute with these fields; `None` where they are no product.
     pub fn resolve(builder: &InstBuilder) -> Option<MatrixProduct> {
+        MatrixProduct::resolve_sparse(builder, 0)
+    }
+
+    /// What `mma.sp.sync` computes with these fields and this sparsity selector; `None` where they are no product.
+    pub fn resolve_sparse(builder: &InstBuilder, selector: usize) -> Option<MatrixProduct> {
         let mut func = Function::new("product", FunctionKind::Device);
         let inst = builder.create(&mut func);
-        let (product, words) = matrix_product(func.inst(inst))?;
+        let (mut product, words) = matrix_product(func.inst(inst))?;
+        if let Some(choice) = &mut product.choice {
+            choice.selector = selector;
+        }
         Some(MatrixProduct { product, words })
     }
 
@@ -30,14 +38,20 @@ impl MatrixProduct {
         self.words
     }
 
-    /// The result's words, of the words of both factors and the addend, one behind the other.
+    /// Whether the first factor is sparse: a word of metadata stands behind the addend's.
+    pub fn is_sparse(&self) -> bool {
+        self.product.choice.is_some()
+    }
+
+    /// The result's words, of the words of both factors and the addend, one behind the other, and the metadata.
     ///
     /// # Panics
     ///
     /// If there are fewer than [`MatrixProduct::words`] says.
     pub fn eval(&self, words: &[Word]) -> Vec<Word> {
         let [a, b, c, d] = self.words;
-        assert!(words.len() >= a + b + c && a + b + c <= MOST_SOURCES && d <= MOST_RESULTS, "all matrices are there");
+        let count = a + b + c + usize::from(self.is_sparse());
+        assert!(words.len() >= count && count <= MOST_SOURCES && d <= MOST_RESULTS, "all matrices are there");
         let mut sources = Sources::default();
         for (source, word) in sources.values.iter_mut().zip(words) {
             *source = word;

@@ -3,7 +3,8 @@
 use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW, scalar};
 use oriole_ir::ops::{AtomOp, Type};
 
-use super::lanes::{LANES, Lanes, set};
+use super::cluster::{RANK_AT, split};
+use super::lanes::{LANES, Lanes, mask, set};
 use super::machine::{Cta, Machine, Stop, Write};
 use super::program::*;
 use super::state::Warp;
@@ -14,17 +15,28 @@ const MODULE_BANK: u8 = 3;
 
 /// Where an address lies.
 #[derive(Clone, Copy)]
-enum Place {
-    Global { region: usize, at: usize },
+pub enum Place {
+    /// A region of global memory, and the offset there.
+    Global {
+        /// See above.
+        region: usize,
+        /// See above.
+        at: usize,
+    },
+    /// A bank, and the offset there.
     Constant(u8, usize),
+    /// The CTA's shared memory.
     Shared(usize),
+    /// That of another CTA of the cluster, by rank.
+    Peer(usize, usize),
+    /// The thread's own memory.
     Local(usize),
 }
 
 impl Warp {
     /// The address of each lane.
     #[inline(always)]
-    fn addresses(&self, address: &Address, wide: bool) -> [u64; LANES] {
+    pub fn addresses(&self, address: &Address, wide: bool) -> [u64; LANES] {
         let word = |row: u16, lane: usize| u64::from(self.rows[usize::from(row)][lane]);
         let pair = |row: u16, wide: bool, lane: usize| {
             let low = word(row, lane);
@@ -46,7 +58,9 @@ impl Machine<'_> {
             Kind::LoadConstant { dst, width, bank, address } => {
                 let addresses = cta.warps[warp].addresses(address, false);
                 let mut result = [[0; LANES]; 4];
-                for lane in set(active) {
+                // Without a register all lanes read the same.
+                let reading = if address.base.is_none() { active & active.wrapping_neg() } else { active };
+                for lane in set(reading) {
                     let found = self.banks.bytes(*bank, addresses[lane], width.bytes.into());
                     let bytes = found.ok_or_else(|| Stop::Trap {
                         pc,
@@ -64,6 +78,10 @@ impl Machine<'_> {
                     }
                     result[0][lane] = extended(u64::from(result[0][lane]), *width) as u32;
                 }
+                if reading != active {
+                    let first = reading.trailing_zeros() as usize & 31;
+                    result = result.map(|words| [words[first]; LANES]);
+                }
                 let words = width.bytes.div_ceil(4).min(4);
                 (0..words).for_each(|i| cta.warps[warp].write(*dst + u16::from(i), &result[usize::from(i)], active));
                 Ok(())
@@ -71,6 +89,13 @@ impl Machine<'_> {
             Kind::Load { dst, space, width, address } => {
                 let addresses = cta.warps[warp].addresses(address, is_wide(*space));
                 let mut words = [[0; LANES]; 8];
+                if let Some((memory, base)) = self.common(cta, *space, &addresses, active, width.bytes.into()) {
+                    load_words(memory, &addresses, base, active, *width, &mut words);
+                    let count = usize::from(width.bytes.div_ceil(4));
+                    let w = &mut cta.warps[warp];
+                    words[..count].iter().enumerate().for_each(|(i, word)| w.write(*dst + i as u16, word, active));
+                    return Ok(());
+                }
                 for lane in set(active) {
                     let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
                     for piece in 0..width.bytes.div_ceil(4) {
@@ -91,6 +116,12 @@ impl Machine<'_> {
                 let mut words = [[0; LANES]; 8];
                 for (i, word) in words.iter_mut().enumerate().take(count) {
                     *word = cta.warps[warp].stored(*src, i as u16, &self.program.literals);
+                }
+                if self.watch.is_empty()
+                    && let Some((memory, base)) = self.common_mut(cta, *space, &addresses, active, width.bytes.into())
+                {
+                    store_words(memory, &addresses, base, active, *width, &words);
+                    return Ok(());
                 }
                 for lane in set(active) {
                     let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
@@ -154,17 +185,17 @@ impl Machine<'_> {
                 }
                 Ok(())
             }
-            Kind::Window(pred, space, (row, _)) => {
-                let address = Address { base: Some((*row, true)), uniform: None, offset: 0, scale: 1 };
-                let addresses = cta.warps[warp].addresses(&address, true);
+            Kind::Window(pred, window, address) => {
+                let addresses = cta.warps[warp].addresses(address, true);
                 let inside = |address: u64, window: u64| address.wrapping_sub(window) < WINDOW;
-                let found = super::lanes::mask(|lane| {
-                    let (shared, local) =
-                        (inside(addresses[lane], SHARED_WINDOW), inside(addresses[lane], LOCAL_WINDOW));
-                    match space {
-                        Space::Shared => shared,
-                        Space::Local => local,
-                        _ => !shared && !local,
+                let found = mask(|lane| {
+                    let address = addresses[lane];
+                    let (shared, local) = (inside(address, SHARED_WINDOW), inside(address, LOCAL_WINDOW));
+                    match window {
+                        Window::Shared => shared && split(address - SHARED_WINDOW).0 == u64::from(cta.rank),
+                        Window::Cluster => shared,
+                        Window::Local => local,
+                        Window::Global => !shared && !local,
                     }
                 });
                 cta.warps[warp].set_pred(*pred, found, active);
@@ -206,7 +237,7 @@ impl Machine<'_> {
                 Modify::Count => u128::from(before as u32 + 1),
                 Modify::Op(AtomOp::Exch, _) => first,
                 // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
-                Modify::Op(op, ty) if matches!(place, Place::Shared(_)) && *ty == Type::F32 => {
+                Modify::Op(op, ty) if matches!(place, Place::Shared(_) | Place::Peer(..)) && *ty == Type::F32 => {
                     scalar::atomic_shared(*op, *ty, before as u64, first as u64).into()
                 }
                 Modify::Op(op, ty) => {
@@ -238,10 +269,67 @@ impl Machine<'_> {
         Ok(())
     }
 
+    /// The memory in which all lanes of a mask access so many bytes at addresses that are aligned to them, and the
+    /// address where it begins: the usual case, where nothing traps.
+    fn common<'a>(
+        &'a mut self,
+        cta: &'a Cta,
+        space: Space,
+        addresses: &[u64; LANES],
+        active: u32,
+        bytes: u64,
+    ) -> Option<(&'a [u8], u64)> {
+        let (region, base, len) = self.extent(cta, space, addresses, active, bytes)?;
+        is_within(addresses, active, (base, len), bytes).then_some(())?;
+        Some((region.map_or(&cta.shared[..], |region| self.global.region(region).bytes.data()), base))
+    }
+
+    /// The same to write there.
+    fn common_mut<'a>(
+        &'a mut self,
+        cta: &'a mut Cta,
+        space: Space,
+        addresses: &[u64; LANES],
+        active: u32,
+        bytes: u64,
+    ) -> Option<(&'a mut [u8], u64)> {
+        let (region, base, len) = self.extent(cta, space, addresses, active, bytes)?;
+        is_within(addresses, active, (base, len), bytes).then_some(())?;
+        Some((
+            match region {
+                Some(region) => self.global.region_mut(region).bytes.data_mut(),
+                None => &mut cta.shared[..],
+            },
+            base,
+        ))
+    }
+
+    /// The region of global memory where the first lane of a mask accesses bytes, or none for shared memory; where it
+    /// begins, and its length.
+    fn extent(
+        &mut self,
+        cta: &Cta,
+        space: Space,
+        addresses: &[u64; LANES],
+        active: u32,
+        bytes: u64,
+    ) -> Option<(Option<usize>, u64, u64)> {
+        match space {
+            Space::Shared => Some((None, u64::from(cta.rank) << RANK_AT, cta.shared.len() as u64)),
+            Space::Global | Space::Generic => {
+                let region = self.global.find(self.hint, addresses[active.trailing_zeros() as usize & 31], bytes)?;
+                self.hint = region;
+                let found = self.global.region(region);
+                Some((Some(region), found.base, found.bytes.len() as u64))
+            }
+            _ => None,
+        }
+    }
+
     /// Where an access of a lane lies.
     #[inline]
     #[allow(clippy::too_many_arguments)]
-    fn locate(
+    pub fn locate(
         &mut self,
         cta: &mut Cta,
         warp: usize,
@@ -253,7 +341,7 @@ impl Machine<'_> {
     ) -> Result<Place, Stop> {
         let trap = |cause| Stop::Trap { pc, lane: lane as u32, cause };
         let (space, offset) = match space {
-            Space::Generic if address.wrapping_sub(SHARED_WINDOW) < WINDOW => (Space::Shared, address - SHARED_WINDOW),
+            Space::Generic if address.wrapping_sub(SHARED_WINDOW) < WINDOW => (Space::Cluster, address - SHARED_WINDOW),
             Space::Generic if address.wrapping_sub(LOCAL_WINDOW) < WINDOW => (Space::Local, address - LOCAL_WINDOW),
             Space::Generic if bank_of(address).is_some() => {
                 let (bank, offset) = bank_of(address).unwrap_or_default();
@@ -266,7 +354,7 @@ impl Machine<'_> {
             other => (other, address),
         };
         let name = match space {
-            Space::Shared => "shared",
+            Space::Shared | Space::Cluster => "shared",
             Space::Local => "local",
             _ => "global",
         };
@@ -275,10 +363,16 @@ impl Machine<'_> {
         }
         let outside = |near: String| Cause::OutOfBounds { space: name, address: offset, bytes: bytes as u32, near };
         match space {
-            Space::Shared => {
-                let fits = offset < cta.shared.len() as u64 && cta.shared.len() as u64 - offset >= bytes;
-                let near = || outside(format!("shared memory has {} bytes", cta.shared.len()));
-                if fits { Ok(Place::Shared(offset as usize)) } else { Err(trap(near())) }
+            Space::Shared | Space::Cluster => {
+                let (rank, at) = split(offset);
+                let own = rank == u64::from(cta.rank) || rank == 0 && space == Space::Shared;
+                let memory = if own { Some(&cta.shared) } else { self.peers.get(rank as usize) };
+                let memory = memory.filter(|_| own || space == Space::Cluster);
+                let len = memory.map_or(0, Vec::len) as u64;
+                if at >= len || len - at < bytes {
+                    return Err(trap(outside(format!("shared memory has {} bytes", cta.shared.len()))));
+                }
+                Ok(if own { Place::Shared(at as usize) } else { Place::Peer(rank as usize, at as usize) })
             }
             Space::Local => {
                 if offset >= self.local as u64 || self.local as u64 - offset < bytes {
@@ -301,7 +395,7 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn read(&self, cta: &Cta, warp: usize, place: Place, bytes: usize) -> u64 {
+    pub fn read(&self, cta: &Cta, warp: usize, place: Place, bytes: usize) -> u64 {
         let slice = |memory: &[u8], at: usize| {
             let mut word = [0; 8];
             word[..bytes].copy_from_slice(&memory[at..at + bytes]);
@@ -310,6 +404,7 @@ impl Machine<'_> {
         match place {
             Place::Global { region, at } => self.global.region(region).bytes.load(at, bytes).0,
             Place::Shared(at) => slice(&cta.shared, at),
+            Place::Peer(rank, at) => slice(&self.peers[rank], at),
             Place::Local(at) => slice(&cta.warps[warp].local, at),
             Place::Constant(bank, at) => {
                 let found = self.banks.bytes(bank, at as u64, bytes).unwrap_or_default();
@@ -319,11 +414,12 @@ impl Machine<'_> {
     }
 
     #[inline]
-    fn put(&mut self, cta: &mut Cta, warp: usize, place: Place, bytes: usize, value: u64) {
+    pub fn put(&mut self, cta: &mut Cta, warp: usize, place: Place, bytes: usize, value: u64) {
         let word = &value.to_le_bytes()[..bytes];
         match place {
             Place::Global { region, at } => self.global.region_mut(region).bytes.store(at, bytes, value, false),
             Place::Shared(at) => cta.shared[at..at + bytes].copy_from_slice(word),
+            Place::Peer(rank, at) => self.peers[rank][at..at + bytes].copy_from_slice(word),
             Place::Local(at) => cta.warps[warp].local[at..at + bytes].copy_from_slice(word),
             // Constants are not written: a store there changes nothing.
             Place::Constant(..) => {}
@@ -331,7 +427,7 @@ impl Machine<'_> {
     }
 
     /// Records a store to a watched byte.
-    fn note(&mut self, cta: &Cta, warp: usize, pc: u32, lane: usize, place: Place, bytes: u32) {
+    pub fn note(&mut self, cta: &Cta, warp: usize, pc: u32, lane: usize, place: Place, bytes: u32) {
         let Place::Global { region, at } = place else { return };
         if self.watch.is_empty() {
             return;
@@ -346,7 +442,7 @@ impl Machine<'_> {
 
 impl Warp {
     /// A word of what is stored: the constant register is zero in every word.
-    fn stored(&self, row: u16, word: u16, literals: &[Lanes]) -> Lanes {
+    pub fn stored(&self, row: u16, word: u16, literals: &[Lanes]) -> Lanes {
         self.fetch_row(literals, if row == ZERO { ZERO } else { row + word })
     }
 }
@@ -361,12 +457,61 @@ fn is_wide(space: Space) -> bool {
     matches!(space, Space::Generic | Space::Global)
 }
 
-fn advance(place: Place, by: usize) -> Place {
+pub fn advance(place: Place, by: usize) -> Place {
     match place {
         Place::Global { region, at } => Place::Global { region, at: at + by },
         Place::Shared(at) => Place::Shared(at + by),
+        Place::Peer(rank, at) => Place::Peer(rank, at + by),
         Place::Local(at) => Place::Local(at + by),
         Place::Constant(bank, at) => Place::Constant(bank, at + by),
+    }
+}
+
+/// Whether all lanes of a mask access so many bytes within a memory, at multiples of their number.
+fn is_within(addresses: &[u64; LANES], active: u32, (base, len): (u64, u64), bytes: u64) -> bool {
+    let fits = |lane: usize| {
+        let offset = addresses[lane].wrapping_sub(base);
+        addresses[lane].is_multiple_of(bytes) && offset < len && len - offset >= bytes
+    };
+    active & !mask(fits) == 0
+}
+
+fn load_words(
+    memory: &[u8],
+    addresses: &[u64; LANES],
+    base: u64,
+    active: u32,
+    width: Width,
+    words: &mut [[u32; LANES]; 8],
+) {
+    for lane in set(active) {
+        let at = (addresses[lane] - base) as usize;
+        match width.bytes {
+            1 => words[0][lane] = extended(memory[at].into(), width) as u32,
+            2 => words[0][lane] = extended(u16::from_le_bytes([memory[at], memory[at + 1]]).into(), width) as u32,
+            bytes => {
+                for (word, piece) in words.iter_mut().zip(memory[at..at + usize::from(bytes)].chunks_exact(4)) {
+                    word[lane] = u32::from_le_bytes(piece.first_chunk().copied().unwrap_or_default());
+                }
+            }
+        }
+    }
+}
+
+fn store_words(
+    memory: &mut [u8],
+    addresses: &[u64; LANES],
+    base: u64,
+    active: u32,
+    width: Width,
+    words: &[[u32; LANES]; 8],
+) {
+    let piece = usize::from(width.bytes).min(4);
+    for lane in set(active) {
+        let at = (addresses[lane] - base) as usize;
+        for (word, to) in words.iter().zip(memory[at..at + usize::from(width.bytes)].chunks_exact_mut(piece)) {
+            to.copy_from_slice(&word[lane].to_le_bytes()[..piece]);
+        }
     }
 }
 

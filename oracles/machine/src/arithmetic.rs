@@ -1,6 +1,6 @@
 //! What operations compute over the lanes of a warp, beyond a function of one to three words.
 
-use super::lanes::{LANES, Lanes, map, map2, map3, mask};
+use super::lanes::{LANES, Lanes, each, map, map2, map3, mask};
 use super::program::*;
 use super::state::Warp;
 
@@ -83,28 +83,33 @@ impl Warp {
     /// Sums with carries. A negated word counts as 2^32 less the word, so that a difference that does not borrow
     /// carries.
     pub fn sum(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
-        let raw = |src: Src| self.fetch(literals, Src { mark: Mark::Plain, ..src });
         let term = |src: Src, row: &Lanes, lane: usize| match src.mark {
             Mark::Negate => (1 << 32) - u64::from(row[lane]),
             Mark::Invert => u64::from(!row[lane]),
             _ => u64::from(row[lane]),
         };
-        let carry = |pred: &Option<Pred>, lane: usize| pred.map_or(0, |pred| u64::from(self.pred(pred) >> lane & 1));
+        let carry = |lanes: u32, lane: usize| u64::from(lanes >> lane & 1);
         match kind {
             Kind::Add3 { dst, carries, srcs, more } => {
-                let rows = srcs.map(raw);
-                let total: [u64; LANES] = std::array::from_fn(|lane| {
-                    let terms = srcs.iter().zip(&rows).map(|(src, row)| term(*src, row, lane));
-                    terms.chain(more.iter().map(|pred| carry(pred, lane))).sum()
-                });
-                let result = total.map(|sum| sum as u32);
-                self.set_pred(carries[0], mask(|lane| total[lane] >> 32 >= 1), active);
-                self.set_pred(carries[1], mask(|lane| total[lane] >> 32 >= 2), active);
+                let rows = srcs.map(|src| self.fetch_row(literals, src.row));
+                let more = more.map(|pred| pred.map_or(0, |pred| self.pred(pred)));
+                let total = |lane: usize| -> u64 {
+                    let sum: u64 = (0..3).map(|at| term(srcs[at], &rows[at], lane)).sum();
+                    sum + carry(more[0], lane) + carry(more[1], lane)
+                };
+                let result = each(|lane| total(lane) as u32);
+                if carries[0] != NOWHERE {
+                    self.set_pred(carries[0], mask(|lane| total(lane) >> 32 >= 1), active);
+                }
+                if carries[1] != NOWHERE {
+                    self.set_pred(carries[1], mask(|lane| total(lane) >> 32 >= 2), active);
+                }
                 self.write(*dst, &result, active);
             }
             Kind::Lea { dst, carry: out, srcs, shift, high, extends, more } => {
-                let [a, b, c] = srcs.map(raw);
-                let total: [u64; LANES] = std::array::from_fn(|lane| {
+                let [a, b, c] = srcs.map(|src| self.fetch_row(literals, src.row));
+                let more = more.map_or(0, |pred| self.pred(pred));
+                let total = |lane: usize| -> u64 {
                     let upper = match (*high, *extends) {
                         (true, true) => (a[lane] as i32 >> 31) as u32,
                         (true, false) => c[lane],
@@ -113,42 +118,56 @@ impl Warp {
                     let pair = (u64::from(upper) << 32 | u64::from(a[lane])) << shift;
                     let word = if *high { pair >> 32 } else { pair & 0xffff_ffff };
                     word + term(srcs[1], &b, lane) + carry(more, lane)
-                });
-                let result = total.map(|sum| sum as u32);
-                self.set_pred(*out, mask(|lane| total[lane] >> 32 != 0), active);
+                };
+                let result = each(|lane| total(lane) as u32);
+                if *out != NOWHERE {
+                    self.set_pred(*out, mask(|lane| total(lane) >> 32 != 0), active);
+                }
                 self.write(*dst, &result, active);
             }
-            Kind::Mad(product) => {
-                let factors = [product.srcs[0], product.srcs[1]].map(|src| self.fetch(literals, src));
-                let addend = [product.srcs[2], product.srcs[3]].map(|src| self.fetch(literals, src));
-                let total: [u128; LANES] = std::array::from_fn(|lane| {
-                    let [a, b] = factors.map(|row| row[lane]);
-                    let value = if product.signed {
-                        (i64::from(a as i32) * i64::from(b as i32)) as u64
-                    } else {
-                        u64::from(a) * u64::from(b)
-                    };
-                    let [low, upper] = addend.map(|row| row[lane]);
-                    let more = u128::from(carry(&product.more, lane));
-                    match product.part {
-                        Part::Low => u128::from(value as u32) + u128::from(low) + more,
-                        _ => u128::from(value) + u128::from(u64::from(upper) << 32 | u64::from(low)) + more,
-                    }
-                });
-                let top = if product.part == Part::Low { 32 } else { 64 };
-                self.set_pred(product.carry, mask(|lane| total[lane] >> top & 1 == 1), active);
-                let word = |at: u32| total.map(|sum| (sum >> (32 * at)) as u32);
-                let dst = product.dst;
-                match product.part {
-                    Part::Low => self.write(dst, &word(0), active),
-                    Part::High => self.write(dst, &word(1), active),
-                    Part::Wide => {
-                        self.write(dst, &word(0), active);
-                        self.write(dst + 1, &word(1), active);
-                    }
-                }
-            }
+            Kind::Mad(product) => self.product(literals, product, active),
             _ => {}
+        }
+    }
+
+    /// A product of two words and a sum.
+    fn product(&mut self, literals: &[Lanes], product: &Product, active: u32) {
+        let mut marked = [[0; LANES]; 4];
+        let [first, second, third, fourth] = &mut marked;
+        let [a, b, low, high] = product.srcs;
+        let (a, b) = (self.operand(literals, a, first), self.operand(literals, b, second));
+        let (low, high) = (self.operand(literals, low, third), self.operand(literals, high, fourth));
+        let more = product.more.map_or(0, |pred| self.pred(pred));
+        // The sum without a carry of 64 bits, and whether there is one.
+        let total = |lane: usize| -> (u64, bool) {
+            let (a, b) = (a[lane], b[lane]);
+            let value = if product.signed {
+                (i64::from(a as i32) * i64::from(b as i32)) as u64
+            } else {
+                u64::from(a) * u64::from(b)
+            };
+            let more = u64::from(more >> lane & 1);
+            if product.part == Part::Low {
+                let sum = u64::from(value as u32) + u64::from(low[lane]) + more;
+                return (sum, sum >> 32 & 1 == 1);
+            }
+            let addend = u64::from(high[lane]) << 32 | u64::from(low[lane]);
+            let addend = if product.subtracts { addend.wrapping_neg() } else { addend };
+            let (sum, first) = value.overflowing_add(addend);
+            let (sum, second) = sum.overflowing_add(more);
+            (sum, first | second)
+        };
+        let carries = if product.carry == NOWHERE { 0 } else { mask(|lane| total(lane).1) };
+        let word = |at: u32| each(|lane| (total(lane).0 >> (32 * at)) as u32);
+        let words = match product.part {
+            Part::Low => [word(0), [0; LANES]],
+            Part::High => [word(1), [0; LANES]],
+            Part::Wide => [word(0), word(1)],
+        };
+        self.set_pred(product.carry, carries, active);
+        self.write(product.dst, &words[0], active);
+        if product.part == Part::Wide {
+            self.write(product.dst + 1, &words[1], active);
         }
     }
 }

@@ -6,7 +6,7 @@ use super::arithmetic::{compare_lanes, is_hard_quotient, lop3, prefers, shuffle,
 use super::lanes::{LANES, Lanes, blend, map, mask, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;
-use super::state::{CODE, Group, Wait};
+use super::state::{CODE, Group, Wait, Warp};
 use super::tiles::Tile;
 
 /// Where a group goes from an operation.
@@ -60,20 +60,29 @@ impl Machine<'_> {
         match kind {
             Kind::Nop => {}
             Kind::One(f, dst, a) => {
-                let result = f(&w.fetch(literals, *a));
+                let mut marked = [[0; LANES]; 1];
+                let [room] = &mut marked;
+                let result = f(w.operand(literals, *a, room));
                 w.write(*dst, &result, active);
             }
             Kind::Two(f, dst, [a, b]) => {
-                let result = f(&w.fetch(literals, *a), &w.fetch(literals, *b));
+                let mut marked = [[0; LANES]; 2];
+                let [first, second] = &mut marked;
+                let result = f(w.operand(literals, *a, first), w.operand(literals, *b, second));
                 w.write(*dst, &result, active);
             }
             Kind::Three(f, dst, [a, b, c]) => {
-                let result = f(&w.fetch(literals, *a), &w.fetch(literals, *b), &w.fetch(literals, *c));
+                let mut marked = [[0; LANES]; 3];
+                let [first, second, third] = &mut marked;
+                let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
+                let result = f(a, b, w.operand(literals, *c, third));
                 w.write(*dst, &result, active);
             }
             Kind::Lop3 { dst, srcs: [a, b, c], table, test } => {
-                let (a, b, c) = (w.fetch(literals, *a), w.fetch(literals, *b), w.fetch(literals, *c));
-                let result = lop3(&a, &b, &c, *table);
+                let mut marked = [[0; LANES]; 3];
+                let [first, second, third] = &mut marked;
+                let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
+                let result = lop3(a, b, w.operand(literals, *c, third), *table);
                 if let Some((pred, combined, all)) = test {
                     let nonzero = mask(|lane| result[lane] != 0);
                     let other = w.pred(*combined);
@@ -87,8 +96,10 @@ impl Machine<'_> {
                 w.write(*dst, &result, active);
             }
             Kind::Compare { dsts, srcs: [a, b], compare, signed, combine: (combine, with), lower } => {
-                let (a, b) = (w.fetch(literals, *a), w.fetch(literals, *b));
-                let holds = compare_lanes(&a, &b, *compare, *signed, lower.map(|pred| w.pred(pred)));
+                let mut marked = [[0; LANES]; 2];
+                let [first, second] = &mut marked;
+                let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
+                let holds = compare_lanes(a, b, *compare, *signed, lower.map(|pred| w.pred(pred)));
                 let with = w.pred(*with);
                 w.set_pred(dsts[0], combine.of(holds, with), active);
                 w.set_pred(dsts[1], combine.of(!holds, with), active);
@@ -125,8 +136,9 @@ impl Machine<'_> {
             Kind::Scalar { op, dst: (dst, words), preds, values } => {
                 let (mut low, mut high) = ([0; LANES], [0; LANES]);
                 let mut holds = [0; 2];
+                let operands = w.values(literals, values);
                 for lane in set(active) {
-                    let found = op.eval(&values.map(|value| w.value(literals, value, lane)));
+                    let found = op.eval(&operands[lane]);
                     (low[lane], high[lane]) = (found.value as u32, (found.value >> 32) as u32);
                     holds[0] |= (found.value as u32 & 1) << lane;
                     holds[1] |= (found.second as u32 & 1) << lane;
@@ -193,9 +205,12 @@ impl Machine<'_> {
                     cta.warps[warp].write(*dst + i as u16, &result, active);
                 }
             }
-            Kind::First(dst, src) => {
-                let word = w.fetch(literals, *src)[active.trailing_zeros() as usize];
-                w.write(*dst, &[word; LANES], active);
+            Kind::First { dst, src, differs, or } => {
+                let words = w.fetch(literals, *src);
+                let others = Warp::differing(&words, active);
+                let before = if *or { w.preds[usize::from(*differs)] } else { 0 };
+                w.set_pred(*differs, others | before, active);
+                w.write(*dst, &words, active);
             }
             Kind::Shuffle { mode, in_range, dst, srcs } => {
                 let [a, b, c] = srcs.map(|src| w.fetch(literals, src));
@@ -249,7 +264,7 @@ impl Machine<'_> {
                 let result = Tile::of(&w.fetch_row(literals, *src)).transposed().words();
                 w.write(*dst, &result, active);
             }
-            Kind::Multiply { product, dst, srcs } => {
+            Kind::Multiply { product, dst, srcs, metadata } => {
                 if active != w.live {
                     let what = "lanes are missing at a product of matrices".to_owned();
                     return Err(self.trap(group.pc, active, Cause::BadCollective(what)));
@@ -259,6 +274,7 @@ impl Machine<'_> {
                     let word = |at: u16| w.fetch_row(literals, if *row == ZERO { ZERO } else { row + at });
                     sources.extend((0..count as u16).map(word));
                 }
+                sources.push(w.fetch_row(literals, *metadata));
                 for (at, word) in (0..).zip(product.eval(&sources)) {
                     w.write(*dst + at, &word, active);
                 }
@@ -272,6 +288,17 @@ impl Machine<'_> {
                 let taken = active & w.pred(*pred);
                 return Ok(w.split(at, group, &[(taken, *to)]));
             }
+            Kind::BranchAny(to) => return Ok(w.split(at, group, &[(group.mask, *to)])),
+            Kind::ClusterArrive => w.arrive_at_cluster(active),
+            Kind::ClusterWait => {
+                let early = w.early_at_cluster(active);
+                if early != 0 {
+                    return Ok(w.wait(at, group, early, Wait::Cluster));
+                }
+            }
+            Kind::Sync(sync) => return self.synchronize(cta, warp, at, group, active, sync),
+            Kind::Bulk(bulk) => self.bulk(cta, warp, group.pc, active, bulk)?,
+            Kind::Remote(remote) => self.remote(cta, warp, group.pc, active, remote)?,
             Kind::BranchDivergent { to, members, missing } => {
                 let members = w.rows[usize::from(*members)][0];
                 let taken = (members & w.live & !group.mask != 0) == *missing;
@@ -377,6 +404,7 @@ impl Machine<'_> {
                 Special::Tid(1) => thread / width % height,
                 Special::Tid(_) => thread / width / height,
                 Special::Ctaid(axis) => cta.ctaid[usize::from(axis)],
+                Special::Rank => cta.rank,
                 Special::Lane => lane as u32,
                 Special::Warp => first / LANES as u32,
                 Special::LaneMask(Order::Eq) => bit,
@@ -453,6 +481,48 @@ impl super::state::Warp {
             Mark::Invert => map(&row, |word| !word),
             Mark::Bits { keep, flip } => map(&row, |word| word & keep ^ flip),
         }
+    }
+
+    /// An operand in every lane: the row itself, or what its mark makes of it, in a place for that.
+    #[inline(always)]
+    pub fn operand<'a>(&'a self, literals: &'a [Lanes], src: Src, room: &'a mut Lanes) -> &'a Lanes {
+        let row = match src.row.checked_sub(LITERALS) {
+            Some(literal) => &literals[usize::from(literal)],
+            None => &self.rows[usize::from(src.row)],
+        };
+        *room = match src.mark {
+            Mark::Plain => return row,
+            Mark::Negate => map(row, u32::wrapping_neg),
+            Mark::Invert => map(row, |word| !word),
+            Mark::Bits { keep, flip } => map(row, |word| word & keep ^ flip),
+        };
+        room
+    }
+
+    /// The operands of an operation that is computed lane by lane, by lane.
+    fn values(&self, literals: &[Lanes], values: &[Value; 5]) -> [[u64; 5]; LANES] {
+        let mut found = [[0; 5]; LANES];
+        for (at, value) in values.iter().enumerate() {
+            let mut room = [0; LANES];
+            match *value {
+                Value::None => {}
+                Value::Word(src) => {
+                    let words = self.operand(literals, src, &mut room);
+                    found.iter_mut().zip(words).for_each(|(to, word)| to[at] = (*word).into());
+                }
+                Value::Pair(low, high) => {
+                    let low = self.operand(literals, low, &mut room);
+                    found.iter_mut().zip(low).for_each(|(to, word)| to[at] = (*word).into());
+                    let mut room = [0; LANES];
+                    let high = self.operand(literals, high, &mut room);
+                    found.iter_mut().zip(high).for_each(|(to, word)| to[at] |= u64::from(*word) << 32);
+                }
+                other => {
+                    (0..LANES).for_each(|lane| found[lane][at] = self.value(literals, other, lane));
+                }
+            }
+        }
+        found
     }
 
     /// An operand of an operation that is computed lane by lane.

@@ -16,28 +16,73 @@ pub fn set(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A function of each lane's word.
+/// Functions over lanes, compiled once as the target has it and once for wider vectors, and chosen by the processor.
+macro_rules! versions {
+    ($($(#[$doc:meta])* $name:ident, $wide:ident, $body:ident: ($($arg:ident: $ty:ty),*; $f:ty) -> $result:ty;)*) => {
+        $(
+            $(#[$doc])*
+            #[inline(always)]
+            pub fn $name($($arg: $ty,)* f: $f) -> $result {
+                #[cfg(target_arch = "x86_64")]
+                if is_wide() {
+                    // SAFETY: the features that this version is compiled for have just been detected.
+                    return unsafe { $wide($($arg,)* f) };
+                }
+                $body($($arg,)* f)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,popcnt,lzcnt")]
+            fn $wide($($arg: $ty,)* f: $f) -> $result {
+                $body($($arg,)* f)
+            }
+        )*
+    };
+}
+
+/// Whether the processor has what the second versions are compiled for.
+#[cfg(target_arch = "x86_64")]
 #[inline(always)]
-pub fn map(a: &Lanes, f: impl Fn(u32) -> u32) -> Lanes {
+fn is_wide() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+}
+
+versions! {
+    /// A function of each lane's word.
+    map, map_wide, map_body: (a: &Lanes; impl Fn(u32) -> u32) -> Lanes;
+    /// A function of two words of each lane.
+    map2, map2_wide, map2_body: (a: &Lanes, b: &Lanes; impl Fn(u32, u32) -> u32) -> Lanes;
+    /// A function of three words of each lane.
+    map3, map3_wide, map3_body: (a: &Lanes, b: &Lanes, c: &Lanes; impl Fn(u32, u32, u32) -> u32) -> Lanes;
+    /// A function of each lane's number.
+    each, each_wide, each_body: (; impl Fn(usize) -> u32) -> Lanes;
+    /// The mask of lanes of which something holds.
+    mask, mask_wide, mask_body: (; impl Fn(usize) -> bool) -> u32;
+}
+
+#[inline(always)]
+fn map_body(a: &Lanes, f: impl Fn(u32) -> u32) -> Lanes {
     std::array::from_fn(|lane| f(a[lane]))
 }
 
-/// A function of two words of each lane.
 #[inline(always)]
-pub fn map2(a: &Lanes, b: &Lanes, f: impl Fn(u32, u32) -> u32) -> Lanes {
+fn map2_body(a: &Lanes, b: &Lanes, f: impl Fn(u32, u32) -> u32) -> Lanes {
     std::array::from_fn(|lane| f(a[lane], b[lane]))
 }
 
-/// A function of three words of each lane.
 #[inline(always)]
-pub fn map3(a: &Lanes, b: &Lanes, c: &Lanes, f: impl Fn(u32, u32, u32) -> u32) -> Lanes {
+fn map3_body(a: &Lanes, b: &Lanes, c: &Lanes, f: impl Fn(u32, u32, u32) -> u32) -> Lanes {
     std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
 }
 
-/// The mask of lanes of which something holds.
 #[inline(always)]
-pub fn mask(holds: impl Fn(usize) -> bool) -> u32 {
-    (0..LANES).fold(0, |mask, lane| mask | u32::from(holds(lane)) << lane)
+fn each_body(f: impl Fn(usize) -> u32) -> Lanes {
+    std::array::from_fn(f)
+}
+
+#[inline(always)]
+fn mask_body(f: impl Fn(usize) -> bool) -> u32 {
+    (0..LANES).fold(0, |mask, lane| mask | u32::from(f(lane)) << lane)
 }
 
 /// Writes the lanes of a mask.

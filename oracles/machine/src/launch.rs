@@ -1,7 +1,7 @@
 //! What a launch gives a kernel: the constant banks as the driver fills them.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
+use oriole_interp::{Bound, CONST_WINDOW, ClusterShape, GRID_NUMBER, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
 /// How many banks there are.
 pub const BANKS: usize = 32;
@@ -19,6 +19,8 @@ struct DriverArea {
     block: usize,
     /// Extents of the grid.
     grid: usize,
+    /// Number of the grid.
+    grid_number: usize,
     /// Generic address of shared memory, where a bank has it.
     shared_window: Option<usize>,
     /// Generic address of local memory.
@@ -31,12 +33,25 @@ struct DriverArea {
     constant_window: usize,
     /// Generic address of the parameters, or, before `sm_90`, of the bank.
     parameter_window: usize,
-    /// Reciprocals of the extents of clusters, as floats, and the numbers of clusters.
-    clusters: Option<[usize; 2]>,
-    /// CTAs of a cluster.
-    cluster_ctas: Option<usize>,
+    /// Of clusters, where there are any.
+    clusters: Option<ClusterArea>,
     /// Parameters.
     parameters: usize,
+}
+
+/// What bank 0 says of clusters. An axis takes a word.
+#[derive(Clone, Copy, Debug)]
+struct ClusterArea {
+    /// 1 where the launch or the kernel names them.
+    is_explicit: usize,
+    /// CTAs of a cluster along each axis.
+    extents: usize,
+    /// Their reciprocals, as floats.
+    reciprocals: usize,
+    /// How many clusters there are along each axis.
+    numbers: usize,
+    /// CTAs of a cluster.
+    ctas: usize,
 }
 
 impl DriverArea {
@@ -44,6 +59,7 @@ impl DriverArea {
         let first = DriverArea {
             block: 0,
             grid: 0xc,
+            grid_number: 0x30,
             shared_window: Some(0x18),
             local_window: 0x20,
             stack: 0x28,
@@ -51,7 +67,6 @@ impl DriverArea {
             constant_window: 0x50,
             parameter_window: 0x40,
             clusters: None,
-            cluster_ctas: None,
             parameters: 0x160,
         };
         match sm {
@@ -61,20 +76,31 @@ impl DriverArea {
                 constant_window: 0xd0,
                 parameter_window: 0x198,
                 shared_window: None,
-                clusters: Some([0x150, 0x15c]),
-                cluster_ctas: Some(0x188),
+                clusters: Some(ClusterArea {
+                    is_explicit: 0x140,
+                    extents: 0x144,
+                    reciprocals: 0x150,
+                    numbers: 0x15c,
+                    ctas: 0x188,
+                }),
                 parameters: 0x210,
                 ..first
             },
             _ => DriverArea {
                 block: 0x360,
                 grid: 0x370,
+                grid_number: 0x140,
                 local_window: 0x2f8,
                 shared_window: None,
                 stack: 0x37c,
                 dynamic_shared: Some(0x2ac),
-                clusters: Some([0x2b0, 0x2c0]),
-                cluster_ctas: Some(0x2cc),
+                clusters: Some(ClusterArea {
+                    is_explicit: 0x36c,
+                    extents: 0x2a0,
+                    reciprocals: 0x2b0,
+                    numbers: 0x2c0,
+                    ctas: 0x2cc,
+                }),
                 constant_window: 0x120,
                 parameter_window: 0x348,
                 parameters: 0x380,
@@ -117,20 +143,17 @@ impl Banks {
         Some(found)
     }
 
-    /// Fills in what the driver says of a launch: `stack` is the first stack pointer. Each CTA is a cluster of its own.
-    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, params: &[u8]) {
+    /// Fills in what the driver says of a launch: `stack` is the first stack pointer.
+    pub fn fill(&mut self, sm: u16, launch: &Launch, stack: u32, bound: &Bound) {
         let area = DriverArea::of(sm);
         for axis in 0..3 {
             self.put(0, area.block + 4 * axis, &launch.block[axis].to_le_bytes());
             self.put(0, area.grid + 4 * axis, &launch.grid[axis].to_le_bytes());
-            if let Some([reciprocals, numbers]) = area.clusters {
-                self.put(0, reciprocals + 4 * axis, &1f32.to_le_bytes());
-                self.put(0, numbers + 4 * axis, &launch.grid[axis].to_le_bytes());
-            }
         }
-        if let Some(at) = area.cluster_ctas {
-            self.put(0, at, &1u32.to_le_bytes());
+        if let Some(clusters) = area.clusters {
+            self.fill_clusters(clusters, launch.grid, bound.cluster);
         }
+        self.put(0, area.grid_number, &GRID_NUMBER.to_le_bytes());
         if let Some(at) = area.dynamic_shared {
             self.put(0, at, &launch.dynamic_shared.to_le_bytes());
         }
@@ -142,7 +165,21 @@ impl Banks {
         let first = if sm < 90 { 0 } else { area.parameters as u64 };
         self.put(0, area.parameter_window, &(PARAM_WINDOW + first).to_le_bytes());
         self.put(0, area.stack, &stack.to_le_bytes());
-        self.put(0, area.parameters, params);
+        self.put(0, area.parameters, &bound.params);
+    }
+
+    fn fill_clusters(&mut self, area: ClusterArea, grid: [u32; 3], shape: ClusterShape) {
+        for (axis, (extent, ctas)) in shape.extents.into_iter().zip(grid).enumerate() {
+            // Code multiplies with it and drops the fraction: it must not be too small.
+            let nearest = 1.0 / extent as f32;
+            let is_small = f64::from(nearest) * f64::from(extent) < 1.0;
+            let reciprocal = if is_small { nearest.next_up() } else { nearest };
+            self.put(0, area.extents + 4 * axis, &extent.to_le_bytes());
+            self.put(0, area.reciprocals + 4 * axis, &reciprocal.to_le_bytes());
+            self.put(0, area.numbers + 4 * axis, &(ctas / extent.max(1)).to_le_bytes());
+        }
+        self.put(0, area.is_explicit, &u32::from(shape.is_explicit).to_le_bytes());
+        self.put(0, area.ctas, &shape.ctas().to_le_bytes());
     }
 }
 

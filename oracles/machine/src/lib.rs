@@ -10,6 +10,8 @@
 
 mod access;
 mod arithmetic;
+mod bulk;
+mod cluster;
 mod decode;
 mod execute;
 mod lanes;

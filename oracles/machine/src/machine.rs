@@ -3,8 +3,9 @@
 use std::collections::VecDeque;
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Cause, GlobalMemory};
+use oriole_interp::{Cause, ClusterShape, GlobalMemory};
 
+use super::cluster::{Cluster, clusters, stuck};
 use super::execute::Next;
 use super::lanes::{LANES, set};
 use super::program::*;
@@ -38,11 +39,20 @@ struct Barrier {
 pub struct Cta {
     /// Its place in the grid.
     pub ctaid: [u32; 3],
+    /// Its number in its cluster.
+    pub rank: u32,
     /// Its shared memory.
     pub shared: Vec<u8>,
     /// Its warps.
     pub warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
+}
+
+impl Cta {
+    /// Whether all of its threads have ended.
+    pub fn is_done(&self) -> bool {
+        self.warps.iter().all(Warp::is_done)
+    }
 }
 
 /// Why a run stops before its end.
@@ -119,6 +129,10 @@ pub struct Machine<'a> {
     pub banks: &'a super::launch::Banks,
     /// The launch.
     pub launch: &'a Launch,
+    /// The clusters that the grid is made of.
+    pub cluster: ClusterShape,
+    /// Shared memory of the CTAs of the executing cluster but the executing one, by rank.
+    pub peers: Vec<Vec<u8>>,
     /// Where the kernel begins.
     pub entry: u32,
     /// Global memory.
@@ -144,54 +158,52 @@ pub struct Machine<'a> {
 impl Machine<'_> {
     /// Runs all CTAs.
     pub fn run(&mut self) -> End {
-        let [gx, gy, gz] = self.launch.grid;
-        let mut waiting = (0..u64::from(gx) * u64::from(gy) * u64::from(gz)).map(|index| {
-            let (x, y, z) = (u64::from(gx), u64::from(gy), u64::from(gz));
-            [index % x, index / x % y, index / x / y % z].map(|at| at as u32)
-        });
-        let threads: u32 = self.launch.block.iter().product();
-        let most = (MOST_LOCAL / (self.local * (threads as usize).next_multiple_of(LANES)).max(1)).clamp(1, MOST_CTAS);
-        let mut resident: VecDeque<Cta> = VecDeque::new();
+        let mut waiting = 0..clusters(self.launch.grid, self.cluster);
+        let threads = self.launch.block.iter().product::<u32>() as usize * self.cluster.ctas() as usize;
+        let most_ctas = MOST_CTAS / self.cluster.ctas() as usize;
+        let most = (MOST_LOCAL / (self.local * threads.next_multiple_of(LANES)).max(1)).min(most_ctas).max(1);
+        let mut resident: VecDeque<Cluster> = VecDeque::new();
         let mut turns = 0;
         loop {
             if resident.is_empty() || turns > PATIENCE && resident.len() < most {
                 turns = 0;
                 match waiting.next() {
-                    Some(ctaid) => resident.push_back(self.cta(ctaid)),
+                    Some(number) => resident.push_back(self.cluster(number)),
                     None if resident.is_empty() => return End::Finished,
                     None => {}
                 }
             }
             let mut moved = false;
-            for cta in &mut resident {
-                match self.turn(cta) {
+            for cluster in &mut resident {
+                match self.cluster_turn(cluster) {
                     Ok(any) => moved |= any,
                     Err(stopped) => return End::Stopped(stopped),
                 }
             }
             let before = resident.len();
-            resident.retain(|cta| !cta.warps.iter().all(Warp::is_done));
+            resident.retain(|cluster| !cluster.is_done());
             turns = if resident.len() < before { 0 } else { turns + 1 };
             if !moved && resident.len() == before {
                 match waiting.next() {
-                    Some(ctaid) if resident.len() < most => resident.push_back(self.cta(ctaid)),
+                    Some(number) if resident.len() < most => resident.push_back(self.cluster(number)),
                     _ => return End::Deadlock(stuck(&resident)),
                 }
             }
         }
     }
 
-    fn cta(&self, ctaid: [u32; 3]) -> Cta {
+    /// A CTA with a rank in its cluster.
+    pub fn cta(&self, ctaid: [u32; 3], rank: u32) -> Cta {
         let threads: u32 = self.launch.block.iter().product();
         let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
             let first = warp * LANES as u32;
             Warp::new(first, threads - first, self.entry)
         });
-        Cta { ctaid, shared: vec![0; self.shared], warps: warps.collect(), barriers: Default::default() }
+        Cta { ctaid, rank, shared: vec![0; self.shared], warps: warps.collect(), barriers: Default::default() }
     }
 
     /// Has each warp of a CTA take its turn; says whether any did something.
-    fn turn(&mut self, cta: &mut Cta) -> Result<bool, Stopped> {
+    pub fn turn(&mut self, cta: &mut Cta) -> Result<bool, Stopped> {
         let mut moved = false;
         for warp in 0..cta.warps.len() {
             while let Some(at) = cta.warps[warp].next() {
@@ -288,10 +300,4 @@ impl Machine<'_> {
         }
         any
     }
-}
-
-fn stuck(resident: &VecDeque<Cta>) -> Vec<Stuck> {
-    let warps = resident.iter().flat_map(|cta| cta.warps.iter().map(move |warp| (cta.ctaid, warp)));
-    let groups = warps.flat_map(|(ctaid, warp)| warp.groups.iter().map(move |group| (ctaid, warp.first, *group)));
-    groups.map(|(ctaid, first, group)| Stuck { ctaid, first, group }).collect()
 }

@@ -4,8 +4,10 @@
 //! lane), then the literals of the program. So an operand is a row, whatever it was in the word. Two rows are special:
 //! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
 
+use oriole_interp::Arrive;
 use oriole_interp::scalar::ScalarOp;
 use oriole_interp::tensor::MatrixProduct;
+use oriole_ir::ops::{AtomOp, Type};
 
 use super::lanes::Lanes;
 
@@ -166,6 +168,8 @@ pub enum Space {
     Global,
     /// Shared memory of the CTA.
     Shared,
+    /// Shared memory of the CTAs of the cluster.
+    Cluster,
     /// The thread's own memory.
     Local,
 }
@@ -183,7 +187,7 @@ pub struct Width {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Modify {
     /// An operation of PTX on values of a type.
-    Op(oriole_ir::ops::AtomOp, oriole_ir::ops::Type),
+    Op(AtomOp, Type),
     /// Compare and exchange.
     Cas,
     /// The same, of which the result says whether an exchange was made: 1 or 0.
@@ -205,6 +209,8 @@ pub enum Special {
     Warp,
     /// The lanes below, above and at the lane.
     LaneMask(Order),
+    /// The CTA's number in its cluster.
+    Rank,
     /// Instructions executed so far: the low word, or the high one.
     Clock(bool),
     /// The upper half of the window of shared memory.
@@ -523,11 +529,22 @@ pub enum Kind {
         dst: u16,
         /// Both factors and the addend.
         srcs: [u16; 3],
+        /// What says which elements a sparse factor has.
+        metadata: u16,
     },
     /// A special register into one or two words.
     Special(u16, [Special; 2], u8),
     /// The word of the first active lane, into a uniform register.
-    First(u16, Src),
+    First {
+        /// The result.
+        dst: u16,
+        /// The word.
+        src: Src,
+        /// Where it goes which lanes have another word.
+        differs: u8,
+        /// Whether that is added to what is there.
+        or: bool,
+    },
     /// A word of another lane.
     Shuffle {
         /// How it is chosen.
@@ -565,6 +582,8 @@ pub enum Kind {
     Elect(u8, u16),
     /// Goes to a place where a second predicate holds too.
     Branch(u32, Pred),
+    /// Goes to a place with all lanes where one goes there.
+    BranchAny(u32),
     /// Goes to a place where lanes of a mask are missing, or where none is.
     BranchDivergent {
         /// Where to.
@@ -601,13 +620,118 @@ pub enum Kind {
     /// What a barrier's reduction gave.
     BarrierResult(u16, u8),
     /// Which window an address lies in.
-    Window(u8, Space, (u16, bool)),
+    Window(u8, Window, Address),
+    /// Arrives at the cluster's barrier.
+    ClusterArrive,
+    /// Waits at the cluster's barrier.
+    ClusterWait,
+    /// An operation on a barrier in shared memory.
+    Sync(Box<Synchronize>),
+    /// A copy of many bytes, or a reduction.
+    Bulk(Box<Bulk>),
+    /// A store or a reduction that a barrier counts.
+    Remote(Box<Remote>),
     /// The address of the next word.
     Here(u16, i64),
     /// Stops the kernel.
     Trap,
     /// Nothing that this interpreter models: why.
     Unknown(String),
+}
+
+/// A window of the generic address space.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Window {
+    /// Global memory.
+    Global,
+    /// Shared memory of the CTA.
+    Shared,
+    /// Shared memory of the CTAs of the cluster.
+    Cluster,
+    /// The thread's own memory.
+    Local,
+}
+
+/// An operation on a barrier in shared memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Synchronize {
+    /// What is done.
+    pub op: SyncOp,
+    /// Where its 64 bits go as they were before.
+    pub dst: u16,
+    /// Where an answer goes.
+    pub pred: u8,
+    /// Where it is.
+    pub address: Address,
+    /// Whether it may be that of another CTA of the cluster.
+    pub is_remote: bool,
+    /// The operand.
+    pub src: u16,
+}
+
+/// What is done with a barrier.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SyncOp {
+    /// Its 64 bits are exchanged.
+    Exchange,
+    /// Its 64 bits are read.
+    Load,
+    /// Whether the phase of a parity, the operand's highest bit, is over.
+    IsOver,
+    /// So many arrivals, or bytes.
+    Arrive(Count, Arrive),
+    /// An arrival as code for SMs before `sm_90` knows it.
+    ArriveBefore90,
+}
+
+/// How many arrivals, and what they do with the bytes that a barrier counts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Count {
+    /// One arrives.
+    One,
+    /// As many as the operand says.
+    Operand,
+    /// One arrives, and so many bytes as the operand says are expected.
+    Expects,
+    /// None arrives, and so many bytes are expected.
+    Bytes,
+    /// None arrives, and so many bytes have come.
+    Complete,
+}
+
+/// A copy of many bytes between global and shared memory, or a reduction. It is done at once.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Bulk {
+    /// Whether it goes to global memory.
+    pub to_global: bool,
+    /// Whether it comes from there.
+    pub from_global: bool,
+    /// The uniform pair that says where to: an address in global memory, or one in shared memory and the barrier that
+    /// counts the bytes.
+    pub to: u16,
+    /// The uniform registers that say where from.
+    pub from: u16,
+    /// The uniform register with the size in units of 16 bytes, and the CTAs that it goes to above it.
+    pub size: u16,
+    /// Whether it goes to several CTAs.
+    pub multicast: bool,
+    /// How it is combined with what is there.
+    pub combine: Option<(AtomOp, Type)>,
+}
+
+/// A store or a reduction in shared memory of the cluster that a barrier counts.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Remote {
+    /// The pair of registers that hold the address, and that of the barrier.
+    pub address: u16,
+    /// Added to both.
+    pub offset: i64,
+    /// What is stored.
+    pub src: u16,
+    /// How many bytes.
+    pub bytes: u8,
+    /// How it is combined with what is there.
+    pub combine: Option<(AtomOp, Type)>,
 }
 
 /// A product of two words, to which something is added.
@@ -625,6 +749,8 @@ pub struct Product {
     pub signed: bool,
     /// A carry that is added.
     pub more: Option<Pred>,
+    /// Whether the addend is subtracted.
+    pub subtracts: bool,
 }
 
 /// Operations on integers of two words.

@@ -173,7 +173,7 @@ impl Image {
         let table = Table::of(self.sm).ok_or(RunError::Sm(self.sm))?;
         let mut banks = self.banks.clone();
         let local = (self.stack + STACK).next_multiple_of(512).min(MOST_LOCAL);
-        banks.fill(self.sm, launch, local as u32, &bound.params);
+        banks.fill(self.sm, launch, local as u32, bound);
         let program = decode(table, &self.words, self.functions.clone(), &banks);
         let watched = |(argument, offset): &(usize, usize)| {
             let region = bound.owners.iter().position(|owner| owner == argument)?;
@@ -183,6 +183,8 @@ impl Image {
             program: &program,
             banks: &banks,
             launch,
+            cluster: bound.cluster,
+            peers: Vec::new(),
             entry: self.entry,
             global: self.memory(bound),
             shared: (self.shared.max(RESERVED_SHARED) + launch.dynamic_shared as usize).next_multiple_of(16),
@@ -311,6 +313,7 @@ impl Names<'_> {
                             Wait::Bsync(barrier) => format!("the lanes of B{barrier}"),
                             Wait::Warp(mask) | Wait::Collective(mask) => format!("the lanes of {mask:#010x}"),
                             Wait::Barrier(number) => format!("barrier {number}"),
+                            Wait::Cluster => "the barrier of the cluster".to_owned(),
                         },
                     })
                     .collect(),

@@ -28,6 +28,8 @@ pub enum Wait {
     Collective(u32),
     /// A barrier of the CTA.
     Barrier(u8),
+    /// The barrier of the cluster.
+    Cluster,
 }
 
 /// Lanes that execute together.
@@ -61,6 +63,8 @@ pub struct Warp {
     pub reduced: Lanes,
     /// Where each lane goes on after what it executes in a collective.
     pub after_collective: Lanes,
+    /// The lanes that have arrived at the cluster's barrier in the phase that is not over.
+    pub cluster_arrived: u32,
     /// The number of the first thread in its CTA.
     pub first: u32,
 }
@@ -81,6 +85,7 @@ impl Warp {
             local: Vec::new(),
             reduced: [0; LANES],
             after_collective: [0; LANES],
+            cluster_arrived: 0,
             first,
         }
     }
@@ -142,7 +147,7 @@ impl Warp {
         let wanted = match group.wait {
             Wait::Bsync(barrier) => self.members(barrier, group),
             Wait::Warp(mask) | Wait::Collective(mask) => mask,
-            Wait::Ready | Wait::Barrier(_) => return false,
+            Wait::Ready | Wait::Barrier(_) | Wait::Cluster => return false,
         };
         let there = self.groups.iter().filter(|other| self.waits_with(group, other));
         wanted & self.live & !there.fold(0, |mask, other| mask | other.mask) == 0

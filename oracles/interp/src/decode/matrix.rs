@@ -63,7 +63,8 @@ fn matrix_op(data: &InstData) -> Decoded<MatrixOp> {
 /// The product that an instruction makes, and the words of a lane that its factors, its addend and its result are.
 pub(crate) fn matrix_product(data: &InstData) -> Option<(Product, [usize; 4])> {
     let Ok(MatrixOp::Multiply(product)) = matrix_op(data) else { return None };
-    let words = [Matrix::Left, Matrix::Right, Matrix::Addend, Matrix::Sum].map(|matrix| words_of(data, matrix));
+    let left = if product.choice.is_some() { Matrix::Held } else { Matrix::Left };
+    let words = [left, Matrix::Right, Matrix::Addend, Matrix::Sum].map(|matrix| words_of(data, matrix));
     Some((product, words))
 }
 

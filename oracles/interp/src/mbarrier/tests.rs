@@ -35,6 +35,20 @@ fn phases_end_with_the_last_arrival_and_the_last_byte() {
     assert_eq!(after(&[(BarrierOp::ArriveForCopies { is_counted: true }, 1)]), Ok((3, 0, 0)));
 }
 
+/// The code that ptxas makes of `mbarrier.init` for `sm_90` stores (2^20 - n) << 1 and (2^20 - n) << 11, and reads the
+/// pending count from bit 43 and the phase from bit 63.
+#[test]
+fn objects_are_as_code_makes_and_reads_them() {
+    let made = Barrier { pending: 96, expected: 96, bytes: 0, phase: 0 };
+    let word = (1u64 << 20) - 96;
+    assert_eq!(made.bits(), word << 1 | (word << 11) << 32);
+    let read = |bits: u64| ((1 << 20) - (bits >> 43 & MOST), bits >> 63);
+    assert_eq!(read(after_operation(made.bits(), ARRIVE, 90).unwrap()), (6, 0));
+    assert_eq!(read(after_operation(made.bits(), ARRIVE, 96).unwrap()), (96, 1));
+    let odd = Barrier { pending: 1, expected: 3, bytes: -5, phase: 5 };
+    assert_eq!(Barrier::of(odd.bits()), odd);
+}
+
 #[test]
 fn what_the_isa_leaves_undefined_is_refused() {
     assert_eq!(after(&[(ARRIVE, 4)]), Err(Misuse::Arrivals));

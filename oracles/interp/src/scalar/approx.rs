@@ -9,7 +9,7 @@
 //! | `rcp.approx.f32` | 1 unit in the last place |
 //! | `sqrt.approx.f32` | relative 2^-23 |
 //! | `rsqrt.approx.f32` | relative 2^-22.9 |
-//! | `sin.approx.f32`, `cos.approx.f32` | absolute 2^-20.5 in [-2 pi, 2 pi] |
+//! | `sin.approx.f32`, `cos.approx.f32` | absolute 2^-20.5 in [-2 pi, 2 pi], 2^-14.7 in [-100 pi, 100 pi] |
 //! | `lg2.approx.f32` | absolute 2^-22 in (0.5, 2), relative 2^-22 outside |
 //! | `ex2.approx.f32` | 2 units in the last place and the argument's |
 //! | `tanh.approx.f32` | relative 2^-11 |
@@ -69,11 +69,31 @@ fn rsqrt_value(x: f64) -> f64 {
 }
 
 fn sin<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
-    unary::<F>(m, s, libm::sin)
+    unary::<F>(m, s, |x| sin_of_turns(turns(x)))
 }
 
 fn cos<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
-    unary::<F>(m, s, libm::cos)
+    unary::<F>(m, s, |x| cos_of_turns(turns(x)))
+}
+
+/// An angle in radians as single floats give it, in turns: rounded towards zero, as code that ptxas makes does it. The
+/// error grows with the angle, of which the ISA says nothing beyond 100 pi.
+fn turns(radians: f64) -> f64 {
+    const TURNS_OF_RADIAN: f32 = f32::from_bits(0x3e22_f983);
+    // The product of two single floats is exact.
+    let exact = radians * f64::from(TURNS_OF_RADIAN);
+    let nearest = exact as f32;
+    f64::from(if f64::from(nearest).abs() > exact.abs() { f32::from_bits(nearest.to_bits() - 1) } else { nearest })
+}
+
+/// The sine of so many turns. A zero keeps its sign.
+pub fn sin_of_turns(turns: f64) -> f64 {
+    libm::sin(turns % 1.0 * std::f64::consts::TAU)
+}
+
+/// The cosine of so many turns.
+pub fn cos_of_turns(turns: f64) -> f64 {
+    libm::cos(turns % 1.0 * std::f64::consts::TAU)
 }
 
 fn lg2<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
@@ -101,15 +121,12 @@ fn div_approx(m: &Modifiers, s: &[u64; 5]) -> Lane {
     finish(m, if large { a * 0f32.copysign(b) } else { a / b })
 }
 
-/// A function of the upper word of an f64, of which the upper word is kept, rounded to nearest. Subnormal values are
-/// flushed whatever is written, since this form exists only with `.ftz`.
+/// A function of the upper word of an f64, of which the upper word is kept, rounded to nearest. A NaN whose upper word
+/// is that of an infinity counts as one. Subnormal values are flushed whatever is written, since this form exists only
+/// with `.ftz`.
 fn upper_word(_: &Modifiers, s: &[u64; 5], function: fn(f64) -> f64) -> Lane {
     const UPPER: u64 = 0xffff_ffff_0000_0000;
-    let x = f64::of(s[0]);
-    if x.is_nan() {
-        return Lane::of(<f64 as Float>::NAN);
-    }
-    let result = function(f64::of(x.word() & UPPER).flush());
+    let result = function(f64::of(s[0] & UPPER).flush());
     if result.is_nan() {
         return Lane::of(<f64 as Float>::NAN);
     }

@@ -26,6 +26,7 @@ mod integer;
 mod round;
 mod video;
 
+pub use approx::{cos_of_turns, sin_of_turns};
 pub use atomic::{atomic, atomic_shared, reduce};
 
 use oriole_ir::ops::{

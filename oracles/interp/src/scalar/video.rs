@@ -113,9 +113,15 @@ fn scalar(m: &Modifiers, s: &[u64; 5], combine: Combine) -> Lane {
     Lane::of(match m.second_op {
         SecondOp::None => insert(s[2], select.dst.bits(), result),
         SecondOp::Add => insert(0, VideoPart::Word.bits(), result + c),
-        SecondOp::Min => insert(0, VideoPart::Word.bits(), result.min(c)),
-        SecondOp::Max => insert(0, VideoPart::Word.bits(), result.max(c)),
+        SecondOp::Min => insert(0, VideoPart::Word.bits(), if is_less(result, c, signed) { result } else { c }),
+        SecondOp::Max => insert(0, VideoPart::Word.bits(), if is_less(result, c, signed) { c } else { result }),
     })
+}
+
+/// Compares what the first operation yields with the third source: "the sign of the intermediate result depends on
+/// `dtype`", so that a negative one of an unsigned instruction is larger than any word.
+fn is_less(result: i128, c: i128, signed: bool) -> bool {
+    if signed { result < c } else { (result as u128) < c as u128 }
 }
 
 /// `a * b + c`, with negation of the product or of `c`, plus one, shifted right, saturated. The final result is signed

@@ -17,7 +17,10 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind
         "BRA" if ops.has("DIV") => divergent(ops, at, true),
         "BRA" if ops.has("CONV") => divergent(ops, at, false),
         // Whether all lanes agree is a hint: the condition is the same in all of them.
-        "BRA" if ops.has("U") && ops.has("ANY") => Err("a branch if any lane takes it".to_owned()),
+        "BRA" if ops.has("U") && ops.has("ANY") => match condition(ops) {
+            Pred::TRUE => target(ops, at).map(Kind::BranchAny),
+            _ => Err("a branch if any lane takes it, by a second predicate".to_owned()),
+        },
         "BRA" | "JMP" => target(ops, at).map(|to| Kind::Branch(to, condition(ops))),
         "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => jump(ops, at),
         "EXIT" => Ok(Kind::Exit(condition(ops))),
@@ -140,7 +143,8 @@ fn special_of(name: &str) -> Option<Special> {
         "SR_CLOCKLO" => Special::Clock(false),
         "SR_CLOCKHI" => Special::Clock(true),
         "SR_SWINHI" => Special::SharedWindow,
-        "SR_CgaCtaId" | "SR_LMEMHIOFF" => Special::Constant(0),
+        "SR_CgaCtaId" => Special::Rank,
+        "SR_LMEMHIOFF" => Special::Constant(0),
         // An index into the tables of the driver area, which has one entry here.
         "SR_CgaSize" => Special::Constant(0),
         "SRZ" => Special::Constant(0),
@@ -165,7 +169,10 @@ fn special(ops: &mut Operands<'_>, base: &str) -> Result<Kind, Unknown> {
 fn r2ur(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.find(|what| what == What::Register(File::Ur)).ok_or("no result")?;
     let src = ops.find(|what| what == What::Register(File::R)).ok_or("no register")?;
-    Ok(Kind::First(ops.dst(dst)?, ops.src(src, Sign::Integer)?))
+    let (dst, src) = (ops.dst(dst)?, ops.src(src, Sign::Integer)?);
+    // Whether one lane has the word, as is usual, changes nothing here.
+    ops.has("BROADCAST");
+    Ok(Kind::First { dst, src, differs: ops.pred_out(81), or: ops.has("OR") })
 }
 
 /// Operands: predicate, result, word, lane, bounds.

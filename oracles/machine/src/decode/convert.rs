@@ -1,7 +1,7 @@
 //! Conversions.
 
 use oriole_ir::InstBuilder;
-use oriole_ir::ops::{Field, FieldValue, Ftz, Opcode, Relu, Rounding, Saturate, SrcType, Type};
+use oriole_ir::ops::{Field, FieldValue, Ftz, Opcode, Relu, Rounding, SatFinite, Saturate, SrcType, Type};
 
 use oriole_sass::row::What;
 
@@ -21,6 +21,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         "FRND" => round(ops),
         "F2FP" => pack(ops),
         "I2IP" => pack_integers(ops),
+        "F2IP" => bytes(ops),
         _ => return None,
     })
 }
@@ -134,26 +135,100 @@ fn round(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     lane_wise(&builder, (dst, if ty == Type::F64 { 2 } else { 1 }), &[value])
 }
 
-/// Two floats to a packed pair. Operands: result, upper value, lower value.
+/// Conversions of which the result or the source is packed. Operands: result, then upper value, lower value, and what
+/// stands in the upper half of a narrow result; each where the mode has it.
 fn pack(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
+    let narrow = ops.one_of(&[("E4M3", Type::E4m3x2), ("E5M2", Type::E5m2x2)]);
+    let relu = |builder: InstBuilder| if ops.has("RELU") { builder.field(Relu::Relu) } else { builder };
+    let saturated = |builder: InstBuilder| match ops.has("SATFINITE") {
+        true => builder.field(SatFinite::SatFinite),
+        false => builder,
+    };
+    let rounding = if ops.has("RZ") { Rounding::Rz } else { Rounding::Rn };
     let packed = match () {
         () if ops.has("BF16") => Type::Bf16x2,
-        () if ops.has("F16") || ops.has("PACK_AB") => Type::F16x2,
-        () => return Err("a packed type".to_owned()),
+        () => {
+            // Where nothing is written, the result is in F16.
+            ops.has("F16");
+            Type::F16x2
+        }
     };
+    if ops.has("UNPACK_B") {
+        let from = source(narrow.ok_or("a source")?)?;
+        if !ops.has("F16") {
+            return Err("a result of narrow floats".to_owned());
+        }
+        let builder = InstBuilder::new(Opcode::Cvt).field(packed).field(from).field(Rounding::Rn);
+        let builder = relu(builder);
+        let value = narrow_source(ops, 1)?;
+        return lane_wise(&builder, (dst, 1), &[value]);
+    }
+    if ops.has("PACK_B") {
+        if !ops.has("TF32") || !ops.has("F32") {
+            return Err("a packed type".to_owned());
+        }
+        let builder = InstBuilder::new(Opcode::Cvt).field(Type::Tf32).field(SrcType::F32).field(rounding);
+        let builder = relu(builder);
+        let value = Value::Word(ops.src(1, Sign::Float)?);
+        return lane_wise(&builder, (dst, 1), &[value]);
+    }
+    if ops.has("UNPACK_B_MERGE_C") {
+        let ty = narrow.filter(|_| ops.has("F16")).ok_or("a packed type")?;
+        let builder = saturated(relu(InstBuilder::new(Opcode::CvtNarrow).field(ty).field(SrcType::F16x2)));
+        let builder = builder.field(Rounding::Rn);
+        let value = Value::Word(ops.src(1, Sign::Halves)?);
+        merged_with_nothing(ops, 2)?;
+        return lane_wise(&builder, (dst, 1), &[value]);
+    }
     // The source is always single: written or not.
     ops.has("F32");
-    let mut builder = InstBuilder::new(Opcode::CvtPack2).field(packed).field(SrcType::F32);
-    builder = builder.field(if ops.has("RZ") { Rounding::Rz } else { Rounding::Rn });
-    if ops.has("RELU") {
-        builder = builder.field(Relu::Relu);
+    if ops.has("MERGE_C") {
+        let half = if packed == Type::Bf16x2 { Type::Bf16 } else { Type::F16 };
+        let builder = InstBuilder::new(Opcode::Cvt).field(half).field(SrcType::F32).field(rounding);
+        let builder = saturated(relu(builder));
+        let value = Value::Word(ops.src(1, Sign::Float)?);
+        merged_with_nothing(ops, 2)?;
+        return lane_wise(&builder, (dst, 1), &[value]);
+    }
+    let ty = match narrow {
+        Some(ty) if ops.has("PACK_AB_MERGE_C") => ty,
+        None if ops.has("PACK_AB") => packed,
+        _ => return Err("another order of packing".to_owned()),
+    };
+    let builder = InstBuilder::new(Opcode::CvtPack2).field(ty).field(SrcType::F32).field(rounding);
+    let builder = saturated(relu(builder));
+    if narrow.is_some() {
+        merged_with_nothing(ops, 3)?;
     }
     let values = [Value::Word(ops.src(1, Sign::Float)?), Value::Word(ops.src(2, Sign::Float)?)];
-    if !ops.has("PACK_AB") {
-        return Err("another order of packing".to_owned());
-    }
     lane_wise(&builder, (dst, 1), &values)
+}
+
+/// Two narrow floats in a half of a word.
+fn narrow_source(ops: &mut Operands<'_>, at: usize) -> Result<Value, Unknown> {
+    let upper = ops.suffix(at)? == "H1";
+    Ok(Value::Half(ops.src(at, Sign::Integer)?, upper))
+}
+
+/// What is put above a narrow result: only zeros are.
+fn merged_with_nothing(ops: &mut Operands<'_>, at: usize) -> Result<(), Unknown> {
+    let is_zero = ops.src(at, Sign::Integer)?.row == ZERO;
+    if is_zero { Ok(()) } else { Err("a result that is merged with others".to_owned()) }
+}
+
+/// Two floats to bytes in front of others. Operands: result, upper value, lower value, the others.
+fn bytes(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let dst = ops.dst(0)?;
+    let alone = [1, 3].map(|at| ops.src(at, Sign::Integer).map(|src| src.row == ZERO));
+    if !ops.has("U8") || alone != [Ok(true), Ok(true)] {
+        return Err("several bytes, or signed ones".to_owned());
+    }
+    ops.has("F32");
+    let rounding = if ops.has("TRUNC") { Rounding::Rzi } else { Rounding::Rni };
+    let builder = InstBuilder::new(Opcode::Cvt).field(Type::U8).field(SrcType::F32).field(rounding);
+    let value = Value::Word(ops.src(2, Sign::Float)?);
+    lane_wise(&builder, (dst, 1), &[value])
 }
 
 /// Two integers to narrow ones, in front of others. Operands: result, upper value, lower value, the others.

@@ -1,5 +1,6 @@
 //! Floating-point arithmetic: single, double and half precision.
 
+use oriole_interp::scalar;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
     Approx, BoolOp, Compare as FloatCompare, Field, Ftz, NanMode, Opcode, Relu, Rounding, Saturate, SrcType, Type,
@@ -135,6 +136,13 @@ fn halves(ops: &mut Operands<'_>, at: usize) -> Result<Value, Unknown> {
         "H0_H0" => Value::Packed(src, [false, false]),
         "H1_H1" => Value::Packed(src, [true, true]),
         "H1_H0" | "" => Value::Word(src),
+        "H0_NH1" => {
+            let (keep, flip) = match src.mark {
+                Mark::Bits { keep, flip } => (keep, flip),
+                _ => (u32::MAX, 0),
+            };
+            Value::Word(Src { mark: Mark::Bits { keep, flip: flip ^ 0x8000_0000 }, ..src })
+        }
         other => return Err(format!("halves {other}")),
     })
 }
@@ -312,7 +320,7 @@ fn function(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         }
     }
     if ops.has("SIN") || ops.has("COS") {
-        let f: Fn1 = if ops.has("SIN") { |a| turn(a, f64::sin) } else { |a| turn(a, f64::cos) };
+        let f: Fn1 = if ops.has("SIN") { |a| turn(a, scalar::sin_of_turns) } else { |a| turn(a, scalar::cos_of_turns) };
         let Value::Word(src) = value else { return Err("no word".to_owned()) };
         return Ok(Kind::One(f, dst, src));
     }
@@ -321,6 +329,11 @@ fn function(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         () if ops.has("F16") => Type::F16,
         () if ops.has("BF16") || ops.has("BF16_V2") => Type::Bf16,
         () => Type::F32,
+    };
+    let value = match (ops.suffix(1)?, ty) {
+        (_, Type::F32) => value,
+        ("H1" | "H1_H1", _) => Value::Half(ops.src(1, Sign::Halves)?, true),
+        _ => Value::Half(ops.src(1, Sign::Halves)?, false),
     };
     let mut builder = InstBuilder::new(opcode).field(ty).field(Approx::Approx);
     // The unit takes subnormal floats for zeros; code that wants them scales before and behind it.
@@ -332,11 +345,7 @@ fn function(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// The sine or cosine of so many turns.
 fn turn(turns: &crate::lanes::Lanes, function: fn(f64) -> f64) -> crate::lanes::Lanes {
-    crate::lanes::map(turns, |bits| {
-        let turns = f64::from(f32::from_bits(bits));
-        let fraction = turns - turns.floor();
-        canonical(function(fraction * std::f64::consts::TAU) as f32)
-    })
+    crate::lanes::map(turns, |bits| canonical(function(f32::from_bits(bits).into()) as f32))
 }
 
 /// A function of the upper word of a double, of which the upper word is the result.

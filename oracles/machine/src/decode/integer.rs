@@ -205,17 +205,24 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
             let mad = |a: &_, b: &_, c: &_| map3(a, b, c, |a, b, c| a.wrapping_mul(b).wrapping_add(c));
             return Ok(Kind::Three(mad, dst, [a, b, c]));
         }
-        return Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, c, Src::default()], part, signed, more }));
+        return Ok(Kind::Mad(Product {
+            dst,
+            carry,
+            srcs: [a, b, c, Src::default()],
+            part,
+            signed,
+            more,
+            subtracts: false,
+        }));
     }
     if part == Part::Wide {
         aligned(dst, 2)?;
     }
     let (low, high) = ops.pair(3, Sign::Integer)?;
-    let (low, high) = (Src { mark: high.mark, ..low }, high);
-    if high.mark == Mark::Negate {
-        return Err("a negated addend of two words".to_owned());
-    }
-    Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, low, high], part, signed, more }))
+    let subtracts = high.mark == Mark::Negate;
+    let mark = if subtracts { Mark::Plain } else { high.mark };
+    let (low, high) = (Src { mark, ..low }, Src { mark, ..high });
+    Ok(Kind::Mad(Product { dst, carry, srcs: [a, b, low, high], part, signed, more, subtracts }))
 }
 
 /// Operands: result, carry, the shifted word, the addend, the upper word, the distance, the carry that `.X` reads.

@@ -176,14 +176,12 @@ fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: predicate, result, address.
 fn window(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    let space = match () {
-        () if ops.has("S") => Space::Shared,
-        () if ops.has("L") => Space::Local,
-        () if ops.has("G") => Space::Global,
+    let window = match () {
+        () if ops.has("S") => Window::Shared,
+        () if ops.has("D") => Window::Cluster,
+        () if ops.has("L") => Window::Local,
+        () if ops.has("G") => Window::Global,
         () => return Err("a window".to_owned()),
     };
-    let address = ops.address(0)?;
-    let (row, _) = address.base.ok_or("no register")?;
-    aligned(row, 2)?;
-    Ok(Kind::Window(ops.pred_out(81), space, (row, true)))
+    Ok(Kind::Window(ops.pred_out(81), window, address(ops, Space::Generic)?))
 }

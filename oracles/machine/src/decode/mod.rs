@@ -6,6 +6,7 @@ mod float;
 mod integer;
 mod matrix;
 mod memory;
+mod synchronize;
 
 use oriole_ir::InstBuilder;
 use oriole_sass::Table;
@@ -33,6 +34,7 @@ fn operation(table: &Table, word: u128, at: u32, banks: &Banks, literals: &mut L
     let found = integer::decode(name, &mut ops)
         .or_else(|| float::decode(name, &mut ops))
         .or_else(|| convert::decode(name, &mut ops))
+        .or_else(|| synchronize::decode(name, &mut ops))
         .or_else(|| memory::decode(name, &mut ops))
         .or_else(|| matrix::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at))

@@ -120,8 +120,8 @@ fn scalar(cx: &mut Context, opcode: Opcode, select: VideoSelectors) -> Term {
     let whole = match second {
         SecondOp::None => return insert(t, third, select.dst.bits(), result),
         SecondOp::Add => t.add(result, c),
-        SecondOp::Min => t.min(result, c, true),
-        SecondOp::Max => t.max(result, c, true),
+        SecondOp::Min => t.min(result, c, signed),
+        SecondOp::Max => t.max(result, c, signed),
     };
     t.extract(whole, 0, 32)
 }

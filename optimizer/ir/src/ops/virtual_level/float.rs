@@ -38,6 +38,7 @@ pub const RECIPROCAL: &[Requirement] = &[
     when(Field::Approx, Approx::Approx.bit(), Field::Rounding, Rounding::Default.bit()),
     when(Field::Rounding, EXACT, Field::Approx, Approx::Exact.bit()),
     when_both((Field::Approx, Approx::Approx.bit()), (Field::Type, F64), Field::Ftz, Ftz::Ftz.bit()),
+    when_both((Field::Approx, Approx::Exact.bit()), (Field::Ftz, NOT_FTZ), Field::Type, F32),
 ];
 
 pub const MINMAX_LATER: &[Later] = &[
