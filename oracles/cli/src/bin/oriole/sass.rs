@@ -12,8 +12,8 @@ use std::path::{Path, PathBuf};
 use miette::miette;
 use oriole_check::input::{InputError, MAX_KERNEL_BYTES};
 use oriole_interp::file::read_input;
+use oriole_ir::Schedule;
 use oriole_ir::diagnostics::escape::escaped;
-use oriole_ir::{Module, Schedule, function_to_string};
 use oriole_sass::cubin::{Cubin, CubinError, Function, Relocation, RelocationKind, SectionKind, words};
 use oriole_sass::encoding::known;
 use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};
@@ -51,7 +51,7 @@ pub struct Args {
     #[arg(long, conflicts_with_all = ["control", "hex"])]
     json: bool,
     /// Print functions as Ori at the machine level, which reads back
-    #[arg(long, conflicts_with_all = ["control", "hex", "json"])]
+    #[arg(long, conflicts_with_all = ["control", "hex", "json", "raw"])]
     ori: bool,
     /// The file has nothing but words of this SM, 16 bytes each: 90 or sm_90
     #[arg(long, value_name = "SM", value_parser = sm)]
@@ -94,17 +94,14 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(unknown.report())
 }
 
-/// Prints functions as Ori: all of them, or one with the module's target.
+/// Prints functions as Ori. Where one is chosen, the others stand there without their code, so that the text reads back.
 fn lifted(args: &Args, cubin: &Cubin, out: &mut dyn Write) -> Result<Status, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Input(miette!("`{}`: {error}", args.file.display()));
     let mut module = ori::module(cubin).map_err(|error| wrong(&error))?;
     if let Some(name) = &args.function {
         let chosen = function(cubin, name).map_err(|error| wrong(&error))?;
-        let id = module.function_named(&chosen.name);
-        let text = id.map(|id| function_to_string(&module.functions[id], Some(&module))).unwrap_or_default();
-        module = Module { target: module.target, ..Module::default() };
-        write!(out, "{module}\n{text}")?;
-        return Ok(Status::Clean);
+        let others = module.functions.values_mut().filter(|func| func.name != chosen.name);
+        others.for_each(|func| func.set_layout(Vec::new()));
     }
     write!(out, "{module}")?;
     Ok(Status::Clean)
