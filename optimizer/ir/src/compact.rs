@@ -10,6 +10,8 @@ use super::function::Function;
 use super::immediate::Constants;
 use super::inst::InstData;
 use super::lists::{BlockData, Lists, Node};
+use super::name::Names;
+use super::operand::Operand;
 
 /// Functions with fewer unused entries than this are left as they are.
 const SLACK: usize = 64;
@@ -55,12 +57,15 @@ impl Function {
         }
         let mut insts = PrimaryMap::with_capacity(count);
         let mut pool = Vec::with_capacity(self.operands_in_use());
-        let (mut constants, mut schedules) = (Constants::default(), Vec::new());
+        let (mut constants, mut names, mut schedules) = (Constants::default(), Names::default(), Vec::new());
         for block in &self.layout {
             for old in self.block_insts(*block) {
                 let start = pool.len() as u32;
                 let operands = self.pool[self.operand_places(old)].iter();
-                pool.extend(operands.map(|operand| constants.adopt(&self.constants, *operand)));
+                pool.extend(operands.map(|operand| match operand {
+                    Operand::Name(name) => names.adopt(&self.names, *name),
+                    operand => constants.adopt(&self.constants, *operand),
+                }));
                 let inst = insts.push(InstData { start, ..self.insts[old] });
                 lists.nodes.push(Node::default());
                 lists.append(*block, inst);
@@ -70,7 +75,7 @@ impl Function {
             }
         }
         (self.lists, self.insts, self.pool) = (lists, insts, pool);
-        (self.constants, self.schedules) = (constants, schedules);
+        (self.constants, self.names, self.schedules) = (constants, names, schedules);
     }
 }
 

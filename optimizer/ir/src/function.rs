@@ -10,6 +10,7 @@ use super::immediate::{Constants, FreeOperand};
 use super::inst::InstData;
 use super::lists::{BlockData, BlockInsts, Lists};
 use super::module::{Linkage, Variable};
+use super::name::Names;
 use super::operand::Operand;
 use super::register::RegInfo;
 use super::schedule::Schedule;
@@ -64,6 +65,8 @@ pub struct Function {
     pub(super) lists: Lists,
     pub(super) pool: Vec<Operand>,
     pub(super) constants: Constants,
+    /// The words that operands of the machine level stand for.
+    pub(super) names: Names,
     /// The scheduling of machine instructions; `None` for all that stand behind its end.
     pub(super) schedules: Vec<Option<Schedule>>,
 }
@@ -87,6 +90,7 @@ impl Function {
             lists: Lists::default(),
             pool: Vec::new(),
             constants: Constants::default(),
+            names: Names::default(),
             schedules: Vec::new(),
         }
     }
@@ -307,12 +311,24 @@ impl Function {
         let infos: Vec<_> = self.defs(inst).chain(self.uses(inst)).map(|reg| self.regs[reg]).collect();
         let counts = (data.dsts, data.srcs, data.elses);
         let operands: Vec<_> = self.free_operands(inst).collect();
-        (data.opcode, data.fields, data.guard, data.line, counts, operands, infos, self.schedule(inst))
+        let names: Vec<_> = self.named(inst).collect();
+        (data.opcode, data.fields, data.guard, data.line, counts, operands, names, infos, self.schedule(inst))
     }
 
-    /// Destinations, sources and `else` values as any function may compare them.
+    /// Destinations, sources and `else` values as any function may compare them, but for names, which
+    /// [`Function::named`] has.
     fn free_operands(&self, inst: Inst) -> impl Iterator<Item = FreeOperand> + '_ {
-        self.pool[self.operand_places(inst)].iter().map(|operand| self.free(*operand))
+        let unnamed = |operand| if let Operand::Name(_) = operand { Operand::Undef } else { operand };
+        self.pool[self.operand_places(inst)].iter().map(move |operand| self.free(unnamed(*operand)))
+    }
+
+    /// The names among the operands, each with its place there.
+    fn named(&self, inst: Inst) -> impl Iterator<Item = (usize, Option<&str>)> + '_ {
+        let operands = self.pool[self.operand_places(inst)].iter().enumerate();
+        operands.filter_map(|(place, operand)| match operand {
+            Operand::Name(name) => Some((place, self.names.get(*name))),
+            _ => None,
+        })
     }
 
     fn header_key(&self) -> impl PartialEq + Hash + '_ {
@@ -346,6 +362,7 @@ impl Clone for Function {
             lists,
             pool,
             constants,
+            names,
             schedules,
         } = other;
         (self.kind, self.linkage, self.level, self.form) = (*kind, *linkage, *level, *form);
@@ -361,6 +378,7 @@ impl Clone for Function {
         copy_map(&mut self.lists.nodes, &lists.nodes);
         self.pool.clone_from(pool);
         self.constants.clone_from(constants);
+        self.names.clone_from(names);
         self.schedules.clone_from(schedules);
     }
 }
@@ -375,10 +393,10 @@ pub(super) fn copy_map<K: EntityRef, V: Clone>(to: &mut PrimaryMap<K, V>, from: 
 impl PartialEq for Function {
     fn eq(&self, other: &Function) -> bool {
         // Over equal tables equal operands are equal as they are: so it is with most copies.
-        let alike = self.constants == other.constants;
+        let alike = self.constants == other.constants && self.names == other.names;
         let same_operands = |a: Inst, b: Inst| match alike {
             true => self.pool[self.operand_places(a)] == other.pool[other.operand_places(b)],
-            false => self.free_operands(a).eq(other.free_operands(b)),
+            false => self.free_operands(a).eq(other.free_operands(b)) && self.named(a).eq(other.named(b)),
         };
         let blocks = |f: &Function| -> Vec<(u32, bool)> {
             f.layout.iter().map(|b| (f.lists.blocks[*b].len, f.lists.blocks[*b].nounroll)).collect()

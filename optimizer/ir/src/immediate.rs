@@ -6,7 +6,8 @@
 //!
 //! What an [`Imm`] means is therefore known to its function alone. There is one way to make it, [`Function::imm`], and
 //! one to read it, [`Function::bits`]. A value that belongs to no function yet, or goes from one to another, is a
-//! [`FreeOperand`].
+//! [`FreeOperand`]. So it is with words of the machine's language ([`super::name`]), except that they stay in their
+//! function.
 //!
 //! **Invariant:** equal bits are equal immediates, within a function: what fits an operand does not stand in the table,
 //! and the table has no bits twice. Beside its place in the table an operand holds a part of a hash of the bits. So an

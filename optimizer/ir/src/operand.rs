@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 
 use super::entity::{Block, FuncId, Global, Local, Reg};
 use super::immediate::Imm;
+use super::name::Name;
 use crate::ops::SpecialReg;
 
 /// What the machine does to a source before it uses it. A set of bits.
@@ -85,6 +86,8 @@ pub enum Operand {
     Func(FuncId),
     /// A block.
     Block(Block),
+    /// A word of the machine's language: what an instruction is, or how it takes an operand. Machine level only.
+    Name(Name),
     /// A value that nothing has defined: any bits, and others at each read.
     ///
     /// *What an undefined value is.* It is any value. A definition has one, the same at each of its reads: what an

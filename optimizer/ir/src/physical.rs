@@ -1,7 +1,7 @@
 //! The registers of the machine: what operands name in physical form.
 //!
-//! `%R0` to `%R254` and `%UR0` to `%UR62` hold a 32-bit word; `%R4x2` is the pair of `%R4` and `%R5`, aligned as the
-//! machine wants it. `%P0` to `%P6` and `%UP0` to `%UP6` are predicates, `%B0` to `%B15` convergence barriers. `%RZ`
+//! `%R0` to `%R254` and `%UR0` to `%UR254` hold a 32-bit word; `%R4x2` is the pair of `%R4` and `%R5`, aligned as the
+//! machine wants it. SMs before `sm_100` have uniform registers up to `%UR62`. `%P0` to `%P6` and `%UP0` to `%UP6` are predicates, `%B0` to `%B15` convergence barriers. `%RZ`
 //! and `%URZ` read as zero and `%PT` and `%UPT` as true, whatever is written to them.
 //!
 //! Each has a [`Reg`] of its own, the same in every function, so that numbers say which registers overlap; a function
@@ -35,7 +35,7 @@ struct FileRow {
 
 const FILES: [FileRow; 5] = [
     FileRow { file: RegFile::R, name: "R", count: 256, last: Some("RZ"), widest: 4 },
-    FileRow { file: RegFile::UR, name: "UR", count: 64, last: Some("URZ"), widest: 4 },
+    FileRow { file: RegFile::UR, name: "UR", count: 256, last: Some("URZ"), widest: 4 },
     FileRow { file: RegFile::P, name: "P", count: 8, last: Some("PT"), widest: 1 },
     FileRow { file: RegFile::UP, name: "UP", count: 8, last: Some("UPT"), widest: 1 },
     FileRow { file: RegFile::B, name: "B", count: 16, last: None, widest: 1 },
@@ -78,6 +78,16 @@ impl PhysicalReg {
         let before: u32 = FILES[..at].iter().map(FileRow::entities).sum();
         let place = u32::from(self.number) * u32::from(row.widest) + u32::from(self.words) - 1;
         exists.then(|| Reg::from_u32(before + place))
+    }
+
+    /// How many numbers the registers of a file have, the constant one's included.
+    pub fn count(file: RegFile) -> u16 {
+        FILES.iter().find(|row| row.file == file).map_or(0, |row| row.count)
+    }
+
+    /// How many neighbours of a file one register can be.
+    pub fn widest(file: RegFile) -> u8 {
+        FILES.iter().find(|row| row.file == file).map_or(0, |row| row.widest)
     }
 
     /// Whether it always reads as zero or true.
@@ -164,7 +174,7 @@ mod tests {
             count += 1;
         }
         assert_eq!(PhysicalReg::of(Reg::from_u32(count)), None);
-        for wrong in ["R255", "R256", "R07", "R4x1", "R4x5", "P7", "P0x2", "UR63", "B16", "X0", "R", "RZx9"] {
+        for wrong in ["R255", "R256", "R07", "R4x1", "R4x5", "P7", "P0x2", "UR255", "B16", "X0", "R", "RZx9"] {
             assert_eq!(PhysicalReg::from_name(wrong), None, "{wrong}");
         }
     }

@@ -130,16 +130,21 @@ impl Printer<'_> {
         if !func.dsts(inst).is_empty() {
             out.write_str(" = ")?;
         }
-        out.write_str(row.name)?;
+        // The mnemonic of the machine stands for the opcode that says nothing but that one follows.
+        let mnemonic = func.srcs(inst).first().and_then(|first| func.text(*first));
+        if data.opcode != Opcode::MachineOp || mnemonic.is_none() {
+            out.write_str(row.name)?;
+        }
         for (slot, spec) in row.fields.iter().enumerate() {
             if Some(data.fields.0[slot]) != spec.default {
                 write!(out, ".{}", spec.field.value_name(data.fields.0[slot]))?;
             }
         }
-        if !func.srcs(inst).is_empty() {
+        if !func.srcs(inst).is_empty() && data.opcode != Opcode::MachineOp {
             out.write_char(' ')?;
         }
         match data.opcode {
+            Opcode::MachineOp | Opcode::MachineJump => self.machine(out, mnemonic, func.srcs(inst))?,
             Opcode::Call => self.call(out, func.srcs(inst))?,
             Opcode::Phi => self.incoming(out, func.srcs(inst))?,
             _ => self.sources(out, row.srcs, func.srcs(inst))?,
@@ -179,6 +184,17 @@ impl Printer<'_> {
             }
         }
         Ok(())
+    }
+
+    /// `IADD3.X %R1, %R2, %R3`; the mnemonic is the first source.
+    fn machine(&self, out: &mut impl Write, mnemonic: Option<&str>, srcs: &[Operand]) -> fmt::Result {
+        let (Some(mnemonic), [_, taken @ ..]) = (mnemonic, srcs) else {
+            out.write_char(' ')?;
+            return self.list(out, srcs);
+        };
+        out.write_str(mnemonic)?;
+        out.write_str(if taken.is_empty() { "" } else { " " })?;
+        self.list(out, taken)
     }
 
     /// `@callee($arg, …) -> ($result, …)`; the sources are callee, number of results, results, arguments.
@@ -252,6 +268,7 @@ impl Printer<'_> {
                 None => out.write_str("?"),
             },
             Operand::Special(reg) => write!(out, "sr.{}", reg.name()),
+            Operand::Name(_) => write!(out, "'{}'", self.func.text(operand).unwrap_or("?")),
             Operand::Const { bank, offset, .. } => write!(out, "c[{bank}][{offset:#x}]"),
             Operand::Global(id) => match self.module.and_then(|m| m.globals.get(id)) {
                 Some(global) => write!(out, "@{}", global.name),

@@ -111,6 +111,65 @@ fn machine_text_round_trips() {
     assert_eq!((word.reg(), func.operand_info(word)), (physical.reg(), Some(RegInfo::words(1))));
 }
 
+/// Instructions of the machine: results, mnemonic, what they take; jumps with the blocks that they can go to.
+const INSTRUCTIONS: &str = "\
+entry @k machine physical {
+bb0:
+  %R3 = S2R 'SR_TID.X' {stall 7 write 0}
+  %P0, %PT = ISETP.GE.U32.AND %R3, c[0][0x210], %PT, ~%PT {stall 13 wait 0x1}
+  @!%P0 jump EXIT %PT, bb1 {stall 5}
+bb1:
+  %R4x2 = HFMA2.BF16_V2 -%R4.reuse, '', 0x3f803f80, |%UR254|, '2D' {stall 5}
+  @%UP0 CALL.REL.NOINC %PT, @f {stall 1}
+  bra bb2
+bb2:
+  @%P6 jump BRA %PT, bb2, bb3 {stall 1}
+bb3:
+  NOP {stall 1} !3
+  end
+}
+
+device @f machine physical {
+}
+";
+
+#[test]
+fn instructions_of_the_machine_round_trip() {
+    let mut module = round_trip(INSTRUCTIONS);
+    let text = module.to_string();
+    for line in INSTRUCTIONS.lines() {
+        assert!(text.contains(line), "`{line}` became\n{text}");
+    }
+    assert_eq!(crate::verify::verify_module(&module), Ok(()));
+    let other = round_trip(&INSTRUCTIONS.replace("'2D'", "'3D'"));
+    assert_ne!(module, other, "names are part of a function");
+    let func = module.functions.values_mut().next().unwrap();
+    let blocks = func.layout().to_vec();
+    let ways = |func: &Function| blocks.iter().map(|block| func.successors(*block).count()).collect::<Vec<_>>();
+    assert_eq!(ways(func), [1, 1, 2, 0]);
+    // The last block's names go, the others get other places in the table.
+    let before = func.clone();
+    let first = func.first_inst(blocks[0]).unwrap();
+    let (dsts, srcs) = (func.dsts(first).to_vec(), func.srcs(first).to_vec());
+    func.name("gone");
+    func.set_inst(first, func.inst(first).head(), &dsts, &srcs, &[]);
+    func.compact();
+    assert_eq!(*func, before);
+}
+
+#[test]
+fn words_in_capitals_are_instructions_of_the_machine_alone() {
+    for (text, part) in [
+        ("device @f {\nbb0:\n  NOP\n  ret\n}\n", "unknown instruction `NOP`"),
+        ("device @f {\nbb0:\n  %r1 = mov.b32 'X'\n  ret\n}\n", "the machine level alone has names"),
+        ("device @f machine physical {\nbb0:\n  jump nop\n}\n", "`nop` is no mnemonic of the machine"),
+        ("device @f machine physical {\nbb0:\n  jump\n}\n", "a mnemonic of the machine"),
+    ] {
+        let error = parse_function(text).unwrap_err().to_string();
+        assert!(error.contains(part), "{text}: {error}");
+    }
+}
+
 #[test]
 fn schedules_and_modifiers_are_part_of_a_function() {
     let func = parse_function(MACHINE).unwrap();

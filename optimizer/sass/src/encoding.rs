@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use super::bits::Bits;
-use super::row::{Alias, File, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, Show, What};
+use super::row::{
+    Alias, File, Flow, Form, Format, Marks, NO_BIT, Names, Part, RESERVED, Row, Rule, Show, What, Widths,
+};
 use super::table;
 
 /// The guard of every instruction: a predicate, and whether it is inverted.
@@ -32,6 +34,10 @@ pub struct Encoding {
     pub value: u128,
     /// The guard's file.
     pub guard: Part,
+    /// How many registers parts name, where more than one modifier decides.
+    pub widths: Option<Widths>,
+    /// Where control goes.
+    pub flow: Flow,
     /// The bits that parts, guard and scheduling own, less those that are fixed.
     owned: u128,
     /// The parts that have no name for some of their codes.
@@ -119,6 +125,8 @@ pub struct Table {
     encodings: Vec<Encoding>,
     /// By the opcode with its form: the encodings' range in `order`.
     starts: Vec<u16>,
+    /// By the mnemonic up to its first dot: the encodings' places.
+    families: BTreeMap<&'static str, Vec<u16>>,
 }
 
 /// How many bits a uniform register has on an SM.
@@ -143,12 +151,17 @@ impl Table {
                 by_opcode.entry(opcode).or_default().push(encoding);
             }
         }
-        let mut table = Table { sm, encodings: Vec::new(), starts: Vec::with_capacity(0x1001) };
+        let (starts, families) = (Vec::with_capacity(0x1001), BTreeMap::new());
+        let mut table = Table { sm, encodings: Vec::new(), starts, families };
         for opcode in 0..=OPCODE.largest() as u16 {
             table.starts.push(table.encodings.len() as u16);
             table.encodings.extend(by_opcode.remove(&opcode).into_iter().flatten());
         }
         table.starts.push(table.encodings.len() as u16);
+        for (place, encoding) in (0..).zip(&table.encodings) {
+            let family = encoding.name.split('.').next().unwrap_or(encoding.name);
+            table.families.entry(family).or_default().push(place);
+        }
         table
     }
 
@@ -165,6 +178,12 @@ impl Table {
         &self.encodings[range(opcode.into())..range(usize::from(opcode) + 1)]
     }
 
+    /// The encodings whose mnemonics begin with a word, up to a dot.
+    pub fn of_family(&self, family: &str) -> impl Iterator<Item = &Encoding> {
+        let places = self.families.get(family).map_or(&[][..], Vec::as_slice);
+        places.iter().map(|place| &self.encodings[usize::from(*place)])
+    }
+
     /// Every encoding, by opcode.
     pub fn encodings(&self) -> &[Encoding] {
         &self.encodings
@@ -173,6 +192,11 @@ impl Table {
 
 /// The SMs whose words are known.
 pub const SMS: [u16; 7] = [80, 86, 89, 90, 100, 103, 120];
+
+/// The SMs whose words are known, for people.
+pub fn known() -> String {
+    SMS.map(|sm| format!("sm_{sm}")).join(", ")
+}
 
 /// Where the second source stands if it is no third one.
 const LOW: u8 = 32;
@@ -223,7 +247,8 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
     let guard = Part { what: What::Register(row.guard), ..GUARD };
     let checks = parts.iter().flat_map(Check::of).collect();
     let (name, alias, rule, owned) = (row.name, row.alias, row.rule, owned & !known);
-    Encoding { name, form, parts, alias, rule, fixed: known, value, guard, owned, checks }
+    let (widths, flow) = (row.widths, row.flow);
+    Encoding { name, form, parts, alias, rule, fixed: known, value, guard, widths, flow, owned, checks }
 }
 
 /// The part with the uniform register or predicate in the place of the other.

@@ -212,6 +212,12 @@ impl Instruction<'_> {
         self.encoding.value | self.word & self.encoding.owned()
     }
 
+    /// The distance of the target, in words of four bytes, as its bits have it.
+    pub(super) fn target_value(&self) -> Option<u64> {
+        let is_target = |part: &&Part| matches!(part.what, What::Target | What::TargetBehind);
+        Some(self.encoding.parts.iter().find(is_target)?.value(self.word))
+    }
+
     /// Where it goes if it stands at an address: the target of a branch or call that is a distance.
     pub fn target(&self, address: u64) -> Option<u64> {
         let is_target = |part: &&Part| matches!(part.what, What::Target | What::TargetBehind);

@@ -137,6 +137,37 @@ pub enum Show {
     Never,
 }
 
+/// How many neighbouring registers of its file a part names, the first of them by its number.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Words {
+    /// So many. The registers of 64-bit addresses and of memory descriptors are two where nothing else is said.
+    Count(u8),
+    /// As many as this modifier says by its name: `.64` two, `.F16x8` four, `.E` the two of a 64-bit address.
+    By(&'static Part),
+}
+
+/// What becomes of the registers that a part names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Access {
+    /// Those of the bits 16 to 23 are written, and so are predicates that no bit can invert; all others are read.
+    Usual,
+    /// They are read.
+    Read,
+    /// They are written.
+    Written,
+}
+
+/// Where control goes behind an instruction.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flow {
+    /// To the next instruction. Calls come back to it.
+    Next,
+    /// To the target, and to the next instruction if a condition is not met.
+    Jump,
+    /// Out of the function, and to the next instruction if a condition is not met.
+    Leave,
+}
+
 /// No bit.
 pub const NO_BIT: u8 = u8::MAX;
 
@@ -165,6 +196,12 @@ pub struct Part {
     pub backwards: bool,
     /// When it is printed.
     pub show: Show,
+    /// How many registers it names.
+    pub words: Words,
+    /// What becomes of them.
+    pub access: Access,
+    /// What ptxas writes where nothing reads it.
+    pub usual: u64,
 }
 
 impl Part {
@@ -182,7 +219,40 @@ impl Part {
             suffix: None,
             backwards: false,
             show: Show::Always,
+            words: Words::Count(1),
+            access: Access::Usual,
+            usual: 0,
         }
+    }
+
+    /// Naming so many registers.
+    pub const fn words(mut self, count: u8) -> Part {
+        self.words = Words::Count(count);
+        self
+    }
+
+    /// Naming as many registers as a modifier says.
+    pub const fn sized(mut self, by: &'static Part) -> Part {
+        self.words = Words::By(by);
+        self
+    }
+
+    /// Naming registers that are read although they stand where results do.
+    pub const fn read(mut self) -> Part {
+        self.access = Access::Read;
+        self
+    }
+
+    /// Naming registers that are written although they stand where sources do.
+    pub const fn written(mut self) -> Part {
+        self.access = Access::Written;
+        self
+    }
+
+    /// With what ptxas writes where nothing reads it.
+    pub const fn usually(mut self, value: u64) -> Part {
+        self.usual = value;
+        self
     }
 
     /// With a bit that negates it.
@@ -325,6 +395,9 @@ pub struct Sms(pub u16, pub u16);
 /// The later name of a word that the same opcode has for some operands (`IMAD.MOV.U32`), with its modifiers.
 pub type Alias = fn(u128, Form) -> Option<&'static str>;
 
+/// How many registers a part of a word names, where more than one modifier decides; `None` where the part says it.
+pub type Widths = fn(u128, &Part) -> Option<u8>;
+
 /// Whether a word is one, beyond what its parts say for themselves.
 pub type Rule = fn(u128) -> bool;
 
@@ -351,6 +424,10 @@ pub struct Row {
     pub alias: Option<Alias>,
     /// Which words are none although their parts say nothing against them.
     pub rule: Option<Rule>,
+    /// How many registers parts name, where more than one modifier decides.
+    pub widths: Option<Widths>,
+    /// Where control goes.
+    pub flow: Flow,
     /// Whether operands can stay in the operand cache.
     pub reuses: bool,
     /// The file of the guard.
@@ -392,6 +469,8 @@ impl Row {
             c: PLAIN,
             alias: None,
             rule: None,
+            widths: None,
+            flow: Flow::Next,
             reuses: true,
             guard: File::P,
             is_twin: false,
@@ -437,6 +516,18 @@ impl Row {
     /// Only words for which this holds.
     pub const fn rule(mut self, rule: Rule) -> Row {
         self.rule = Some(rule);
+        self
+    }
+
+    /// Naming as many registers as this says.
+    pub const fn widths(mut self, widths: Widths) -> Row {
+        self.widths = Some(widths);
+        self
+    }
+
+    /// Going there.
+    pub const fn flow(mut self, flow: Flow) -> Row {
+        self.flow = flow;
         self
     }
 

@@ -9,7 +9,7 @@ use oriole_sass::cubin::{Cubin, SectionKind, words};
 use oriole_sass::row::{Part, What};
 use oriole_sass::{Encoding, SMS, Table, sample, text};
 
-/// Words of each encoding.
+/// Pairs of words of each encoding, unless `ORIOLE_WORDS` says how many words of an SM are wanted.
 const ROUNDS: usize = 5;
 /// Examples that are shown of a mnemonic's differences.
 const SHOWN: usize = 4;
@@ -145,6 +145,13 @@ fn ours(table: &Table, word: u128, address: u64) -> Option<String> {
     Some(out)
 }
 
+/// How many pairs of words each encoding of an SM has.
+fn rounds(table: &Table) -> usize {
+    let wanted = std::env::var("ORIOLE_WORDS").ok();
+    let words = wanted.map(|words| words.parse::<usize>().expect("ORIOLE_WORDS is a number of words"));
+    words.map_or(ROUNDS, |words| words.div_ceil(2 * table.encodings().len()))
+}
+
 /// Pairs of words of each encoding. One of a pair has random parts, codes without a name among them. The other is the
 /// same, or in one case of four has a bit set that no part of the encoding owns. Each encoding has random numbers of
 /// its own, so that a new row leaves the words of others as they are.
@@ -152,7 +159,7 @@ fn pairs(table: &Table) -> Vec<u128> {
     let pairs = table.encodings().iter().flat_map(|encoding| {
         let seed = u64::from(table.sm) ^ encoding.value as u64 ^ (encoding.value >> 64) as u64;
         let mut random = Random(seed);
-        (0..ROUNDS).flat_map(move |_| {
+        (0..rounds(table)).flat_map(move |_| {
             let word = sample::word(encoding, false, &mut || random.next());
             let bit = 16 + random.next() % 89;
             let changes = random.next().is_multiple_of(4) && encoding.owned() >> bit & 1 == 0 && bit != 91;
@@ -185,12 +192,13 @@ fn random_words_of_every_encoding_are_read_alike() {
     for sm in SMS {
         let table = Table::of(sm).expect("the SM is known");
         let words = pairs(table);
+        let words_of_each = 2 * rounds(table);
         let theirs = texts(&tool, sm, &words);
         let legal = theirs.iter().flatten().count();
         assert!(legal * 2 > words.len(), "sm_{sm}: nvdisasm reads {legal} of {} words: too few", words.len());
         let mut same = 0;
         for (at, (word, text)) in words.iter().zip(&theirs).enumerate() {
-            let encoding = &table.encodings()[at / (2 * ROUNDS)];
+            let encoding = &table.encodings()[at / words_of_each];
             let ours = ours(table, *word, 16 * at as u64);
             let difference = match (&ours, text) {
                 (Some(ours), Some(text)) if ours == text => None,

@@ -4,6 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use oriole_sass::cubin::Cubin;
+
 const KERNEL: &str = "half2_dot.sm_90.O3.cubin";
 
 fn root() -> PathBuf {
@@ -88,6 +90,20 @@ fn functions_are_printed_with_what_is_asked_for() {
     assert_ends(&sass(&["--hex"], &file), 0, "LDC R1, c[0x0][0x28] ;                     /* 0x", "");
     assert_ends(&sass(&["--control"], &file), 0, "// {stall ", "");
     assert_ends(&sass(&["--function", "dot"], &file), 2, "", "no function dot; it has half2_dot");
+}
+
+#[test]
+fn functions_are_printed_as_ori_that_reads_back() {
+    let file = bytes(KERNEL);
+    let all = sass(&["--ori"], &file);
+    assert_ends(&all, 0, "entry @half2_dot visible machine physical {\n  directive code ", "");
+    let module = oriole_ir::parse_module(&text(&all.stdout)).expect("what is printed is Ori");
+    let cubin = Cubin::read(&file).expect("a cubin");
+    let id = module.function_named("half2_dot").expect("the kernel is there");
+    let words = oriole_sass::ori::lower(&module, id).expect("what is printed is words");
+    assert!(words.into_iter().eq(cubin.words(cubin.function("half2_dot").expect("the kernel is there"))));
+    assert_eq!(text(&sass(&["--ori", "--function", "half2_dot"], &file).stdout), text(&all.stdout));
+    assert_ends(&sass(&["--ori", "--function", "dot"], &file), 2, "", "no function dot; it has half2_dot");
 }
 
 #[test]

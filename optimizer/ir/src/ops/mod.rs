@@ -2,12 +2,14 @@
 //!
 //! One row holds everything that is true of an opcode: parser, printer, verifier, PTX front end and printer, generator,
 //! matchers and interpreters read it, and no other place lists opcodes by property. Rows of both levels are in
-//! `common.rs`, those of the virtual level in `virtual_level/`; [`table`] makes the enum and the table of them.
+//! `common.rs`, those of the virtual level in `virtual_level/`, and the few of the machine level in
+//! `machine_level.rs`; [`table`] makes the enum and the table of them.
 
 mod columns;
 mod common;
 pub mod field;
 mod flags;
+mod machine_level;
 mod prelude;
 pub mod special;
 mod table;
@@ -78,6 +80,13 @@ pub enum Shape {
     Packed,
     /// A register of any file and width.
     Any,
+    /// The name of an instruction of the machine, with its modifiers.
+    Mnemonic,
+    /// Registers of the machine, as many as the instruction writes (last in its list).
+    Written,
+    /// What an instruction of the machine takes: registers, immediates, words of constant banks, names, functions,
+    /// blocks (last in its list).
+    Taken,
 }
 
 /// A matrix that the lanes of a warp hold together.

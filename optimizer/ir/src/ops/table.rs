@@ -21,6 +21,7 @@ use super::Matrix::*;
 use super::Shape::*;
 use super::columns::{Cost::*, Latency, UndefTransfer::*};
 use super::common::{common_control_rows, common_value_rows, split_rows};
+use super::machine_level::machine_rows;
 use super::prelude::*;
 use super::virtual_level::*;
 use super::{Level, OpRow};
@@ -64,5 +65,5 @@ macro_rules! opcodes {
 
 common_value_rows! {
     [integer_rows float_rows logic_rows convert_rows memory_rows thread_rows common_control_rows control_rows video_rows
-     matrix_rows sparse_rows wmma_rows mbarrier_rows cluster_rows bulk_rows split_rows opcodes]
+     matrix_rows sparse_rows wmma_rows mbarrier_rows cluster_rows bulk_rows split_rows machine_rows opcodes]
 }

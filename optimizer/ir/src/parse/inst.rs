@@ -4,7 +4,7 @@ use super::function::Body;
 use super::{Parsed, Parser, Symbols, Token, error};
 use crate::module::SymbolRef;
 use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
-use crate::{Block, Guard, InstData, InstHead, Modifiers, Operand, Schedule};
+use crate::{Block, Guard, InstData, InstHead, Level, Modifiers, Operand, Schedule, is_name};
 
 impl<'s> Parser<'s> {
     pub(super) fn inst(&mut self, body: &mut Body<'s>, block: Block, symbols: &Symbols) -> Parsed<()> {
@@ -20,9 +20,20 @@ impl<'s> Parser<'s> {
         if !dsts.is_empty() {
             self.expect(Token::Equals, "`=`")?;
         }
-        let text = self.expect(Token::Word, "an instruction")?;
-        let (opcode, fields) = self.opcode(text)?;
-        let srcs = self.sources(body, opcode, symbols)?;
+        let mut text = self.expect(Token::Word, "an instruction")?;
+        let (opcode, fields) = match body.func.level {
+            Level::Machine if is_mnemonic(text) => (Opcode::MachineOp, FieldValues::default()),
+            _ => self.opcode(text)?,
+        };
+        let srcs = match opcode {
+            Opcode::MachineOp | Opcode::MachineJump => {
+                if opcode == Opcode::MachineJump {
+                    text = self.expect(Token::Word, "a mnemonic of the machine")?;
+                }
+                self.machine(body, text, symbols)?
+            }
+            _ => self.sources(body, opcode, symbols)?,
+        };
         let mut elses = Vec::new();
         if self.eat_word("else")? {
             elses = self.list(body, symbols)?;
@@ -140,6 +151,18 @@ impl<'s> Parser<'s> {
         Ok(srcs)
     }
 
+    /// What an instruction of the machine takes, behind its mnemonic.
+    fn machine(&mut self, body: &mut Body<'s>, mnemonic: &str, symbols: &Symbols) -> Parsed<Vec<Operand>> {
+        if !is_mnemonic(mnemonic) {
+            return self.fail(format!("`{mnemonic}` is no mnemonic of the machine: these are like `IADD3.X`"));
+        }
+        let mut srcs = vec![body.func.name(mnemonic)];
+        if !matches!(self.peek()?, None | Some(Token::Newline | Token::Bang | Token::BraceOpen)) {
+            srcs.extend(self.list(body, symbols)?);
+        }
+        Ok(srcs)
+    }
+
     pub(super) fn call(&mut self, body: &mut Body<'s>, symbols: &Symbols) -> Parsed<Vec<Operand>> {
         let callee = self.operand(body, symbols)?;
         let arguments = self.parenthesised(body, symbols)?;
@@ -231,6 +254,13 @@ impl<'s> Parser<'s> {
                 SymbolRef::Global(id) => Operand::Global(id),
                 SymbolRef::Func(id) => Operand::Func(id),
             }),
+            Some(Token::Name) => {
+                self.next()?;
+                if body.func.level != Level::Machine {
+                    return self.fail("the machine level alone has names");
+                }
+                Ok(body.func.name(self.text().trim_matches('\'')))
+            }
             Some(Token::Local) => {
                 self.next()?;
                 match body.locals.get(&self.text()[1..]) {
@@ -269,6 +299,11 @@ impl<'s> Parser<'s> {
         }
         self.block_operand(body, word)
     }
+}
+
+/// Whether a word is the mnemonic of an instruction of the machine: capitals.
+fn is_mnemonic(word: &str) -> bool {
+    word.starts_with(|c: char| c.is_ascii_uppercase()) && is_name(word)
 }
 
 /// Whether a dotted text begins with this (possibly dotted) name.

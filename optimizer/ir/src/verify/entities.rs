@@ -109,6 +109,7 @@ impl Checker<'_> {
             Operand::Global(id) => self.symbol_exists(SymbolRef::Global(id)),
             Operand::Func(id) => self.symbol_exists(SymbolRef::Func(id)),
             Operand::Imm(imm) => self.func.known_bits(imm).is_some(),
+            Operand::Name(name) => self.func.names.get(name).is_some(),
             Operand::Special(_) | Operand::Const { .. } | Operand::Undef => true,
         }
     }

@@ -99,7 +99,7 @@ rules! {
     CallSignature,
     /// A guard is a predicate.
     GuardFile,
-    /// Terminators and phis have no guard.
+    /// Terminators and phis have no guard, but for jumps of the machine.
     GuardPlace,
     /// In SSA form a guarded instruction has an `else` for each destination; no other instruction has one.
     ElseCount,

@@ -52,7 +52,7 @@ impl Checker<'_> {
         let func = self.func;
         let mut rest = func.dsts(inst);
         for shape in data.opcode.row().dsts {
-            let count = data.registers(*shape);
+            let count = if *shape == Shape::Written { rest.len() } else { data.registers(*shape) };
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("destinations") };
             rest = after;
             for dst in these {
@@ -61,6 +61,7 @@ impl Checker<'_> {
                     continue;
                 };
                 let wanted = match shape {
+                    Shape::Written => continue,
                     Shape::Packed => Some(RegInfo::words(data.packed_words(func.srcs(inst).len()))),
                     shape => data.shape_info(*shape),
                 };
@@ -92,6 +93,7 @@ impl Checker<'_> {
                 Shape::Blocks | Shape::Params => rest.len().max(1),
                 Shape::Parts => rest.len().max(2),
                 Shape::Incoming => rest.len().next_multiple_of(2),
+                Shape::Taken => rest.len(),
                 shape => data.registers(*shape),
             };
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("sources") };
@@ -120,12 +122,34 @@ impl Checker<'_> {
             Shape::Special => self.special(data, operand),
             Shape::Block | Shape::Blocks => self.target(operand, in_layout),
             Shape::Callee => self.callee(operand),
+            Shape::Mnemonic => self.mnemonic(operand),
+            Shape::Taken => self.taken(operand, in_layout),
             _ => {
                 let plain = self.modified(operand);
                 if let Some(wanted) = Wanted::of(data, shape) {
                     self.value(plain, wanted);
                 }
             }
+        }
+    }
+
+    /// The text form has a mnemonic where it looks for an instruction of the machine: in capitals.
+    fn mnemonic(&mut self, operand: Operand) {
+        let is_part = |part: &str| !part.is_empty() && crate::is_name(part);
+        let is_word = |text: &str| text.starts_with(|c: char| c.is_ascii_uppercase()) && text.split('.').all(is_part);
+        let fits = self.func.text(operand).is_some_and(is_word);
+        self.kind(fits, operand, "the mnemonic of an instruction");
+    }
+
+    /// What an instruction of the machine takes. Whether it is what the instruction wants its encodings say.
+    fn taken(&mut self, operand: Operand, in_layout: &[bool]) {
+        match operand {
+            Operand::Block(_) => self.target(operand, in_layout),
+            Operand::Reg(_) | Operand::Imm(_) | Operand::Func(_) | Operand::Name(_) => {}
+            Operand::Modified { word: None, .. } | Operand::Const { .. } => {
+                self.modified(operand);
+            }
+            _ => self.kind(false, operand, "what a machine instruction takes"),
         }
     }
 
@@ -179,7 +203,7 @@ impl Checker<'_> {
                 self.kind(general && wanted.info.words <= 2, operand, "a value that is no address");
             }
             Operand::Modified { .. } => self.modified_out_of_place(operand),
-            Operand::Special(_) | Operand::Block(_) => self.kind(false, operand, "a value"),
+            Operand::Special(_) | Operand::Block(_) | Operand::Name(_) => self.kind(false, operand, "a value"),
         }
     }
 

@@ -54,7 +54,7 @@ impl Checker<'_> {
             self.expect(holds, Rule::Schedule, || format!("a schedule {schedule} that no machine has"));
         }
         if let Some(guard) = data.guard {
-            let place = !phi && !data.is(Flags::TERMINATOR);
+            let place = !phi && (!data.is(Flags::TERMINATOR) || data.opcode == Opcode::MachineJump);
             self.expect(place, Rule::GuardPlace, || "terminators and phis take no guard".into());
             self.expect(func.regs()[guard.reg()].is_predicate(), Rule::GuardFile, || {
                 "the guard is no predicate".into()

@@ -193,6 +193,14 @@ const MACHINE_TEXTS: &[(Rule, &[&str])] = &[
         ],
     ),
     (
+        Rule::OperandKind,
+        &[
+            "device @f machine physical {\nbb0:\n  %R1 = IADD3 undef\n  end\n}\n",
+            "device @f machine physical {\nbb0:\n  %R1 = S2R sr.tid.x\n  end\n}\n",
+            "device @f machine physical {\nbb0:\n  %R1 = mov.b32 'X'\n  ret\n}\n",
+        ],
+    ),
+    (
         Rule::Schedule,
         &[
             "device @f machine {\nbb0:\n  ret {stall 16}\n}\n",

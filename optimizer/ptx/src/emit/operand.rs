@@ -76,7 +76,7 @@ impl FunctionWriter<'_> {
             }
             Operand::Modified { .. } => Err(self.refuse("PTX has no source modifiers")),
             Operand::Const { .. } => Err(self.refuse("PTX has no constant banks")),
-            Operand::Block(_) => Err(self.refuse("a block is not a value")),
+            Operand::Block(_) | Operand::Name(_) => Err(self.refuse("this is not a value")),
         }
     }
 

@@ -210,6 +210,14 @@ impl Cubin {
         &self.bytes(function.section)[function.bytes()]
     }
 
+    /// Where the words of a function stand in its section that belong to no function behind it.
+    pub fn own_range(&self, function: &Function) -> Range<u64> {
+        let (start, end) = (function.offset, function.offset + function.size);
+        let others = self.functions.iter().filter(|other| other.section == function.section);
+        let inner = others.map(|other| other.offset).filter(|offset| (start + 1..end).contains(offset)).min();
+        start..inner.unwrap_or(end)
+    }
+
     /// The words of a function as they stand in the file, with nothing relocated.
     pub fn words(&self, function: &Function) -> impl ExactSizeIterator<Item = u128> {
         words(self.code(function))

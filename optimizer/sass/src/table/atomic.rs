@@ -56,7 +56,7 @@ const TYPE_CAS_80: Part = m(73, 4, &["", "S32", "64", R, R, R, R, R, R, R, R, R,
 
 /// The bit by which `sm_80` writes the descriptor that its accesses have, and that descriptor.
 const WRITES_DESC: Part = any(101, 1);
-const HIDDEN_DESC: Part = desc(64).only(101, 1, 1);
+const HIDDEN_DESC: Part = desc(64).only(101, 1, 1).read();
 /// What a register is multiplied with in addresses of shared memory.
 const SHARED: Part = base(24).suffix(78, 2, &["", "X4", "X8", "X16"]);
 /// A base of 32 bits beside a uniform register.
@@ -67,13 +67,13 @@ const SHORT: Part = Part::new(What::Offset, Bits::new(40, 23));
 /// The result, and whether it failed.
 macro_rules! atom {
     ($e:expr, $op:expr, $type:expr, [$($address:expr),+], $($data:expr),+) => {
-        &[$e, $op, EVICT, $type, ORDER, p(81), rd(), $($address),+, $($data),+]
+        &[$e, $op, EVICT, $type, ORDER, p(81), rd().sized(&$type), $($address),+, $($data.sized(&$type)),+]
     };
 }
 
 macro_rules! red {
     ($op:expr, $type:expr, $e:expr, [$($address:expr),+]) => {
-        &[$e, $op, EVICT, $type, ORDER, $($address),+, r(32)]
+        &[$e, $op, EVICT, $type, ORDER, $($address),+, r(32).sized(&$type)]
     };
 }
 
@@ -91,10 +91,10 @@ macro_rules! atoms {
             Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [desc(64), base64(24), $offset], r(32)))
                 .fixed(&[U, bits($wide, 1), bits($desc, 1)])
                 .sms($first, $last),
-            Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [base64(24), ubase(64), $offset], r(32)))
+            Row::new($name, $code, atom!(E_ALWAYS, $op, $type, [base64(24), ubase64(64), $offset], r(32)))
                 .fixed(&[U, bits($wide, 1), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new($name, $code, atom!(E, $op, $type, [NARROW_BASE, ubase(64), $offset], r(32)))
+            Row::new($name, $code, atom!(E, $op, $type, [NARROW_BASE, ubase64(64), $offset], r(32)))
                 .fixed(&[U, bits($wide, 0), bits($desc, 0)])
                 .sms($first, $last),
         )+]
@@ -107,13 +107,13 @@ macro_rules! reds {
             Row::new("REDG", $code, red!($op, $type, E_ALWAYS, [desc(64), base64(24), offset()]))
                 .fixed(&[U, bits($wide, 1), bits($desc, 1)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E_ALWAYS, [base64(24), ubase(64), offset()]))
+            Row::new("REDG", $code, red!($op, $type, E_ALWAYS, [base64(24), ubase64(64), offset()]))
                 .fixed(&[U, bits($wide, 1), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E, [NARROW_BASE, ubase(64), offset()]))
+            Row::new("REDG", $code, red!($op, $type, E, [NARROW_BASE, ubase64(64), offset()]))
                 .fixed(&[U, bits($wide, 0), bits($desc, 0)])
                 .sms($first, $last),
-            Row::new("REDG", $code, red!($op, $type, E, [base(24), offset()])).sms($first, $last),
+            Row::new("REDG", $code, red!($op, $type, E, [address(&E), offset()])).sms($first, $last),
         )+]
     };
 }
@@ -151,10 +151,10 @@ macro_rules! atoms_80 {
             )
                 .fixed(&[U, bits(70, 1), bits(71, 1)])
                 .sms(80, 89),
-            Row::new($name, $code, atom!(E, $op, TYPE_80, [base64(24).unless(255), ubase(64), offset()], r(32)))
+            Row::new($name, $code, atom!(E, $op, TYPE_80, [base64(24).unless(255), ubase64(64), offset()], r(32)))
                 .fixed(&[U, bits(70, 1), bits(71, 0)])
                 .sms(80, 89),
-            Row::new($name, $code, atom!(E, $op, TYPE_80, [NARROW_BASE.unless(255), ubase(64), offset()], r(32)))
+            Row::new($name, $code, atom!(E, $op, TYPE_80, [NARROW_BASE.unless(255), ubase64(64), offset()], r(32)))
                 .fixed(&[U, bits(70, 0), bits(71, 0)])
                 .sms(80, 89),
         )+]
@@ -164,55 +164,123 @@ macro_rules! atoms_80 {
 /// Generic and global memory of `sm_80`.
 pub const SM80: &[Row] = atoms_80!("ATOM", 0x98a, OP; "ATOMG", 0x9a8, OP_GLOBAL);
 
-const SHARED_U: &[Part] = &[OP, TYPE_SHARED, rd(), SHARED, ubase(64), offset(), r(32)];
+const SHARED_U: &[Part] =
+    &[OP, TYPE_SHARED, rd().sized(&TYPE_SHARED), SHARED, ubase(64), offset(), r(32).sized(&TYPE_SHARED)];
 
 /// The other rows.
 pub const ROWS: &[Row] = &[
     Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E_ALWAYS, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()]))
         .fixed(&[U, bits(90, 1), bits(71, 1)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [base64(24).unless(255), ubase(64), offset()]))
+    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [base64(24).unless(255), ubase64(64), offset()]))
         .fixed(&[U, bits(90, 1), bits(71, 0)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [NARROW_BASE.unless(255), ubase(64), offset()]))
+    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [NARROW_BASE.unless(255), ubase64(64), offset()]))
         .fixed(&[U, bits(90, 0), bits(71, 0)])
         .sms(80, 89),
-    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [base(24), offset()])).sms(80, 89),
-    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE_80, [base(24), offset()], r(32))).sms(80, 89),
-    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE_80, [base(24), offset()], r(32))).sms(80, 89),
-    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_CAS_80, [base(24), offset()], r(32), r(64))).sms(80, 89),
-    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_CAS_80, [base(24), offset()], r(32), r(64))).sms(80, 89),
-    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE, [base(24), offset()], r(32))).since(90),
-    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE, [base(24), offset()], r(32))).since(90),
-    Row::new("ATOM", 0x3a2, atom!(E, OP_FLOAT, TYPE_FLOAT, [base(24), offset()], r(32))).since(90),
-    Row::new("ATOMG", 0x3a3, atom!(E, OP_FLOAT, TYPE_FLOAT, [base(24), offset()], r(32))).since(90),
-    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_SHARED, [base(24), offset()], r(32), r(64))).since(90),
-    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_SHARED, [base(24), offset()], r(32), r(64))).since(90),
-    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED_80, rd(), SHARED, offset(), r(32)]).sms(80, 89),
-    Row::new("ATOMS", 0x98c, &[OP, TYPE_SHARED_80, rd(), SHARED, ubase(64), offset(), r(32)])
-        .fixed(FIXED_U)
-        .sms(80, 89),
-    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED, rd(), SHARED, offset(), r(32)]).since(90),
+    Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E, [address(&E), offset()])).sms(80, 89),
+    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
+    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE_80, [address(&E), offset()], r(32))).sms(80, 89),
+    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_CAS_80, [address(&E), offset()], r(32), r(64))).sms(80, 89),
+    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_CAS_80, [address(&E), offset()], r(32), r(64))).sms(80, 89),
+    Row::new("ATOM", 0x38a, atom!(E, OP, TYPE, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOMG", 0x3a8, atom!(E, OP_GLOBAL, TYPE, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOM", 0x3a2, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOMG", 0x3a3, atom!(E, OP_FLOAT, TYPE_FLOAT, [address(&E), offset()], r(32))).since(90),
+    Row::new("ATOM", 0x38b, atom!(E, CAST, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)))
+        .since(90),
+    Row::new("ATOMG", 0x3a9, atom!(E, CAS, TYPE_SHARED, [address(&E), offset()], r(32).sized(&TYPE_SHARED), r(64)))
+        .since(90),
+    Row::new(
+        "ATOMS",
+        0x38c,
+        &[OP, TYPE_SHARED_80, rd().sized(&TYPE_SHARED_80), SHARED, offset(), r(32).sized(&TYPE_SHARED_80)],
+    )
+    .sms(80, 89),
+    Row::new(
+        "ATOMS",
+        0x98c,
+        &[OP, TYPE_SHARED_80, rd().sized(&TYPE_SHARED_80), SHARED, ubase(64), offset(), r(32).sized(&TYPE_SHARED_80)],
+    )
+    .fixed(FIXED_U)
+    .sms(80, 89),
+    Row::new("ATOMS", 0x38c, &[OP, TYPE_SHARED, rd().sized(&TYPE_SHARED), SHARED, offset(), r(32).sized(&TYPE_SHARED)])
+        .since(90),
     Row::new("ATOMS", 0x98c, SHARED_U).fixed(FIXED_U).since(90),
-    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED_80, rd(), SHARED, offset(), r(32), r(64)]).sms(80, 89),
-    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)]).sms(90, 90),
-    Row::new("ATOMS", 0x38d, &[CAST, TYPE_SHARED, rd(), SHARED, offset(), r(32), r(64)]).since(100),
+    Row::new(
+        "ATOMS",
+        0x38d,
+        &[
+            CAST,
+            TYPE_SHARED_80,
+            rd().sized(&TYPE_SHARED_80),
+            SHARED,
+            offset(),
+            r(32).sized(&TYPE_SHARED_80),
+            r(64).sized(&TYPE_SHARED_80),
+        ],
+    )
+    .sms(80, 89),
+    Row::new(
+        "ATOMS",
+        0x38d,
+        &[
+            CAST,
+            TYPE_SHARED,
+            rd().sized(&TYPE_SHARED),
+            SHARED,
+            offset(),
+            r(32).sized(&TYPE_SHARED),
+            r(64).sized(&TYPE_SHARED),
+        ],
+    )
+    .sms(90, 90),
+    Row::new(
+        "ATOMS",
+        0x38d,
+        &[
+            CAST,
+            TYPE_SHARED,
+            rd().sized(&TYPE_SHARED),
+            SHARED,
+            offset(),
+            r(32).sized(&TYPE_SHARED),
+            r(64).sized(&TYPE_SHARED),
+        ],
+    )
+    .since(100),
     Row::new(
         "ATOMS",
         0x58d,
-        &[m(87, 2, &[R, "CAST", R, "CAST.SPIN"]), TYPE_SHARED, p(81), SHARED, offset(), r(32), r(64)],
+        &[
+            m(87, 2, &[R, "CAST", R, "CAST.SPIN"]),
+            TYPE_SHARED,
+            p(81),
+            SHARED,
+            offset(),
+            r(32).sized(&TYPE_SHARED),
+            r(64).sized(&TYPE_SHARED),
+        ],
     )
     .since(100),
     Row::new("ATOMS.POPC.INC", 0xf8c, &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
         .fixed(&[U, (Bits::new(87, 4), 11)])
         .since(90),
-    Row::new("ATOMS.ARRIVE", 0xf8c, &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
-        .fixed(&[U, (Bits::new(87, 4), 10)])
-        .since(90),
+    Row::new(
+        "ATOMS.ARRIVE",
+        0xf8c,
+        &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd().words(2), SHARED, ubase(64), offset()],
+    )
+    .fixed(&[U, (Bits::new(87, 4), 10)])
+    .since(90),
     Row::new("ATOMS.POPC.INC", 0xf8c, &[m(73, 3, &["32", R, R, R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
         .fixed(&[U, (Bits::new(87, 4), 10)])
         .sms(80, 89),
-    Row::new("ATOMS.ARRIVE", 0xf8c, &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd(), SHARED, ubase(64), offset()])
-        .fixed(&[U, (Bits::new(87, 4), 9)])
-        .sms(80, 89),
+    Row::new(
+        "ATOMS.ARRIVE",
+        0xf8c,
+        &[m(73, 3, &[R, R, "64", R, R, R, R, R]), rd().words(2), SHARED, ubase(64), offset()],
+    )
+    .fixed(&[U, (Bits::new(87, 4), 9)])
+    .sms(80, 89),
 ];

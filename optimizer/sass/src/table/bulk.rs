@@ -80,40 +80,66 @@ pub const OTHERS: &[Row] = &[
     Row::new("USETSHMSZ", 0x9c9, &[imm(32, 20, Hex)]).uniform().fixed(FIXED_U).since(90),
     Row::new("USETSHMSZ.FLUSH", 0x9c9, &[]).uniform().fixed(&[U, (Bits::new(72, 1), 1)]).since(90),
     Row::new("USETSHMSZ", 0x3c9, &[ur(32)]).uniform().fixed(FIXED_U).since(90),
-    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(63), offset(), r(32)])
+    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&SIZE)])
         .fixed(&[U, bits(90, 1)])
         .sms(90, 90),
-    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(255), offset(), r(32)])
+    Row::new("STAS", 0xdbd, &[SIZE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&SIZE)])
         .fixed(&[U, bits(90, 1)])
         .since(100),
-    Row::new("STAS", 0xdbd, &[SIZE, NARROW_BASE, ubase(64), offset(), r(32)]).fixed(&[U, bits(90, 0)]).since(90),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(63), offset(), r(32)])
+    Row::new("STAS", 0xdbd, &[SIZE, NARROW_BASE, ubase(64), offset(), r(32).sized(&SIZE)])
+        .fixed(&[U, bits(90, 0)])
+        .since(90),
+    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(63), offset(), r(32).sized(&REDAS_TYPE)])
         .fixed(&[U, bits(72, 1)])
         .sms(90, 90),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(255), offset(), r(32)])
+    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, base64(24), ubase(64).unless(255), offset(), r(32).sized(&REDAS_TYPE)])
         .fixed(&[U, bits(72, 1)])
         .since(100),
-    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, NARROW_BASE, ubase(64), offset(), r(32)])
+    Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, NARROW_BASE, ubase(64), offset(), r(32).sized(&REDAS_TYPE)])
         .fixed(&[U, bits(72, 0)])
         .since(90),
-    Row::new("LDGMC", 0x9a4, &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd(), desc(64), base64(24), offset()])
-        .fixed(&[U, SYS, bits(70, 1), bits(71, 1)])
-        .sms(90, 90),
-    Row::new("LDGMC", 0x9a4, &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd(), base64(24), ubase(64), offset()])
-        .fixed(&[U, SYS, bits(70, 1), bits(71, 0)])
-        .sms(90, 90),
-    Row::new("LDGMC", 0x9a4, &[E, MULTI_OP, MULTI_TYPE, STRONG, rd(), NARROW_BASE, ubase(64), offset()])
-        .fixed(&[U, SYS, bits(70, 0), bits(71, 0)])
-        .sms(90, 90),
-    Row::new("LDGMC", 0x9a4, &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd(), desc(64), base64(24), offset()])
-        .fixed(&[U, SYS, bits(81, 1), bits(82, 1)])
-        .since(100),
-    Row::new("LDGMC", 0x9a4, &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd(), base64(24), ubase(64), offset()])
-        .fixed(&[U, SYS, bits(81, 1), bits(82, 0)])
-        .since(100),
-    Row::new("LDGMC", 0x9a4, &[E, MULTI_OP, MULTI_TYPE, STRONG, rd(), NARROW_BASE, ubase(64), offset()])
-        .fixed(&[U, SYS, bits(81, 0), bits(82, 0)])
-        .since(100),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), desc(64), base64(24), offset()],
+    )
+    .fixed(&[U, SYS, bits(70, 1), bits(71, 1)])
+    .sms(90, 90),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), base64(24), ubase64(64), offset()],
+    )
+    .fixed(&[U, SYS, bits(70, 1), bits(71, 0)])
+    .sms(90, 90),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), NARROW_BASE, ubase64(64), offset()],
+    )
+    .fixed(&[U, SYS, bits(70, 0), bits(71, 0)])
+    .sms(90, 90),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), desc(64), base64(24), offset()],
+    )
+    .fixed(&[U, SYS, bits(81, 1), bits(82, 1)])
+    .since(100),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), base64(24), ubase64(64), offset()],
+    )
+    .fixed(&[U, SYS, bits(81, 1), bits(82, 0)])
+    .since(100),
+    Row::new(
+        "LDGMC",
+        0x9a4,
+        &[E, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), NARROW_BASE, ubase64(64), offset()],
+    )
+    .fixed(&[U, SYS, bits(81, 0), bits(82, 0)])
+    .since(100),
     Row::new("CCTLL", 0x990, &[CACHE_OP, base(24), at(What::Offset, 40, 24)]),
     Row::new("CCTLL", 0xd90, &[CACHE_OP, base(24), ubase(32)]).fixed(FIXED_U),
     Row::new("CCTL.E.C.LDCU.IV", 0x540, &[flag(86, &["", "DEEP"]), ubase(24), at(What::Offset, 32, 32)])

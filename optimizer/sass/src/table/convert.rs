@@ -42,7 +42,7 @@ macro_rules! to_whole {
             source!($source),
             m(78, 2, WHOLE),
             flag(77, &["", "NTZ"]),
-            rd(),
+            rd().sized(&m(75, 2, $whole).above(72, 1)),
             $operand,
         ]
     };
@@ -50,19 +50,26 @@ macro_rules! to_whole {
 
 macro_rules! from_whole {
     ($len:expr, $float:expr, $bits:expr, $names:expr, $operand:expr) => {
-        &[m(75, $len, $float), m(84, 2, $bits), flag(74, $names), m(78, 2, ROUND), rd(), $operand]
+        &[
+            m(75, $len, $float),
+            m(84, 2, $bits),
+            flag(74, $names),
+            m(78, 2, ROUND),
+            rd().sized(&m(75, $len, $float)),
+            $operand,
+        ]
     };
 }
 
 macro_rules! to_float {
     ($float:expr, $source:expr, $operand:expr) => {
-        &[flag(80, FTZ), m(75, 3, $float), m(84, 3, $source), m(78, 2, ROUND), rd(), $operand]
+        &[flag(80, FTZ), m(75, 3, $float), m(84, 3, $source), m(78, 2, ROUND), rd().sized(&m(75, 3, $float)), $operand]
     };
 }
 
 macro_rules! rounded {
     ($float:expr, $source:expr, $operand:expr) => {
-        &[flag(80, FTZ), m(75, 3, $float), m(84, 3, $source), m(78, 2, WHOLE), rd(), $operand]
+        &[flag(80, FTZ), m(75, 3, $float), m(84, 3, $source), m(78, 2, WHOLE), rd().sized(&m(75, 3, $float)), $operand]
     };
 }
 
@@ -107,18 +114,26 @@ pub const ROWS: &[Row] = &[
     float("F2I", 0x111, to_whole!(LARGE, F16, half())),
     float("F2I", 0x111, to_whole!(LARGE, F32, b(F32).suffix(60, 2, NO_HALF))),
     float("F2I", 0x111, to_whole!(LARGE, BF16, bf16())).since(90),
-    float("F2I", 0x111, to_whole!(ANY, F64, b(F64).suffix(60, 2, NO_HALF))),
+    float("F2I", 0x111, to_whole!(ANY, F64, b(F64).words(2).suffix(60, 2, NO_HALF))),
     part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).since(90),
     part("I2F", 0x106, from_whole!(3, FLOAT, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).since(90),
     whole("I2F", 0x106, from_whole!(3, FLOAT, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))).since(90),
-    whole("I2F", 0x112, from_whole!(3, ANY_FLOAT, QUIET[3], &["U64", "S64"], b(HexBy(74)).suffix(60, 2, NO_HALF)))
-        .since(90),
+    whole(
+        "I2F",
+        0x112,
+        from_whole!(3, ANY_FLOAT, QUIET[3], &["U64", "S64"], b(HexBy(74)).words(2).suffix(60, 2, NO_HALF)),
+    )
+    .since(90),
     part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))).sms(80, 89),
     part("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))).sms(80, 89),
     whole("I2F", 0x106, from_whole!(2, FLOAT_80, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF)))
         .sms(80, 89),
-    whole("I2F", 0x112, from_whole!(2, ANY_FLOAT_80, QUIET[3], &["U64", "S64"], b(HexBy(74)).suffix(60, 2, NO_HALF)))
-        .sms(80, 89),
+    whole(
+        "I2F",
+        0x112,
+        from_whole!(2, ANY_FLOAT_80, QUIET[3], &["U64", "S64"], b(HexBy(74)).words(2).suffix(60, 2, NO_HALF)),
+    )
+    .sms(80, 89),
     part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[0], &["U8", "S8"], b(Hex).suffix(60, 2, BYTE))),
     part("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[1], &["U16", "S16"], b(Hex).suffix(60, 1, H1))),
     whole("I2F", 0x112, from_whole!(3, ONLY_64, QUIET[2], &["U32", ""], b(HexBy(74)).suffix(60, 2, NO_HALF))),
@@ -129,13 +144,17 @@ pub const ROWS: &[Row] = &[
     float("F2F", 0x110, to_float!(ONLY_64, F16_, half())),
     float("F2F", 0x110, to_float!(ONLY_64, F32_, b(F32).suffix(60, 2, NO_HALF))),
     float("F2F", 0x110, to_float!(ONLY_64, BF16_, bf16())).since(90),
-    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64).suffix(60, 2, NO_HALF))).sms(80, 89),
-    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32", RESERVED, "BF16"], F64_, b(F64).suffix(60, 2, NO_HALF)))
-        .since(90),
+    float("F2F", 0x110, to_float!(&[RESERVED, "F16", "F32"], F64_, b(F64).words(2).suffix(60, 2, NO_HALF))).sms(80, 89),
+    float(
+        "F2F",
+        0x110,
+        to_float!(&[RESERVED, "F16", "F32", RESERVED, "BF16"], F64_, b(F64).words(2).suffix(60, 2, NO_HALF)),
+    )
+    .since(90),
     float("FRND", 0x107, rounded!(F16_, QUIET[1], half())),
     float("FRND", 0x107, rounded!(QUIET[2], QUIET[2], b(F32).suffix(60, 2, NO_HALF))),
     float("FRND", 0x107, rounded!(BF16_, &[RESERVED, RESERVED, RESERVED, RESERVED, ""], bf16())).since(90),
-    float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64).suffix(60, 2, NO_HALF))),
+    float("FRND", 0x113, rounded!(F64_, QUIET[3], b(F64).words(2).suffix(60, 2, NO_HALF))),
     uniform("UF2I", 0x05c, to_whole!(SMALL, F16, half())),
     uniform("UF2I", 0x05c, to_whole!(SMALL, F32, b(F32).suffix(60, 2, NO_HALF))),
     uniform("UF2I", 0x05c, to_whole!(SMALL, BF16, bf16())),

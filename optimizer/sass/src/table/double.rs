@@ -7,10 +7,12 @@ use super::prelude::*;
 const COMPARE: Names =
     &["MIN", "LT", "EQ", "LE", "GT", "NE", "GE", "NUM", "NAN", "LTU", "EQU", "LEU", "GTU", "NEU", "GEU", "MAX"];
 
-const DADD: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), c(F64)];
-const DMUL: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), b(F64)];
-const DFMA: &[Part] = &[m(78, 2, ROUND), rd(), ra().neg(72).abs(73), b(F64), c(F64)];
-const DSETP: &[Part] = &[m(76, 4, COMPARE), m(74, 2, COMBINE), p(81), p(84), ra().neg(72).abs(73), low(F64), pin(87)];
+const DADD: &[Part] = &[m(78, 2, ROUND), rd().words(2), ra().neg(72).abs(73).words(2), c(F64).words(2)];
+const DMUL: &[Part] = &[m(78, 2, ROUND), rd().words(2), ra().neg(72).abs(73).words(2), b(F64).words(2)];
+const DFMA: &[Part] =
+    &[m(78, 2, ROUND), rd().words(2), ra().neg(72).abs(73).words(2), b(F64).words(2), c(F64).words(2)];
+const DSETP: &[Part] =
+    &[m(76, 4, COMPARE), m(74, 2, COMBINE), p(81), p(84), ra().neg(72).abs(73).words(2), low(F64).words(2), pin(87)];
 
 /// The rows.
 pub const ROWS: &[Row] = &[

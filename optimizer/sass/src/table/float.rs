@@ -90,32 +90,54 @@ const FHFMA: &[Part] = &[
 const PAIR: Names =
     &["F32x2.HI_LO", "F32x2.LO_HI", "F32", RESERVED, "F32x2.HI_LO.NP", "F32x2.LO_HI.NP", "F32.NP", RESERVED];
 const FACTOR: Names = &["F32x2.HI_LO", "F32x2.LO_HI", "F32", RESERVED];
-const FADD2: &[Part] =
-    &[flag(80, FTZ), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), low(F32).suffix(84, 3, PAIR)];
-const FMUL2: &[Part] =
-    &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32).suffix(87, 2, FACTOR)];
+const FADD2: &[Part] = &[
+    flag(80, FTZ),
+    m(78, 2, ROUND),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    low(F32).words(2).suffix(84, 3, PAIR),
+];
+const FMUL2: &[Part] = &[
+    product(),
+    m(78, 2, ROUND),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    b(F32).words(2).suffix(87, 2, FACTOR),
+];
 /// Of an immediate only the signs can be changed.
 const NP: Names = &["", "NP"];
-const FADD2_IMMEDIATE: &[Part] =
-    &[flag(80, FTZ), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), low(F32).suffix(86, 1, NP)];
-const FMUL2_IMMEDIATE: &[Part] = &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32)];
+const FADD2_IMMEDIATE: &[Part] = &[
+    flag(80, FTZ),
+    m(78, 2, ROUND),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    low(F32).words(2).suffix(86, 1, NP),
+];
+const FMUL2_IMMEDIATE: &[Part] =
+    &[product(), m(78, 2, ROUND), rd().words(2), ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR), b(F32).words(2)];
 const FFMA2_RI: &[Part] = &[
     product(),
     m(78, 2, ROUND),
-    rd(),
-    ra().neg(72).abs(73).suffix(81, 3, PAIR),
-    b(F32).suffix(87, 2, FACTOR),
-    c(F32).suffix(86, 1, NP),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    b(F32).words(2).suffix(87, 2, FACTOR),
+    c(F32).words(2).suffix(86, 1, NP),
 ];
-const FFMA2_IR: &[Part] =
-    &[product(), m(78, 2, ROUND), rd(), ra().neg(72).abs(73).suffix(81, 3, PAIR), b(F32), c(F32).suffix(84, 3, PAIR)];
+const FFMA2_IR: &[Part] = &[
+    product(),
+    m(78, 2, ROUND),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    b(F32).words(2),
+    c(F32).words(2).suffix(84, 3, PAIR),
+];
 const FFMA2: &[Part] = &[
     product(),
     m(78, 2, ROUND),
-    rd(),
-    ra().neg(72).abs(73).suffix(81, 3, PAIR),
-    b(F32).suffix(87, 2, FACTOR),
-    c(F32).suffix(84, 3, PAIR),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    b(F32).words(2).suffix(87, 2, FACTOR),
+    c(F32).words(2).suffix(84, 3, PAIR),
 ];
 
 const FCHK: &[Part] = &[p(81), r(24).neg(72).abs(73), b(F32)];

@@ -67,14 +67,26 @@ fn imad(word: u128, form: Form) -> Option<&'static str> {
 
 const IMAD: &[Part] =
     &[flag(73, U32), flag(74, X), rd(), ra(), b(SignedHex), c(SignedHex).complement(74), pin(87).only(74, 1, 1)];
+/// A product of 64 bits.
 const IMAD_WIDE: &[Part] = &[
+    flag(73, U32),
+    flag(74, X),
+    rd().words(2),
+    p(81).unless(7),
+    ra(),
+    b(SignedHex),
+    c(SignedHex).complement(74).words(2),
+    pin(87).only(74, 1, 1),
+];
+/// Its upper half.
+const IMAD_HI: &[Part] = &[
     flag(73, U32),
     flag(74, X),
     rd(),
     p(81).unless(7),
     ra(),
     b(SignedHex),
-    c(SignedHex).complement(74),
+    c(SignedHex).complement(74).words(2),
     pin(87).only(74, 1, 1),
 ];
 
@@ -121,16 +133,18 @@ const ISETP: &[Part] = &[
     pin(68).only(72, 1, 1),
 ];
 
+/// What is compared on `sm_120`.
+const COMPARED: Part = m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1);
 /// The same with operands of 32 or 64 bits.
 const ISETP_120: &[Part] = &[
     m(76, 3, COMPARE),
-    m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1),
+    COMPARED,
     m(74, 2, COMBINE),
     flag(72, EX),
     p(81),
     p(84),
-    ra(),
-    b(SignedHex),
+    ra().sized(&COMPARED),
+    b(SignedHex).sized(&COMPARED),
     pin(87),
     pin(68).only(72, 1, 1),
 ];
@@ -144,7 +158,7 @@ pub const ROWS: &[Row] = &[
     Row::new("IADD3", 0x010, IADD3_100).forms(TWO).marks(NEG, NEG).since(100),
     Row::new("IMAD", 0x024, IMAD).forms(THREE).marks(PLAIN, NEG).alias(imad).fixed(&[(Bits::new(81, 3), 7)]),
     Row::new("IMAD.WIDE", 0x025, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
-    Row::new("IMAD.HI", 0x027, IMAD_WIDE).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
+    Row::new("IMAD.HI", 0x027, IMAD_HI).forms(NO_IMMEDIATE_C).marks(PLAIN, NEG),
     Row::new("LEA", 0x011, LEA).forms(TWO).marks(NEG, PLAIN),
     Row::new("LEA.HI", 0x011, LEA_HI).forms(TWO).marks(NEG, PLAIN).fixed(&[HI]),
     Row::new("LEA.HI", 0x011, LEA_HI_IMMEDIATE).forms(&[Ri]).fixed(&[HI]),

@@ -1,6 +1,7 @@
 //! Products of matrices in registers, and the loads and stores of their tiles.
 
 use super::float::ROUND;
+use super::matrix_widths as widths;
 use super::prelude::*;
 
 /// Whether the sum is added, unless it always is.
@@ -151,35 +152,61 @@ const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).sms(80, 80),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).sms(86, 89),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).sms(80, 80),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR)).sms(86, 89),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).sms(90, 119),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR)).sms(90, 119),
-    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds(), NO_METADATA)).since(120),
-    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR)).since(120),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, NO_METADATA)).sms(80, 80),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), NO_METADATA)).sms(86, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR)).sms(80, 80),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), CACHED, SELECTOR))
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).widths(widths::hmma).sms(80, 80),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).widths(widths::hmma).sms(86, 89),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), CACHED, SELECTOR)).widths(widths::hmma).sms(80, 80),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+        .widths(widths::hmma)
         .sms(86, 89),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA)).sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, SELECTOR)).sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA)).sms(100, 119),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
-        .sms(100, 119),
-    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds(), NO_METADATA)).since(120),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), adds(), NO_METADATA)).widths(widths::hmma).sms(90, 119),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, ra(), adds(), CACHED, SELECTOR))
+        .widths(widths::hmma)
+        .sms(90, 119),
+    Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, r(24), adds(), NO_METADATA)).widths(widths::hmma).since(120),
+    Row::new("HMMA", 0x23c, hmma!(SPARSE, HMMA_SP_SHAPE, r(24), adds(), METADATA, SELECTOR))
+        .widths(widths::hmma)
         .since(120),
-    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).sms(80, 80),
-    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED], adds())).sms(86, 89),
-    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds())).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).sms(80, 80),
-    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED], adds())).sms(86, 89),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).sms(90, 99),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).sms(100, 119),
-    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).no_reuse().since(120),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, NO_METADATA))
+        .widths(widths::imma)
+        .sms(80, 80),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .sms(86, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, CACHED, SELECTOR))
+        .widths(widths::imma)
+        .sms(80, 80),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_80, ra(), OF_BYTES_OR_LESS, adds(), CACHED, SELECTOR))
+        .widths(widths::imma)
+        .sms(86, 89),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
+        .widths(widths::imma)
+        .sms(90, 99),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .sms(100, 119),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
+        .widths(widths::imma)
+        .sms(100, 119),
+    Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, r(24), OF_BYTES, adds(), NO_METADATA))
+        .widths(widths::imma)
+        .since(120),
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE_100, r(24), OF_BYTES, adds(), METADATA, SELECTOR))
+        .widths(widths::imma)
+        .since(120),
+    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED])).widths(widths::bmma).sms(80, 80),
+    Row::new("BMMA", 0x23d, bmma!(&["XOR", RESERVED, "AND", RESERVED], adds())).widths(widths::bmma).sms(86, 89),
+    Row::new("BMMA", 0x23d, bmma!(&[RESERVED, RESERVED, "AND", RESERVED], adds())).widths(widths::bmma).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED])).widths(widths::dmma).sms(80, 80),
+    Row::new("DMMA", 0x23f, dmma!(&["884", RESERVED, RESERVED, RESERVED], adds())).widths(widths::dmma).sms(86, 89),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", "16x8x4", "16x8x8", "16x8x16"], adds())).widths(widths::dmma).sms(90, 99),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds())).widths(widths::dmma).sms(100, 119),
+    Row::new("DMMA", 0x23f, dmma!(&["8x8x4", RESERVED, RESERVED, RESERVED], adds()))
+        .widths(widths::dmma)
+        .no_reuse()
+        .since(120),
     Row::new(
         "QMMA",
         0x27a,
@@ -191,6 +218,7 @@ pub const ROWS: &[Row] = &[
             B_SMALL
         ]),
     )
+    .widths(widths::qmma)
     .since(120),
     Row::new(
         "QMMA",
@@ -207,18 +235,21 @@ pub const ROWS: &[Row] = &[
             SELECTOR
         ),
     )
+    .widths(widths::qmma)
     .since(120),
     Row::new(
         "QMMA.SF",
         0x47a,
         qmma!([flag(80, &["16832.F32", RESERVED]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, any(48, 2)),
     )
+    .widths(widths::scaled_bytes)
     .since(120),
     Row::new(
         "QMMA.SF",
         0x47a,
         qmma!([flag(80, &[RESERVED, "SP.16864.F32"]), A_SMALL, B_SMALL, E8], A_SCALES, B_SCALES, SCALE_UR, SELECTOR),
     )
+    .widths(widths::scaled_bytes)
     .since(120),
     Row::new(
         "OMMA.SF",
@@ -231,6 +262,7 @@ pub const ROWS: &[Row] = &[
             any(48, 2)
         ),
     )
+    .widths(widths::scaled_nibbles)
     .since(120),
     Row::new(
         "OMMA.SF",
@@ -243,23 +275,40 @@ pub const ROWS: &[Row] = &[
             SELECTOR
         ),
     )
+    .widths(widths::scaled_nibbles)
     .since(120),
     Row::new("MOVM", 0x23a, &[SIZE_16, m(78, 2, MOVM_SHAPE), rd(), r(24)]).sms(80, 99),
     Row::new("MOVM", 0x23a, &[flag(75, &["16", "U4TO8"]), m(78, 2, MOVM_SHAPE), rd(), r(24)]).since(100),
-    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).sms(80, 99),
+    Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, OFFSET))
+        .widths(widths::tiles)
+        .fixed(PLAIN_ADDRESS)
+        .sms(80, 99),
     Row::new("LDSM", 0x83b, tile!(SIZE_16, LDSM_SHAPE, rd(), BASE, UNIFORM_BASE, OFFSET))
+        .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .sms(80, 99),
-    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, OFFSET)).fixed(PLAIN_ADDRESS).since(100),
+    Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, OFFSET))
+        .widths(widths::tiles)
+        .fixed(PLAIN_ADDRESS)
+        .since(100),
     Row::new("LDSM", 0x83b, tile!(LDSM_SIZE, LDSM_SHAPE_100, rd(), BASE, UNIFORM_BASE, OFFSET))
+        .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .since(100),
-    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).sms(90, 99),
+    Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, OFFSET, r(32)))
+        .widths(widths::tiles)
+        .fixed(PLAIN_ADDRESS)
+        .sms(90, 99),
     Row::new("STSM", 0x844, tile!(SIZE_16, STSM_SHAPE, BASE, STSM_UNIFORM, OFFSET, r(32)))
+        .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .sms(90, 99),
     Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, STSM_UNIFORM, OFFSET, r(32)))
+        .widths(widths::tiles)
         .fixed(UNIFORM_ADDRESS)
         .since(100),
-    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32))).fixed(PLAIN_ADDRESS).since(100),
+    Row::new("STSM", 0x844, tile!(STSM_SIZE, STSM_SHAPE_100, BASE, OFFSET, r(32)))
+        .widths(widths::tiles)
+        .fixed(PLAIN_ADDRESS)
+        .since(100),
 ];

@@ -57,48 +57,48 @@ const LOCAL_DESC: &[(Bits, u64)] = &[U, (Bits::new(76, 1), 1)];
 const WRITES_DESC: Part = any(101, 1);
 /// A descriptor that is written only then.
 const fn hidden_desc(low: u8) -> Part {
-    desc(low).only(101, 1, 1)
+    desc(low).only(101, 1, 1).read()
 }
 
 /// Loads of global or generic memory: the extension flag, the address.
 macro_rules! load {
     ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, FETCH, SIZE, ORDER, p(81).unless(7), rd(), $($address),+, p_down(64).unless(7)]
+        &[$e, EVICT, FETCH, SIZE, ORDER, p(81).unless(7), rd().sized(&SIZE), $($address),+, p_down(64).unless(7)]
     };
 }
 
 /// Loads of memory whose space the address says.
 macro_rules! load_generic {
     ($e:expr, $($address:expr),+) => {
-        &[$e, EVICT, FETCH, SIZE, ORDER, rd(), $($address),+, p_down(64).unless(7)]
+        &[$e, EVICT, FETCH, SIZE, ORDER, rd().sized(&SIZE), $($address),+, p_down(64).unless(7)]
     };
 }
 
 /// Stores to global or generic memory.
 macro_rules! store {
     ($order:expr, $e:expr, $($address:expr),+) => {
-        &[$e, EVICT, SIZE, $order, $($address),+, r(32)]
+        &[$e, EVICT, SIZE, $order, $($address),+, r(32).sized(&SIZE)]
     };
 }
 
 /// Loads of shared memory.
 macro_rules! load_shared {
-    ($($address:expr),+) => { &[SIZE, rd(), $($address),+] };
+    ($($address:expr),+) => { &[SIZE, rd().sized(&SIZE), $($address),+] };
 }
 
 /// Stores to shared memory.
 macro_rules! store_shared {
-    ($($address:expr),+) => { &[SIZE, $($address),+, r(32)] };
+    ($($address:expr),+) => { &[SIZE, $($address),+, r(32).sized(&SIZE)] };
 }
 
 /// Loads of local memory.
 macro_rules! load_local {
-    ($($address:expr),+) => { &[EVICT, SIZE, rd(), $($address),+] };
+    ($($address:expr),+) => { &[EVICT, SIZE, rd().sized(&SIZE), $($address),+] };
 }
 
 /// Stores to local memory.
 macro_rules! store_local {
-    ($($address:expr),+) => { &[EVICT, SIZE, $($address),+, r(32)] };
+    ($($address:expr),+) => { &[EVICT, SIZE, $($address),+, r(32).sized(&SIZE)] };
 }
 
 /// What a bank of constants is read as.
@@ -135,40 +135,42 @@ const fn base_u32() -> Part {
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("LDG", 0x381, load!(E, base(24), offset())),
+    Row::new("LDG", 0x381, load!(E, address(&E), offset())),
     Row::new("LDG", 0x981, load!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset())).fixed(DESC).sms(80, 89),
-    Row::new("LDG", 0x981, load!(E, base_or_not(base64(24)), ubase(32), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("LDG", 0x981, load!(E, base_or_not(base_u32()), ubase(32), offset())).fixed(NARROW).sms(80, 89),
+    Row::new("LDG", 0x981, load!(E, base_or_not(base64(24)), ubase64(32), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("LDG", 0x981, load!(E, base_or_not(base_u32()), ubase64(32), offset())).fixed(NARROW).sms(80, 89),
     Row::new("LDG", 0x981, load!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("LDG", 0x981, load!(E_ALWAYS, base64(24), ubase(32), offset())).fixed(WIDE).since(90),
-    Row::new("LDG", 0x981, load!(E, base_u32(), ubase(32), offset())).fixed(NARROW).since(90),
+    Row::new("LDG", 0x981, load!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
+    Row::new("LDG", 0x981, load!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase(32), offset())).fixed(WIDE).since(90),
-    Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase(32), offset())).fixed(NARROW).since(90),
-    Row::new("STG", 0x386, store!(ORDER_ST, E, base(24), offset())).sms(80, 90),
-    Row::new("STG", 0x386, store!(ORDER_STG, E, base(24), offset())).since(100),
+    Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
+    Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
+    Row::new("STG", 0x386, store!(ORDER_ST, E, address(&E), offset())).sms(80, 90),
+    Row::new("STG", 0x386, store!(ORDER_STG, E, address(&E), offset())).since(100),
     Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base64(24)), ubase(64), offset())).fixed(WIDE).sms(80, 89),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base_u32()), ubase(64), offset())).fixed(NARROW).sms(80, 89),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+        .fixed(NARROW)
+        .sms(80, 89),
     Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).sms(90, 90),
     Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(100),
-    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).sms(90, 90),
-    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(100),
-    Row::new("STG", 0x986, store!(ORDER_ST, E, base_u32(), ubase(64), offset())).fixed(NARROW).sms(90, 90),
-    Row::new("STG", 0x986, store!(ORDER_STG, E, base_u32(), ubase(64), offset())).fixed(NARROW).since(100),
-    Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, base(24), LONG, r(64)]),
-    Row::new("LD", 0x980, load_generic!(E, base(24), LONG)),
+    Row::new("STG", 0x986, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).sms(90, 90),
+    Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(100),
+    Row::new("STG", 0x986, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).sms(90, 90),
+    Row::new("STG", 0x986, store!(ORDER_STG, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(100),
+    Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, address(&E), LONG, r(64).sized(&SIZE)]),
+    Row::new("LD", 0x980, load_generic!(E, address(&E), LONG)),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
-    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, base64(24), ubase(64), offset())).fixed(WIDE).since(90),
-    Row::new("ST", 0x985, store!(ORDER_ST, E, base_u32(), ubase(64), offset())).fixed(NARROW).since(90),
+    Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(90),
+    Row::new("ST", 0x985, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(90),
     Row::new("LDS", 0x984, load_shared!(shared_base(), offset())),
     Row::new("LDS", 0x984, load_shared!(shared_base(), ubase(32), offset())).fixed(FIXED_U),
     Row::new("STS", 0x388, store_shared!(shared_base(), offset())),
@@ -179,20 +181,40 @@ pub const ROWS: &[Row] = &[
     Row::new("STL", 0x387, store_local!(base(24), offset())),
     Row::new("STL", 0x987, store_local!(base(24), ubase(64), offset())).fixed(LOCAL_U),
     Row::new("STL", 0x987, store_local!(desc(64), base(24), offset())).fixed(LOCAL_DESC).since(90),
-    Row::new("LDC", 0xb82, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 24, 8), BANK]),
-    Row::new("LDC", 0x582, &[CONSTANT_SIZE, INDEX, rd(), at(What::Indexed(File::R), 64, 8), BINDLESS]).fixed(FIXED_U),
-    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BANK]).sms(80, 90).uniform(),
-    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16), BINDLESS]).sms(80, 90).uniform().fixed(FIXED_U),
-    Row::new("ULDC", 0xabb, &[CONSTANT_SIZE, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK])
+    Row::new(
+        "LDC",
+        0xb82,
+        &[CONSTANT_SIZE, INDEX, rd().sized(&CONSTANT_SIZE), at(What::Indexed(File::R), 24, 8), BANK],
+    ),
+    Row::new(
+        "LDC",
+        0x582,
+        &[CONSTANT_SIZE, INDEX, rd().sized(&CONSTANT_SIZE), at(What::Indexed(File::R), 64, 8), BINDLESS],
+    )
+    .fixed(FIXED_U),
+    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BANK]).sms(80, 90).uniform(),
+    Row::new("ULDC", 0xab9, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), BINDLESS])
         .sms(80, 90)
         .uniform()
         .fixed(FIXED_U),
-    Row::new("LDCU", 0x7ac, &[CONSTANT_SIZE_128, UNPACK, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK_17])
-        .sms(100, 110)
+    Row::new("ULDC", 0xabb, &[CONSTANT_SIZE, ur(16).sized(&CONSTANT_SIZE), at(What::Indexed(File::Ur), 24, 6), BANK])
+        .sms(80, 90)
         .uniform()
         .fixed(FIXED_U),
-    Row::new("LDCU", 0x7ac, &[CONSTANT_SIZE_128, UNPACK_120, ur(16), at(What::Indexed(File::Ur), 24, 6), BANK_17])
-        .since(120)
-        .uniform()
-        .fixed(FIXED_U),
+    Row::new(
+        "LDCU",
+        0x7ac,
+        &[CONSTANT_SIZE_128, UNPACK, ur(16).sized(&CONSTANT_SIZE_128), at(What::Indexed(File::Ur), 24, 6), BANK_17],
+    )
+    .sms(100, 110)
+    .uniform()
+    .fixed(FIXED_U),
+    Row::new(
+        "LDCU",
+        0x7ac,
+        &[CONSTANT_SIZE_128, UNPACK_120, ur(16).sized(&CONSTANT_SIZE_128), at(What::Indexed(File::Ur), 24, 6), BANK_17],
+    )
+    .since(120)
+    .uniform()
+    .fixed(FIXED_U),
 ];

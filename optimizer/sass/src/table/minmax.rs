@@ -7,16 +7,19 @@ use crate::row::PLAIN;
 const KIND: Part = m(72, 2, &["U32", "", "U16x2", "S16x2"]);
 /// The same of `sm_120`.
 const KIND_120: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+/// What extremes are of, of 32 or 64 bits.
+const EXTREME: Part = m(73, 2, &["U32", "", "U64", "S64"]);
 /// What sums are of.
 const KIND_SUM: Part = m(73, 3, &["32", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+const ADDED: Part = flag(73, &["", "64"]);
 /// A sum of two, of 32 or 64 bits.
 const IADD: &[Part] = &[
-    flag(73, &["", "64"]),
+    ADDED,
     flag(74, &["", "X"]),
-    rd(),
+    rd().sized(&ADDED),
     p(81).unless(7),
-    ra().neg(72).complement(74),
-    b(SignedHex).complement(74),
+    ra().neg(72).complement(74).sized(&ADDED),
+    b(SignedHex).complement(74).sized(&ADDED),
     pin(87).only(74, 1, 1),
 ];
 const RELU: Part = flag(76, &["", "RELU"]);
@@ -65,7 +68,16 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "IMNMX",
         0x017,
-        &[m(73, 2, &["U32", "", "U64", "S64"]), p(81), p(84), rd(), ra(), b(SignedHex), pin(87), pin(77)],
+        &[
+            EXTREME,
+            p(81),
+            p(84),
+            rd().sized(&EXTREME),
+            ra().sized(&EXTREME),
+            b(SignedHex).sized(&EXTREME),
+            pin(87),
+            pin(77),
+        ],
     )
     .forms(TWO)
     .since(120),

@@ -16,6 +16,7 @@ mod integer;
 mod jump;
 mod logic;
 mod matrix;
+mod matrix_widths;
 mod memory;
 mod minmax;
 mod pack;

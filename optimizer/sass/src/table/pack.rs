@@ -68,8 +68,8 @@ const E8_SOURCE: Part = m(
 )
 .above(82, 2);
 /// The first and the last source where nothing reads them; ptxas puts the register there that reads as zero.
-const NO_A: Part = any(24, 8);
-const NO_C: Part = any(64, 8);
+const NO_A: Part = any(24, 8).usually(255);
+const NO_C: Part = any(64, 8).usually(255);
 
 macro_rules! f2fp {
     ($saturates:expr, $result:expr, $source:expr, $mode:expr, $round:expr, $($operand:expr),*) => {

@@ -4,7 +4,7 @@ pub use crate::bits::Bits;
 pub use crate::row::Form::*;
 pub use crate::row::Format::*;
 pub use crate::row::{
-    File, Form, H1, HALF, HALVES, INV, Marks, NEG, NEG_ABS, Names, PAIRS, PLAIN, Part, RESERVED, Row, Show, What,
+    File, Flow, Form, H1, HALF, HALVES, INV, Marks, NEG, NEG_ABS, Names, PAIRS, PLAIN, Part, RESERVED, Row, Show, What,
 };
 
 /// `B` and `C` in every form of an operation with two sources.
@@ -121,9 +121,19 @@ pub const fn base64(low: u8) -> Part {
     base(low).suffix(0, 0, &["64"])
 }
 
+/// The register that an address begins with, a pair where the flag says that it has 64 bits.
+pub const fn address(flag: &'static Part) -> Part {
+    base(24).sized(flag)
+}
+
 /// The uniform register of an address.
 pub const fn ubase(low: u8) -> Part {
     Part::new(What::UniformBase, Bits::new(low, 6))
+}
+
+/// The uniform registers of an address of 64 bits.
+pub const fn ubase64(low: u8) -> Part {
+    ubase(low).words(2)
 }
 
 /// The uniform register of a memory descriptor.

@@ -141,6 +141,9 @@ const SM90: &[&str; 256] = &names(90);
 const SM100: &[&str; 256] = &names(100);
 const SM120: &[&str; 256] = &names(120);
 
+/// How much of a special register is read.
+const CLOCKS: Part = flag(80, &["32", "64"]);
+
 const fn sr(names: &'static [&'static str; 256]) -> Part {
     at(What::Special(names), 72, 8)
 }
@@ -150,13 +153,14 @@ macro_rules! rows {
         &[$(
             Row::new("S2R", 0x919, &[rd(), sr($names)]).sms($first, $last),
             Row::new("S2UR", 0x9c3, &[ur(16), sr($names)]).uniform().sms($first, $last),
-            Row::new("CS2R", 0x805, &[flag(80, &["32", ""]), rd(), sr($names)]).sms($first, $last),
+            Row::new("CS2R", 0x805, &[flag(80, &["32", ""]), rd().sized(&CLOCKS), sr($names)]).sms($first, $last),
         )+]
     };
 }
 
 /// Special registers that the uniform datapath reads.
-pub const CS2UR: &[Row] = &[Row::new("CS2UR", 0x8cb, &[flag(80, &["32", ""]), ur(16), sr(SM120)]).since(120).uniform()];
+pub const CS2UR: &[Row] =
+    &[Row::new("CS2UR", 0x8cb, &[flag(80, &["32", ""]), ur(16).sized(&CLOCKS), sr(SM120)]).since(120).uniform()];
 
 /// The rows.
 pub const ROWS: &[Row] = rows!(SM80, 80, 89; SM90, 90, 90; SM100, 100, 110; SM120, 120, u16::MAX);

@@ -72,34 +72,34 @@ const CCTL: &[Part] = &[
     E,
     CACHE,
     m(87, 4, &["PF1", "PF2", "WB", "IV", R, "RS", R, R, R, "PML2", "DML2", "RML2", R, R, R, R]),
-    base(24),
+    address(&E),
     at(What::Offset, 32, 32),
 ];
 
 /// The rows.
 pub const ROWS: &[Row] = &[
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [any(101, 1), desc(64).only(101, 1, 1), base64(24)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [any(101, 1), desc(64).only(101, 1, 1).read(), base64(24)]))
         .fixed(&[U, bits(70, 1), bits(76, 1)])
         .sms(80, 89),
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24).unless(255), ubase(64)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24).unless(255), ubase64(64)]))
         .fixed(&[U, bits(70, 1), bits(76, 0)])
         .sms(80, 89),
     Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [desc(64), base64(24)]))
         .fixed(&[U, bits(70, 1), bits(76, 1)])
         .sms(90, 90),
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24), ubase(64).unless(63)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [base64(24), ubase64(64).unless(63)]))
         .fixed(&[U, bits(70, 1), bits(76, 0)])
         .sms(90, 90),
-    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [NARROW_BASE, ubase(64).unless(63)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(71, SIZE, [NARROW_BASE, ubase64(64).unless(63)]))
         .fixed(&[U, bits(70, 0), bits(76, 0)])
         .sms(90, 90),
     Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [desc(64), base64(24)]))
         .fixed(&[U, bits(83, 1), bits(76, 1)])
         .since(100),
-    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [base64(24), ubase(64).unless(255)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [base64(24), ubase64(64).unless(255)]))
         .fixed(&[U, bits(83, 1), bits(76, 0)])
         .since(100),
-    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [NARROW_BASE, ubase(64).unless(255)]))
+    Row::new("LDGSTS.E", 0xfae, copy!(72, SIZE_100, [NARROW_BASE, ubase64(64).unless(255)]))
         .fixed(&[U, bits(83, 0), bits(76, 0)])
         .since(100),
     Row::new("LDGDEPBAR", 0x9af, &[]),
@@ -132,7 +132,7 @@ pub const ROWS: &[Row] = &[
     ]),
     Row::new("CCTL", 0x98f, &[CACHE, m(0, 0, &["WBALL"])]).fixed(&[(Bits::new(24, 8), 255), (Bits::new(87, 4), 7)]),
     Row::new("CCTL", 0x98f, CCTL),
-    Row::new("QSPC", 0x3aa, &[E, SPACE, p(81), rd(), base(24), offset()]),
+    Row::new("QSPC", 0x3aa, &[E, SPACE, p(81), rd(), address(&E), offset()]),
     Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), base64(24), ubase(32), offset()])
         .fixed(&[U, bits(90, 1)])
         .since(90),
@@ -145,15 +145,19 @@ pub const ROWS: &[Row] = &[
     Row::new("SYNCS.PHASECHK.TRANS64", 0x5a7, &[TRYWAIT, p(81), base(24), ubase(64), offset(), r(32)])
         .fixed(&[U, (Bits::new(76, 2), 1)])
         .since(100),
-    Row::new("SYNCS.ARRIVE.TRANS64", 0x9a7, &[ARRIVE, OPTOUT, COUNT, rd(), base(24), ubase(64), offset(), r(32)])
-        .fixed(FIXED_U)
-        .since(90),
-    Row::new("SYNCS.EXCH.64", 0x5b2, &[ur(16), ubase(24), offset(), ur(32)])
+    Row::new(
+        "SYNCS.ARRIVE.TRANS64",
+        0x9a7,
+        &[ARRIVE, OPTOUT, COUNT, rd().words(2), base(24), ubase(64), offset(), r(32)],
+    )
+    .fixed(FIXED_U)
+    .since(90),
+    Row::new("SYNCS.EXCH.64", 0x5b2, &[ur(16).words(2), ubase(24), offset(), ur(32).words(2)])
         .fixed(&[U, (Bits::new(72, 2), 1)])
         .uniform()
         .since(90),
-    Row::new("SYNCS.LD.64", 0x9b2, &[ur(16), ubase(24), offset()]).fixed(FIXED_U).uniform().since(90),
-    Row::new("SYNCS.LD.64", 0x5b1, &[flag(74, &["", "WATCH"]), rd(), base(24), ubase(64), offset()])
+    Row::new("SYNCS.LD.64", 0x9b2, &[ur(16).words(2), ubase(24), offset()]).fixed(FIXED_U).uniform().since(90),
+    Row::new("SYNCS.LD.64", 0x5b1, &[flag(74, &["", "WATCH"]), rd().words(2), base(24), ubase(64), offset()])
         .fixed(&[U, (Bits::new(72, 2), 2)])
         .since(90),
     Row::new("SYNCS.CCTL.IVALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255)]).since(90),

@@ -16,30 +16,28 @@ const BOTH: &[Form] = &[Rr, Ir];
 /// The forms of an operation with three sources.
 const ALL: &[Form] = &[Rr, Ir, Ri];
 
-const UIADD3: &[Part] = &[
-    X,
-    ur(16),
-    up(81).unless(7),
-    up(84).unless(7),
-    ur(24).neg(72).complement(74),
-    b(SignedHex).complement(74),
-    c(SignedHex).complement(74),
-    upin(87).only(74, 1, 1),
-    upin(77).only(74, 1, 1),
-];
+/// A sum of three of 32 bits, or of as many as a pair of registers has.
+macro_rules! sum {
+    ($words:expr, $first:expr, $second:expr) => {
+        &[
+            X,
+            ur(16).words($words),
+            $first,
+            $second,
+            ur(24).neg(72).complement(74).words($words),
+            b(SignedHex).complement(74).words($words),
+            c(SignedHex).complement(74).words($words),
+            upin(87).only(74, 1, 1),
+            upin(77).only(74, 1, 1),
+        ]
+    };
+}
+const UIADD3: &[Part] = sum!(1, up(81).unless(7), up(84).unless(7));
+const UIADD3_64: &[Part] = sum!(2, up(81).unless(7), up(84).unless(7));
 
 /// The same, with the carries always written.
-const UIADD3_100: &[Part] = &[
-    X,
-    ur(16),
-    up(81),
-    up(84),
-    ur(24).neg(72).complement(74),
-    b(SignedHex).complement(74),
-    c(SignedHex).complement(74),
-    upin(87).only(74, 1, 1),
-    upin(77).only(74, 1, 1),
-];
+const UIADD3_100: &[Part] = sum!(1, up(81), up(84));
+const UIADD3_64_100: &[Part] = sum!(2, up(81), up(84));
 
 const ULEA: &[Part] = &[
     X,
@@ -88,8 +86,23 @@ const USHF: &[Part] = &[
 
 const UIMAD: &[Part] = &[U32, X, ur(16), ur(24), b(SignedHex), c(SignedHex).complement(74), upin(87).only(74, 1, 1)];
 
-const UIMAD_WIDE: &[Part] =
-    &[U32, X, ur(16), up(81).unless(7), ur(24), b(SignedHex), c(SignedHex).complement(74), upin(87).only(74, 1, 1)];
+/// A product of 64 bits, or its upper half.
+macro_rules! product {
+    ($result:expr) => {
+        &[
+            U32,
+            X,
+            $result,
+            up(81).unless(7),
+            ur(24),
+            b(SignedHex),
+            c(SignedHex).complement(74).words(2),
+            upin(87).only(74, 1, 1),
+        ]
+    };
+}
+const UIMAD_WIDE: &[Part] = product!(ur(16).words(2));
+const UIMAD_HI: &[Part] = product!(ur(16));
 
 const UISETP: &[Part] = &[
     m(76, 3, &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "T"]),
@@ -104,33 +117,40 @@ const UISETP: &[Part] = &[
     upin(68).only(72, 1, 1),
 ];
 
+/// What is compared on `sm_120`.
+const COMPARED: Part = m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1);
 /// The same with operands of 32 or 64 bits.
 const UISETP_120: &[Part] = &[
     m(76, 3, &["F", "LT", "EQ", "LE", "GT", "NE", "GE", "T"]),
-    m(73, 1, &["U32", "", "U64", "S64"]).above(80, 1),
+    COMPARED,
     m(74, 2, &["AND", "OR", "XOR", RESERVED]),
     flag(72, &["", "EX"]),
     up(81),
     up(84),
-    ur(24),
-    b(SignedHex),
+    ur(24).sized(&COMPARED),
+    b(SignedHex).sized(&COMPARED),
     upin(87),
     upin(68).only(72, 1, 1),
 ];
 
 /// What minima and maxima are of.
 const VIMNMX: Part = m(72, 3, &["U32", "S32", "U16x2", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
+/// The same of 32 or 64 bits.
+const EXTREME: Part = m(73, 2, &["U32", "", "U64", "S64"]);
 /// What sums are of.
 const SUM: Part = m(73, 3, &["32", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESERVED, RESERVED]);
 /// Tables over three uniform predicates: see `PLOP3`.
 const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
 
+/// How much is copied on `sm_120`.
+const MOVED: Part = flag(80, &["", "64"]);
+
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::new("UIADD3", 0x090, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
     Row::new("UIADD3", 0x090, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
-    Row::new("UIADD3.64", 0x097, UIADD3).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
-    Row::new("UIADD3.64", 0x097, UIADD3_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
+    Row::new("UIADD3.64", 0x097, UIADD3_64).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).sms(80, 90),
+    Row::new("UIADD3.64", 0x097, UIADD3_64_100).forms(BOTH).marks(NEG, NEG).uniform().fixed(FIXED_U).since(100),
     Row::new("ULEA", 0x091, ULEA).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(FIXED_U),
     Row::new("ULEA.HI", 0x091, ULEA_HI).forms(BOTH).marks(NEG, PLAIN).uniform().fixed(&[U, HI]),
     Row::new("ULEA.HI", 0x091, ULEA_HI_IMMEDIATE).forms(&[Ri]).uniform().fixed(&[U, HI]),
@@ -167,7 +187,7 @@ pub const ROWS: &[Row] = &[
     Row::new("UISETP", 0x08c, UISETP_120).forms(BOTH).uniform().fixed(FIXED_U).since(120),
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
     Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
-    Row::new("UMOV.64", 0x482, &[ur(16), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
+    Row::new("UMOV.64", 0x482, &[ur(16).words(2), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
     Row::new("UVIMNMX", 0x04a, &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)])
         .forms(BOTH)
         .uniform()
@@ -183,14 +203,23 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "UIMNMX",
         0x085,
-        &[m(73, 2, &["U32", "", "U64", "S64"]), up(81), up(84), ur(16), ur(24), b(SignedHex), upin(87), upin(77)],
+        &[
+            EXTREME,
+            up(81),
+            up(84),
+            ur(16).sized(&EXTREME),
+            ur(24).sized(&EXTREME),
+            b(SignedHex).sized(&EXTREME),
+            upin(87),
+            upin(77),
+        ],
     )
     .forms(BOTH)
     .uniform()
     .fixed(FIXED_U)
     .since(120),
-    Row::new("UIMAD.HI", 0x0a6, UIMAD_WIDE).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U).since(120),
+    Row::new("UIMAD.HI", 0x0a6, UIMAD_HI).forms(BOTH).marks(PLAIN, NEG).uniform().fixed(FIXED_U).since(120),
     Row::new("UMOV", 0x882, &[ur(16), imm(32, 32, Hex)]).uniform(),
     Row::new("UMOV", 0xc82, &[ur(16), ur(32)]).uniform().fixed(FIXED_U).sms(80, 110),
-    Row::new("UMOV", 0xc82, &[flag(80, &["", "64"]), ur(16), ur(32)]).uniform().fixed(FIXED_U).since(120),
+    Row::new("UMOV", 0xc82, &[MOVED, ur(16).sized(&MOVED), ur(32).sized(&MOVED)]).uniform().fixed(FIXED_U).since(120),
 ];

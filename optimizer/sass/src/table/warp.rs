@@ -31,8 +31,9 @@ pub const ROWS: &[Row] = &[
         .sms(80, 89),
     Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO).since(90),
     Row::new("R2P", 0x004, &[at(What::Word("PR"), 0, 0), ra().suffix(76, 2, BYTES), b(Hex)]).forms(TWO),
-    Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24)]),
-    Row::new("MATCH.ANY", 0x3a1, &[WIDE, rd(), r(24)]).fixed(&[(Bits::new(79, 1), 1), (Bits::new(81, 3), 7)]),
+    Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24).sized(&WIDE)]),
+    Row::new("MATCH.ANY", 0x3a1, &[WIDE, rd(), r(24).sized(&WIDE)])
+        .fixed(&[(Bits::new(79, 1), 1), (Bits::new(81, 3), 7)]),
     Row::new(
         "REDUX",
         0x3c4,

@@ -1,6 +1,8 @@
 //! Products of matrices in shared memory by four warps, which only `sm_90` has.
 
+use super::matrix_widths as widths;
 use super::prelude::*;
+use crate::row::Widths;
 
 /// Shapes of products of halves.
 #[rustfmt::skip]
@@ -146,8 +148,8 @@ const POPC: Part = flag(80, &[RESERVED, "POPC"]);
 /// Bit 91: uniform registers name the matrices.
 const WITH_UNIFORM: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
-const fn row(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
-    Row::new(name, opcode, parts).fixed(WITH_UNIFORM).sms(90, 99)
+const fn row(name: &'static str, opcode: u16, widths: Widths, parts: &'static [Part]) -> Row {
+    Row::new(name, opcode, parts).widths(widths).fixed(WITH_UNIFORM).sms(90, 99)
 }
 
 /// The rows.
@@ -155,6 +157,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0x9f0,
+        widths::hgmma,
         both!(
             [DENSE, m(53, 7, HALF), RESULT, HALF_TYPE],
             [NEGATES_A, NEGATES_B, TRANSPOSES_A, TRANSPOSES_B],
@@ -164,6 +167,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0x9f0,
+        widths::hgmma,
         both!(
             [SPARSE, OFFSET, m(53, 7, HALF_SP), RESULT, HALF_TYPE],
             [NEGATES_A, NEGATES_B, TRANSPOSES_A, TRANSPOSES_B],
@@ -173,6 +177,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0xdf0,
+        widths::hgmma,
         second!(
             [DENSE, m(53, 7, HALF), RESULT, HALF_TYPE],
             r(24).neg(72),
@@ -183,6 +188,7 @@ pub const ROWS: &[Row] = &[
     row(
         "HGMMA",
         0xdf0,
+        widths::hgmma,
         second!(
             [SPARSE, OFFSET, m(53, 7, HALF_SP), RESULT, HALF_TYPE],
             r(24).neg(72),
@@ -190,10 +196,16 @@ pub const ROWS: &[Row] = &[
             [METADATA, SELECTOR]
         ),
     ),
-    row("QGMMA", 0x9f3, both!([DENSE, m(53, 6, BYTE), RESULT, A_BYTE, B_BYTE], [NEGATES_A, NEGATES_B], [NO_METADATA])),
     row(
         "QGMMA",
         0x9f3,
+        widths::hgmma,
+        both!([DENSE, m(53, 6, BYTE), RESULT, A_BYTE, B_BYTE], [NEGATES_A, NEGATES_B], [NO_METADATA]),
+    ),
+    row(
+        "QGMMA",
+        0x9f3,
+        widths::hgmma,
         both!(
             [SPARSE, OFFSET, m(53, 6, BYTE_SP), RESULT, A_BYTE, B_BYTE],
             [NEGATES_A, NEGATES_B],
@@ -203,11 +215,13 @@ pub const ROWS: &[Row] = &[
     row(
         "QGMMA",
         0xdf3,
+        widths::hgmma,
         second!([DENSE, m(53, 6, BYTE), RESULT, A_BYTE, B_BYTE], r(24).neg(72), [NEGATES_B], [NO_METADATA]),
     ),
     row(
         "QGMMA",
         0xdf3,
+        widths::hgmma,
         second!(
             [SPARSE, OFFSET, m(53, 6, BYTE_SP), RESULT, A_BYTE, B_BYTE],
             r(24).neg(72),
@@ -215,18 +229,25 @@ pub const ROWS: &[Row] = &[
             [METADATA, SELECTOR.unless(0)]
         ),
     ),
-    row("IGMMA", 0x9f1, both!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], [], [NO_METADATA])),
+    row("IGMMA", 0x9f1, widths::igmma, both!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], [], [NO_METADATA])),
     row(
         "IGMMA",
         0x9f1,
+        widths::igmma,
         both!([SPARSE, OFFSET, m(53, 6, WHOLE_SP), A_WHOLE, B_WHOLE, SAT], [], [METADATA, SELECTOR.unless(0)]),
     ),
-    row("IGMMA", 0xdf1, second!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], r(24), [], [NO_METADATA])),
     row(
         "IGMMA",
         0xdf1,
+        widths::igmma,
+        second!([DENSE, m(53, 6, WHOLE), A_WHOLE, B_WHOLE, SAT], r(24), [], [NO_METADATA]),
+    ),
+    row(
+        "IGMMA",
+        0xdf1,
+        widths::igmma,
         second!([SPARSE, OFFSET, m(53, 6, WHOLE_SP), A_WHOLE, B_WHOLE, SAT], r(24), [], [METADATA, SELECTOR.unless(0)]),
     ),
-    row("BGMMA", 0x9f2, both!([m(53, 6, BIT), AND, POPC], [], [])),
-    row("BGMMA", 0xdf2, second!([m(53, 6, BIT), AND, POPC], r(24), [], [])),
+    row("BGMMA", 0x9f2, widths::bgmma, both!([m(53, 6, BIT), AND, POPC], [], [])),
+    row("BGMMA", 0xdf2, widths::bgmma, second!([m(53, 6, BIT), AND, POPC], r(24), [], [])),
 ];

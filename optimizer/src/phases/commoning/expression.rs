@@ -160,6 +160,7 @@ const GLOBAL: u32 = 8;
 const LOCAL: u32 = 9;
 const FUNC: u32 = 10;
 const BLOCK: u32 = 11;
+const NAME: u32 = 12;
 
 /// The words of an operand; registers come before immediates where operands are in order.
 fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32) -> [u32; OPERAND] {
@@ -181,6 +182,7 @@ fn operand_words(func: &Function, operand: Operand, number: &impl Fn(Reg) -> u32
         Operand::Func(func) => [FUNC, func.as_u32(), 0],
         Operand::Block(block) => [BLOCK, block.as_u32(), 0],
         Operand::Undef => [UNDEF, 0, 0],
+        Operand::Name(name) => [NAME, name.as_u32(), 0],
     }
 }
 

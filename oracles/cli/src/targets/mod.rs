@@ -35,7 +35,7 @@ pub use phases::{generated_check, phase_check};
 pub use pipeline::{pipeline_check, pipeline_text};
 pub use reducer::reducer;
 pub use rules::rules;
-pub use sass::{cubin, sass_encoding, sass_words};
+pub use sass::{cubin, machine_ori, sass_encoding, sass_words};
 pub use text::{generated_text, ori_round_trip, ptx, ptx_round_trip};
 pub use verifier::verifier_soundness;
 
@@ -101,5 +101,6 @@ targets! {
     rules Rules,
     sass_encoding Bytes,
     sass_words Bytes,
+    machine_ori Bytes,
     cubin Cubins,
 }

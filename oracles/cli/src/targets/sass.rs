@@ -1,9 +1,11 @@
 //! Machine words and cubins: what is decoded is encoded again bit for bit, and everything else is refused.
 
 use oriole_generate::Entropy;
+use oriole_ir::verify::verify_module;
+use oriole_ir::{Module, parse_module};
 use oriole_sass::cubin::{Cubin, Placement, SectionKind, words};
-use oriole_sass::row::NO_BIT;
-use oriole_sass::{Instruction, SMS, Table, WordError, sample, schedule, text, with_schedule};
+use oriole_sass::row::{NO_BIT, Part, What};
+use oriole_sass::{Instruction, SMS, Table, WordError, ori, sample, schedule, text, with_schedule};
 
 use super::canary;
 
@@ -94,6 +96,40 @@ pub fn sass_words(data: &[u8]) -> bool {
         }
     }
     reached
+}
+
+/// Random words in the parts of random encodings of one SM, as a function of Ori: it is well-formed, reads back from its
+/// text, and becomes the same words. Targets of every second jump lie within the function.
+pub fn machine_ori(data: &[u8]) -> bool {
+    let mut entropy = Entropy::from_bytes(data);
+    let table = table(&mut entropy);
+    let mut words = Vec::new();
+    while !entropy.is_exhausted() && words.len() < MOST_WORDS {
+        let encoding = &table.encodings()[entropy.below(table.encodings().len())];
+        let mut word = sample::word(encoding, true, &mut || entropy.bits());
+        let is_target = |part: &&Part| matches!(part.what, What::Target | What::TargetBehind);
+        if let Some(part) = encoding.parts.iter().find(is_target).filter(|_| entropy.percent(50)) {
+            let distance = (entropy.below(MOST_WORDS) as i64 - words.len() as i64 - 1) * (text::WORD_BYTES as i64 / 4);
+            let len = u32::from(part.at.len + part.above.len);
+            word = part.put(word, distance as u64 & (1 << len) - 1).unwrap_or(word);
+        }
+        if table.decode(word).is_ok_and(|instruction| instruction.schedule().is_encodable()) {
+            words.push(word);
+        }
+    }
+    let func = ori::function(table.sm, "f", &words).unwrap_or_else(|error| panic!("{error}"));
+    let mut module = Module { target: format!("sm_{}", table.sm), ..Module::default() };
+    let id = module.functions.push(func);
+    let printed = module.to_string();
+    if let Err(violations) = verify_module(&module) {
+        panic!("a lifted function is not well-formed: {}\n{printed}", violations[0]);
+    }
+    let again = parse_module(&printed).unwrap_or_else(|error| panic!("{error} at {:?}\n{printed}", error.span));
+    assert!(again == module, "another module reads back:\n{printed}");
+    let lowered = ori::lower(&again, id).unwrap_or_else(|error| panic!("{error}\n{printed}"));
+    let lowered: Vec<u128> = lowered.into_iter().map(carried).collect();
+    assert_eq!(lowered, words, "a lifted function becomes other words:\n{printed}");
+    !words.is_empty()
 }
 
 /// Any bytes as a cubin. What is one is loaded, and its words are decoded or refused.

@@ -127,6 +127,7 @@ smoke! {
     rules,
     sass_encoding,
     sass_words,
+    machine_ori,
     cubin,
 }
 

@@ -4,7 +4,7 @@
 //! or labels that are numbered in the order in which branches mention them, as nvdisasm numbers them; labels that no
 //! branch mentions are left out.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io::{self, Write};
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ use oriole_interp::file::read_input;
 use oriole_ir::Schedule;
 use oriole_ir::diagnostics::escape::escaped;
 use oriole_sass::cubin::{Cubin, CubinError, Function, Relocation, RelocationKind, SectionKind, words};
-use oriole_sass::{Instruction, SMS, Table, WordError, schedule, text};
+use oriole_sass::encoding::known;
+use oriole_sass::{Instruction, SMS, Table, WordError, ori, schedule, text};
 use serde::Serialize;
 
 use crate::failure::{Failure, Status};
@@ -49,6 +50,9 @@ pub struct Args {
     /// Print functions with their instructions as JSON
     #[arg(long, conflicts_with_all = ["control", "hex"])]
     json: bool,
+    /// Print functions as Ori at the machine level, which reads back
+    #[arg(long, conflicts_with_all = ["control", "hex", "json", "raw"])]
+    ori: bool,
     /// The file has nothing but words of this SM, 16 bytes each: 90 or sm_90
     #[arg(long, value_name = "SM", value_parser = sm)]
     raw: Option<u16>,
@@ -58,10 +62,6 @@ pub struct Args {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("the words of `{0}` are not known; those of {known} are", known = known())]
 pub(super) struct NoSm(pub(super) String);
-
-fn known() -> String {
-    SMS.map(|sm| format!("sm_{sm}")).join(", ")
-}
 
 /// The number of an SM whose words are known, written as `90`, `sm_90` or `sm_90a`.
 pub(super) fn sm(text: &str) -> Result<u16, NoSm> {
@@ -80,8 +80,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         None => {
             let wrong = |error: CubinError| Failure::Input(miette!("`{}`: {error}", args.file.display()));
             let cubin = Cubin::read(&bytes).map_err(wrong)?;
+            if args.ori {
+                return lifted(args, &cubin, out);
+            }
             let listing = Listing::new(&cubin, &args.file)?;
-            let chosen = args.function.as_deref().map(|name| listing.function(name).map_err(wrong)).transpose()?;
+            let chosen = args.function.as_deref().map(|name| function(&cubin, name).map_err(wrong)).transpose()?;
             match args.json {
                 true => json(out, &listing.file(chosen, &mut unknown))?,
                 false => listing.print(args, chosen, &mut unknown, out)?,
@@ -89,6 +92,27 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         }
     }
     Ok(unknown.report())
+}
+
+/// Prints functions as Ori. Where one is chosen, the others stand there without their code, so that the text reads back.
+fn lifted(args: &Args, cubin: &Cubin, out: &mut dyn Write) -> Result<Status, Failure> {
+    let wrong = |error: &dyn std::fmt::Display| Failure::Input(miette!("`{}`: {error}", args.file.display()));
+    let mut module = ori::module(cubin).map_err(|error| wrong(&error))?;
+    if let Some(name) = &args.function {
+        let chosen = function(cubin, name).map_err(|error| wrong(&error))?;
+        let others = module.functions.values_mut().filter(|func| func.name != chosen.name);
+        others.for_each(|func| func.set_layout(Vec::new()));
+    }
+    write!(out, "{module}")?;
+    Ok(Status::Clean)
+}
+
+/// The function with a name.
+fn function<'c>(cubin: &'c Cubin, name: &str) -> Result<&'c Function, CubinError> {
+    cubin.function(name).ok_or_else(|| {
+        let known: Vec<&str> = cubin.functions.iter().map(|function| function.name.as_str()).collect();
+        CubinError::NoFunction { name: name.to_owned(), known: known.join(", ") }
+    })
 }
 
 /// The words that are not known.
@@ -267,8 +291,6 @@ struct Listing<'c> {
     table: &'static Table,
     /// Names of places, by section and offset: functions, and labels that branches mention.
     names: BTreeMap<(usize, u64), String>,
-    /// Where functions begin, by section and offset.
-    starts: BTreeSet<(usize, u64)>,
     /// The relocations of a word, by section and offset.
     relocations: BTreeMap<(usize, u64), Vec<&'c Relocation>>,
 }
@@ -313,7 +335,7 @@ impl<'c> Listing<'c> {
         }
         let places = || cubin.functions.iter().map(|function| (function.section, function.offset));
         let names = places().zip(cubin.functions.iter().map(|function| function.name.clone())).collect();
-        let mut listing = Listing { cubin, table, names, starts: places().collect(), relocations };
+        let mut listing = Listing { cubin, table, names, relocations };
         let mut labels = 0;
         for section in listing.sections() {
             let size = cubin.sections[section].size;
@@ -331,13 +353,6 @@ impl<'c> Listing<'c> {
         Ok(listing)
     }
 
-    fn function(&self, name: &str) -> Result<&'c Function, CubinError> {
-        self.cubin.function(name).ok_or_else(|| {
-            let known: Vec<&str> = self.cubin.functions.iter().map(|function| function.name.as_str()).collect();
-            CubinError::NoFunction { name: name.to_owned(), known: known.join(", ") }
-        })
-    }
-
     /// The sections with code.
     fn sections(&self) -> Vec<usize> {
         let sections = self.cubin.sections.iter().enumerate();
@@ -348,13 +363,6 @@ impl<'c> Listing<'c> {
     fn words(&self, section: usize, range: Range<u64>) -> impl Iterator<Item = (u64, u128)> + use<'c> {
         let bytes = self.cubin.bytes(section).get(range.start as usize..range.end as usize).unwrap_or(&[]);
         (range.start..).step_by(WORD_BYTES as usize).zip(words(bytes))
-    }
-
-    /// Where the words of a function stand that belong to no function behind it.
-    fn own(&self, function: &Function) -> Range<u64> {
-        let (section, start, end) = (function.section, function.offset, function.offset + function.size);
-        let inner = self.starts.range((section, start + 1)..(section, end.max(start + 1))).next();
-        start..inner.map_or(end, |(_, next)| *next)
     }
 
     fn item(&self, section: usize, address: u64, word: u128) -> Item {
@@ -390,7 +398,7 @@ impl<'c> Listing<'c> {
         out: &mut dyn Write,
     ) -> Result<(), Failure> {
         match chosen {
-            Some(function) => self.print_range(args, function.section, self.own(function), unknown, out)?,
+            Some(function) => self.print_range(args, function.section, self.cubin.own_range(function), unknown, out)?,
             None => {
                 writeln!(out, "\t.target\t{}", self.cubin.target)?;
                 for section in self.sections() {
@@ -428,7 +436,7 @@ impl<'c> Listing<'c> {
         let functions = all.filter(|function| chosen.is_none_or(|chosen| chosen == *function));
         let item = |function: &'c Function| {
             let section = Section::of(self.cubin, function.section).name;
-            let words = self.words(function.section, self.own(function));
+            let words = self.words(function.section, self.cubin.own_range(function));
             let instructions = words.map(|(address, word)| self.item(function.section, address, word));
             let instructions: Vec<Item> = instructions.collect();
             instructions.iter().for_each(|line| line.note(section, unknown));

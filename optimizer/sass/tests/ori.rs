@@ -1,0 +1,105 @@
+//! Words as Ori and back: all functions of `corpus/cubins`, and random words of every encoding.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use oriole_ir::verify::verify_module;
+use oriole_ir::{Module, parse_module};
+use oriole_sass::cubin::{Cubin, words};
+use oriole_sass::row::Part;
+use oriole_sass::{Instruction, SMS, Table, ori, sample, text};
+
+/// The cubins of the corpus by their names.
+fn cubins() -> Vec<(String, Cubin)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/cubins");
+    let list = std::fs::read_to_string(folder.join("text.txt")).expect("ci/cubins wrote the list");
+    let read = |line: &str| {
+        let name = line.split(' ').next().expect("a line begins with a name").to_owned();
+        let bytes = std::fs::read(folder.join(&name)).expect("ci/cubins wrote the cubin");
+        let cubin = Cubin::read(&bytes).unwrap_or_else(|error| panic!("{name}: {error}"));
+        (name, cubin)
+    };
+    list.lines().map(read).collect()
+}
+
+/// A module of the machine level, after the verifier has seen it and it has been written and read.
+fn read_back(module: &Module, what: &str) -> Module {
+    let printed = module.to_string();
+    if let Err(violations) = verify_module(module) {
+        panic!("{what}: {}\n{printed}", violations[0]);
+    }
+    let again = parse_module(&printed).unwrap_or_else(|error| {
+        let start = error.span.offset().saturating_sub(80);
+        panic!("{what}: {error}: …{}", &printed[start..(error.span.offset() + 40).min(printed.len())])
+    });
+    assert!(again == *module, "{what} reads back as another module:\n{printed}");
+    again
+}
+
+/// The mnemonics that say bits by their numbers.
+fn unsaid(module: &Module) -> impl Iterator<Item = String> + '_ {
+    module.functions.values().flat_map(|func| {
+        let names = func.layout_insts().filter_map(|inst| func.text(*func.srcs(inst).first()?));
+        names.filter(|name| name.contains(".bit")).map(str::to_owned)
+    })
+}
+
+#[test]
+fn functions_of_the_corpus_read_back_and_become_their_words() {
+    let mut unnamed: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut functions, mut count) = (0, 0);
+    for (name, cubin) in cubins() {
+        let module = ori::module(&cubin).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let again = read_back(&module, &name);
+        unsaid(&module).for_each(|name| *unnamed.entry(name).or_default() += 1);
+        for (id, function) in again.functions.keys().zip(&cubin.functions) {
+            let lowered = ori::lower(&again, id).unwrap_or_else(|error| panic!("{name}: {error}"));
+            let range = cubin.own_range(function);
+            let own = &cubin.bytes(function.section)[range.start as usize..range.end as usize];
+            assert!(lowered.iter().copied().eq(words(own)), "{name}: {} becomes other words", function.name);
+            (functions, count) = (functions + 1, count + lowered.len());
+        }
+    }
+    println!("{functions} functions of {count} words");
+    assert!(unnamed.is_empty(), "{unnamed:#?}");
+}
+
+#[test]
+fn random_words_read_back_and_become_themselves() {
+    let mut state = 1u64;
+    let mut next = move || {
+        state = state.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        (state ^ state >> 29).wrapping_mul(0xbf58_476d_1ce4_e5b9) >> 7
+    };
+    for sm in SMS {
+        let table = Table::of(sm).expect("the SM is known");
+        for encoding in table.encodings() {
+            for _ in 0..8 {
+                let word = sample::word(encoding, true, &mut next);
+                let Ok(instruction) = table.decode(word) else { continue };
+                let mut printed = String::new();
+                text::print(&mut printed, &instruction, 0);
+                let what = format!("sm_{sm} {word:032x} {printed}");
+                let mut module = Module { target: format!("sm_{sm}"), ..Module::default() };
+                let func = ori::function(sm, "f", &[word]).unwrap_or_else(|error| panic!("{what}: {error}"));
+                let id = module.functions.push(func);
+                let again = read_back(&module, &what);
+                assert_eq!(ori::lower(&again, id), Ok(vec![word]), "{what}\n{again}");
+                for name in unsaid(&module) {
+                    let bits = name.split(".bit").skip(1).map(|bit| 1u128 << bit.parse::<u32>().expect("a number"));
+                    let said = bits.fold(0, |all, bit| all | bit) & !unread(&instruction);
+                    assert_eq!(said, 0, "{what}: operands do not say what is read\n{module}");
+                }
+            }
+        }
+    }
+}
+
+/// The bits of a word that its text does not show: of parts that nothing reads, marks of operands that are not there,
+/// and codes without a name beside others.
+fn unread(instruction: &Instruction<'_>) -> u128 {
+    let parts = instruction.encoding.parts.iter();
+    let hidden = parts.clone().filter(|part| !part.is_used(instruction.word)).map(Part::mask);
+    let unnamed = parts.filter_map(|part| part.suffix.filter(|(_, names)| names.iter().all(|name| name.is_empty())));
+    hidden.chain(unnamed.map(|(bits, _)| bits.mask())).fold(0, |all, mask| all | mask)
+}
