@@ -97,7 +97,7 @@ pub fn is_ignored(name: &str, ty: Type) -> bool {
 }
 
 /// The settings of a variable.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Settings([u8; Setting::ALL.len()]);
 
 impl Settings {
@@ -119,6 +119,11 @@ impl Settings {
     /// Says a setting.
     pub fn set(&mut self, setting: Setting, value: u8) {
         self.0[setting as usize] = value + 1;
+    }
+
+    /// These, and where they do not say a setting, what others say.
+    pub fn or(self, others: Settings) -> Settings {
+        Settings(std::array::from_fn(|at| if self.0[at] == 0 { others.0[at] } else { self.0[at] }))
     }
 
     /// The bytes without trailing zeros; none where nothing is said.

@@ -60,6 +60,11 @@ impl Launch {
             let stream = generator.next_u64().wrapping_add(index as u64);
             vary(arg, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
         }
+        for (index, image) in varied.images.iter_mut().enumerate() {
+            let stream = SplitMix64::new(!seed).next_u64().wrapping_add(index as u64);
+            image.buffer.expect = None;
+            refill(&mut image.buffer, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
+        }
         varied
     }
 }

@@ -6,7 +6,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Arg, ArgValue, Buffer, Launch, LaunchError, Problem, Tolerance};
+use oriole_ir::reference::Setting;
+
+use super::{Arg, ArgValue, Buffer, Image, Launch, LaunchError, Problem, Tolerance};
 
 /// Content up to this many bytes is written in place by [`Launch::to_toml`]; longer content goes into a file.
 pub const INLINE_BYTES: usize = 4096;
@@ -43,8 +45,13 @@ impl Launch {
         let mut written = Written { text: self.head(), files: Vec::new() };
         for (index, arg) in self.args.iter().enumerate() {
             written.text.push_str("\n[[arg]]\n");
-            let mut writer = ArgWriter { written: &mut written, stem, index, inline };
-            writer.argument(arg);
+            let file = format!("arg{index}");
+            ContentWriter { written: &mut written, stem, file, inline }.argument(arg, &self.images);
+        }
+        for (index, image) in self.images.iter().enumerate() {
+            written.text.push_str("\n[[image]]\n");
+            let file = format!("image{index}");
+            ContentWriter { written: &mut written, stem, file, inline }.image(image);
         }
         written
     }
@@ -75,15 +82,16 @@ impl Launch {
     }
 }
 
-struct ArgWriter<'w> {
+struct ContentWriter<'w> {
     written: &'w mut Written,
     stem: &'w str,
-    index: usize,
+    /// What files of content are called behind the stem.
+    file: String,
     inline: usize,
 }
 
-impl ArgWriter<'_> {
-    fn argument(&mut self, arg: &Arg) {
+impl ContentWriter<'_> {
+    fn argument(&mut self, arg: &Arg, images: &[Image]) {
         if let Some(name) = &arg.name {
             self.line("name", quoted(name));
         }
@@ -97,7 +105,58 @@ impl ArgWriter<'_> {
                 self.line("alias", format!("{{ arg = {arg}, offset = {offset} }}"));
             }
             ArgValue::Null => self.line("null", true),
+            ArgValue::Handle { kind, image } => {
+                let name = images.get(*image).map_or("", |image| image.name.as_str());
+                self.line(kind.name(), quoted(name));
+            }
             ArgValue::Buffer(buffer) => self.buffer(buffer),
+        }
+    }
+
+    fn image(&mut self, image: &Image) {
+        self.line("name", quoted(&image.name));
+        if !image.bind.is_empty() {
+            let names: Vec<_> = image.bind.iter().map(|name| quoted(name)).collect();
+            self.line("bind", format!("[{}]", names.join(", ")));
+        }
+        for (key, extent) in ["width", "height", "depth"].into_iter().zip(&image.extents) {
+            self.line(key, extent);
+        }
+        if let Some(layers) = image.layers {
+            self.line("layers", layers);
+        }
+        for (key, flag) in [("cube", image.cube), ("normalized_float", image.normalized_float)] {
+            if flag {
+                self.line(key, true);
+            }
+        }
+        self.line("levels", image.levels);
+        self.line("type", quoted(image.format.name()));
+        self.line("channels", image.channels);
+        self.settings(image);
+        if image.buffer.bytes.iter().all(|&byte| byte == 0) {
+            self.line("zeroed", true);
+        } else {
+            self.content("hex", "buffer", "bin", &image.buffer.bytes);
+        }
+        self.expectation(&image.buffer);
+    }
+
+    fn settings(&mut self, image: &Image) {
+        if image.level_filter {
+            self.line("level_filter", quoted("linear"));
+        }
+        let value = |setting| image.settings.each().find(|(other, _)| *other == setting).map(|(_, value)| value);
+        if let Some(filter) = value(Setting::Filter) {
+            self.line("filter", quoted(filter));
+        }
+        if let Some(normalized) = value(Setting::Normalized) {
+            self.line("normalized", normalized == "1");
+        }
+        let axes = [Setting::Address0, Setting::Address1, Setting::Address2];
+        let modes: Vec<_> = axes.into_iter().map_while(value).map(quoted).collect();
+        if !modes.is_empty() {
+            self.line("address", format!("[{}]", modes.join(", ")));
         }
     }
 
@@ -110,6 +169,10 @@ impl ArgWriter<'_> {
         } else {
             self.content("hex", "buffer", "bin", &buffer.bytes);
         }
+        self.expectation(buffer);
+    }
+
+    fn expectation(&mut self, buffer: &Buffer) {
         if let Some(expect) = &buffer.expect {
             self.content("expect_hex", "expect", "expect.bin", expect);
             if let Some(tolerance) = buffer.tolerance {
@@ -133,7 +196,7 @@ impl ArgWriter<'_> {
         if bytes.len() < self.inline {
             return self.line(inline_key, quoted(&hex(bytes)));
         }
-        let file = format!("{}.arg{}.{extension}", self.stem, self.index);
+        let file = format!("{}.{}.{extension}", self.stem, self.file);
         self.line(file_key, quoted(&file));
         self.written.files.push((PathBuf::from(file), bytes.to_vec()));
     }
