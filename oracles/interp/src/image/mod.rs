@@ -194,3 +194,6 @@ fn bad(lane: usize, what: &str) -> Fault {
 fn lanes_bit(lane: usize, on: bool) -> u32 {
     u32::from(on) << lane
 }
+
+#[cfg(test)]
+mod tests;

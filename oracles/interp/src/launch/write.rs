@@ -232,8 +232,9 @@ fn store(path: &Path, content: &[u8]) -> Result<(), LaunchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Scalar, ScalarType, random, source::no_files};
+    use super::super::{HandleKind, Scalar, ScalarType, random, source::no_files};
     use super::*;
+    use oriole_ir::reference::Settings;
 
     /// One argument of every kind, with small and large buffers.
     fn sample() -> Launch {
@@ -251,6 +252,7 @@ mod tests {
             buffer(Vec::new(), Some(Vec::new()), None),
             ArgValue::Alias { arg: 6, offset: 5000 },
             ArgValue::Null,
+            ArgValue::Handle { kind: HandleKind::Surface, image: 1 },
         ];
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
         launch.grid = [2, 3, 4];
@@ -261,8 +263,31 @@ mod tests {
         launch.race_check = true;
         launch.copies = Some(u64::MAX);
         launch.args = values.map(|value| Arg { name: None, value }).to_vec();
+        launch.images = vec![image("first"), Image { layers: Some(3), cube: true, ..image("second") }];
+        launch.images.iter_mut().for_each(|image| image.buffer.bytes = random::bytes(3, image.bytes() as usize));
         launch.args[0].name = Some("n = ''' \"".to_owned());
         launch
+    }
+
+    /// An image that says everything.
+    fn image(name: &str) -> Image {
+        let mut settings = Settings::default();
+        let said = [(Setting::Filter, 1), (Setting::Normalized, 0), (Setting::Address0, 1), (Setting::Address1, 4)];
+        said.into_iter().for_each(|(setting, value)| settings.set(setting, value));
+        Image {
+            name: name.to_owned(),
+            bind: vec!["t".to_owned(), "u".to_owned()],
+            extents: vec![4, 4],
+            layers: None,
+            cube: false,
+            levels: 2,
+            format: ScalarType::U8,
+            channels: 2,
+            normalized_float: true,
+            level_filter: true,
+            settings,
+            buffer: Buffer { element: Some(ScalarType::U8), ..Buffer::default() },
+        }
     }
 
     #[test]
