@@ -327,3 +327,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
         Some(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,7 +56,8 @@ impl<'s> Context<'_, 's> {
         let element = u64::from(ty.bits() / 8).max(1);
         let mut variable = ir::Variable::new(declared.name.text, space, ty, None);
         variable.count = (!single).then(|| declared.bytes() / element);
-        variable.align = declared.alignment().min(1 << 30) as u32;
+        let natural = if ty.is_reference() { variable.align } else { 1 };
+        variable.align = natural.max(declared.alignment().min(1 << 30) as u32);
         variable.linkage = linkage(declared.linkage);
         Some(variable)
     }

@@ -201,8 +201,8 @@ fn variables_lead_to_images_and_have_settings() {
     let variables = "global @i: texref global align 8 = 0x0200000002\nglobal @s: samplerref global align 8\n";
     let body = "  %r1, %r2, %r3, %r4, %p5 = tex.1d.v4.f32.f32 @i, @i, 0x3f000000, 0\n  st.global.b32 [%d32], %r1\n  \
                 %r1, %r2, %r3, %r4, %p5 = tex.1d.v4.f32.f32 @i, @s, 0x3fc00000, 0\n  st.global.b32 [%d32+4], %r1\n  \
-                %d33 = mov.b64 @i\n  %p6 = istypep.texref %d33\n  %p7 = istypep.surfref %d33\n  %p8 = istypep.texref %d32\n  \
-                %r6 = selp.b32 1, 0, %p6\n  %r7 = selp.b32 1, 0, %p7\n  %r8 = selp.b32 1, 0, %p8\n  \
+                %d33 = mov.b64 @i\n  %p16 = istypep.texref %d33\n  %p17 = istypep.surfref %d33\n  %p18 = istypep.texref %d32\n  \
+                %r6 = selp.b32 1, 0, %p16\n  %r7 = selp.b32 1, 0, %p17\n  %r8 = selp.b32 1, 0, %p18\n  \
                 st.global.v2.b32 [%d32+8], %r6, %r7\n  st.global.b32 [%d32+16], %r8\n";
     // The variable says that the filter is linear and coordinates are normalized; the sampler says neither.
     let launch = launch("null = true", &LINE.replace("type", "bind = [\"s\"]\ntype"));

@@ -1,7 +1,7 @@
 //! New data of the same shape: [`Launch::randomized`].
 //!
 //! These stay: kernel, geometry, every integer scalar (in practice sizes and counts, which a kernel
-//! relies on), structures by value, aliases, null pointers, and the length of every buffer. Floats are drawn
+//! relies on), structures by value, aliases, null pointers, handles, and the length of every buffer. Floats are drawn
 //! anew. Expectations are dropped, as the new ones are unknown.
 //!
 //! A buffer's content is replaced by content of the same kind. The kind follows from the element type that the
