@@ -7,6 +7,7 @@
 pub mod diagnostics;
 pub mod ops;
 pub mod place;
+pub mod reference;
 pub mod sm;
 pub mod verify;
 

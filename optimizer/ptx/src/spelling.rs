@@ -67,6 +67,8 @@ spellings! {
     "bar" ["red" "pred"] BarRed;
     "bar" ["cta" "red" "pred"] BarRed;
     "setmaxnreg" ["sync"] SetMaxNReg;
+    "tex" [] TexCompare;
+    "tld4" [] Tld4Compare;
     "vadd" [] VAdd; "vsub" [] VSub; "vabsdiff" [] VAbsDiff; "vmin" [] VMin; "vmax" [] VMax;
     "vshl" [] VShl; "vshr" [] VShr; "vmad" [] VMad; "vset" [] VSet;
     "vadd2" [] VAdd2; "vsub2" [] VSub2; "vavrg2" [] VAvrg2; "vabsdiff2" [] VAbsDiff2;
@@ -82,7 +84,7 @@ pub(super) const MEMBAR_LEVELS: [(&str, Scope); 3] = [("cta", Scope::Cta), ("gl"
 pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'static str> {
     let has = |name: &str| modifiers.contains(&name);
     Some(match base {
-        "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => "texture and surface",
+        "tex" if has("2dms") || has("a2dms") => "multisampled texture",
         "wgmma" => "warp-group matrix",
         "tcgen05" => "tensor memory",
         "tensormap" => "tensor map",

@@ -145,13 +145,14 @@ fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Ve
 fn expectation(launch: &Launch, result: &RunResult) -> Option<Vec<String>> {
     let mut expects = false;
     let mut lines = Vec::new();
-    for (index, buffer) in launch.buffers().filter(|(_, buffer)| buffer.expect.is_some()) {
+    let expecting = launch.contents().enumerate().filter(|(_, (_, buffer))| buffer.expect.is_some());
+    for (place, (name, buffer)) in expecting {
         expects = true;
-        match result.buffer(index) {
+        match result.content(place) {
             Some(bytes) if result.outcome == Outcome::Finished => {
-                lines.extend(buffer.describe_differences(&launch.arg_name(index), bytes.data(), 3));
+                lines.extend(buffer.describe_differences(&name, bytes.data(), 3));
             }
-            _ => lines.push(format!("{}: {}", launch.arg_name(index), result.outcome)),
+            _ => lines.push(format!("{name}: {}", result.outcome)),
         }
     }
     expects.then_some(lines)

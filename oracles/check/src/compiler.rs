@@ -103,7 +103,11 @@ impl Ptxas {
     ///
     /// If it cannot be started.
     pub fn version(&self) -> Result<String, CompileError> {
-        let output = Command::new(&self.tool).arg("--version").stdin(Stdio::null()).output().map_err(|error| self.unusable(error))?;
+        let output = Command::new(&self.tool)
+            .arg("--version")
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| self.unusable(error))?;
         let said = String::from_utf8_lossy(&output.stdout).into_owned();
         let line = said.lines().find(|line| line.contains("release")).unwrap_or_default();
         Ok(line.trim().to_owned())

@@ -88,6 +88,7 @@ fn of_outcome(outcome: &Outcome) -> &'static str {
             Cause::StackOverflow | Cause::StacksTooLarge { .. } => "traps: stack overflow",
             Cause::BadBarrier(_) => "traps: bad barrier",
             Cause::BadCopy(_) => "traps: bad bulk copy",
+            Cause::BadImage(_) => "traps: bad access to an image",
             Cause::Unfinished => "traps: unfinished asynchronous operation",
             Cause::BadCollective(_) => "traps: bad collective",
         },

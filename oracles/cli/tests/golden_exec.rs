@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use oriole_check::judge::{Inconclusive, Judge, Verdict};
 use oriole_interp::Executable;
-use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType, random};
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType, random};
 use oriole_ir::ops::Type;
 use oriole_ir::{FunctionKind, Module, parse_module};
 
@@ -32,6 +32,7 @@ fn launches(module: &Module, seed: u64) -> Vec<Launch> {
         .map(|func| {
             let mut launch = Launch::new(Some(func.name.clone()));
             launch.block = [32, 1, 1];
+            launch.images = images(module, seed);
             launch.args = func
                 .params
                 .iter()
@@ -44,6 +45,18 @@ fn launches(module: &Module, seed: u64) -> Vec<Launch> {
             launch
         })
         .collect()
+}
+
+/// An image for each variable that leads to one: a line of texels.
+fn images(module: &Module, seed: u64) -> Vec<Image> {
+    let references = module.globals.values().filter(|variable| variable.ty.is_reference());
+    let table = |variable: &oriole_ir::Variable| {
+        let ty = if variable.ty == Type::SurfRef { "u32" } else { "f32" };
+        let random = format!("random = {{ seed = {seed} }}");
+        format!("[[image]]\nname = \"{}\"\nwidth = 40\ntype = \"{ty}\"\n{random}\n", variable.name)
+    };
+    let text: String = std::iter::once("grid = 1\nblock = 1\n".to_owned()).chain(references.map(table)).collect();
+    Launch::parse(&text, "images", |_, _| unreachable!("no file is named")).expect("the text is a launch").images
 }
 
 fn argument(ty: Type, bytes: usize, seed: u64) -> Arg {

@@ -13,6 +13,7 @@ use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg
 use super::config::Config;
 use super::entropy::Entropy;
 use super::fields::fields;
+use super::image::Pool;
 use super::memory::Region;
 use super::recompute::Made;
 
@@ -54,6 +55,8 @@ pub(super) struct Builder<'a, 'b> {
     pub touching: Option<FuncId>,
     /// The parameter variables of the calls so far: of the result, and of the arguments.
     pub parameters: Vec<[Local; 3]>,
+    /// The module's textures and surfaces, in a function that may have them.
+    pub images: Option<Pool>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
     /// Blocks of a cluster.
@@ -98,6 +101,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             callees: Vec::new(),
             touching: None,
             parameters: Vec::new(),
+            images: None,
             threads: 32,
             cluster: 1,
             uniforms: Vec::new(),

@@ -285,6 +285,8 @@ pub struct OperandPercent {
     pub matrix: u32,
     /// An effect is that of a barrier in shared memory.
     pub mbarrier: u32,
+    /// An access is to a texture or a surface.
+    pub image: u32,
     /// Comparisons that some threads make of equal values, where they happen to be so once in a lifetime otherwise.
     pub boundary: u32,
     /// Single operations whose constants are zeros, of either sign.
@@ -520,6 +522,7 @@ impl Default for OperandPercent {
             rare_field: 15,
             matrix: 60,
             mbarrier: 40,
+            image: 12,
             boundary: 45,
             zeros: 5,
         }

@@ -26,6 +26,8 @@ pub enum Family {
     Matrix,
     /// A barrier in shared memory.
     Mbarrier,
+    /// A texture or a surface.
+    Image,
     /// Nothing but an effect.
     Effect,
     /// Flow of control; made by the shapes of flow, not in straight code.
@@ -42,6 +44,8 @@ impl Family {
             Family::Matrix
         } else if row.flags.has(Flags::MBARRIER) {
             Family::Mbarrier
+        } else if row.flags.has(Flags::IMAGE) || row.opcode == Opcode::IsTypeP {
+            Family::Image
         } else if takes(&[Shape::Special]) {
             Family::Special
         } else if takes(&[Shape::Base]) {
@@ -60,8 +64,8 @@ impl Family {
     /// The opcodes of the family that whole kernels are made of: those of the virtual level, but for splits, which only
     /// a phase makes.
     pub fn opcodes(self) -> &'static [Opcode] {
-        static BY_FAMILY: LazyLock<[Vec<Opcode>; 9]> = LazyLock::new(|| {
-            let mut families: [Vec<Opcode>; 9] = Default::default();
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 10]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 10] = Default::default();
             ROWS.iter()
                 .filter(|row| TableLevel::Virtual.has(row) && row.opcode != Opcode::Split)
                 .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
@@ -103,6 +107,7 @@ impl Builder<'_, '_> {
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
             1 => self.one_of(Family::Special),
+            2 if self.entropy.percent(self.config.operand.image) => self.one_of(Family::Image),
             2 => self.one_of(Family::Memory),
             3 => self.contended(),
             4 if self.entropy.percent(self.config.operand.matrix) => self.one_of(Family::Matrix),
@@ -134,6 +139,7 @@ impl Builder<'_, '_> {
             Family::Collective => self.collective(opcode, ALL_LANES, false),
             Family::Matrix => self.matrix(opcode),
             Family::Mbarrier => self.mbarrier(opcode),
+            Family::Image => self.image(opcode),
             Family::Effect => self.effect(opcode),
             Family::Control => {}
         }

@@ -13,6 +13,7 @@ use super::builder::{Builder, fixed};
 use super::call;
 use super::config::Config;
 use super::entropy::Entropy;
+use super::image::{self, Pool};
 use super::memory::{CELLS, REGION, Region};
 use super::single::Pin;
 use super::values::constant;
@@ -106,7 +107,8 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
         }
     });
     raise_target(&mut module);
-    Generated { launches: launches(entropy, config, geometry), form: config.form(), module }
+    let launches = launches(&module, entropy, config, geometry);
+    Generated { launches, form: config.form(), module }
 }
 
 /// Whether the function's first block holds the pinned instruction, unguarded.
@@ -149,7 +151,8 @@ fn frame(
     (builder.callees, builder.touching) =
         (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));
     builder.budget = 1000;
-    builder.prologue(structure, &variables, whole);
+    let number = builder.prologue(structure, &variables, whole);
+    builder.images = Some(Pool::new(module, number));
     builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
     body(&mut builder);
     builder.call_rest(module);
@@ -157,7 +160,9 @@ fn frame(
     builder.store_results();
     let block = builder.block;
     builder.end(&InstBuilder::new(Opcode::Ret), block);
-    module.functions.push(builder.func);
+    let (func, images) = (builder.func, builder.images);
+    module.functions.push(func);
+    images.into_iter().for_each(|images| images.declare(module));
     geometry
 }
 
@@ -202,7 +207,8 @@ fn addresses(module: &mut Module, of: [Global; 2]) -> Option<Addresses> {
 }
 
 impl Builder<'_, '_> {
-    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) {
+    /// Reads the parameters and defines the variables; the thread's index in the grid.
+    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) -> Reg {
         let (word, double) = (RegInfo::words(1), RegInfo::words(2));
         let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
         let tid = self.hidden(read(SpecialReg::TidX), word);
@@ -228,6 +234,7 @@ impl Builder<'_, '_> {
         let seed = Self::typed(Opcode::Xor, Type::B32).src(plain).src(number);
         let seed = self.hidden(seed, word);
         self.variables_from(seed, wide, Some(addresses[2]));
+        number
     }
 
     fn regions(
@@ -392,7 +399,7 @@ const CORNERS: usize = 128;
 
 /// Bytes of corner values of all kinds. Long ones repeat values in another order: drawing each anew would take a tenth
 /// of a check.
-fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
+pub(super) fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
     // Most operations that treat subnormals in ways of their own are of `f32`.
     const TYPES: [Type; 8] =
         [Type::U32, Type::U64, Type::F32, Type::F32, Type::F64, Type::F16x2, Type::Bf16x2, Type::U16x2];
@@ -425,12 +432,18 @@ fn bytes(entropy: &mut Entropy<'_>, length: usize) -> Vec<u8> {
 }
 
 /// The launches of a kernel: other data each, and other grids where that changes what the kernel sees.
-pub(super) fn launches(entropy: &mut Entropy<'_>, config: &Config, geometry: Geometry) -> Vec<NamedLaunch> {
+pub(super) fn launches(
+    module: &Module,
+    entropy: &mut Entropy<'_>,
+    config: &Config,
+    geometry: Geometry,
+) -> Vec<NamedLaunch> {
     let one = |at| {
         // The block's size is part of the code (barriers, neighbours); the grid's is not.
         let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
         let blocks = blocks.next_multiple_of(geometry.cluster);
         let mut launch = launch(entropy, Geometry { blocks, ..geometry });
+        launch.images = image::of_module(module, blocks * geometry.threads, entropy);
         launch.copies = entropy.percent(EARLY).then(|| entropy.bits() >> 32);
         NamedLaunch { name: format!("generated {at}"), launch }
     };

@@ -25,6 +25,7 @@ mod cluster;
 pub mod config;
 pub mod entropy;
 mod fields;
+mod image;
 pub mod insts;
 mod kernel;
 mod loops;
@@ -88,6 +89,8 @@ pub fn another_launch(like: &Launch, seed: u64) -> Launch {
     if kinds(like) != kinds(&launch) {
         return like.randomized(seed);
     }
+    let threads = geometry.blocks * geometry.threads;
+    launch.images = image::like(like, threads, &mut Entropy::from_seed(seed ^ own ^ 1));
     kernel::turn(&mut launch, like, seed);
     launch
 }
@@ -110,7 +113,7 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     }
     let geometry = kernel::kernel(&mut module, entropy, config);
     let form = if entropy.percent(config.virtual_form) { Form::Virtual } else { Form::Ssa };
-    let launches = kernel::launches(entropy, config, geometry);
+    let launches = kernel::launches(&module, entropy, config, geometry);
     raise_target(&mut module);
     Generated { module, form, launches }
 }

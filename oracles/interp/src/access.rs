@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::asynchronous::{GroupKind, InFlight, Source, Until, Work};
 use super::cluster::{Member, Peers, split};
 use super::frame::{Frame, LANES, lanes};
+use super::image::Images;
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
@@ -159,6 +160,7 @@ const COPIED_BYTE_STEPS: u64 = 9;
 pub struct Spaces<'a> {
     pub global: &'a mut GlobalMemory,
     pub constants: &'a Bytes,
+    pub images: &'a Images,
     pub params: &'a Bytes,
     pub shared: &'a mut Bytes,
     pub peers: Peers<'a>,

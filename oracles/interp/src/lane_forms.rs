@@ -201,6 +201,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
         spaces: Spaces {
             global: &mut global,
             constants: &none,
+            images: &super::image::Images::default(),
             params: &none,
             shared: &mut shared,
             peers: Peers { rank: 0, own: 0, shared: &mut [], numbers: &[] },

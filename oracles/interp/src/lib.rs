@@ -16,6 +16,7 @@ mod engine;
 mod external;
 pub mod file;
 mod frame;
+mod image;
 #[cfg(test)]
 mod lane_forms;
 pub mod launch;

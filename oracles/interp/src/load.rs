@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use cranelift_entity::{EntityRef, PrimaryMap};
-use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::ops::{Opcode, Space, Type};
+use oriole_ir::reference::Settings;
 use oriole_ir::{Directive, FuncId, FunctionKind, Inst, Linkage, Module, Relocation, SymbolRef};
 
 use super::access::to_generic;
@@ -12,6 +13,7 @@ use super::cluster::ClusterShape;
 use super::concretize::Concretization;
 use super::decode::{Addresses, DecodeError, decode, frame_layout};
 use super::engine::Traced;
+use super::image::{self, Images, REFERENCE_WINDOW};
 use super::machine::{Effort, Machine, SLICE};
 use super::mbarrier::{BarrierOp, MbarrierOp};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
@@ -19,7 +21,7 @@ use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
 use super::strong::{Owner, Recorder, StrongTrace};
-use crate::launch::{ArgValue, Launch, MAX_CLUSTER};
+use crate::launch::{ArgValue, HandleKind, Launch, MAX_CLUSTER};
 
 /// Where a kernel's parameters begin in constant bank 0, in bytes.
 pub const PARAMETER_BANK: u32 = 0x210;
@@ -103,6 +105,19 @@ pub enum LoadError {
         /// The parameter's size.
         wanted: u64,
     },
+    /// A parameter for a texture, sampler or surface gets something else.
+    #[error("argument {index} (`{name}`) is no {wanted}, which the parameter `{parameter}` is")]
+    #[diagnostic(help("write `{wanted} = \"…\"` in the launch file, with the name of an image"))]
+    Reference {
+        /// The argument's place, from 0.
+        index: usize,
+        /// Its name.
+        name: String,
+        /// The parameter's name.
+        parameter: String,
+        /// What is wanted.
+        wanted: &'static str,
+    },
     /// A variable that is defined elsewhere, or is too large.
     #[error("variable `{name}` cannot be laid out: {reason}")]
     Variable {
@@ -120,6 +135,8 @@ pub struct Executable<'m> {
     constants: Bytes,
     shared: u32,
     variables: Vec<(u64, String, Bytes)>,
+    /// Variables that are textures, samplers or surfaces.
+    references: Vec<Reference>,
     /// Where each variable in shared memory begins, in order, and what stands there.
     shared_owners: Vec<(u64, Owner)>,
 }
@@ -209,7 +226,7 @@ pub struct GlobalState {
 pub struct RunResult {
     /// How it ended.
     pub outcome: Outcome,
-    /// Global memory: buffers in argument order, then variables.
+    /// Global memory: buffers in argument order, then images, then variables.
     pub memory: Vec<GlobalState>,
     /// Instructions of warps that were executed.
     pub executed: u64,
@@ -230,6 +247,11 @@ pub struct RunResult {
 }
 
 impl RunResult {
+    /// What the content of a place in [`Launch::contents`] has become.
+    pub fn content(&self, place: usize) -> Option<&Bytes> {
+        self.memory.get(place).map(|state| &state.bytes)
+    }
+
     /// The buffer of an argument.
     pub fn buffer(&self, argument: usize) -> Option<&Bytes> {
         self.memory.iter().find(|state| state.argument == Some(argument)).map(|state| &state.bytes)
@@ -249,6 +271,33 @@ pub struct Bound {
     pub params: Vec<u8>,
     /// The clusters that the grid is made of.
     pub cluster: ClusterShape,
+}
+
+/// A variable that leads to an image.
+struct Reference {
+    address: u64,
+    name: String,
+    kind: HandleKind,
+    settings: Settings,
+}
+
+/// What a variable of a type leads to.
+fn handle_kind(ty: Type) -> Option<HandleKind> {
+    Some(match ty {
+        Type::TexRef => HandleKind::Texture,
+        Type::SamplerRef => HandleKind::Sampler,
+        Type::SurfRef => HandleKind::Surface,
+        _ => return None,
+    })
+}
+
+/// Global memory, what is bound to its places, and parameters.
+struct Binding {
+    global: GlobalMemory,
+    /// The argument that owns each of the first regions.
+    owners: Vec<usize>,
+    images: Images,
+    params: Bytes,
 }
 
 /// Where variables lie and what they hold.
@@ -281,8 +330,13 @@ impl<'m> Executable<'m> {
         let shared_owners = shared_owners(module, &layout);
         let program = decode(module, &layout.addresses)?;
         let mut constants = Bytes::defined(vec![0; layout.constants as usize]);
-        let mut variables = Vec::new();
+        let (mut variables, mut references) = (Vec::new(), Vec::new());
         for (id, global) in &module.globals {
+            if let Some(kind) = handle_kind(global.ty) {
+                let (address, name, settings) = (layout.addresses[id], global.name.clone(), Settings::of(&global.init));
+                references.push(Reference { address, name, kind, settings });
+                continue;
+            }
             let bytes = initial_bytes(module, global, &layout.addresses);
             let address = layout.addresses[id];
             match global.space {
@@ -296,7 +350,8 @@ impl<'m> Executable<'m> {
                 _ => variables.push((address, global.name.clone(), Bytes::defined(bytes))),
             }
         }
-        Ok(Executable { module, program, constants, shared: layout.shared as u32, variables, shared_owners })
+        let shared = layout.shared as u32;
+        Ok(Executable { module, program, constants, shared, variables, references, shared_owners })
     }
 
     /// The module that it runs.
@@ -324,9 +379,10 @@ impl<'m> Executable<'m> {
     }
 
     /// What each region of global memory belongs to that is mapped before the run: buffers, then variables.
-    fn region_owners(&self, arguments: &[usize]) -> Vec<Owner> {
+    fn region_owners(&self, arguments: &[usize], launch: &Launch) -> Vec<Owner> {
         let buffers = arguments.iter().map(|argument| Owner::Argument(*argument));
-        buffers.chain(self.variables.iter().map(|(_, name, _)| Owner::variable(name))).collect()
+        let images = launch.images.iter().map(|image| Owner::variable(&image.name));
+        buffers.chain(images).chain(self.variables.iter().map(|(_, name, _)| Owner::variable(name))).collect()
     }
 
     /// Whether anything goes on beside its threads.
@@ -359,7 +415,7 @@ impl<'m> Executable<'m> {
     pub fn run(&self, launch: &Launch, options: &RunOptions) -> Result<RunResult, LoadError> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
-        let (global, owners, params) = self.bind(entry, launch)?;
+        let Binding { global, owners, images, params } = self.bind(entry, launch)?;
         let watch = options.watch.iter().filter_map(|(argument, offset)| {
             let index = owners.iter().position(|owner| owner == argument)?;
             Some(global.regions()[index].base + *offset as u64)
@@ -367,7 +423,7 @@ impl<'m> Executable<'m> {
         let watch = watch.collect();
         let strong = (self.program.strong || !options.strong.is_empty()).then(|| Recorder {
             listed: options.strong.clone(),
-            regions: self.region_owners(&owners),
+            regions: self.region_owners(&owners, launch),
             shared: self.shared_owners.clone(),
             ..Recorder::default()
         });
@@ -386,6 +442,7 @@ impl<'m> Executable<'m> {
             dynamic_shared: launch.dynamic_shared,
             shared: self.shared,
             constants: &self.constants,
+            images,
             params,
             bank,
             global,
@@ -548,14 +605,14 @@ impl<'m> Executable<'m> {
     pub fn bound(&self, launch: &Launch) -> Result<Bound, LoadError> {
         let entry = self.entry(launch)?;
         self.allow_threads(entry, launch)?;
-        let (global, owners, params) = self.bind(entry, launch)?;
+        let Binding { global, owners, params, .. } = self.bind(entry, launch)?;
         let cluster = self.cluster(entry, launch)?;
         let entry = self.module.functions[entry].name.clone();
         Ok(Bound { entry, global, owners, params: params.data().to_vec(), cluster })
     }
 
-    /// Global memory with the launch's buffers, the argument that owns each region, and parameter memory.
-    fn bind(&self, entry: FuncId, launch: &Launch) -> Result<(GlobalMemory, Vec<usize>, Bytes), LoadError> {
+    /// What an entry gets of a launch.
+    fn bind(&self, entry: FuncId, launch: &Launch) -> Result<Binding, LoadError> {
         let func = &self.module.functions[entry];
         if func.params.len() != launch.args.len() {
             let (parameters, arguments) = (func.params.len(), launch.args.len());
@@ -570,6 +627,7 @@ impl<'m> Executable<'m> {
                 owners.push(index);
             }
         }
+        let mut images = self.bind_images(launch, &mut global);
         for (address, name, bytes) in &self.variables {
             global.map_at(*address, name.clone(), bytes.clone());
         }
@@ -585,6 +643,7 @@ impl<'m> Executable<'m> {
                     (bases.get(*arg).copied().unwrap_or(0).wrapping_add(*offset)).to_le_bytes().to_vec()
                 }
                 ArgValue::Null => vec![0; 8],
+                ArgValue::Handle { kind, image } => image::handle(*kind, *image).to_le_bytes().to_vec(),
             };
             let variable = &func.locals[*param];
             if bytes.len() as u64 != variable.size() {
@@ -596,9 +655,31 @@ impl<'m> Executable<'m> {
                     wanted: variable.size(),
                 });
             }
+            if let Some(kind) = handle_kind(variable.ty) {
+                let address = REFERENCE_WINDOW + u64::from(offsets[*param]);
+                let handle = bytes.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                if images.pass(address, handle).is_none_or(|view| view.kind != kind) {
+                    let (name, parameter) = (launch.arg_name(index), variable.name.clone());
+                    return Err(LoadError::Reference { index, name, parameter, wanted: kind.name() });
+                }
+            }
             params[offsets[*param] as usize..][..bytes.len()].copy_from_slice(&bytes);
         }
-        Ok((global, owners, Bytes::defined(params)))
+        Ok(Binding { global, owners, images, params: Bytes::defined(params) })
+    }
+
+    /// Maps the launch's images, and has the module's variables lead to them.
+    fn bind_images(&self, launch: &Launch, global: &mut GlobalMemory) -> Images {
+        let mut images = Images::default();
+        for image in &launch.images {
+            let region = global.regions().len();
+            global.map(image.name.clone(), Bytes::defined(image.buffer.bytes.clone()));
+            images.add(image, region);
+        }
+        for Reference { address, name, kind, settings } in &self.references {
+            images.bind(*address, name, *kind, *settings);
+        }
+        images
     }
 }
 
@@ -622,7 +703,9 @@ impl Layout {
                 self.constants = at + global.size();
                 if self.constants > 1 << 24 { fail("constant memory is full") } else { Ok(at) }
             }
-            Space::Global if global.linkage == Linkage::Extern => fail("it is defined in another module"),
+            Space::Global if global.linkage == Linkage::Extern && !global.ty.is_reference() => {
+                fail("it is defined in another module")
+            }
             Space::Global => {
                 let at = self.next_variable.next_multiple_of(align.max(256));
                 self.next_variable = (at + global.size()).next_multiple_of(GAP) + GAP;

@@ -99,6 +99,8 @@ pub enum Cause {
     },
     /// A barrier number or thread count that the machine does not have.
     BadBarrier(String),
+    /// An access to a texture or a surface that there is none of, or not of its kind.
+    BadImage(String),
     /// A bulk copy of a size or to a place that there is none of.
     BadCopy(String),
     /// An asynchronous operation on the shared memory of a CTA that has ended.
@@ -127,6 +129,7 @@ impl Display for Cause {
                 write!(out, "stack overflow: the stacks of all threads take more than {} MiB", limit >> 20)
             }
             Cause::BadBarrier(what) => write!(out, "bad barrier: {what}"),
+            Cause::BadImage(what) => write!(out, "bad access to an image: {what}"),
             Cause::BadCopy(what) => write!(out, "bad bulk copy: {what}"),
             Cause::Unfinished => out.write_str(
                 "the CTA has ended before this asynchronous operation on its shared memory, which nothing waits for",

@@ -8,6 +8,7 @@ use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTr
 use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
 use super::bulk::BulkOp;
+use super::image::ImageOp;
 use super::matrix::MatrixOps;
 use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
@@ -183,6 +184,8 @@ pub enum Kind {
     Matrix,
     /// See [`Program::bulks`].
     Bulk,
+    /// See [`Program::images`].
+    Image,
     /// See [`Program::mbarriers`].
     Mbarrier,
     /// The CTA whose shared memory an address lies in.
@@ -434,6 +437,7 @@ pub struct Program {
     pub collectives: Vec<Collective>,
     pub matrices: Vec<MatrixOps>,
     pub mbarriers: Vec<MbarrierOp>,
+    pub images: Vec<ImageOp>,
     /// Operations that go on beside the threads.
     pub bulks: Vec<BulkOp>,
 }

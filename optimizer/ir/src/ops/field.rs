@@ -108,6 +108,7 @@ fields! {
         F16 = "f16", F16x2 = "f16x2", Bf16 = "bf16", Bf16x2 = "bf16x2",
         F32 = "f32" @ 547, F64 = "f64" @ 548,
         U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
+        TexRef = "texref", SamplerRef = "samplerref", SurfRef = "surfref",
     }
     /// The type of the first source where it differs from [`Type`].
     SrcType = 0xDC {
@@ -117,6 +118,7 @@ fields! {
         F16 = "f16", F16x2 = "f16x2", Bf16 = "bf16", Bf16x2 = "bf16x2",
         F32 = "f32" @ 1206, F64 = "f64",
         U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
+        TexRef = "texref", SamplerRef = "samplerref", SurfRef = "surfref",
     }
     /// The type of the second source where it differs from both (dp4a, video).
     SecondType = 0x400 { U8 = "u8", U16 = "u16", U32 = "u32", S8 = "s8", S16 = "s16", S32 = "s32", B32 = "b32" }
@@ -265,6 +267,26 @@ fields! {
     BitProduct = 0x42A { None = "", Xor = "xor.popc", And = "and.popc" }
     /// Order in which memory holds a matrix that is added to, or a product.
     SumLayout = 0x42B { Row = "row", Col = "col" }
+    /// The geometry of an image: its dimensions, an array of such images, or the six faces of a cube.
+    Geometry = 0x450 {
+        D1 = "1d", D2 = "2d", D3 = "3d", A1d = "a1d", A2d = "a2d", Cube = "cube", Acube = "acube",
+    }
+    /// How the level of a mipmap is chosen: as the coordinates change from thread to thread, which here is the first
+    /// one; always the first one; by a number; by how the coordinates change.
+    LevelOfDetail = 0x451 { Implicit = "", Base = "base", Level = "level", Grad = "grad" }
+    /// The component of the texels that a gathering fetch takes.
+    Component = 0x452 { R = "r", G = "g", B = "b", A = "a" }
+    /// What is asked of a texture, a sampler or a surface.
+    ImageQuery = 0x453 {
+        Width = "width", Height = "height", Depth = "depth", ChannelDataType = "channel_data_type",
+        ChannelOrder = "channel_order", ArraySize = "array_size", NormalizedCoords = "normalized_coords",
+        NumMipmapLevels = "num_mipmap_levels", NumSamples = "num_samples", MemoryLayout = "memory_layout",
+        ForceUnnormalizedCoords = "force_unnormalized_coords", FilterMode = "filter_mode",
+        AddrMode0 = "addr_mode_0", AddrMode1 = "addr_mode_1", AddrMode2 = "addr_mode_2",
+    }
+    /// What an access to a surface beyond its border does: it traps, goes to the border, or reads zeros and writes
+    /// nothing.
+    OutOfBounds = 0x454 { Trap = "trap", Clamp = "clamp", Zero = "zero" }
     /// How a thread arrives at a barrier in memory: for this phase, or for all that follow too.
     Arrival = 0x430 { Arrive = "arrive", Drop = "arrive_drop" }
     /// What an arrival does beside: it expects bytes, or is known not to end the phase.
@@ -301,7 +323,7 @@ impl Type {
             B8 | U8 | S8 => 8,
             B16 | U16 | S16 | F16 | Bf16 | E4m3x2 | E5m2x2 => 16,
             B32 | U32 | S32 | F32 | F16x2 | Bf16x2 | U16x2 | S16x2 | Tf32 => 32,
-            B64 | U64 | S64 | F64 => 64,
+            B64 | U64 | S64 | F64 | TexRef | SamplerRef | SurfRef => 64,
             B128 => 128,
         }
     }
@@ -324,6 +346,11 @@ impl Type {
     /// Whether the type is a signed integer.
     pub const fn is_signed(self) -> bool {
         matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
+    }
+
+    /// Whether the type is that of a texture, a sampler or a surface: variables have it, and what names them.
+    pub const fn is_reference(self) -> bool {
+        matches!(self, Type::TexRef | Type::SamplerRef | Type::SurfRef)
     }
 
     /// Whether the type is a floating-point one, packed or not.

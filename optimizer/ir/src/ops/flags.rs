@@ -56,6 +56,8 @@ flags! {
     ADDRESS = 18, "about addresses";
     /// Goes on beside the thread until something waits for it.
     ASYNC = 19, "asynchronous";
+    /// Reads, writes or asks about a texture or a surface.
+    IMAGE = 24, "of an image";
 }
 
 impl Flags {

@@ -9,6 +9,7 @@ mod columns;
 mod common;
 pub mod field;
 mod flags;
+mod image;
 mod machine_level;
 mod prelude;
 pub mod special;
@@ -19,6 +20,7 @@ mod virtual_level;
 pub use columns::{Cost, Latency, Later, UndefTransfer};
 pub use field::*;
 pub use flags::Flags;
+pub use image::ImagePart;
 pub use special::SpecialReg;
 pub use table::{Opcode, ROWS};
 pub use video::{SimdSelectors, VideoPart, VideoSelectors};
@@ -60,6 +62,8 @@ pub enum Shape {
     V,
     /// The registers in which a lane holds its part of a matrix.
     Matrix(Matrix),
+    /// A part of an instruction on a texture or a surface.
+    Image(ImagePart),
     /// An immediate.
     Imm,
     /// A special register.
@@ -211,6 +215,7 @@ impl OpRow {
         match shape {
             Shape::T | Shape::V | Shape::Parts => Some(ty()),
             Shape::Matrix(matrix) => Some(self.matrix_type(values, matrix)),
+            Shape::Image(part) => Some(self.image_type(values, part)),
             Shape::W => Some(match ty() {
                 Type::U16 => Type::U32,
                 Type::S16 => Type::S32,
@@ -232,6 +237,7 @@ impl OpRow {
         match shape {
             Shape::V => self.value::<Vector>(values).map_or(1, Vector::len),
             Shape::Matrix(matrix) => self.matrix_registers(values, matrix),
+            Shape::Image(part) => self.image_registers(values, part),
             _ => 1,
         }
     }

@@ -17,6 +17,7 @@
 //! Each file is a macro that hands its rows, and those of the files before it, to the next one; the last is `opcodes`,
 //! which sees all rows at once. So the enum and the table are made from the same text.
 
+use super::ImagePart::*;
 use super::Matrix::*;
 use super::Shape::*;
 use super::columns::{Cost::*, Latency, UndefTransfer::*};
@@ -65,5 +66,5 @@ macro_rules! opcodes {
 
 common_value_rows! {
     [integer_rows float_rows logic_rows convert_rows memory_rows thread_rows common_control_rows control_rows video_rows
-     matrix_rows sparse_rows wmma_rows mbarrier_rows cluster_rows bulk_rows split_rows machine_rows opcodes]
+    matrix_rows sparse_rows wmma_rows mbarrier_rows cluster_rows bulk_rows image_rows split_rows machine_rows opcodes]
 }

@@ -42,6 +42,8 @@ impl Temp {
 pub(super) struct FunctionWriter<'a> {
     pub(super) module: &'a Module,
     pub(super) func: &'a Function,
+    /// Whether fetches name their samplers.
+    pub(super) independent_samplers: bool,
     out: &'a mut String,
     /// The body is written apart, since the registers stand before it.
     pub(super) body: String,
@@ -74,6 +76,7 @@ impl<'a> FunctionWriter<'a> {
         let mut writer = FunctionWriter {
             module,
             func,
+            independent_samplers: false,
             out,
             body: String::new(),
             temps: [0; 5],

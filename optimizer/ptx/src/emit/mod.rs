@@ -10,6 +10,7 @@
 mod carry;
 mod function;
 mod halves;
+mod image;
 mod instruction;
 mod operand;
 mod shift;
@@ -61,7 +62,9 @@ pub enum EmitError {
 /// The module as PTX.
 pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
     let (major, minor) = module.ptx_version;
-    let mut out = format!(".version {major}.{minor}\n.target {}\n.address_size 64\n\n", module.target);
+    let independent_samplers = image::has_samplers(module);
+    let samplers = if independent_samplers { ", texmode_independent" } else { "" };
+    let mut out = format!(".version {major}.{minor}\n.target {}{samplers}\n.address_size 64\n\n", module.target);
     for function in module.functions.values().filter(|function| function.kind == FunctionKind::Device) {
         header(&mut out, function);
         out.push_str(";\n");
@@ -81,7 +84,9 @@ pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
                 let _ = write!(out, "\n.{} {}", directive.name, values.join(", "));
             }
         }
-        FunctionWriter::new(module, function, &mut out).write()?;
+        let mut writer = FunctionWriter::new(module, function, &mut out);
+        writer.independent_samplers = independent_samplers;
+        writer.write()?;
     }
     Ok(out)
 }

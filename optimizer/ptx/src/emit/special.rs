@@ -29,6 +29,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::CpAsync => Self::async_copy,
             Opcode::MbarrierArriveRemote => Self::arrive_elsewhere,
             Opcode::BulkMulticast => Self::multicast,
+            opcode if opcode.is(Flags::IMAGE) => Self::image,
             Opcode::Call => Self::call,
             opcode if is_video(opcode) => Self::video,
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {

@@ -73,7 +73,9 @@ fn emit_global(out: &mut String, module: &Module, variable: &Variable) {
     let regrouped =
         Variable { count: if flat.ty == variable.ty { variable.count } else { Some(variable.size() / bytes) }, ..flat };
     declare(out, &regrouped, &variable.name);
-    if !variable.init.is_empty() {
+    if variable.ty.is_reference() {
+        super::image::settings(out, variable);
+    } else if !variable.init.is_empty() {
         out.push_str(" = ");
         values(out, module, &regrouped);
     }

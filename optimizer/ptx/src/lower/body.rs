@@ -158,6 +158,10 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
 
     /// Declares a register, a range of them, or a variable of the scope.
     fn declare(&mut self, variable: &'c ast::Variable<'s>) {
+        if self.cx.check_reference(variable, false).is_none() {
+            self.cx.refused.insert(variable.name.text);
+            return;
+        }
         let declared = match (variable.space, variable.count) {
             (ast::Space::Reg, Some(count)) => self.scopes.declare_range(variable.name.text, variable.ty, count),
             (ast::Space::Reg, None) if variable.lanes > 1 => {

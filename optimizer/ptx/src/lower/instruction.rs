@@ -30,6 +30,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if is_video(selected.opcode) {
             return self.lower_video(inst, selected);
         }
+        if selected.opcode.is(Flags::IMAGE) {
+            return self.lower_image(inst, selected);
+        }
         let mut selected = selected;
         let mut operands = &self.body[inst.operands];
         if selected.cache_policy
@@ -82,7 +85,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
     }
 
-    fn wrong_count(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<()> {
+    pub(super) fn wrong_count<T>(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<T> {
         let plural = |n: usize| if n == 1 { "operand" } else { "operands" };
         let message = format!("`{}` takes {expected} {}, and has {written}", inst.opcode.text, plural(expected));
         self.report(inst.span, message, format!("{written} {}", plural(written)), "add or remove operands");
@@ -213,8 +216,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         sources: &[ast::Operand<'s>],
     ) -> Option<Vec<Argument<'s>>> {
         let [to, from, size, rest @ ..] = sources else {
-            self.wrong_count(inst, 3, sources.len());
-            return None;
+            return self.wrong_count(inst, 3, sources.len());
         };
         let bytes = self.value(size, Type::U32, false)?;
         let Some(4 | 8 | 16) = self.func.imm_bits(bytes) else {
@@ -265,8 +267,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let expected = row.srcs.iter().filter(|shape| **shape != Shape::Offset).count();
         if arguments.len() != expected {
             let results = usize::from(!row.dsts.is_empty());
-            self.wrong_count(inst, expected + results, arguments.len() + results);
-            return None;
+            return self.wrong_count(inst, expected + results, arguments.len() + results);
         }
         // Written operands and shapes go side by side. An offset is the exception: it has a shape of its own and is
         // written with its base.

@@ -11,9 +11,11 @@
 mod body;
 mod call;
 mod control;
+mod image;
 mod instruction;
 mod moves;
 mod operand;
+mod reference;
 mod scope;
 mod select;
 mod target;
@@ -65,6 +67,8 @@ struct Context<'a, 's> {
     module: ir::Module,
     /// The module's target; `None` where it is none that this crate knows, and any instruction is taken.
     target: Option<Target>,
+    /// Whether textures and samplers are apart (`.target …, texmode_independent`).
+    independent_samplers: bool,
     /// Whether operations on `.f32` flush denormals without saying so.
     flushes: bool,
     symbols: HashMap<&'s str, SymbolRef>,
@@ -94,6 +98,7 @@ impl<'a, 's> Context<'a, 's> {
             address_bytes: tree.address_size / 8,
             module,
             target,
+            independent_samplers: tree.targets.iter().any(|target| target.text == "texmode_independent"),
             flushes,
             symbols: HashMap::new(),
             global_names: HashSet::new(),
@@ -186,12 +191,14 @@ impl<'a, 's> Context<'a, 's> {
         header.linkage = variable::linkage(function.linkage);
         let mut taken = HashSet::new();
         for parameter in &function.parameters {
-            if let Some(variable) = self.parameter(parameter, &mut taken, header.params.len()) {
+            if let Some(variable) = self.parameter(parameter, &mut taken, header.params.len(), function.is_entry) {
                 header.params.push(header.locals.push(variable));
             }
         }
         for result in &function.returns {
-            if let Some(variable) = self.parameter(result, &mut taken, header.params.len() + header.returns.len()) {
+            if let Some(variable) =
+                self.parameter(result, &mut taken, header.params.len() + header.returns.len(), false)
+            {
                 header.returns.push(header.locals.push(variable));
             }
         }
@@ -211,6 +218,7 @@ impl<'a, 's> Context<'a, 's> {
         parameter: &ast::Variable<'s>,
         taken: &mut HashSet<String>,
         position: usize,
+        of_entry: bool,
     ) -> Option<ir::Variable> {
         if parameter.ty == ScalarType::Pred {
             let message = format!("`{}` is a predicate, which functions neither take nor return", parameter.name.text);
@@ -219,6 +227,7 @@ impl<'a, 's> Context<'a, 's> {
             return None;
         }
         let mut variable = self.variable(parameter, Space::Param)?;
+        self.check_reference(parameter, of_entry)?;
         if variable.name == "_" || taken.contains(&variable.name) {
             variable.name = format!("param_{position}");
         }

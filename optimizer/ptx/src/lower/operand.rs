@@ -329,7 +329,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 operand.span,
                 "an address has one part here".into(),
                 "several parts",
-                "texture addresses are not supported yet",
+                "only textures and surfaces have coordinates behind them",
             );
             return None;
         }
@@ -337,6 +337,11 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let Some(name) = address.base else { return Some((offset, Operand::imm(0), None)) };
         match self.lookup(name, operand.span)? {
             Named::Reg(reg, declared) if matches!(declared.bits(), 32 | 64) => Some((reg.into(), offset, None)),
+            Named::Address(symbol) if self.reference_type(symbol).is_some() => {
+                let help = "instructions on textures and surfaces read it, such as `tex`, `suld` and `txq`";
+                self.report(operand.span, format!("`{name}` has no bytes that an access reads"), "opaque", help);
+                None
+            }
             Named::Address(symbol) => Some((symbol, offset, self.space_of(symbol))),
             Named::Reg(..) | Named::Special(_) => {
                 let message = format!("`{name}` cannot hold an address");

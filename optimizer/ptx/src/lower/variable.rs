@@ -33,20 +33,18 @@ fn space(space: ast::Space) -> Option<Space> {
         ast::Space::Shared => Space::Shared,
         ast::Space::Local => Space::Local,
         ast::Space::Param => Space::Param,
-        ast::Space::Reg | ast::Space::Tex => return None,
+        ast::Space::Tex => Space::Global,
+        ast::Space::Reg => return None,
     })
 }
 
 impl<'s> Context<'_, 's> {
     /// A declared variable in `space`, without its initial value.
     pub(super) fn variable(&mut self, declared: &ast::Variable<'s>, space: Space) -> Option<ir::Variable> {
-        let Some(ty) = scalar(declared.ty) else {
-            self.report(
-                declared.span,
-                format!("variables of type `.{}` are not supported yet", declared.ty.name()),
-                "texture or surface handle",
-                "texture and surface instructions are not supported yet",
-            );
+        let ty = if declared.space == ast::Space::Tex { Some(Type::TexRef) } else { scalar(declared.ty) };
+        let Some(ty) = ty else {
+            let message = format!("a variable has no type `.{}`", declared.ty.name());
+            self.report(declared.span, message, "wrong type", "use an integer or float type");
             return None;
         };
         if declared.bytes() > MAX_BYTES {
@@ -58,7 +56,8 @@ impl<'s> Context<'_, 's> {
         let element = u64::from(ty.bits() / 8).max(1);
         let mut variable = ir::Variable::new(declared.name.text, space, ty, None);
         variable.count = (!single).then(|| declared.bytes() / element);
-        variable.align = declared.alignment().min(1 << 30) as u32;
+        let natural = if ty.is_reference() { variable.align } else { 1 };
+        variable.align = natural.max(declared.alignment().min(1 << 30) as u32);
         variable.linkage = linkage(declared.linkage);
         Some(variable)
     }
@@ -73,7 +72,10 @@ impl<'s> Context<'_, 's> {
             self.refused.insert(declared.name.text);
             return None;
         };
-        let Some(mut variable) = self.variable(declared, space) else {
+        let variable = self
+            .variable(declared, space)
+            .filter(|_| self.check_reference(declared, name == declared.name.text).is_some());
+        let Some(mut variable) = variable else {
             self.refused.insert(declared.name.text);
             return None;
         };
@@ -115,6 +117,9 @@ impl<'s> Context<'_, 's> {
     /// Computes a variable's initial bytes.
     pub(super) fn initialise(&mut self, declared: &ast::Variable<'s>, id: Global) {
         let Some(initializer) = &declared.initializer else { return };
+        if self.module.globals[id].ty.is_reference() {
+            return self.initialise_reference(initializer, id);
+        }
         let bytes = declared.bytes();
         if bytes > MAX_INITIAL {
             let message = format!("`{}` is too large for an initial value", declared.name.text);
@@ -166,9 +171,9 @@ impl<'s> Context<'_, 's> {
             (InitializerKind::Address(address), _) => self.fill_address(image, address, value.span, at),
             (InitializerKind::Field(_), _) => self.report(
                 value.span,
-                "texture and surface initial values are not supported yet".into(),
+                format!("a variable of type `.{}` has no fields", image.ty.name()),
                 "field",
-                "leave the initial value out",
+                "textures, samplers and surfaces have fields",
             ),
         }
     }

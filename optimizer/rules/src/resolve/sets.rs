@@ -101,7 +101,7 @@ pub(super) fn call(function: &Name, arguments: &[(&Name, &str)]) -> Resolved<Vec
         "unsigned" => Type::integer(bits, false).map(|ty| vec![ty]),
         "signed" => Type::integer(bits, true).map(|ty| vec![ty]),
         "int" => Type::integer(bits, false).zip(Type::integer(bits, true)).map(|(a, b)| vec![a, b]),
-        "sized" => Some(Type::ALL.iter().copied().filter(|ty| ty.bits() == bits).collect()),
+        "sized" => Some(Type::ALL.iter().copied().filter(|ty| ty.bits() == bits && !ty.is_reference()).collect()),
         "wide" => resized(ty, bits * 2).map(|ty| vec![ty]),
         "half" => resized(ty, bits / 2).map(|ty| vec![ty]),
         _ => return Err(fault(function.span, format!("no function `{}` of types", function.text), "here", HELP)),

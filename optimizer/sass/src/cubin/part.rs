@@ -22,8 +22,7 @@ impl Cubin {
             named.contains(&at) || symbol.is_shared || symbol.section.is_some_and(|section| kept.contains(&section))
         };
         let symbols = self.symbols.iter().enumerate();
-        let symbols =
-            symbols.map(|(at, symbol)| if is_kept(at, symbol) { symbol.clone() } else { blank_symbol() });
+        let symbols = symbols.map(|(at, symbol)| if is_kept(at, symbol) { symbol.clone() } else { blank_symbol() });
         let functions = self.functions.iter().filter(|function| kept.contains(&function.section));
         Some(Cubin {
             target: self.target,

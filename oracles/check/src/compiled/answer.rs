@@ -131,12 +131,7 @@ impl Judged {
 
 impl Difference {
     /// What differs, and who stored it on either side.
-    fn new(
-        original: &Executable<'_>,
-        (at, case): (usize, &Case<'_>),
-        cubin: &Cubin,
-        verdict: Verdict,
-    ) -> Difference {
+    fn new(original: &Executable<'_>, (at, case): (usize, &Case<'_>), cubin: &Cubin, verdict: Verdict) -> Difference {
         let byte = match &verdict {
             Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
             _ => None,

@@ -70,9 +70,8 @@ impl Open {
         }
         let both = before.memory.iter().zip(&after.memory).zip(&self.words);
         both.into_iter().all(|((one, another), words)| {
-            let differs = |at: &usize| {
-                !one.bytes.is_undefined(*at) && one.bytes.data().get(*at) != another.bytes.data().get(*at)
-            };
+            let differs =
+                |at: &usize| !one.bytes.is_undefined(*at) && one.bytes.data().get(*at) != another.bytes.data().get(*at);
             one.bytes.len() == another.bytes.len()
                 && (0..one.bytes.len()).filter(differs).all(|at| words.get(at / WORD) == Some(&true))
         })
@@ -173,7 +172,8 @@ const TWO: &[u32] = &[0, 16];
 
 impl Format {
     fn of(ty: Type) -> Option<Format> {
-        let half = |places| Format { wide: false, significand: 10, infinity: 0x7c00, sign: 1 << 15, payload: 0x55, places };
+        let half =
+            |places| Format { wide: false, significand: 10, infinity: 0x7c00, sign: 1 << 15, payload: 0x55, places };
         let brain = |places| Format { infinity: 0x7f80, significand: 7, payload: 0x15, ..half(places) };
         Some(match ty {
             Type::F16 => half(ONE),
@@ -332,7 +332,8 @@ mod tests {
         assert_eq!(open_words(body, registers), [true, false]);
         let body = body.replace("sin.approx.f32 %f1, 0f3f800000", "sqrt.rn.f32 %f1, 0f40400000");
         assert_eq!(open_words(&body, registers), [false, false]);
-        let body = "mov.u32 %r1, %smid;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, %ntid.x;\nst.global.u32 [%d1+4], %r2;\n";
+        let body =
+            "mov.u32 %r1, %smid;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, %ntid.x;\nst.global.u32 [%d1+4], %r2;\n";
         assert_eq!(open_words(body, registers), [true, false]);
         // Close to zero the error is absolute, so that even the sign is open.
         let body = "cos.approx.f32 %f1, 0f3fc90fdb;\nsetp.lt.f32 %p1, %f1, 0f00000000;\nselp.u32 %r1, 1, 2, %p1;\n\

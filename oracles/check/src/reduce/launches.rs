@@ -73,6 +73,11 @@ pub fn frame(evidence: &mut Evidence, choice: &mut Choice<'_>) {
                 (buffer.expect, buffer.element) = (None, None);
             }
         }
+        for image in &mut launch.images {
+            if image.buffer.expect.is_some() && choice.take() {
+                image.buffer.expect = None;
+            }
+        }
     });
 }
 
@@ -112,13 +117,14 @@ pub fn tiny(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     });
 }
 
-/// The contents of arguments that are bytes.
+/// The contents of arguments that are bytes, and of images.
 fn contents(launch: &mut Launch) -> impl Iterator<Item = &mut Vec<u8>> {
-    launch.args.iter_mut().filter_map(|arg| match &mut arg.value {
+    let arguments = launch.args.iter_mut().filter_map(|arg| match &mut arg.value {
         ArgValue::Buffer(buffer) => Some(&mut buffer.bytes),
         ArgValue::Bytes(bytes) => Some(bytes),
         _ => None,
-    })
+    });
+    arguments.chain(launch.images.iter_mut().map(|image| &mut image.buffer.bytes))
 }
 
 /// Buffers and structures of zeros.

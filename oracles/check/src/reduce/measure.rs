@@ -10,7 +10,7 @@ use oriole_ir::{Function, Inst, Modifiers, Operand, Variable};
 
 use super::insts::weight;
 use crate::report::Evidence;
-use oriole_interp::launch::{ArgValue, Launch};
+use oriole_interp::launch::{ArgValue, Buffer, Launch};
 
 /// A measure; the smaller the simpler.
 pub type Measure = [u64; 4];
@@ -40,7 +40,7 @@ impl Size {
             blocks: functions.values().map(|func| func.layout().len()).sum(),
             instructions: functions.values().map(Function::inst_count).sum(),
             threads: launch.map_or(0, Launch::threads),
-            bytes: launch.map_or(0, |launch| launch.buffers().map(|(_, buffer)| buffer.bytes.len()).sum()),
+            bytes: launch.map_or(0, |launch| launch.contents().map(|(_, buffer)| buffer.bytes.len()).sum()),
         }
     }
 }
@@ -103,16 +103,18 @@ fn launch(launch: &Launch) -> u64 {
         + 2 * u64::from(launch.copies.is_some())
         + launch.cluster.map_or(0, |sizes| 4 * u64::from(sizes.iter().product::<u32>()));
     let content = |bytes: &[u8]| bytes.iter().filter(|byte| **byte != 0).count() as u64;
+    let buffer = |buffer: &Buffer| {
+        let more = u64::from(buffer.expect.is_some()) + u64::from(buffer.element.is_some());
+        8 * buffer.bytes.len() as u64 + content(&buffer.bytes) + more
+    };
     let arg = |value: &ArgValue| match value {
         ArgValue::Scalar(scalar) => weight(scalar.bits()),
         ArgValue::Bytes(bytes) => content(bytes),
-        ArgValue::Buffer(buffer) => {
-            let more = u64::from(buffer.expect.is_some()) + u64::from(buffer.element.is_some());
-            8 * buffer.bytes.len() as u64 + content(&buffer.bytes) + more
-        }
-        ArgValue::Alias { .. } => 1,
+        ArgValue::Buffer(one) => buffer(one),
+        ArgValue::Alias { .. } | ArgValue::Handle { .. } => 1,
         ArgValue::Null => 0,
     };
     let args = launch.args.iter().map(|a| arg(&a.value) + u64::from(a.name.is_some())).sum::<u64>();
-    threads.saturating_add(frame).saturating_add(args)
+    let images = launch.images.iter().map(|image| buffer(&image.buffer)).sum();
+    threads.saturating_add(frame).saturating_add(args).saturating_add(images)
 }

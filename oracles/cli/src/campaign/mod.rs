@@ -36,6 +36,7 @@ use std::time::{Duration, Instant};
 
 use oriole_ir::Module;
 
+use compiled::Clusters;
 use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::compiled::Compiler;
 use oriole_check::compiler::{Axis, CompileError};
@@ -45,7 +46,6 @@ use oriole_check::supervise::{self, Panic, StepId};
 use oriole_check::{CheckError, CheckOptions, check_module, reduce};
 use oriole_generate::mutate::Corpus;
 use oriole_generate::{Config, Generated};
-use compiled::Clusters;
 use oriole_interp::launch::random::SplitMix64;
 use ranges::Ranges;
 use record::{CaseId, Key};

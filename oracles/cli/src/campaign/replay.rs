@@ -262,7 +262,7 @@ fn text_of(path: &Path) -> Option<Arc<str>> {
 /// Whether a launch of the kernel says what it leaves behind.
 fn expects(kernel: &Path) -> bool {
     let launches = launches_for(kernel, &[]).unwrap_or_default();
-    launches.iter().any(|named| named.launch.buffers().any(|(_, buffer)| buffer.expect.is_some()))
+    launches.iter().any(|named| named.launch.contents().any(|(_, buffer)| buffer.expect.is_some()))
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@
 mod accesses;
 mod bulk;
 mod error;
+mod image;
 mod lanes;
 mod matrix;
 mod mbarrier;

@@ -5,6 +5,7 @@ use oriole_ir::ops::Shape;
 use oriole_ir::{FunctionKind, Inst, InstData, Local, Modifiers, Operand, Reg};
 
 use super::{DecodeFault, Decoded, Decoder, Slots, Width};
+use crate::image::REFERENCE_WINDOW;
 use crate::memory::CODE_WINDOW;
 use crate::program::{Kind, Op, Place, Slot};
 
@@ -114,7 +115,9 @@ impl Decoder<'_> {
             return Err(DecodeFault::NoVariable);
         }
         if self.is_entry_param(local) {
-            return Ok(self.constant(u64::from(self.offsets[local]), words));
+            let is_reference = self.func.locals[local].ty.is_reference();
+            let window = if is_reference { REFERENCE_WINDOW } else { 0 };
+            return Ok(self.constant(window + u64::from(self.offsets[local]), words));
         }
         let place = self.fresh(Width::Words(words));
         let Slots::Words(dst, _) = place else { unreachable!("words stay words") };

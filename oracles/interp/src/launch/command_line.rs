@@ -117,6 +117,7 @@ fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem>
         ArgValue::Bytes(_) => "bytes",
         ArgValue::Alias { .. } => "alias",
         ArgValue::Null => "null",
+        ArgValue::Handle { kind, .. } => kind.name(),
     };
     Err(Problem::KeyNotHere { key: key.to_owned(), source_key })
 }

@@ -149,6 +149,38 @@ pub enum Problem {
         /// The cluster's.
         cluster: [u32; 3],
     },
+    /// An image that there cannot be.
+    #[error("there is no such image: {0}")]
+    Image(&'static str),
+    /// A filter or an address mode that does not exist.
+    #[error("`{value}` is no value of `{key}`")]
+    UnknownMode {
+        /// The key.
+        key: &'static str,
+        /// The value as written.
+        value: String,
+        /// All values.
+        known: &'static [&'static str],
+    },
+    /// Content of another length than its image.
+    #[error("the content has {found} bytes, the image has {wanted}")]
+    ImageLength {
+        /// Bytes found.
+        found: u64,
+        /// Bytes of the image.
+        wanted: u64,
+    },
+    /// Two images of one name.
+    #[error("there are two images `{0}`")]
+    RepeatedImage(String),
+    /// An argument that names an image which the launch does not have.
+    #[error("there is no image `{name}`")]
+    NoImage {
+        /// The name as written.
+        name: String,
+        /// The images that there are.
+        known: String,
+    },
     /// A command-line piece of unknown shape.
     #[error("`{0}` does not describe an argument")]
     BadPiece(String),
@@ -164,13 +196,19 @@ impl Problem {
                 "buffers are compared byte for byte; there is no tolerance".to_owned()
             }
             Self::UnknownKey { known, .. } => format!("known keys: {}", known.join(", ")),
+            Self::UnknownMode { known, .. } => format!("it may be {}", known.join(", ")),
+            Self::ImageLength { .. } => "levels by layers by rows of texels, without gaps".to_owned(),
+            Self::NoImage { known, .. } if known.is_empty() => "describe it in an [[image]] table".to_owned(),
+            Self::NoImage { known, .. } => format!("images: {known}"),
+            Self::RepeatedImage(_) => "rename one of the two".to_owned(),
             Self::KeyNotHere { source_key, .. } if matches!(*source_key, "alias" | "null") => {
                 "describe the buffer at the argument that owns it".to_owned()
             }
             Self::MissingKey { key: "type", .. } => format!("add `type = \"…\"`: {}", type_names()),
             Self::MissingKey { key, .. } => format!("add `{key} = …`"),
             Self::NoContent => {
-                "add one of: value (with type), bytes, buffer, hex, data (with type), zeroed, random, alias, null"
+                "add one of: value (with type), bytes, buffer, hex, data (with type), zeroed, random, alias, null, \
+                 texture, surface, sampler"
                     .to_owned()
             }
             Self::Exclusive { .. } => "keep one of the two".to_owned(),

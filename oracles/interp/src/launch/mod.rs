@@ -44,11 +44,36 @@
 //! alias = { arg = 3, offset = 64 } # an address within the buffer of another argument, numbered from 0
 //! [[arg]]
 //! null = true                 # the null pointer
+//! [[arg]]
+//! texture = "photo"           # the handle of an image as a texture; also surface = "…" and sampler = "…"
+//!
+//! [[image]]
+//! name = "photo"              # a `.texref`, `.surfref` or `.samplerref` of the module of this name leads to it
+//! bind = ["t", "s"]           # and so do these
+//! width = 64                  # texels; with height it has two dimensions, with depth three
+//! height = 32
+//! layers = 3                  # of an array
+//! cube = false                # six faces; with layers, so many cubes
+//! levels = 1                  # of a mipmap, each half as large
+//! type = "u8"                 # of a component: u8 s8 u16 s16 u32 s32 f16 f32
+//! channels = 4                # 1, 2 or 4
+//! normalized_float = true     # small integers are read as floats from 0 to 1, or -1 to 1
+//! normalized = true           # coordinates run from 0 to 1, else to the extents
+//! filter = "linear"           # or nearest; of floats alone
+//! level_filter = "nearest"    # between levels
+//! address = "wrap"            # or mirror, clamp_ogl, clamp_to_edge, clamp_to_border; also an array, one a direction
+//! buffer = "photo.bin"        # texels by rows, rows by layers (or faces), layers by levels; also hex, data, zeroed =
+//!                             # true and random = { seed = 7 }; expect and tolerance as above, for surfaces
 //! ```
+//!
+//! What an image does not say of fetches, the initial value of the variable does that leads to it; else the filter is
+//! `nearest`, the address mode `clamp_to_edge` and coordinates are texels. A sampler's handle stands for these settings
+//! of the image alone.
 
 mod compare;
 mod error;
 mod fields;
+mod image;
 mod read;
 mod scalar;
 mod source;
@@ -64,6 +89,7 @@ use std::path::{Path, PathBuf};
 pub use crate::file::ReadFailure;
 pub use compare::{Difference, compare, describe, matches};
 pub use error::{LaunchError, Problem};
+pub use image::Image;
 pub use scalar::{Scalar, ScalarType};
 pub use tolerance::{Tolerance, Tolerated};
 pub use vary::{Kind, guess};
@@ -112,6 +138,8 @@ pub struct Launch {
     pub copies: Option<u64>,
     /// The arguments in the order of the kernel's parameters.
     pub args: Vec<Arg>,
+    /// What textures, samplers and surfaces lead to.
+    pub images: Vec<Image>,
 }
 
 /// One argument.
@@ -141,6 +169,38 @@ pub enum ArgValue {
     },
     /// The null pointer.
     Null,
+    /// The handle of an image.
+    Handle {
+        /// What it stands for.
+        kind: HandleKind,
+        /// The image's index in [`Launch::images`].
+        image: usize,
+    },
+}
+
+/// What a handle stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HandleKind {
+    /// An image that is fetched from, with its sampler.
+    Texture,
+    /// The settings of an image for fetches from others.
+    Sampler,
+    /// An image that is loaded from and stored to.
+    Surface,
+}
+
+impl HandleKind {
+    /// All kinds.
+    pub const ALL: [HandleKind; 3] = [HandleKind::Texture, HandleKind::Sampler, HandleKind::Surface];
+
+    /// The key of an argument that has one.
+    pub fn name(self) -> &'static str {
+        match self {
+            HandleKind::Texture => "texture",
+            HandleKind::Sampler => "sampler",
+            HandleKind::Surface => "surface",
+        }
+    }
 }
 
 impl ArgValue {
@@ -149,7 +209,7 @@ impl ArgValue {
         match self {
             Self::Scalar(scalar) => scalar.ty().bytes(),
             Self::Bytes(bytes) => bytes.len(),
-            Self::Buffer(_) | Self::Alias { .. } | Self::Null => 8,
+            Self::Buffer(_) | Self::Alias { .. } | Self::Null | Self::Handle { .. } => 8,
         }
     }
 }
@@ -180,6 +240,7 @@ impl Launch {
             race_check: false,
             copies: None,
             args: Vec::new(),
+            images: Vec::new(),
         }
     }
 
@@ -214,6 +275,13 @@ impl Launch {
             ArgValue::Buffer(buffer) => Some((index, buffer)),
             _ => None,
         })
+    }
+
+    /// The content of buffers, and then of images, with the name that messages use; a run leaves its memory in the same
+    /// order.
+    pub fn contents(&self) -> impl Iterator<Item = (String, &Buffer)> {
+        let buffers = self.buffers().map(|(index, buffer)| (self.arg_name(index), buffer));
+        buffers.chain(self.images.iter().map(|image| (image.name.clone(), &image.buffer)))
     }
 
     /// How messages call argument `index`: its name, or `arg 3`.

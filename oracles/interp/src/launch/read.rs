@@ -9,15 +9,16 @@ use std::path::Path;
 use toml::de::{DeTable, DeValue};
 
 use super::fields::{EXPECT_KEYS, Fields, Placed, Value, unsigned, wrong_type};
+use super::image::description;
 use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
-    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED, MAX_PARAMETER_BYTES,
-    MAX_TEXT_BYTES, Problem, Scalar, ScalarType, Tolerance, geometry_limit, random,
+    Arg, ArgValue, Buffer, HandleKind, Image, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
+    MAX_PARAMETER_BYTES, MAX_TEXT_BYTES, Problem, Scalar, ScalarType, Tolerance, geometry_limit, random,
 };
 use crate::file::read_text;
 
 const LAUNCH_KEYS: &[&str] =
-    &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "copies", "arg"];
+    &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "copies", "arg", "image"];
 const ARG_KEYS: &[&str] = &[
     "name",
     "type",
@@ -30,6 +31,9 @@ const ARG_KEYS: &[&str] = &[
     "random",
     "alias",
     "null",
+    "texture",
+    "surface",
+    "sampler",
     "expect",
     "expect_hex",
     "expect_data",
@@ -39,7 +43,11 @@ const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
 /// Exactly one of these stands in an argument and decides its kind.
-const CONTENT_KEYS: [&str; 9] = ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null"];
+const CONTENT_KEYS: [&str; 12] =
+    ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null", "texture", "surface", "sampler"];
+/// Exactly one of these stands in an image.
+const TEXEL_KEYS: [&str; 5] = ["buffer", "hex", "data", "zeroed", "random"];
+const RANDOM_TEXEL_KEYS: &[&str] = &["seed", "min", "max"];
 
 pub(super) fn load(path: &Path) -> Result<Launch, LaunchError> {
     let name = path.display().to_string();
@@ -80,11 +88,12 @@ fn launch(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Launch> 
         let problem = Problem::PartOfCluster { grid: launch.grid, cluster };
         return Err((problem, fields.required("cluster")?.span()));
     }
+    launch.images = images(fields, source)?;
     let mut spans = Vec::new();
     if let Some(list) = fields.get("arg") {
         let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("arg", "an array of tables: [[arg]]", list))?;
         for table in tables.iter() {
-            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, source)?);
+            launch.args.push(argument(&Fields::of(table, "arg", "[[arg]]")?, source, &launch.images)?);
             spans.push(table.span());
         }
     }
@@ -118,7 +127,60 @@ fn dimension(key: &'static str, value: &Value<'_>) -> Placed<u32> {
     })
 }
 
-fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Arg> {
+/// The images, whose bytes count as those of buffers.
+fn images(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Vec<Image>> {
+    let Some(list) = fields.get("image") else { return Ok(Vec::new()) };
+    let tables = list.get_ref().as_array().ok_or_else(|| wrong_type("image", "an array of tables: [[image]]", list))?;
+    let mut images: Vec<Image> = Vec::new();
+    for table in tables.iter() {
+        let fields = Fields::of(table, "image", "[[image]]")?;
+        let mut image = description(&fields)?;
+        if images.iter().any(|other| other.name == image.name) {
+            return Err((Problem::RepeatedImage(image.name), table.span()));
+        }
+        image.buffer = texels(&fields, image.bytes(), source)?;
+        images.push(image);
+    }
+    Ok(images)
+}
+
+/// The bytes of an image of so many.
+fn texels(fields: &Fields<'_>, wanted: u64, source: &mut BufferSource<'_>) -> Placed<Buffer> {
+    let missing = || (Problem::MissingKey { key: "buffer", table: fields.name }, fields.span.clone());
+    let content = fields.one_of(&TEXEL_KEYS)?.ok_or_else(missing)?;
+    let value = fields.required(content)?;
+    let here = |problem| (problem, value.span());
+    let bytes = match content {
+        "zeroed" if fields.flag(content)? == Some(true) => source.zeroed(wanted).map_err(here)?,
+        "zeroed" => return Err(wrong_type("zeroed", "true", value)),
+        "random" => {
+            let inner = Fields::of(value, "random", "random")?;
+            inner.check_keys(RANDOM_TEXEL_KEYS)?;
+            drawn(&inner, Some(fields.required_type()?), wanted, value.span(), source)?
+        }
+        _ => content_bytes(fields, content, source)?,
+    };
+    if bytes.len() as u64 != wanted {
+        return Err(here(Problem::ImageLength { found: bytes.len() as u64, wanted }));
+    }
+    let expect = expectation(fields, bytes.len(), source)?;
+    let tolerance = tolerance(fields, expect.is_some())?;
+    Ok(Buffer { bytes, element: fields.element_type()?, expect, tolerance })
+}
+
+fn handle(fields: &Fields<'_>, content: &'static str, images: &[Image]) -> Placed<ArgValue> {
+    let value = fields.required(content)?;
+    let name = value.get_ref().as_str().ok_or_else(|| wrong_type(content, "the name of an image", value))?;
+    let kind = HandleKind::ALL.into_iter().find(|kind| kind.name() == content).unwrap_or(HandleKind::Texture);
+    let unknown = || {
+        let known = images.iter().map(|image| image.name.as_str()).collect::<Vec<_>>().join(", ");
+        (Problem::NoImage { name: name.chars().take(80).collect(), known }, value.span())
+    };
+    let image = images.iter().position(|image| image.name == name).ok_or_else(unknown)?;
+    Ok(ArgValue::Handle { kind, image })
+}
+
+fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]) -> Placed<Arg> {
     fields.check_keys(ARG_KEYS)?;
     let content = fields.one_of(&CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
     fields.check_company(content)?;
@@ -128,6 +190,7 @@ fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>) -> Placed<Arg> {
         "bytes" => ArgValue::Bytes(structure(fields)?),
         "alias" => alias(fields)?,
         "null" => null(fields)?,
+        "texture" | "surface" | "sampler" => handle(fields, content, images)?,
         _ => ArgValue::Buffer(buffer(fields, content, source)?),
     };
     Ok(Arg { name, value })
@@ -158,15 +221,24 @@ fn buffer(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<
     let here = |problem| (problem, value.span());
     let element = fields.element_type()?;
     let bytes = match content {
-        "buffer" => source.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here)?,
-        "hex" => counted(fields.hex(content)?, source).map_err(here)?,
-        "data" => counted(elements(content, fields.required_type()?, value)?, source).map_err(here)?,
+        "buffer" | "hex" | "data" => content_bytes(fields, content, source)?,
         "zeroed" => source.zeroed(unsigned(content, value, "a number of bytes")?).map_err(here)?,
         _ => random_content(&Fields::of(value, "random", "random")?, element, source)?,
     };
     let expect = expectation(fields, bytes.len(), source)?;
     let tolerance = tolerance(fields, expect.is_some())?;
     Ok(Buffer { bytes, element, expect, tolerance })
+}
+
+/// Bytes that are written down, here or in a file.
+fn content_bytes(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<'_>) -> Placed<Vec<u8>> {
+    let value = fields.required(content)?;
+    let here = |problem| (problem, value.span());
+    match content {
+        "buffer" => source.file(Path::new(fields.text(content)?.map_or("", |(text, _)| text))).map_err(here),
+        "hex" => counted(fields.hex(content)?, source).map_err(here),
+        _ => counted(elements(content, fields.required_type()?, value)?, source).map_err(here),
+    }
 }
 
 /// A number of values, or distances; of floating-point elements whose expected values are known.
@@ -210,11 +282,21 @@ fn counted(bytes: Vec<u8>, source: &mut BufferSource<'_>) -> Result<Vec<u8>, Pro
 
 fn random_content(fields: &Fields<'_>, element: Option<ScalarType>, source: &mut BufferSource<'_>) -> Placed<Vec<u8>> {
     fields.check_keys(RANDOM_KEYS)?;
+    let size = fields.required("bytes")?;
+    drawn(fields, element, unsigned("bytes", size, "a number of bytes")?, size.span(), source)
+}
+
+/// So many bytes of a seed, between bounds where there are any.
+fn drawn(
+    fields: &Fields<'_>,
+    element: Option<ScalarType>,
+    length: u64,
+    span: Range<usize>,
+    source: &mut BufferSource<'_>,
+) -> Placed<Vec<u8>> {
     fields.required("seed")?;
     let seed = fields.limited("seed", u64::MAX)?.unwrap_or(0);
-    let size = fields.required("bytes")?;
-    let length = unsigned("bytes", size, "a number of bytes")?;
-    let here = |problem| (problem, size.span());
+    let here = |problem| (problem, span.clone());
     let (min, max) = match (fields.get("min"), fields.get("max")) {
         (None, None) => return source.random(seed, length).map_err(here),
         (Some(min), Some(max)) => (min, max),

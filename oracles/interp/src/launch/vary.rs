@@ -1,7 +1,7 @@
 //! New data of the same shape: [`Launch::randomized`].
 //!
 //! These stay: kernel, geometry, every integer scalar (in practice sizes and counts, which a kernel
-//! relies on), structures by value, aliases, null pointers, and the length of every buffer. Floats are drawn
+//! relies on), structures by value, aliases, null pointers, handles, and the length of every buffer. Floats are drawn
 //! anew. Expectations are dropped, as the new ones are unknown.
 //!
 //! A buffer's content is replaced by content of the same kind. The kind follows from the element type that the
@@ -59,6 +59,11 @@ impl Launch {
             let mut generator = SplitMix64::new(seed);
             let stream = generator.next_u64().wrapping_add(index as u64);
             vary(arg, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
+        }
+        for (index, image) in varied.images.iter_mut().enumerate() {
+            let stream = SplitMix64::new(!seed).next_u64().wrapping_add(index as u64);
+            image.buffer.expect = None;
+            refill(&mut image.buffer, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
         }
         varied
     }

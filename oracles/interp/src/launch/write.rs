@@ -6,7 +6,9 @@
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{Arg, ArgValue, Buffer, Launch, LaunchError, Problem, Tolerance};
+use oriole_ir::reference::Setting;
+
+use super::{Arg, ArgValue, Buffer, Image, Launch, LaunchError, Problem, Tolerance};
 
 /// Content up to this many bytes is written in place by [`Launch::to_toml`]; longer content goes into a file.
 pub const INLINE_BYTES: usize = 4096;
@@ -43,8 +45,13 @@ impl Launch {
         let mut written = Written { text: self.head(), files: Vec::new() };
         for (index, arg) in self.args.iter().enumerate() {
             written.text.push_str("\n[[arg]]\n");
-            let mut writer = ArgWriter { written: &mut written, stem, index, inline };
-            writer.argument(arg);
+            let file = format!("arg{index}");
+            ContentWriter { written: &mut written, stem, file, inline }.argument(arg, &self.images);
+        }
+        for (index, image) in self.images.iter().enumerate() {
+            written.text.push_str("\n[[image]]\n");
+            let file = format!("image{index}");
+            ContentWriter { written: &mut written, stem, file, inline }.image(image);
         }
         written
     }
@@ -75,15 +82,16 @@ impl Launch {
     }
 }
 
-struct ArgWriter<'w> {
+struct ContentWriter<'w> {
     written: &'w mut Written,
     stem: &'w str,
-    index: usize,
+    /// What files of content are called behind the stem.
+    file: String,
     inline: usize,
 }
 
-impl ArgWriter<'_> {
-    fn argument(&mut self, arg: &Arg) {
+impl ContentWriter<'_> {
+    fn argument(&mut self, arg: &Arg, images: &[Image]) {
         if let Some(name) = &arg.name {
             self.line("name", quoted(name));
         }
@@ -97,7 +105,58 @@ impl ArgWriter<'_> {
                 self.line("alias", format!("{{ arg = {arg}, offset = {offset} }}"));
             }
             ArgValue::Null => self.line("null", true),
+            ArgValue::Handle { kind, image } => {
+                let name = images.get(*image).map_or("", |image| image.name.as_str());
+                self.line(kind.name(), quoted(name));
+            }
             ArgValue::Buffer(buffer) => self.buffer(buffer),
+        }
+    }
+
+    fn image(&mut self, image: &Image) {
+        self.line("name", quoted(&image.name));
+        if !image.bind.is_empty() {
+            let names: Vec<_> = image.bind.iter().map(|name| quoted(name)).collect();
+            self.line("bind", format!("[{}]", names.join(", ")));
+        }
+        for (key, extent) in ["width", "height", "depth"].into_iter().zip(&image.extents) {
+            self.line(key, extent);
+        }
+        if let Some(layers) = image.layers {
+            self.line("layers", layers);
+        }
+        for (key, flag) in [("cube", image.cube), ("normalized_float", image.normalized_float)] {
+            if flag {
+                self.line(key, true);
+            }
+        }
+        self.line("levels", image.levels);
+        self.line("type", quoted(image.format.name()));
+        self.line("channels", image.channels);
+        self.settings(image);
+        if image.buffer.bytes.iter().all(|&byte| byte == 0) {
+            self.line("zeroed", true);
+        } else {
+            self.content("hex", "buffer", "bin", &image.buffer.bytes);
+        }
+        self.expectation(&image.buffer);
+    }
+
+    fn settings(&mut self, image: &Image) {
+        if image.level_filter {
+            self.line("level_filter", quoted("linear"));
+        }
+        let value = |setting| image.settings.each().find(|(other, _)| *other == setting).map(|(_, value)| value);
+        if let Some(filter) = value(Setting::Filter) {
+            self.line("filter", quoted(filter));
+        }
+        if let Some(normalized) = value(Setting::Normalized) {
+            self.line("normalized", normalized == "1");
+        }
+        let axes = [Setting::Address0, Setting::Address1, Setting::Address2];
+        let modes: Vec<_> = axes.into_iter().map_while(value).map(quoted).collect();
+        if !modes.is_empty() {
+            self.line("address", format!("[{}]", modes.join(", ")));
         }
     }
 
@@ -110,6 +169,10 @@ impl ArgWriter<'_> {
         } else {
             self.content("hex", "buffer", "bin", &buffer.bytes);
         }
+        self.expectation(buffer);
+    }
+
+    fn expectation(&mut self, buffer: &Buffer) {
         if let Some(expect) = &buffer.expect {
             self.content("expect_hex", "expect", "expect.bin", expect);
             if let Some(tolerance) = buffer.tolerance {
@@ -133,7 +196,7 @@ impl ArgWriter<'_> {
         if bytes.len() < self.inline {
             return self.line(inline_key, quoted(&hex(bytes)));
         }
-        let file = format!("{}.arg{}.{extension}", self.stem, self.index);
+        let file = format!("{}.{}.{extension}", self.stem, self.file);
         self.line(file_key, quoted(&file));
         self.written.files.push((PathBuf::from(file), bytes.to_vec()));
     }
@@ -169,8 +232,9 @@ fn store(path: &Path, content: &[u8]) -> Result<(), LaunchError> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Scalar, ScalarType, random, source::no_files};
+    use super::super::{HandleKind, Scalar, ScalarType, random, source::no_files};
     use super::*;
+    use oriole_ir::reference::Settings;
 
     /// One argument of every kind, with small and large buffers.
     fn sample() -> Launch {
@@ -188,6 +252,7 @@ mod tests {
             buffer(Vec::new(), Some(Vec::new()), None),
             ArgValue::Alias { arg: 6, offset: 5000 },
             ArgValue::Null,
+            ArgValue::Handle { kind: HandleKind::Surface, image: 1 },
         ];
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
         launch.grid = [2, 3, 4];
@@ -198,8 +263,31 @@ mod tests {
         launch.race_check = true;
         launch.copies = Some(u64::MAX);
         launch.args = values.map(|value| Arg { name: None, value }).to_vec();
+        launch.images = vec![image("first"), Image { layers: Some(3), cube: true, ..image("second") }];
+        launch.images.iter_mut().for_each(|image| image.buffer.bytes = random::bytes(3, image.bytes() as usize));
         launch.args[0].name = Some("n = ''' \"".to_owned());
         launch
+    }
+
+    /// An image that says everything.
+    fn image(name: &str) -> Image {
+        let mut settings = Settings::default();
+        let said = [(Setting::Filter, 1), (Setting::Normalized, 0), (Setting::Address0, 1), (Setting::Address1, 4)];
+        said.into_iter().for_each(|(setting, value)| settings.set(setting, value));
+        Image {
+            name: name.to_owned(),
+            bind: vec!["t".to_owned(), "u".to_owned()],
+            extents: vec![4, 4],
+            layers: None,
+            cube: false,
+            levels: 2,
+            format: ScalarType::U8,
+            channels: 2,
+            normalized_float: true,
+            level_filter: true,
+            settings,
+            buffer: Buffer { element: Some(ScalarType::U8), ..Buffer::default() },
+        }
     }
 
     #[test]

@@ -20,6 +20,7 @@ use super::cluster::{ClusterShape, Peers};
 use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
 use super::frame::lanes;
+use super::image::Images;
 use super::memory::{Bytes, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
 use super::program::{Kind, Program};
@@ -70,6 +71,7 @@ pub struct Machine<'a> {
     pub dynamic_shared: u32,
     pub shared: u32,
     pub constants: &'a Bytes,
+    pub images: Images,
     pub params: Bytes,
     /// Constant bank 0, for operands that name it.
     pub bank: Vec<u8>,
@@ -241,6 +243,7 @@ impl Machine<'_> {
             spaces: Spaces {
                 global: &mut self.global,
                 constants: self.constants,
+                images: &self.images,
                 params: &self.params,
                 shared: &mut cta.shared,
                 peers: Peers {

@@ -33,7 +33,7 @@ const CORNERS: [u64; 25] = [
 ];
 
 /// Register-only operations that the engine gives their meaning.
-const ELSEWHERE: [Opcode; 9] = [
+const ELSEWHERE: [Opcode; 10] = [
     Opcode::Phi,
     Opcode::Mov,
     Opcode::Split,
@@ -41,6 +41,7 @@ const ELSEWHERE: [Opcode; 9] = [
     Opcode::Pack,
     Opcode::Cvta,
     Opcode::IsSpaceP,
+    Opcode::IsTypeP,
     Opcode::Mapa,
     Opcode::GetCtaRank,
 ];

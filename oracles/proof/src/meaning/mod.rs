@@ -66,6 +66,9 @@ pub fn absence(opcode: Opcode, fields: &FieldValues) -> Option<&'static str> {
     if row.flags.has(Flags::MATRIX) {
         return Some("it works on what all lanes of a warp hold");
     }
+    if row.flags.has(Flags::IMAGE) || opcode == Opcode::IsTypeP {
+        return Some("textures and surfaces are the launch's affair");
+    }
     if !row.flags.has(Flags::PURE) {
         return Some("it does more than compute registers from registers");
     }

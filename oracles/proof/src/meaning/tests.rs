@@ -12,11 +12,12 @@ use oriole_interp::launch::random::SplitMix64;
 use oriole_interp::scalar::ScalarOp;
 
 /// Register-only opcodes without a meaning at all: a new one must be given one, or a reason.
-const ABSENT: [Opcode; 13] = [
+const ABSENT: [Opcode; 14] = [
     Opcode::Phi,
     Opcode::S2r,
     Opcode::Cvta,
     Opcode::IsSpaceP,
+    Opcode::IsTypeP,
     Opcode::Mapa,
     Opcode::GetCtaRank,
     Opcode::MbarrierPending,

@@ -64,11 +64,12 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
     report.head("compiles wrongly");
     report.results(&expected, &actual);
     report.code(&cubin, function);
-    report.confirmation();
     let head = report.text.lines().take_while(|line| !line.starts_with("## The PTX")).collect::<Vec<_>>().join("\n");
     let (entry, cubin) = (function.name.as_str(), cubin.data());
     let program = program(&Parts { head: &head, entry, ptx, cubin, launch, expected: &expected });
-    Some(vec![(REPORT.to_owned(), report.text.into_bytes()), (PROGRAM.to_owned(), program.into_bytes())])
+    program.iter().for_each(|_| report.confirmation());
+    let program = program.map(|program| (PROGRAM.to_owned(), program.into_bytes()));
+    Some(std::iter::once((REPORT.to_owned(), report.text.into_bytes())).chain(program).collect())
 }
 
 /// A text under way.
@@ -118,8 +119,7 @@ impl Report<'_> {
         for (right, wrong) in expected.memory.iter().zip(&actual.memory) {
             let words = right.bytes.data().chunks(8).zip(wrong.bytes.data().chunks(8)).enumerate();
             for (at, (right_bytes, wrong_bytes)) in words.filter(|(_, (one, other))| one != other).take(8) {
-                let hex =
-                    |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
+                let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(" ");
                 let (right_bytes, wrong_bytes) = (hex(right_bytes), hex(wrong_bytes));
                 let _ = writeln!(table, "{:<7} {:<9} {right_bytes:<24} {wrong_bytes}", right.name, at * 8);
             }

@@ -26,9 +26,13 @@ pub struct Parts<'a> {
     pub expected: &'a RunResult,
 }
 
-/// The program. Clusters are as the kernel says; those of a launch are not set.
-pub fn program(parts: &Parts<'_>) -> String {
+/// The program; `None` for a launch with images, which no program makes. Clusters are as the kernel says; those of a
+/// launch are not set.
+pub fn program(parts: &Parts<'_>) -> Option<String> {
     let Parts { head, entry, ptx, cubin, launch, expected } = parts;
+    if launch.args.iter().any(|arg| matches!(arg.value, ArgValue::Handle { .. })) {
+        return None;
+    }
     let mut out = String::from("/*\n");
     for line in head.lines() {
         let line = format!(" * {}", line.replace("*/", "* /"));
@@ -45,7 +49,7 @@ pub fn program(parts: &Parts<'_>) -> String {
     let _ = writeln!(out, "static const unsigned dynamic_shared = {};\n", launch.dynamic_shared);
     buffers(&mut out, launch, expected);
     parameters(&mut out, launch);
-    out + COMMON
+    Some(out + COMMON)
 }
 
 /// The buffers, each with its content before and after.
@@ -80,7 +84,8 @@ fn parameters(out: &mut String, launch: &Launch) {
             ArgValue::Bytes(bytes) => (bytes.clone(), None),
             ArgValue::Buffer(_) => (vec![0; 8], Some((place(index), 0))),
             ArgValue::Alias { arg, offset } => (vec![0; 8], Some((place(*arg), *offset))),
-            ArgValue::Null => (vec![0; 8], None),
+            // A launch that has images gets no program.
+            ArgValue::Null | ArgValue::Handle { .. } => (vec![0; 8], None),
         };
         let values = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(", ");
         let size = bytes.len().max(1);
@@ -148,6 +153,7 @@ mod tests {
         let expected = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
         let (head, cubin) = ("A head with */ in it,\nand \"two\" lines.", &[1, 2, 3][..]);
         program(&Parts { head, entry: "k", ptx: TEXT, cubin, launch: &launch, expected: &expected })
+            .expect("it has no images")
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn launches(args: &Args) -> Result<Vec<NamedLaunch>, Failure> {
 fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, time: Duration) -> io::Result<bool> {
     let lines = differences(launch, result);
     let good = result.outcome == Outcome::Finished && lines.is_empty() && result.races.is_empty();
-    let expected = launch.buffers().filter(|(_, buffer)| buffer.expect.is_some()).count();
+    let expected = launch.contents().filter(|(_, buffer)| buffer.expect.is_some()).count();
     let head = match (&result.outcome, good) {
         (Outcome::Finished, true) if expected == 0 => "finished".to_owned(),
         (Outcome::Finished, true) => format!("ok, {expected} {} as expected", plural(expected, "buffer")),
@@ -142,13 +142,16 @@ fn show(out: &mut dyn Write, name: &str, launch: &Launch, result: &RunResult, ti
     let name = escaped(name);
     writeln!(out, "{name}: {head} ({threads} threads, {executed} warp instructions, {time:.1?})")?;
     lines.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    for (index, buffer) in launch.buffers().filter(|_| result.outcome == Outcome::Finished) {
-        let Some(bytes) = result.buffer(index) else { continue };
-        tolerated(out, &launch.arg_name(index), buffer, bytes.data())?;
+    for (place, (name, buffer)) in launch.contents().enumerate().filter(|_| result.outcome == Outcome::Finished) {
+        let Some(bytes) = result.content(place) else { continue };
+        tolerated(out, &name, buffer, bytes.data())?;
     }
     result.races.iter().try_for_each(|race| writeln!(out, "  {race}"))?;
     if expected == 0 && good {
-        launch.buffers().try_for_each(|(index, buffer)| summary(out, launch, index, buffer, result))?;
+        for (place, (name, buffer)) in launch.contents().enumerate() {
+            let Some(bytes) = result.content(place) else { continue };
+            summary(out, &name, buffer, bytes)?;
+        }
     }
     if !result.stats.is_empty() {
         statistics(out, result)?;
@@ -170,9 +173,8 @@ fn differences(launch: &Launch, result: &RunResult) -> Vec<String> {
         return Vec::new();
     }
     let mut lines = Vec::new();
-    for (index, buffer) in launch.buffers() {
-        let (Some(_), Some(bytes)) = (&buffer.expect, result.buffer(index)) else { continue };
-        let name = launch.arg_name(index);
+    for (place, (name, buffer)) in launch.contents().enumerate() {
+        let (Some(_), Some(bytes)) = (&buffer.expect, result.content(place)) else { continue };
         lines.extend(buffer.describe_differences(&name, bytes.data(), SHOWN_DIFFERENCES));
         if let Some(at) = (0..bytes.len()).find(|at| bytes.is_undefined(*at)) {
             lines.push(format!("{name}: byte {at} is undefined"));
@@ -189,8 +191,7 @@ fn tolerated(out: &mut dyn Write, name: &str, buffer: &Buffer, bytes: &[u8]) -> 
 }
 
 /// A buffer's size, hash and first elements.
-fn summary(out: &mut dyn Write, launch: &Launch, index: usize, buffer: &Buffer, result: &RunResult) -> io::Result<()> {
-    let Some(bytes) = result.buffer(index) else { return Ok(()) };
+fn summary(out: &mut dyn Write, name: &str, buffer: &Buffer, bytes: &Bytes) -> io::Result<()> {
     let ty = buffer.element.unwrap_or(ScalarType::B32);
     let shown: Vec<String> = bytes
         .data()
@@ -198,7 +199,7 @@ fn summary(out: &mut dyn Write, launch: &Launch, index: usize, buffer: &Buffer, 
         .take(SHOWN_ELEMENTS)
         .map(|element| Scalar::from_bytes(ty, element).to_string())
         .collect();
-    let (name, length, hash) = (launch.arg_name(index), bytes.len(), hash(bytes));
+    let (length, hash) = (bytes.len(), hash(bytes));
     writeln!(out, "  {name}: {length} bytes, fnv {hash:016x}, {}: {}", ty.name(), shown.join(" "))
 }
 
