@@ -21,6 +21,8 @@ mod operands;
 mod program;
 mod run;
 mod state;
+#[cfg(test)]
+mod tests;
 mod tiles;
 
 pub use run::{Image, RunError};

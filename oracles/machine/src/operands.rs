@@ -60,6 +60,8 @@ pub struct Operands<'a> {
     preds: Vec<&'a Part>,
     /// The modifiers that were asked for and are written.
     taken: RefCell<Vec<&'static str>>,
+    /// The operands whose suffix was asked for.
+    read: RefCell<Vec<usize>>,
     banks: &'a Banks,
     /// Literals of the program.
     pub literals: &'a mut Literals,
@@ -110,6 +112,9 @@ const MEANINGLESS: &[&str] = &[
     "LE",
 ];
 
+/// Suffixes of operands that say what is always so: how factors of integers lie, and which half or byte is the first.
+const MEANINGLESS_SUFFIXES: &[&str] = &["", "ROW", "COL", "H0", "B0"];
+
 /// Why an instruction is not executed.
 pub type Unknown = String;
 
@@ -120,7 +125,7 @@ impl<'a> Operands<'a> {
             inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
         let (preds, parts) = operands.partition(is_pred);
-        Operands { inst, parts, preds, taken: RefCell::default(), banks, literals }
+        Operands { inst, parts, preds, taken: RefCell::default(), read: RefCell::default(), banks, literals }
     }
 
     /// How many operands there are.
@@ -157,7 +162,21 @@ impl<'a> Operands<'a> {
     /// A modifier that nobody has asked for and that may mean something: the instruction is not understood.
     pub fn unread(&self) -> Option<&'static str> {
         let taken = self.taken.borrow();
-        self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word))
+        self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word)).or_else(|| self.unread_suffix())
+    }
+
+    /// A suffix of an operand that nobody has asked for and that may mean something. Those of addresses are known.
+    fn unread_suffix(&self) -> Option<&'static str> {
+        let read = self.read.borrow();
+        let is_value =
+            |part: &Part| matches!(part.what, What::Register(_) | What::Immediate(_) | What::Constant | What::Bindless);
+        let unread = (0..self.parts.len()).filter(|at| !read.contains(at) && is_value(self.parts[*at]));
+        unread.map(|at| self.written_suffix(at)).find(|suffix| !MEANINGLESS_SUFFIXES.contains(suffix))
+    }
+
+    fn written_suffix(&self, at: usize) -> &'static str {
+        let suffix = self.parts.get(at).and_then(|part| part.suffix);
+        suffix.and_then(|(bits, names)| names.get(bits.get(self.inst.word) as usize).copied()).unwrap_or("")
     }
 
     /// The first of these modifiers that is written.
@@ -308,9 +327,9 @@ impl<'a> Operands<'a> {
 
     /// The suffix of an operand.
     pub fn suffix(&self, at: usize) -> Result<&'static str, Unknown> {
-        let part = self.part(at)?;
-        let named = part.suffix.and_then(|(bits, names)| names.get(bits.get(self.inst.word) as usize).copied());
-        Ok(named.unwrap_or(""))
+        self.part(at)?;
+        self.read.borrow_mut().push(at);
+        Ok(self.written_suffix(at))
     }
 
     /// The number of the register that stands at an operand, of any file.

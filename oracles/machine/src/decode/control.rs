@@ -234,6 +234,7 @@ fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     // The last three may be the signs of registers, which then stand for predicates.
     let signs = ops.len() - 2;
     let sides = [(87, 3), (77, 2), (68, 1)].map(|(low, from_end)| match signs >= from_end {
+        true if ops.suffix(signs - from_end) != Ok("SIGN") => Err("a register that is no sign".to_owned()),
         true => ops.src(signs - from_end, Sign::Integer).map(Truth::Sign),
         false => ops.pred_in(low).map(Truth::Pred),
     });

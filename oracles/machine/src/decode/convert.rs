@@ -213,6 +213,8 @@ fn narrow_source(ops: &mut Operands<'_>, at: usize) -> Result<Value, Unknown> {
 
 /// What is put above a narrow result: only zeros are.
 fn merged_with_nothing(ops: &mut Operands<'_>, at: usize) -> Result<(), Unknown> {
+    // A half of zeros is zero.
+    ops.suffix(at)?;
     let is_zero = ops.src(at, Sign::Integer)?.row == ZERO;
     if is_zero { Ok(()) } else { Err("a result that is merged with others".to_owned()) }
 }
@@ -245,5 +247,9 @@ fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     if builder.head().opcode.row().slot(Field::Saturate).is_some() {
         builder = builder.field(Saturate::Sat);
     }
-    lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, word(ops, 3)?])
+    let others = match ops.suffix(3)? {
+        "H1" => Value::Half(ops.src(3, Sign::Integer)?, true),
+        _ => word(ops, 3)?,
+    };
+    lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, others])
 }

@@ -1,0 +1,139 @@
+//! Single words of code, executed by themselves, with values worked out by hand.
+
+use oriole_interp::launch::Launch;
+use oriole_interp::{ClusterShape, GlobalMemory};
+use oriole_sass::{Table, text};
+
+use super::decode::decode;
+use super::launch::Banks;
+use super::machine::{Cta, Machine};
+use super::program::UNIFORM;
+
+const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+
+/// The CTA of one warp after words that have these texts, where registers and shared memory held this before.
+fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]) -> Cta {
+    let table = Table::of(sm).expect("the words are known");
+    let mut code: Vec<u128> = Vec::new();
+    for (word, expected) in words {
+        let mut line = String::new();
+        text::print(&mut line, &table.decode(*word).expect("it decodes"), 0);
+        assert_eq!(line, *expected);
+        code.push(*word);
+    }
+    code.push(EXIT);
+    let banks = Banks::new();
+    let program = decode(table, &code, vec![(0, "k".to_owned())], &banks);
+    let launch = "kernel = \"k\"\ngrid = [1, 1, 1]\nblock = [32, 1, 1]\n";
+    let launch = Launch::parse(launch, "k", |_, _| Ok(Vec::new())).expect("it is valid");
+    let mut machine = Machine {
+        program: &program,
+        banks: &banks,
+        launch: &launch,
+        cluster: ClusterShape { extents: [1; 3], is_explicit: false },
+        peers: Vec::new(),
+        entry: 0,
+        global: GlobalMemory::default(),
+        shared: 1024,
+        local: 0,
+        slice: 64,
+        executed: 0,
+        budget: 64,
+        hint: 0,
+        watch: Vec::new(),
+        writes: Vec::new(),
+    };
+    let mut cta = machine.cta([0; 3], 0);
+    registers.iter().for_each(|(row, word)| cta.warps[0].rows[usize::from(*row)] = [*word; 32]);
+    shared
+        .iter()
+        .enumerate()
+        .for_each(|(at, word)| cta.shared[8 * at..8 * at + 8].copy_from_slice(&word.to_le_bytes()));
+    if machine.turn(&mut cta).is_err() {
+        panic!("it stops at {}", machine.executed);
+    }
+    cta
+}
+
+/// A register of the first lane after one word.
+fn one(sm: u16, word: (u128, &str), registers: &[(u16, u32)], result: u16) -> u32 {
+    run(sm, &[word], registers, &[]).warps[0].rows[usize::from(result)][0]
+}
+
+#[test]
+fn extremes_of_three_words() {
+    let word = (0x004f_ca00_0380_0100_0000_0005_0405_720f, "VIMNMX3 R5, R4, R5, R0, PT");
+    let least = |third: u32| one(100, word, &[(4, 7), (5, 5), (0, third)], 5);
+    assert_eq!([least(3), least(6), least(u32::MAX)], [3, 5, u32::MAX]);
+    let word = (word.0 | 1 << 90, "VIMNMX3 R5, R4, R5, R0, !PT");
+    let most = |third: u32| one(100, word, &[(4, 7), (5, 5), (0, third)], 5);
+    assert_eq!([most(3), most(9), most(u32::MAX)], [7, 9, 7]);
+}
+
+#[test]
+fn the_highest_bit_of_no_bits_is_none() {
+    let word = (0x001e_2600_000e_0400_0000_0000_0005_7300, "FLO.U32.SH R5, R0");
+    let shift = |bits: u32| one(90, word, &[(0, bits)], 5);
+    assert_eq!([shift(0), shift(1), shift(0x8000_0001)], [u32::MAX, 31, 0]);
+}
+
+#[test]
+fn halves_are_negated_by_themselves() {
+    let plain = 0x0c0f_e200_0000_0200_0000_0015_0004_7236;
+    let registers = &[(0, 0x0001_0003), (21, 0x0000_0002)];
+    assert_eq!(one(120, (plain, "VIADD.16x2 R4, R0.reuse, R21.reuse"), registers, 4), 0x0001_0005);
+    let negated = (plain | 1 << 72, "VIADD.16x2 R4, -R0.reuse, R21.reuse");
+    assert_eq!(one(120, negated, registers, 4), 0xffff_ffff);
+}
+
+/// 2^-4 and its hyperbolic tangent are one value in bf16; that of infinity is 1.
+#[test]
+fn functions_read_the_half_that_is_written() {
+    let registers = &[(0, 0x7f80_3d80)];
+    let lower = (0x004f_f000_0000_2600_0000_0000_0004_7308, "MUFU.TANH.BF16 R4, R0");
+    assert_eq!(one(90, lower, registers, 4), 0x3d80);
+    let upper = (0x000e_2400_0000_2600_1000_0000_0005_7308, "MUFU.TANH.BF16 R5, R0.H1");
+    assert_eq!(one(90, upper, registers, 5), 0x3f80);
+}
+
+/// -5 saturates to 0 as an unsigned byte, 32 stays, and above is the third operand's upper half.
+#[test]
+fn bytes_are_put_below_the_half_that_is_written() {
+    let word = (0x100f_e200_0000_0506_0000_0020_0d0d_7839, "I2IP.U8.S32.SAT R13, R13, 0x20, R6.reuse.H1");
+    assert_eq!(one(90, word, &[(13, -5i32 as u32), (6, 0xabcd_1234)], 13), 0xabcd_0020);
+}
+
+#[test]
+fn products_are_less_what_is_subtracted() {
+    let word = (0x004f_ca00_078e_0a04_0000_0007_0604_7225, "IMAD.WIDE R4, R6, R7, -R4");
+    let cta = run(90, &[word], &[(6, -3i32 as u32), (7, 5), (4, 1), (5, 1)], &[]);
+    let difference = -15 - ((1i64 << 32) + 1);
+    let rows = &cta.warps[0].rows;
+    assert_eq!(u64::from(rows[5][0]) << 32 | u64::from(rows[4][0]), difference as u64);
+}
+
+/// A barrier for 32 arrivals, at which the 32 lanes arrive once, or with bytes.
+#[test]
+fn lanes_arrive_at_a_barrier_one_after_the_other() {
+    const ARRIVE: (u128, &str) =
+        (0x004e_a200_0810_0004_0000_00ff_ff0c_79a7, "SYNCS.ARRIVE.TRANS64.A1T0 R12, [UR4], RZ");
+    const EXPECT: (u128, &str) = (0x0000_6200_0800_0004_0000_0015_ff02_79a7, "SYNCS.ARRIVE.TRANS64 R2, [UR4], R21");
+    const COMPLETE: (u128, &str) =
+        (0x0001_e200_0840_0404_0000_0015_ffff_79a7, "SYNCS.ARRIVE.TRANS64.RED.A0TX RZ, [UR4], R21");
+    const IS_OVER: (u128, &str) = (0x000e_a200_0800_0044_0000_0007_ff00_75a7, "SYNCS.PHASECHK.TRANS64 P0, [UR4], R7");
+    let count = (1u64 << 20) - 32;
+    let made = count << 1 | count << 43;
+    let barrier = |cta: &Cta| u64::from_le_bytes(cta.shared[64..72].try_into().expect("they are 8 bytes"));
+    let shared = [0, 0, 0, 0, 0, 0, 0, 0, made];
+    let registers = [(UNIFORM + 4, 64), (21, 16)];
+    let arrived = run(90, &[ARRIVE, IS_OVER], &registers, &shared);
+    assert_eq!(barrier(&arrived), made | 1 << 63, "the next phase waits for as many");
+    // Each lane gets the object as it was before: the last one sees one pending arrival.
+    let pending = |lane: usize| (1 << 20) - (arrived.warps[0].rows[13][lane] >> 11 & 0xf_ffff);
+    assert_eq!([pending(0), pending(1), pending(31)], [32, 31, 1]);
+    assert_eq!(arrived.warps[0].preds[0], u32::MAX);
+    let waits = run(90, &[EXPECT, IS_OVER], &registers, &shared);
+    assert_eq!((barrier(&waits) >> 63, waits.warps[0].preds[0]), (0, 0), "512 bytes are under way");
+    let come = run(90, &[EXPECT, COMPLETE, IS_OVER], &registers, &shared);
+    assert_eq!((barrier(&come), come.warps[0].preds[0]), (made | 1 << 63, u32::MAX));
+}
