@@ -83,7 +83,6 @@ pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'sta
     let has = |name: &str| modifiers.contains(&name);
     Some(match base {
         "tex" | "tld4" | "txq" | "suld" | "sust" | "sured" | "suq" | "istypep" => "texture and surface",
-        "wgmma" => "warp-group matrix",
         "tcgen05" => "tensor memory",
         "tensormap" => "tensor map",
         "multimem" => "multicast memory",

@@ -37,6 +37,7 @@ mod tests;
 mod transfer;
 mod vector;
 mod warp;
+mod warpgroup;
 mod words;
 
 pub use concretize::Concretization;

@@ -13,6 +13,7 @@ use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
 use super::scalar::ScalarOp;
 use super::strong::Strong;
+use super::warpgroup::WarpgroupOp;
 use super::words::Words;
 
 /// The index of a word or a predicate in a frame.
@@ -181,6 +182,8 @@ pub enum Kind {
     Collective,
     /// See [`Program::matrices`].
     Matrix,
+    /// See [`Program::groups`].
+    Warpgroup,
     /// See [`Program::bulks`].
     Bulk,
     /// See [`Program::mbarriers`].
@@ -433,6 +436,8 @@ pub struct Program {
     pub barriers: Vec<Barrier>,
     pub collectives: Vec<Collective>,
     pub matrices: Vec<MatrixOps>,
+    /// Products of warpgroups, and what is about them.
+    pub groups: Vec<WarpgroupOp>,
     pub mbarriers: Vec<MbarrierOp>,
     /// Operations that go on beside the threads.
     pub bulks: Vec<BulkOp>,

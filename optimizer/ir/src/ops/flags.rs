@@ -56,6 +56,10 @@ flags! {
     ADDRESS = 18, "about addresses";
     /// Goes on beside the thread until something waits for it.
     ASYNC = 19, "asynchronous";
+    /// Four warps work together on matrices, or wait for that; only code for Hopper alone (`sm_90a`) has it.
+    WARPGROUP = 20, "warpgroup";
+    /// No portable code has it, only code for one SM or its family (`sm_90a`, `sm_100f`).
+    SPECIFIC = 21, "for one SM or its family";
 }
 
 impl Flags {

@@ -17,6 +17,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 mod variable;
+mod warpgroup;
 
 use std::fmt::Write;
 

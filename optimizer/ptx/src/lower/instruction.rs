@@ -8,6 +8,7 @@ use super::body::{BodyLowering, typed};
 use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
+use super::warpgroup::is_group_product;
 use crate::ast::{self, OperandKind, Span};
 use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
@@ -29,6 +30,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_selected(&mut self, inst: &ast::Instruction<'s>, selected: Selected) -> Option<()> {
         if is_video(selected.opcode) {
             return self.lower_video(inst, selected);
+        }
+        if is_group_product(selected.opcode) {
+            return self.lower_group_product(inst, selected);
         }
         let mut selected = selected;
         let mut operands = &self.body[inst.operands];
@@ -82,7 +86,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
     }
 
-    fn wrong_count(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<()> {
+    pub(super) fn wrong_count(&mut self, inst: &ast::Instruction<'s>, expected: usize, written: usize) -> Option<()> {
         let plural = |n: usize| if n == 1 { "operand" } else { "operands" };
         let message = format!("`{}` takes {expected} {}, and has {written}", inst.opcode.text, plural(expected));
         self.report(inst.span, message, format!("{written} {}", plural(written)), "add or remove operands");
@@ -90,7 +94,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The registers that take the results.
-    fn results(&mut self, first: &ast::Operand<'s>, selected: Selected, loose: bool) -> Option<Vec<Destination>> {
+    pub(super) fn results(
+        &mut self,
+        first: &ast::Operand<'s>,
+        selected: Selected,
+        loose: bool,
+    ) -> Option<Vec<Destination>> {
         let row = selected.opcode.row();
         let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
         if let [shape @ (Shape::V | Shape::Matrix(_))] = row.dsts {
@@ -128,7 +137,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
     /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where
     /// there is only one, except for `movmatrix` and metadata.
-    fn elements(
+    pub(super) fn elements(
         &mut self,
         operand: &ast::Operand<'s>,
         opcode: Opcode,
@@ -308,7 +317,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// A sparsity selector is below the number of those that there are.
-    fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
+    pub(super) fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
         let fits = |count: u32| self.func.imm_bits(value).is_some_and(|bits| bits < u64::from(count));
         let Some(count) = count.filter(|count| !fits(*count)) else { return Some(()) };
         let help = match count {
@@ -319,7 +328,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         None
     }
 
-    fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
+    pub(super) fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
         if let OperandKind::Constant(constant) = operand.kind
             && let Some(bits) = constant.integer_bits()
         {
@@ -382,7 +391,7 @@ fn with_two_results(selected: Selected) -> Selected {
 }
 
 /// Another opcode with the same modifiers, and its own defaults.
-fn as_sibling(selected: Selected, opcode: Opcode) -> Selected {
+pub(super) fn as_sibling(selected: Selected, opcode: Opcode) -> Selected {
     let (from, to) = (selected.opcode.row(), opcode.row());
     let mut fields = to.default_fields();
     for (slot, spec) in to.fields.iter().enumerate() {

@@ -21,6 +21,7 @@ mod target;
 mod tests;
 mod variable;
 pub(super) mod video;
+pub(super) mod warpgroup;
 
 use std::collections::{HashMap, HashSet};
 
