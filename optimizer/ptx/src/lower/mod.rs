@@ -10,6 +10,7 @@
 
 mod body;
 mod call;
+mod compound;
 mod control;
 mod instruction;
 mod moves;
