@@ -6,14 +6,16 @@ mod common;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type};
-use oriole_ir::sm::Target;
+use oriole_ir::ops::{
+    Availability, FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type,
+};
+use oriole_ir::sm::{Target, Variant};
 use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
 /// No code: the text is read, for whatever target it names.
-const READ: &[&str] = &["-arch=compute_121"];
+const READ: [&str; 2] = ["-arch=compute_121", "-O0"];
 
 /// The most combinations of one row that are tried; larger rows are sampled evenly.
 const MOST: u64 = 600;
@@ -59,7 +61,7 @@ fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape,
             Opcode::Discard | Opcode::ApplyPriority => 128,
             Opcode::CpAsync => 16,
             Opcode::SetMaxNReg => 64,
-            Opcode::MmaSparse | Opcode::MmaSparseOrdered => row.selectors(fields).map_or(0, |count| count - 1),
+            _ if row.selectors(fields).is_some() => row.selectors(fields).map_or(0, |count| count - 1),
             op if op.row().name.ends_with('2') && op.row().name.starts_with('v') => 0x0301_A008,
             op if op.row().name.ends_with('4') && op.row().name.starts_with('v') => 0x0FFA_C688,
             op if op.row().name.starts_with('v') => 0,
@@ -102,15 +104,17 @@ fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Bl
     }
     let mut module = Module::default();
     module.functions.push(func);
-    module.target = format!("sm_{}", module.first_sm().max(90));
+    let first = module.first_target().expect("the combinations of a row are for one target");
+    module.target = first.to_string();
+    if first.number() < 90 {
+        module.target = "sm_90".to_owned();
+    }
     (module, placed)
 }
 
 /// Rows that one instruction of a kernel can stand for.
 fn is_tried(row: &OpRow) -> bool {
     let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
-    // `setmaxnreg` needs `sm_90a`.
-    let whole = whole || row.opcode == Opcode::SetMaxNReg;
     !whole && !row.opcode.is(Flags::TERMINATOR)
 }
 
@@ -219,14 +223,17 @@ fn ptxas_accepts_every_legal_combination() {
     assert!(faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Whether ptxas refuses each combination of a row on an SM.
-fn refused(tool: &Path, row: &'static OpRow, combinations: &[FieldValues], sm: u16) -> Vec<bool> {
+/// Whether ptxas refuses each combination of a row on a target.
+fn refused(tool: &Path, row: &'static OpRow, combinations: &[FieldValues], target: Target) -> Vec<bool> {
     let (mut module, placed) = kernel(row, combinations);
-    module.target = format!("sm_{sm}");
+    module.target = target.to_string();
     let text = ptx::emit(&module).unwrap_or_else(|error| panic!("{}: {error}", row.name));
     let blocks = blocks_by_line(&text);
     let mut refused = vec![false; combinations.len()];
-    for (line, _) in common::complaints(tool, READ, row.name, &text) {
+    // What code for one SM alone has is not read for a later one.
+    let specific = common::compile(&text);
+    let options = if target.variant() == Variant::Portable { READ.map(str::to_owned) } else { specific };
+    for (line, _) in common::complaints(tool, &options, row.name, &text) {
         // A complaint about what stands before the first block is about the registers of some combination.
         if let Some(block) = blocks.get(line).copied().flatten() {
             refused[placed.iter().position(|(at, _)| at.as_u32() as usize == block).unwrap_or_default()] = true;
@@ -252,13 +259,20 @@ fn ptxas_agrees_on_the_first_sm_of_every_combination() {
         let mut tried: Vec<u16> = firsts.iter().flat_map(|sm| [Some(*sm), before(*sm)]).flatten().collect();
         tried.sort_unstable();
         tried.dedup();
-        for sm in tried {
+        let mut targets: Vec<Target> = tried.iter().filter_map(|sm| Target::portable(*sm)).collect();
+        if combinations.iter().any(|fields| !matches!(row.availability(fields), Availability::From(_))) {
+            // A later one is there to refuse what Hopper alone has.
+            let specific = |target: &Target| tried.contains(&target.number()) || target.number() == 100;
+            targets.extend(Target::all_specific().filter(specific));
+        }
+        for target in targets {
+            let sm = target.number();
             // A fence before `sm_70` that `membar` does not stand for cannot be written at all.
             let written = |fields: &FieldValues| row.opcode != Opcode::Fence || row.first_sm(fields) <= sm || sm >= 70;
             let usable: Vec<FieldValues> = combinations.iter().copied().filter(written).collect();
-            for (fields, refused) in usable.iter().zip(refused(&tool, row, &usable, sm)) {
-                if refused != (row.first_sm(fields) > sm) {
-                    faults.push(format!("{} on sm_{sm}: {}", row.name, spelled(row, fields)));
+            for (fields, refused) in usable.iter().zip(refused(&tool, row, &usable, target)) {
+                if refused != row.missing_on(target, fields).is_some() {
+                    faults.push(format!("{} on {target}: {}", row.name, spelled(row, fields)));
                 }
             }
         }

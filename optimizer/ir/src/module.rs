@@ -51,10 +51,15 @@ impl Module {
         self.target.parse().ok()
     }
 
-    /// The number of the first SM that has all operations of the module; zero where it has none.
-    pub fn first_sm(&self) -> u16 {
-        let insts = self.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
-        insts.map(|data| data.opcode.row().first_sm(&data.fields)).max().unwrap_or(0)
+    /// Whether a target has all operations of the module.
+    pub fn is_for(&self, target: Target) -> bool {
+        let mut insts = self.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+        insts.all(|data| data.opcode.row().missing_on(target, &data.fields).is_none())
+    }
+
+    /// The first target that has all operations of the module, a portable one if any has.
+    pub fn first_target(&self) -> Option<Target> {
+        Target::all().chain(Target::all_specific()).find(|target| self.is_for(*target))
     }
 
     /// The function with this name.

@@ -85,7 +85,6 @@ pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'sta
     let has = |name: &str| modifiers.contains(&name);
     Some(match base {
         "tex" if has("2dms") || has("a2dms") => "multisampled texture",
-        "wgmma" => "warp-group matrix",
         "tcgen05" => "tensor memory",
         "tensormap" => "tensor map",
         "multimem" => "multicast memory",

@@ -50,6 +50,6 @@ pub use pressure::{Pressure, Words};
 pub use ranges::{BranchRanges, Range, RangeContext, Ranges};
 pub use reaching::{Definition, ReachingDefinitions};
 pub use settled::RepeatedWork;
-pub use speculation::reads_kernel_parameter;
+pub use speculation::{Awaited, reads_kernel_parameter};
 pub use spill_cost::SpillCosts;
 pub use uninitialized::Uninitialized;

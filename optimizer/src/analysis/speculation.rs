@@ -5,8 +5,9 @@
 //! yields the same wherever it stands. Global variables in constant banks are left out: how large they are, the module
 //! says.
 
-use oriole_ir::ops::{Opcode, Order, Space};
-use oriole_ir::{Function, FunctionKind, Inst, Operand};
+use oriole_ir::ops::{Flags, Opcode, Order, Space};
+use oriole_ir::{Function, FunctionKind, Inst, Operand, Reg};
+use rustc_hash::FxHashSet;
 
 /// Whether an instruction reads a parameter of a kernel, and nothing else: a load that may move past any access, and be
 /// executed by threads that would not have executed it.
@@ -21,10 +22,53 @@ pub fn reads_kernel_parameter(func: &Function, inst: Inst) -> bool {
     is_plain && weak && fits && func.kind == FunctionKind::Entry && func.params.contains(&local)
 }
 
+/// What asynchronous operations yield, before and after it is waited for: their results, and registers that these are
+/// copied to. What reads one may not be executed earlier than it stands, since a wait may lie between, which names no
+/// register. Cost: a walk over the function; where there is such an operation, one more for each step of a chain of
+/// copies against the order of the blocks.
+pub struct Awaited(FxHashSet<Reg>);
+
+impl Awaited {
+    /// Those of a function.
+    pub fn new(func: &Function) -> Awaited {
+        let begins = |inst: &Inst| func.inst(*inst).is(Flags::ASYNC);
+        let mut awaited: FxHashSet<Reg> = func.layout_insts().filter(begins).flat_map(|inst| func.defs(inst)).collect();
+        let mut known = 0;
+        while awaited.len() > known {
+            known = awaited.len();
+            for inst in func.layout_insts() {
+                let data = func.inst(inst);
+                let copies = data.is(Flags::COPY) || matches!(data.opcode, Opcode::Phi | Opcode::Pack | Opcode::SelP);
+                if copies && func.uses(inst).any(|reg| awaited.contains(&reg)) {
+                    awaited.extend(func.defs(inst));
+                }
+            }
+        }
+        Awaited(awaited)
+    }
+
+    /// Whether an instruction reads some of it.
+    pub fn is_read_by(&self, func: &Function, inst: Inst) -> bool {
+        !self.0.is_empty() && func.uses(inst).any(|reg| self.0.contains(&reg))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use oriole_ir::parse_function;
+
+    #[test]
+    fn copies_of_what_is_awaited_are_awaited() {
+        let text = "device @f ssa {\nbb0:\n  \
+                    %r1, %r2, %r3, %r4 = wgmma.mma_async.m64n8.k16.f32.f16.f16 0, 0, 0, 0, 0, 0, 0\n  \
+                    bra bb1\nbb1:\n  %r5 = phi [bb0: 0], [bb1: %r6]\n  %r6 = mov.b32 %r1\n  %r7 = iadd.u32 %r5, 1\n  \
+                    %r8 = iadd.u32 %r7, 1\n  bra bb1\n}\n";
+        let func = parse_function(text).unwrap_or_else(|error| panic!("{error}"));
+        let awaited = Awaited::new(&func);
+        let reads: Vec<bool> = func.layout_insts().map(|inst| awaited.is_read_by(&func, inst)).collect();
+        assert_eq!(reads, [false, false, true, true, true, false, false]);
+    }
 
     /// Whether the first load of a function with a parameter of eight bytes reads a parameter of the kernel.
     fn reads(kind: &str, load: &str) -> bool {

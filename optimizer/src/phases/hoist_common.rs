@@ -4,7 +4,7 @@
 //! arms are two blocks that nothing but the branch leads to. The instructions of the first are taken in order, up to
 //! `SpeculativeHoistWindow` of them; one is hoisted if
 //!
-//! - it is pure or a weak load, and copies nothing;
+//! - it is pure or a weak load, and copies nothing; it reads nothing that the arms may wait for ([`Awaited`]);
 //! - the second arm has the same instruction within its window: opcode, fields, guard and operands; registers that both
 //!   arms read are defined in front of the branch, or were hoisted;
 //! - it is no load, or reads a parameter of the kernel, or nothing before it in either arm writes memory, orders
@@ -19,7 +19,7 @@
 
 use super::branches::graph::{has_phis, is_free, two_ways};
 use super::live_dead::is_removable;
-use crate::analysis::{Cfg, reads_kernel_parameter};
+use crate::analysis::{Awaited, Cfg, reads_kernel_parameter};
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Operand, Rewriter};
@@ -38,11 +38,12 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     if heads.is_empty() {
         return Changed::No;
     }
+    let awaited = Awaited::new(func);
     let mut func = Rewriter::new(func);
     let mut changed = Changed::No;
     for (head, arms) in heads {
         // What is hoisted makes room in the window.
-        while hoist(&mut func, cx, head, arms, window).is_yes() {
+        while hoist(&mut func, cx, &awaited, head, arms, window).is_yes() {
             changed = Changed::Yes;
         }
     }
@@ -59,6 +60,7 @@ fn arms(func: &Function, cfg: &Cfg, head: Block) -> Option<[Block; 2]> {
 fn hoist(
     func: &mut Rewriter<'_>,
     cx: &mut PhaseContext<'_>,
+    awaited: &Awaited,
     head: Block,
     [one, two]: [Block; 2],
     window: usize,
@@ -67,6 +69,9 @@ fn hoist(
     let mut others = candidates(func, two, window);
     let mut changed = Changed::No;
     for inst in candidates(func, one, window) {
+        if awaited.is_read_by(func, inst) {
+            continue;
+        }
         let Some(at) = others.iter().position(|other| is_same(func, inst, *other)) else { continue };
         if !cx.rewrite(RULE) {
             break;

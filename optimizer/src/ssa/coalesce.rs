@@ -1,8 +1,9 @@
 //! Which registers can be one outside SSA form: those that phis, copies and guarded definitions join, as long as none
 //! of them is written while another one is still needed.
 //!
-//! 1. A phi's destination and its sources, a guarded destination and its `else`, and both sides of a copy have an
-//!    affinity, which weighs ten times as much for each loop around it. All that affinities join is one class.
+//! 1. A phi's destination and its sources, a guarded destination and its `else`, both sides of a copy, and the sum of
+//!    a warpgroup's product and what it is added to have an affinity, which weighs ten times as much for each loop around it.
+//!    All that affinities join is one class.
 //! 2. A walk over the members of a class in the order of dominance finds those that interfere, and takes the one with
 //!    less weight out of the class (Budimlić et al., "Fast Copy Coalescing and Live-Range Identification", 2002). Two
 //!    registers of the same value do not interfere (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).
@@ -19,7 +20,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::destruct::phis;
 use crate::analysis::{Cfg, Dominators, Liveness, LoopNest};
-use oriole_ir::ops::Opcode;
+use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
 
 /// How often registers that were taken out of their classes are joined anew.
@@ -182,6 +183,10 @@ fn joined(func: &Function, inst: Inst, block: Block, mut call: impl FnMut([Reg; 
         pair(first, Operand::Reg(src), block);
     }
     func.defs(inst).zip(func.elses(inst)).for_each(|(dst, old)| pair(dst, *old, block));
+    // PTX has one register for what a warpgroup adds to and for what comes out.
+    if func.inst(inst).is(Flags::WARPGROUP) {
+        func.defs(inst).zip(func.srcs(inst)).for_each(|(dst, added)| pair(dst, *added, block));
+    }
 }
 
 /// The register whose value an instruction copies whatever holds; its destination is as wide.

@@ -5,6 +5,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use oriole_ir::sm::Target;
+
 /// ptxas: in `CUDA_HOME`, on `PATH`, or in the environment that `ci/cuda-tools` makes.
 pub fn ptxas() -> Option<PathBuf> {
     let above = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().map(|folder| folder.join(".cuda/venv"));
@@ -19,9 +21,9 @@ pub fn ptxas() -> Option<PathBuf> {
 
 /// Code made quickly: for the target of most tests, or a later one that a text is for.
 pub fn compile(text: &str) -> [String; 2] {
-    let own = text.lines().find_map(|line| line.strip_prefix(".target sm_"));
-    let own: u32 = own.and_then(|number| number.parse().ok()).unwrap_or_default();
-    [format!("-arch=sm_{}", own.max(90)), "-O0".to_owned()]
+    let own = text.lines().find_map(|line| line.strip_prefix(".target ")).and_then(|own| own.parse::<Target>().ok());
+    let later = own.filter(|own| own.number() >= 90).map_or_else(|| "sm_90".to_owned(), |own| own.to_string());
+    [format!("-arch={later}"), "-O0".to_owned()]
 }
 
 /// What ptxas says about a text, with these options: a message for each faulty line.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use oriole_check::judge::{Inconclusive, Judge, Verdict};
 use oriole_interp::Executable;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType, random};
-use oriole_ir::ops::Type;
+use oriole_ir::ops::{Flags, Type};
 use oriole_ir::{FunctionKind, Module, parse_module};
 
 const STEPS: u64 = 1_000_000;
@@ -31,7 +31,9 @@ fn launches(module: &Module, seed: u64) -> Vec<Launch> {
     entries
         .map(|func| {
             let mut launch = Launch::new(Some(func.name.clone()));
-            launch.block = [32, 1, 1];
+            // A warpgroup is four warps.
+            let groups = func.layout_insts().any(|inst| func.inst(inst).is(Flags::WARPGROUP));
+            launch.block = [if groups { 128 } else { 32 }, 1, 1];
             launch.images = images(module, seed);
             launch.args = func
                 .params

@@ -8,6 +8,7 @@
 use std::collections::VecDeque;
 
 use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
+use oriole_ir::sm::Target;
 use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
 use super::config::Config;
@@ -71,6 +72,9 @@ pub(super) struct Builder<'a, 'b> {
     pub bank: bool,
     /// A field's value that instructions of an opcode get wherever it is legal.
     pub pin: Option<(Opcode, Field, u8)>,
+    /// The one target that the kernel is for, and whether it has something that came later than Hopper already.
+    pub only: Option<Target>,
+    pub is_late: bool,
     /// The checksum, 32 bits and 64.
     pub sums: [Reg; 2],
     pub variables: Vec<Reg>,
@@ -109,6 +113,8 @@ impl<'a, 'b> Builder<'a, 'b> {
             lane: None,
             bank: false,
             pin: None,
+            only: None,
+            is_late: false,
             sums,
             variables: Vec::new(),
             forgotten: None,
@@ -148,13 +154,16 @@ impl<'a, 'b> Builder<'a, 'b> {
     /// Fields of an opcode of which some are fixed; see [`fields`].
     pub(super) fn fields(&mut self, opcode: Opcode, fixed: &[(Field, u8)]) -> Option<FieldValues> {
         let percent = &self.config.operand;
-        match self.pin {
+        let found = match self.pin {
             Some((pinned, field, value)) if pinned == opcode && fixed.iter().all(|(other, _)| *other != field) => {
                 let fixed: Vec<(Field, u8)> = fixed.iter().copied().chain([(field, value)]).collect();
                 fields(opcode.row(), self.entropy, percent, &fixed)
             }
             _ => fields(opcode.row(), self.entropy, percent, fixed),
-        }
+        };
+        let has =
+            |fields: &FieldValues| self.only.is_none_or(|target| opcode.row().missing_on(target, fields).is_none());
+        found.filter(has)
     }
 
     /// Offers a register of this block to later instructions.

@@ -3,7 +3,8 @@
 //! Parameters, in order: the results, one slot a thread; bytes that are only read; one region of global memory a
 //! thread; the cells; a word and a double; a structure by value.
 
-use oriole_ir::ops::{CvtaDirection, Field, Opcode, Space, SpecialReg, Type, Vector};
+use oriole_ir::ops::{CvtaDirection, Field, Flags, Opcode, Space, SpecialReg, Type, Vector};
+use oriole_ir::sm::Target;
 use oriole_ir::{
     FuncId, Function, FunctionKind, Global, InstBuilder, Linkage, Local, Module, Operand, Reg, RegInfo, Relocation,
     SymbolRef, Variable,
@@ -71,7 +72,7 @@ struct Addresses {
 
 /// Adds a kernel to a module.
 pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
-    frame(module, entropy, config, false, |builder| {
+    frame(module, entropy, config, (false, 1), |builder| {
         let [low, high] = builder.config.instructions;
         builder.budget = builder.entropy.between(low, high);
         if builder.entropy.percent(builder.config.again) {
@@ -92,7 +93,8 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
         let callee = call::device("device", &module, entropy, config);
         module.functions.push(callee);
     }
-    let geometry = frame(&mut module, entropy, config, true, |builder| {
+    let warps = if opcode.is(Flags::WARPGROUP) { 4 } else { 1 };
+    let geometry = frame(&mut module, entropy, config, (true, warps), |builder| {
         builder.pin = field.map(|(field, value)| (opcode, field, value));
         for _ in 0..attempts {
             builder.budget = attempts;
@@ -120,18 +122,18 @@ fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
     })
 }
 
-/// Adds a kernel with a body to a module; `whole` gives it memory of every space.
+/// Adds a kernel with a body to a module; `whole` gives it memory of every space. It has so many warps at least.
 fn frame(
     module: &mut Module,
     entropy: &mut Entropy<'_>,
     config: &Config,
-    whole: bool,
+    (whole, least): (bool, u32),
     body: impl FnOnce(&mut Builder<'_, '_>),
 ) -> Geometry {
     let blocks = entropy.between(1, config.blocks);
     let cluster = if blocks > 1 && entropy.percent(config.cluster) { CLUSTER } else { 1 };
     let blocks = blocks.next_multiple_of(cluster);
-    let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)];
+    let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)].max(least);
     let geometry = Geometry { blocks, threads: 32 * warps, cluster };
     let variables = variables(module, entropy, geometry);
     let mut func = Function::new("kernel", FunctionKind::Entry);
@@ -147,6 +149,7 @@ fn frame(
     let mut builder = Builder::new(func, entropy, config);
     builder.threads = geometry.threads;
     builder.cluster = geometry.cluster;
+    builder.is_late = Target::all_specific().next().is_none_or(|hopper| !module.is_for(hopper));
     let touches = |id: &FuncId| module.functions[*id].name == call::TOUCHING;
     (builder.callees, builder.touching) =
         (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));

@@ -43,8 +43,8 @@ pub mod spell;
 mod sync;
 mod trees;
 mod values;
+mod warpgroup;
 
-use oriole_ir::sm::Target;
 use oriole_ir::{Form, Module};
 
 pub use cfg::reachable;
@@ -118,11 +118,10 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     Generated { module, form, launches }
 }
 
-/// Makes a module for the first SM that has all its operations, where its own has not.
+/// Makes a module for the first target that has all its operations, where its own has not.
 fn raise_target(module: &mut Module) {
-    let first = module.first_sm();
-    if module.sm().is_some_and(|own| own.number() < first)
-        && let Some(target) = Target::portable(first)
+    if module.sm().is_some_and(|own| !module.is_for(own))
+        && let Some(target) = module.first_target()
     {
         module.target = target.to_string();
     }

@@ -2,7 +2,7 @@
 //! memory; a whole matrix lies in the memory of all lanes, between barriers of the warp.
 
 use oriole_ir::ops::{
-    FieldValues, LeftElement, Matrix, MatrixShape, Opcode, RightElement, Shape, Space, SpecialReg, Type,
+    FieldValues, Flags, LeftElement, Matrix, MatrixShape, Opcode, RightElement, Shape, Space, SpecialReg, Type,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
@@ -16,6 +16,9 @@ const ROW: u32 = 16;
 impl Builder<'_, '_> {
     /// A matrix instruction, where the whole warp comes.
     pub(super) fn matrix(&mut self, opcode: Opcode) {
+        if opcode.is(Flags::WARPGROUP) {
+            return self.warpgroup(opcode);
+        }
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let whole = opcode.row().default_stride(&fields).is_some();
         let sources = if whole { self.whole_sources(opcode, &fields) } else { self.matrix_sources(opcode, &fields) };
@@ -86,7 +89,7 @@ impl Builder<'_, '_> {
 
     /// Metadata of a sparse matrix, others in odd lanes than in even ones: each four bits name two places of four in
     /// rising order, and of wide elements the lower or the upper two.
-    fn metadata(&mut self, wide: bool) -> Operand {
+    pub(super) fn metadata(&mut self, wide: bool) -> Operand {
         const PLACES: [u32; 6] = [0b0100, 0b1110, 0b1000, 0b1100, 0b1001, 0b1101];
         let places = if wide { &PLACES[..2] } else { &PLACES };
         let mut word = || (0..8).fold(0, |word, _| word << 4 | self.entropy.choose(places));

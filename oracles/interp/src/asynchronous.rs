@@ -150,7 +150,7 @@ impl InFlight {
     }
 
     /// Whether an operation is done early, where it begins.
-    fn is_at_once(&mut self) -> bool {
+    pub(super) fn is_at_once(&mut self) -> bool {
         self.early.as_mut().is_some_and(|random| random.below(ODDS_AT_ONCE) == 0)
     }
 

@@ -10,6 +10,7 @@ use super::outcome::ThreadId;
 use super::partial::spread;
 use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps};
 use super::vector;
+use super::warpgroup;
 
 /// Why the loop stopped. The program counter stands at the instruction that stopped it.
 #[derive(Debug)]
@@ -298,6 +299,9 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Bulk => result = run.spaces.bulk(frame, &program.bulks[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
             result = matrix::execute(frame, &mut run.spaces, &program.matrices[op.x as usize]);
+        }
+        Kind::Warpgroup if mask == u32::MAX => {
+            result = warpgroup::execute(frame, &mut run.spaces, &run.at, &program.groups, op.x);
         }
         Kind::Mbarrier => {
             let barrier = &program.mbarriers[op.x as usize];

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::concretize::Concretizer;
 use super::program::{FuncInfo, Slot};
+use super::warpgroup::Products;
 
 /// Lanes of a warp.
 pub const LANES: usize = 32;
@@ -37,6 +38,8 @@ pub struct Frame {
     pub users: u32,
     /// Gives what is undefined a value, so that nothing is.
     pub concretizer: Option<Concretizer>,
+    /// Products of warpgroups that are not done yet.
+    pub products: Products,
 }
 
 impl Frame {
@@ -48,6 +51,7 @@ impl Frame {
         self.undefined.clear();
         self.undefined.resize(info.words as usize, u32::MAX);
         self.partial.clear();
+        self.products = Products::default();
         self.preds.clear();
         self.preds.resize(info.preds as usize, 0);
         self.pred_undefined.clear();

@@ -38,6 +38,7 @@ mod tests;
 mod transfer;
 mod vector;
 mod warp;
+mod warpgroup;
 mod words;
 
 pub use cluster::ClusterShape;

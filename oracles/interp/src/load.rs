@@ -388,8 +388,8 @@ impl<'m> Executable<'m> {
     /// Whether anything goes on beside its threads.
     pub fn is_asynchronous(&self) -> bool {
         let arrives = |barrier: &MbarrierOp| matches!(barrier.op, BarrierOp::ArriveForCopies { .. });
-        let Program { copies, bulks, mbarriers, .. } = &self.program;
-        !copies.is_empty() || !bulks.is_empty() || mbarriers.iter().any(arrives)
+        let Program { copies, bulks, mbarriers, groups, .. } = &self.program;
+        !copies.is_empty() || !bulks.is_empty() || !groups.is_empty() || mbarriers.iter().any(arrives)
     }
 
     /// Which operations a run that finishes may execute: all but traps, and what stands with one in a block.

@@ -14,6 +14,7 @@ use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
 use super::scalar::ScalarOp;
 use super::strong::Strong;
+use super::warpgroup::WarpgroupOp;
 use super::words::Words;
 
 /// The index of a word or a predicate in a frame.
@@ -182,6 +183,8 @@ pub enum Kind {
     Collective,
     /// See [`Program::matrices`].
     Matrix,
+    /// See [`Program::groups`].
+    Warpgroup,
     /// See [`Program::bulks`].
     Bulk,
     /// See [`Program::images`].
@@ -436,6 +439,8 @@ pub struct Program {
     pub barriers: Vec<Barrier>,
     pub collectives: Vec<Collective>,
     pub matrices: Vec<MatrixOps>,
+    /// Products of warpgroups, and what is about them.
+    pub groups: Vec<WarpgroupOp>,
     pub mbarriers: Vec<MbarrierOp>,
     pub images: Vec<ImageOp>,
     /// Operations that go on beside the threads.

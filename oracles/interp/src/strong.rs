@@ -51,6 +51,12 @@ pub enum StrongKind {
         /// Whether reading is waited for alone.
         reading: bool,
     },
+    /// Orders accesses before products of a warpgroup.
+    ProductFence,
+    /// Closes a group of products.
+    ProductGroup,
+    /// Waits until so many groups of products are pending.
+    ProductWait(u32),
     /// Waits for the grids that this one depends on.
     GridWait,
 }
@@ -258,6 +264,9 @@ impl Strong {
             StrongKind::GridWait => (9, 0),
             StrongKind::BulkGroup => (10, 0),
             StrongKind::BulkWait { left, reading } => (if reading { 11 } else { 12 }, u64::from(left)),
+            StrongKind::ProductFence => (13, 0),
+            StrongKind::ProductGroup => (14, 0),
+            StrongKind::ProductWait(left) => (15, u64::from(left)),
         };
         kind | (self.order as u64) << 8 | (self.scope as u64) << 16 | groups << 32
     }
@@ -392,6 +401,9 @@ impl Display for StrongKind {
             StrongKind::BulkWait { left, reading: true } => {
                 return write!(out, "wait until {left} groups of bulk copies are left to read");
             }
+            StrongKind::ProductFence => "fence before products",
+            StrongKind::ProductGroup => "end of a group of products",
+            StrongKind::ProductWait(left) => return write!(out, "wait until {left} groups of products are left"),
             StrongKind::GridWait => "wait for other grids",
         })
     }

@@ -1,8 +1,11 @@
 //! The columns of the opcode table that are more than a number: what they can say, and what they say of an
 //! instruction with its fields.
 
+use std::fmt;
+
 use super::field::{Field, Relu, Saturate, SrcType, Type};
-use super::{FieldValues, OpRow};
+use super::{FieldValues, Flags, OpRow};
+use crate::sm::{Generation, Target, Variant};
 
 /// What an operation costs, in halves of an issue slot of a streaming multiprocessor from Volta on: two for what one
 /// 32-bit instruction does, more for what is expanded or runs on a narrow unit.
@@ -76,6 +79,47 @@ pub struct Later {
     pub also: Option<(Field, u64)>,
 }
 
+/// The targets that have an operation.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Availability {
+    /// An SM and all later ones.
+    From(u16),
+    /// The same in code for one SM or its family: portable code has none of it.
+    SpecificFrom(u16),
+    /// Hopper in code for it alone.
+    Hopper,
+}
+
+impl Availability {
+    /// Whether a target has the operation.
+    pub fn includes(self, target: Target) -> bool {
+        match self {
+            Availability::From(sm) => target.number() >= sm,
+            Availability::SpecificFrom(sm) => target.number() >= sm && target.variant() != Variant::Portable,
+            Availability::Hopper => target.generation() == Generation::Hopper && target.variant() == Variant::Specific,
+        }
+    }
+
+    /// The name of the first such target.
+    pub fn first_name(self) -> String {
+        match self {
+            Availability::From(sm) => format!("sm_{sm}"),
+            Availability::SpecificFrom(sm) => format!("sm_{sm}a"),
+            Availability::Hopper => "sm_90a".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Availability {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Availability::From(sm) => write!(out, "sm_{sm} or later"),
+            Availability::SpecificFrom(sm) => write!(out, "sm_{sm}a, or later with `a` or `f`"),
+            Availability::Hopper => out.write_str("sm_90a"),
+        }
+    }
+}
+
 impl OpRow {
     /// What the operation costs with these fields.
     pub fn cost(&self, fields: &FieldValues) -> u32 {
@@ -120,11 +164,24 @@ impl OpRow {
         self.later.iter().filter(applies).map(|later| later.sm).fold(self.since, u16::max)
     }
 
-    /// The first SM that has the operation with these fields, where that is later than a given one.
-    pub fn later_than(&self, sm: u16, fields: &FieldValues) -> Option<u16> {
+    /// The targets that have the operation with these fields.
+    pub fn availability(&self, fields: &FieldValues) -> Availability {
+        match self.first_sm(fields) {
+            _ if self.flags.has(Flags::WARPGROUP) => Availability::Hopper,
+            sm if self.flags.has(Flags::SPECIFIC) => Availability::SpecificFrom(sm),
+            sm => Availability::From(sm),
+        }
+    }
+
+    /// The targets that have the operation with these fields, where a given one is not among them.
+    pub fn missing_on(&self, target: Target, fields: &FieldValues) -> Option<Availability> {
         // The verifier asks this of each instruction, and most modules are for an SM that has everything.
-        let is_old = self.since <= sm && self.later.iter().all(|later| later.sm <= sm);
-        if is_old { None } else { Some(self.first_sm(fields)).filter(|first| *first > sm) }
+        let sm = target.number();
+        let is_plain = !self.flags.has(Flags::WARPGROUP) && !self.flags.has(Flags::SPECIFIC);
+        if is_plain && self.since <= sm && self.later.iter().all(|later| later.sm <= sm) {
+            return None;
+        }
+        Some(self.availability(fields)).filter(|needed| !needed.includes(target))
     }
 
     fn converts_integers(&self, fields: &FieldValues) -> bool {

@@ -309,6 +309,25 @@ fields! {
     Multicast = 0x439 { No = "", Cluster = "multicast::cluster" }
     /// Whether a wait for bulk copies is over when they have read what they copy.
     WaitRead = 0x43A { No = "", Read = "read" }
+    /// Rows and columns of a product of a warpgroup.
+    GroupShape = 0x43B {
+        N8 = "m64n8", N16 = "m64n16", N24 = "m64n24", N32 = "m64n32", N40 = "m64n40", N48 = "m64n48", N56 = "m64n56",
+        N64 = "m64n64", N72 = "m64n72", N80 = "m64n80", N88 = "m64n88", N96 = "m64n96", N104 = "m64n104",
+        N112 = "m64n112", N120 = "m64n120", N128 = "m64n128", N136 = "m64n136", N144 = "m64n144", N152 = "m64n152",
+        N160 = "m64n160", N168 = "m64n168", N176 = "m64n176", N184 = "m64n184", N192 = "m64n192", N200 = "m64n200",
+        N208 = "m64n208", N216 = "m64n216", N224 = "m64n224", N232 = "m64n232", N240 = "m64n240", N248 = "m64n248",
+        N256 = "m64n256",
+    }
+    /// How many pairs are multiplied for each element of a product of a warpgroup.
+    GroupInner = 0x43C { K8 = "k8", K16 = "k16", K32 = "k32", K64 = "k64", K256 = "k256" }
+    /// The first matrix of a product is negated. PTX has an operand for it.
+    NegateLeft = 0x43D { No = "", Negate = "neg.a" }
+    /// The second one is.
+    NegateRight = 0x43E { No = "", Negate = "neg.b" }
+    /// Shared memory holds the first matrix of a product by columns. PTX has an operand for it.
+    TransposeLeft = 0x43F { No = "", Transpose = "trans.a" }
+    /// It holds the second one by rows.
+    TransposeRight = 0x440 { No = "", Transpose = "trans.b" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
 }
@@ -442,6 +461,26 @@ impl MatrixShape {
     pub const fn is_whole(self) -> bool {
         use MatrixShape::*;
         matches!(self, M16n16k16 | M8n32k16 | M32n8k16 | M16n16k8)
+    }
+}
+
+impl GroupShape {
+    /// Columns of the product.
+    pub const fn columns(self) -> usize {
+        8 * (self as usize + 1)
+    }
+}
+
+impl GroupInner {
+    /// How many pairs.
+    pub const fn count(self) -> usize {
+        match self {
+            GroupInner::K8 => 8,
+            GroupInner::K16 => 16,
+            GroupInner::K32 => 32,
+            GroupInner::K64 => 64,
+            GroupInner::K256 => 256,
+        }
     }
 }
 

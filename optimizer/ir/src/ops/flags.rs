@@ -58,6 +58,10 @@ flags! {
     ASYNC = 19, "asynchronous";
     /// Reads, writes or asks about a texture or a surface.
     IMAGE = 24, "of an image";
+    /// Four warps work together on matrices, or wait for that; only code for Hopper alone (`sm_90a`) has it.
+    WARPGROUP = 20, "warpgroup";
+    /// No portable code has it, only code for one SM or its family (`sm_90a`, `sm_100f`).
+    SPECIFIC = 21, "for one SM or its family";
 }
 
 impl Flags {

@@ -17,7 +17,7 @@ mod table;
 pub mod video;
 mod virtual_level;
 
-pub use columns::{Cost, Latency, Later, UndefTransfer};
+pub use columns::{Availability, Cost, Latency, Later, UndefTransfer};
 pub use field::*;
 pub use flags::Flags;
 pub use image::ImagePart;
@@ -259,12 +259,22 @@ impl OpRow {
         self.value(values).or_else(right).unwrap_or(LeftElement::F16)
     }
 
+    /// Rows, columns and inner extent of a product of matrices, as far as one warp has them: of 64 rows of a warpgroup
+    /// it has 16. Without a field that says it, those of a matrix of 8 by 8.
+    pub fn extents(&self, values: &FieldValues) -> [usize; 3] {
+        let inner = self.value(values).map_or(0, GroupInner::count);
+        match self.value::<GroupShape>(values) {
+            Some(shape) => [16, shape.columns(), inner],
+            None => self.value(values).map_or([8, 8, 0], MatrixShape::extents),
+        }
+    }
+
     /// How many registers of a lane hold its part of a matrix: the lanes hold equal parts, without gaps. `wmma` gives
     /// factors of f16 eight registers in every shape (PTX ISA 9.0, "Matrix Fragments for WMMA"), and m8n8k4 of f16 is
     /// four products ("Matrix Fragments for mma.m8n8k4 with .f16 floating point type").
     fn matrix_registers(&self, values: &FieldValues, matrix: Matrix) -> usize {
         let shape = self.value::<MatrixShape>(values);
-        let [rows, columns, inner] = shape.map_or([8, 8, 0], MatrixShape::extents);
+        let [rows, columns, inner] = self.extents(values);
         let element = self.element(values);
         let four = shape == Some(MatrixShape::M8n8k4) && self.value(values) == Some(LeftElement::F16);
         let products = if four { 4 } else { 1 };
@@ -288,7 +298,7 @@ impl OpRow {
     pub fn selectors(&self, values: &FieldValues) -> Option<u32> {
         const ROWS: u32 = 2;
         self.srcs.contains(&Shape::Matrix(Matrix::Metadata)).then(|| {
-            let [_, _, inner] = self.value(values).map_or([8, 8, 0], MatrixShape::extents);
+            let [_, _, inner] = self.extents(values);
             let each = match self.element(values).bits() {
                 ..8 => 1,
                 32.. => 4,

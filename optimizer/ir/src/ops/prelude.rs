@@ -23,6 +23,7 @@ pub const MATRIX: Flags = COLLECTIVE.or(Flags::MATRIX);
 pub const MBARRIER: Flags = ATOMIC.or(FENCE).or(Flags::MBARRIER);
 pub const ASYNC: Flags = ATOMIC.or(FENCE).or(Flags::ASYNC);
 pub const FETCH: Flags = LOAD.or(Flags::IMAGE);
+pub const WARPGROUP: Flags = Flags::WARPGROUP.or(MATRIX);
 pub const EFFECT: Flags = Flags::EFFECT;
 pub const HINT: Flags = Flags::HINT.or(EFFECT);
 pub const TERM: Flags = Flags::TERMINATOR.or(EFFECT);

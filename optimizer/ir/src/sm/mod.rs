@@ -187,6 +187,12 @@ impl Target {
         SMS.iter().map(|row| Target { row, variant: Variant::Portable, compute: false })
     }
 
+    /// Every target of one SM alone, oldest first.
+    pub fn all_specific() -> impl Iterator<Item = Target> {
+        let specific = SMS.iter().filter(|row| row.specific);
+        specific.map(|row| Target { row, variant: Variant::Specific, compute: false })
+    }
+
     /// The SM number, for names and headers. Decisions ask a predicate instead.
     pub fn number(self) -> u16 {
         self.row.number

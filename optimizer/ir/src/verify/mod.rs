@@ -161,9 +161,9 @@ const MAX_VIOLATIONS: usize = 50;
 /// Checks a function against every rule of its form. Without its module, symbols and calls are taken as they are, and
 /// every operation as one that the target has.
 pub fn verify_function(func: &Function, module: Option<&Module>) -> Result<(), Vec<Violation>> {
-    let sm = module.and_then(Module::sm).map_or(u16::MAX, Target::number);
+    let target = module.and_then(Module::sm);
     let in_order = [None; REMEMBERED];
-    let mut checker = Checker { func, module, sm, block: None, inst: None, in_order, violations: Vec::new() };
+    let mut checker = Checker { func, module, target, block: None, inst: None, in_order, violations: Vec::new() };
     if let Some(in_layout) = checker.entities() {
         checker.signature();
         checker.structure(&in_layout);
@@ -188,7 +188,7 @@ struct Checker<'a> {
     func: &'a Function,
     module: Option<&'a Module>,
     /// The number of the SM that the module is for; later than all where that is not known.
-    sm: u16,
+    target: Option<Target>,
     block: Option<Block>,
     inst: Option<Inst>,
     /// Fields that are right under their opcodes, and that the SM has.

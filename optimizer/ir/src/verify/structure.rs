@@ -95,9 +95,9 @@ impl Checker<'_> {
             let (field, then) = (rule.field.name(), rule.then.name());
             self.expect(false, Rule::FieldRule, || format!("this value of {field} does not go with this {then}"));
         } else {
-            let later = row.later_than(self.sm, &data.fields);
-            let message = || format!("only `sm_{}` and later ones have this", later.unwrap_or_default());
-            self.expect(later.is_none(), Rule::Target, message);
+            let needed = self.target.and_then(|target| row.missing_on(target, &data.fields));
+            let message = || needed.map_or_else(String::new, |needed| format!("this needs {needed}"));
+            self.expect(needed.is_none(), Rule::Target, message);
             return true;
         }
         false

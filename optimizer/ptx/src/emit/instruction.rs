@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::EmitError;
 use super::function::FunctionWriter;
 use crate::spelling::SPELLINGS;
-use oriole_ir::ops::{Flags, Matrix, Opcode, Shape, SrcType, Type};
+use oriole_ir::ops::{Field, Flags, Matrix, Opcode, Shape, SrcType, Type};
 use oriole_ir::{Inst, InstData, Operand, Reg};
 
 /// Whether a register operand of 32 bits does for a narrower type: PTX widens and narrows there by itself.
@@ -39,8 +39,11 @@ impl FunctionWriter<'_> {
             }
         };
         for (slot, spec) in row.fields.iter().enumerate() {
-            if Some(data.fields.0[slot]) != spec.default {
-                let _ = write!(name, ".{}", spec.field.value_name(data.fields.0[slot]));
+            let is_written = Some(data.fields.0[slot]) != spec.default && !is_operand(spec.field);
+            if is_written {
+                // The shape of a warpgroup's product has two fields and one modifier.
+                let dot = if spec.field == Field::GroupInner { "" } else { "." };
+                let _ = write!(name, "{dot}{}", spec.field.value_name(data.fields.0[slot]));
             }
         }
         Some(name)
@@ -167,6 +170,11 @@ impl FunctionWriter<'_> {
         }
         self.source(operand, ty)
     }
+}
+
+/// Whether PTX has an operand for what a field says.
+fn is_operand(field: Field) -> bool {
+    matches!(field, Field::NegateLeft | Field::NegateRight | Field::TransposeLeft | Field::TransposeRight)
 }
 
 /// Whether the second result need not be written.

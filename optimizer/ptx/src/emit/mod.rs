@@ -18,6 +18,7 @@ mod special;
 #[cfg(test)]
 mod tests;
 mod variable;
+mod warpgroup;
 
 use std::fmt::Write;
 

@@ -4,6 +4,7 @@ use super::EmitError;
 use super::function::{FunctionWriter, Temp};
 use super::halves::is_high_half;
 use crate::lower::video::{is_video, lanes};
+use crate::lower::warpgroup::is_group_product;
 use crate::spelling::MEMBAR_LEVELS;
 use oriole_ir::ops::video::{SimdSelectors, VideoPart, VideoSelectors};
 use oriole_ir::ops::{
@@ -31,6 +32,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::BulkMulticast => Self::multicast,
             opcode if opcode.is(Flags::IMAGE) => Self::image,
             Opcode::Call => Self::call,
+            opcode if is_group_product(opcode) => Self::group_product,
             opcode if is_video(opcode) => Self::video,
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
                 Self::half_comparison

@@ -12,7 +12,7 @@ use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
 use super::select::{Selected, select};
 use super::target::flushed;
 use crate::ast::{self, ScalarType, Span, Statement};
-use oriole_ir::ops::{FieldValue, FieldValues, Flags, Opcode, Space, Type};
+use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
 use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
 
 /// The state of lowering one body.
@@ -35,8 +35,8 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     /// Labelled blocks that stand in the layout.
     placed: HashSet<Block>,
     local_names: HashSet<String>,
-    /// The first SM that has all that the instruction at hand became.
-    first_sm: u16,
+    /// The targets that something needs which the instruction at hand became, where the module's is not among them.
+    pub(super) missing: Option<Availability>,
     /// Whether it names something that was refused where it is declared.
     pub(super) names_refused: bool,
     /// Register parameters and results with their variables.
@@ -74,7 +74,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             guard: None,
             placed: HashSet::new(),
             local_names,
-            first_sm: 0,
+            missing: None,
             names_refused: false,
             register_results: Vec::new(),
         }
@@ -259,7 +259,8 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         srcs: &[Operand],
     ) {
         let block = self.block();
-        self.first_sm = self.first_sm.max(opcode.row().first_sm(&fields));
+        let missing = self.cx.target.and_then(|target| opcode.row().missing_on(target, &fields));
+        self.missing = missing.or(self.missing);
         let inst = self.func.new_inst(InstHead { opcode, fields, guard, line: self.cx.line }, dsts, srcs, &[]);
         self.func.append_inst(block, inst);
         if opcode.is(Flags::TERMINATOR) {
@@ -280,7 +281,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
 
     fn instruction(&mut self, inst: &ast::Instruction<'s>) {
         let faults = self.cx.diagnostics.len();
-        self.first_sm = 0;
+        self.missing = None;
         self.names_refused = false;
         if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults && !self.names_refused {
             let help = "check its operands against the PTX ISA";
@@ -291,12 +292,11 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
 
     /// Reports an instruction that the module's target does not have; ptxas refuses it too.
     fn check_target(&mut self, inst: &ast::Instruction<'s>) {
-        let first = self.first_sm;
-        let Some(target) = self.cx.target.filter(|target| target.number() < first) else { return };
+        let (Some(needed), Some(target)) = (self.missing, self.cx.target) else { return };
         let span = inst.mnemonic_span(self.body);
         let text = self.cx.source.get(span.range()).unwrap_or(inst.opcode.text);
-        let message = format!("`{text}` needs sm_{first} or later");
-        let help = format!("write `.target sm_{first}`, or what {target} has");
+        let message = format!("`{text}` needs {needed}");
+        let help = format!("write `.target {}`, or what {target} has", needed.first_name());
         self.report(span, message, format!("the module is for {target}"), help);
     }
 

@@ -26,7 +26,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             // Proxies and barrier objects are not modelled, so there is nothing that such a fence could order.
             "fence" | "membar" if matches!(first, "proxy" | "mbarrier_init") => Some(()),
             "createpolicy" => self.lower_cache_policy(inst),
-            _ => return None,
+            _ => return self.lower_compound(inst),
         })
     }
 

@@ -8,6 +8,7 @@ use super::body::{BodyLowering, typed};
 use super::operand::{Destination, describe, is_special_vector};
 use super::select::Selected;
 use super::video::is_video;
+use super::warpgroup::is_group_product;
 use crate::ast::{self, OperandKind, Span};
 use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
@@ -32,6 +33,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
         if selected.opcode.is(Flags::IMAGE) {
             return self.lower_image(inst, selected);
+        }
+        if is_group_product(selected.opcode) {
+            return self.lower_group_product(inst, selected);
         }
         let mut selected = selected;
         let mut operands = &self.body[inst.operands];
@@ -93,7 +97,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The registers that take the results.
-    fn results(&mut self, first: &ast::Operand<'s>, selected: Selected, loose: bool) -> Option<Vec<Destination>> {
+    pub(super) fn results(
+        &mut self,
+        first: &ast::Operand<'s>,
+        selected: Selected,
+        loose: bool,
+    ) -> Option<Vec<Destination>> {
         let row = selected.opcode.row();
         let ty = |shape| row.shape_type(&selected.fields, shape).unwrap_or(Type::B32);
         if let [shape @ (Shape::V | Shape::Matrix(_))] = row.dsts {
@@ -131,7 +140,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
     /// The registers of an operand that is a vector or a matrix. PTX writes those of a matrix in braces, also where
     /// there is only one, except for `movmatrix` and metadata.
-    fn elements(
+    pub(super) fn elements(
         &mut self,
         operand: &ast::Operand<'s>,
         opcode: Opcode,
@@ -309,7 +318,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// A sparsity selector is below the number of those that there are.
-    fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
+    pub(super) fn check_selector(&mut self, span: Span, count: Option<u32>, value: Operand) -> Option<()> {
         let fits = |count: u32| self.func.imm_bits(value).is_some_and(|bits| bits < u64::from(count));
         let Some(count) = count.filter(|count| !fits(*count)) else { return Some(()) };
         let help = match count {
@@ -320,7 +329,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         None
     }
 
-    fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
+    pub(super) fn immediate(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
         if let OperandKind::Constant(constant) = operand.kind
             && let Some(bits) = constant.integer_bits()
         {
@@ -383,7 +392,7 @@ fn with_two_results(selected: Selected) -> Selected {
 }
 
 /// Another opcode with the same modifiers, and its own defaults.
-fn as_sibling(selected: Selected, opcode: Opcode) -> Selected {
+pub(super) fn as_sibling(selected: Selected, opcode: Opcode) -> Selected {
     let (from, to) = (selected.opcode.row(), opcode.row());
     let mut fields = to.default_fields();
     for (slot, spec) in to.fields.iter().enumerate() {

@@ -10,6 +10,7 @@
 
 mod body;
 mod call;
+mod compound;
 mod control;
 mod image;
 mod instruction;
@@ -23,6 +24,7 @@ mod target;
 mod tests;
 mod variable;
 pub(super) mod video;
+pub(super) mod warpgroup;
 
 use std::collections::{HashMap, HashSet};
 

@@ -97,6 +97,10 @@ fn normalise<'a>(written: &[&'a str]) -> Vec<&'a str> {
             ("and", Some(&"popc")) => Some("and.popc"),
             _ => None,
         };
+        if let Some((shape, inner)) = group_shape(modifier) {
+            out.extend([shape, inner]);
+            continue;
+        }
         if let Some(joined) = joined {
             rest.next();
             out.push(joined);
@@ -109,6 +113,13 @@ fn normalise<'a>(written: &[&'a str]) -> Vec<&'a str> {
         }
     }
     out
+}
+
+/// The two parts of the shape of a warpgroup's product: `m64n8k16` has 64 rows and 8 columns, and 16 pairs for each
+/// element.
+fn group_shape(modifier: &str) -> Option<(&str, &str)> {
+    let at = modifier.strip_prefix("m64n")?.find('k')?;
+    Some(modifier.split_at("m64n".len() + at))
 }
 
 /// The first row that fits, or the closest candidate's complaint; `None` where there is no candidate.

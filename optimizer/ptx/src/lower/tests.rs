@@ -289,9 +289,9 @@ fn faults_name_instruction_place_and_remedy() {
     assert_eq!(help, "with `.sat` the type may be `.s32`");
     let (_, column, message, _) = fault("add.s32 %r1, %r9, 1;");
     assert_eq!((column, message.as_str()), (14, "`%r9` is not declared"));
-    let (.., message, help) = fault("wgmma.fence.sync.aligned;");
-    assert_eq!(message, "`wgmma` is not supported yet: `wgmma.fence.sync.aligned`");
-    assert!(help.starts_with("warp-group matrix instructions"), "{help}");
+    let (.., message, help) = fault("tcgen05.wait::ld.sync.aligned;");
+    assert_eq!(message, "`tcgen05` is not supported yet: `tcgen05.wait::ld.sync.aligned`");
+    assert!(help.starts_with("tensor memory instructions"), "{help}");
 }
 
 #[test]

@@ -48,7 +48,7 @@ fn can_be_copied(func: &Function, inst: Inst, target: Target) -> bool {
     let is_known = |ty: Type| {
         let mut fields = mov.default_fields();
         mov.slot(Type::FIELD).into_iter().for_each(|slot| fields.0[slot] = ty.index());
-        mov.later_than(target.number(), &fields).is_none()
+        mov.missing_on(target, &fields).is_none()
     };
     let barrier = func.uses(inst).any(|reg| func.regs()[reg].file == RegFile::B);
     !barrier && func.defs(inst).all(|reg| func.regs()[reg].mov_type().is_some_and(is_known))

@@ -6,7 +6,8 @@
 //! leaves a natural loop if
 //!
 //! - it is pure, or reads a parameter of the kernel; copies of registers stay;
-//! - whatever it reads, guard included, is defined outside of the loop, or has left it;
+//! - whatever it reads, guard included, is defined outside of the loop, or has left it, and is nothing that the loop
+//!   may wait for ([`Awaited`]);
 //! - each round executes it: its block dominates the latches of the loop. It is then executed once where it was
 //!   executed in each round; where the test of a loop stands at its top, one time too many at most;
 //! - the loop has a preheader, at the end of which it then stands.
@@ -22,7 +23,7 @@ mod ways_out;
 
 use super::room::Room;
 use super::values::Definitions;
-use crate::analysis::{Cfg, Dominators, LoopNest, reads_kernel_parameter};
+use crate::analysis::{Awaited, Cfg, Dominators, LoopNest, reads_kernel_parameter};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, RegFile};
@@ -37,13 +38,17 @@ pub fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
         return Changed::No;
     }
     let dominators = cx.analyses.get::<Dominators>(func);
+    let awaited = Awaited::new(func);
     let ways = WaysOut::new(&cfg, &nest, &dominators);
     let mut definitions = Definitions::clone(&cx.analyses.get::<Definitions>(func));
     let (mut room, mut changed) = (None, Changed::No);
     // Whatever an instruction reads comes before it in the reverse post-order, but for what phis read.
     for block in cfg.rpo() {
         let insts: Vec<Inst> = match ways.leads_out(*block) {
-            true => func.block_insts(*block).filter(|inst| may_move(func, *inst)).collect(),
+            true => func
+                .block_insts(*block)
+                .filter(|inst| may_move(func, *inst) && !awaited.is_read_by(func, *inst))
+                .collect(),
             false => continue,
         };
         for inst in insts {

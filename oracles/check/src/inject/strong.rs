@@ -46,7 +46,7 @@ pub(super) fn dropped_fence(func: &Function, place: Place) -> Vec<Change> {
 }
 
 fn waits_for_groups(func: &Function, inst: Inst) -> bool {
-    matches!(func.inst(inst).opcode, Opcode::CpAsyncWait | Opcode::BulkWait)
+    matches!(func.inst(inst).opcode, Opcode::CpAsyncWait | Opcode::BulkWait | Opcode::WgmmaWait)
 }
 
 pub(super) fn looser_wait(func: &Function, place: Place) -> Vec<Change> {
@@ -61,7 +61,8 @@ pub(super) fn looser_wait(func: &Function, place: Place) -> Vec<Change> {
 
 /// Only where the block waits for groups later.
 pub(super) fn dropped_commit(func: &Function, place: Place) -> Vec<Change> {
-    let closes = matches!(func.inst(place.inst).opcode, Opcode::CpAsyncCommit | Opcode::BulkCommit);
+    use Opcode::{BulkCommit, CpAsyncCommit, WgmmaCommit};
+    let closes = matches!(func.inst(place.inst).opcode, CpAsyncCommit | BulkCommit | WgmmaCommit);
     let mut behind = func.block_insts(place.block).skip(place.at);
     if closes && behind.any(|inst| waits_for_groups(func, inst)) { vec![Change::Remove] } else { Vec::new() }
 }

@@ -58,7 +58,7 @@ fn every_kind_changes_modules() {
 /// here.
 const SPARED: &str = "isspacep cp.async.commit_group cs2r \
                       bar.arrive bar.warp.sync activemask elect.sync brkpt pmevent setmaxnreg \
-                      barrier.cluster.wait";
+                      wgmma.fence barrier.cluster.wait";
 
 #[test]
 fn every_operation_takes_a_fault_or_is_known_not_to() {

@@ -178,6 +178,7 @@ impl Item {
         let kind = match self.strong.kind {
             StrongKind::CopyWait(_) => StrongKind::CopyWait(None),
             StrongKind::BulkWait { .. } => StrongKind::BulkWait { left: 0, reading: false },
+            StrongKind::ProductWait(_) => StrongKind::ProductWait(0),
             kind => kind,
         };
         (kind, self.extent)
@@ -234,6 +235,7 @@ impl Item {
             (StrongKind::BulkWait { left, reading }, StrongKind::BulkWait { left: fewer, reading: less }) => {
                 fewer <= left && (reading || !less)
             }
+            (StrongKind::ProductWait(left), StrongKind::ProductWait(fewer)) => fewer <= left,
             _ => true,
         };
         !(order && wait && self.scope() <= other.scope())

@@ -10,7 +10,6 @@ use oriole_check::supervise::StepId;
 use oriole_generate::another_launch;
 use oriole_interp::launch::random::SplitMix64;
 use oriole_ir::Module;
-use oriole_ir::sm::Target;
 use oriole_optimizer::pass::knobs::{KNOBS, KnobRow, Knobs};
 use oriole_optimizer::pipeline::table::PHASES;
 
@@ -202,7 +201,7 @@ impl Options {
     /// The module of a case, for the machine that it runs for: that of the variation, if it has all the operations.
     pub fn module_of(&self, number: u64, mut module: Module) -> Module {
         let varied = self.variations()[self.variation_of(number)].target;
-        let has_all = |name: &&str| name.parse::<Target>().is_ok_and(|target| target.number() >= module.first_sm());
+        let has_all = |name: &&str| name.parse().is_ok_and(|target| module.is_for(target));
         if let Some(target) = varied.filter(has_all) {
             module.target = target.to_owned();
         }
@@ -249,7 +248,7 @@ mod tests {
             (0..20 * VARIATIONS.len() as u64).filter(|n| VARIATIONS[options.variation_of(*n)].target.is_some())
         {
             let module = options.module_of(number, oriole_check::kernels::case(1, number, &options.config).module);
-            assert!(module.sm().is_some_and(|target| target.number() >= module.first_sm()));
+            assert!(module.sm().is_some_and(|target| module.is_for(target)));
             varied += 1;
             older += u32::from(module.target != "sm_90");
         }

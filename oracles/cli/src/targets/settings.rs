@@ -13,9 +13,10 @@ use oriole_generate::Entropy;
 /// of `oriole opt`.
 pub(super) fn choose(entropy: &mut Entropy<'_>, module: &mut Module) -> Options {
     if entropy.percent(50) {
-        let first = module.first_sm();
-        let targets: Vec<Target> = Target::all().filter(|target| target.number() >= first).collect();
-        module.target = entropy.choose(&targets).to_string();
+        let targets: Vec<Target> = Target::all().filter(|target| module.is_for(*target)).collect();
+        if !targets.is_empty() {
+            module.target = entropy.choose(&targets).to_string();
+        }
     }
     let target = oriole_check::target_of(module).unwrap_or_else(|_| Target::portable(90).expect("sm_90 has a row"));
     let mut options = Options::new(target);

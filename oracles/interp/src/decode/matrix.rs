@@ -1,8 +1,8 @@
 //! Decoding of matrix instructions.
 
 use oriole_ir::ops::{
-    Addend, BitProduct, FieldValue, LeftElement, LeftLayout, Matrix, MatrixCount, MatrixShape, Opcode, RightElement,
-    RightLayout, Rounding, SatFinite, Shape, Transpose, Type,
+    Addend, BitProduct, FieldValue, LeftElement, LeftLayout, Matrix, MatrixCount, Opcode, RightElement, RightLayout,
+    Rounding, SatFinite, Shape, Transpose, Type,
 };
 use oriole_ir::{Inst, InstData, Operand};
 
@@ -38,7 +38,7 @@ impl Decoder<'_> {
     }
 
     /// The sparsity selector, of those that the shape has.
-    fn selector(&self, data: &InstData, operand: Operand) -> Decoded<usize> {
+    pub(super) fn selector(&self, data: &InstData, operand: Operand) -> Decoded<usize> {
         let count = data.opcode.row().selectors(&data.fields).unwrap_or(0);
         let value = self.func.imm_bits(operand).filter(|bits| *bits < u64::from(count));
         value.map(|bits| bits as usize).ok_or(DecodeFault::NoOperation)
@@ -84,7 +84,7 @@ fn fragment(data: &InstData) -> Decoded<Fragment> {
 }
 
 fn extents(data: &InstData) -> [usize; 3] {
-    data.field().map_or([8, 8, 0], MatrixShape::extents)
+    data.opcode.row().extents(&data.fields)
 }
 
 /// How many words of a lane a matrix is.
@@ -94,9 +94,13 @@ fn words_of(data: &InstData, matrix: Matrix) -> usize {
 }
 
 fn product(data: &InstData) -> Decoded<Product> {
+    product_of(data, extents(data))
+}
+
+/// The same with rows, columns and an inner extent of one's own.
+pub(super) fn product_of(data: &InstData, [m, n, inner]: [usize; 3]) -> Decoded<Product> {
     let left = data.field().unwrap_or(LeftElement::F16);
     let right = data.field::<RightElement>().map_or(LeftElement::F16, LeftElement::from);
-    let [m, n, inner] = extents(data);
     let factors = match left {
         LeftElement::F16 if inner == 4 => Factors::Quarters {
             left_by_columns: data.field() == Some(LeftLayout::Col),
@@ -133,7 +137,7 @@ fn product(data: &InstData) -> Decoded<Product> {
     let choice = sparse.then(|| Choice {
         word: a + b + c,
         selector: 0,
-        ordered: data.opcode == Opcode::MmaSparseOrdered,
+        ordered: data.opcode != Opcode::MmaSparse,
         bits: left.bits() as usize,
         inner,
     });
@@ -150,7 +154,7 @@ fn directed(data: &InstData) -> Option<ScalarOp> {
     ScalarOp::resolve(Opcode::FFma, &fields)
 }
 
-fn words(place: Place) -> std::ops::Range<Slot> {
+pub(super) fn words(place: Place) -> std::ops::Range<Slot> {
     match place {
         Place::Word(slot) => slot..slot + 1,
         Place::Pair(slot) => slot..slot + 2,

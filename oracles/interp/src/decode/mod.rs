@@ -12,6 +12,7 @@ mod matrix;
 mod mbarrier;
 mod operands;
 mod operations;
+mod warpgroup;
 
 use cranelift_entity::{PrimaryMap, SecondaryMap};
 use oriole_ir::ops::{Flags, Opcode, Type};

@@ -84,6 +84,7 @@ impl Decoder<'_> {
             }
             Opcode::ClusterArrive | Opcode::ClusterWait => Ok(self.fence(inst, data)),
             _ if data.is(Flags::MBARRIER) => self.mbarrier(inst, data),
+            _ if data.is(Flags::WARPGROUP) => self.warpgroup(inst, data),
             _ if data.is(Flags::MATRIX) => self.matrix(inst, data),
             _ if data.is(Flags::CONVERGENT) => self.collective(inst, data),
             Opcode::CpAsyncCommit | Opcode::BulkCommit => Ok(self.fence(inst, data)),

@@ -342,7 +342,7 @@ impl Machine<'_> {
                 cta.warps[index].groups[group].state = State::Collective;
                 self.collective(cta, index, pc)
             }
-            Kind::Matrix => {
+            Kind::Matrix | Kind::Warpgroup => {
                 cta.warps[index].groups[group].state = State::Collective;
                 self.matrix(cta, index, pc)
             }

@@ -33,7 +33,7 @@ macro_rules! control_rows {
         cost Flat(10), rank 10, latency Fixed, undef Nothing;
 
     /// Changes the number of registers; without effect here.
-    SetMaxNReg "setmaxnreg" -: [] <- [Imm], HINT,
+    SetMaxNReg "setmaxnreg" -: [] <- [Imm], HINT.or(Flags::SPECIFIC),
         fields &[req(Field::MaxNReg), req_of(Field::Aligned, bits!(Aligned: Aligned)), ty(bits!(Type: U32))],
         rules &[],
         since 90, later &[],

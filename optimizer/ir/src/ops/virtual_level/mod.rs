@@ -18,6 +18,7 @@ mod memory;
 mod sparse;
 mod threads;
 mod video;
+mod warpgroup;
 mod wmma;
 
 pub(super) use bulk::*;
@@ -34,4 +35,5 @@ pub(super) use memory::*;
 pub(super) use sparse::*;
 pub(super) use threads::*;
 pub(super) use video::*;
+pub(super) use warpgroup::*;
 pub(super) use wmma::*;
