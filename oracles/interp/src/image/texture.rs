@@ -160,8 +160,8 @@ impl Spaces<'_> {
         }
     }
 
-    /// The four texels of a linear filter, from the one with the lower first and the upper second coordinate on, against
-    /// the clock (PTX ISA, "tld4").
+    /// The four texels of a linear filter, against the clock from the one with the lower first and the upper second
+    /// coordinate (PTX ISA, "tld4").
     fn gather(
         &mut self,
         bound: &Bound,

@@ -51,7 +51,7 @@ fn what_is_not_written_stands_for_itself() {
     );
 }
 
-/// ptxas takes a lone number behind a fetch in one dimension for an offset where it is an integer, and for a depth else.
+/// ptxas takes a lone number behind a fetch in one dimension for an offset if it is an integer, and else for a depth.
 #[test]
 fn a_lone_number_is_an_offset_or_a_depth() {
     let fetch =
