@@ -1,9 +1,9 @@
 //! Which registers can be one outside SSA form: those that phis, copies and guarded definitions join, as long as none
 //! of them is written while another one is still needed.
 //!
-//! 1. A phi's destination and its sources, a guarded destination and its `else`, both sides of a copy, and the sum of
-//!    a warpgroup's product and what it is added to have an affinity, which weighs ten times as much for each loop around it.
-//!    All that affinities join is one class.
+//! 1. A phi's destination and its sources, a guarded destination and its `else`, both sides of a copy, and the sum
+//!    of a warpgroup's product and what it is added to have an affinity, which weighs ten times as much for each
+//!    loop around it. All that affinities join is one class.
 //! 2. A walk over the members of a class in the order of dominance finds those that interfere, and takes the one with
 //!    less weight out of the class (Budimlić et al., "Fast Copy Coalescing and Live-Range Identification", 2002). Two
 //!    registers of the same value do not interfere (Boissinot et al., "Revisiting Out-of-SSA Translation", 2009).

@@ -11,6 +11,7 @@ use oriole_ir::sm::Target;
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
+use super::insts::Family;
 use super::memory::{REGION, Region};
 
 /// Threads of a warpgroup.
@@ -19,14 +20,14 @@ const THREADS: u32 = 128;
 const ROWS: u32 = 64;
 /// Most products have few columns, whose registers are few.
 const NARROW: [GroupShape; 4] = [GroupShape::N8, GroupShape::N8, GroupShape::N16, GroupShape::N24];
-const PRODUCTS: [Opcode; 4] =
-    [Opcode::Wgmma, Opcode::WgmmaRegisters, Opcode::WgmmaSparse, Opcode::WgmmaSparseRegisters];
 
 impl Builder<'_, '_> {
     /// A product, or two of which the second adds to the first. An opcode that is about groups stands beside them.
     pub(super) fn warpgroup(&mut self, opcode: Opcode) {
         let Some(hopper) = Target::all_specific().next() else { return };
-        let opcode = if opcode.is(Flags::ASYNC) { opcode } else { self.entropy.choose(&PRODUCTS) };
+        let is_product = |opcode: &Opcode| opcode.is(Flags::WARPGROUP.or(Flags::ASYNC));
+        let products: Vec<Opcode> = Family::Matrix.opcodes().iter().copied().filter(is_product).collect();
+        let opcode = if is_product(&opcode) { opcode } else { self.entropy.choose(&products) };
         let insts = self.func.layout_insts().map(|inst| self.func.inst(inst));
         let fits = |data: &oriole_ir::InstData| data.opcode.row().missing_on(hopper, &data.fields).is_none();
         if !self.threads.is_multiple_of(THREADS) || self.is_late || !insts.into_iter().all(fits) {

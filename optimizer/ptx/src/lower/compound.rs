@@ -166,22 +166,22 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
 #[cfg(test)]
 mod tests {
-    use crate::read;
+    use crate::{Fault, read};
 
     /// The instructions that a line becomes.
-    fn lowered(target: &str, line: &str) -> Result<Vec<String>, String> {
+    fn lowered(target: &str, line: &str) -> Result<Vec<String>, Vec<Fault>> {
         let text = format!(
             ".version 8.6\n.target {target}\n.address_size 64\n.entry k()\n{{\n.reg .pred %p;\n.reg .b16 %h<3>;\n\
              .reg .f32 %f<5>;\n.reg .b64 %d<5>;\n{line}\nret;\n}}\n"
         );
-        let module = read(&text).map_err(|faults| faults[0].message.clone())?;
+        let module = read(&text)?;
         let text = module.to_string();
         let body = text.split("bb0:\n").nth(1).unwrap_or("");
         Ok(body.lines().map(|line| line.split(" !").next().unwrap_or("").trim().to_owned()).collect())
     }
 
     fn names(line: &str) -> Vec<String> {
-        let lines = lowered("sm_100", line).unwrap_or_else(|message| panic!("{line}: {message}"));
+        let lines = lowered("sm_100", line).unwrap_or_else(|faults| panic!("{line}: {}", faults[0].message));
         let name = |line: &String| line.split(" = ").nth(1)?.split(' ').next().map(str::to_owned);
         lines.iter().filter_map(name).collect()
     }
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn what_there_is_not_is_refused() {
-        let fault = |target: &str, line: &str| lowered(target, line).expect_err("it is refused");
+        let fault = |target: &str, line: &str| lowered(target, line).expect_err("it is refused")[0].message.clone();
         assert_eq!(fault("sm_90", "add.f32x2 %d1, %d2, %d3;"), "`add.f32x2` needs sm_100 or later");
         assert_eq!(fault("sm_90", "min.f32 %f1, %f2, %f3, %f4;"), "`min.f32` needs sm_100 or later");
         assert_eq!(fault("sm_100", "add.f32x2 %d1, %d2;"), "`add` takes 3 operands, and has 2");
