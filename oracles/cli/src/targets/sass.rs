@@ -98,8 +98,8 @@ pub fn sass_words(data: &[u8]) -> bool {
     reached
 }
 
-/// Random words in the parts of random encodings of one SM, as a function of Ori: it is well-formed, reads back from its
-/// text, and becomes the same words. Targets of every second jump lie within the function.
+/// Random words in the parts of random encodings of one SM, as a function of Ori: it is well-formed, reads back from
+/// its text, and becomes the same words. Targets of every second jump lie within the function.
 pub fn machine_ori(data: &[u8]) -> bool {
     let mut entropy = Entropy::from_bytes(data);
     let table = table(&mut entropy);
