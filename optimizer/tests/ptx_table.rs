@@ -8,7 +8,7 @@ use std::path::Path;
 
 use oriole_ir::ops::{FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type};
 use oriole_ir::sm::Target;
-use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
+use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Level, Linkage, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
@@ -111,7 +111,7 @@ fn is_tried(row: &OpRow) -> bool {
     let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
     // `setmaxnreg` needs `sm_90a`.
     let whole = whole || row.opcode == Opcode::SetMaxNReg;
-    !whole && !row.opcode.is(Flags::TERMINATOR)
+    !whole && !row.opcode.is(Flags::TERMINATOR) && Level::Virtual.has(row)
 }
 
 /// The block whose label stands last before each line; lines count from one.
