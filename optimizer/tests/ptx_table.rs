@@ -10,7 +10,7 @@ use oriole_ir::ops::{
     Availability, FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type,
 };
 use oriole_ir::sm::{Target, Variant};
-use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Linkage, Module, Operand, RegInfo, Variable};
+use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Level, Linkage, Module, Operand, RegInfo, Variable};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
@@ -115,7 +115,7 @@ fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Bl
 /// Rows that one instruction of a kernel can stand for.
 fn is_tried(row: &OpRow) -> bool {
     let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
-    !whole && !row.opcode.is(Flags::TERMINATOR)
+    !whole && !row.opcode.is(Flags::TERMINATOR) && Level::Virtual.has(row)
 }
 
 /// The block whose label stands last before each line; lines count from one.

@@ -1,8 +1,9 @@
 //! The registers of the machine: what operands name in physical form.
 //!
 //! `%R0` to `%R254` and `%UR0` to `%UR254` hold a 32-bit word; `%R4x2` is the pair of `%R4` and `%R5`, aligned as the
-//! machine wants it. SMs before `sm_100` have uniform registers up to `%UR62`. `%P0` to `%P6` and `%UP0` to `%UP6` are predicates, `%B0` to `%B15` convergence barriers. `%RZ`
-//! and `%URZ` read as zero and `%PT` and `%UPT` as true, whatever is written to them.
+//! machine wants it. SMs before `sm_100` have uniform registers up to `%UR62`. `%P0` to `%P6` and `%UP0` to `%UP6` are
+//! predicates, `%B0` to `%B15` convergence barriers. `%RZ` and `%URZ` read as zero and `%PT` and `%UPT` as true,
+//! whatever is written to them.
 //!
 //! Each has a [`Reg`] of its own, the same in every function, so that numbers say which registers overlap; a function
 //! in physical form has all of them in its arena and no others.

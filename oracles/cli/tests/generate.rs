@@ -158,7 +158,8 @@ fn every_opcode_is_generated() {
             insts.for_each(|inst| seen[func.inst(inst).opcode as usize] = true);
         }
     }
-    let missing: Vec<_> = ROWS.iter().filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
+    let rows = ROWS.iter().filter(|row| TableLevel::Virtual.has(row));
+    let missing: Vec<_> = rows.filter(|row| !seen[row.opcode as usize]).map(|row| row.name).collect();
     assert_eq!(missing, ["split"], "never generated");
 }
 

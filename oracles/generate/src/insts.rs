@@ -38,7 +38,10 @@ impl Family {
     /// The family of a row.
     pub fn of(row: &OpRow) -> Family {
         let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));
-        if row.flags.has(Flags::TERMINATOR) || takes(&[Shape::Incoming, Shape::Callee]) || row.opcode == Opcode::Trap {
+        if row.flags.has(Flags::TERMINATOR)
+            || takes(&[Shape::Incoming, Shape::Callee, Shape::Mnemonic])
+            || row.opcode == Opcode::Trap
+        {
             Family::Control
         } else if row.flags.has(Flags::MATRIX) {
             Family::Matrix

@@ -166,7 +166,7 @@ impl<'m> Lower<'m> {
         let (function, text, sm) = (self.func.name.clone(), self.text(inst), self.table.sm);
         let mnemonic = self.func.srcs(inst).first().and_then(|name| self.func.text(*name)).unwrap_or_default();
         let family = mnemonic.split('.').next().unwrap_or_default();
-        let mut known: Vec<&str> = candidates(self.table, family).map(|encoding| encoding.name).collect();
+        let mut known: Vec<&str> = self.table.of_family(family).map(|encoding| encoding.name).collect();
         known.dedup();
         let help = match known[..] {
             [] => "no mnemonic begins so".to_owned(),
@@ -190,11 +190,6 @@ fn guarded(table: &Table, word: u128, guard: Option<(oriole_ir::Reg, bool)>) -> 
     part.put(word & !GUARD.mask(), number).map(|word| word | u128::from(is_inverted) << part.invert)
 }
 
-/// The encodings whose mnemonics begin with a word.
-fn candidates<'t>(table: &'t Table, family: &str) -> impl Iterator<Item = &'t Encoding> {
-    table.of_family(family)
-}
-
 /// The word of an instruction, without guard and scheduling. `target` is the distance that stands for a block or a
 /// function, in words of four bytes.
 pub fn word_of(
@@ -207,7 +202,7 @@ pub fn word_of(
     let (name, srcs) = srcs.split_first()?;
     let (mnemonic, bits) = without_bits(func.text(*name)?);
     let family = mnemonic.split('.').next()?;
-    let mut found = candidates(table, family).filter_map(|encoding| {
+    let mut found = table.of_family(family).filter_map(|encoding| {
         let rest = mnemonic.strip_prefix(encoding.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
         let parts: Vec<&Part> = encoding.parts.iter().filter(|part| part.show != Show::Never).collect();
         Match { encoding, func, dsts, srcs, target, parts }.modifiers(0, rest, start(encoding))

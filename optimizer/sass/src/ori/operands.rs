@@ -68,30 +68,30 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
     if part.show == Show::Never {
         return;
     }
-    let bank = |item| (item, false);
+    let taken = |item| (item, false);
     match part.what {
         What::Modifier(_) => return,
         What::B(_) | What::C(_) | What::Low(_) => return,
         What::Word(text) => return implied(part, text, out),
         What::Mark(_) => {
-            return out.extend(part.name(word).filter(|name| !name.is_empty()).map(|n| bank(Item::Name(n))));
+            return out.extend(part.name(word).filter(|name| !name.is_empty()).map(|n| taken(Item::Name(n))));
         }
-        What::Name(_) => out.extend(part.name(word).map(|name| bank(Item::Name(name)))),
-        What::Special(_) => out.push(bank(match part.name(word) {
+        What::Name(_) => out.extend(part.name(word).map(|name| taken(Item::Name(name)))),
+        What::Special(_) => out.push(taken(match part.name(word) {
             Some(name) if !name.is_empty() => Item::Name(name),
             _ => Item::Special(part.value(word) as u8),
         })),
         What::Constant | What::ConstantByte => {
             let scale = if part.what == What::Constant { 4 } else { 1 };
             let (bank_number, offset) = (part.at.get(word) as u8, part.above.get(word) as u32 * scale);
-            out.push(bank(Item::Const { bank: bank_number, offset, modifiers: modifiers(part, word) }));
+            out.push(taken(Item::Const { bank: bank_number, offset, modifiers: modifiers(part, word) }));
         }
         What::Register(_) | What::Base | What::UniformBase | What::Descriptor | What::Matrix | What::Indexed(_) => {
             registers(encoding, part, word, out);
         }
         What::Bindless | What::BindlessByte => {
             registers(encoding, part, word, out);
-            out.push(bank(Item::Imm(part.above.get(word))));
+            out.push(taken(Item::Imm(part.above.get(word))));
         }
         What::Immediate(_)
         | What::Offset
@@ -100,11 +100,11 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
         | What::TargetBehind
         | What::Distance
         | What::Place
-        | What::Mask => out.push(bank(Item::Imm(part.value(word)))),
+        | What::Mask => out.push(taken(Item::Imm(part.value(word)))),
     }
     let suffix = part.suffix.filter(|(bits, _)| !bits.is_empty());
     let name = suffix.and_then(|(bits, names)| names.get(bits.get(word) as usize));
-    out.extend(name.filter(|name| !name.is_empty()).map(|name| bank(Item::Name(name))));
+    out.extend(name.filter(|name| !name.is_empty()).map(|name| taken(Item::Name(name))));
 }
 
 /// The predicates that `PR` stands for.

@@ -4,16 +4,23 @@ use super::prelude::*;
 
 const LOP3: &[Part] = &[flag(80, &["", "PAND"]), p(81).unless(7), rd(), ra(), b(Hex), c(Hex), imm(72, 8, Hex), pin(87)];
 
-const SHF: &[Part] = &[
-    flag(76, &["L", "R"]),
-    flag(75, &["", "W"]),
-    m(73, 2, &["S64", "U64", "S32", "U32"]),
-    flag(80, &["", "HI"]),
-    rd(),
-    ra(),
-    b(Hex),
-    c(Hex),
-];
+macro_rules! shift {
+    ($($before:expr)?) => {
+        &[
+            $($before,)?
+            flag(76, &["L", "R"]),
+            flag(75, &["", "W"]),
+            m(73, 2, &["S64", "U64", "S32", "U32"]),
+            flag(80, &["", "HI"]),
+            rd(),
+            ra(),
+            b(Hex),
+            c(Hex),
+        ]
+    };
+}
+const SHF: &[Part] = shift!();
+const SHF_100: &[Part] = shift!(flag(77, &["", "XOR"]));
 
 const PRMT: &[Part] =
     &[m(72, 3, &["", "F4E", "B4E", "RC8", "ECL", "ECR", "RC16", RESERVED]), rd(), ra(), b(Hex), c(Hex)];
@@ -21,7 +28,9 @@ const PRMT: &[Part] =
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::new("LOP3.LUT", 0x012, LOP3).forms(TWO),
-    Row::new("SHF", 0x019, SHF).forms(THREE),
+    Row::new("SHF", 0x019, SHF).forms(THREE).sms(80, 99),
+    Row::new("SHF", 0x019, SHF_100).forms(THREE).sms(100, 119),
+    Row::new("SHF", 0x019, SHF).forms(THREE).since(120),
     Row::new("PRMT", 0x016, PRMT).forms(THREE),
     Row::new("MOV", 0x002, &[rd(), b(Hex), imm(72, 4, Hex).unless(0xf)]).forms(TWO).sms(80, 110),
     Row::new("MOV", 0x802, &[rd(), imm(32, 32, Hex), imm(72, 4, Hex).unless(0xf)]).since(120),

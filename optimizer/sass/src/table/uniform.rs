@@ -142,6 +142,8 @@ const SUM: Part = m(73, 3, &["32", "16x2", "S32", "S16x2", "U8x4", "S8x4", RESER
 /// Tables over three uniform predicates: see `PLOP3`.
 const UPLOP3: &[Part] = &[up(81), up(84), upin(87), upin(77), upin(68), imm(64, 3, Hex).above(72, 5), imm(16, 8, Hex)];
 
+/// The uniform predicates, written at once.
+const WRITTEN: Part = at(What::Word("UPR"), 0, 0).written();
 /// How much is copied on `sm_120`.
 const MOVED: Part = flag(80, &["", "64"]);
 
@@ -168,14 +170,11 @@ pub const ROWS: &[Row] = &[
         .forms(&[Ir, Ur])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
+    Row::new("UR2UP", 0x084, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex).unless(0xff)])
         .forms(&[Ir])
         .uniform()
         .fixed(FIXED_U),
-    Row::new("UR2UP", 0x084, &[at(What::Word("UPR"), 0, 0), ur(24).suffix(76, 2, BYTES), b(Hex)])
-        .forms(&[Ur])
-        .uniform()
-        .fixed(FIXED_U),
+    Row::new("UR2UP", 0x084, &[WRITTEN, ur(24).suffix(76, 2, BYTES), b(Hex)]).forms(&[Ur]).uniform().fixed(FIXED_U),
     Row::new("VOTEU", 0x886, VOTEU).uniform().sms(80, 89),
     Row::new("VOTEU", 0x886, VOTEU).sms(90, 90),
     Row::new("VOTEU", 0x886, VOTEU_100).since(100),

@@ -13,6 +13,9 @@ const WIDE: Part = flag(73, &["", "U64"]);
 /// The byte of a register that predicates go to or come from.
 const BYTES: Names = &["", "B1", "B2", "B3"];
 
+/// The predicates, written at once.
+const WRITTEN: Part = at(What::Word("PR"), 0, 0).written();
+
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::new("SHFL", 0x389, &[SHUFFLE, p(81), rd(), ra(), r(32), r(64)]),
@@ -30,7 +33,8 @@ pub const ROWS: &[Row] = &[
         .forms(TWO)
         .sms(80, 89),
     Row::new("P2R", 0x003, &[m(76, 2, BYTES), rd(), at(What::Word("PR"), 0, 0), ra(), b(Hex)]).forms(TWO).since(90),
-    Row::new("R2P", 0x004, &[at(What::Word("PR"), 0, 0), ra().suffix(76, 2, BYTES), b(Hex)]).forms(TWO),
+    Row::new("R2P", 0x004, &[WRITTEN, ra().suffix(76, 2, BYTES), b(Hex)]).forms(&[Rr, Cr, Xr, Ur]),
+    Row::new("R2P", 0x004, &[WRITTEN, ra().suffix(76, 2, BYTES), b(Hex).unless(0xff)]).forms(&[Ir]),
     Row::new("MATCH.ALL", 0x3a1, &[WIDE, p(81), rd(), r(24).sized(&WIDE)]),
     Row::new("MATCH.ANY", 0x3a1, &[WIDE, rd(), r(24).sized(&WIDE)])
         .fixed(&[(Bits::new(79, 1), 1), (Bits::new(81, 3), 7)]),

@@ -61,7 +61,8 @@ impl Tool {
         found
     }
 
-    /// The ways that control can go, from word to word: the function that they are drawn in, the offsets in its section.
+    /// The ways that control can go, from word to word: the function that they are drawn in, the offsets in its
+    /// section.
     pub fn edges(&self, path: &Path) -> Vec<(String, u64, u64)> {
         let text = self.run(&["-bbcfg", "-poff"], path);
         let mut graph = Graph::default();

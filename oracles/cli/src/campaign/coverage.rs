@@ -9,10 +9,15 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use oriole_ir::ops::{FieldValues, MAX_FIELDS, OpRow, Opcode, ROWS};
-use oriole_ir::{Function, FunctionKind, Inst, Module};
+use oriole_ir::{Function, FunctionKind, Inst, Level, Module};
 
 /// The values of a row's fields that have been seen, a bit each, by the field's place in the row.
 type Seen = [u64; MAX_FIELDS];
+
+/// The rows that kernels can hold: those of the machine level are for ptxas's code.
+fn rows() -> impl Iterator<Item = &'static OpRow> {
+    ROWS.iter().filter(|row| Level::Virtual.has(row))
+}
 
 /// What has been generated, and what of it has been executed.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -114,7 +119,7 @@ impl Coverage {
 
     /// Rows that no kernel holds.
     pub fn missing_rows(&self) -> Vec<&'static str> {
-        ROWS.iter().filter(|row| self.kernels_with(row.opcode) == 0).map(|row| row.name).collect()
+        rows().filter(|row| self.kernels_with(row.opcode) == 0).map(|row| row.name).collect()
     }
 
     /// Values of fields that no kernel has executed, as `row.field=value`; a value that is written with nothing is
@@ -128,8 +133,8 @@ impl Coverage {
         let (missing_rows, holes) = (self.missing_rows(), self.holes());
         let all_values = ROWS.iter().flat_map(|row| row.fields).map(|spec| spec.legal.count_ones() as usize).sum();
         Summary {
-            rows: ROWS.len() - missing_rows.len(),
-            all_rows: ROWS.len(),
+            rows: rows().count() - missing_rows.len(),
+            all_rows: rows().count(),
             values: all_values - holes.len(),
             all_values,
             missing_rows,

@@ -98,8 +98,8 @@ pub fn sass_words(data: &[u8]) -> bool {
     reached
 }
 
-/// Random words in the parts of random encodings of one SM, as a function of Ori: it is well-formed, reads back from its
-/// text, and becomes the same words. Targets of every second jump lie within the function.
+/// Random words in the parts of random encodings of one SM, as a function of Ori: it is well-formed, reads back from
+/// its text, and becomes the same words. Targets of every second jump lie within the function.
 pub fn machine_ori(data: &[u8]) -> bool {
     let mut entropy = Entropy::from_bytes(data);
     let table = table(&mut entropy);
@@ -111,7 +111,7 @@ pub fn machine_ori(data: &[u8]) -> bool {
         if let Some(part) = encoding.parts.iter().find(is_target).filter(|_| entropy.percent(50)) {
             let distance = (entropy.below(MOST_WORDS) as i64 - words.len() as i64 - 1) * (text::WORD_BYTES as i64 / 4);
             let len = u32::from(part.at.len + part.above.len);
-            word = part.put(word, distance as u64 & (1 << len) - 1).unwrap_or(word);
+            word = part.put(word, distance as u64 & ((1 << len) - 1)).unwrap_or(word);
         }
         if table.decode(word).is_ok_and(|instruction| instruction.schedule().is_encodable()) {
             words.push(word);

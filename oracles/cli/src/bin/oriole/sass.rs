@@ -94,7 +94,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     Ok(unknown.report())
 }
 
-/// Prints functions as Ori. Where one is chosen, the others stand there without their code, so that the text reads back.
+/// Prints functions as Ori. Where one is chosen, the others stand there without their code, so that the text reads
+/// back.
 fn lifted(args: &Args, cubin: &Cubin, out: &mut dyn Write) -> Result<Status, Failure> {
     let wrong = |error: &dyn std::fmt::Display| Failure::Input(miette!("`{}`: {error}", args.file.display()));
     let mut module = ori::module(cubin).map_err(|error| wrong(&error))?;
