@@ -73,6 +73,7 @@ fn arithmetic(ops: &Operands<'_>, opcode: Opcode, ty: Type) -> InstBuilder {
     builder
 }
 
+#[inline(always)]
 fn float(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
