@@ -1,5 +1,7 @@
 //! What operations compute over the lanes of a warp, beyond a function of one to three words.
 
+use oriole_ir::ops::Compare as FloatCompare;
+
 use super::lanes::{LANES, Lanes, each, map, map2, map3, mask};
 use super::program::*;
 use super::state::Warp;
@@ -243,6 +245,35 @@ pub fn compare_lanes(a: &Lanes, b: &Lanes, compare: Compare, signed: bool, lower
         Compare::Gt | Compare::Ge => greater | equal & lower,
         Compare::Ne => !equal | equal & lower,
         Compare::True => u32::MAX,
+    }
+}
+
+/// The lanes in which a comparison of single floats holds.
+pub fn compare_floats(a: &Lanes, b: &Lanes, compare: FloatCompare, flushes: bool) -> u32 {
+    let read = |bits: u32| {
+        let is_subnormal = flushes && bits & 0x7f80_0000 == 0;
+        f32::from_bits(if is_subnormal { bits & 0x8000_0000 } else { bits })
+    };
+    let less = mask(|lane| read(a[lane]) < read(b[lane]));
+    let equal = mask(|lane| read(a[lane]) == read(b[lane]));
+    let greater = mask(|lane| read(a[lane]) > read(b[lane]));
+    match compare {
+        FloatCompare::Lt => less,
+        FloatCompare::Eq => equal,
+        FloatCompare::Le => less | equal,
+        FloatCompare::Gt => greater,
+        FloatCompare::Ne => less | greater,
+        FloatCompare::Ge => greater | equal,
+        FloatCompare::Num => less | equal | greater,
+        FloatCompare::Nan => !(less | equal | greater),
+        FloatCompare::Ltu => !(greater | equal),
+        FloatCompare::Equ => !(less | greater),
+        FloatCompare::Leu => !greater,
+        FloatCompare::Gtu => !(less | equal),
+        FloatCompare::Neu => !equal,
+        FloatCompare::Geu => !less,
+        // The others are comparisons of integers.
+        _ => 0,
     }
 }
 

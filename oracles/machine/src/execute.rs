@@ -2,7 +2,7 @@
 
 use oriole_interp::{Cause, scalar};
 
-use super::arithmetic::{compare_lanes, is_hard_quotient, lop3, prefers, shuffle, table_of_masks};
+use super::arithmetic::{compare_floats, compare_lanes, is_hard_quotient, lop3, prefers, shuffle, table_of_masks};
 use super::lanes::{LANES, Lanes, blend, map, mask, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;
@@ -100,6 +100,15 @@ impl Machine<'_> {
                 let [first, second] = &mut marked;
                 let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
                 let holds = compare_lanes(a, b, *compare, *signed, lower.map(|pred| w.pred(pred)));
+                let with = w.pred(*with);
+                w.set_pred(dsts[0], combine.of(holds, with), active);
+                w.set_pred(dsts[1], combine.of(!holds, with), active);
+            }
+            Kind::CompareFloats { dsts, srcs: [a, b], compare, flushes, combine: (combine, with) } => {
+                let mut marked = [[0; LANES]; 2];
+                let [first, second] = &mut marked;
+                let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
+                let holds = compare_floats(a, b, *compare, *flushes);
                 let with = w.pred(*with);
                 w.set_pred(dsts[0], combine.of(holds, with), active);
                 w.set_pred(dsts[1], combine.of(!holds, with), active);

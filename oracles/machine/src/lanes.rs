@@ -62,27 +62,40 @@ versions! {
 
 #[inline(always)]
 fn map_body(a: &Lanes, f: impl Fn(u32) -> u32) -> Lanes {
-    std::array::from_fn(|lane| f(a[lane]))
+    each_body(|lane| f(a[lane]))
 }
 
 #[inline(always)]
 fn map2_body(a: &Lanes, b: &Lanes, f: impl Fn(u32, u32) -> u32) -> Lanes {
-    std::array::from_fn(|lane| f(a[lane], b[lane]))
+    each_body(|lane| f(a[lane], b[lane]))
 }
 
 #[inline(always)]
 fn map3_body(a: &Lanes, b: &Lanes, c: &Lanes, f: impl Fn(u32, u32, u32) -> u32) -> Lanes {
-    std::array::from_fn(|lane| f(a[lane], b[lane], c[lane]))
+    each_body(|lane| f(a[lane], b[lane], c[lane]))
 }
 
+/// A plain loop: iterators of arrays are not always inlined into it, and then it becomes no vector.
 #[inline(always)]
 fn each_body(f: impl Fn(usize) -> u32) -> Lanes {
-    std::array::from_fn(f)
+    let mut result = [0; LANES];
+    let mut lane = 0;
+    while lane < LANES {
+        result[lane] = f(lane);
+        lane += 1;
+    }
+    result
 }
 
 #[inline(always)]
 fn mask_body(f: impl Fn(usize) -> bool) -> u32 {
-    (0..LANES).fold(0, |mask, lane| mask | u32::from(f(lane)) << lane)
+    let mut result = 0;
+    let mut lane = 0;
+    while lane < LANES {
+        result |= u32::from(f(lane)) << lane;
+        lane += 1;
+    }
+    result
 }
 
 /// Writes the lanes of a mask.

@@ -12,6 +12,7 @@ mod access;
 mod arithmetic;
 mod bulk;
 mod cluster;
+mod common;
 mod decode;
 mod execute;
 mod lanes;

@@ -7,7 +7,7 @@
 use oriole_interp::Arrive;
 use oriole_interp::scalar::ScalarOp;
 use oriole_interp::tensor::MatrixProduct;
-use oriole_ir::ops::{AtomOp, Type};
+use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
 
 use super::lanes::Lanes;
 
@@ -342,6 +342,19 @@ pub enum Kind {
         combine: (Combine, Pred),
         /// What decides where they are equal: the comparison of the lower words.
         lower: Option<Pred>,
+    },
+    /// A comparison of single floats.
+    CompareFloats {
+        /// Where it goes, and where its opposite.
+        dsts: [u8; 2],
+        /// Operands.
+        srcs: [Src; 2],
+        /// How.
+        compare: FloatCompare,
+        /// Whether subnormal floats count as zeros.
+        flushes: bool,
+        /// How it is combined with what.
+        combine: (Combine, Pred),
     },
     /// An operation on integers of two words: see [`Wide`].
     Wide {

@@ -2,8 +2,10 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{ClusterShape, GlobalMemory};
+use oriole_ir::ops::Compare as FloatCompare;
 use oriole_sass::{Table, text};
 
+use super::arithmetic::compare_floats;
 use super::decode::decode;
 use super::launch::Banks;
 use super::machine::{Cta, Machine};
@@ -136,4 +138,22 @@ fn lanes_arrive_at_a_barrier_one_after_the_other() {
     assert_eq!((barrier(&waits) >> 63, waits.warps[0].preds[0]), (0, 0), "512 bytes are under way");
     let come = run(90, &[EXPECT, COMPLETE, IS_OVER], &registers, &shared);
     assert_eq!((barrier(&come), come.warps[0].preds[0]), (made | 1 << 63, u32::MAX));
+}
+
+/// Each comparison of smaller, equal, larger and unordered floats, as the PTX ISA has them ("setp").
+#[test]
+fn floats_are_compared() {
+    let (nan, tiny) = (f32::NAN, f32::from_bits(1));
+    let row = |values: [f32; 4]| std::array::from_fn(|lane| values[lane % 4].to_bits());
+    let (a, b) = (row([1.0, 2.0, 3.0, nan]), row([2.0, 2.0, 2.0, 2.0]));
+    let holds = |compare| compare_floats(&a, &b, compare, false) & 0xf;
+    use FloatCompare::*;
+    assert_eq!([Lt, Eq, Le, Gt, Ne, Ge, Num].map(holds), [0b0001, 0b0010, 0b0011, 0b0100, 0b0101, 0b0110, 0b0111]);
+    assert_eq!(
+        [Ltu, Equ, Leu, Gtu, Neu, Geu, Nan].map(holds),
+        [0b1001, 0b1010, 0b1011, 0b1100, 0b1101, 0b1110, 0b1000]
+    );
+    let (a, zero) = (row([tiny, -tiny, 0.0, -0.0]), row([0.0; 4]));
+    assert_eq!(compare_floats(&a, &zero, Eq, false) & 0xf, 0b1100);
+    assert_eq!(compare_floats(&a, &zero, Eq, true) & 0xf, 0b1111);
 }

@@ -73,6 +73,7 @@ fn arithmetic(ops: &Operands<'_>, opcode: Opcode, ty: Type) -> InstBuilder {
     builder
 }
 
+#[inline(always)]
 fn float(bits: u32) -> f32 {
     f32::from_bits(bits)
 }
@@ -246,6 +247,11 @@ fn compare(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
         return Ok(Kind::Prefer { preds, srcs: [a, a_high, b, b_high], min: ops.has("MIN") });
     }
     let compare = ops.one_of(COMPARES).ok_or("a comparison that is constant")?;
+    if let (Type::F32, [Value::Word(a), Value::Word(b)], Value::Pred(with)) = (ty, values, combined) {
+        let combine = ops.one_of(&[("OR", Combine::Or), ("XOR", Combine::Xor)]).unwrap_or(Combine::And);
+        let flushes = ops.has("FTZ");
+        return Ok(Kind::CompareFloats { dsts: preds, srcs: [a, b], compare, flushes, combine: (combine, with) });
+    }
     let mut builder = InstBuilder::new(Opcode::SetPBool).field(ty).field(compare).field(bool_op(ops));
     if ops.has("FTZ") {
         builder = builder.field(Ftz::Ftz);
