@@ -1,5 +1,6 @@
-//! Generated kernels that the real ptxas is judged by, a second of processor time, its own time included: made, printed,
-//! run, compiled at two levels, their code run and compared. `cargo bench -p oriole --bench compiled [-- KERNELS]`.
+//! Generated kernels that the real ptxas is judged by, a second of processor time, its own time included: made,
+//! printed, run, compiled at two levels, their code run and compared.
+//! `cargo bench -p oriole --bench compiled [-- KERNELS]`.
 //!
 //! What counts is the processor time of this process and of its children, so that a busy machine distorts it little.
 //! Without ptxas there is nothing to measure.

@@ -24,6 +24,8 @@ pub enum Family {
     Collective,
     /// All lanes of a warp together, on matrices.
     Matrix,
+    /// Four warps together, on matrices.
+    Warpgroup,
     /// A barrier in shared memory.
     Mbarrier,
     /// A texture or a surface.
@@ -43,6 +45,8 @@ impl Family {
             || row.opcode == Opcode::Trap
         {
             Family::Control
+        } else if row.flags.has(Flags::WARPGROUP) {
+            Family::Warpgroup
         } else if row.flags.has(Flags::MATRIX) {
             Family::Matrix
         } else if row.flags.has(Flags::MBARRIER) {
@@ -67,8 +71,8 @@ impl Family {
     /// The opcodes of the family that whole kernels are made of: those of the virtual level, but for splits, which only
     /// a phase makes.
     pub fn opcodes(self) -> &'static [Opcode] {
-        static BY_FAMILY: LazyLock<[Vec<Opcode>; 10]> = LazyLock::new(|| {
-            let mut families: [Vec<Opcode>; 10] = Default::default();
+        static BY_FAMILY: LazyLock<[Vec<Opcode>; 11]> = LazyLock::new(|| {
+            let mut families: [Vec<Opcode>; 11] = Default::default();
             ROWS.iter()
                 .filter(|row| TableLevel::Virtual.has(row) && row.opcode != Opcode::Split)
                 .for_each(|row| families[Family::of(row) as usize].push(row.opcode));
@@ -113,7 +117,10 @@ impl Builder<'_, '_> {
             2 if self.entropy.percent(self.config.operand.image) => self.one_of(Family::Image),
             2 => self.one_of(Family::Memory),
             3 => self.contended(),
-            4 if self.entropy.percent(self.config.operand.matrix) => self.one_of(Family::Matrix),
+            4 if self.entropy.percent(self.config.operand.matrix) => {
+                let whole = self.threads.is_multiple_of(super::warpgroup::THREADS);
+                self.one_of(if whole { Family::Warpgroup } else { Family::Matrix });
+            }
             4 => self.one_of(Family::Collective),
             5 if self.entropy.percent(self.config.operand.mbarrier) => self.one_of(Family::Mbarrier),
             5 => self.one_of(Family::Effect),
@@ -141,6 +148,7 @@ impl Builder<'_, '_> {
             Family::Barrier => self.barrier(opcode),
             Family::Collective => self.collective(opcode, ALL_LANES, false),
             Family::Matrix => self.matrix(opcode),
+            Family::Warpgroup => self.warpgroup(opcode),
             Family::Mbarrier => self.mbarrier(opcode),
             Family::Image => self.image(opcode),
             Family::Effect => self.effect(opcode),

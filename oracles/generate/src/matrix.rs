@@ -2,7 +2,7 @@
 //! memory; a whole matrix lies in the memory of all lanes, between barriers of the warp.
 
 use oriole_ir::ops::{
-    FieldValues, Flags, LeftElement, Matrix, MatrixShape, Opcode, RightElement, Shape, Space, SpecialReg, Type,
+    FieldValues, LeftElement, Matrix, MatrixShape, Opcode, RightElement, Shape, Space, SpecialReg, Type,
 };
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
@@ -16,9 +16,6 @@ const ROW: u32 = 16;
 impl Builder<'_, '_> {
     /// A matrix instruction, where the whole warp comes.
     pub(super) fn matrix(&mut self, opcode: Opcode) {
-        if opcode.is(Flags::WARPGROUP) {
-            return self.warpgroup(opcode);
-        }
         let Some(fields) = self.fields(opcode, &[]) else { return };
         let whole = opcode.row().default_stride(&fields).is_some();
         let sources = if whole { self.whole_sources(opcode, &fields) } else { self.matrix_sources(opcode, &fields) };

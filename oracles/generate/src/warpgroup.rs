@@ -15,7 +15,7 @@ use super::insts::Family;
 use super::memory::{REGION, Region};
 
 /// Threads of a warpgroup.
-const THREADS: u32 = 128;
+pub(super) const THREADS: u32 = 128;
 /// Rows of the first factor.
 const ROWS: u32 = 64;
 /// Most products have few columns, whose registers are few.
@@ -26,7 +26,7 @@ impl Builder<'_, '_> {
     pub(super) fn warpgroup(&mut self, opcode: Opcode) {
         let Some(hopper) = Target::all_specific().next() else { return };
         let is_product = |opcode: &Opcode| opcode.is(Flags::WARPGROUP.or(Flags::ASYNC));
-        let products: Vec<Opcode> = Family::Matrix.opcodes().iter().copied().filter(is_product).collect();
+        let products: Vec<Opcode> = Family::Warpgroup.opcodes().iter().copied().filter(is_product).collect();
         let opcode = if is_product(&opcode) { opcode } else { self.entropy.choose(&products) };
         let insts = self.func.layout_insts().map(|inst| self.func.inst(inst));
         let fits = |data: &oriole_ir::InstData| data.opcode.row().missing_on(hopper, &data.fields).is_none();

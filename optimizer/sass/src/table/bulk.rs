@@ -12,6 +12,8 @@ const OP: Part = m(87, 3, &["ADD", "MIN", "MAX", "INC", "DEC", "AND", "OR", "XOR
 /// Where a copy goes to and comes from: global or shared memory.
 const TO: Part = flag(73, &["G", "S"]);
 const FROM: Part = flag(74, &["G", "S"]);
+/// What is copied: an address of shared memory has one word.
+const COPIED: Part = ubase(24).sized(&FROM);
 /// What a reduction at an address is of.
 const TYPE: Part =
     m(81, 4, &["", "S32", "U64", "S64", "F16.RN", "F32.RN", "F32.FTZ.RN", "F64.RN", "BF16.RN", R, R, R, R, R, R, R]);
@@ -40,9 +42,10 @@ pub const ROWS: &[Row] = rows!(
     "UTMAREDG", 0x3b6, [DIMENSIONS, IM2COL, OP, ubase(32), ubase(24)];
     "UTMAPF.L2", 0x3b8, [DIMENSIONS, flag(82, &[R, "IM2COL"]), ubase(32), ubase(24), ur(64)];
     "UTMAPF.L2", 0x5b8, [DIMENSIONS, ubase(32), ubase(24)];
-    "UBLKCP", 0x3ba, [TO, FROM, MULTICAST, FETCH, flag(83, &["", "SEQUENCED"]), ORDER, ubase(32), ubase(24), ur(64)];
-    "UBLKRED", 0x3bb, [TO, flag(74, &[R, "S"]), OP, TYPE, ORDER, ubase(32), ubase(24), ur(64)];
-    "UBLKPF.L2", 0x3bc, [ubase(24), ur(64)]
+    "UBLKCP", 0x3ba,
+    [TO, FROM, MULTICAST, FETCH, flag(83, &["", "SEQUENCED"]), ORDER, ubase64(32), COPIED, ur(64)];
+    "UBLKRED", 0x3bb, [TO, flag(74, &[R, "S"]), OP, TYPE, ORDER, ubase64(32), ubase(24), ur(64)];
+    "UBLKPF.L2", 0x3bc, [ubase64(24), ur(64)]
 );
 
 /// What registers a warp gives back or asks for.

@@ -69,7 +69,7 @@ struct Prepared {
     module: Module,
     launches: Vec<NamedLaunch>,
     /// The file with its PTX, and the faults that were planted there; or why there is none.
-    file: Result<(PathBuf, Statistics), String>,
+    file: Result<(PathBuf, Statistics), EmitError>,
 }
 
 impl Compiler {
@@ -256,7 +256,7 @@ fn prepare(kernel: &Kernel, number: usize, file: PathBuf, faults: &[FaultSpec]) 
             std::fs::write(&file, text)?;
             Ok((file, planted))
         }
-        Err(error) => Err(error.to_string()),
+        Err(error) => Err(error),
     };
     Ok(Prepared { module, launches, file })
 }

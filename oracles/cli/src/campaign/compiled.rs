@@ -34,11 +34,16 @@ const ENOUGH_ALIKE: u32 = 3;
 /// A finding that was reduced: what became of that, and the files of what is left.
 type Done = (Reduction, Vec<File>);
 
+/// The axes that go wrong, and the operations of what is left.
+type Parts = (String, BTreeSet<String>);
+
+/// A signature, and how many findings were reduced to it.
+type Seen = (String, u32);
+
 /// What the workers of a campaign know of findings about the compiler.
 #[derive(Debug, Default)]
 pub(super) struct Clusters {
-    /// By the axes that go wrong and the operations of what is left: its signature, and how many were reduced to it.
-    known: Mutex<BTreeMap<(String, BTreeSet<String>), (String, u32)>>,
+    known: Mutex<BTreeMap<Parts, Seen>>,
     /// The reductions of findings that are not in the store yet, by the numbers of their cases.
     done: Mutex<BTreeMap<u64, Done>>,
 }
@@ -47,7 +52,7 @@ impl Clusters {
     /// The signature of a kernel that goes wrong on these axes, where it was seen often enough.
     fn recognised(&self, axes: &str, operations: &BTreeSet<String>) -> Option<String> {
         let known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_it = |((on, parts), (_, count)): &(&(String, BTreeSet<String>), &(String, u32))| {
+        let is_it = |((on, parts), (_, count)): &(&Parts, &Seen)| {
             on == axes && *count >= ENOUGH_ALIKE && parts.is_subset(operations)
         };
         known.iter().find(is_it).map(|(_, (signature, _))| signature.clone())

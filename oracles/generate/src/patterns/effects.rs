@@ -26,7 +26,13 @@ pub(super) fn is_made(rule: &Rule) -> bool {
         Family::Plain | Family::Collective => true,
         Family::Memory => row.srcs.starts_with(&[Shape::Base, Shape::Offset]) && row.opcode != Opcode::CpAsync,
         Family::Barrier => !matches!(row.opcode, Opcode::BarArrive | Opcode::ClusterArrive | Opcode::ClusterWait),
-        Family::Special | Family::Matrix | Family::Mbarrier | Family::Image | Family::Effect | Family::Control => false,
+        Family::Special
+        | Family::Matrix
+        | Family::Warpgroup
+        | Family::Mbarrier
+        | Family::Image
+        | Family::Effect
+        | Family::Control => false,
     }
 }
 
