@@ -135,18 +135,23 @@ impl Machine<'_> {
                 Ok(())
             }
             Kind::Atomic { .. } => self.atomic(cta, warp, pc, active, kind),
-            Kind::CopyAsync { to, from, bytes, unless } => {
+            Kind::CopyAsync { to, from, bytes, fills, unless } => {
                 let (to, from) = (cta.warps[warp].addresses(to, false), cta.warps[warp].addresses(from, true));
                 let kept = cta.warps[warp].pred(*unless);
+                let size = u64::from(*bytes);
                 for lane in set(active) {
-                    let target = self.locate(cta, warp, pc, lane, Space::Shared, to[lane], (*bytes).into())?;
+                    let target = self.locate(cta, warp, pc, lane, Space::Shared, to[lane], size)?;
+                    let zeros = if *fills { from[lane] & (size - 1) } else { 0 };
                     let source = if kept >> lane & 1 == 1 {
-                        Some(self.locate(cta, warp, pc, lane, Space::Global, from[lane], (*bytes).into())?)
+                        Some(self.locate(cta, warp, pc, lane, Space::Global, from[lane] - zeros, size)?)
                     } else {
                         None
                     };
+                    let copied = (size - zeros) as usize;
                     for piece in (0..usize::from(*bytes)).step_by(4) {
                         let value = source.map_or(0, |place| self.read(cta, warp, advance(place, piece), 4));
+                        let own = copied.saturating_sub(piece).min(4) as u32;
+                        let value = value & (1u64 << (8 * own)).wrapping_sub(1);
                         self.put(cta, warp, advance(target, piece), 4, value);
                     }
                 }

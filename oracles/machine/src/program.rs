@@ -507,6 +507,9 @@ pub enum Kind {
         from: Address,
         /// How many bytes.
         bytes: u8,
+        /// Whether the address from which it is tells how many of the last bytes are zeros and not copied: by how much
+        /// it is off from a multiple of the size. So ptxas says it of a copy that reads fewer bytes than it writes.
+        fills: bool,
         /// Where false, zeros are written.
         unless: Pred,
     },

@@ -1,7 +1,7 @@
 //! Single words of code, executed by themselves, with values worked out by hand.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{ClusterShape, GlobalMemory};
+use oriole_interp::{Bytes, ClusterShape, GlobalMemory};
 use oriole_ir::ops::Compare as FloatCompare;
 use oriole_sass::{Table, text};
 
@@ -12,6 +12,9 @@ use super::machine::{Cta, Machine};
 use super::program::UNIFORM;
 
 const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
+
+/// Where global memory begins, which holds the numbers from 1.
+const GLOBAL: u32 = 0x1000;
 
 /// The CTA of one warp after words that have these texts, where registers and shared memory held this before.
 fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]) -> Cta {
@@ -28,6 +31,8 @@ fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]
     let program = decode(table, &code, vec![(0, "k".to_owned())], &banks);
     let launch = "kernel = \"k\"\ngrid = [1, 1, 1]\nblock = [32, 1, 1]\n";
     let launch = Launch::parse(launch, "k", |_, _| Ok(Vec::new())).expect("it is valid");
+    let mut global = GlobalMemory::default();
+    global.map_at(GLOBAL.into(), "numbers", Bytes::defined((1..=64).collect()));
     let mut machine = Machine {
         program: &program,
         banks: &banks,
@@ -35,7 +40,7 @@ fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]
         cluster: ClusterShape { extents: [1; 3], is_explicit: false },
         peers: Vec::new(),
         entry: 0,
-        global: GlobalMemory::default(),
+        global,
         shared: 1024,
         local: 0,
         slice: 64,
@@ -141,6 +146,15 @@ fn lanes_arrive_at_a_barrier_one_after_the_other() {
 }
 
 /// Each comparison of smaller, equal, larger and unordered floats, as the PTX ISA has them ("setp").
+/// `cp.async [r7], [r4], 8, 3`: five of eight bytes are not read, and become zeros.
+#[test]
+fn the_address_of_a_copy_says_what_is_filled() {
+    let word = (0x004f_e800_0b96_1a44_0000_0005_0407_7fae, "LDGSTS.E.64.ZFILL [R7], desc[UR4][R4.64+0x5]");
+    let registers = [(7, 16), (4, GLOBAL + 8), (5, 0)];
+    let cta = run(90, &[word], &registers, &[u64::MAX; 4]);
+    assert_eq!(cta.shared[8..32], [[0xff; 8], [9, 10, 11, 0, 0, 0, 0, 0], [0xff; 8]].concat());
+}
+
 #[test]
 fn floats_are_compared() {
     let (nan, tiny) = (f32::NAN, f32::from_bits(1));

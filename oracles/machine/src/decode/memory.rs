@@ -169,9 +169,9 @@ fn copy(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let wide =
         |register: Option<(u16, bool)>| register.map(|(row, _)| aligned(row, 2).map(|row| (row, true))).transpose();
     (from.base, from.uniform) = (wide(from.base)?, wide(from.uniform)?);
-    ops.has("ZFILL");
+    let fills = ops.has("ZFILL");
     let unless = ops.any_pred().unwrap_or(Pred::TRUE);
-    Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, unless })
+    Ok(Kind::CopyAsync { to, from, bytes: width(ops).bytes, fills, unless })
 }
 
 /// Operands: predicate, result, address.
