@@ -177,10 +177,13 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
         }
         module.globals.push(variable)
     };
-    // Regions of threads are found by exclusive or, so their base is aligned to all of them together.
+    // Regions of threads are found by exclusive or, so their base is aligned to all of them together, wherever shared
+    // memory begins.
     let shared = add("shared_memory", Space::Shared, REGION * geometry.threads, false);
     let constants = add("constants", Space::Const, REGION, true);
     let table = add("table", Space::Global, REGION, true);
+    let together = (REGION * geometry.threads).next_power_of_two();
+    module.globals[shared].align = module.globals[shared].align.max(together);
     Variables { shared, constants, table, addresses: addresses(module, [table, constants]) }
 }
 
