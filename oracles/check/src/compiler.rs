@@ -12,8 +12,11 @@ use oriole_sass::cubin::{Cubin, CubinError};
 
 pub use batch::Code;
 
-/// How long the compiler may take.
-pub const PATIENCE: Duration = Duration::from_secs(120);
+use crate::judge::{Hang, Verdict};
+use crate::supervise::Panic;
+
+/// How long the compiler may take where nobody says.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a compiler that has not ended is looked at.
 const LOOK: Duration = Duration::from_millis(2);
 
@@ -54,17 +57,21 @@ pub enum CompileError {
     #[error("ptxas crashed: {0}")]
     Crashed(String),
     /// It did not end.
-    #[error("ptxas has not ended after {} s", PATIENCE.as_secs())]
-    Hangs,
+    #[error("ptxas has not ended after {0:?}")]
+    Hangs(Duration),
     /// What it made cannot be read.
     #[error("what ptxas made cannot be read: {0}")]
     Cubin(#[from] CubinError),
 }
 
 impl CompileError {
-    /// Whether it tells something wrong of the compiler.
-    pub fn is_finding(&self) -> bool {
-        matches!(self, CompileError::Crashed(_) | CompileError::Hangs)
+    /// What it tells that is wrong of the compiler, where it does.
+    pub fn verdict(&self) -> Option<Verdict> {
+        match self {
+            CompileError::Crashed(said) => Some(Verdict::Panicked(Panic { message: said.clone(), place: None })),
+            CompileError::Hangs(patience) => Some(Verdict::Hangs(Hang::Clock(*patience))),
+            _ => None,
+        }
     }
 }
 
@@ -72,6 +79,7 @@ impl CompileError {
 #[derive(Clone, Debug)]
 pub struct Ptxas {
     tool: PathBuf,
+    patience: Duration,
 }
 
 impl Ptxas {
@@ -82,7 +90,12 @@ impl Ptxas {
         let folders = std::env::split_paths(&on_path).chain(in_home).map(|folder| folder.join("ptxas"));
         let installed = folder.ancestors().filter_map(|folder| installed_under(&folder.join(".cuda/venv/lib")));
         let tool = folders.chain(installed).find(|tool| tool.is_file())?;
-        Some(Ptxas { tool })
+        Some(Ptxas { tool, patience: PATIENCE })
+    }
+
+    /// The same, which hangs where it has not ended after so long.
+    pub fn within(self, patience: Duration) -> Ptxas {
+        Ptxas { patience, ..self }
     }
 
     /// Compiles a file of PTX.
@@ -139,9 +152,9 @@ impl Ptxas {
             if let Some(status) = child.try_wait().map_err(start)? {
                 break status;
             }
-            if started.elapsed() > PATIENCE {
+            if started.elapsed() > self.patience {
                 child.kill().and_then(|()| child.wait()).map_err(start)?;
-                return Err(CompileError::Hangs);
+                return Err(CompileError::Hangs(self.patience));
             }
             std::thread::sleep(LOOK);
         };

@@ -70,7 +70,7 @@ impl FailureSummary {
             replay: options.replay_of(reproducer.as_deref().unwrap_or(kernel), step),
             reproducer,
             text: None,
-            axis: None,
+            axes: Vec::new(),
             evidence: Arc::new(Evidence { module: module.clone(), launch: launch.cloned() }),
         })
     }

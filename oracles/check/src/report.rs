@@ -184,9 +184,9 @@ pub struct Finding {
     /// The PTX that is misread, where reading PTX goes wrong; not part of the output.
     #[serde(skip)]
     pub text: Option<Arc<str>>,
-    /// The axis on which a compiler goes wrong; not part of the output.
+    /// The axes on which a compiler goes wrong; not part of the output.
     #[serde(skip)]
-    pub axis: Option<Axis>,
+    pub axes: Vec<Axis>,
     /// What shows it, to bisect and reduce; not part of the output.
     #[serde(skip)]
     pub evidence: Arc<Evidence>,
@@ -209,7 +209,7 @@ impl Finding {
             store_after: None,
             reproducer: None,
             text: None,
-            axis: None,
+            axes: Vec::new(),
             replay: format!("oriole check {file}"),
             evidence: Arc::new(Evidence { module: Module::default(), launch: None }),
         }

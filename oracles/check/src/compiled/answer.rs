@@ -26,13 +26,6 @@ pub enum Answer {
     Unjudged,
 }
 
-impl Answer {
-    /// Whether it tells something wrong of the compiler.
-    pub fn is_finding(self) -> bool {
-        matches!(self, Answer::Different | Answer::Crashed)
-    }
-}
-
 impl fmt::Display for Answer {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.pad(match self {
@@ -58,6 +51,9 @@ pub struct Judged {
     pub reason: Option<String>,
     /// The first case that differs.
     pub difference: Option<Difference>,
+    /// What is wrong of the compiler, and the place of the case that tells: the first where it makes no code.
+    #[serde(skip)]
+    pub wrong: Option<(usize, Verdict)>,
 }
 
 /// A case on which code differs from its program.
@@ -71,12 +67,6 @@ pub struct Difference {
     pub code: Option<String>,
     /// The instruction of the PTX that stored the right one.
     pub ptx: Option<String>,
-    /// The place of the case.
-    #[serde(skip)]
-    pub at: usize,
-    /// The verdict on it.
-    #[serde(skip)]
-    pub verdict: Verdict,
 }
 
 impl Judged {
@@ -94,16 +84,18 @@ impl Judged {
     }
 
     fn without_code(axis: String, error: &CompileError) -> Judged {
+        let wrong = error.verdict().map(|verdict| (0, verdict));
         let answer = match error {
-            error if error.is_finding() => Answer::Crashed,
+            _ if wrong.is_some() => Answer::Crashed,
             CompileError::Refused(_) => Answer::Refused,
             _ => Answer::Unjudged,
         };
-        Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None }
+        Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None, wrong }
     }
 
     fn of_code(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cubin) -> Judged {
-        let mut judged = Judged { axis, answer: Answer::Unjudged, compared: 0, reason: None, difference: None };
+        let answer = Answer::Unjudged;
+        let mut judged = Judged { axis, answer, compared: 0, reason: None, difference: None, wrong: None };
         for (at, case) in cases.iter().enumerate() {
             match case.judge.judge_code(original, cubin) {
                 Err(error) => {
@@ -115,7 +107,8 @@ impl Judged {
                 Ok(verdict) => {
                     judged.compared += 1;
                     if verdict.is_finding() && judged.difference.is_none() {
-                        judged.difference = Some(Difference::new(original, (at, case), cubin, verdict));
+                        judged.difference = Some(Difference::new(original, case, cubin, &verdict));
+                        judged.wrong = Some((at, verdict));
                     }
                 }
             }
@@ -131,8 +124,8 @@ impl Judged {
 
 impl Difference {
     /// What differs, and who stored it on either side.
-    fn new(original: &Executable<'_>, (at, case): (usize, &Case<'_>), cubin: &Cubin, verdict: Verdict) -> Difference {
-        let byte = match &verdict {
+    fn new(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, verdict: &Verdict) -> Difference {
+        let byte = match verdict {
             Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
             _ => None,
         };
@@ -140,7 +133,7 @@ impl Difference {
         let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
         let said = |store: StoreRecord| format!("{} at {}", store.thread, store.place);
         let (code, ptx) = (code.map(said), ptx.map(said));
-        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx, at, verdict }
+        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx }
     }
 }
 

@@ -5,17 +5,16 @@
 
 use oriole_interp::{Executable, RunOptions};
 
-use super::{Compiler, faulty_text};
+use super::Compiler;
+use super::prepare::faulty_text;
 use crate::CheckOptions;
-use crate::cases::Case;
-use crate::compiler::{Axis, CompileError};
+use crate::compiler::Axis;
 use crate::inject::FaultSpec;
 use crate::input::{read_ptx, write_ptx};
 use crate::judge::{Judge, Mismatch, Verdict, budget};
 use crate::reduce::{Options, Reduced, reduce};
 use crate::report::{Evidence, Finding};
 use crate::signature;
-use crate::supervise::Panic;
 
 /// What a compiler does wrong, to be preserved while the kernel shrinks.
 #[derive(Clone, Debug)]
@@ -32,7 +31,7 @@ pub struct Miscompile {
 impl Miscompile {
     /// What a finding shows; `None` where it is about another step.
     pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
-        let axis = finding.axis.clone()?;
+        let axis = finding.axes.first()?.clone();
         let (compiler, faults) = (compiler.clone(), check.faults.clone());
         let mut miscompile = Miscompile { compiler, axis, faults, steps: check.steps, wanted: None };
         let Evidence { module, launch } = &*finding.evidence;
@@ -57,32 +56,27 @@ impl Miscompile {
         reduce(evidence, &|evidence| self.shows(evidence), options)
     }
 
-    /// What goes wrong, where something does.
+    /// What goes wrong on the axis of the finding, where something does.
     fn verdict(&self, evidence: &Evidence) -> Option<Verdict> {
+        self.verdict_on(&self.axis, evidence)
+    }
+
+    /// The axes on which a kernel goes wrong.
+    pub fn axes(&self, evidence: &Evidence) -> Vec<Axis> {
+        let axes = self.compiler.axes.iter();
+        axes.filter(|axis| self.verdict_on(axis, evidence).is_some()).cloned().collect()
+    }
+
+    fn verdict_on(&self, axis: &Axis, evidence: &Evidence) -> Option<Verdict> {
         let Evidence { module, launch } = evidence;
         let read = read_ptx(&write_ptx(module).ok()?).ok()?;
         let (compiled, _) = faulty_text(module, &self.faults).ok()?;
         let original = Executable::new(&read).ok()?;
         let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
-        let verdict = match self.compiler.compile_text(&compiled, &self.axis) {
-            Ok(cubin) => case.judge_code(&original, &cubin).ok()?,
-            Err(CompileError::Crashed(message)) => Verdict::Panicked(Panic { message, place: None }),
-            Err(_) => return None,
-        };
-        verdict.is_finding().then_some(verdict)
-    }
-
-    /// The axes on which a kernel goes wrong.
-    pub fn axes(&self, evidence: &Evidence) -> Option<String> {
-        let Evidence { module, launch } = evidence;
-        let read = read_ptx(&write_ptx(module).ok()?).ok()?;
-        let (compiled, _) = faulty_text(module, &self.faults).ok()?;
-        let original = Executable::new(&read).ok()?;
-        let judge = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
-        let cases = [Case { name: String::new(), judge }];
-        let codes = self.compiler.axes.iter().map(|axis| self.compiler.compile_text(&compiled, axis).map(Into::into));
-        let judged = self.compiler.judge(&original, &cases, codes.collect());
-        Some(super::signature::axes(&judged))
+        match self.compiler.compile_text(&compiled, axis) {
+            Ok(cubin) => case.judge_code(&original, &cubin).ok().filter(Verdict::is_finding),
+            Err(error) => error.verdict(),
+        }
     }
 }
 

@@ -8,29 +8,28 @@
 
 pub mod answer;
 pub mod fault;
+mod prepare;
 pub mod report;
 pub mod signature;
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use oriole_interp::Executable;
-use oriole_interp::launch::Launch;
-use oriole_ir::{FunctionKind, Linkage, Module};
+use oriole_ir::Module;
+use oriole_ir::sm::Variant;
 use oriole_optimizer::pass::Statistics;
-use oriole_ptx::EmitError;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
 use crate::compiler::{Axis, Code, CompileError, Ptxas};
-use crate::inject::FaultSpec;
 use crate::input::{NamedLaunch, write_ptx};
-use crate::judge::{Hang, Verdict};
+use crate::judge::Verdict;
 use crate::report::{Evidence, Finding, KernelReport, StepLine};
-use crate::supervise::{Panic, StepId};
+use crate::supervise::StepId;
 use crate::{CheckError, CheckOptions};
 use answer::{Answer, Judged};
+use prepare::{Prepared, prepare};
 
 /// A compiler, and how it compiles.
 #[derive(Clone, Debug)]
@@ -63,15 +62,6 @@ pub struct Checked {
     pub axes: Vec<Judged>,
 }
 
-/// A kernel that is about to be compiled among others.
-struct Prepared {
-    /// The module, with names that no other kernel has.
-    module: Module,
-    launches: Vec<NamedLaunch>,
-    /// The file with its PTX, and the faults that were planted there; or why there is none.
-    file: Result<(PathBuf, Statistics), EmitError>,
-}
-
 impl Compiler {
     /// Checks kernels: a report and the answers of all axes for each. Faults of the options that name this step are
     /// planted in what is compiled.
@@ -98,12 +88,18 @@ impl Compiler {
         let compiled: Vec<usize> = (0..kernels.len())
             .filter(|at| prepared[*at].file.is_ok() && runs[*at].as_ref().is_ok_and(|(cases, _)| !cases.is_empty()))
             .collect();
-        let files: Vec<PathBuf> =
-            compiled.iter().filter_map(|at| Some(prepared[*at].file.as_ref().ok()?.0.clone())).collect();
         let mut codes: Vec<Vec<Code>> = kernels.iter().map(|_| Vec::new()).collect();
         for axis in &self.axes {
-            let made = self.ptxas.compile_all(&files, axis);
-            compiled.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
+            // One that is for another architecture would spoil the compilation of all, without any being blamed.
+            let (fit, others): (Vec<usize>, Vec<usize>) =
+                compiled.iter().partition(|at| fits(&prepared[**at].module, axis));
+            let files = fit.iter().filter_map(|at| Some(prepared[*at].file.as_ref().ok()?.0.clone()));
+            let made = self.ptxas.compile_all(&files.collect::<Vec<_>>(), axis);
+            fit.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
+            for at in others {
+                let why = format!("it is for {} alone", prepared[at].module.target);
+                codes[at].push(Err(CompileError::Refused(why)));
+            }
         }
         let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
         Ok(checked
@@ -175,26 +171,20 @@ impl Compiler {
 
     /// The finding that the answers of all axes come to.
     fn finding(&self, kernel: &Kernel, cases: &[Case<'_>], judged: &[Judged]) -> Option<Finding> {
-        let (first, axis) = judged.iter().zip(&self.axes).find(|(judged, _)| judged.answer.is_finding())?;
-        let difference = first.difference.as_ref();
-        let reason = first.reason.clone().unwrap_or_default();
-        let verdict = match difference {
-            Some(difference) => difference.verdict.clone(),
-            None if reason.contains("has not ended") => Verdict::Hangs(Hang::Clock(crate::compiler::PATIENCE)),
-            None => Verdict::Panicked(Panic { message: reason.clone(), ..Panic::default() }),
-        };
-        let case = difference.and_then(|difference| cases.get(difference.at)).or(cases.first())?;
-        let named = kernel.launches.first().and_then(|named| named.launch.kernel.clone());
-        let launch = Launch { kernel: named, ..case.judge.launch().clone() };
-        let differing = signature::axes(judged);
-        let mut detail = format!("{differing}: {}", difference.map_or(reason, |difference| difference.detail.clone()));
-        if differing.matches(',').count() + 1 == self.axes.len() && self.axes.len() > 1 && difference.is_some() {
+        let wrong = || judged.iter().zip(&self.axes).filter(|(judged, _)| judged.wrong.is_some());
+        let first = wrong().next()?.0;
+        let (at, verdict) = first.wrong.clone()?;
+        let axes: Vec<Axis> = wrong().map(|(_, axis)| axis.clone()).collect();
+        let case = cases.get(at)?;
+        let mut detail = format!("{}: {verdict}", signature::names(&axes));
+        if axes.len() > 1 && axes.len() == self.axes.len() && first.difference.is_some() {
             detail += "; every axis differs, so the fault may be in how Oriole reads the PTX or the code";
         }
+        let difference = first.difference.as_ref();
         Some(Finding {
             kernel: kernel.name.clone(),
             phase: StepId::Compilation,
-            signature: signature::unreduced(&differing, &verdict),
+            signature: signature::unreduced(&axes, &verdict),
             verdict,
             case: case.name.clone(),
             detail,
@@ -206,8 +196,11 @@ impl Compiler {
             reproducer: None,
             replay: format!("oriole judge {} --randoms 0{}", kernel.name, self.replay()),
             text: write_ptx(&kernel.module).ok().map(Arc::from),
-            axis: Some(axis.clone()),
-            evidence: Arc::new(Evidence { module: kernel.module.clone(), launch: Some(launch) }),
+            axes,
+            evidence: Arc::new(Evidence {
+                module: kernel.module.clone(),
+                launch: kernel.launches.first().map(|own| prepare::renamed_back(case.judge.launch(), &own.launch)),
+            }),
         })
     }
 
@@ -225,6 +218,12 @@ impl Compiler {
     }
 }
 
+/// Whether code for an architecture can be made of a module: one for a single SM (`sm_90a`) has no other.
+fn fits(module: &Module, axis: &Axis) -> bool {
+    let is_specific = module.sm().is_some_and(|target| target.variant() != Variant::Portable);
+    !is_specific || module.target == axis.arch
+}
+
 /// What a report calls the answers of an axis.
 fn counter(answer: Answer) -> &'static str {
     match answer {
@@ -234,54 +233,4 @@ fn counter(answer: Answer) -> &'static str {
         Answer::Refused => "axes refused by ptxas",
         Answer::Unjudged => "axes not judged",
     }
-}
-
-/// Gives the symbols of a kernel names of their own and writes its PTX, with the faults that are planted there.
-fn prepare(kernel: &Kernel, number: usize, file: PathBuf, faults: &[FaultSpec]) -> std::io::Result<Prepared> {
-    let mut module = kernel.module.clone();
-    renamed(&mut module, number);
-    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry);
-    let entries: Vec<String> = entries.map(|func| func.name.clone()).collect();
-    let named = |NamedLaunch { name, launch }: &NamedLaunch| {
-        let mut launch = launch.clone();
-        launch.kernel = match &launch.kernel {
-            Some(own) => Some(name_of(own, number)),
-            None => entries.first().cloned(),
-        };
-        NamedLaunch { name: name.clone(), launch }
-    };
-    let launches = kernel.launches.iter().map(named).collect();
-    let file = match faulty_text(&module, faults) {
-        Ok((text, planted)) => {
-            std::fs::write(&file, text)?;
-            Ok((file, planted))
-        }
-        Err(error) => Err(error),
-    };
-    Ok(Prepared { module, launches, file })
-}
-
-/// The PTX of a module with the faults that are planted in it, and which of them were.
-fn faulty_text(module: &Module, faults: &[FaultSpec]) -> Result<(String, Statistics), EmitError> {
-    let mut planted = Statistics::new();
-    let mut own = faults.iter().filter(|fault| fault.step == StepId::Compilation).peekable();
-    if own.peek().is_none() {
-        return Ok((write_ptx(module)?, planted));
-    }
-    let mut faulty = module.clone();
-    own.for_each(|fault| fault.make(&mut faulty, &mut planted));
-    Ok((write_ptx(&faulty)?, planted))
-}
-
-/// The name of a symbol of a kernel among those of others.
-fn name_of(symbol: &str, number: usize) -> String {
-    format!("{symbol}_{number}")
-}
-
-/// Renames what a module defines.
-fn renamed(module: &mut Module, number: usize) {
-    let globals = module.globals.values_mut().filter(|global| global.linkage != Linkage::Extern);
-    globals.for_each(|global| global.name = name_of(&global.name, number));
-    let functions = module.functions.values_mut().filter(|func| func.is_definition());
-    functions.for_each(|func| func.name = name_of(&func.name, number));
 }

@@ -8,24 +8,23 @@ use std::collections::BTreeSet;
 use oriole_ir::ops::Flags;
 use oriole_ir::{Function, Inst, Module};
 
-use super::answer::Judged;
+use crate::compiler::Axis;
 use crate::judge::Verdict;
 use crate::signature;
 
-/// The axes that tell something wrong of the compiler: `sm_90 -O0, sm_90 -O3`.
-pub fn axes(judged: &[Judged]) -> String {
-    let wrong = judged.iter().filter(|judged| judged.answer.is_finding());
-    wrong.map(|judged| judged.axis.as_str()).collect::<Vec<_>>().join(", ")
+/// The names of axes: `sm_90 -O0, sm_90 -O3`.
+pub fn names(axes: &[Axis]) -> String {
+    axes.iter().map(Axis::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// The signature of a finding that is not reduced: the axes, and what is wrong.
-pub fn unreduced(axes: &str, verdict: &Verdict) -> String {
-    format!("{axes}: {}", signature::of(verdict))
+pub fn unreduced(axes: &[Axis], verdict: &Verdict) -> String {
+    format!("{}: {}", names(axes), signature::of(verdict))
 }
 
 /// The signature of a finding that was reduced to a module.
-pub fn reduced(axes: &str, module: &Module) -> String {
-    format!("{axes}: {}", operations(module).into_iter().collect::<Vec<_>>().join(" "))
+pub fn reduced(axes: &[Axis], module: &Module) -> String {
+    format!("{}: {}", names(axes), operations(module).into_iter().collect::<Vec<_>>().join(" "))
 }
 
 /// The operations of a module with their modifiers: what computes, else all.

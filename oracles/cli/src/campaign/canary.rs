@@ -70,6 +70,8 @@ pub enum Sighting {
     },
     /// Something was found, and something else was blamed.
     Misblamed {
+        /// The step in which the fault was.
+        planted: &'static str,
         /// The phase, verdict and rule that were.
         blamed: String,
     },
@@ -111,6 +113,6 @@ pub fn watch(options: &Options) -> Result<Sighting, CampaignError> {
         Some(stored) if stored.record.key.phase == name && stored.record.key.rule == rule => {
             Sighting::Found { cases, time: start.elapsed() }
         }
-        Some(stored) => Sighting::Misblamed { blamed: stored.record.key.rule_id() },
+        Some(stored) => Sighting::Misblamed { planted: name, blamed: stored.record.key.rule_id() },
     })
 }

@@ -149,7 +149,7 @@ impl Campaign {
 
     /// Gives a finding the signature by which it is known: that of what is left of it.
     fn know(&self, compiler: &Compiler, number: u64, finding: &mut Finding, slot: &WorkerSlot) {
-        let axes = finding.signature.split_once(": ").map_or("", |(axes, _)| axes).to_owned();
+        let axes = signature::names(&finding.axes);
         if let Some(known) = self.clusters.recognised(&axes, &signature::operations(&finding.evidence.module)) {
             finding.signature = known;
             return;
@@ -191,6 +191,9 @@ type Left = (String, BTreeSet<String>);
 /// Reduces a finding: what became of it, and what is left.
 fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits: &Limits) -> (Done, Option<Left>) {
     let failed = |why: String| ((Reduction::Failed { why }, Vec::new()), None);
+    if finding.verdict.costs_a_thread() {
+        return failed("each attempt would take as long as the compiler may take".to_owned());
+    }
     let Some(miscompile) = Miscompile::new(compiler, finding, check) else {
         return failed("no axis is known on which it shows".to_owned());
     };
@@ -204,7 +207,7 @@ fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits:
     }
     let cut_off = limits.shortened && !complete;
     let reduction = Reduction::Done { from: before.instructions, to: after.instructions, cut_off };
-    let axes = miscompile.axes(&evidence).unwrap_or_default();
+    let axes = miscompile.axes(&evidence);
     let left = (signature::reduced(&axes, &evidence.module), signature::operations(&evidence.module));
     ((reduction, files_of(compiler, finding, &evidence)), Some(left))
 }
@@ -213,7 +216,7 @@ fn reduced(compiler: &Compiler, finding: &Finding, check: &CheckOptions, limits:
 fn files_of(compiler: &Compiler, finding: &Finding, evidence: &Evidence) -> Vec<File> {
     let Ok(ptx) = write_ptx(&evidence.module) else { return Vec::new() };
     let mut all = files(None, evidence.launch.as_ref(), Some(&ptx), "reduced");
-    if let (Ok(module), Some(launch), Some(axis)) = (read_ptx(&ptx), &evidence.launch, &finding.axis) {
+    if let (Ok(module), Some(launch), Some(axis)) = (read_ptx(&ptx), &evidence.launch, finding.axes.first()) {
         let subject = Subject { ptx: &ptx, module: &module, launch, axis };
         all.extend(report::files(compiler, &subject).unwrap_or_default());
     }

@@ -33,7 +33,6 @@ impl Options {
             corpus,
             check,
             compiler,
-            axes,
             vary,
             round_trip_every,
             // How much is done changes no case.
@@ -50,8 +49,10 @@ impl Options {
         } = self;
         let mut hash = Fnv::default();
         hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
-        compiler.iter().for_each(|compiler| hash.text(&compiler.version));
-        axes.iter().for_each(|axis| hash.text(&axis.to_string()));
+        if let Some(compiler) = compiler {
+            hash.text(&compiler.version);
+            compiler.axes.iter().for_each(|axis| hash.text(&axis.to_string()));
+        }
         corpus.modules().for_each(|module| hash.text(&module.to_string()));
         add_check(&mut hash, check);
         let cases = self.by_number().in_virtual_form();

@@ -39,7 +39,7 @@ use oriole_ir::Module;
 use compiled::Clusters;
 use oriole_check::bisection_limit::BisectionLimit;
 use oriole_check::compiled::Compiler;
-use oriole_check::compiler::{Axis, CompileError};
+use oriole_check::compiler::CompileError;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::supervise::catch;
 use oriole_check::supervise::{self, Panic, StepId};
@@ -83,8 +83,6 @@ pub struct Options {
     pub check: CheckOptions,
     /// The compiler that is judged in place of our own steps.
     pub compiler: Option<Arc<Compiler>>,
-    /// The ways to compile that were asked for, whether a compiler is judged or not.
-    pub axes: Vec<Axis>,
     /// Whether some cases run for other machines and with other knobs; [`Options::check_of`].
     pub vary: Vary,
     /// One case in so many, drawn by its number, is also printed as PTX and read again in another spelling; none where
@@ -118,7 +116,6 @@ impl Options {
             corpus: Arc::default(),
             check: CheckOptions { randoms: 0, ..CheckOptions::default() },
             compiler: None,
-            axes: Vec::new(),
             vary: Vary::Some,
             round_trip_every: 4,
             arguments: String::new(),

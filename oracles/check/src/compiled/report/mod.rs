@@ -48,7 +48,7 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
     let own = compiler.compile_text(ptx, axis);
     let codes = compiler.axes.iter().map(|axis| compiler.compile_text(ptx, axis).map(Into::into)).collect();
     let judged = compiler.judge(&original, &cases, codes);
-    if !judged.iter().any(|judged| judged.answer.is_finding()) {
+    if !judged.iter().any(|judged| judged.wrong.is_some()) {
         return None;
     }
     let mut report = Report { compiler, subject, judged: &judged, text: String::new() };

@@ -264,13 +264,8 @@ fn canary_is_found(options: &Options) -> Result<bool, Failure> {
                 "canary: a planted fault was not found in {cases} cases and {limit} s; this campaign is blind"
             )?;
         }
-        Sighting::Misblamed { blamed } => {
-            writeln!(
-                err,
-                "canary: a fault planted as {}/mismatch/{} was blamed on {blamed}",
-                canary::NAME,
-                canary::RULE
-            )?;
+        Sighting::Misblamed { planted, blamed } => {
+            writeln!(err, "canary: a fault planted in {planted} was blamed on {blamed}")?;
         }
     }
     Ok(matches!(sighting, Sighting::Found { .. }))
@@ -319,7 +314,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         replay: given.replay(),
         ..CheckOptions::default()
     };
-    let compiler = args.compiling.compiler(&args.target)?;
+    let compiler = args.compiling.compiler(&args.target, args.patience.hang_after)?;
     let mut config = config(args.config.as_deref())?;
     if compiler.is_some() {
         // What is compiled is what was made: our own steps stay out of it.
@@ -351,7 +346,6 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         arguments: given.replay_case(),
         check,
         compiler,
-        axes: args.compiling.axes(),
     })
 }
 

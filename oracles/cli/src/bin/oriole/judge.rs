@@ -121,7 +121,7 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
 }
 
 fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Write) -> Result<(), Failure> {
-    for Judged { axis, answer, compared, reason, difference } in judged {
+    for Judged { axis, answer, compared, reason, difference, .. } in judged {
         writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared")?;
         if let Some(Difference { case, detail, code, ptx, .. }) = difference {
             writeln!(out, "  {case}: {detail}")?;

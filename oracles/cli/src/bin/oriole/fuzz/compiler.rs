@@ -3,13 +3,13 @@
 use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole::campaign::target::Target;
 use oriole_check::CheckOptions;
 use oriole_check::compiled::{Compiler, Kernel};
-use oriole_check::compiler::Axis;
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
 use oriole_generate::Generated;
@@ -69,13 +69,11 @@ impl fmt::Display for Chosen {
 /// How the compiler compiles.
 #[derive(clap::Args)]
 pub struct Compiling {
-    /// With --target ptxas: the architectures to compile for
-    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()],
-        value_parser = arch)]
+    /// With --target ptxas: the architectures to compile for; sm_90 where none is named
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
     sm: Vec<String>,
-    /// With --target ptxas: its levels of optimization
-    #[arg(long, value_name = "N", value_delimiter = ',', default_values_t = [0, 3],
-        value_parser = clap::value_parser!(u8).range(0..=3))]
+    /// With --target ptxas: its levels of optimization; 0 and 3 where none is named
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=3))]
     ptxas_level: Vec<u8>,
     /// With --target ptxas: a further option of it; each is an axis of its own beside those without any
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -83,19 +81,20 @@ pub struct Compiling {
 }
 
 impl Compiling {
-    /// The ways to compile.
-    pub fn axes(&self) -> Vec<Axis> {
-        axes(&self.sm, &self.ptxas_level, &self.ptxas_option)
-    }
-
-    /// The compiler, if it was chosen.
-    pub fn compiler(&self, chosen: &[Chosen]) -> Result<Option<Arc<Compiler>>, Failure> {
+    /// The compiler, if it was chosen; it hangs where it has not ended after so long.
+    pub fn compiler(&self, chosen: &[Chosen], patience: Duration) -> Result<Option<Arc<Compiler>>, Failure> {
+        let Compiling { sm, ptxas_level, ptxas_option } = self;
         if !chosen.contains(&Chosen::Ptxas) {
-            return Ok(None);
+            let is_idle = sm.is_empty() && ptxas_level.is_empty() && ptxas_option.is_empty();
+            let help = "--target ptxas chooses who is judged";
+            let idle = || Failure::Input(miette!(help = help, "--sm, --ptxas-level and --ptxas-option are for ptxas"));
+            return if is_idle { Ok(None) } else { Err(idle()) };
         }
-        let ptxas = ptxas()?;
+        let ptxas = ptxas()?.within(patience);
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
-        Ok(Some(Arc::new(Compiler { ptxas, axes: self.axes(), version })))
+        let sm = if sm.is_empty() { &["sm_90".to_owned()] } else { &sm[..] };
+        let levels = if ptxas_level.is_empty() { &[0, 3] } else { &ptxas_level[..] };
+        Ok(Some(Arc::new(Compiler { ptxas, axes: axes(sm, levels, ptxas_option), version })))
     }
 }
 
