@@ -89,8 +89,12 @@ impl Ptxas {
         let in_home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
         let folders = std::env::split_paths(&on_path).chain(in_home).map(|folder| folder.join("ptxas"));
         let installed = folder.ancestors().filter_map(|folder| installed_under(&folder.join(".cuda/venv/lib")));
-        let tool = folders.chain(installed).find(|tool| tool.is_file())?;
-        Some(Ptxas { tool, patience: PATIENCE })
+        folders.chain(installed).find(|tool| tool.is_file()).map(Ptxas::at)
+    }
+
+    /// The one at a place.
+    pub fn at(tool: PathBuf) -> Ptxas {
+        Ptxas { tool, patience: PATIENCE }
     }
 
     /// The same, which hangs where it has not ended after so long.

@@ -83,3 +83,63 @@ fn kept_miscompiles_show_again() {
         }
     }
 }
+
+/// A stand-in for ptxas that does what some lines of shell say to `$out` and the files of PTX.
+struct StandIn {
+    folder: tempfile::TempDir,
+}
+
+impl StandIn {
+    fn new(lines: &str) -> StandIn {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let head = "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'release 0.0, a stand-in'; exit 0; }\n\
+            for word; do case $last in -o) out=$word;; esac; case $word in *.ptx) files=\"$files $word\";; esac; \
+            last=$word; done\n";
+        let tool = folder.path().join("ptxas");
+        std::fs::write(&tool, format!("{head}{lines}\n")).unwrap();
+        std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+        StandIn { folder }
+    }
+
+    /// A command that finds it before any other.
+    fn oriole(&self, arguments: &[&str]) -> Output {
+        let path = format!("{}:/usr/bin:/bin", self.folder.path().display());
+        let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+        command.current_dir(self.folder.path()).env("PATH", path).args(arguments);
+        command.output().expect("the command starts")
+    }
+
+    fn file(&self, name: &str) -> String {
+        self.folder.path().join(name).display().to_string()
+    }
+}
+
+/// Crashes where a kernel subtracts, alone or among others; refuses the rest, by name.
+#[test]
+fn crashes_are_found_among_many_and_reduced_to_what_crashes() {
+    let tool = StandIn::new(
+        "grep -q 'sub\\.' $files && kill -SEGV $$\n\
+         for file in $files; do echo \"ptxas $file, line 1; error   : no\" >&2; done; exit 255",
+    );
+    let out = tool.file("found");
+    let campaign = ["fuzz", "--target", "ptxas,instructions", "--cases", "36", "--jobs", "1", "--out", &out];
+    let output = tool.oriole(&campaign);
+    assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(said(&output).contains("panic in ptxas"), "{}", said(&output));
+    assert!(said(&output).contains("ptxas refuses it"), "{}", said(&output));
+    let list = tool.oriole(&["findings", "list", "--format", "json", "--store", &format!("{out}/findings.db")]);
+    let list: serde_json::Value = serde_json::from_slice(&list.stdout).expect("the list is JSON");
+    let findings = list["findings"].as_array().expect("a list");
+    assert!(!findings.is_empty());
+    for finding in findings {
+        let shape = finding["shape"].as_str().unwrap_or_default();
+        assert!(shape.starts_with("sm_90 -O0, sm_90 -O3: ") && shape.contains("sub"), "{finding}");
+        let id = finding["id"].as_str().expect("it has one");
+        let text = std::fs::read_to_string(Path::new(&out).join(id).join("reduced.ptx")).expect("it is reduced");
+        assert!(text.contains("sub.") && text.lines().count() < 24, "{text}");
+        assert!(Path::new(&out).join(id).join("report.md").is_file());
+    }
+    let replay = tool.oriole(&["findings", "replay", "--store", &format!("{out}/findings.db")]);
+    assert!(said(&replay).contains("still shows"), "{}", said(&replay));
+}

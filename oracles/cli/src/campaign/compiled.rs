@@ -114,7 +114,8 @@ impl Campaign {
             let Case { target, generated, dropped } = case;
             let mut unjudged = None;
             let said = checked.map(|Checked { report, axes }| {
-                let reasons = axes.iter().filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?)));
+                let silent = axes.iter().filter(|axis| axis.wrong.is_none());
+                let reasons = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?)));
                 unjudged = reasons.into_iter().next();
                 (generated.module, report)
             });

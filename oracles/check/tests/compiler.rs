@@ -1,0 +1,104 @@
+//! What is said of a compiler whose code is wrong, or that does not end: a stand-in that hands out captured code, of
+//! which a word was changed.
+
+#![cfg(unix)]
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use oriole_check::CheckOptions;
+use oriole_check::compiled::answer::Answer;
+use oriole_check::compiled::report::{PROGRAM, REPORT, Subject, files};
+use oriole_check::compiled::{Compiler, Kernel};
+use oriole_check::compiler::{Axis, Ptxas};
+use oriole_check::input::{NamedLaunch, launches_for, read_kernel};
+use oriole_check::judge::Verdict;
+use oriole_sass::cubin::Cubin;
+
+fn corpus(file: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus").join(file)
+}
+
+/// A compiler that executes these lines of shell, with the last word of its command in `$out`.
+fn stand_in(folder: &Path, lines: &str) -> Compiler {
+    let tool = folder.join("ptxas");
+    std::fs::write(&tool, format!("#!/bin/sh\nfor out; do :; done\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let axis = Axis { arch: "sm_90".to_owned(), level: 3, options: Vec::new() };
+    let ptxas = Ptxas::at(tool).within(Duration::from_millis(300));
+    Compiler { ptxas, axes: vec![axis], version: "a stand-in".to_owned() }
+}
+
+fn kernel() -> (PathBuf, Kernel) {
+    let path = corpus("kernels/half_arith.ptx");
+    let module = read_kernel(&path).unwrap();
+    let launches: Vec<NamedLaunch> = launches_for(&path, &[]).unwrap();
+    (path, Kernel { name: "half_arith".to_owned(), module, launches })
+}
+
+/// Captured code in which fused products lose their addend.
+fn wrong_code(folder: &Path) -> PathBuf {
+    let cubin = Cubin::read(&std::fs::read(corpus("cubins/half_arith.sm_90.O3.cubin")).unwrap()).unwrap();
+    let function = cubin.function("half_arith").unwrap();
+    let mut words: Vec<u128> = cubin.words(function).collect();
+    let is_fused = |word: &u128| matches!(word & 0xfff, 0x235 | 0x231);
+    let at = words.iter().position(is_fused).expect("the kernel has a fused product of halves");
+    words[at] |= 0xff << 64;
+    let path = folder.join("wrong.cubin");
+    std::fs::write(&path, cubin.with_code("half_arith", &words).unwrap()).unwrap();
+    path
+}
+
+#[test]
+fn wrong_code_is_reported_with_all_that_confirms_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = wrong_code(folder.path());
+    let right = corpus("cubins/half_arith.sm_90.O3.cubin");
+    let (path, kernel) = kernel();
+    let ptx = std::fs::read_to_string(path).unwrap();
+    let report = |cubin: &Path| {
+        let compiler = stand_in(folder.path(), &format!("cp {} \"$out\"", cubin.display()));
+        let (module, launch) = (&kernel.module, &kernel.launches[0].launch);
+        files(&compiler, &Subject { ptx: &ptx, module, launch, axis: &compiler.axes[0] })
+    };
+    assert!(report(&right).is_none(), "nothing is wrong with the code as it was");
+    let files = report(&wrong).expect("the code is wrong");
+    let file = |name: &str| {
+        let file = files.iter().find(|(known, _)| known == name).expect("the report has it");
+        String::from_utf8(file.1.clone()).unwrap()
+    };
+    let text = file(REPORT);
+    for wanted in ["a stand-in", "sm_90 -O3: DIFFERENT", ".visible .entry half_arith", "grid = ", "HFMA2", "STG.E"] {
+        assert!(text.contains(wanted), "no `{wanted}` in {text}");
+    }
+    // A row of the table: what is expected, and what the code leaves.
+    let row = text.lines().skip_while(|line| !line.starts_with("buffer ")).nth(1).expect("a row");
+    let bytes: Vec<&str> = row.split_whitespace().rev().take(16).collect();
+    assert!(bytes.len() == 16 && bytes[..8] != bytes[8..], "{row}");
+    let program = file(PROGRAM);
+    assert!(program.contains("static const char entry[] = \"half_arith\";") && program.contains("sm_90 -O3"));
+}
+
+#[test]
+fn a_compiler_that_does_not_end_is_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, kernel) = kernel();
+    let options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+    let check = |lines: &str| {
+        let compiler = stand_in(folder.path(), lines);
+        let checked = compiler.check_all(std::slice::from_ref(&kernel), &options).unwrap().pop().unwrap().unwrap();
+        let answer = checked.axes[0].answer;
+        (answer, checked.report.findings.into_iter().map(|finding| finding.verdict).next())
+    };
+    let (answer, verdict) = check("exec sleep 60");
+    assert!(answer == Answer::Crashed && matches!(verdict, Some(Verdict::Hangs(_))), "{verdict:?}");
+    let (answer, verdict) = check("kill -ABRT $$");
+    assert!(answer == Answer::Crashed && matches!(verdict, Some(Verdict::Panicked(_))), "{verdict:?}");
+    let (answer, verdict) = check("echo 'ptxas fatal   : no' >&2; exit 255");
+    assert_eq!((answer, verdict), (Answer::Refused, None));
+    // Code that is none, and code of another kernel, say nothing.
+    assert_eq!(check("echo no > \"$out\"").0, Answer::Unjudged);
+    let other = corpus("cubins/half_arith.sm_90.O3.cubin");
+    assert_eq!(check(&format!("cp {} \"$out\"", other.display())).0, Answer::Unjudged, "it has no `half_arith_0`");
+}
