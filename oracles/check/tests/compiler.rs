@@ -30,11 +30,15 @@ fn stand_in(folder: &Path, lines: &str) -> Compiler {
     Compiler { ptxas, axes: vec![axis], version: "a stand-in".to_owned() }
 }
 
-fn kernel() -> (PathBuf, Kernel) {
-    let path = corpus("kernels/half_arith.ptx");
+fn kernel_named(name: &str) -> (PathBuf, Kernel) {
+    let path = corpus(&format!("kernels/{name}.ptx"));
     let module = read_kernel(&path).unwrap();
     let launches: Vec<NamedLaunch> = launches_for(&path, &[]).unwrap();
-    (path, Kernel { name: "half_arith".to_owned(), module, launches })
+    (path, Kernel { name: name.to_owned(), module, launches })
+}
+
+fn kernel() -> (PathBuf, Kernel) {
+    kernel_named("half_arith")
 }
 
 /// Captured code in which fused products lose their addend.
@@ -101,4 +105,30 @@ fn a_compiler_that_does_not_end_is_a_finding() {
     assert_eq!(check("echo no > \"$out\"").0, Answer::Unjudged);
     let other = corpus("cubins/half_arith.sm_90.O3.cubin");
     assert_eq!(check(&format!("cp {} \"$out\"", other.display())).0, Answer::Unjudged, "it has no `half_arith_0`");
+}
+
+/// Kernels that are compiled together get names of their own, their images too; one for another SM is left out.
+#[test]
+fn kernels_of_all_kinds_go_together() {
+    let folder = tempfile::tempdir().unwrap();
+    // Notes how many files come, and whether two of them define the same name.
+    let lines = "echo $(grep -ho '\\.entry [a-z_0-9]*' \"$@\" 2>/dev/null | sort | uniq -c | wc -l) >> \"$0.log\"\n\
+        echo 'ptxas fatal   : no' >&2; exit 255";
+    let compiler = stand_in(folder.path(), lines);
+    let (_, plain) = kernel();
+    let kernels = [plain.clone(), kernel_named("image_refs").1, kernel_named("wgmma_product").1, plain];
+    let options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+    let checked = compiler.check_all(&kernels, &options).unwrap();
+    let reasons: Vec<String> = checked
+        .iter()
+        .map(|checked| {
+            let axes = &checked.as_ref().unwrap().axes;
+            assert_eq!(axes.len(), 1, "its launch binds images and says something");
+            axes[0].reason.clone().unwrap_or_default()
+        })
+        .collect();
+    assert!(reasons[2].contains("it is for sm_90a alone"), "{reasons:?}");
+    assert!([0, 1, 3].iter().all(|at| reasons[*at].contains("fatal")), "{reasons:?}");
+    let log = std::fs::read_to_string(folder.path().join("ptxas.log")).unwrap();
+    assert_eq!(log.lines().next(), Some("3"), "three entries, each of its own name: {log}");
 }

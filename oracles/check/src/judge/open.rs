@@ -300,7 +300,8 @@ mod tests {
         let module = crate::input::read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
         let bytes = vec![0xff; 8];
         let buffer = Buffer { bytes, element: None, expect: None, tolerance: None };
-        let mut launch = Launch::new(None);
+        // A whole warp, which products take; all lanes store the same.
+        let mut launch = Launch { block: [32, 1, 1], ..Launch::new(None) };
         launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
         let run = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
         assert_eq!(run.outcome, Outcome::Finished);
@@ -339,5 +340,30 @@ mod tests {
         let body = "cos.approx.f32 %f1, 0f3fc90fdb;\nsetp.lt.f32 %p1, %f1, 0f00000000;\nselp.u32 %r1, 1, 2, %p1;\n\
             st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 0;\n";
         assert_eq!(open_words(body, &format!("{registers}.reg .pred %p<2>;\n")), [true, false]);
+    }
+
+    #[test]
+    fn addresses_of_locals_are_open() {
+        let registers = ".reg .b32 %r<4>;\n.reg .b64 %a<3>;\n.local .align 4 .b8 spare[4];\n\
+            .local .align 4 .b8 array[8];\n";
+        let body = "mov.u64 %a1, array;\ncvt.u32.u64 %r1, %a1;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, 5;\n\
+            st.local.u32 [array], %r2;\nld.local.u32 %r3, [array];\nst.global.u32 [%d1+4], %r3;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+    }
+
+    #[test]
+    fn sums_of_matrix_products_are_open_where_they_are_floats() {
+        let product = |kind: &str, ty: &str| {
+            let registers = format!(".reg .b32 %r<4>;\n.reg {ty} %s<5>;\n");
+            let zero = if ty == ".f32" { "0f00000000" } else { "0" };
+            let body = format!(
+                "mov.b32 %r1, 0x3c003c00;\nmov.b32 %r2, 1;\nmma.sync.aligned.{kind} {{%s1, %s2, %s3, %s4}}, \
+                 {{%r1, %r1}}, {{%r1}}, {{{zero}, {zero}, {zero}, {zero}}};\nst.global.b32 [%d1], %s1;\n\
+                 st.global.u32 [%d1+4], 7;\n"
+            );
+            open_words(&body, &registers)
+        };
+        assert_eq!(product("m16n8k8.row.col.f32.f16.f16.f32", ".f32"), [true, false]);
+        assert_eq!(product("m16n8k16.row.col.s32.s8.s8.s32", ".s32"), [false, false]);
     }
 }
