@@ -72,21 +72,48 @@ fn bad_input_and_what_is_not_executed_are_said() {
     assert_ends(&judge(&[path(&kernel), "--sm", "sm_50"], folder.path()), 2, &["sm_50", "sm_80, sm_86"]);
 }
 
-/// Additions and conjunctions in one cell do not commute: what is left depends on the order of the threads.
-#[test]
-fn what_depends_on_the_order_of_threads_is_not_judged() {
+/// Judges captured code of `half_arith` as if it were that of another kernel, whose registers and body these are; its
+/// first parameter is `p`, and four more buffers follow.
+fn judge_as(registers: &str, body: &str) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let ptx = folder.path().join("half_arith.ptx");
     let entry = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry half_arith(\n\
         .param .u64 p, .param .u64 q, .param .u64 r, .param .u64 s, .param .u64 t)\n{\n";
-    let body = ".reg .b32 %r<4>;\n.reg .b64 %d<4>;\nld.param.u64 %d1, [p];\ncvta.to.global.u64 %d2, %d1;\n\
-        mov.u32 %r1, %tid.x;\nred.global.and.b32 [%d2], %r1;\nred.global.add.u32 [%d2], %r1;\nret;\n}\n";
-    std::fs::write(&ptx, [entry, body].concat()).unwrap();
+    std::fs::write(&ptx, format!("{entry}{registers}{body}ret;\n}}\n")).unwrap();
     let launch = "kernel = \"half_arith\"\ngrid = [1, 1, 1]\nblock = [96, 1, 1]\n";
     let launch = [launch, &"[[arg]]\nzeroed = 3072\n".repeat(5)].concat();
     std::fs::write(folder.path().join("half_arith.launch.toml"), launch).unwrap();
     let cubin = corpus("cubins/half_arith.sm_90.O3.cubin");
-    assert_ends(&judge(&[path(&ptx), "--cubin", path(&cubin)], folder.path()), 3, &["depends on their order"]);
+    judge(&[path(&ptx), "--cubin", path(&cubin), "--randoms", "0"], folder.path())
+}
+
+/// Additions and conjunctions in one cell do not commute: what is left depends on the order of the threads.
+#[test]
+fn what_depends_on_the_order_of_threads_is_not_judged() {
+    let body = "ld.param.u64 %d1, [p];\ncvta.to.global.u64 %d2, %d1;\nmov.u32 %r1, %tid.x;\n\
+        red.global.and.b32 [%d2], %r1;\nred.global.add.u32 [%d2], %r1;\n";
+    assert_ends(&judge_as(".reg .b32 %r<4>;\n.reg .b64 %d<4>;\n", body), 3, &["depends on their order"]);
+}
+
+/// One thread fills all buffers with a word, of which the machine decides what it is; the code does something else.
+#[test]
+fn what_the_isa_leaves_open_is_not_judged() {
+    let fill = |value: &str| {
+        let mut body = format!(
+            "mov.u32 %r1, {value};\nmov.u32 %r2, %tid.x;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nmov.u64 %d1, 0;\n"
+        );
+        for (at, parameter) in ["p", "q", "r", "s", "t"].iter().enumerate() {
+            body += &format!("ld.param.u64 %d{}, [{parameter}];\n", at + 2);
+        }
+        body += "L:\n";
+        for at in 2..7 {
+            body += &format!("add.u64 %d8, %d{at}, %d1;\nst.global.u32 [%d8], %r1;\n");
+        }
+        body += "add.u64 %d1, %d1, 4;\nsetp.lt.u64 %p1, %d1, 3072;\n@%p1 bra L;\n";
+        judge_as(".reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %d<9>;\n", &body)
+    };
+    assert_ends(&fill("%smid"), 3, &["not judged", "open: NaNs"]);
+    assert_ends(&fill("%nctaid.y"), 1, &["DIFFERENT"]);
 }
 
 #[test]

@@ -47,8 +47,7 @@ impl Miscompile {
     /// Whether a kernel shows the same.
     pub fn shows(&self, evidence: &Evidence) -> bool {
         let Some(wanted) = &self.wanted else { return false };
-        let like = |verdict: &Verdict| verdict.is_like(wanted) && kept(verdict) == kept(wanted);
-        self.verdict(evidence).as_ref().is_some_and(like)
+        self.verdict(evidence).is_some_and(|verdict| kept(&verdict) == kept(wanted))
     }
 
     /// Makes the kernel of the finding as simple as that allows.
@@ -86,5 +85,36 @@ fn kept(verdict: &Verdict) -> String {
     match verdict {
         Verdict::Mismatch(Mismatch::Outcome(_)) => signature::of(verdict),
         verdict => signature::coarse(verdict),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_interp::{Cause, Outcome, Place, ThreadId};
+
+    use super::*;
+    use crate::judge::Extent;
+    use crate::supervise::Panic;
+
+    #[test]
+    fn one_kind_of_failure_is_not_taken_for_another() {
+        let traps = |cause| {
+            let thread = ThreadId { ctaid: [0; 3], tid: [0; 3] };
+            let place = Place { function: String::new(), line: 0, text: String::new() };
+            Verdict::Mismatch(Mismatch::Outcome(Outcome::Trapped { cause, thread, place }))
+        };
+        let bytes = |offset, extent| {
+            let (name, expected, actual) = (String::new(), vec![1], vec![2]);
+            let (argument, undefined, count) = (Some(0), false, 1);
+            Verdict::Mismatch(Mismatch::Bytes { argument, name, offset, expected, actual, undefined, count, extent })
+        };
+        let crash = |message: &str| Verdict::Panicked(Panic { message: message.to_owned(), place: None });
+        let misaligned = Cause::Misaligned { space: "shared", address: 3, bytes: 4 };
+        let all = [traps(Cause::Trap), traps(misaligned), bytes(0, Extent::OneWord), crash("signal: 11 (SIGSEGV)")];
+        for (at, one) in all.iter().enumerate() {
+            assert!(all.iter().enumerate().all(|(other, verdict)| (kept(one) == kept(verdict)) == (at == other)));
+        }
+        // How far a difference reaches, and where, changes while a kernel shrinks.
+        assert_eq!(kept(&bytes(0, Extent::OneWord)), kept(&bytes(8, Extent::EveryWord)));
     }
 }
