@@ -234,21 +234,7 @@ pub const ROWS: &[Row] = &[
             r(64).sized(&TYPE_SHARED),
         ],
     )
-    .sms(90, 90),
-    Row::new(
-        "ATOMS",
-        0x38d,
-        &[
-            CAST,
-            TYPE_SHARED,
-            rd().sized(&TYPE_SHARED),
-            SHARED,
-            offset(),
-            r(32).sized(&TYPE_SHARED),
-            r(64).sized(&TYPE_SHARED),
-        ],
-    )
-    .since(100),
+    .since(90),
     Row::new(
         "ATOMS",
         0x58d,

@@ -103,7 +103,8 @@ fn constant(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     Ok(Kind::LoadConstant { dst, width, bank, address })
 }
 
-const OPERATIONS: &[(&str, AtomOp)] = &[
+/// What is done with memory, by the names that words have for it.
+pub(super) const OPERATIONS: &[(&str, AtomOp)] = &[
     ("ADD", AtomOp::Add),
     ("MIN", AtomOp::Min),
     ("MAX", AtomOp::Max),

@@ -5,6 +5,7 @@ use oriole_ir::ops::{AtomOp, Type};
 use oriole_sass::row::{File, What};
 
 use super::aligned;
+use super::memory::OPERATIONS;
 use crate::operands::{Operands, Unknown};
 use crate::program::*;
 
@@ -124,17 +125,6 @@ fn bulk(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let multicast = named.contains(&"MULTICAST");
     Ok(Kind::Bulk(Box::new(Bulk { to_global, from_global, to, from, size, multicast, combine: None })))
 }
-
-const OPERATIONS: &[(&str, AtomOp)] = &[
-    ("ADD", AtomOp::Add),
-    ("MIN", AtomOp::Min),
-    ("MAX", AtomOp::Max),
-    ("INC", AtomOp::Inc),
-    ("DEC", AtomOp::Dec),
-    ("AND", AtomOp::And),
-    ("OR", AtomOp::Or),
-    ("XOR", AtomOp::Xor),
-];
 
 /// Operands as of a copy from shared memory.
 fn reduction(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
