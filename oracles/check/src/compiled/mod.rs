@@ -17,7 +17,7 @@ use std::time::Instant;
 
 use oriole_interp::Executable;
 use oriole_ir::Module;
-use oriole_ir::sm::Variant;
+use oriole_ir::sm::Target;
 use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
@@ -97,7 +97,7 @@ impl Compiler {
             let made = self.ptxas.compile_all(&files.collect::<Vec<_>>(), axis);
             fit.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
             for at in others {
-                let why = format!("it is for {} alone", prepared[at].module.target);
+                let why = format!("it is for {}", prepared[at].module.target);
                 codes[at].push(Err(CompileError::Refused(why)));
             }
         }
@@ -108,6 +108,17 @@ impl Compiler {
                 Ok(self.concluded(kernel, prepared, &cases, report, codes))
             })
             .collect())
+    }
+
+    /// Makes a module for the oldest of the architectures, if that has all its operations.
+    pub fn make_for_oldest(&self, module: &mut Module) {
+        let targets = self.axes.iter().filter_map(|axis| axis.arch.parse::<Target>().ok());
+        let Some(oldest) = targets.min_by_key(|target| target.number()) else { return };
+        if module.sm().is_some_and(|own| oldest.number() < own.number())
+            && let Some(portable) = Target::portable(oldest.number()).filter(|portable| module.is_for(*portable))
+        {
+            module.target = portable.to_string();
+        }
     }
 
     /// Judges the code of each axis.
@@ -218,10 +229,11 @@ impl Compiler {
     }
 }
 
-/// Whether code for an architecture can be made of a module: one for a single SM (`sm_90a`) has no other.
+/// Whether code for an architecture can be made of a module.
 fn fits(module: &Module, axis: &Axis) -> bool {
-    let is_specific = module.sm().is_some_and(|target| target.variant() != Variant::Portable);
-    !is_specific || module.target == axis.arch
+    let sm = |name: &str| name.split(',').next()?.trim().parse::<Target>().ok();
+    let (Some(arch), Some(own)) = (sm(&axis.arch), sm(&module.target)) else { return true };
+    arch.accepts_code_for(own)
 }
 
 /// What a report calls the answers of an axis.

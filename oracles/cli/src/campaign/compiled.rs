@@ -117,7 +117,7 @@ impl Campaign {
                 let silent = axes.iter().filter(|axis| axis.wrong.is_none());
                 let reasons = silent.filter_map(|axis| Some(format!("{}: {}", axis.axis, axis.reason.as_ref()?)));
                 unjudged = reasons.into_iter().next();
-                (generated.module, report)
+                (self.options.module_of(number, generated.module), report)
             });
             batch.push(One { number, target, dropped, unjudged, said });
         }
@@ -125,7 +125,7 @@ impl Campaign {
     }
 
     fn kernel(&self, number: u64, Generated { module, launches, .. }: &Generated) -> Kernel {
-        let (module, launches) = (module.clone(), launches.clone());
+        let (module, launches) = (self.options.module_of(number, module.clone()), launches.clone());
         Kernel { name: case_name(self.options.seed, number), module, launches }
     }
 

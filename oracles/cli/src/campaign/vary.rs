@@ -200,6 +200,10 @@ impl Options {
 
     /// The module of a case, for the machine that it runs for: that of the variation, if it has all the operations.
     pub fn module_of(&self, number: u64, mut module: Module) -> Module {
+        if let Some(compiler) = &self.compiler {
+            compiler.make_for_oldest(&mut module);
+            return module;
+        }
         let varied = self.variations()[self.variation_of(number)].target;
         let has_all = |name: &&str| name.parse().is_ok_and(|target| module.is_for(target));
         if let Some(target) = varied.filter(has_all) {

@@ -18,6 +18,7 @@ use oriole::campaign::store::claim::Start;
 use oriole::campaign::store::{Store, Stored};
 use oriole::campaign::target::Target;
 use oriole::campaign::{self, CampaignError, Options, Summary, Vary};
+use oriole_check::compiled::Kernel;
 use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::{Finding, KernelReport};
@@ -413,12 +414,13 @@ fn one(args: &Args, options: &Options, number: u64, out: &mut dyn Write) -> Resu
     let made = options.by_number().sound_within(number, options.hang_after);
     let generated = made.map_err(|why| Failure::Input(miette!("{name} is no valid module: {why}")))?.generated;
     std::fs::create_dir_all(&args.out)?;
+    let module = options.module_of(number, generated.module);
     if let Some(compiler) = &options.compiler {
-        let report = compiler::one(compiler, &name, generated, &options.check, &args.out, out)?;
+        let kernel = Kernel { name, module, launches: generated.launches };
+        let report = compiler::one(compiler, kernel, &options.check, &args.out, out)?;
         return concluded(args, &report, out);
     }
     let path = args.out.join(format!("{name}.ori"));
-    let module = options.module_of(number, generated.module);
     std::fs::write(&path, module.to_string())?;
     for named in &generated.launches {
         named.launch.save(&args.out, &name).map_err(Failure::input)?;

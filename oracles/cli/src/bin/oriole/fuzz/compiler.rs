@@ -12,7 +12,6 @@ use oriole_check::CheckOptions;
 use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
-use oriole_generate::Generated;
 
 use crate::axes::{arch, axes, ptxas};
 use crate::failure::Failure;
@@ -101,24 +100,23 @@ impl Compiling {
 /// Writes the PTX of a case and checks it, with what each axis comes to.
 pub fn one(
     compiler: &Compiler,
-    name: &str,
-    generated: Generated,
+    kernel: Kernel,
     options: &CheckOptions,
     folder: &Path,
     out: &mut dyn std::io::Write,
 ) -> Result<KernelReport, Failure> {
-    let Generated { module, launches, .. } = generated;
+    let Kernel { name, module, launches } = kernel;
     let ptx = write_ptx(&module).map_err(|error| Failure::Input(miette!("{name} has no words in PTX: {error}")))?;
     let path = folder.join(format!("{name}.ptx"));
     std::fs::write(&path, ptx)?;
     for named in &launches {
-        named.launch.save(folder, name).map_err(Failure::input)?;
+        named.launch.save(folder, &name).map_err(Failure::input)?;
     }
     writeln!(out, "{}", path.display())?;
     let kernel = Kernel { name: path.display().to_string(), module, launches };
     let checked = compiler.check_all(&[kernel], options).map_err(|error| Failure::Input(miette!("{error}")))?;
     let checked = checked.into_iter().next().expect("there is an answer for each kernel");
-    let checked = checked.map_err(|error| check_failure(name, &error))?;
+    let checked = checked.map_err(|error| check_failure(&name, &error))?;
     for axis in &checked.axes {
         let reason = axis.reason.as_ref().map_or(String::new(), |reason| format!(": {reason}"));
         writeln!(out, "{}: {}, {} cases compared{reason}", axis.axis, axis.answer, axis.compared)?;
