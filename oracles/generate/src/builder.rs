@@ -46,6 +46,8 @@ pub(super) struct Builder<'a, 'b> {
     /// Instructions that may still be made.
     pub budget: u32,
     pub regions: Vec<Region>,
+    /// Where the regions of all threads in shared memory begin.
+    pub shared: Option<Reg>,
     /// Cells that all threads change with one operation each; their address.
     pub cells: Option<Reg>,
     /// The thread's slot of the results.
@@ -99,6 +101,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             block,
             flow: Flow { uniform: true, depth: 0, trips: 1 },
             budget: 0,
+            shared: None,
             regions: Vec::new(),
             cells: None,
             results: None,

@@ -177,13 +177,9 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
         }
         module.globals.push(variable)
     };
-    // Regions of threads are found by exclusive or, so their base is aligned to all of them together, wherever shared
-    // memory begins.
     let shared = add("shared_memory", Space::Shared, REGION * geometry.threads, false);
     let constants = add("constants", Space::Const, REGION, true);
     let table = add("table", Space::Global, REGION, true);
-    let together = (REGION * geometry.threads).next_power_of_two();
-    module.globals[shared].align = module.globals[shared].align.max(together);
     Variables { shared, constants, table, addresses: addresses(module, [table, constants]) }
 }
 
@@ -267,6 +263,7 @@ impl Builder<'_, '_> {
         self.regions.push(region(Space::Param, Operand::Local(structure), generic, false, true));
         if whole || self.entropy.percent(60) {
             let base = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(Operand::Global(variables.shared)), double);
+            self.shared = Some(base);
             let own = Self::typed(Opcode::IMadWide, Type::U32).src(tid).src(u64::from(REGION)).src(base);
             let own = Operand::Reg(self.hidden(own, double));
             let generic = self.generic(Space::Shared, own);

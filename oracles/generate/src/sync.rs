@@ -99,11 +99,15 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// The address of another thread's region: its number differs in some bits.
+    /// The address of another thread's region: its number differs in some bits. Nothing but its alignment says where
+    /// shared memory begins, so the regions are counted from there.
     fn neighbour(&mut self, own: Reg) -> Reg {
+        let Some(base) = self.shared else { return own };
         let flip = u64::from(REGION) * self.entropy.between(1, self.threads - 1) as u64;
-        let ty = if self.info(own).words == 1 { Type::B32 } else { Type::B64 };
-        self.hidden(Self::typed(Opcode::Xor, ty).src(own).src(flip), RegInfo::of(ty))
+        let double = RegInfo::words(2);
+        let offset = self.hidden(Self::typed(Opcode::ISub, Type::U64).src(own).src(base), double);
+        let other = self.hidden(Self::typed(Opcode::Xor, Type::B64).src(offset).src(flip), double);
+        self.hidden(Self::typed(Opcode::IAdd, Type::U64).src(other).src(base), double)
     }
 
     /// A warp collective of the lanes of `members`, all of which come here. Where some lanes are missing, a shuffle

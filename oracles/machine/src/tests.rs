@@ -146,6 +146,15 @@ fn lanes_arrive_at_a_barrier_one_after_the_other() {
 }
 
 /// Each comparison of smaller, equal, larger and unordered floats, as the PTX ISA has them ("setp").
+/// -8200 lies between -8192 and -8224, which bf16 has.
+#[test]
+fn conversions_between_narrow_floats_round_as_they_say() {
+    let to_minus_infinity = (0x004e_2400_0010_6000_0000_0000_0005_7304, "F2F.BF16.F16.RM R5, R0");
+    assert_eq!(one(90, to_minus_infinity, &[(0, 0xf001)], 5) & 0xffff, 0xc601);
+    let to_nearest = (0x004e_2400_0010_2000_0000_0000_0005_7304, "F2F.BF16.F16 R5, R0");
+    assert_eq!(one(90, to_nearest, &[(0, 0xf001)], 5) & 0xffff, 0xc600);
+}
+
 /// `cp.async [r7], [r4], 8, 3`: five of eight bytes are not read, and become zeros.
 #[test]
 fn the_address_of_a_copy_says_what_is_filled() {

@@ -110,7 +110,13 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
     let data = func.inst(inst);
     let (opcode, guard, row) = (data.opcode, data.guard, data.opcode.row());
     let is_computed = data.is(Flags::PURE) && !data.is(Flags::COPY);
-    let (is_sum, approx) = (data.is(Flags::MATRIX), data.field::<Approx>().unwrap_or(Approx::Exact));
+    let approx = data.field::<Approx>().unwrap_or(Approx::Exact);
+    // Sums of 16 bits stand in pairs in registers that have no type of their own.
+    let is_sum = data.is(Flags::MATRIX);
+    let sum = data.field::<Type>().and_then(Format::of).map(|format| match format.significand {
+        ..16 => format.payload | format.payload << 16,
+        _ => format.payload,
+    });
     let fields = data.fields;
     let of_machine = |operand: &Operand| matches!(operand, Operand::Special(special) if special.is_of_machine());
     let is_of_machine = func.srcs(inst).iter().any(of_machine) || opcode == Opcode::MbarrierPending;
@@ -128,7 +134,7 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
         let words = patch.func.regs()[reg].words;
         match ty.and_then(Format::of) {
             _ if is_of_machine => patch.flip(reg, words, choice.pick(0x155, 0x2aa)),
-            Some(format) if is_sum => patch.flip(reg, words, choice.pick(format.payload, format.payload << 1)),
+            _ if is_sum => sum.iter().for_each(|sum| patch.flip(reg, words, choice.pick(*sum, *sum << 1))),
             Some(format) if is_computed => {
                 if approx != Approx::Exact {
                     patch.err(reg, format, format.error(opcode), choice);
@@ -364,6 +370,9 @@ mod tests {
             open_words(&body, &registers)
         };
         assert_eq!(product("m16n8k8.row.col.f32.f16.f16.f32", ".f32"), [true, false]);
+        let halves = "mov.b32 %r1, 0x3c003c00;\nmma.sync.aligned.m16n8k8.row.col.f16.f16.f16.f16 {%r2, %r3}, {%r1, %r1}, \
+            {%r1}, {0, 0};\nshr.u32 %r2, %r2, 16;\nst.global.b32 [%d1], %r2;\nst.global.u32 [%d1+4], 7;\n";
+        assert_eq!(open_words(halves, ".reg .b32 %r<4>;\n"), [true, false], "the upper one of two");
         assert_eq!(product("m16n8k16.row.col.s32.s8.s8.s32", ".s32"), [false, false]);
     }
 }

@@ -82,7 +82,7 @@ fn convert(ops: &mut Operands<'_>, to: Type, from: Type) -> Result<Kind, Unknown
     if from.is_float() || to.is_float() {
         builder = builder.field(ops.one_of(ROUNDINGS).unwrap_or(exact));
     }
-    if from == Type::F32 && to == Type::F64 || from == Type::F16 && to.is_float() && to != Type::F16 {
+    if from == Type::F32 && to == Type::F64 || from == Type::F16 && matches!(to, Type::F32 | Type::F64) {
         builder = builder.field(Rounding::Default);
     }
     if ops.has("FTZ") {
