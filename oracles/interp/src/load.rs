@@ -312,9 +312,15 @@ struct Layout {
 impl<'m> Executable<'m> {
     /// Decodes a module.
     pub fn new(module: &'m Module) -> Result<Executable<'m>, LoadError> {
+        Executable::with_shared_from(module, 0)
+    }
+
+    /// Decodes a module whose variables in shared memory lie at an address, in bytes, and behind it. What stands before
+    /// them is undefined.
+    pub fn with_shared_from(module: &'m Module, shared: u32) -> Result<Executable<'m>, LoadError> {
         let mut layout = Layout {
             addresses: PrimaryMap::new(),
-            shared: 0,
+            shared: shared.into(),
             constants: 0,
             next_variable: FIRST_VARIABLE,
             variables: 0,

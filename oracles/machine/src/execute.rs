@@ -20,6 +20,7 @@ pub enum Next {
 impl Machine<'_> {
     /// Executes a group until it waits, ends, splits, or has had its turn.
     pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+        cta.warps[warp].current = None;
         for _ in 0..self.slice {
             let group = cta.warps[warp].groups[at];
             self.executed += 1;
@@ -38,7 +39,9 @@ impl Machine<'_> {
                 Next::Elsewhere => return Ok(()),
             }
         }
-        cta.warps[warp].groups[at].turns += 1;
+        let w = &mut cta.warps[warp];
+        w.groups[at].turns += 1;
+        w.current = Some(w.groups[at].mask);
         Ok(())
     }
 
@@ -297,7 +300,12 @@ impl Machine<'_> {
                 let taken = active & w.pred(*pred);
                 return Ok(w.split(at, group, &[(taken, *to)]));
             }
-            Kind::BranchAny(to) => return Ok(w.split(at, group, &[(group.mask, *to)])),
+            // The loops that serve one lane after another have operands in uniform registers.
+            Kind::BranchAny(to) => {
+                w.groups[at].pc = *to;
+                w.current = Some(group.mask);
+                return Ok(Next::Elsewhere);
+            }
             Kind::ClusterArrive => w.arrive_at_cluster(active),
             Kind::ClusterWait => {
                 let early = w.early_at_cluster(active);

@@ -57,6 +57,9 @@ pub struct Warp {
     pub live: u32,
     /// The groups.
     pub groups: Vec<Group>,
+    /// The lanes of a group that goes on though its turn is over: what it has put into uniform registers, which all
+    /// groups share, is its own until it waits, yields or parts.
+    pub current: Option<u32>,
     /// The thread's own memory, lane by lane.
     pub local: Vec<u8>,
     /// What the last reduction over the CTA gave each lane.
@@ -82,6 +85,7 @@ impl Warp {
             barriers: Box::new([[0; LANES]; CONVERGENCE_BARRIERS]),
             live: mask,
             groups: vec![Group { pc: entry, mask, wait: Wait::Ready, turns: 0 }],
+            current: None,
             local: Vec::new(),
             reduced: [0; LANES],
             after_collective: [0; LANES],
@@ -95,10 +99,11 @@ impl Warp {
         self.groups.is_empty()
     }
 
-    /// The group that goes next: of those that let others go first least often, the one that is furthest back.
+    /// The group that goes next: the current one, or of those that let others go first least often, the one that is
+    /// furthest back.
     pub fn next(&self) -> Option<usize> {
         let ready = self.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
-        ready.min_by_key(|(_, group)| (group.turns, group.pc)).map(|(at, _)| at)
+        ready.min_by_key(|(_, group)| (self.current != Some(group.mask), group.turns, group.pc)).map(|(at, _)| at)
     }
 
     /// Lets go on what has waited for lanes that have now arrived, or have ended.
@@ -220,6 +225,16 @@ mod tests {
         warp.leave(1, 0xc);
         warp.release();
         assert_eq!(warp.groups.len(), 2);
+    }
+
+    #[test]
+    fn the_current_group_goes_on_until_it_waits() {
+        let mut warp = warp(&[(2, 0x3, Wait::Ready), (9, 0xc, Wait::Ready)]);
+        assert_eq!(warp.next(), Some(0));
+        warp.current = Some(0xc);
+        assert_eq!(warp.next(), Some(1));
+        warp.groups[1].wait = Wait::Bsync(0);
+        assert_eq!(warp.next(), Some(0));
     }
 
     #[test]

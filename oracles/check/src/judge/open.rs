@@ -1,6 +1,7 @@
 //! What the PTX ISA leaves open, and a compiler may therefore decide: which NaN an operation yields, the errors of
-//! approximate functions, the order in which matrix products are summed, what registers of the machine hold, and where
-//! local variables lie.
+//! approximate functions, the order in which matrix products are summed, what registers of the machine hold, where
+//! variables in local and shared memory lie, which lane has which element of a `wmma` fragment, what `istypep` says of
+//! what is no handle, and whether a program goes on behind a breakpoint.
 //!
 //! Whether a result depends on such a choice is found by making another one: a copy of the program gets instructions
 //! behind each open result that change it within what is allowed, or far beyond for sums, whose errors have no bound
@@ -9,11 +10,13 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
-use oriole_ir::ops::{Approx, Compare, Flags, Opcode, Type};
+use oriole_ir::ops::{Approx, Compare, Flags, Opcode, Space, Type};
 use oriole_ir::{Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo};
 use oriole_optimizer::ssa;
 
 use super::budget;
+
+mod fragments;
 
 /// A choice: what NaNs are, and in which direction approximate functions are off.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,6 +30,10 @@ enum Choice {
 /// How much coarser variables are aligned to be elsewhere, and the coarsest alignment that PTX has any use for.
 const LOCAL_SHIFT: u32 = 32;
 const MOST_ALIGN: u32 = 1024;
+/// Where variables in shared memory begin to be elsewhere: where the machine has them, in bytes.
+const SHARED_FROM: u32 = 1024;
+/// The bits in which what the machine holds is otherwise: these, or all others.
+const ODD_BITS: u64 = 0x5555_5555_5555_5555;
 /// Bytes that are open together: a float may straddle a carry into any of its bytes.
 const WORD: usize = 4;
 
@@ -47,14 +54,17 @@ impl Open {
         for choice in [Choice::Larger, Choice::Smaller] {
             let Some(other) = chosen(original, choice) else { return open };
             let options = RunOptions { steps: Some(budget(before.steps)), ..RunOptions::default() };
-            let run = Executable::new(&other).and_then(|other| other.run(launch, &options));
+            let other = Executable::with_shared_from(&other, choice.pick(SHARED_FROM, 0));
+            let run = other.and_then(|other| other.run(launch, &options));
             let Ok(run) = run else { continue };
             if run.outcome != Outcome::Finished {
                 open.everything = true;
             }
             for ((one, another), words) in before.memory.iter().zip(&run.memory).zip(&mut open.words) {
                 let pairs = one.bytes.data().chunks(WORD).zip(another.bytes.data().chunks(WORD));
-                pairs.zip(words).for_each(|((one, another), word)| *word |= one != another);
+                pairs.zip(words.iter_mut()).for_each(|((one, another), word)| *word |= one != another);
+                let lost = |at: &usize| another.bytes.is_undefined(*at) && !one.bytes.is_undefined(*at);
+                (0..another.bytes.len()).filter(lost).for_each(|at| words[at / WORD] = true);
             }
         }
         open
@@ -81,9 +91,13 @@ impl Open {
 /// The program with another choice; `None` where nothing in it is open.
 fn chosen(original: &Module, choice: Choice) -> Option<Module> {
     let mut module = ssa::destructed(original);
-    let mut any = false;
+    let has_shared = module.globals.values().any(|global| global.space == Space::Shared);
+    let mut any = choice == Choice::Larger && has_shared;
     for func in module.functions.values_mut() {
-        any |= choice == Choice::Larger && move_locals(func);
+        match choice {
+            Choice::Larger => any |= move_locals(func),
+            Choice::Smaller => any |= fragments::permute(func),
+        }
         let insts: Vec<Inst> = func.layout_insts().collect();
         for inst in insts {
             any |= choose(func, inst, choice);
@@ -112,7 +126,7 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
     let is_computed = data.is(Flags::PURE) && !data.is(Flags::COPY);
     let approx = data.field::<Approx>().unwrap_or(Approx::Exact);
     // Sums of 16 bits stand in pairs in registers that have no type of their own.
-    let is_sum = data.is(Flags::MATRIX);
+    let is_sum = data.is(Flags::MATRIX) && !data.is(Flags::READS);
     let sum = data.field::<Type>().and_then(Format::of).map(|format| match format.significand {
         ..16 => format.payload | format.payload << 16,
         _ => format.payload,
@@ -127,13 +141,19 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
     });
     let results: Vec<(Reg, Option<Type>)> = dsts.into_iter().zip(types).collect();
     let mut patch = Patch { func, last: inst, guard };
+    if opcode == Opcode::BrkPt {
+        patch.put(InstBuilder::new(Opcode::Trap));
+    }
     for (reg, ty) in results {
+        if opcode == Opcode::IsTypeP {
+            patch.put(InstBuilder::new(Opcode::Not).field(Type::Pred).dst(reg).src(reg));
+        }
         if patch.func.regs()[reg].file != RegFile::R {
             continue;
         }
         let words = patch.func.regs()[reg].words;
         match ty.and_then(Format::of) {
-            _ if is_of_machine => patch.flip(reg, words, choice.pick(0x155, 0x2aa)),
+            _ if is_of_machine => patch.flip(reg, words, choice.pick(ODD_BITS, ODD_BITS << 1)),
             _ if is_sum => sum.iter().for_each(|sum| patch.flip(reg, words, choice.pick(*sum, *sum << 1))),
             Some(format) if is_computed => {
                 if approx != Approx::Exact {
@@ -238,6 +258,7 @@ impl Patch<'_> {
     /// Flips bits of each word or pair of words.
     fn flip(&mut self, reg: Reg, words: u8, mask: u64) {
         let ty = if words == 2 { Type::B64 } else { Type::B32 };
+        let mask = if words == 2 { mask } else { mask & u64::from(u32::MAX) };
         if words <= 2 {
             self.put(InstBuilder::new(Opcode::Xor).field(ty).dst(reg).src(reg).src(mask));
         }
@@ -354,6 +375,45 @@ mod tests {
             .local .align 4 .b8 array[8];\n";
         let body = "mov.u64 %a1, array;\ncvt.u32.u64 %r1, %a1;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, 5;\n\
             st.local.u32 [array], %r2;\nld.local.u32 %r3, [array];\nst.global.u32 [%d1+4], %r3;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+    }
+
+    #[test]
+    fn addresses_of_shared_variables_are_open() {
+        let registers = ".reg .b32 %r<4>;\n.shared .align 4 .b8 array[8];\n";
+        let body = "mov.u32 %r1, array;\nst.global.u32 [%d1], %r1;\nst.shared.u32 [array], 5;\n\
+            ld.shared.u32 %r3, [array];\nst.global.u32 [%d1+4], %r3;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+        // Zero is where the variable lies by chance.
+        let body = "st.shared.u32 [array], 5;\nmov.u32 %r2, 0;\nld.shared.u32 %r3, [%r2];\nst.global.u32 [%d1], %r3;\n\
+            st.global.u32 [%d1+4], 0;\n";
+        assert_eq!(open_words(body, registers), [true, false]);
+    }
+
+    #[test]
+    fn fragments_taken_for_numbers_are_open() {
+        let registers = ".reg .b32 %r<4>;\n.reg .s32 %s<9>;\n.shared .align 32 .b8 tile[1024];\n";
+        let product = |left: &str, last: &str| {
+            let body = format!(
+                "mov.u32 %r1, %laneid;\nwmma.load.a.sync.aligned.row.m16n16k16.shared.s8 {{%r2, %r3}}, [tile];\n\
+                 st.global.u32 [%d1+4], 7;\nwmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 \
+                 {{%s1, %s2, %s3, %s4, %s5, %s6, %s7, %s8}}, {left}, {{1, 1}}, {{0, 0, 0, 0, 0, 0, 0, 0}};\n{last}"
+            );
+            open_words(&body, registers)
+        };
+        let number = "and.b32 %s1, %s1, 0xff;\nst.global.u32 [%d1], %s1;\n";
+        assert_eq!(product("{%r1, %r1}", number), [true, false]);
+        assert_eq!(product("{1, 1}", number), [false, false], "all lanes and elements are alike");
+        let stored = "wmma.store.d.sync.aligned.row.m16n16k16.shared.s32 [tile], {%s1, %s2, %s3, %s4, %s5, %s6, %s7, \
+            %s8};\nld.shared.u32 %r3, [tile+4];\nst.global.u32 [%d1], %r3;\n";
+        assert_eq!(product("{%r2, %r3}", stored), [false, false], "fragments are nothing but fragments");
+    }
+
+    #[test]
+    fn types_of_what_is_no_handle_are_open() {
+        let registers = ".reg .b32 %r<4>;\n.reg .pred %p<2>;\n";
+        let body = "istypep.texref %p1, %d1;\nselp.u32 %r1, 1, 2, %p1;\nst.global.u32 [%d1], %r1;\n\
+            st.global.u32 [%d1+4], 7;\n";
         assert_eq!(open_words(body, registers), [true, false]);
     }
 

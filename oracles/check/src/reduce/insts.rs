@@ -162,6 +162,8 @@ fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Operand
 
 /// Registers, words of constant banks and addresses of variables replaced by zero. An access through an address that
 /// means nothing traps, and then the original says nothing; what stays is an address that nothing is accessed through.
+/// Zero is an address in shared memory, though not one that PTX gives a meaning to: the judge takes what is read there
+/// for open.
 pub fn zeros(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     operands(evidence, |_, operand| {
         let value = matches!(operand, Operand::Reg(_) | Operand::Word(..) | Operand::Const { .. });

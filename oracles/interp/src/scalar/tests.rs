@@ -220,6 +220,11 @@ fn scalar_video() {
     assert_eq!(value(Opcode::VAbsDiff, &["u32", "s32", "s32", "add"], &[3, 0xffff_ffff, 10, whole]), 14);
     assert_eq!(value(Opcode::VShl, &["u32", "u32", "u32", "clamp"], &[1, 40, 0, whole]), 0);
     assert_eq!(value(Opcode::VShl, &["u32", "u32", "u32", "wrap"], &[1, 40, 0, whole]), 0x100);
+    // The 34th bit is a sign, and those above it are lost.
+    let saturated = ["u32", "u32", "u32", "clamp", "sat"];
+    assert_eq!(value(Opcode::VShl, &saturated, &[1, 40, 0, whole]), 0xffff_ffff);
+    assert_eq!(value(Opcode::VShl, &saturated, &[2, 40, 0, whole]), 0);
+    assert_eq!(value(Opcode::VShl, &saturated, &[4, 40, 0, whole]), 0);
     assert_eq!(value(Opcode::VSet, &["s32", "u32", "lt", "add"], &[0xffff_ffff, 0, 41, whole]), 42);
 }
 

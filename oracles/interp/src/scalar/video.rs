@@ -1,6 +1,6 @@
 //! Video instructions (PTX ISA, "Video Instructions"): arithmetic on parts of words.
 //!
-//! Scalar ones extract a byte, halfword or word of each source, compute without overflow, saturate to the
+//! Scalar ones extract a byte, halfword or word of each source, compute a signed result of 34 bits, saturate it to the
 //! destination's part, and then either apply a second operation with the third source or write the part into it.
 //! SIMD ones pick two halfwords or four bytes out of both sources, compute lane by lane, and either write the lanes of
 //! the mask over the third source or add them all to it. The selectors travel in the last source.
@@ -77,8 +77,10 @@ fn shift_count(m: &Modifiers, count: i128) -> u32 {
     if m.wrap { count as u32 & 31 } else { count.clamp(0, 32) as u32 }
 }
 
+/// The one scalar operation, besides `vmad`, whose results do not all fit in 34 bits.
 fn shl(m: &Modifiers, a: i128, b: i128) -> i128 {
-    a << shift_count(m, b)
+    const UNUSED: u32 = i128::BITS - 34;
+    a << shift_count(m, b) << UNUSED >> UNUSED
 }
 
 fn shr(m: &Modifiers, a: i128, b: i128) -> i128 {

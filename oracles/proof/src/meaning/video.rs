@@ -56,7 +56,12 @@ fn combine(cx: &mut Context, opcode: Opcode, a: Term, b: Term) -> Term {
         VShl | VShr => {
             let limit = t.constant(if wraps { 31 } else { 32 }, WIDE);
             let count = if wraps { t.and(b, limit) } else { t.min(b, limit, false) };
-            if opcode == VShl { t.shl(a, count) } else { t.ashr(a, count) }
+            if opcode == VShr {
+                return t.ashr(a, count);
+            }
+            let (shifted, width) = (t.shl(a, count), 34);
+            let low = t.extract(shifted, 0, width);
+            t.extend(low, WIDE, true)
         }
         _ => compared(t, compare, a, b),
     }

@@ -1,0 +1,56 @@
+//! Another layout of `wmma` fragments: "the mapping of fragment elements to the lanes is unspecified" (PTX ISA 9.0,
+//! "wmma: Matrix Fragments").
+
+use oriole_ir::ops::{Matrix, Opcode, Shape, ShuffleMode, Type};
+use oriole_ir::{Function, Guard, Inst, InstBuilder, Operand, Reg, RegInfo};
+
+/// Registers of fragments that are exchanged; those of f64 are two words, and their sums are open anyway.
+const WORD: RegInfo = RegInfo::words(1);
+
+/// Gives pairs of lanes each other's parts of all fragments; whether there are any. A program that takes fragments
+/// for nothing but fragments does the same as before.
+pub(super) fn permute(func: &mut Function) -> bool {
+    let fragments: Vec<Inst> = func.layout_insts().filter(|inst| has_fragments(func.inst(*inst).opcode)).collect();
+    fragments.iter().for_each(|inst| permute_of(func, *inst));
+    !fragments.is_empty()
+}
+
+fn has_fragments(opcode: Opcode) -> bool {
+    use Opcode::*;
+    matches!(opcode, WmmaLoadA | WmmaLoadB | WmmaLoadC | WmmaStoreD | WmmaHalves | Wmma)
+}
+
+/// The instruction takes what the other lanes hold, and gives its results to them.
+fn permute_of(func: &mut Function, inst: Inst) {
+    let data = *func.inst(inst);
+    let shapes = data.src_shapes(func.srcs(inst).len());
+    let mut srcs = func.srcs(inst).to_vec();
+    for (src, shape) in srcs.iter_mut().zip(shapes) {
+        if let (Operand::Reg(reg), Shape::Matrix(matrix)) = (*src, shape)
+            && func.regs()[reg] == WORD
+        {
+            let taken = func.new_reg(WORD);
+            exchanged(func, (taken, reg), matrix, data.guard).insert_before(func, inst);
+            *src = taken.into();
+        }
+    }
+    func.set_srcs(inst, &srcs);
+    let Some(Shape::Matrix(matrix)) = data.opcode.row().dsts.first().copied() else { return };
+    let dsts: Vec<Reg> = func.defs(inst).filter(|dst| func.regs()[*dst] == WORD).collect();
+    for dst in dsts {
+        exchanged(func, (dst, dst), matrix, data.guard).insert_after(func, inst);
+    }
+}
+
+/// What another lane holds in a register of a word. Factors and sums have layouts of their own: to exchange the same
+/// lanes of all would only name rows and columns anew.
+fn exchanged(func: &mut Function, (dst, src): (Reg, Reg), matrix: Matrix, guard: Option<Guard>) -> InstBuilder {
+    let distance = match matrix {
+        Matrix::Left => 4u64,
+        Matrix::Right => 8,
+        _ => 1,
+    };
+    let shuffle = InstBuilder::new(Opcode::Shfl).field(ShuffleMode::Bfly).field(Type::B32);
+    let is_there = func.new_reg(RegInfo::PRED);
+    shuffle.dst(dst).dst(is_there).src(src).src(distance).src(0x1fu64).src(u64::from(u32::MAX)).guard(guard)
+}
