@@ -1,9 +1,10 @@
 //! Every range and weight of the generator, with its reason.
 
-use oriole_ir::ops::OpRow;
+use oriole_ir::ops::{OpRow, Opcode};
 use oriole_ir::{Form, Level};
 use serde::{Deserialize, Serialize};
 
+use super::insts::Family;
 use super::patterns::Patterns;
 
 /// The source of this file: what stands above a setting says what it means.
@@ -65,6 +66,9 @@ pub struct Config {
     pub frame: u32,
     /// Percentage of device functions that call themselves, up to three calls deep.
     pub recursive: u32,
+    /// Opcodes that are never made, by name (`fns`), unless a rewrite rule has them: those whose faults are known, so
+    /// that others come up.
+    pub without: Vec<OpcodeName>,
     /// Weights of the shapes that flow can take.
     pub flow: FlowWeights,
     /// Weights of the families of instructions.
@@ -78,6 +82,25 @@ pub struct Config {
     /// The rewrite rules whose left-hand sides are made; not read from TOML.
     #[serde(skip)]
     pub patterns: Patterns,
+}
+
+/// The name of an opcode.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
+pub struct OpcodeName(pub Opcode);
+
+impl TryFrom<String> for OpcodeName {
+    type Error = String;
+
+    fn try_from(name: String) -> Result<OpcodeName, String> {
+        Opcode::from_name(&name).map(OpcodeName).ok_or_else(|| format!("no opcode is called `{name}`"))
+    }
+}
+
+impl From<OpcodeName> for String {
+    fn from(name: OpcodeName) -> String {
+        name.0.row().name.to_owned()
+    }
 }
 
 /// A level of the opcode table.
@@ -298,6 +321,16 @@ impl Config {
     pub fn form(&self) -> Form {
         if self.virtual_form >= 100 { Form::Virtual } else { Form::Ssa }
     }
+
+    /// Whether an opcode may be made.
+    pub fn makes(&self, opcode: Opcode) -> bool {
+        !self.without.contains(&OpcodeName(opcode))
+    }
+
+    /// Leaves out the opcodes of some families as well.
+    pub fn leave_out(&mut self, families: &[Family]) {
+        self.without.extend(families.iter().flat_map(|family| family.opcodes()).map(|opcode| OpcodeName(*opcode)));
+    }
 }
 
 impl Default for Config {
@@ -326,6 +359,7 @@ impl Default for Config {
             function_instructions: 8,
             frame: 30,
             recursive: 15,
+            without: Vec::new(),
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
             meeting: MeetingWeights::default(),

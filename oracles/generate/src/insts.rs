@@ -134,8 +134,14 @@ impl Builder<'_, '_> {
 
     /// An instruction of a family.
     pub(super) fn one_of(&mut self, family: Family) {
-        let opcode = self.entropy.choose(family.opcodes());
-        self.instruction_of(opcode);
+        if let Some(opcode) = self.opcode_of(family) {
+            self.instruction_of(opcode);
+        }
+    }
+
+    /// An opcode of a family; none where it is not to be made.
+    pub(super) fn opcode_of(&mut self, family: Family) -> Option<Opcode> {
+        Some(self.entropy.choose(family.opcodes())).filter(|opcode| self.config.makes(*opcode))
     }
 
     /// An instruction of an opcode that is no control flow, and what it needs; none where the code at hand has no place
@@ -281,7 +287,7 @@ impl Builder<'_, '_> {
             _ => Operand::Undef,
         };
         for _ in 0..self.entropy.between(1, 2) {
-            let opcode = self.entropy.choose(Family::Plain.opcodes());
+            let Some(opcode) = self.opcode_of(Family::Plain) else { continue };
             let row = opcode.row();
             let Some(fields) = self.fields(opcode, &[fixed(Type::B32)]) else { continue };
             let Some(mut sources) = self.sources(row, &fields) else { continue };

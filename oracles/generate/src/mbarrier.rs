@@ -56,8 +56,9 @@ impl Builder<'_, '_> {
         self.arrive(&mut barrier, Opcode::MbarrierArrive);
         self.use_barrier(&mut barrier, opcode);
         for _ in 0..self.entropy.below(3) {
-            let opcode = self.entropy.choose(Family::Mbarrier.opcodes());
-            self.use_barrier(&mut barrier, opcode);
+            if let Some(opcode) = self.opcode_of(Family::Mbarrier) {
+                self.use_barrier(&mut barrier, opcode);
+            }
         }
         self.on_barrier(&barrier, Opcode::MbarrierInval, &[], None);
         let value = self.value(Type::B64);

@@ -69,6 +69,7 @@ fn row_pins(row: &OpRow) -> Vec<Pin> {
 pub fn instruction(index: u64, entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let pins = pins(config.level);
     match pins.get((index % pins.len().max(1) as u64) as usize) {
+        Some((opcode, _)) if !config.makes(*opcode) => super::generate(entropy, config),
         Some(pin) if Family::of(pin.0.row()) == Family::Plain => repeated(*pin, entropy, config),
         Some(pin) => kernel::around(*pin, ATTEMPTS, entropy, config),
         None => super::generate(entropy, config),

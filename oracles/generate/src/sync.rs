@@ -154,8 +154,9 @@ impl Builder<'_, '_> {
                 if self.entropy.percent(20) {
                     self.push(&InstBuilder::new(Opcode::BarWarpSync).src(mask));
                 }
-                let opcode = self.entropy.choose(Family::Collective.opcodes());
-                self.collective(opcode, mask.into(), true);
+                if let Some(opcode) = self.opcode_of(Family::Collective) {
+                    self.collective(opcode, mask.into(), true);
+                }
             }
             self.stretch();
             self.jump(join, next);

@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 
+use oriole_generate::config::OpcodeName;
 use oriole_generate::{Config, from_seed};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::ops::{Flags, Opcode, Space};
@@ -175,4 +176,22 @@ fn kernels_of_nothing_else_finish() {
             assert_eq!(result.outcome, Outcome::Finished, "seed {seed}");
         }
     }
+}
+
+#[test]
+fn opcodes_that_are_left_out_are_not_made() {
+    const LEFT_OUT: [Opcode; 4] = [Opcode::Fns, Opcode::VAdd, Opcode::Brev, Opcode::MatchAny];
+    let without = LEFT_OUT.map(OpcodeName).to_vec();
+    let made = |config: &Config| {
+        let modules: Vec<Module> = (0..600).map(|seed| from_seed(seed, config).module).collect();
+        let funcs = modules.iter().flat_map(|module| module.functions.values());
+        let opcodes = funcs.flat_map(|func| func.layout_insts().map(|inst| func.inst(inst).opcode));
+        opcodes.filter(|opcode| LEFT_OUT.contains(opcode)).count()
+    };
+    let all = made(&Config::default());
+    assert!(all >= 10, "{all} are made");
+    assert_eq!(made(&Config { without, ..Config::default() }), 0);
+    assert!(toml::from_str::<Config>("without = [\"fns\", \"vadd\"]").is_ok());
+    let unknown = toml::from_str::<Config>("without = [\"fnz\"]").unwrap_err().to_string();
+    assert!(unknown.contains("no opcode is called `fnz`"), "{unknown}");
 }

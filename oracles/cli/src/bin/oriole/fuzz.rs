@@ -24,6 +24,7 @@ use oriole_check::job::Job;
 use oriole_check::report::{Finding, KernelReport};
 use oriole_check::{CheckOptions, reduce};
 use oriole_generate::Config;
+use oriole_generate::insts::Family;
 use oriole_generate::mutate::Corpus;
 use oriole_generate::patterns::Patterns;
 use oriole_ir::Module;
@@ -302,6 +303,9 @@ fn campaign_failure(error: CampaignError) -> Failure {
     }
 }
 
+/// Families whose machine code is not executed.
+const NOT_COMPILED: [Family; 2] = [Family::Image, Family::Warpgroup];
+
 /// What the campaign does.
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let mut phases = default_phases();
@@ -320,6 +324,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     if compiler.is_some() {
         // What is compiled is what was made: our own steps stay out of it.
         config.virtual_form = 100;
+        config.leave_out(&NOT_COMPILED);
     }
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
