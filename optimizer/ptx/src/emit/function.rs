@@ -9,7 +9,7 @@ use super::halves::Halves;
 use super::operand::HALF;
 use super::shift::{Shift, entry_shifts};
 use super::{EmitError, variable};
-use oriole_ir::ops::{Flags, Opcode, Type};
+use oriole_ir::ops::{Flags, Opcode, Space, Type};
 use oriole_ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
 
 /// Temporaries by kind: `%xh` 16 bits, `%xr` 32, `%xd` 64, `%xq` 128, `%xp` predicates.
@@ -171,6 +171,11 @@ impl<'a> FunctionWriter<'a> {
     pub(super) fn refuse(&self, reason: &'static str) -> EmitError {
         let text = self.current.map(|inst| inst_to_string(self.func, inst, Some(self.module)));
         EmitError::Instruction { function: self.func.name.clone(), instruction: text.unwrap_or_default(), reason }
+    }
+
+    /// The state space that the instruction at hand names.
+    pub(super) fn accessed_space(&self) -> Option<Space> {
+        self.current.and_then(|inst| self.func.inst(inst).field::<Space>())
     }
 
     /// A new temporary.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
-use oriole_ir::ops::Type;
+use oriole_ir::ops::{Space, Type};
 use oriole_ir::{Operand, Reg};
 
 /// Added to the number of a word: the part is its low half.
@@ -149,12 +149,21 @@ impl FunctionWriter<'_> {
     /// An address without brackets: a register, a symbol or a number.
     pub(super) fn base(&mut self, operand: Operand) -> Result<String, EmitError> {
         match operand {
+            Operand::Local(_) if self.is_parameter_elsewhere(operand) => self.wide_register(operand, Type::B64),
             Operand::Global(_) | Operand::Local(_) => Ok(self.symbol(operand)),
             Operand::Imm(imm) => Ok(self.func.bits(imm).to_string()),
             Operand::Reg(_) => self.wide_register(operand, Type::B64),
             Operand::Undef => self.wide_register(operand, Type::B64),
             _ => self.wide_register(operand, Type::B32),
         }
+    }
+
+    /// Whether a parameter stands in an access to another space. ptxas takes its name in accesses to `.param` alone;
+    /// `mov` yields its address in the local window (PTX ISA, "Moving an Address").
+    fn is_parameter_elsewhere(&self, operand: Operand) -> bool {
+        let Operand::Local(local) = operand else { return false };
+        self.func.locals[local].space == Space::Param
+            && self.accessed_space().is_some_and(|space| space != Space::Param)
     }
 
     /// `[base+offset]`.

@@ -1,6 +1,6 @@
 //! How operands come into registers that PTX takes.
 
-use oriole_ir::parse_module;
+use oriole_ir::{Operand, parse_module};
 
 /// The instructions of a kernel whose body these are, one a line, without declarations.
 fn printed(body: &str) -> Vec<String> {
@@ -256,4 +256,32 @@ fn a_shift_of_the_entry_block_stands_before_the_sum_that_takes_it() {
     assert!(!again(shifted_elsewhere("", shift, "  %d2 = mov.b64 7\n", 2)));
     // The entry block is executed again.
     assert!(!again(shifted_elsewhere("", shift, "", 0)));
+}
+
+/// The name of a parameter is an address in accesses to `.param` alone.
+#[test]
+fn a_parameter_in_local_memory_is_addressed_by_a_register() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.param .b32 o) f(.param .align 4 .b8 a[16]) {\n\
+        .reg .b64 %d<4>;\n.reg .b32 %r<4>;\nmov.b64 %d1, a;\nld.local.b32 %r1, [%d1+4];\n\
+        ld.param.b32 %r2, [a+8];\ncvta.local.u64 %d2, %d1;\nadd.s32 %r1, %r1, %r2;\nst.b32 [%d2], %r1;\n\
+        st.param.b32 [o], %r1;\nret;\n}\n";
+    let mut module = crate::read(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let func = module.functions.values_mut().next().expect("there is one");
+    let address = func.params[0];
+    // What copy propagation makes of it.
+    for inst in func.layout_insts().collect::<Vec<_>>() {
+        let forward = |operand: Operand| match operand.whole_reg() {
+            Some(reg) if reg.as_u32() == 0 => Operand::Local(address),
+            _ => operand,
+        };
+        let srcs: Vec<_> = func.srcs(inst).iter().copied().map(forward).collect();
+        func.set_srcs(inst, &srcs);
+    }
+    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let lines: Vec<_> = printed.lines().map(str::trim).collect();
+    assert!(lines.contains(&"ld.param.b32 %r2, [a+8];"), "{printed}");
+    for (mov, access) in [("mov.u64 %xd0, a;", "[%xd0+4];"), ("mov.u64 %xd1, a;", ", %xd1;")] {
+        let at = lines.iter().position(|line| *line == mov).unwrap_or_else(|| panic!("{printed}"));
+        assert!(lines[at + 1].ends_with(access), "{printed}");
+    }
 }

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 
 use super::Context;
 use super::operand::Place;
-use super::scope::{Entry, Labels, MAX_DEPTH, Scopes};
+use super::scope::{Entry, Labels, MAX_DEPTH, Registers, Scopes};
 use super::select::{Selected, select};
 use super::target::flushed;
 use crate::ast::{self, ScalarType, Span, Statement};
@@ -81,6 +81,10 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     }
 
     pub(super) fn lower(mut self) -> Function {
+        self.scopes.open();
+        for registers in self.cx.registers.clone() {
+            self.scopes.declare_registers(registers);
+        }
         self.scopes.open();
         self.move_to_line(self.body.span);
         self.declare_parameters();
@@ -162,14 +166,10 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             self.cx.refused.insert(variable.name.text);
             return;
         }
-        let declared = match (variable.space, variable.count) {
-            (ast::Space::Reg, Some(count)) => self.scopes.declare_range(variable.name.text, variable.ty, count),
-            (ast::Space::Reg, None) if variable.lanes > 1 => {
-                self.scopes.declare(variable.name.text, Entry::Lanes(variable.ty, variable.lanes))
-            }
-            (ast::Space::Reg, None) => self.scopes.declare(variable.name.text, Entry::Unused(variable.ty)),
-            (ast::Space::Local, _) => self.declare_local(variable, Space::Local),
-            (ast::Space::Param, _) => self.declare_local(variable, Space::Param),
+        let declared = match variable.space {
+            ast::Space::Reg => self.scopes.declare_registers(Registers::of(variable)),
+            ast::Space::Local => self.declare_local(variable, Space::Local),
+            ast::Space::Param => self.declare_local(variable, Space::Param),
             _ => self.hoist(variable),
         };
         if !declared {

@@ -78,7 +78,12 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The row that a name with these modifiers stands for.
-    fn selected_as(&mut self, inst: &ast::Instruction<'s>, base: &str, modifiers: &[&str]) -> Option<Selected> {
+    pub(super) fn selected_as(
+        &mut self,
+        inst: &ast::Instruction<'s>,
+        base: &str,
+        modifiers: &[&str],
+    ) -> Option<Selected> {
         match select(base, modifiers) {
             Ok(selected) => Some(selected),
             Err(refusal) => {

@@ -177,7 +177,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The sources in the order of the row, with those that PTX leaves out.
-    fn arguments(
+    pub(super) fn arguments(
         &mut self,
         inst: &ast::Instruction<'s>,
         selected: &mut Selected,
@@ -264,7 +264,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The sources by their shapes.
-    fn sources(
+    pub(super) fn sources(
         &mut self,
         inst: &ast::Instruction<'s>,
         opcode: Opcode,

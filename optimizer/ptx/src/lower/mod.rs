@@ -14,6 +14,7 @@ mod compound;
 mod control;
 mod image;
 mod instruction;
+mod lanes;
 mod moves;
 mod operand;
 mod reference;
@@ -29,6 +30,7 @@ pub(super) mod warpgroup;
 use std::collections::{HashMap, HashSet};
 
 use self::body::BodyLowering;
+use self::scope::Registers;
 use self::select::{Refusal, Selected};
 use self::target::Machine;
 use crate::Fault;
@@ -73,6 +75,10 @@ struct Context<'a, 's> {
     independent_samplers: bool,
     /// Whether operations on `.f32` flush denormals without saying so.
     flushes: bool,
+    /// Whether votes and shuffles have to name the lanes that take part.
+    needs_sync: bool,
+    /// Registers that the module declares for all of its functions.
+    registers: Vec<Registers<'s>>,
     symbols: HashMap<&'s str, SymbolRef>,
     /// Names of module-level variables, those of hoisted ones too.
     global_names: HashSet<String>,
@@ -102,6 +108,8 @@ impl<'a, 's> Context<'a, 's> {
             target,
             independent_samplers: tree.targets.iter().any(|target| target.text == "texmode_independent"),
             flushes,
+            needs_sync: target::needs_sync(tree, target),
+            registers: Vec::new(),
             symbols: HashMap::new(),
             global_names: HashSet::new(),
             aliases: HashMap::new(),
@@ -241,6 +249,10 @@ impl<'a, 's> Context<'a, 's> {
         let mut initialised = Vec::new();
         for item in &tree.items {
             let Item::Variable(declared) = item else { continue };
+            if declared.space == ast::Space::Reg {
+                self.declare_shared_register(declared, tree);
+                continue;
+            }
             if let Some(id) = self.declare_global(declared, declared.name.text) {
                 initialised.push((declared, id));
             }

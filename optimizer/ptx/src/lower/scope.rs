@@ -41,6 +41,21 @@ struct Scope<'s> {
     lanes: HashMap<(&'s str, u8), Reg>,
 }
 
+/// A declaration of registers.
+#[derive(Clone, Copy)]
+pub(super) struct Registers<'s> {
+    name: &'s str,
+    ty: ScalarType,
+    lanes: u8,
+    count: Option<u64>,
+}
+
+impl<'s> Registers<'s> {
+    pub(super) fn of(variable: &ast::Variable<'s>) -> Registers<'s> {
+        Registers { name: variable.name.text, ty: variable.ty, lanes: variable.lanes, count: variable.count }
+    }
+}
+
 /// The stack of scopes.
 #[derive(Default)]
 pub(super) struct Scopes<'s> {
@@ -75,8 +90,17 @@ impl<'s> Scopes<'s> {
         !in_range && scope.names.insert(name, entry).is_none()
     }
 
+    /// Declares registers in the innermost scope; false if they are there already.
+    pub(super) fn declare_registers(&mut self, registers: Registers<'s>) -> bool {
+        match (registers.count, registers.lanes) {
+            (Some(count), _) => self.declare_range(registers.name, registers.ty, count),
+            (None, 2..) => self.declare(registers.name, Entry::Lanes(registers.ty, registers.lanes)),
+            (None, _) => self.declare(registers.name, Entry::Unused(registers.ty)),
+        }
+    }
+
     /// Declares `prefix<count>` in the innermost scope; false if it is there already.
-    pub(super) fn declare_range(&mut self, prefix: &'s str, ty: ScalarType, count: u64) -> bool {
+    fn declare_range(&mut self, prefix: &'s str, ty: ScalarType, count: u64) -> bool {
         let Some(scope) = self.stack.last_mut() else { return false };
         let is_new = !scope.ranges.contains_key(prefix);
         if is_new {

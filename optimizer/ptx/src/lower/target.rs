@@ -4,14 +4,22 @@
 //! "Release Notes" and `.target`). So a module for sm_10 to sm_37 is taken for one that is for sm_50, and printed as
 //! such. Before sm_20 operations on `.f32` flush denormals, whether or not they say `.ftz` (PTX ISA, "Floating Point
 //! Instructions"; ptxas 13.0.88 makes `FADD.FTZ` of such an `add.f32`): they get the modifier when they are read.
+//!
+//! A module of an old version of PTX is printed in the first that has the names which the printer writes.
 
 use crate::ast;
 use oriole_ir::ops::{FieldValue, FieldValues, Ftz, OpRow, SrcType, Type};
+use oriole_ir::sm::Target;
 
 /// SMs before the first that the table has.
 const EARLIER: [u16; 10] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37];
-/// The first SM of the table, and the first version of PTX that names it.
-const OLDEST: (u16, (u8, u8)) = (50, (4, 0));
+/// The first SM of the table.
+const OLDEST: u16 = 50;
+/// The first version of PTX with all that every printed module may have: `barrier` and `vote.sync` are of 6.0,
+/// `activemask` of 6.2 (PTX ISA, "Release Notes").
+const WRITTEN: (u8, u8) = (6, 2);
+/// The first version and SM at which `vote` and `shfl` need `.sync` (PTX ISA, "vote" and "shfl").
+const NEEDS_SYNC: ((u8, u8), u16) = ((6, 4), 70);
 /// The first SM that keeps denormals.
 const KEEPS_DENORMALS: u16 = 20;
 
@@ -28,21 +36,29 @@ pub(super) struct Machine {
 impl Machine {
     /// The machine that a module names, or the oldest known one in place of one that is older.
     pub(super) fn of(tree: &ast::Module<'_>) -> Machine {
-        let version = (tree.version.major.min(255) as u8, tree.version.minor.min(255) as u8);
+        let declared = declared_version(tree);
+        let version = declared.max(WRITTEN);
         let name = tree.targets.first().map_or("", |target| target.text);
         let earlier = |prefix: &str| {
             let number = name.strip_prefix(prefix)?.parse().ok()?;
             EARLIER.contains(&number).then_some((prefix.to_owned(), number))
         };
         match earlier("sm_").or_else(|| earlier("compute_")) {
-            Some((prefix, number)) => Machine {
-                name: format!("{prefix}{}", OLDEST.0),
-                version: version.max(OLDEST.1),
-                flushes: number < KEEPS_DENORMALS,
-            },
+            Some((prefix, number)) => {
+                Machine { name: format!("{prefix}{OLDEST}"), version, flushes: number < KEEPS_DENORMALS }
+            }
             None => Machine { name: name.to_owned(), version, flushes: false },
         }
     }
+}
+
+fn declared_version(tree: &ast::Module<'_>) -> (u8, u8) {
+    (tree.version.major.min(255) as u8, tree.version.minor.min(255) as u8)
+}
+
+/// Whether votes and shuffles of a module have to name the lanes that take part.
+pub(super) fn needs_sync(tree: &ast::Module<'_>, target: Option<Target>) -> bool {
+    declared_version(tree) >= NEEDS_SYNC.0 && target.is_none_or(|target| target.number() >= NEEDS_SYNC.1)
 }
 
 /// The fields of an operation with `.ftz`, where it works on `.f32` and may have it.
@@ -85,11 +101,11 @@ mod tests {
             [("1.4", "sm_13", "sm_50"), ("3.0", "sm_20", "sm_50"), ("3.1", "compute_35", "compute_50")]
         {
             let module = module(version, target);
-            assert_eq!((module.target.as_str(), module.ptx_version), (taken, (4, 0)));
+            assert_eq!((module.target.as_str(), module.ptx_version), (taken, super::WRITTEN));
         }
         let newer = module("6.3", "sm_70");
         assert_eq!((newer.target.as_str(), newer.ptx_version), ("sm_70", (6, 3)));
-        assert_eq!(module("6.0", "sm_37").ptx_version, (6, 0));
+        assert_eq!(module("6.5", "sm_37").ptx_version, (6, 5));
     }
 
     #[test]

@@ -520,3 +520,19 @@ fn memory_of_threads_is_declared_in_functions() {
     assert_eq!(faults[0].message, "`a` is declared in a space that a module does not have");
     assert_eq!(faults[0].line_column(text).0, 4);
 }
+
+/// What ptxas 13.0.88 takes of the oldest compilers: "Use of module scoped .local or .reg variable".
+#[test]
+fn registers_of_the_module_are_those_of_each_kernel() {
+    let text = ".version 1.4\n.target sm_12\n.reg .u32 %rv<5>;\n.reg .f32 %fa;\n.entry k(.param .u64 p) {\n\
+        .reg .u64 %d;\nld.param.u64 %d, [p];\nld.global.u32 %rv1, [%d];\nst.global.f32 [%d], %fa;\n\
+        st.global.u32 [%d], %rv1;\nexit;\n}\n";
+    let module = virtual_form(text);
+    let stores: Vec<_> = module.lines().filter(|line| line.contains("st.global")).collect();
+    assert!(stores[0].contains("[%d0], %r2") && stores[1].contains("[%d0], %r1"), "{module}");
+    let called = text.replace(".entry", ".func f() { mov.u32 %rv1, 1; ret; }\n.entry");
+    let faults = read(&called).expect_err("`f` may write what `k` reads");
+    assert_eq!(faults.len(), 1, "one reason: {faults:#?}");
+    assert_eq!(faults[0].message, "`%rv` is a register of the whole module");
+    assert_eq!(faults[0].line_column(&called).0, 3);
+}

@@ -1,6 +1,7 @@
 //! Variables and their initial values: sizes, alignments, bytes and addresses.
 
 use super::Context;
+use super::scope::Registers;
 use crate::ast::{self, Constant, Initializer, InitializerKind, ScalarType, Span, SymbolAddress};
 use oriole_ir::ops::{Field, FieldValue, Space, Type};
 use oriole_ir::{self as ir, Global, Linkage, Relocation, SymbolRef};
@@ -60,6 +61,21 @@ impl<'s> Context<'_, 's> {
         variable.align = natural.max(declared.alignment().min(1 << 30) as u32);
         variable.linkage = linkage(declared.linkage);
         Some(variable)
+    }
+
+    /// Declares registers for all functions. Each kernel begins with its own, which nobody has written; a function that
+    /// is called shares them with its caller, which the IR has no way to say.
+    pub(super) fn declare_shared_register(&mut self, declared: &ast::Variable<'s>, tree: &ast::Module<'s>) {
+        let is_called = |item: &ast::Item<'_>| match item {
+            ast::Item::Function(function) => !function.is_entry && function.body.is_some(),
+            _ => false,
+        };
+        if self.registers.is_empty() && tree.items.iter().any(is_called) {
+            let message = format!("`{}` is a register of the whole module", declared.name.text);
+            let help = "declare it in each function that has it, and pass its value as a parameter";
+            self.report(declared.span, message, "shared by functions", help);
+        }
+        self.registers.push(Registers::of(declared));
     }
 
     /// Declares a variable of the module under `name`, which a hoisted one must make unique.
