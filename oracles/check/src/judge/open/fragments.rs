@@ -16,8 +16,7 @@ pub(super) fn permute(func: &mut Function) -> bool {
 }
 
 fn has_fragments(opcode: Opcode) -> bool {
-    use Opcode::*;
-    matches!(opcode, WmmaLoadA | WmmaLoadB | WmmaLoadC | WmmaStoreD | WmmaHalves | Wmma)
+    opcode.row().name.starts_with("wmma.")
 }
 
 /// The instruction takes what the other lanes hold, and gives its results to them.
