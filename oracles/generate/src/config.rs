@@ -89,11 +89,23 @@ pub struct Config {
 #[serde(try_from = "String", into = "String")]
 pub struct OpcodeName(pub Opcode);
 
-impl TryFrom<String> for OpcodeName {
-    type Error = String;
+/// No opcode has this name.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct UnknownOpcode(String);
 
-    fn try_from(name: String) -> Result<OpcodeName, String> {
-        Opcode::from_name(&name).map(OpcodeName).ok_or_else(|| format!("no opcode is called `{name}`"))
+impl std::fmt::Display for UnknownOpcode {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "no opcode is called `{}`", self.0)
+    }
+}
+
+impl std::error::Error for UnknownOpcode {}
+
+impl TryFrom<String> for OpcodeName {
+    type Error = UnknownOpcode;
+
+    fn try_from(name: String) -> Result<OpcodeName, UnknownOpcode> {
+        Opcode::from_name(&name).map(OpcodeName).ok_or(UnknownOpcode(name))
     }
 }
 

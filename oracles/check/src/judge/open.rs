@@ -385,8 +385,8 @@ mod tests {
             ld.shared.u32 %r3, [array];\nst.global.u32 [%d1+4], %r3;\n";
         assert_eq!(open_words(body, registers), [true, false]);
         // Zero is where the variable lies by chance.
-        let body = "st.shared.u32 [array], 5;\nmov.u32 %r2, 0;\nld.shared.u32 %r3, [%r2];\nst.global.u32 [%d1], %r3;\n\
-            st.global.u32 [%d1+4], 0;\n";
+        let body = "st.shared.u32 [array], 5;\nmov.u32 %r2, 0;\nld.shared.u32 %r3, [%r2];\n\
+            st.global.u32 [%d1], %r3;\nst.global.u32 [%d1+4], 0;\n";
         assert_eq!(open_words(body, registers), [true, false]);
     }
 
