@@ -66,8 +66,8 @@ pub struct Config {
     pub frame: u32,
     /// Percentage of device functions that call themselves, up to three calls deep.
     pub recursive: u32,
-    /// Opcodes that are left out, by name (`vadd`): those whose faults are known, so that others come up. A rewrite rule,
-    /// or what another operation needs before it, may still have them.
+    /// Opcodes that are left out, by name (`vadd`): those whose faults are known, so that others come up. A rewrite
+    /// rule, or what another operation needs before it, may still have them.
     pub without: Vec<OpcodeName>,
     /// Weights of the shapes that flow can take.
     pub flow: FlowWeights,
