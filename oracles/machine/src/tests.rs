@@ -10,6 +10,7 @@ use super::decode::decode;
 use super::launch::Banks;
 use super::machine::{Cta, Machine};
 use super::program::UNIFORM;
+use super::state::{Group, Wait};
 
 const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 
@@ -18,11 +19,26 @@ const GLOBAL: u32 = 0x1000;
 
 /// The CTA of one warp after words that have these texts, where registers and shared memory held this before.
 fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]) -> Cta {
+    on_machine(sm, words, |machine, mut cta| {
+        registers.iter().for_each(|(row, word)| cta.warps[0].rows[usize::from(*row)] = [*word; 32]);
+        shared
+            .iter()
+            .enumerate()
+            .for_each(|(at, word)| cta.shared[8 * at..8 * at + 8].copy_from_slice(&word.to_le_bytes()));
+        if machine.turn(&mut cta).is_err() {
+            panic!("it stops at {}", machine.executed);
+        }
+        cta
+    })
+}
+
+/// What `act` makes of a CTA of one warp that is about to execute words which have these texts.
+fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<'_>, Cta) -> T) -> T {
     let table = Table::of(sm).expect("the words are known");
     let mut code: Vec<u128> = Vec::new();
     for (word, expected) in words {
         let mut line = String::new();
-        text::print(&mut line, &table.decode(*word).expect("it decodes"), 0);
+        text::print(&mut line, &table.decode(*word).expect("it decodes"), 16 * code.len() as u64);
         assert_eq!(line, *expected);
         code.push(*word);
     }
@@ -50,16 +66,8 @@ fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]
         watch: Vec::new(),
         writes: Vec::new(),
     };
-    let mut cta = machine.cta([0; 3], 0);
-    registers.iter().for_each(|(row, word)| cta.warps[0].rows[usize::from(*row)] = [*word; 32]);
-    shared
-        .iter()
-        .enumerate()
-        .for_each(|(at, word)| cta.shared[8 * at..8 * at + 8].copy_from_slice(&word.to_le_bytes()));
-    if machine.turn(&mut cta).is_err() {
-        panic!("it stops at {}", machine.executed);
-    }
-    cta
+    let cta = machine.cta([0; 3], 0);
+    act(&mut machine, cta)
 }
 
 /// A register of the first lane after one word.
@@ -145,7 +153,6 @@ fn lanes_arrive_at_a_barrier_one_after_the_other() {
     assert_eq!((barrier(&come), come.warps[0].preds[0]), (made | 1 << 63, u32::MAX));
 }
 
-/// Each comparison of smaller, equal, larger and unordered floats, as the PTX ISA has them ("setp").
 /// -8200 lies between -8192 and -8224, which bf16 has.
 #[test]
 fn conversions_between_narrow_floats_round_as_they_say() {
@@ -153,6 +160,30 @@ fn conversions_between_narrow_floats_round_as_they_say() {
     assert_eq!(one(90, to_minus_infinity, &[(0, 0xf001)], 5) & 0xffff, 0xc601);
     let to_nearest = (0x004e_2400_0010_2000_0000_0000_0005_7304, "F2F.BF16.F16 R5, R0");
     assert_eq!(one(90, to_nearest, &[(0, 0xf001)], 5) & 0xffff, 0xc600);
+}
+
+/// Uniform registers are the warp's. Lanes that have parted from others keep what they wrote there when their slice
+/// ends, and while they serve one lane after another.
+#[test]
+fn the_lanes_at_work_are_not_interrupted() {
+    const NOP: (u128, &str) = (0x000f_e200_0000_0000_0000_0000_0000_7918, "NOP");
+    const AGAIN: (u128, &str) = (0x000f_ea00_0393_ffff_ffff_fffd_00f4_0947, "@P0 BRA.U.ANY 0x0");
+    const OTHERS: u32 = 0xffff;
+    on_machine(90, &[NOP, NOP, AGAIN], |machine, mut cta| {
+        machine.slice = 1;
+        let warp = &mut cta.warps[0];
+        warp.preds[0] = u32::MAX;
+        let group = |pc, mask| Group { pc, mask, wait: Wait::Ready, turns: 0 };
+        warp.groups = vec![group(0, OTHERS), group(1, !OTHERS)];
+        let mut places = Vec::new();
+        for _ in 0..4 {
+            assert!(machine.run_group(&mut cta, 0, 1).is_ok());
+            let next = cta.warps[0].next();
+            assert_eq!(next, Some(1), "the others are further back, and have let others go first less often");
+            places.push(cta.warps[0].groups[1].pc);
+        }
+        assert_eq!(places, [2, 0, 1, 2]);
+    });
 }
 
 /// `cp.async [r7], [r4], 8, 3`: five of eight bytes are not read, and become zeros.
@@ -164,6 +195,7 @@ fn the_address_of_a_copy_says_what_is_filled() {
     assert_eq!(cta.shared[8..32], [[0xff; 8], [9, 10, 11, 0, 0, 0, 0, 0], [0xff; 8]].concat());
 }
 
+/// Each comparison of smaller, equal, larger and unordered floats, as the PTX ISA has them ("setp").
 #[test]
 fn floats_are_compared() {
     let (nan, tiny) = (f32::NAN, f32::from_bits(1));

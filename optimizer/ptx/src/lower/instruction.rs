@@ -25,6 +25,11 @@ pub(super) enum Argument<'s> {
     Implied(Operand),
 }
 
+/// Whether two results are written, as in `%p1|%p2`.
+fn is_pair(operands: &[ast::Operand<'_>]) -> bool {
+    matches!(operands.first().map(|operand| operand.kind), Some(OperandKind::Pair(_)))
+}
+
 impl<'s> BodyLowering<'_, '_, 's> {
     /// Lowers an instruction by its row. `None` after a fault, which is reported.
     pub(super) fn lower_selected(&mut self, inst: &ast::Instruction<'s>, selected: Selected) -> Option<()> {
@@ -44,8 +49,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         {
             operands = rest;
         }
-        let pair = matches!(operands.first().map(|o| o.kind), Some(OperandKind::Pair(_)));
-        if pair && selected.opcode == Opcode::SetP {
+        if is_pair(operands) && selected.opcode == Opcode::SetP {
             selected = with_two_results(selected);
         }
         if selected.opcode == Opcode::MbarrierArrive && operands.len() > ARRIVE_OPERANDS {
@@ -54,13 +58,27 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if selected.opcode == Opcode::MbarrierArriveRemote {
             operands = self.without_sink(operands)?;
         }
+        self.lower_operation(inst, selected, operands, None)
+    }
+
+    /// Lowers an instruction whose operands have the order of its row. The last source is `implied` where PTX leaves it
+    /// out and the row alone does not say what it is.
+    pub(super) fn lower_operation(
+        &mut self,
+        inst: &ast::Instruction<'s>,
+        mut selected: Selected,
+        operands: &[ast::Operand<'s>],
+        implied: Option<Operand>,
+    ) -> Option<()> {
+        let pair = is_pair(operands);
         let row = selected.opcode.row();
         let written_results = usize::from(!row.dsts.is_empty());
         if operands.len() < written_results {
             return self.wrong_count(inst, written_results, operands.len());
         }
         let (results, sources) = operands.split_at(written_results);
-        let arguments = self.arguments(inst, &mut selected, sources, pair)?;
+        let mut arguments = self.arguments(inst, &mut selected, sources, pair)?;
+        arguments.extend(implied.map(Argument::Implied));
         let loose = selected.opcode.is(Flags::WIDER);
         let mut fields = selected.fields;
         let srcs = self.sources(inst, selected.opcode, &mut fields, &arguments, loose)?;
@@ -177,7 +195,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The sources in the order of the row, with those that PTX leaves out.
-    pub(super) fn arguments(
+    fn arguments(
         &mut self,
         inst: &ast::Instruction<'s>,
         selected: &mut Selected,
@@ -264,7 +282,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     /// The sources by their shapes.
-    pub(super) fn sources(
+    fn sources(
         &mut self,
         inst: &ast::Instruction<'s>,
         opcode: Opcode,

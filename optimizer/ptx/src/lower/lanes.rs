@@ -2,9 +2,7 @@
 //! and "shfl", without `.sync`). They are read as the synchronised ones with the mask of these lanes.
 
 use super::body::{BodyLowering, typed};
-use super::instruction::Argument;
-use crate::ast::{self, OperandKind};
-use oriole_ir::Operand;
+use crate::ast;
 use oriole_ir::ops::{Opcode, Type};
 
 impl<'s> BodyLowering<'_, '_, 's> {
@@ -19,22 +17,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
         let written = self.body[inst.modifiers].iter().map(|modifier| modifier.text);
         let modifiers: Vec<&str> = ["sync"].into_iter().chain(written).collect();
-        let mut selected = self.selected_as(inst, base, &modifiers)?;
-        let [first, sources @ ..] = &self.body[inst.operands] else { return self.wrong_count(inst, 2, 0) };
-        let pair = matches!(first.kind, OperandKind::Pair(_));
-        let mut arguments = self.arguments(inst, &mut selected, sources, pair)?;
+        let selected = self.selected_as(inst, base, &modifiers)?;
         let lanes = self.temp(Type::B32);
         self.push_full(Opcode::ActiveMask, typed(Opcode::ActiveMask, Type::B32), self.guard, &[lanes.into()], &[]);
-        arguments.push(Argument::Implied(lanes.into()));
-        let mut fields = selected.fields;
-        let srcs = self.sources(inst, selected.opcode, &mut fields, &arguments, false)?;
-        let destinations = self.results(first, selected, false)?;
-        let dsts: Vec<Operand> = destinations.iter().map(|destination| destination.reg.into()).collect();
-        self.push_full(selected.opcode, fields, self.guard, &dsts, &srcs);
-        for destination in destinations {
-            self.finish(destination);
-        }
-        Some(())
+        self.lower_operation(inst, selected, &self.body[inst.operands], Some(lanes.into()))
     }
 }
 

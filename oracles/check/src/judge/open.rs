@@ -18,7 +18,8 @@ use super::budget;
 
 mod fragments;
 
-/// A choice: what NaNs are, and in which direction approximate functions are off.
+/// A choice. What is open in one direction alone is so in one of them: variables lie elsewhere with the first, and
+/// fragments have another layout with the second.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Choice {
     /// Other payloads, larger magnitudes.
@@ -52,7 +53,7 @@ impl Open {
         let mut open =
             Open { everything: false, words: before.memory.iter().map(|state| words(state.bytes.len())).collect() };
         for choice in [Choice::Larger, Choice::Smaller] {
-            let Some(other) = chosen(original, choice) else { return open };
+            let Some(other) = chosen(original, choice) else { continue };
             let options = RunOptions { steps: Some(budget(before.steps)), ..RunOptions::default() };
             let other = Executable::with_shared_from(&other, choice.pick(SHARED_FROM, 0));
             let run = other.and_then(|other| other.run(launch, &options));
@@ -322,6 +323,12 @@ mod tests {
 
     /// The words of two that are open where a kernel of one thread fills them.
     fn open_words(body: &str, registers: &str) -> Vec<bool> {
+        let open = open_of(body, registers);
+        assert!(!open.everything);
+        open.words.concat()
+    }
+
+    fn open_of(body: &str, registers: &str) -> Open {
         let head = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{\n";
         let text = format!("{head}.reg .b64 %d<4>;\n{registers}ld.param.u64 %d1, [p];\n{body}ret;\n}}\n");
         let module = crate::input::read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
@@ -333,8 +340,8 @@ mod tests {
         let run = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
         assert_eq!(run.outcome, Outcome::Finished);
         let open = Open::of(&module, &launch, &run);
-        assert!(!open.everything && open.covers(&run, &run));
-        open.words.concat()
+        assert!(open.covers(&run, &run));
+        open
     }
 
     #[test]
@@ -407,6 +414,48 @@ mod tests {
         let stored = "wmma.store.d.sync.aligned.row.m16n16k16.shared.s32 [tile], {%s1, %s2, %s3, %s4, %s5, %s6, %s7, \
             %s8};\nld.shared.u32 %r3, [tile+4];\nst.global.u32 [%d1], %r3;\n";
         assert_eq!(product("{%r2, %r3}", stored), [false, false], "fragments are nothing but fragments");
+        // Nothing else is open here.
+        let alone = "mov.u32 %r1, %laneid;\nwmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%s1, %s2, %s3, %s4, \
+            %s5, %s6, %s7, %s8}, {%r1, %r1}, {1, 1}, {0, 0, 0, 0, 0, 0, 0, 0};\nst.global.u32 [%d1], %s1;\n\
+            st.global.u32 [%d1+4], 7;\n";
+        assert_eq!(open_words(alone, ".reg .b32 %r<4>;\n.reg .s32 %s<9>;\n"), [true, false]);
+    }
+
+    #[test]
+    fn what_is_loaded_for_a_sum_is_no_sum() {
+        let registers = ".reg .f32 %f<9>;\n.reg .b32 %r<4>;\n.shared .align 32 .b8 tile[1024];\n";
+        let eight = "{%f1, %f2, %f3, %f4, %f5, %f6, %f7, %f8}";
+        let body = format!(
+            "mov.u32 %r1, %laneid;\nmov.u32 %r2, tile;\nshl.b32 %r1, %r1, 2;\nadd.u32 %r1, %r1, %r2;\n\
+             st.shared.f32 [%r1], 0f3f800000;\nbar.warp.sync 0xffffffff;\n\
+             wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {eight}, [tile];\n\
+             wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [tile], {eight};\n\
+             ld.shared.f32 %f1, [tile];\nst.global.f32 [%d1], %f1;\nst.global.u32 [%d1+4], 7;\n"
+        );
+        assert_eq!(open_words(&body, registers), [false, false]);
+    }
+
+    #[test]
+    fn all_is_open_behind_a_breakpoint() {
+        let stores = "st.global.u32 [%d1], 1;\nst.global.u32 [%d1+4], 7;\n";
+        assert!(open_of(&format!("brkpt;\n{stores}"), "").everything);
+        let registers = ".reg .pred %p<2>;\n";
+        let passed = format!("setp.eq.u64 %p1, %d1, 0;\n@%p1 brkpt;\n{stores}");
+        assert_eq!(open_words(&passed, registers), [false, false]);
+    }
+
+    #[test]
+    fn every_bit_of_a_pending_count_is_open() {
+        let body = |bit: u32| {
+            format!(
+                "mbarrier.pending_count.b64 %r1, %d1;\nand.b32 %r1, %r1, {};\nst.global.u32 [%d1], %r1;\n\
+                 st.global.u32 [%d1+4], 7;\n",
+                1u32 << bit
+            )
+        };
+        for bit in [0, 9, 10, 19, 31] {
+            assert_eq!(open_words(&body(bit), ".reg .b32 %r<4>;\n"), [true, false], "bit {bit}");
+        }
     }
 
     #[test]
