@@ -12,6 +12,7 @@ use super::scope::{Entry, Labels, MAX_DEPTH, Registers, Scopes};
 use super::select::{Selected, select};
 use super::target::flushed;
 use crate::ast::{self, ScalarType, Span, Statement};
+use crate::spelling::unsupported_family;
 use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
 use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
 
@@ -37,8 +38,9 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     local_names: HashSet<String>,
     /// The targets that something needs which the instruction at hand became, where the module's is not among them.
     pub(super) missing: Option<Availability>,
-    /// Whether it names something that was refused where it is declared.
-    pub(super) names_refused: bool,
+    /// Whether the reason why it is refused was reported before: where what it names is declared, or at another
+    /// instruction of its kind.
+    pub(super) reported_before: bool,
     /// Register parameters and results with their variables.
     pub(super) register_results: Vec<(Reg, ScalarType, Local)>,
 }
@@ -75,7 +77,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             placed: HashSet::new(),
             local_names,
             missing: None,
-            names_refused: false,
+            reported_before: false,
             register_results: Vec::new(),
         }
     }
@@ -282,8 +284,8 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
     fn instruction(&mut self, inst: &ast::Instruction<'s>) {
         let faults = self.cx.diagnostics.len();
         self.missing = None;
-        self.names_refused = false;
-        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults && !self.names_refused {
+        self.reported_before = false;
+        if self.lower_instruction(inst).is_none() && self.cx.diagnostics.len() == faults && !self.reported_before {
             let help = "check its operands against the PTX ISA";
             self.report(inst.span, format!("`{}` cannot be read", inst.opcode.text), "not understood", help);
         }
@@ -352,8 +354,14 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         match result {
             Ok(selected) => Some(selected),
             Err(refusal) => {
-                let whole: String = text.split_whitespace().collect();
-                self.report(span, format!("{}: `{whole}`", refusal.message), refusal.label, refusal.help);
+                // Of a kind that is not supported at all the first one says it.
+                let first = unsupported_family(inst.opcode.text, &modifiers)
+                    .is_none_or(|family| self.cx.unsupported.insert(family));
+                if first {
+                    let whole: String = text.split_whitespace().collect();
+                    self.report(span, format!("{}: `{whole}`", refusal.message), refusal.label, refusal.help);
+                }
+                self.reported_before = !first;
                 None
             }
         }

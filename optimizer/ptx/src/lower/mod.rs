@@ -85,6 +85,8 @@ struct Context<'a, 's> {
     aliases: HashMap<&'s str, ast::Name<'s>>,
     /// Variables, and functions with a parameter or result, that were reported where they are declared.
     refused: HashSet<&'s str>,
+    /// Kinds of instructions that are not supported, and were reported.
+    unsupported: HashSet<&'static str>,
     diagnostics: Diagnostics,
     /// How far lines are counted, and the line there: functions stand one behind the other.
     line_offset: usize,
@@ -114,6 +116,7 @@ impl<'a, 's> Context<'a, 's> {
             global_names: HashSet::new(),
             aliases: HashMap::new(),
             refused: HashSet::new(),
+            unsupported: HashSet::new(),
             diagnostics: Diagnostics::default(),
             line_offset: 0,
             line: 1,

@@ -130,7 +130,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             return Some(Named::Special(special));
         }
         if self.cx.refused.contains(name) {
-            self.names_refused = true;
+            self.reported_before = true;
             return None;
         }
         let help = match self.scopes.range_end(name) {

@@ -289,7 +289,7 @@ fn explain(base: &str, written: &[&str], closest: Option<Refusal>) -> Refusal {
         return Refusal {
             message: format!("`{base}` is not supported yet"),
             label: format!("{family} instruction"),
-            help: format!("{family} instructions are not supported yet; take them out of the kernel"),
+            help: format!("{family} instructions are not supported yet; take all of them out of the module"),
         };
     }
     closest.unwrap_or_else(|| Refusal {

@@ -294,6 +294,23 @@ fn faults_name_instruction_place_and_remedy() {
     assert!(help.starts_with("tensor memory instructions"), "{help}");
 }
 
+/// Modules with tensor memory or tensor maps have dozens of such instructions.
+#[test]
+fn a_kind_of_instructions_that_is_not_supported_is_one_fault() {
+    let source = kernel(
+        "tcgen05.wait::ld.sync.aligned;\ntcgen05.fence::before_thread_sync;\nadd.sat.u32 %r1, %r2, 3;\n\
+         tcgen05.wait::st.sync.aligned;\nprefetch.tensormap [%d1];\nprefetch.tensormap [%d2];",
+    );
+    let faults = read(&source).expect_err("they are not supported");
+    let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
+    let expected = [
+        "`tcgen05` is not supported yet: `tcgen05.wait::ld.sync.aligned`",
+        "`.u32` does not go with `.sat`: `add.sat.u32`",
+        "`prefetch` is not supported yet: `prefetch.tensormap`",
+    ];
+    assert_eq!(messages, expected);
+}
+
 #[test]
 fn instructions_that_the_target_lacks_are_refused() {
     let source = kernel("add.s32 %r1, %r2, 1;\n@%p1 redux.sync.add.s32 %r1, %r2, -1;").replace("sm_90", "sm_75");
