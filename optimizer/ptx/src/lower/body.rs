@@ -336,12 +336,18 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         Some(Guard::new(reg, guard.negated))
     }
 
-    /// The row that the instruction's text stands for, looked up once a text.
+    /// The row that the instruction's text stands for, looked up once a text. One that fits no row is reported where it
+    /// stands first.
     fn select(&mut self, inst: &ast::Instruction<'s>) -> Option<Selected> {
         let span = inst.mnemonic_span(self.body);
         let text = self.cx.source.get(span.range()).unwrap_or("");
-        if let Some(Ok(selected)) = self.cx.selections.get(text) {
-            return Some(*selected);
+        match self.cx.selections.get(text) {
+            Some(Ok(selected)) => return Some(*selected),
+            Some(Err(_)) => {
+                self.reported_before = true;
+                return None;
+            }
+            None => {}
         }
         let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
         let mut result = select(inst.opcode.text, &modifiers);

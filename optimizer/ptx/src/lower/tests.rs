@@ -296,10 +296,10 @@ fn faults_name_instruction_place_and_remedy() {
 
 /// Modules with tensor memory or tensor maps have dozens of such instructions.
 #[test]
-fn a_kind_of_instructions_that_is_not_supported_is_one_fault() {
+fn what_is_refused_again_for_the_same_reason_is_one_fault() {
     let source = kernel(
         "tcgen05.wait::ld.sync.aligned;\ntcgen05.fence::before_thread_sync;\nadd.sat.u32 %r1, %r2, 3;\n\
-         tcgen05.wait::st.sync.aligned;\nprefetch.tensormap [%d1];\nprefetch.tensormap [%d2];",
+         tcgen05.wait::st.sync.aligned;\nprefetch.tensormap [%d1];\nprefetch.tensormap [%d2];\nadd.sat.u32 %r2, %r1, 4;",
     );
     let faults = read(&source).expect_err("they are not supported");
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
