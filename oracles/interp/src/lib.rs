@@ -46,7 +46,8 @@ pub use concretize::Concretization;
 pub use decode::{DecodeError, DecodeFault, Part};
 pub use engine::GRID_NUMBER;
 pub use load::{
-    Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Race, RunOptions, RunResult, StoreRecord, TraceEvent,
+    Bound, Executable, GlobalState, LoadError, PARAMETER_BANK, Placement, Race, RunOptions, RunResult, StoreRecord,
+    TraceEvent,
 };
 pub use mbarrier::{Arrive, BarrierOp, after_operation as after_barrier_operation};
 pub use memory::{

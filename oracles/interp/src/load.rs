@@ -309,18 +309,26 @@ struct Layout {
     variables: u64,
 }
 
+/// Where variables begin, in bytes, which PTX does not say. What stands before them is undefined.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Placement {
+    /// Those in shared memory.
+    pub shared: u32,
+    /// Those of a function in local memory, in its frame.
+    pub frame: u32,
+}
+
 impl<'m> Executable<'m> {
     /// Decodes a module.
     pub fn new(module: &'m Module) -> Result<Executable<'m>, LoadError> {
-        Executable::with_shared_from(module, 0)
+        Executable::placed(module, Placement::default())
     }
 
-    /// Decodes a module whose variables in shared memory lie at an address, in bytes, and behind it. What stands before
-    /// them is undefined.
-    pub fn with_shared_from(module: &'m Module, shared: u32) -> Result<Executable<'m>, LoadError> {
+    /// Decodes a module whose variables lie elsewhere than usual.
+    pub fn placed(module: &'m Module, placement: Placement) -> Result<Executable<'m>, LoadError> {
         let mut layout = Layout {
             addresses: PrimaryMap::new(),
-            shared: shared.into(),
+            shared: placement.shared.into(),
             constants: 0,
             next_variable: FIRST_VARIABLE,
             variables: 0,
@@ -334,7 +342,7 @@ impl<'m> Executable<'m> {
             *address = layout.shared;
         }
         let shared_owners = shared_owners(module, &layout);
-        let program = decode(module, &layout.addresses)?;
+        let program = decode(module, &layout.addresses, placement.frame)?;
         let mut constants = Bytes::defined(vec![0; layout.constants as usize]);
         let (mut variables, mut references) = (Vec::new(), Vec::new());
         for (id, global) in &module.globals {
@@ -637,7 +645,7 @@ impl<'m> Executable<'m> {
         for (address, name, bytes) in &self.variables {
             global.map_at(*address, name.clone(), bytes.clone());
         }
-        let (offsets, _) = frame_layout(func);
+        let (offsets, _) = frame_layout(func, 0);
         let end = func.params.iter().map(|p| u64::from(offsets[*p]) + func.locals[*p].size()).max().unwrap_or(0);
         let mut params = vec![0; end as usize];
         for (index, (param, arg)) in func.params.iter().zip(&launch.args).enumerate() {

@@ -118,6 +118,11 @@ impl Warp {
                     kept.push(together(&gone, pc));
                 }
                 _ => {
+                    if let Wait::Bsync(barrier) = first.wait {
+                        // A barrier that is passed names nobody: a loop may come back to `BSYNC` without `BSSY`.
+                        let passed = gone.iter().fold(0, |mask, group| mask | group.mask);
+                        set(passed).for_each(|lane| self.barriers[usize::from(barrier)][lane] = 0);
+                    }
                     let mut places: Vec<u32> = gone.iter().map(|group| group.pc).collect();
                     places.sort_unstable();
                     places.dedup();
@@ -216,6 +221,20 @@ mod tests {
         ended.end(0xc);
         ended.release();
         assert_eq!(ended.groups[0].wait, Wait::Ready);
+    }
+
+    #[test]
+    fn a_barrier_that_is_passed_holds_nobody() {
+        let mut warp = warp(&[(5, 0x3, Wait::Bsync(0)), (5, 0xc, Wait::Bsync(0))]);
+        (0..4).for_each(|lane| warp.barriers[0][lane] = 0xf);
+        warp.release();
+        let group = |mask, wait| Group { pc: 5, mask, wait, turns: 0 };
+        assert_eq!(warp.groups, [group(0xf, Wait::Ready)]);
+        // Two lanes come back without the others, which wait elsewhere.
+        warp.groups = vec![group(0x3, Wait::Bsync(0)), group(0xc, Wait::Bsync(1))];
+        (0..4).for_each(|lane| warp.barriers[1][lane] = 0xf);
+        warp.release();
+        assert_eq!(warp.groups.iter().find(|group| group.wait == Wait::Ready).map(|group| group.mask), Some(0x3));
     }
 
     #[test]

@@ -101,6 +101,13 @@ fn halves_are_negated_by_themselves() {
     assert_eq!(one(120, negated, registers, 4), 0xffff_ffff);
 }
 
+/// The halves of the second factor change places, and the one that becomes the lower is negated: 2 * 3 and -(5 * 7).
+#[test]
+fn halves_change_places_and_one_is_negated() {
+    let word = (0x004f_ca00_0064_00ff_0000_0000_0207_7231, "HFMA2.BF16_V2 R7, R2, R0.H0_NH1, RZ.H0_H0");
+    assert_eq!(one(90, word, &[(2, 0x4000_40a0), (0, 0x40e0_4040)], 7), 0x40c0_c20c);
+}
+
 /// 2^-4 and its hyperbolic tangent are one value in bf16; that of infinity is 1.
 #[test]
 fn functions_read_the_half_that_is_written() {

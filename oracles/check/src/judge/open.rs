@@ -9,13 +9,16 @@
 //! nothing about the code.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
+use oriole_interp::{Executable, Outcome, Placement, RunOptions, RunResult};
 use oriole_ir::ops::{Approx, Compare, Flags, Opcode, Space, Type};
-use oriole_ir::{Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo};
+use oriole_ir::{
+    Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo, Variable,
+};
 use oriole_optimizer::ssa;
 
 use super::budget;
 
+mod addresses;
 mod fragments;
 
 /// A choice. What is open in one direction alone is so in one of them: variables lie elsewhere with the first, and
@@ -29,10 +32,10 @@ enum Choice {
 }
 
 /// How much coarser variables are aligned to be elsewhere, and the coarsest alignment that PTX has any use for.
-const LOCAL_SHIFT: u32 = 32;
+const COARSER: u32 = 32;
 const MOST_ALIGN: u32 = 1024;
-/// Where variables in shared memory begin to be elsewhere: where the machine has them, in bytes.
-const SHARED_FROM: u32 = 1024;
+/// Where variables begin to be elsewhere, in bytes. The machine has those in shared memory there.
+const ELSEWHERE: Placement = Placement { shared: 1024, frame: 1024 };
 /// The bits in which what the machine holds is otherwise: these, or all others. No two bytes are alike, so that what
 /// programs compute of two of them changes, too.
 const SOME_BITS: u64 = 0x9e37_79b9_7f4a_7c15;
@@ -54,9 +57,10 @@ impl Open {
         let mut open =
             Open { everything: false, words: before.memory.iter().map(|state| words(state.bytes.len())).collect() };
         for choice in [Choice::Larger, Choice::Smaller] {
-            let Some(other) = chosen(original, choice) else { continue };
+            let Some(Chosen { module: other, moves }) = chosen(original, choice) else { continue };
+            open.everything |= moves;
             let options = RunOptions { steps: Some(budget(before.steps)), ..RunOptions::default() };
-            let other = Executable::with_shared_from(&other, choice.pick(SHARED_FROM, 0));
+            let other = Executable::placed(&other, choice.pick(ELSEWHERE, Placement::default()));
             let run = other.and_then(|other| other.run(launch, &options));
             let Ok(run) = run else { continue };
             if run.outcome != Outcome::Finished {
@@ -90,22 +94,42 @@ impl Open {
     }
 }
 
+/// A program with another choice.
+struct Chosen {
+    module: Module,
+    /// Whether an open result may be an address: then no other choice shows all the words that it may reach.
+    moves: bool,
+}
+
 /// The program with another choice; `None` where nothing in it is open.
-fn chosen(original: &Module, choice: Choice) -> Option<Module> {
+fn chosen(original: &Module, choice: Choice) -> Option<Chosen> {
     let mut module = ssa::destructed(original);
-    let has_shared = module.globals.values().any(|global| global.space == Space::Shared);
-    let mut any = choice == Choice::Larger && has_shared;
+    let mut any = false;
+    if choice == Choice::Larger {
+        for global in module.globals.values_mut().filter(|global| global.space == Space::Shared) {
+            spread(global);
+            any = true;
+        }
+    }
+    let mut moves = false;
     for func in module.functions.values_mut() {
         match choice {
             Choice::Larger => any |= move_locals(func),
             Choice::Smaller => any |= fragments::permute(func),
         }
         let insts: Vec<Inst> = func.layout_insts().collect();
+        let mut results = Vec::new();
         for inst in insts {
-            any |= choose(func, inst, choice);
+            any |= choose(func, inst, choice, &mut results);
         }
+        moves |= addresses::reaches(func, &results);
     }
-    any.then_some(module)
+    any.then_some(Chosen { module, moves })
+}
+
+/// Puts a variable farther from the one before it.
+fn spread(variable: &mut Variable) {
+    variable.align = (variable.align * COARSER).min(MOST_ALIGN).max(variable.align);
 }
 
 /// Gives the variables of a function other addresses; whether it has any. The parameters of a kernel stay, since the
@@ -115,14 +139,15 @@ fn move_locals(func: &mut Function) -> bool {
     let fixed: Vec<Local> = if is_entry { func.params.clone() } else { Vec::new() };
     let mut any = false;
     for (_, variable) in func.locals.iter_mut().filter(|(local, _)| !fixed.contains(local)) {
-        variable.align = (variable.align * LOCAL_SHIFT).min(MOST_ALIGN).max(variable.align);
+        spread(variable);
         any = true;
     }
     any
 }
 
-/// Changes what is open of an instruction's results; whether something is.
-fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
+/// Changes what is open of an instruction's results; whether something is. Those that have no few other values, as NaNs
+/// do, are put to `wide`.
+fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) -> bool {
     let data = func.inst(inst);
     let (opcode, guard, row) = (data.opcode, data.guard, data.opcode.row());
     let is_computed = data.is(Flags::PURE) && !data.is(Flags::COPY);
@@ -154,6 +179,9 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice) -> bool {
             continue;
         }
         let words = patch.func.regs()[reg].words;
+        if is_of_machine || is_sum && sum.is_some() || is_computed && approx != Approx::Exact {
+            wide.push(reg);
+        }
         match ty.and_then(Format::of) {
             _ if is_of_machine => patch.flip(reg, words, choice.pick(SOME_BITS, !SOME_BITS)),
             _ if is_sum => sum.iter().for_each(|sum| patch.flip(reg, words, choice.pick(*sum, *sum << 1))),
@@ -189,7 +217,7 @@ struct Format {
     infinity: u64,
     /// The sign, in the lowest element.
     sign: u64,
-    /// Some bits of the significand: what another NaN differs in, and another sum.
+    /// Some bits of the significand: what another sum differs in.
     payload: u64,
     /// Where elements begin.
     places: &'static [u32],
@@ -230,6 +258,13 @@ impl Format {
         };
         // Both words of a wide one change.
         1 << self.significand.saturating_sub(exact) | if self.wide { self.payload & u64::from(u32::MAX) } else { 0 }
+    }
+
+    /// A NaN: with the first choice the one that the machine makes, with the second one that differs in each word.
+    fn nan(self, choice: Choice) -> u64 {
+        let quiet = self.infinity | 1 << (self.significand - 1);
+        let filled = self.sign - 1;
+        if self.wide { choice.pick(quiet, self.sign | filled) } else { choice.pick(filled, self.sign | quiet) }
     }
 
     fn word(self) -> Type {
@@ -278,18 +313,20 @@ impl Patch<'_> {
 
     /// Changes a register by an operation with a constant, where a predicate holds.
     fn change(&mut self, reg: Reg, format: Format, opcode: Opcode, (pred, by): (Reg, u64)) {
-        let (amount, ty) = (self.temporary(format), if opcode == Opcode::Xor { format.bits() } else { format.word() });
+        let is_sum = matches!(opcode, Opcode::IAdd | Opcode::ISub);
+        let (amount, ty) = (self.temporary(format), if is_sum { format.word() } else { format.bits() });
         let select = InstBuilder::new(Opcode::SelP).field(format.bits()).dst(amount);
         self.put(select.src(by).src(0u64).src(pred));
         self.put(InstBuilder::new(opcode).field(ty).dst(reg).src(reg).src(amount));
     }
 
-    /// Makes each NaN another one.
+    /// Makes each NaN a certain one. Flipping bits instead would do nothing where an operation follows that keeps them.
     fn other_nan(&mut self, reg: Reg, format: Format, choice: Choice) {
+        let element = format.sign | (format.sign - 1);
         for &place in format.places {
             let is_nan = self.compared(reg, format, place, Compare::Gt, format.infinity);
-            let bits = format.payload | choice.pick(0, format.sign);
-            self.change(reg, format, Opcode::Xor, (is_nan, bits << place));
+            self.change(reg, format, Opcode::Or, (is_nan, element << place));
+            self.change(reg, format, Opcode::Xor, (is_nan, (element ^ format.nan(choice)) << place));
         }
     }
 
@@ -355,6 +392,9 @@ mod tests {
         assert_eq!(open_words(body, registers), [true, false]);
         let number = body.replace("ld.global.f32 %f1, [%d1]", "mov.f32 %f1, 0f3f800000");
         assert_eq!(open_words(&number, registers), [false, false]);
+        let twice = "ld.global.f32 %f1, [%d1];\nneg.f32 %f2, %f1;\nneg.f32 %f3, %f2;\nst.global.f32 [%d1], %f3;\n\
+            st.global.u32 [%d1+4], 7;\n";
+        assert_eq!(open_words(twice, registers), [true, false], "the second one does not undo the first");
         let packed = "ld.global.b32 %r1, [%d1];\nneg.f16x2 %r2, %r1;\nand.b32 %r3, %r2, 0xf;\n\
             st.global.u32 [%d1], %r3;\nst.global.u32 [%d1+4], 7;\n";
         assert_eq!(open_words(packed, registers), [true, false]);
@@ -384,6 +424,11 @@ mod tests {
         let body = "mov.u64 %a1, array;\ncvt.u32.u64 %r1, %a1;\nst.global.u32 [%d1], %r1;\nmov.u32 %r2, 5;\n\
             st.local.u32 [array], %r2;\nld.local.u32 %r3, [array];\nst.global.u32 [%d1+4], %r3;\n";
         assert_eq!(open_words(body, registers), [true, false]);
+        let alone = registers.replace(".local .align 4 .b8 spare[4];\n", "");
+        assert_eq!(open_words(body, &alone), [true, false], "the first one");
+        let apart = "mov.u64 %a1, array;\nmov.u64 %a2, spare;\nsub.u64 %a1, %a1, %a2;\ncvt.u32.u64 %r1, %a1;\n\
+            st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 7;\n";
+        assert_eq!(open_words(apart, registers), [true, false], "how far two are apart");
     }
 
     #[test]
@@ -412,14 +457,31 @@ mod tests {
         let number = "and.b32 %s1, %s1, 0xff;\nst.global.u32 [%d1], %s1;\n";
         assert_eq!(product("{%r1, %r1}", number), [true, false]);
         assert_eq!(product("{1, 1}", number), [false, false], "all lanes and elements are alike");
-        let stored = "wmma.store.d.sync.aligned.row.m16n16k16.shared.s32 [tile], {%s1, %s2, %s3, %s4, %s5, %s6, %s7, \
-            %s8};\nld.shared.u32 %r3, [tile+4];\nst.global.u32 [%d1], %r3;\n";
-        assert_eq!(product("{%r2, %r3}", stored), [false, false], "fragments are nothing but fragments");
+        // All lanes are alike, and the registers of a fragment are not.
+        assert_eq!(product("{0, 1}", number), [true, false]);
         // Nothing else is open here.
         let alone = "mov.u32 %r1, %laneid;\nwmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {%s1, %s2, %s3, %s4, \
             %s5, %s6, %s7, %s8}, {%r1, %r1}, {1, 1}, {0, 0, 0, 0, 0, 0, 0, 0};\nst.global.u32 [%d1], %s1;\n\
             st.global.u32 [%d1+4], 7;\n";
         assert_eq!(open_words(alone, ".reg .b32 %r<4>;\n.reg .s32 %s<9>;\n"), [true, false]);
+    }
+
+    #[test]
+    fn fragments_that_are_nothing_else_are_not_open() {
+        let registers = ".reg .b32 %r<8>;\n.reg .s32 %s<9>;\n.shared .align 32 .b8 tile[1024];\n";
+        let eight = "{%s1, %s2, %s3, %s4, %s5, %s6, %s7, %s8}";
+        let body = format!(
+            "mov.u32 %r1, %laneid;\nmul.lo.u32 %r2, %r1, 77;\nmov.u32 %r3, tile;\nmad.lo.u32 %r3, %r1, 8, %r3;\n\
+             st.shared.v2.u32 [%r3], {{%r1, %r2}};\nbar.warp.sync 0xffffffff;\n\
+             wmma.load.a.sync.aligned.row.m16n16k16.shared.s8 {{%r4, %r5}}, [tile];\n\
+             wmma.load.b.sync.aligned.col.m16n16k16.shared.s8 {{%r6, %r7}}, [tile];\n\
+             wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {eight}, {{%r4, %r5}}, {{%r6, %r7}}, \
+             {{0, 0, 0, 0, 0, 0, 0, 0}};\n\
+             wmma.mma.sync.aligned.row.col.m16n16k16.s32.s8.s8.s32 {eight}, {{%r4, %r5}}, {{%r6, %r7}}, {eight};\n\
+             wmma.store.d.sync.aligned.row.m16n16k16.shared.s32 [tile], {eight};\nld.shared.u32 %r1, [tile+72];\n\
+             st.global.u32 [%d1], %r1;\nld.shared.u32 %r1, [tile+516];\nst.global.u32 [%d1+4], %r1;\n"
+        );
+        assert_eq!(open_words(&body, registers), [false, false]);
     }
 
     #[test]
@@ -434,6 +496,20 @@ mod tests {
              ld.shared.f32 %f1, [tile];\nst.global.f32 [%d1], %f1;\nst.global.u32 [%d1+4], 7;\n"
         );
         assert_eq!(open_words(&body, registers), [false, false]);
+    }
+
+    #[test]
+    fn all_is_open_where_an_approximation_is_an_address() {
+        let registers = ".reg .f32 %f<4>;\n.reg .b32 %r<4>;\n";
+        let at = |function: &str| {
+            let body = format!(
+                "{function}.f32 %f1, 0f40400000;\nmov.b32 %r1, %f1;\nand.b32 %r1, %r1, 4;\ncvt.u64.u32 %d2, %r1;\n\
+                 add.u64 %d2, %d2, %d1;\nst.global.u32 [%d2], 7;\n"
+            );
+            open_of(&body, registers).everything
+        };
+        assert!(at("sin.approx"));
+        assert!(!at("sqrt.rn"));
     }
 
     #[test]

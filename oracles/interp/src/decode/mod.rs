@@ -33,21 +33,22 @@ const MAX_VARIABLE: u64 = MAX_LOCAL as u64;
 /// The addresses that were given to a module's variables, in their own spaces.
 pub type Addresses = PrimaryMap<Global, u64>;
 
-/// Decodes every function of a module.
-pub fn decode(module: &Module, addresses: &Addresses) -> Result<Program, DecodeError> {
+/// Decodes every function of a module; their variables begin so many bytes into their frames.
+pub fn decode(module: &Module, addresses: &Addresses, frame: u32) -> Result<Program, DecodeError> {
     let mut program = Program::default();
     for id in module.functions.keys() {
-        Decoder::new(module, addresses, &mut program, id).function()?;
+        Decoder::new(module, addresses, &mut program, (id, frame)).function()?;
     }
     Ok(program)
 }
 
 /// Offset of each variable in the frame of its function, and the frame's size. Parameters of an entry are laid out
-/// in parameter memory instead, in order, each at a multiple of its alignment.
-pub fn frame_layout(func: &Function) -> (SecondaryMap<Local, u32>, u32) {
+/// in parameter memory instead, in order, each at a multiple of its alignment. Before the first variable `unused` bytes
+/// stay.
+pub fn frame_layout(func: &Function, unused: u32) -> (SecondaryMap<Local, u32>, u32) {
     let mut offsets = SecondaryMap::new();
     offsets.resize(func.locals.len());
-    let (mut frame, mut params) = (0u64, 0u64);
+    let (mut frame, mut params) = (u64::from(unused), 0u64);
     for (local, var) in &func.locals {
         let is_param = func.kind == FunctionKind::Entry && func.params.contains(&local);
         let end = if is_param { &mut params } else { &mut frame };
@@ -80,9 +81,14 @@ struct Decoder<'a> {
 }
 
 impl<'a> Decoder<'a> {
-    fn new(module: &'a Module, addresses: &'a Addresses, program: &'a mut Program, id: FuncId) -> Decoder<'a> {
+    fn new(
+        module: &'a Module,
+        addresses: &'a Addresses,
+        program: &'a mut Program,
+        (id, unused): (FuncId, u32),
+    ) -> Decoder<'a> {
         let func = &module.functions[id];
-        let (offsets, frame) = frame_layout(func);
+        let (offsets, frame) = frame_layout(func, unused);
         let place = |locals: &[Local]| -> Vec<(u32, u32)> {
             let known = locals.iter().filter(|local| func.locals.is_valid(**local));
             known.map(|local| (offsets[*local], func.locals[*local].size() as u32)).collect()

@@ -137,12 +137,13 @@ fn halves(ops: &mut Operands<'_>, at: usize) -> Result<Value, Unknown> {
         "H0_H0" => Value::Packed(src, [false, false]),
         "H1_H1" => Value::Packed(src, [true, true]),
         "H1_H0" | "" => Value::Word(src),
+        // The upper half is named first. The sign is that of H1 before it becomes the lower half.
         "H0_NH1" => {
             let (keep, flip) = match src.mark {
                 Mark::Bits { keep, flip } => (keep, flip),
                 _ => (u32::MAX, 0),
             };
-            Value::Word(Src { mark: Mark::Bits { keep, flip: flip ^ 0x8000_0000 }, ..src })
+            Value::Packed(Src { mark: Mark::Bits { keep, flip: flip ^ 0x8000_0000 }, ..src }, [true, false])
         }
         other => return Err(format!("halves {other}")),
     })

@@ -7,8 +7,8 @@ use oriole_ir::{Function, Guard, Inst, InstBuilder, Operand, Reg, RegInfo};
 /// Registers of fragments that are exchanged; those of f64 are two words, and their sums are open anyway.
 const WORD: RegInfo = RegInfo::words(1);
 
-/// Gives pairs of lanes each other's parts of all fragments; whether there are any. A program that takes fragments
-/// for nothing but fragments does the same as before.
+/// Gives pairs of lanes each other's parts of all fragments, of factors the last register first; whether there are any.
+/// A program that takes fragments for nothing but fragments does the same as before.
 pub(super) fn permute(func: &mut Function) -> bool {
     let fragments: Vec<Inst> = func.layout_insts().filter(|inst| has_fragments(func.inst(*inst).opcode)).collect();
     fragments.iter().for_each(|inst| permute_of(func, *inst));
@@ -22,22 +22,41 @@ fn has_fragments(opcode: Opcode) -> bool {
 /// The instruction takes what the other lanes hold, and gives its results to them.
 fn permute_of(func: &mut Function, inst: Inst) {
     let data = *func.inst(inst);
-    let shapes = data.src_shapes(func.srcs(inst).len());
     let mut srcs = func.srcs(inst).to_vec();
-    for (src, shape) in srcs.iter_mut().zip(shapes) {
-        if let (Operand::Reg(reg), Shape::Matrix(matrix)) = (*src, shape)
-            && func.regs()[reg] == WORD
-        {
-            let taken = func.new_reg(WORD);
-            exchanged(func, (taken, reg), matrix, data.guard).insert_before(func, inst);
-            *src = taken.into();
+    let shapes = data.src_shapes(srcs.len());
+    let mut begin = 0;
+    while begin < srcs.len() {
+        let count = shapes[begin..].iter().take_while(|shape| **shape == shapes[begin]).count();
+        if let Shape::Matrix(matrix) = shapes[begin] {
+            let fragment = &mut srcs[begin..begin + count];
+            reverse_factor(fragment, matrix);
+            for src in fragment {
+                if let Operand::Reg(reg) = *src
+                    && func.regs()[reg] == WORD
+                {
+                    let taken = func.new_reg(WORD);
+                    exchanged(func, (taken, reg), matrix, data.guard).insert_before(func, inst);
+                    *src = taken.into();
+                }
+            }
+        }
+        begin += count;
+    }
+    let mut dsts = func.dsts(inst).to_vec();
+    let result = data.opcode.row().dsts.first().copied();
+    if let Some(Shape::Matrix(matrix)) = result {
+        reverse_factor(&mut dsts, matrix);
+        for dst in dsts.iter().filter_map(|dst| dst.reg()).filter(|dst| func.regs()[*dst] == WORD).collect::<Vec<_>>() {
+            exchanged(func, (dst, dst), matrix, data.guard).insert_after(func, inst);
         }
     }
-    func.set_srcs(inst, &srcs);
-    let Some(Shape::Matrix(matrix)) = data.opcode.row().dsts.first().copied() else { return };
-    let dsts: Vec<Reg> = func.defs(inst).filter(|dst| func.regs()[*dst] == WORD).collect();
-    for dst in dsts {
-        exchanged(func, (dst, dst), matrix, data.guard).insert_after(func, inst);
+    func.set_inst(inst, func.inst(inst).head(), &dsts, &srcs, &[]);
+}
+
+/// Turns the registers of a factor round; sums stay, or rows of both would only change their names.
+fn reverse_factor(registers: &mut [Operand], matrix: Matrix) {
+    if matches!(matrix, Matrix::Left | Matrix::Right) {
+        registers.reverse();
     }
 }
 
