@@ -87,7 +87,7 @@ fn places(data: &InstData, shapes: &[Shape], slots: &[u32]) -> Vec<Place> {
 
 fn check(row: &OpRow, fields: FieldValues) -> bool {
     let Some(module) = single(row, fields) else { return false };
-    let program = super::decode::decode(&module, &Default::default()).expect("one instruction decodes");
+    let program = super::decode::decode(&module, &Default::default(), 0).expect("one instruction decodes");
     let op = program.ops[0];
     if matches!(op.kind, Kind::Scalar) {
         return false;
@@ -254,7 +254,7 @@ fn what_takes_long_takes_more_steps() {
     ] {
         let text = format!("entry @f {{\nbb0:\n  {inst}\n  exit\n}}\n");
         let module = oriole_ir::parse_module(&text).unwrap_or_else(|e| panic!("{e} in\n{text}"));
-        let program = super::decode::decode(&module, &Default::default()).expect("one instruction decodes");
+        let program = super::decode::decode(&module, &Default::default(), 0).expect("one instruction decodes");
         let mut frame = Frame::default();
         frame.enter(0, &program.functions[0], &[]);
         let extra = step(&program, &mut frame, u32::MAX);
