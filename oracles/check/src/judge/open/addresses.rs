@@ -5,8 +5,8 @@ use std::collections::HashSet;
 use oriole_ir::ops::Shape;
 use oriole_ir::{Function, Inst, Reg};
 
-/// Whether one of these registers, or what is computed of them, is an address in a function. Values are followed through
-/// registers alone, whatever the order of instructions.
+/// Whether one of these registers, or what is computed of them, is an address in a function. Values are followed
+/// through registers alone, whatever the order of instructions.
 pub(super) fn reaches(func: &Function, open: &[Reg]) -> bool {
     let mut open: HashSet<Reg> = open.iter().copied().collect();
     let insts: Vec<Inst> = if open.is_empty() { Vec::new() } else { func.layout_insts().collect() };
