@@ -7,11 +7,11 @@ use oriole_ir::{Function, Guard, Inst, InstBuilder, Operand, Reg, RegInfo};
 /// Registers of fragments that are exchanged; those of f64 are two words, and their sums are open anyway.
 const WORD: RegInfo = RegInfo::words(1);
 
-/// Gives pairs of lanes each other's parts of all fragments, of factors the last register first; whether there are any.
-/// A program that takes fragments for nothing but fragments does the same as before.
-pub(super) fn permute(func: &mut Function) -> bool {
+/// Gives pairs of lanes each other's parts of all fragments, and turns the registers of factors so many places; whether
+/// there are any. A program that takes fragments for nothing but fragments does the same as before.
+pub(super) fn permute(func: &mut Function, turns: usize) -> bool {
     let fragments: Vec<Inst> = func.layout_insts().filter(|inst| has_fragments(func.inst(*inst).opcode)).collect();
-    fragments.iter().for_each(|inst| permute_of(func, *inst));
+    fragments.iter().for_each(|inst| permute_of(func, *inst, turns));
     !fragments.is_empty()
 }
 
@@ -20,7 +20,7 @@ fn has_fragments(opcode: Opcode) -> bool {
 }
 
 /// The instruction takes what the other lanes hold, and gives its results to them.
-fn permute_of(func: &mut Function, inst: Inst) {
+fn permute_of(func: &mut Function, inst: Inst, turns: usize) {
     let data = *func.inst(inst);
     let mut srcs = func.srcs(inst).to_vec();
     let shapes = data.src_shapes(srcs.len());
@@ -29,7 +29,7 @@ fn permute_of(func: &mut Function, inst: Inst) {
         let count = shapes[begin..].iter().take_while(|shape| **shape == shapes[begin]).count();
         if let Shape::Matrix(matrix) = shapes[begin] {
             let fragment = &mut srcs[begin..begin + count];
-            reverse_factor(fragment, matrix);
+            turn_factor(fragment, matrix, turns);
             for src in fragment {
                 if let Operand::Reg(reg) = *src
                     && func.regs()[reg] == WORD
@@ -45,7 +45,7 @@ fn permute_of(func: &mut Function, inst: Inst) {
     let mut dsts = func.dsts(inst).to_vec();
     let result = data.opcode.row().dsts.first().copied();
     if let Some(Shape::Matrix(matrix)) = result {
-        reverse_factor(&mut dsts, matrix);
+        turn_factor(&mut dsts, matrix, turns);
         for dst in dsts.iter().filter_map(|dst| dst.reg()).filter(|dst| func.regs()[*dst] == WORD).collect::<Vec<_>>() {
             exchanged(func, (dst, dst), matrix, data.guard).insert_after(func, inst);
         }
@@ -53,10 +53,10 @@ fn permute_of(func: &mut Function, inst: Inst) {
     func.set_inst(inst, func.inst(inst).head(), &dsts, &srcs, &[]);
 }
 
-/// Turns the registers of a factor round; sums stay, or rows of both would only change their names.
-fn reverse_factor(registers: &mut [Operand], matrix: Matrix) {
+/// Turns the registers of a factor; sums stay, or rows of both would only change their names.
+fn turn_factor(registers: &mut [Operand], matrix: Matrix, turns: usize) {
     if matches!(matrix, Matrix::Left | Matrix::Right) {
-        registers.reverse();
+        registers.rotate_left(turns % registers.len().max(1));
     }
 }
 
