@@ -44,7 +44,7 @@ impl Choice {
     pub fn distance(self, error: u64) -> u64 {
         match self {
             Choice::Larger | Choice::Smaller => error | 1,
-            Choice::MixedLarger => error / 3 | 1,
+            Choice::MixedLarger => (error / 3) | 1,
             Choice::MixedSmaller => (error - error / 5) | 1,
         }
     }
@@ -104,8 +104,8 @@ impl Format {
         1 << self.significand.saturating_sub(exact) | if self.wide { self.payload & u64::from(u32::MAX) } else { 0 }
     }
 
-    /// A NaN: the one that the machine makes, one that differs from it in each word, and two that differ from each other
-    /// in each bit but the exponent's.
+    /// A NaN: the one that the machine makes, one that differs from it in each word, and two that differ from each
+    /// other in each bit but the exponent's.
     pub fn nan(self, choice: Choice) -> u64 {
         let quiet = 1 << (self.significand - 1);
         let filled = self.sign - 1;
@@ -116,7 +116,7 @@ impl Format {
             Choice::Larger => filled,
             Choice::Smaller => self.sign | self.infinity | quiet,
             Choice::MixedLarger => self.infinity | quiet | below,
-            Choice::MixedSmaller => self.sign | self.infinity | quiet | below ^ (quiet - 1),
+            Choice::MixedSmaller => self.sign | self.infinity | quiet | (below ^ (quiet - 1)),
         }
     }
 
