@@ -33,7 +33,7 @@ fn main() {
     };
     let axis = |level| Axis { arch: "sm_90".to_owned(), level, options: Vec::new() };
     let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new() };
-    let config = Config { virtual_form: 100, ..Config::default() };
+    let config = Config::for_compilers();
     for (name, targets) in
         [("instructions", &[Target::Instructions][..]), ("kernels", &[Target::Kernels]), ("both", &Target::ALL[..2])]
     {

@@ -16,8 +16,9 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use oriole_interp::Executable;
-use oriole_ir::Module;
+use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::sm::Target;
+use oriole_ir::{InstData, Module};
 use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
@@ -90,15 +91,14 @@ impl Compiler {
             .collect();
         let mut codes: Vec<Vec<Code>> = kernels.iter().map(|_| Vec::new()).collect();
         for axis in &self.axes {
-            // One that is for another architecture would spoil the compilation of all, without any being blamed.
-            let (fit, others): (Vec<usize>, Vec<usize>) =
-                compiled.iter().partition(|at| fits(&prepared[**at].module, axis));
+            // One that does not fit would spoil the compilation of all, without any being blamed.
+            let refused = |at: &usize| refusal(&prepared[*at].module, axis);
+            let (fit, others): (Vec<usize>, Vec<usize>) = compiled.iter().partition(|at| refused(at).is_none());
             let files = fit.iter().filter_map(|at| Some(prepared[*at].file.as_ref().ok()?.0.clone()));
             let made = self.ptxas.compile_all(&files.collect::<Vec<_>>(), axis);
             fit.iter().zip(made).for_each(|(at, code)| codes[*at].push(code));
             for at in others {
-                let why = format!("it is for {}", prepared[at].module.target);
-                codes[at].push(Err(CompileError::Refused(why)));
+                codes[at].push(Err(CompileError::Refused(refused(&at).unwrap_or_default())));
             }
         }
         let checked = kernels.iter().zip(&prepared).zip(runs).zip(codes);
@@ -229,11 +229,18 @@ impl Compiler {
     }
 }
 
-/// Whether code for an architecture can be made of a module.
-fn fits(module: &Module, axis: &Axis) -> bool {
+/// Why code for an architecture cannot be made of a module, where that is known beforehand.
+fn refusal(module: &Module, axis: &Axis) -> Option<String> {
     let sm = |name: &str| name.split(',').next()?.trim().parse::<Target>().ok();
-    let (Some(arch), Some(own)) = (sm(&axis.arch), sm(&module.target)) else { return true };
-    arch.accepts_code_for(own)
+    if let (Some(arch), Some(own)) = (sm(&axis.arch), sm(&module.target))
+        && !arch.accepts_code_for(own)
+    {
+        return Some(format!("it is for {}", module.target));
+    }
+    // "32-bit compilation is no longer supported", ptxas 13.0 says of any such conversion, and names no file.
+    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+    let is_short = |data: &InstData| data.opcode == Opcode::Cvta && data.field() == Some(Type::U32);
+    insts.any(is_short).then(|| "it converts 32-bit addresses".to_owned())
 }
 
 /// What a report calls the answers of an axis.

@@ -320,9 +320,9 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         ..CheckOptions::default()
     };
     let compiler = args.compiling.compiler(&args.target, args.patience.hang_after)?;
-    let mut config = config(args.config.as_deref())?;
+    let base = if compiler.is_some() { Config::for_compilers() } else { Config::default() };
+    let mut config = config(args.config.as_deref(), base)?;
     if compiler.is_some() {
-        // What is compiled is what was made: our own steps stay out of it.
         config.virtual_form = 100;
         config.leave_out(&NOT_COMPILED);
     }

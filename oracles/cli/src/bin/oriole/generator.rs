@@ -63,23 +63,24 @@ const LIMITS: &[(&str, i64)] = &[
     ("mutants.bytes", 64 << 20),
 ];
 
-/// The configuration in a file, or the default.
-pub fn config(path: Option<&Path>) -> Result<Config, Failure> {
-    let Some(path) = path else { return Ok(Config::default()) };
+/// The configuration in a file, of which `base` has the settings that are absent; `base` itself where there is no file.
+pub fn config(path: Option<&Path>, base: Config) -> Result<Config, Failure> {
+    let Some(path) = path else { return Ok(base) };
     let text = read_text(path, MAX_BYTES);
     let text = text.map_err(|failure| InputError::Unreadable { path: path.to_owned(), failure })?;
-    read(&path.display().to_string(), &text).map_err(Failure::input)
+    read(&path.display().to_string(), &text, &base).map_err(Failure::input)
 }
 
 /// Reads a configuration; `name` is its file in messages.
-fn read(name: &str, text: &str) -> Result<Config, SourceError> {
+fn read(name: &str, text: &str, base: &Config) -> Result<Config, SourceError> {
     let failed = |fault| SourceError::new(name, text, vec![fault]);
     let help = "`oriole fuzz --print-config` shows every key, each of which may be absent";
-    let config = toml::from_str(text)
+    let config = toml::from_str::<Config>(text)
         .map_err(|error| failed(Fault::new(error.span().unwrap_or(0..0), error.message(), "here", help)))?;
     let table: Table = toml::from_str(text).unwrap_or_default();
     match table.iter().find_map(|(key, value)| too_large(key, value)) {
-        None => Ok(config),
+        // What the file says has been read once as it stands, so it can be read again among other settings.
+        None => Ok(over(base, table).unwrap_or(config)),
         Some((key, value, limit)) => {
             // The key may be quoted, or written in other ways: then the file is pointed at as a whole.
             let last = key.rsplit('.').next().unwrap_or(&key);
@@ -90,6 +91,19 @@ fn read(name: &str, text: &str) -> Result<Config, SourceError> {
             Err(failed(Fault::new(span, message, "here", "a larger one would make cases without end")))
         }
     }
+}
+
+/// A configuration with some settings in place of its own.
+fn over(base: &Config, settings: Table) -> Option<Config> {
+    let mut all = Table::try_from(base).ok()?;
+    for (key, value) in settings {
+        match (all.get_mut(&key), value) {
+            (Some(Value::Table(own)), Value::Table(inner)) => own.extend(inner),
+            (_, value) => _ = all.insert(key, value),
+        }
+    }
+    // Left-hand sides of rules are no setting.
+    Some(Config { patterns: base.patterns.clone(), ..all.try_into().ok()? })
 }
 
 /// A setting beyond its limit.
@@ -167,7 +181,7 @@ mod tests {
     #[test]
     fn every_setting_has_a_limit_and_a_reason() {
         let text = explained(&Config::default());
-        assert_eq!(read("f", &text).ok(), Some(Config::default()));
+        assert_eq!(read("f", &text, &Config::default()).ok(), Some(Config::default()));
         let lines: Vec<&str> = text.lines().collect();
         let settings = lines.windows(2).filter(|pair| pair[1].contains(" = ") && !pair[1].starts_with('#'));
         let mut count = 0;
@@ -190,14 +204,24 @@ mod tests {
     }
 
     #[test]
+    fn absent_settings_are_those_of_the_base() {
+        let base = Config::for_compilers();
+        let read = |text: &str| read("f", text, &base).expect("it reads");
+        assert_eq!(read(""), base);
+        let mut wanted = Config { depth: 7, ..base.clone() };
+        wanted.flow.branch = 3;
+        assert_eq!(read("depth = 7\n[flow]\nbranch = 3\n"), wanted);
+    }
+
+    #[test]
     fn settings_beyond_their_limits_are_refused_with_their_place() {
-        let error = read("f", "depth = 1\n[mutants]\ntrips = 4294967295\n").expect_err("too many");
+        let error = read("f", "depth = 1\n[mutants]\ntrips = 4294967295\n", &Config::default()).expect_err("too many");
         assert!(
             error.lines().starts_with("f:3:1: `mutants.trips` is 4294967295, but at most 100"),
             "{}",
             error.lines()
         );
-        assert!(read("f", "instructions = [1, 4294967295]").is_err());
-        assert!(read("f", "[flow]\nbranch = 4294967295").is_err());
+        assert!(read("f", "instructions = [1, 4294967295]", &Config::default()).is_err());
+        assert!(read("f", "[flow]\nbranch = 4294967295", &Config::default()).is_err());
     }
 }

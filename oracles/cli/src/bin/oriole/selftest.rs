@@ -69,7 +69,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         kinds: args.kind.iter().map(|name| named(name)).collect::<Result<_, _>>()?,
         cases: args.cases,
         seed: args.seed,
-        config: config(args.config.as_deref())?,
+        config: config(args.config.as_deref(), oriole_generate::Config::default())?,
         enough: None,
         data_sets: args.data_sets,
         arguments: given.replay_case(),
