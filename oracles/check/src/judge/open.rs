@@ -163,6 +163,8 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
         std::iter::repeat_n(row.shape_type(&fields, *shape), count)
     });
     let results: Vec<(Reg, Option<Type>)> = dsts.into_iter().zip(types).collect();
+    let is_angle = approx != Approx::Exact && matches!(opcode, Opcode::FSin | Opcode::FCos);
+    let is_far = if is_angle { Some(far_angle(func, inst)) } else { None };
     let mut patch = Patch { func, last: inst, guard };
     if opcode == Opcode::BrkPt {
         patch.put(InstBuilder::new(Opcode::Trap));
@@ -185,12 +187,29 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
                 if approx != Approx::Exact {
                     patch.err(reg, format, format.error(opcode), choice);
                 }
+                if let Some(is_far) = is_far {
+                    let bits = (choice.flips() & (format.sign - 1) & !format.infinity) | format.sign;
+                    patch.change(reg, format, Opcode::Xor, (is_far, bits));
+                }
                 patch.other_nan(reg, format, choice);
             }
             _ => {}
         }
     }
     patch.last != inst
+}
+
+/// A predicate, computed before the sine or cosine of an angle: whether the angle is so large that the PTX ISA states no
+/// error, as it does up to 100 pi.
+fn far_angle(func: &mut Function, inst: Inst) -> Reg {
+    let angle = func.srcs(inst)[0].clone();
+    let (magnitude, pred) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
+    let mask = u64::from(u32::MAX >> 1);
+    InstBuilder::new(Opcode::And).field(Type::B32).dst(magnitude).src(angle).src(mask).insert_before(func, inst);
+    let limit = (100.0 * std::f32::consts::PI).to_bits();
+    let test = InstBuilder::new(Opcode::SetP).field(Type::U32).field(Compare::Gt).dst(pred);
+    test.src(magnitude).src(u64::from(limit)).insert_before(func, inst);
+    pred
 }
 
 /// Instructions put behind another one, under its guard.

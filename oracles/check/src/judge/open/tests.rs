@@ -77,6 +77,21 @@ fn approximations_and_registers_of_the_machine_are_open() {
 }
 
 #[test]
+fn sines_of_large_angles_are_open_in_all_but_their_exponent() {
+    let registers = ".reg .f32 %f<4>;\n.reg .b32 %r<4>;\n";
+    let upper = |angle: &str| {
+        let body = format!(
+            "mov.f32 %f1, {angle};\nsin.approx.f32 %f1, %f1;\nmov.b32 %r1, %f1;\nand.b32 %r1, %r1, 0x80000000;\n\
+             st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 7;\n"
+        );
+        open_words(&body, registers)
+    };
+    assert_eq!(upper("0f43a00000"), [true, false], "320");
+    assert_eq!(upper("0fC3a00000"), [true, false], "-320");
+    assert_eq!(upper("0f439C0000"), [false, false], "312");
+}
+
+#[test]
 fn addresses_of_locals_are_open() {
     let registers = ".reg .b32 %r<4>;\n.reg .b64 %a<3>;\n.local .align 4 .b8 spare[4];\n\
         .local .align 4 .b8 array[8];\n";
