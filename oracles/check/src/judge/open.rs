@@ -202,7 +202,7 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
 /// A predicate, computed before the sine or cosine of an angle: whether the angle is so large that the PTX ISA states no
 /// error, as it does up to 100 pi.
 fn far_angle(func: &mut Function, inst: Inst) -> Reg {
-    let angle = func.srcs(inst)[0].clone();
+    let angle = func.srcs(inst)[0];
     let (magnitude, pred) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
     let mask = u64::from(u32::MAX >> 1);
     InstBuilder::new(Opcode::And).field(Type::B32).dst(magnitude).src(angle).src(mask).insert_before(func, inst);
