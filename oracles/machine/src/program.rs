@@ -446,9 +446,9 @@ pub enum Kind {
     /// One behind the other.
     Sequence(Box<[Kind; 2]>),
     /// Predicates into a word, the first of a mask, over another word.
-    PredsToReg(u16, Src, u32),
+    PredsToReg(u16, Src, u32, u8),
     /// A word into predicates.
-    RegToPreds(Src, u32),
+    RegToPreds(Src, u32, u8),
     /// A word of a bank at an address.
     LoadConstant {
         /// The result.

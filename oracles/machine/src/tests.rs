@@ -219,3 +219,21 @@ fn floats_are_compared() {
     assert_eq!(compare_floats(&a, &zero, Eq, false) & 0xf, 0b1100);
     assert_eq!(compare_floats(&a, &zero, Eq, true) & 0xf, 0b1111);
 }
+
+/// The first uniform predicate goes through a register; the warp's own predicates, which all are false, stay out of it.
+#[test]
+fn uniform_predicates_become_a_word_and_come_back() {
+    let compared = (0x000f_c800_0bf0_6070_0000_0003_2800_788c, "UISETP.GE.U32.AND UP0, UPT, UR40, 0x3, UPT");
+    let kept = (0x000f_c800_0800_0000_0000_0001_3f29_7883, "UP2UR UR41, UPR, URZ, 0x1");
+    let word = |value: u32| {
+        let cta = run(90, &[compared, kept], &[(UNIFORM + 40, value), (UNIFORM + 41, 7)], &[]);
+        cta.warps[0].rows[usize::from(UNIFORM + 41)][0]
+    };
+    assert_eq!([word(2), word(3)], [0, 1]);
+    let back = (0x003f_de00_0800_0000_0000_0001_3e00_7884, "UR2UP UPR, UR62, 0x1");
+    let again = |value: u32| {
+        let cta = run(90, &[back, kept], &[(UNIFORM + 62, value)], &[]);
+        cta.warps[0].rows[usize::from(UNIFORM + 41)][0]
+    };
+    assert_eq!([again(6), again(3)], [0, 1]);
+}

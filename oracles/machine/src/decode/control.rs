@@ -40,8 +40,10 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind
         "REDUX" | "CREDUX" => redux(ops),
         "ELECT" => elect(ops),
         "PLOP3" | "UPLOP3" => plop3(ops),
-        "P2R" | "UP2UR" => p2r(ops),
-        "R2P" | "UR2UP" => r2p(ops),
+        "P2R" => p2r(ops, 0),
+        "UP2UR" => p2r(ops, UNIFORM_PREDICATES),
+        "R2P" => r2p(ops, 0),
+        "UR2UP" => r2p(ops, UNIFORM_PREDICATES),
         "BAR" => cta_barrier(ops),
         "B2R" => barrier_result(ops),
         "LEPC" => ops.dst(0).and_then(|dst| Ok(Kind::Here(aligned(dst, 2)?, here(ops, at)))),
@@ -242,26 +244,26 @@ fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     Ok(Kind::Plop3(dsts, [a?, b?, c?], [ops.value(signs)? as u8, ops.value(signs + 1)? as u8]))
 }
 
-/// Operands: result, `PR`, the word that is kept, the mask of predicates.
-fn p2r(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+/// Operands: result, `PR`, the word that is kept, the mask of predicates, which begin with number `first`.
+fn p2r(ops: &mut Operands<'_>, first: u8) -> Result<Kind, Unknown> {
     if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
         return Err("another byte".to_owned());
     }
     let last = ops.len() - 1;
     let mask = ops.src(last, Sign::Integer)?;
     let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
-    Ok(Kind::PredsToReg(ops.dst(0)?, ops.src(last - 1, Sign::Integer)?, mask & 0x7f))
+    Ok(Kind::PredsToReg(ops.dst(0)?, ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first))
 }
 
-/// Operands: `PR`, the word, the mask of predicates.
-fn r2p(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+/// Operands: `PR`, the word, the mask of predicates, which begin with number `first`.
+fn r2p(ops: &mut Operands<'_>, first: u8) -> Result<Kind, Unknown> {
     if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
         return Err("another byte".to_owned());
     }
     let last = ops.len() - 1;
     let mask = ops.src(last, Sign::Integer)?;
     let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
-    Ok(Kind::RegToPreds(ops.src(last - 1, Sign::Integer)?, mask & 0x7f))
+    Ok(Kind::RegToPreds(ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first))
 }
 
 /// Operands: the barrier's number, how many threads, the predicate of a reduction.
