@@ -140,6 +140,12 @@ impl Machine<'_> {
                     self.execute(cta, warp, at, group, active & !holds, &kinds[1])?;
                 }
             }
+            Kind::If(pred, kind) => {
+                let holds = active & w.pred(*pred);
+                if holds != 0 {
+                    return self.execute(cta, warp, at, group, holds, kind);
+                }
+            }
             Kind::Sequence(kinds) => {
                 for kind in kinds.iter() {
                     self.execute(cta, warp, at, group, active, kind)?;

@@ -62,6 +62,8 @@ pub struct Operands<'a> {
     taken: RefCell<Vec<&'static str>>,
     /// The operands whose suffix was asked for.
     read: RefCell<Vec<usize>>,
+    /// The first bits of the predicates that were asked for.
+    read_preds: RefCell<Vec<u8>>,
     banks: &'a Banks,
     /// Literals of the program.
     pub literals: &'a mut Literals,
@@ -125,7 +127,8 @@ impl<'a> Operands<'a> {
             inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
         let (preds, parts) = operands.partition(is_pred);
-        Operands { inst, parts, preds, taken: RefCell::default(), read: RefCell::default(), banks, literals }
+        let (taken, read, read_preds) = Default::default();
+        Operands { inst, parts, preds, taken, read, read_preds, banks, literals }
     }
 
     /// How many operands there are.
@@ -159,10 +162,20 @@ impl<'a> Operands<'a> {
         words
     }
 
-    /// A modifier that nobody has asked for and that may mean something: the instruction is not understood.
+    /// A modifier, suffix or predicate that nobody has asked for and that may mean something: the instruction is not
+    /// understood.
     pub fn unread(&self) -> Option<&'static str> {
         let taken = self.taken.borrow();
-        self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word)).or_else(|| self.unread_suffix())
+        let word = self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word));
+        word.or_else(|| self.unread_suffix()).or_else(|| self.unread_pred())
+    }
+
+    /// A predicate that is written or read, that nobody has asked for, and that is not the constant one.
+    fn unread_pred(&self) -> Option<&'static str> {
+        let read = self.read_preds.borrow();
+        let unread = |part: &&&Part| !read.contains(&part.at.low) && part.is_shown(self.inst.word);
+        let varies = |pred: Pred| pred.at % UNIFORM_PREDICATES != TRUE;
+        self.preds.iter().filter(unread).any(|part| self.pred_of(part).is_some_and(varies)).then_some("a predicate")
     }
 
     /// A suffix of an operand that nobody has asked for and that may mean something. Those of addresses are known.
@@ -225,12 +238,14 @@ impl<'a> Operands<'a> {
 
     /// Where a predicate is that is written, by its first bit.
     pub fn pred_out(&self, low: u8) -> u8 {
+        self.read_preds.borrow_mut().push(low);
         let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
         found.map(|pred| pred.at).filter(|at| at % UNIFORM_PREDICATES != TRUE).unwrap_or(NOWHERE)
     }
 
     /// A predicate that is read, by its first bit.
     pub fn pred_in(&self, low: u8) -> Result<Pred, Unknown> {
+        self.read_preds.borrow_mut().push(low);
         let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
         found.ok_or_else(|| format!("no predicate at bit {low}"))
     }
@@ -238,7 +253,12 @@ impl<'a> Operands<'a> {
     /// The predicate among the operands that is not always true.
     pub fn any_pred(&self) -> Option<Pred> {
         let is_condition = |pred: &Pred| pred.not || pred.at % UNIFORM_PREDICATES != TRUE;
-        self.preds.iter().filter_map(|part| self.pred_of(part)).find(is_condition)
+        let found = self.preds.iter().find_map(|part| {
+            let pred = self.pred_of(part).filter(is_condition)?;
+            Some((part.at.low, pred))
+        });
+        self.read_preds.borrow_mut().extend(found.map(|(low, _)| low));
+        found.map(|(_, pred)| pred)
     }
 
     /// What a part says if it is a predicate.

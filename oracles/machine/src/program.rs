@@ -443,6 +443,8 @@ pub enum Kind {
     CheckDivision(u8, [Src; 2]),
     /// The first where a predicate holds, else the second.
     Either(Pred, Box<[Kind; 2]>),
+    /// One where the predicate holds, else none.
+    If(Pred, Box<Kind>),
     /// One behind the other.
     Sequence(Box<[Kind; 2]>),
     /// Predicates into a word, the first of a mask, over another word.

@@ -237,3 +237,24 @@ fn uniform_predicates_become_a_word_and_come_back() {
     };
     assert_eq!([again(6), again(3)], [0, 1]);
 }
+
+/// Of the lanes that the guard lets through, those leave a convergence barrier in which the second predicate holds.
+#[test]
+fn a_second_predicate_decides_who_leaves_a_barrier() {
+    let word = (0x000f_ea00_0100_0000_0000_0000_0001_0942, "@P0 BREAK P2, B1");
+    let masks = on_machine(90, &[word], |machine, mut cta| {
+        cta.warps[0].preds[0] = 0x0000_00ff;
+        cta.warps[0].preds[2] = 0x0000_0ff0;
+        cta.warps[0].barriers[1] = [u32::MAX; 32];
+        assert!(machine.turn(&mut cta).is_ok());
+        cta.warps[0].barriers[1]
+    });
+    assert_eq!(masks, [0xffff_ff0f; 32]);
+}
+
+#[test]
+fn words_with_a_predicate_that_is_not_understood_are_not_executed() {
+    let stops = |word: (u128, &str)| on_machine(90, &[word], |machine, mut cta| machine.turn(&mut cta).is_err());
+    assert!(stops((0x0003_ea00_0100_0000_0000_0000_0000_791b, "ENDCOLLECTIVE P2")));
+    assert!(!stops((0x0003_ea00_0100_0000_0000_0000_0000_7946, "YIELD P2")), "it changes nothing");
+}

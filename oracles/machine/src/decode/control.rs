@@ -22,13 +22,13 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind
             _ => Err("a branch if any lane takes it, by a second predicate".to_owned()),
         },
         "BRA" | "JMP" => target(ops, at).map(|to| Kind::Branch(to, condition(ops))),
-        "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => jump(ops, at),
+        "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => conditional(jump(ops, at), condition(ops)),
         "EXIT" => Ok(Kind::Exit(condition(ops))),
-        "BSSY" => barrier(ops).map(Kind::Bssy),
-        "BSYNC" => barrier(ops).map(Kind::Bsync),
-        "BREAK" => barrier(ops).map(Kind::Break),
+        "BSSY" => conditional(barrier(ops).map(Kind::Bssy), condition(ops)),
+        "BSYNC" => conditional(barrier(ops).map(Kind::Bsync), condition(ops)),
+        "BREAK" => conditional(barrier(ops).map(Kind::Break), condition(ops)),
         "BMOV" => move_barrier(ops),
-        "WARPSYNC" => warp_sync(ops, at),
+        "WARPSYNC" => conditional(warp_sync(ops, at), condition(ops)),
         "ENDCOLLECTIVE" => Ok(Kind::EndCollective),
         "YIELD" | "NANOSLEEP" => Ok(Kind::Yield),
         "BPT" => Ok(Kind::Trap),
@@ -73,6 +73,16 @@ fn target(ops: &Operands<'_>, at: u32) -> Result<u32, Unknown> {
 /// The predicate beside the guard that must hold, too.
 fn condition(ops: &Operands<'_>) -> Pred {
     ops.any_pred().unwrap_or(Pred::TRUE)
+}
+
+/// An operation where a predicate beside the guard holds, too.
+fn conditional(kind: Result<Kind, Unknown>, condition: Pred) -> Result<Kind, Unknown> {
+    kind.map(|kind| match kind {
+        // These have it already.
+        Kind::Branch(..) => kind,
+        kind if condition == Pred::TRUE => kind,
+        kind => Kind::If(condition, Box::new(kind)),
+    })
 }
 
 fn divergent(ops: &mut Operands<'_>, at: u32, missing: bool) -> Result<Kind, Unknown> {
