@@ -254,7 +254,13 @@ fn a_second_predicate_decides_who_leaves_a_barrier() {
 
 #[test]
 fn words_with_a_predicate_that_is_not_understood_are_not_executed() {
-    let stops = |word: (u128, &str)| on_machine(90, &[word], |machine, mut cta| machine.turn(&mut cta).is_err());
+    let stops = |word: (u128, &str)| {
+        on_machine(90, &[word], |machine, mut cta| {
+            cta.warps[0].after_collective = [1; 32];
+            machine.turn(&mut cta).is_err()
+        })
+    };
+    assert!(!stops((0x0003_ea00_0380_0000_0000_0000_0000_791b, "ENDCOLLECTIVE")));
     assert!(stops((0x0003_ea00_0100_0000_0000_0000_0000_791b, "ENDCOLLECTIVE P2")));
     assert!(!stops((0x0003_ea00_0100_0000_0000_0000_0000_7946, "YIELD P2")), "it changes nothing");
 }
