@@ -10,7 +10,7 @@ use oriole_sass::{Table, text};
 
 use super::decode::decode;
 use super::launch::{BANKS, Banks};
-use super::machine::{End, Machine, SLICE, Stop, Stopped};
+use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
 use super::program::Program;
 use super::state::{CODE, Wait};
 
@@ -261,6 +261,22 @@ fn is_global(kind: SectionKind) -> bool {
     matches!(kind, SectionKind::Global | SectionKind::GlobalInit)
 }
 
+/// Where lanes wait at `WARPSYNC` for others of their warp that wait at `BSYNC`, if any do. Code that ptxas makes of
+/// unstructured flow does this: a branch leads behind a `BSYNC` which names its lane, and a function that is called
+/// there waits for all lanes (`-O0`). No document says whether the machine then goes on.
+pub(super) fn unsettled(stuck: &[Stuck]) -> Option<u32> {
+    let waits_for = |one: &Stuck| match one.group.wait {
+        Wait::Warp(lanes) => lanes,
+        _ => 0,
+    };
+    let held = |one: &Stuck| matches!(one.group.wait, Wait::Bsync(_));
+    let warp = |stuck: &Stuck| (stuck.ctaid, stuck.first);
+    let meet = |one: &&Stuck| {
+        stuck.iter().any(|other| held(other) && warp(other) == warp(one) && waits_for(one) & other.group.mask != 0)
+    };
+    stuck.iter().find(meet).map(|one| one.group.pc.saturating_sub(1))
+}
+
 /// Names of places and threads.
 struct Names<'a> {
     program: &'a Program,
@@ -301,6 +317,10 @@ impl Names<'_> {
                 return Err(RunError::Unknown { place: self.place(pc).to_string(), why });
             }
             End::Stopped(Stopped { stop: Stop::Steps, .. }) => Outcome::OutOfSteps { executed },
+            End::Deadlock(stuck) if let Some(place) = unsettled(&stuck) => {
+                let why = "it waits for lanes that a barrier of convergence holds, which is settled nowhere".to_owned();
+                return Err(RunError::Unknown { place: self.place(place).to_string(), why });
+            }
             End::Deadlock(stuck) => Outcome::Deadlock(
                 stuck
                     .into_iter()

@@ -8,8 +8,9 @@ use oriole_sass::{Table, text};
 use super::arithmetic::compare_floats;
 use super::decode::decode;
 use super::launch::Banks;
-use super::machine::{Cta, Machine};
+use super::machine::{Cta, Machine, Stuck};
 use super::program::UNIFORM;
+use super::run::unsettled;
 use super::state::{Group, Wait};
 
 const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
@@ -263,4 +264,19 @@ fn words_with_a_predicate_that_is_not_understood_are_not_executed() {
     assert!(!stops((0x0003_ea00_0380_0000_0000_0000_0000_791b, "ENDCOLLECTIVE")));
     assert!(stops((0x0003_ea00_0100_0000_0000_0000_0000_791b, "ENDCOLLECTIVE P2")));
     assert!(!stops((0x0003_ea00_0100_0000_0000_0000_0000_7946, "YIELD P2")), "it changes nothing");
+}
+
+#[test]
+fn lanes_that_wait_for_those_of_a_convergence_barrier_settle_nothing() {
+    let stuck = |first: u32, pc: u32, mask: u32, wait: Wait| {
+        let group = Group { pc, mask, wait, turns: 0 };
+        Stuck { ctaid: [0; 3], first, group }
+    };
+    let held = stuck(0, 5, 0xf, Wait::Bsync(0));
+    let all = stuck(0, 9, 0x10, Wait::Warp(u32::MAX));
+    assert_eq!(unsettled(&[held, all]), Some(8));
+    let held = || stuck(0, 5, 0xf, Wait::Bsync(0));
+    assert_eq!(unsettled(&[held(), stuck(0, 9, 0x10, Wait::Warp(0xf0))]), None, "other lanes");
+    assert_eq!(unsettled(&[held(), stuck(32, 9, 0x10, Wait::Warp(u32::MAX))]), None, "another warp");
+    assert_eq!(unsettled(&[held(), stuck(0, 9, 0x10, Wait::Bsync(1))]), None);
 }
