@@ -1,7 +1,8 @@
 //! What the PTX ISA leaves open, and a compiler may therefore decide: which NaN an operation yields, the errors of
 //! approximate functions, the order in which matrix products are summed, what registers of the machine hold, where
 //! variables in local and shared memory lie, which lane has which element of a `wmma` fragment, what `istypep` and
-//! `isspacep` say of what is no handle or address, and whether a program goes on behind a breakpoint.
+//! `isspacep` say of what is no handle or address, whether `.ftz` flushes before or after rounding, and whether a program
+//! goes on behind a breakpoint.
 //!
 //! Whether a result depends on such a choice is found by making another one: a copy of the program gets instructions
 //! behind each open result that change it within what is allowed, or far beyond for sums, whose errors have no bound
@@ -10,7 +11,7 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, Placement, RunOptions, RunResult};
-use oriole_ir::ops::{Approx, Compare, Flags, Opcode, Space, Type};
+use oriole_ir::ops::{Approx, Compare, Flags, Ftz, Opcode, Space, Type};
 use oriole_ir::{
     Function, FunctionKind, Guard, Inst, InstBuilder, Local, Module, Operand, Reg, RegFile, RegInfo, Variable,
 };
@@ -90,7 +91,8 @@ impl Open {
 /// A program with another choice.
 struct Chosen {
     module: Module,
-    /// Whether an open result may be an address: then no other choice shows all the words that it may reach.
+    /// Whether an open result may be an address, or may be anything: then no other choice shows all the words that it
+    /// may reach.
     moves: bool,
 }
 
@@ -118,9 +120,15 @@ fn chosen(original: &Module, choice: Choice) -> Option<Chosen> {
         for inst in insts {
             any |= choose(func, inst, choice, &mut results);
         }
-        moves |= addresses::reaches(func, &results);
+        moves |= addresses::reaches(func, &results) || has_count_of_nothing(func);
     }
     any.then_some(Chosen { module, moves })
+}
+
+/// Whether a function asks for the pending count of a constant, which is no state of a barrier.
+fn has_count_of_nothing(func: &Function) -> bool {
+    let is_pending = |inst: &Inst| func.inst(*inst).opcode == Opcode::MbarrierPending;
+    func.layout_insts().filter(is_pending).any(|inst| func.srcs(inst).iter().all(|src| src.reg().is_none()))
 }
 
 /// Puts a variable farther from the one before it.
@@ -163,6 +171,7 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
         std::iter::repeat_n(row.shape_type(&fields, *shape), count)
     });
     let results: Vec<(Reg, Option<Type>)> = dsts.into_iter().zip(types).collect();
+    let is_flushed = data.field() == Some(Ftz::Ftz);
     let is_angle = approx != Approx::Exact && matches!(opcode, Opcode::FSin | Opcode::FCos);
     let is_far = if is_angle { Some(far_angle(func, inst)) } else { None };
     let mut patch = Patch { func, last: inst, guard };
@@ -190,6 +199,9 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
                 if let Some(is_far) = is_far {
                     let bits = (choice.flips() & (format.sign - 1) & !format.infinity) | format.sign;
                     patch.change(reg, format, Opcode::Xor, (is_far, bits));
+                }
+                if is_flushed && choice == Choice::Smaller {
+                    patch.flush_least(reg, format);
                 }
                 patch.other_nan(reg, format, choice);
             }
@@ -254,6 +266,16 @@ impl Patch<'_> {
         let select = InstBuilder::new(Opcode::SelP).field(format.bits()).dst(amount);
         self.put(select.src(by).src(0u64).src(pred));
         self.put(InstBuilder::new(opcode).field(ty).dst(reg).src(reg).src(amount));
+    }
+
+    /// Makes each of the least normal numbers a zero of its sign: one that is rounded up to it was subnormal before, and
+    /// PTX does not say whether results are flushed before or after.
+    fn flush_least(&mut self, reg: Reg, format: Format) {
+        let least = 1 << format.significand;
+        for &place in format.places {
+            let is_least = self.compared(reg, format, place, Compare::Eq, least);
+            self.change(reg, format, Opcode::Xor, (is_least, least << place));
+        }
     }
 
     /// Makes each NaN a certain one. Flipping bits instead would do nothing where an operation follows that keeps them.

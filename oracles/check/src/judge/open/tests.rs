@@ -92,6 +92,33 @@ fn sines_of_large_angles_are_open_in_all_but_their_exponent() {
 }
 
 #[test]
+fn whether_the_least_normal_number_is_flushed_is_open() {
+    let registers = ".reg .f32 %f<4>;\n";
+    let product = |flush: &str, factor: &str| {
+        let body = format!(
+            "mov.f32 %f1, {factor};\nmul{flush}.f32 %f2, %f1, 0f3f800000;\nst.global.f32 [%d1], %f2;\n\
+             st.global.u32 [%d1+4], 7;\n"
+        );
+        open_words(&body, registers)
+    };
+    assert_eq!(product(".ftz", "0f80800000"), [true, false]);
+    assert_eq!(product(".ftz", "0f80800001"), [false, false]);
+    assert_eq!(product("", "0f80800000"), [false, false]);
+}
+
+#[test]
+fn the_pending_count_of_no_barrier_opens_everything() {
+    let count = |state: &str| {
+        let body = format!(
+            "mov.u64 %d2, 5;\nmbarrier.pending_count.b64 %r1, {state};\nst.global.u32 [%d1], %r1;\n\
+             st.global.u32 [%d1+4], 7;\n"
+        );
+        open_of(&body, ".reg .b32 %r<2>;\n").everything
+    };
+    assert_eq!([count("0"), count("%d2")], [true, false]);
+}
+
+#[test]
 fn addresses_of_locals_are_open() {
     let registers = ".reg .b32 %r<4>;\n.reg .b64 %a<3>;\n.local .align 4 .b8 spare[4];\n\
         .local .align 4 .b8 array[8];\n";
@@ -207,7 +234,7 @@ fn every_bit_of_a_pending_count_is_open() {
     for bit in [0, 9, 10, 19, 31] {
         assert_eq!(open_words(&body(bit), ".reg .b32 %r<4>;\n"), [true, false], "bit {bit}");
     }
-    let bytes = "mbarrier.pending_count.b64 %r1, 0;\nshr.u32 %r2, %r1, 16;\nsub.u32 %r1, %r1, %r2;\n\
+    let bytes = "mbarrier.pending_count.b64 %r1, %d1;\nshr.u32 %r2, %r1, 16;\nsub.u32 %r1, %r1, %r2;\n\
         and.b32 %r1, %r1, 0xff;\nst.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 7;\n";
     assert_eq!(open_words(bytes, ".reg .b32 %r<4>;\n"), [true, false], "the difference of two bytes");
 }
