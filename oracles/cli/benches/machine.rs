@@ -1,6 +1,6 @@
 //! Speed of the machine-level interpreter beside that of the interpreter of PTX, on kernels of the corpus.
 //!
-//! `cargo bench -p oriole --bench machine`: code that ptxas made for `sm_90` at -O3 (`corpus/cubins`) and the PTX that
+//! `cargo bench -p oriole --bench machine [-- KERNEL]`: code that ptxas made for `sm_90` at -O3 (`corpus/cubins`) and the PTX that
 //! it was made of, on the first launch of each kernel, on one core. The goal is that code executes no less than 60 % of
 //! the operations of warps a second that PTX does. The last column compares the runs themselves: code has more
 //! operations than PTX for the same work, or fewer.
@@ -46,8 +46,13 @@ fn main() {
     println!("{:<16}{:>24}{:>24}{:>10}{:>8}", "", "PTX, operations", "code, operations", "rate", "time");
     let title = ["millions", "M/s", "millions", "M/s"].map(|title| format!("{title:>12}")).concat();
     println!("{:<16}{title}{:>10}{:>8}", "kernel", "ratio", "ratio");
+    let wanted = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let kernels: Vec<&str> = match &wanted {
+        Some(name) => vec![name],
+        None => KERNELS.to_vec(),
+    };
     let mut product = 1.0;
-    for name in KERNELS {
+    for name in &kernels {
         let (ptx, code) = measure(name);
         let columns = [&ptx, &code].map(|speed| {
             let million = |value: f64| value / 1e6;
@@ -57,7 +62,7 @@ fn main() {
         println!("{name:<16}{}{rate:>10.2}{time:>8.2}", columns.concat());
         product *= rate;
     }
-    println!("{:<16}{:>58.2}", "geometric mean", f64::powf(product, 1.0 / KERNELS.len() as f64));
+    println!("{:<16}{:>58.2}", "geometric mean", f64::powf(product, 1.0 / kernels.len() as f64));
 }
 
 fn measure(name: &str) -> (Speed, Speed) {

@@ -1,11 +1,12 @@
 //! The operands of an instruction, as rows and predicates of a program.
 
-use std::cell::RefCell;
+use std::cell::Cell;
 
 use oriole_sass::Instruction;
 use oriole_sass::row::{File, Format, Part, What};
 use oriole_sass::text::signed;
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 
 use super::lanes::{LANES, Lanes};
 use super::launch::Banks;
@@ -56,14 +57,16 @@ pub enum Sign {
 pub struct Operands<'a> {
     /// The instruction.
     pub inst: Instruction<'a>,
-    parts: Vec<&'a Part>,
-    preds: Vec<&'a Part>,
-    /// The modifiers that were asked for and are written.
-    taken: RefCell<Vec<&'static str>>,
-    /// The operands whose suffix was asked for.
-    read: RefCell<Vec<usize>>,
-    /// The first bits of the predicates that were asked for.
-    read_preds: RefCell<Vec<u8>>,
+    parts: SmallVec<[&'a Part; 12]>,
+    preds: SmallVec<[&'a Part; 12]>,
+    /// The words of all modifiers that are written, those that are always there included.
+    words: SmallVec<[&'static str; 12]>,
+    /// Which of these were asked for, a bit each.
+    taken: Cell<u64>,
+    /// The operands whose suffix was asked for, a bit each.
+    read: Cell<u64>,
+    /// The first bits of the predicates that were asked for, a bit each.
+    read_preds: Cell<u128>,
     banks: &'a Banks,
     /// Literals of the program.
     pub literals: &'a mut Literals,
@@ -123,12 +126,15 @@ pub type Unknown = String;
 impl<'a> Operands<'a> {
     /// The operands of an instruction on a launch.
     pub fn new(inst: Instruction<'a>, banks: &'a Banks, literals: &'a mut Literals) -> Operands<'a> {
+        let fixed = inst.encoding.name.split('.').skip(1);
+        // A modifier may be several words: `CAST.SPIN`.
+        let words = fixed.chain(inst.modifiers().flat_map(|name| name.split('.'))).collect();
         let operands =
             inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
         let (preds, parts) = operands.partition(is_pred);
         let (taken, read, read_preds) = Default::default();
-        Operands { inst, parts, preds, taken, read, read_preds, banks, literals }
+        Operands { inst, parts, preds, words, taken, read, read_preds, banks, literals }
     }
 
     /// How many operands there are.
@@ -136,54 +142,51 @@ impl<'a> Operands<'a> {
         self.parts.len()
     }
 
-    /// The words of all modifiers that are written, those that are always there included.
-    fn words(&self) -> impl Iterator<Item = &'static str> + '_ {
-        let fixed = self.inst.encoding.name.split('.').skip(1);
-        // A modifier may be several words: `CAST.SPIN`.
-        fixed.chain(self.inst.modifiers().flat_map(|name| name.split('.')))
-    }
-
     /// Whether a modifier is written.
     pub fn has(&self, modifier: &str) -> bool {
-        let found = self.words().find(|word| *word == modifier);
-        self.taken.borrow_mut().extend(found);
-        found.is_some()
+        let here = self.words.iter().enumerate().filter(|(_, word)| **word == modifier);
+        let found = here.fold(0, |found, (at, _)| found | 1 << at);
+        self.taken.set(self.taken.get() | found);
+        found != 0
     }
 
     /// All modifiers, none of which counts as asked for.
-    pub fn names(&self) -> Vec<&'static str> {
-        self.words().collect()
+    pub fn names(&self) -> &[&'static str] {
+        &self.words
     }
 
     /// All modifiers, for who looks at each of them.
-    pub fn take_modifiers(&self) -> Vec<&'static str> {
-        let words: Vec<&'static str> = self.words().collect();
-        self.taken.borrow_mut().extend(&words);
-        words
+    pub fn take_modifiers(&self) -> &[&'static str] {
+        self.taken.set(u64::MAX);
+        &self.words
     }
 
     /// A modifier, suffix or predicate that nobody has asked for and that may mean something: the instruction is not
     /// understood.
     pub fn unread(&self) -> Option<&'static str> {
-        let taken = self.taken.borrow();
-        let word = self.words().find(|word| !taken.contains(word) && !MEANINGLESS.contains(word));
+        let unread = self.words.iter().enumerate().filter(|(at, _)| self.taken.get() >> at & 1 == 0);
+        let word = unread.map(|(_, word)| *word).find(|word| !MEANINGLESS.contains(word));
         word.or_else(|| self.unread_suffix()).or_else(|| self.unread_pred())
     }
 
     /// A predicate that is written or read, that nobody has asked for, and that is not the constant one.
     fn unread_pred(&self) -> Option<&'static str> {
-        let read = self.read_preds.borrow();
-        let unread = |part: &&&Part| !read.contains(&part.at.low) && part.is_shown(self.inst.word);
+        let unread = |part: &&&Part| self.read_preds.get() >> part.at.low & 1 == 0 && part.is_shown(self.inst.word);
         let varies = |pred: Pred| pred.at % UNIFORM_PREDICATES != TRUE;
         self.preds.iter().filter(unread).any(|part| self.pred_of(part).is_some_and(varies)).then_some("a predicate")
     }
 
+    /// Notes that a predicate was asked for, by its first bit.
+    fn note_pred(&self, low: u8) {
+        self.read_preds.set(self.read_preds.get() | 1 << low);
+    }
+
     /// A suffix of an operand that nobody has asked for and that may mean something. Those of addresses are known.
     fn unread_suffix(&self) -> Option<&'static str> {
-        let read = self.read.borrow();
         let is_value =
             |part: &Part| matches!(part.what, What::Register(_) | What::Immediate(_) | What::Constant | What::Bindless);
-        let unread = (0..self.parts.len()).filter(|at| !read.contains(at) && is_value(self.parts[*at]));
+        let is_unread = |at: &usize| self.read.get() >> at & 1 == 0 && is_value(self.parts[*at]);
+        let unread = (0..self.parts.len()).filter(is_unread);
         unread.map(|at| self.written_suffix(at)).find(|suffix| !MEANINGLESS_SUFFIXES.contains(suffix))
     }
 
@@ -238,14 +241,14 @@ impl<'a> Operands<'a> {
 
     /// Where a predicate is that is written, by its first bit.
     pub fn pred_out(&self, low: u8) -> u8 {
-        self.read_preds.borrow_mut().push(low);
+        self.note_pred(low);
         let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
         found.map(|pred| pred.at).filter(|at| at % UNIFORM_PREDICATES != TRUE).unwrap_or(NOWHERE)
     }
 
     /// A predicate that is read, by its first bit.
     pub fn pred_in(&self, low: u8) -> Result<Pred, Unknown> {
-        self.read_preds.borrow_mut().push(low);
+        self.note_pred(low);
         let found = self.preds.iter().find(|part| part.at.low == low).and_then(|part| self.pred_of(part));
         found.ok_or_else(|| format!("no predicate at bit {low}"))
     }
@@ -257,7 +260,7 @@ impl<'a> Operands<'a> {
             let pred = self.pred_of(part).filter(is_condition)?;
             Some((part.at.low, pred))
         });
-        self.read_preds.borrow_mut().extend(found.map(|(low, _)| low));
+        found.inspect(|(low, _)| self.note_pred(*low));
         found.map(|(_, pred)| pred)
     }
 
@@ -348,7 +351,7 @@ impl<'a> Operands<'a> {
     /// The suffix of an operand.
     pub fn suffix(&self, at: usize) -> Result<&'static str, Unknown> {
         self.part(at)?;
-        self.read.borrow_mut().push(at);
+        self.read.set(self.read.get() | 1 << at);
         Ok(self.written_suffix(at))
     }
 

@@ -51,7 +51,7 @@ fn source(ty: Type) -> Result<SrcType, Unknown> {
 /// Destination and source type, as far as they are written.
 fn types(ops: &Operands<'_>, to: Type, from: Type) -> (Type, Type) {
     let known = |name: &str| TYPES.iter().find(|(known, _)| *known == name && ops.has(name)).map(|(_, ty)| *ty);
-    let named: Vec<Type> = ops.names().into_iter().filter_map(known).collect();
+    let named: Vec<Type> = ops.names().iter().copied().filter_map(known).collect();
     match named[..] {
         [first, second, ..] => (first, second),
         // What is written alone is what differs from the usual type: of integers and narrow floats the side that can
