@@ -7,6 +7,8 @@
 //! A convergence barrier holds a mask. Each lane keeps its own copy, so that lanes that have parted may use the same
 //! barrier for different purposes, as functions do that save it with `BMOV`.
 
+use std::cell::RefCell;
+
 use super::lanes::{LANES, Lanes, set};
 use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM_PREDICATES};
 
@@ -72,6 +74,38 @@ pub struct Warp {
     pub first: u32,
 }
 
+/// How many rows of registers are kept for later warps, of one thread.
+const SPARE: usize = 64;
+
+thread_local! {
+    /// Rows of warps that have ended: to make new ones costs more than a short warp takes.
+    static SPARE_ROWS: RefCell<Vec<Vec<Lanes>>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Rows of registers, all zero.
+fn zeroed_rows() -> Vec<Lanes> {
+    match SPARE_ROWS.with_borrow_mut(Vec::pop) {
+        Some(mut rows) => {
+            rows.fill([0; LANES]);
+            rows
+        }
+        None => vec![[0; LANES]; usize::from(LITERALS)],
+    }
+}
+
+impl Drop for Warp {
+    fn drop(&mut self) {
+        let rows = std::mem::take(&mut self.rows);
+        // A thread that ends may have no rows to keep any more.
+        let _ = SPARE_ROWS.try_with(|spare| {
+            let mut spare = spare.borrow_mut();
+            if spare.len() < SPARE {
+                spare.push(rows);
+            }
+        });
+    }
+}
+
 impl Warp {
     /// A warp of so many threads that begins at a place.
     pub fn new(first: u32, threads: u32, entry: u32) -> Warp {
@@ -80,7 +114,7 @@ impl Warp {
         preds[usize::from(TRUE)] = u32::MAX;
         preds[usize::from(UNIFORM_PREDICATES + TRUE)] = u32::MAX;
         Warp {
-            rows: vec![[0; LANES]; usize::from(LITERALS)],
+            rows: zeroed_rows(),
             preds,
             barriers: Box::new([[0; LANES]; CONVERGENCE_BARRIERS]),
             live: mask,
