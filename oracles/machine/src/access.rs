@@ -116,7 +116,7 @@ impl Machine<'_> {
                 let count = usize::from(width.bytes.div_ceil(4));
                 let mut words = [[0; LANES]; 8];
                 for (i, word) in words.iter_mut().enumerate().take(count) {
-                    *word = cta.warps[warp].stored(*src, i as u16, &self.program.literals);
+                    *word = cta.warps[warp].stored(*src, i as u16, self.literals);
                 }
                 if self.watch.is_empty()
                     && let Some((memory, base)) = self.common_mut(cta, *space, &addresses, active, width.bytes.into())
@@ -178,7 +178,7 @@ impl Machine<'_> {
             Kind::StoreTiles { src, count, transposed, address } => {
                 let addresses = cta.warps[warp].addresses(address, false);
                 for tile in 0..usize::from(*count) {
-                    let word = cta.warps[warp].stored(*src, tile as u16, &self.program.literals);
+                    let word = cta.warps[warp].stored(*src, tile as u16, self.literals);
                     let tile_of = Tile::of(&word);
                     let mut rows = if *transposed { tile_of.transposed() } else { tile_of };
                     for (row, halves) in rows.rows_mut().enumerate() {
@@ -233,11 +233,11 @@ impl Machine<'_> {
                 let size = usize::from(*bytes).min(4);
                 before |= u128::from(self.read(cta, warp, advance(place, 4 * piece), size)) << (32 * piece);
             }
-            let first = operand(&cta.warps[warp], srcs[0], lane, &self.program.literals);
+            let first = operand(&cta.warps[warp], srcs[0], lane, self.literals);
             let after = match modify {
                 Modify::Cas | Modify::Cast if before == first => {
                     exchanged |= 1 << lane;
-                    operand(&cta.warps[warp], srcs[1], lane, &self.program.literals)
+                    operand(&cta.warps[warp], srcs[1], lane, self.literals)
                 }
                 Modify::Cas | Modify::Cast => before,
                 Modify::Count => u128::from(before as u32 + 1),

@@ -48,7 +48,7 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let space = if sync.is_remote { Space::Cluster } else { Space::Shared };
         let addresses = cta.warps[warp].addresses(&sync.address, false);
-        let literals = &self.program.literals[..];
+        let literals = self.literals;
         let word = |at: u16| cta.warps[warp].stored(sync.src, at, literals);
         let (low, high) = (word(0), if sync.op == SyncOp::Exchange { word(1) } else { [0; LANES] });
         let (mut old, mut over) = ([[0; LANES]; 2], 0);
@@ -89,7 +89,7 @@ impl Machine<'_> {
     /// A copy of many bytes, or a reduction, of a warp.
     pub fn bulk(&mut self, cta: &mut Cta, warp: usize, pc: u32, active: u32, bulk: &Bulk) -> Result<(), Stop> {
         let who = Who { warp, lane: active.trailing_zeros() as usize, pc };
-        let literals = &self.program.literals[..];
+        let literals = self.literals;
         let word = |warp: &Warp, row: u16| u64::from(warp.fetch_row(literals, row)[0]);
         let pair = |row: u16| [row, row + 1].map(|row| word(&cta.warps[warp], row));
         let size = word(&cta.warps[warp], bulk.size);
@@ -119,9 +119,9 @@ impl Machine<'_> {
 
     /// Stores, or reductions, that a barrier counts.
     pub fn remote(&mut self, cta: &mut Cta, warp: usize, pc: u32, active: u32, remote: &Remote) -> Result<(), Stop> {
-        let words = |row: u16| cta.warps[warp].stored(row, 0, &self.program.literals);
+        let words = |row: u16| cta.warps[warp].stored(row, 0, self.literals);
         let (to, barrier) = (words(remote.address), words(remote.address + 1));
-        let value = |at: u16| cta.warps[warp].stored(remote.src, at, &self.program.literals);
+        let value = |at: u16| cta.warps[warp].stored(remote.src, at, self.literals);
         let values: Vec<_> = (0..u16::from(remote.bytes / 4)).map(value).collect();
         let bytes = u64::from(remote.bytes);
         for lane in set(active) {

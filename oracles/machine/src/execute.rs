@@ -59,7 +59,7 @@ impl Machine<'_> {
         kind: &Kind,
     ) -> Result<Next, Stop> {
         let w = &mut cta.warps[warp];
-        let literals = &self.program.literals[..];
+        let literals = self.literals;
         match kind {
             Kind::Nop => {}
             Kind::One(f, dst, a) => {
@@ -401,7 +401,7 @@ impl Machine<'_> {
         (row, base): (u16, i64),
     ) -> Result<Next, Stop> {
         let w = &mut cta.warps[warp];
-        let low = w.fetch_row(&self.program.literals, row);
+        let low = w.fetch_row(self.literals, row);
         let high = if row == ZERO { low } else { w.rows[usize::from(row) + 1] };
         let mut targets: Vec<(u32, u32)> = Vec::new();
         for lane in set(active) {

@@ -7,7 +7,7 @@ use oriole_interp::{Cause, ClusterShape, GlobalMemory};
 
 use super::cluster::{Cluster, clusters, stuck};
 use super::execute::Next;
-use super::lanes::{LANES, set};
+use super::lanes::{LANES, Lanes, set};
 use super::program::*;
 use super::state::{Group, Wait, Warp};
 
@@ -125,6 +125,8 @@ pub struct Write {
 pub struct Machine<'a> {
     /// What is executed.
     pub program: &'a Program,
+    /// The literals of the program on this launch.
+    pub literals: &'a [Lanes],
     /// The constant banks.
     pub banks: &'a super::launch::Banks,
     /// The launch.
@@ -233,7 +235,7 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let w = &mut cta.warps[warp];
         let lane = active.trailing_zeros();
-        let word = |src: Src| w.fetch(&self.program.literals, src)[lane as usize];
+        let word = |src: Src| w.fetch(self.literals, src)[lane as usize];
         let bad = |what: String| Stop::Trap { pc: group.pc, lane, cause: Cause::BadBarrier(what) };
         // One register in both places holds the number below and the count of threads above.
         let packed = count.is_some_and(|count| count.row == number.row && number.row < ZERO);

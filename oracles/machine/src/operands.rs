@@ -17,6 +17,7 @@ use super::program::*;
 pub struct Literals {
     rows: Vec<Lanes>,
     known: FxHashMap<u32, u16>,
+    constants: Vec<Constant>,
 }
 
 impl Literals {
@@ -31,14 +32,26 @@ impl Literals {
         })
     }
 
-    /// The word that a row holds in every lane, if it is a literal.
-    pub fn word(&self, row: u16) -> Option<u32> {
-        if row == ZERO { Some(0) } else { Some(self.rows.get(usize::from(row.checked_sub(LITERALS)?))?[0]) }
+    /// The row that holds a word of a bank, once a launch has filled it.
+    fn constant(&mut self, bank: u8, offset: u64) -> u16 {
+        let known = self.constants.iter().find(|known| (known.bank, known.offset) == (bank, offset));
+        let at = known.map_or(self.rows.len(), |known| known.at);
+        if at == self.rows.len() {
+            self.rows.push([0; LANES]);
+            self.constants.push(Constant { bank, offset, at });
+        }
+        LITERALS + at as u16
     }
 
-    /// All of them.
-    pub fn into_rows(self) -> Vec<Lanes> {
-        self.rows
+    /// The word that a row holds in every lane, if it is a literal of any launch.
+    pub fn word(&self, row: u16) -> Option<u32> {
+        let at = || row.checked_sub(LITERALS).map(usize::from).filter(|at| self.constants.iter().all(|c| c.at != *at));
+        if row == ZERO { Some(0) } else { Some(self.rows.get(at()?)?[0]) }
+    }
+
+    /// All of them, and which of them are words of banks.
+    pub fn into_rows(self) -> (Vec<Lanes>, Vec<Constant>) {
+        (self.rows, self.constants)
     }
 }
 
@@ -67,7 +80,8 @@ pub struct Operands<'a> {
     read: Cell<u64>,
     /// The first bits of the predicates that were asked for, a bit each.
     read_preds: Cell<u128>,
-    banks: &'a Banks,
+    /// The banks of a launch, where words outside of them are to be refused.
+    banks: Option<&'a Banks>,
     /// Literals of the program.
     pub literals: &'a mut Literals,
 }
@@ -125,7 +139,7 @@ pub type Unknown = String;
 
 impl<'a> Operands<'a> {
     /// The operands of an instruction on a launch.
-    pub fn new(inst: Instruction<'a>, banks: &'a Banks, literals: &'a mut Literals) -> Operands<'a> {
+    pub fn new(inst: Instruction<'a>, banks: Option<&'a Banks>, literals: &'a mut Literals) -> Operands<'a> {
         let fixed = inst.encoding.name.split('.').skip(1);
         // A modifier may be several words: `CAST.SPIN`.
         let words = fixed.chain(inst.modifiers().flat_map(|name| name.split('.'))).collect();
@@ -275,21 +289,28 @@ impl<'a> Operands<'a> {
         Some(Pred { at, not: part.has(part.invert, self.inst.word) })
     }
 
-    /// The bits of an operand that is no register, as the format of the operation says.
-    fn literal(&self, part: &Part) -> Result<Option<u32>, Unknown> {
+    /// The row of an operand that is no register, as the format of the operation says.
+    fn literal(&mut self, part: &Part) -> Result<Option<u16>, Unknown> {
         let value = part.value(self.inst.word);
         Ok(match part.what {
-            What::Immediate(Format::SignedHex) => Some(signed(value, part.at.len + part.above.len) as u32),
-            What::Immediate(_) => Some(value as u32),
-            What::Constant => Some(self.constant(value as u8 & 0x1f, (value >> part.at.len) * 4)?),
+            What::Immediate(Format::SignedHex) => {
+                Some(self.literals.row(signed(value, part.at.len + part.above.len) as u32))
+            }
+            What::Immediate(_) => Some(self.literals.row(value as u32)),
+            What::Constant => Some(self.constant(part, 0)?),
             What::Bindless => return Err("a bank that a register names".to_owned()),
             _ => None,
         })
     }
 
-    /// A word of a bank.
-    pub fn constant(&self, bank: u8, offset: u64) -> Result<u32, Unknown> {
-        self.banks.word(bank, offset).ok_or_else(|| format!("c[{bank:#x}][{offset:#x}] is outside of its bank"))
+    /// The row of a word of a bank, so many bytes behind the one that stands there.
+    fn constant(&mut self, part: &Part, behind: u64) -> Result<u16, Unknown> {
+        let value = part.value(self.inst.word);
+        let (bank, offset) = (value as u8 & 0x1f, (value >> part.at.len) * 4 + behind);
+        if self.banks.is_some_and(|banks| banks.word(bank, offset).is_none()) {
+            return Err(format!("c[{bank:#x}][{offset:#x}] is outside of its bank"));
+        }
+        Ok(self.literals.constant(bank, offset))
     }
 
     /// An operand of a word.
@@ -299,7 +320,7 @@ impl<'a> Operands<'a> {
         let (negate, absolute) = (part.has(part.negate, word), part.has(part.absolute, word));
         let invert = part.has(part.invert, word) || negate && part.has(part.complement, word);
         let row = match self.literal(part)? {
-            Some(bits) => self.literals.row(bits),
+            Some(row) => row,
             None => self.register(part).unwrap_or(ZERO),
         };
         let top = match sign {
@@ -337,10 +358,8 @@ impl<'a> Operands<'a> {
                 (plain(low), plain(high))
             }
             What::Constant => {
-                let offset = (value >> part.at.len) * 4 + 4;
                 let low = Src { row: upper.row, mark: Mark::Plain };
-                let bits = self.constant(value as u8 & 0x1f, offset)?;
-                (low, Src { row: self.literals.row(bits), mark: upper.mark })
+                (low, Src { row: self.constant(part, 4)?, mark: upper.mark })
             }
             _ if upper.row == ZERO => (plain(ZERO), upper),
             _ if upper.row % 2 != 0 => return Err(format!("a pair of registers with the number {value}")),

@@ -196,6 +196,17 @@ pub enum Modify {
     Count,
 }
 
+/// A literal that a launch decides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Constant {
+    /// The bank.
+    pub bank: u8,
+    /// Where in it, in bytes.
+    pub offset: u64,
+    /// The place among the literals.
+    pub at: usize,
+}
+
 /// A value of the launch or of the thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Special {
@@ -810,8 +821,10 @@ pub struct Op {
 pub struct Program {
     /// One for each word.
     pub ops: Vec<Op>,
-    /// The rows behind [`LITERALS`].
+    /// The rows behind [`LITERALS`]; those of words of a bank are zero.
     pub literals: Vec<Lanes>,
+    /// The words of banks among them.
+    pub constants: Vec<Constant>,
     /// The words.
     pub words: Vec<u128>,
     /// Where functions begin, with their names.

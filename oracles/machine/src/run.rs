@@ -1,5 +1,8 @@
 //! From a kernel and a launch to a run, and from a run to its results.
 
+use std::cell::RefCell;
+use std::rc::Rc;
+
 use oriole_interp::launch::Launch;
 use oriole_interp::{
     Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
@@ -9,6 +12,7 @@ use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, SymbolKind};
 use oriole_sass::{Table, text};
 
 use super::decode::decode;
+use super::lanes::{LANES, Lanes};
 use super::launch::{BANKS, Banks};
 use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
 use super::program::Program;
@@ -174,13 +178,14 @@ impl Image {
         let mut banks = self.banks.clone();
         let local = (self.stack + STACK).next_multiple_of(512).min(MOST_LOCAL);
         banks.fill(self.sm, launch, local as u32, bound);
-        let program = decode(table, &self.words, self.functions.clone(), &banks);
+        let (program, literals) = prepared(table, self, &banks);
         let watched = |(argument, offset): &(usize, usize)| {
             let region = bound.owners.iter().position(|owner| owner == argument)?;
             Some(bound.global.regions()[region].base + *offset as u64)
         };
         let mut machine = Machine {
             program: &program,
+            literals: &literals,
             banks: &banks,
             launch,
             cluster: bound.cluster,
@@ -255,6 +260,39 @@ impl Image {
         let kept = |at: usize| if after[at] == before[at] { program[at] } else { after[at] };
         Bytes::defined((0..after.len()).map(kept).collect())
     }
+}
+
+thread_local! {
+    /// The program that was decoded last: a kernel is executed on several launches, one behind the other.
+    static DECODED: RefCell<Option<(u16, Rc<Program>)>> = const { RefCell::new(None) };
+}
+
+/// The program of an image, and its literals with those that a launch decides.
+fn prepared(table: &Table, image: &Image, banks: &Banks) -> (Rc<Program>, Vec<Lanes>) {
+    let known = DECODED.with_borrow(Clone::clone).filter(|(sm, program)| {
+        *sm == image.sm && program.words == image.words && program.functions == image.functions
+    });
+    let program = known.map(|(_, program)| program).unwrap_or_else(|| {
+        let program = Rc::new(decode(table, &image.words, image.functions.clone(), None));
+        DECODED.set(Some((image.sm, program.clone())));
+        program
+    });
+    if let Some(literals) = filled(&program, banks) {
+        return (program, literals);
+    }
+    // Some word of a bank does not exist; only what reads it has no meaning.
+    let program = decode(table, &image.words, image.functions.clone(), Some(banks));
+    let literals = filled(&program, banks).unwrap_or_else(|| program.literals.clone());
+    (Rc::new(program), literals)
+}
+
+/// The literals with the words of banks; `None` where one is outside of its bank.
+fn filled(program: &Program, banks: &Banks) -> Option<Vec<Lanes>> {
+    let mut literals = program.literals.clone();
+    for constant in &program.constants {
+        literals[constant.at] = [banks.word(constant.bank, constant.offset)?; LANES];
+    }
+    Some(literals)
 }
 
 fn is_global(kind: SectionKind) -> bool {

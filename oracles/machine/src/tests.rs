@@ -45,13 +45,14 @@ fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<
     }
     code.push(EXIT);
     let banks = Banks::new();
-    let program = decode(table, &code, vec![(0, "k".to_owned())], &banks);
+    let program = decode(table, &code, vec![(0, "k".to_owned())], Some(&banks));
     let launch = "kernel = \"k\"\ngrid = [1, 1, 1]\nblock = [32, 1, 1]\n";
     let launch = Launch::parse(launch, "k", |_, _| Ok(Vec::new())).expect("it is valid");
     let mut global = GlobalMemory::default();
     global.map_at(GLOBAL.into(), "numbers", Bytes::defined((1..=64).collect()));
     let mut machine = Machine {
         program: &program,
+        literals: &program.literals,
         banks: &banks,
         launch: &launch,
         cluster: ClusterShape { extents: [1; 3], is_explicit: false },

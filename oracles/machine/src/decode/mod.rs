@@ -15,15 +15,17 @@ use super::launch::Banks;
 use super::operands::{Literals, Operands, Sign, Unknown};
 use super::program::*;
 
-/// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order.
-pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, banks: &Banks) -> Program {
+/// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order. Words of
+/// banks are left to a launch; with its banks, what reads outside of them has no meaning.
+pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, banks: Option<&Banks>) -> Program {
     let mut literals = Literals::default();
     let numbered = words.iter().enumerate();
     let ops = numbered.map(|(at, word)| operation(table, *word, at as u32, banks, &mut literals)).collect();
-    Program { ops, literals: literals.into_rows(), words: words.to_vec(), functions }
+    let (literals, constants) = literals.into_rows();
+    Program { ops, literals, constants, words: words.to_vec(), functions }
 }
 
-fn operation(table: &Table, word: u128, at: u32, banks: &Banks, literals: &mut Literals) -> Op {
+fn operation(table: &Table, word: u128, at: u32, banks: Option<&Banks>, literals: &mut Literals) -> Op {
     let inst = match table.decode(word) {
         Ok(inst) => inst,
         Err(error) => return Op { guard: Pred::TRUE, kind: Kind::Unknown(error.to_string()) },
