@@ -8,7 +8,7 @@ use oriole_interp::{Arrive, BarrierOp, Cause, after_barrier_operation, scalar};
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::access::{Place, advance};
-use super::execute::Next;
+use super::engine::Next;
 use super::lanes::{LANES, mask, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;

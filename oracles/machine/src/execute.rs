@@ -3,53 +3,20 @@
 use oriole_interp::{Cause, scalar};
 
 use super::arithmetic::{compare_floats, compare_lanes, is_hard_quotient, lop3, prefers, shuffle, table_of_masks};
+use super::engine::{Next, quick};
 use super::lanes::{LANES, Lanes, blend, map, mask, set};
 use super::machine::{Cta, Machine, Stop};
 use super::program::*;
 use super::state::{CODE, Group, Wait, Warp};
 use super::tiles::Tile;
 
-/// Where a group goes from an operation.
-pub enum Next {
-    /// To the one behind it.
-    Behind,
-    /// Elsewhere, or somewhere else in part: the groups of the warp say.
-    Elsewhere,
-}
-
 impl Machine<'_> {
-    /// Executes a group until it waits, ends, splits, or has had its turn.
-    pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
-        cta.warps[warp].current = None;
-        for _ in 0..self.slice {
-            let group = cta.warps[warp].groups[at];
-            self.executed += 1;
-            if self.executed > self.budget {
-                return Err(Stop::Steps);
-            }
-            let program = self.program;
-            let Some(op) = program.ops.get(group.pc as usize) else {
-                return Err(self.trap(group.pc, group.mask, Cause::BadCall("no code is there".to_owned())));
-            };
-            let guard = cta.warps[warp].pred(op.guard);
-            let active = group.mask & guard;
-            let next = if active == 0 { Next::Behind } else { self.execute(cta, warp, at, group, active, &op.kind)? };
-            match next {
-                Next::Behind => cta.warps[warp].groups[at].pc = group.pc + 1,
-                Next::Elsewhere => return Ok(()),
-            }
-        }
-        let w = &mut cta.warps[warp];
-        w.groups[at].turns += 1;
-        w.current = Some(w.groups[at].mask);
-        Ok(())
-    }
-
     fn trap(&self, pc: u32, mask: u32, cause: Cause) -> Stop {
         Stop::Trap { pc, lane: mask.trailing_zeros(), cause }
     }
 
-    fn execute(
+    /// Executes an operation of a group in some of its lanes.
+    pub fn execute(
         &mut self,
         cta: &mut Cta,
         warp: usize,
@@ -60,27 +27,12 @@ impl Machine<'_> {
     ) -> Result<Next, Stop> {
         let w = &mut cta.warps[warp];
         let literals = self.literals;
+        if quick(w, literals, kind, active) {
+            return Ok(Next::Behind);
+        }
         match kind {
-            Kind::Nop => {}
-            Kind::One(f, dst, a) => {
-                let mut marked = [[0; LANES]; 1];
-                let [room] = &mut marked;
-                let result = f(w.operand(literals, *a, room));
-                w.write(*dst, &result, active);
-            }
-            Kind::Two(f, dst, [a, b]) => {
-                let mut marked = [[0; LANES]; 2];
-                let [first, second] = &mut marked;
-                let result = f(w.operand(literals, *a, first), w.operand(literals, *b, second));
-                w.write(*dst, &result, active);
-            }
-            Kind::Three(f, dst, [a, b, c]) => {
-                let mut marked = [[0; LANES]; 3];
-                let [first, second, third] = &mut marked;
-                let (a, b) = (w.operand(literals, *a, first), w.operand(literals, *b, second));
-                let result = f(a, b, w.operand(literals, *c, third));
-                w.write(*dst, &result, active);
-            }
+            // The quick ones are all of these.
+            Kind::Nop | Kind::One(..) | Kind::Two(..) | Kind::Three(..) | Kind::Select(..) => {}
             Kind::Lop3 { dst, srcs: [a, b, c], table, test } => {
                 let mut marked = [[0; LANES]; 3];
                 let [first, second, third] = &mut marked;
@@ -91,11 +43,6 @@ impl Machine<'_> {
                     let other = w.pred(*combined);
                     w.set_pred(*pred, if *all { nonzero & other } else { nonzero | other }, active);
                 }
-                w.write(*dst, &result, active);
-            }
-            Kind::Select(dst, [a, b], pred) => {
-                let mut result = w.fetch(literals, *b);
-                blend(&mut result, &w.fetch(literals, *a), w.pred(*pred));
                 w.write(*dst, &result, active);
             }
             Kind::Compare { dsts, srcs: [a, b], compare, signed, combine: (combine, with), lower } => {

@@ -77,7 +77,7 @@ fn map3_body(a: &Lanes, b: &Lanes, c: &Lanes, f: impl Fn(u32, u32, u32) -> u32) 
 
 /// A plain loop: iterators of arrays are not always inlined into it, and then it becomes no vector.
 #[inline(always)]
-fn each_body(f: impl Fn(usize) -> u32) -> Lanes {
+pub fn each_body(f: impl Fn(usize) -> u32) -> Lanes {
     let mut result = [0; LANES];
     let mut lane = 0;
     while lane < LANES {
@@ -88,7 +88,7 @@ fn each_body(f: impl Fn(usize) -> u32) -> Lanes {
 }
 
 #[inline(always)]
-fn mask_body(f: impl Fn(usize) -> bool) -> u32 {
+pub fn mask_body(f: impl Fn(usize) -> bool) -> u32 {
     let mut result = 0;
     let mut lane = 0;
     while lane < LANES {

@@ -6,7 +6,7 @@ use oriole_interp::launch::Launch;
 use oriole_interp::{Cause, ClusterShape, GlobalMemory};
 
 use super::cluster::{Cluster, clusters, stuck};
-use super::execute::Next;
+use super::engine::Next;
 use super::lanes::{LANES, Lanes, set};
 use super::program::*;
 use super::state::{Group, Wait, Warp};

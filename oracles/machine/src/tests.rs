@@ -5,13 +5,14 @@ use oriole_interp::{Bytes, ClusterShape, GlobalMemory};
 use oriole_ir::ops::Compare as FloatCompare;
 use oriole_sass::{Table, text};
 
-use super::arithmetic::compare_floats;
+use super::arithmetic::{compare_floats, compare_lanes, table_of_masks};
 use super::decode::decode;
+use super::engine::quick;
 use super::launch::Banks;
 use super::machine::{Cta, Machine, Stuck};
-use super::program::UNIFORM;
+use super::program::*;
 use super::run::unsettled;
-use super::state::{Group, Wait};
+use super::state::{Group, Wait, Warp};
 
 const EXIT: u128 = 0x000f_ea00_0380_0000_0000_0000_0000_794d;
 
@@ -280,4 +281,78 @@ fn lanes_that_wait_for_those_of_a_convergence_barrier_settle_nothing() {
     assert_eq!(unsettled(&[held(), stuck(0, 9, 0x10, Wait::Warp(0xf0))]), None, "other lanes");
     assert_eq!(unsettled(&[held(), stuck(32, 9, 0x10, Wait::Warp(u32::MAX))]), None, "another warp");
     assert_eq!(unsettled(&[held(), stuck(0, 9, 0x10, Wait::Bsync(1))]), None);
+}
+
+/// Words on which arithmetic goes wrong: borders, signs, and some without a pattern.
+const CORNERS: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 0xffff, 0x9e37_79b9, 0x1234_5678];
+
+/// A warp whose registers 0 to 2 hold all triples of corners in turn, from a place on; register 3 holds a mark.
+fn cornered(from: usize) -> Warp {
+    let mut warp = Warp::new(0, 32, 0);
+    for lane in 0..32 {
+        let at = from + lane;
+        [at, at / 8, at / 64].into_iter().enumerate().for_each(|(row, at)| warp.rows[row][lane] = CORNERS[at % 8]);
+        warp.rows[3][lane] = 0xdead;
+    }
+    warp
+}
+
+/// Executes an operation in the quick way and in another, on all triples of corners, in all lanes and in some.
+fn agree(what: &str, kind: &Kind, general: impl Fn(&mut Warp, u32)) {
+    for from in (0..512).step_by(32) {
+        for active in [u32::MAX, 0x0f0f_1248] {
+            let (mut one, mut other) = (cornered(from), cornered(from));
+            assert!(quick(&mut one, &[], kind, active), "{what} is no quick one");
+            general(&mut other, active);
+            assert_eq!((&one.rows[..8], one.preds), (&other.rows[..8], other.preds), "{what} in {active:#x}");
+        }
+    }
+}
+
+#[test]
+fn quick_sums_and_products_are_the_general_ones() {
+    let marks = [Mark::Plain, Mark::Negate, Mark::Invert];
+    for marks in marks.iter().flat_map(|a| marks.iter().map(move |b| [*a, *b, Mark::Plain])) {
+        let srcs = [0, 1, 2].map(|at| Src { row: at, mark: marks[usize::from(at)] });
+        let kind = Kind::Add3 { dst: 3, carries: [NOWHERE; 2], srcs, more: [None; 2] };
+        agree(&format!("{marks:?}"), &kind, |warp, active| warp.sum(&[], &kind, active));
+        let zero = Src { row: ZERO, mark: Mark::Plain };
+        let [a, b, c] = srcs;
+        for signed in [false, true] {
+            let part = Part::Low;
+            let srcs = [a, b, c, zero];
+            let product = Product { dst: 3, carry: NOWHERE, srcs, part, signed, more: None, subtracts: false };
+            let kind = Kind::Mad(product);
+            agree(&format!("{marks:?}"), &kind, |warp, active| warp.sum(&[], &kind, active));
+        }
+    }
+}
+
+#[test]
+fn quick_logic_is_what_the_table_says() {
+    let srcs = [0, 1, 2].map(|row| Src { row, mark: Mark::Plain });
+    for table in 0..=255 {
+        let kind = Kind::Lop3 { dst: 3, srcs, table, test: None };
+        agree(&format!("table {table:#x}"), &kind, |warp, active| {
+            let [a, b, c] = [0, 1, 2].map(|row| warp.rows[row]);
+            let result = std::array::from_fn(|lane| table_of_masks(a[lane], b[lane], c[lane], table));
+            warp.write(3, &result, active);
+        });
+    }
+}
+
+#[test]
+fn quick_comparisons_are_the_general_ones() {
+    let srcs = [0, 1].map(|row| Src { row, mark: Mark::Plain });
+    let all =
+        [Compare::False, Compare::Lt, Compare::Eq, Compare::Le, Compare::Gt, Compare::Ne, Compare::Ge, Compare::True];
+    for (compare, signed) in all.iter().flat_map(|compare| [(*compare, false), (*compare, true)]) {
+        let combine = (Combine::Xor, Pred { at: TRUE, not: true });
+        let kind = Kind::Compare { dsts: [1, 2], srcs, compare, signed, combine, lower: None };
+        agree(&format!("{compare:?}"), &kind, |warp, active| {
+            let holds = compare_lanes(&warp.rows[0], &warp.rows[1], compare, signed, None);
+            warp.set_pred(1, holds, active);
+            warp.set_pred(2, !holds, active);
+        });
+    }
 }
