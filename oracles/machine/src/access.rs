@@ -4,7 +4,7 @@ use oriole_interp::{CONST_WINDOW, Cause, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WIND
 use oriole_ir::ops::{AtomOp, Type};
 
 use super::cluster::split;
-use super::common::{load_words, store_words};
+use super::common::{load_row, load_words, store_words};
 use super::lanes::{LANES, Lanes, mask, set};
 use super::machine::{Cta, Machine, Stop, Write};
 use super::program::*;
@@ -43,12 +43,20 @@ impl Warp {
             let low = word(row, lane);
             if wide { low | word(row + 1, lane) << 32 } else { low }
         };
-        std::array::from_fn(|lane| {
-            let base = address.base.map_or(0, |(row, wide)| pair(row, wide, lane) * u64::from(address.scale));
-            let uniform = address.uniform.map_or(0, |(row, wide)| pair(row, wide, lane));
-            let sum = base.wrapping_add(uniform).wrapping_add(address.offset as u64);
-            if wide { sum } else { sum & 0xffff_ffff }
-        })
+        // What is the same in all lanes comes first; a plain loop becomes vectors.
+        let same = address.uniform.map_or(0, |(row, wide)| pair(row, wide, 0)).wrapping_add(address.offset as u64);
+        let mut addresses = [same; LANES];
+        if let Some((row, wide)) = address.base {
+            let mut lane = 0;
+            while lane < LANES {
+                addresses[lane] = (pair(row, wide, lane) * u64::from(address.scale)).wrapping_add(same);
+                lane += 1;
+            }
+        }
+        if !wide {
+            addresses.iter_mut().for_each(|address| *address &= 0xffff_ffff);
+        }
+        addresses
     }
 }
 
@@ -89,14 +97,21 @@ impl Machine<'_> {
             }
             Kind::Load { dst, space, width, address } => {
                 let addresses = cta.warps[warp].addresses(address, is_wide(*space));
-                let mut words = [[0; LANES]; 8];
                 if let Some((memory, base)) = self.common(cta, *space, &addresses, active, width.bytes.into()) {
+                    if width.bytes == 4
+                        && let Some(row) = load_row(memory, &addresses, base)
+                    {
+                        cta.warps[warp].write(*dst, &row, active);
+                        return Ok(());
+                    }
+                    let mut words = [[0; LANES]; 8];
                     load_words(memory, &addresses, base, active, *width, &mut words);
                     let count = usize::from(width.bytes.div_ceil(4));
                     let w = &mut cta.warps[warp];
                     words[..count].iter().enumerate().for_each(|(i, word)| w.write(*dst + i as u16, word, active));
                     return Ok(());
                 }
+                let mut words = [[0; LANES]; 8];
                 for lane in set(active) {
                     let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
                     for piece in 0..width.bytes.div_ceil(4) {

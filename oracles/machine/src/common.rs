@@ -2,7 +2,7 @@
 
 use super::access::extended;
 use super::cluster::RANK_AT;
-use super::lanes::{LANES, mask, set};
+use super::lanes::{LANES, Lanes, set};
 use super::machine::{Cta, Machine};
 use super::program::*;
 
@@ -65,13 +65,38 @@ impl Machine<'_> {
     }
 }
 
-/// Whether all lanes of a mask access so many bytes within a memory, at multiples of their number.
+/// Whether all lanes of a mask access so many bytes, a power of two, within a memory, at multiples of their number.
 fn is_within(addresses: &[u64; LANES], active: u32, (base, len): (u64, u64), bytes: u64) -> bool {
-    let fits = |lane: usize| {
-        let offset = addresses[lane].wrapping_sub(base);
-        addresses[lane].is_multiple_of(bytes) && offset < len && len - offset >= bytes
-    };
-    active & !mask(fits) == 0
+    let Some(last) = len.checked_sub(bytes) else { return false };
+    // The highest offset and all low bits decide; lanes that are not in the mask count as one that is.
+    let first = addresses[active.trailing_zeros() as usize & 31];
+    let (mut highest, mut low) = (0, 0);
+    let mut lane = 0;
+    while lane < LANES {
+        let address = if active >> lane & 1 == 1 { addresses[lane] } else { first };
+        highest = u64::max(highest, address.wrapping_sub(base));
+        low |= address;
+        lane += 1;
+    }
+    highest <= last && low & (bytes - 1) == 0
+}
+
+/// Reads a word for each lane, from a memory that begins at an address, if each lane reads the word behind that of the
+/// lane before it.
+pub fn load_row(memory: &[u8], addresses: &[u64; LANES], base: u64) -> Option<Lanes> {
+    let first = addresses[0];
+    let mut apart = 0;
+    let mut lane = 0;
+    while lane < LANES {
+        apart |= addresses[lane] ^ first.wrapping_add(4 * lane as u64);
+        lane += 1;
+    }
+    if apart != 0 {
+        return None;
+    }
+    let bytes = memory.get((first - base) as usize..)?.first_chunk::<{ 4 * LANES }>()?;
+    let (words, _) = bytes.as_chunks::<4>();
+    Some(std::array::from_fn(|lane| u32::from_le_bytes(words[lane])))
 }
 
 /// Reads what a load of each lane of a mask gives, from a memory that begins at an address.
