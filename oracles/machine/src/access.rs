@@ -64,6 +64,15 @@ impl Machine<'_> {
     /// Executes an access.
     pub fn access(&mut self, cta: &mut Cta, warp: usize, pc: u32, active: u32, kind: &Kind) -> Result<(), Stop> {
         match kind {
+            Kind::LoadConstant {
+                dst,
+                width: Width { bytes: 4, .. },
+                bank,
+                address: Address { base: None, uniform: None, offset, .. },
+            } if let Some(word) = self.banks.word(*bank, *offset as u64 & 0xffff_ffff) => {
+                cta.warps[warp].write(*dst, &[word; LANES], active);
+                Ok(())
+            }
             Kind::LoadConstant { dst, width, bank, address } => {
                 let addresses = cta.warps[warp].addresses(address, false);
                 let mut result = [[0; LANES]; 4];

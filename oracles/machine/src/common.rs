@@ -108,15 +108,42 @@ pub fn load_words(
     width: Width,
     words: &mut [[u32; LANES]; 8],
 ) {
-    for lane in set(active) {
-        let at = (addresses[lane] - base) as usize;
-        match width.bytes {
-            1 => words[0][lane] = extended(memory[at].into(), width) as u32,
-            2 => words[0][lane] = extended(u16::from_le_bytes([memory[at], memory[at + 1]]).into(), width) as u32,
-            bytes => {
-                for (word, piece) in words.iter_mut().zip(memory[at..at + usize::from(bytes)].chunks_exact(4)) {
-                    word[lane] = u32::from_le_bytes(piece.first_chunk().copied().unwrap_or_default());
+    let bytes = usize::from(width.bytes);
+    match (width.bytes, base.is_multiple_of(16)) {
+        (4, true) => gather::<4>(memory, addresses, base, active, words),
+        (8, true) => gather::<8>(memory, addresses, base, active, words),
+        (16, true) => gather::<16>(memory, addresses, base, active, words),
+        _ => {
+            for lane in set(active) {
+                let at = (addresses[lane] - base) as usize;
+                match memory[at..at + bytes] {
+                    [byte] => words[0][lane] = extended(byte.into(), width) as u32,
+                    [low, high] => words[0][lane] = extended(u16::from_le_bytes([low, high]).into(), width) as u32,
+                    ref bytes => {
+                        for (word, piece) in words.iter_mut().zip(bytes.chunks_exact(4)) {
+                            word[lane] = u32::from_le_bytes(piece.first_chunk().copied().unwrap_or_default());
+                        }
+                    }
                 }
+            }
+        }
+    }
+}
+
+/// Reads some words for each lane of a mask; the memory begins at a multiple of their size, and so does what is read.
+fn gather<const BYTES: usize>(
+    memory: &[u8],
+    addresses: &[u64; LANES],
+    base: u64,
+    active: u32,
+    words: &mut [[u32; LANES]; 8],
+) {
+    let (chunks, _) = memory.as_chunks::<BYTES>();
+    for lane in 0..LANES {
+        if active >> lane & 1 == 1 {
+            let (pieces, _) = chunks[(addresses[lane] - base) as usize / BYTES].as_chunks::<4>();
+            for at in 0..BYTES / 4 {
+                words[at][lane] = u32::from_le_bytes(pieces[at]);
             }
         }
     }
