@@ -256,7 +256,11 @@ pub fn compare_floats(a: &Lanes, b: &Lanes, compare: FloatCompare, flushes: bool
     };
     let less = mask(|lane| read(a[lane]) < read(b[lane]));
     let equal = mask(|lane| read(a[lane]) == read(b[lane]));
-    let greater = mask(|lane| read(a[lane]) > read(b[lane]));
+    by_order(compare, less, equal, mask(|lane| read(a[lane]) > read(b[lane])))
+}
+
+/// The lanes in which a comparison of floats holds, given those where the first is less, equal or greater.
+pub fn by_order(compare: FloatCompare, less: u32, equal: u32, greater: u32) -> u32 {
     match compare {
         FloatCompare::Lt => less,
         FloatCompare::Eq => equal,

@@ -63,6 +63,12 @@ impl Machine<'_> {
                 w.set_pred(dsts[0], combine.of(holds, with), active);
                 w.set_pred(dsts[1], combine.of(!holds, with), active);
             }
+            Kind::Doubles(op, dst, srcs) => w.doubles(literals, *op, *dst, srcs, active),
+            Kind::CompareDoubles { dsts, srcs, compare, combine: (combine, with) } => {
+                let (holds, with) = (w.compare_doubles(literals, srcs, *compare), w.pred(*with));
+                w.set_pred(dsts[0], combine.of(holds, with), active);
+                w.set_pred(dsts[1], combine.of(!holds, with), active);
+            }
             Kind::Pick { .. } | Kind::Pick3 { .. } => w.pick(literals, kind, active),
             Kind::Wide { .. } => w.wide(literals, kind, active),
             Kind::Add3 { .. } | Kind::Mad(_) | Kind::Lea { .. } => w.sum(literals, kind, active),

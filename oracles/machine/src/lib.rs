@@ -14,6 +14,7 @@ mod bulk;
 mod cluster;
 mod common;
 mod decode;
+mod doubles;
 mod engine;
 mod execute;
 mod lanes;

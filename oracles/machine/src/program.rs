@@ -9,6 +9,7 @@ use oriole_interp::scalar::ScalarOp;
 use oriole_interp::tensor::MatrixProduct;
 use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
 
+use super::doubles::DoubleOp;
 use super::lanes::Lanes;
 
 /// How many general registers there are, the constant one included.
@@ -364,6 +365,19 @@ pub enum Kind {
         compare: FloatCompare,
         /// Whether subnormal floats count as zeros.
         flushes: bool,
+        /// How it is combined with what.
+        combine: (Combine, Pred),
+    },
+    /// An operation on doubles.
+    Doubles(DoubleOp, u16, [(Src, Src); 3]),
+    /// A comparison of doubles, as of single floats.
+    CompareDoubles {
+        /// Where it goes, and where its opposite.
+        dsts: [u8; 2],
+        /// Operands.
+        srcs: [(Src, Src); 2],
+        /// How.
+        compare: FloatCompare,
         /// How it is combined with what.
         combine: (Combine, Pred),
     },

@@ -2,11 +2,13 @@
 
 use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, ClusterShape, GlobalMemory};
-use oriole_ir::ops::Compare as FloatCompare;
+use oriole_ir::InstBuilder;
+use oriole_ir::ops::{Compare as FloatCompare, Ftz, Opcode, Type};
 use oriole_sass::{Table, text};
 
 use super::arithmetic::{compare_floats, compare_lanes, table_of_masks};
-use super::decode::decode;
+use super::decode::{decode, meaning};
+use super::doubles::DoubleOp;
 use super::engine::quick;
 use super::launch::Banks;
 use super::machine::{Cta, Machine, Stuck};
@@ -354,5 +356,64 @@ fn quick_comparisons_are_the_general_ones() {
             warp.set_pred(1, holds, active);
             warp.set_pred(2, !holds, active);
         });
+    }
+}
+
+/// Floats of a format on which arithmetic goes wrong: zeros, subnormals, the least normal, infinities, no numbers.
+const SINGLES: [u32; 10] =
+    [0, 0x8000_0000, 1, 0x807f_ffff, 0x0080_0000, 0x3f80_0001, 0xbf7f_ffff, 0x7f7f_ffff, 0xff80_0000, 0x7fc0_1234];
+
+/// What an operation of PTX yields for one lane.
+fn meant(builder: &InstBuilder, operands: [u64; 3]) -> u64 {
+    let op = meaning(builder).expect("it is computed lane by lane");
+    op.eval(&[operands[0], operands[1], operands[2], 0, 0]).value
+}
+
+#[test]
+fn singles_that_flush_are_those_of_ptx() {
+    let words = [
+        (Opcode::FAdd, (0x000f_e200_0001_0000_0000_0000_0604_7221, "FADD.FTZ R4, R6, R0")),
+        (Opcode::FMul, (0x000f_e200_0041_0000_0000_0000_0604_7220, "FMUL.FTZ R4, R6, R0")),
+        (Opcode::FFma, (0x000f_e200_0001_0002_0000_0000_0604_7223, "FFMA.FTZ R4, R6, R0, R2")),
+    ];
+    for (opcode, word) in words {
+        let builder = InstBuilder::new(opcode).field(Type::F32).field(Ftz::Ftz);
+        for a in SINGLES {
+            for (b, c) in SINGLES.iter().flat_map(|b| SINGLES.map(|c| (*b, c))) {
+                let found = one(90, word, &[(6, a), (0, b), (2, c)], 4);
+                let expected = meant(&builder, [a, b, c].map(u64::from)) as u32;
+                assert_eq!(found, expected, "{opcode:?} of {a:#x}, {b:#x}, {c:#x}");
+            }
+        }
+    }
+}
+
+#[test]
+fn doubles_are_those_of_ptx() {
+    let wide = SINGLES.map(|bits| f64::from(f32::from_bits(bits)).to_bits());
+    let corners: Vec<u64> = wide.into_iter().chain([1, 0x8010_0000_0000_0000, 0x7fef_ffff_ffff_ffff]).collect();
+    let pair = |row: u16| [row, row + 1].map(|row| Src { row, mark: Mark::Plain }).into();
+    let put = |warp: &mut Warp, row: usize, value: u64| {
+        (warp.rows[row], warp.rows[row + 1]) = ([value as u32; 32], [(value >> 32) as u32; 32]);
+    };
+    let ops = [(DoubleOp::Add, Opcode::FAdd), (DoubleOp::Mul, Opcode::FMul), (DoubleOp::Fma, Opcode::FFma)];
+    for (a, b) in corners.iter().flat_map(|a| corners.iter().map(move |b| (*a, *b))) {
+        let mut warp = Warp::new(0, 32, 0);
+        put(&mut warp, 0, a);
+        put(&mut warp, 2, b);
+        for (op, opcode) in ops {
+            for c in &corners {
+                put(&mut warp, 4, *c);
+                warp.doubles(&[], op, 6, &[pair(0), pair(2), pair(4)], u32::MAX);
+                let found = u64::from(warp.rows[7][5]) << 32 | u64::from(warp.rows[6][5]);
+                let expected = meant(&InstBuilder::new(opcode).field(Type::F64), [a, b, *c]);
+                assert_eq!(found, expected, "{op:?} of {a:#x}, {b:#x}, {c:#x}");
+            }
+        }
+        for compare in [FloatCompare::Lt, FloatCompare::Neu, FloatCompare::Ge, FloatCompare::Nan] {
+            let setp = InstBuilder::new(Opcode::SetP).field(Type::F64).field(compare);
+            let found = warp.compare_doubles(&[], &[pair(0), pair(2)], compare);
+            assert_eq!(u64::from(found & 1), meant(&setp, [a, b, 0]), "{compare:?} of {a:#x}, {b:#x}");
+        }
     }
 }

@@ -8,7 +8,8 @@ use oriole_ir::ops::{
 };
 
 use super::integer::meaning;
-use super::{either, lane_wise, lane_wise_with};
+use super::{aligned, either, lane_wise, lane_wise_with};
+use crate::doubles::DoubleOp;
 use crate::lanes::{map2, map3};
 use crate::operands::{Operands, Sign, Unknown};
 use crate::program::*;
@@ -84,16 +85,40 @@ fn canonical(value: f32) -> u32 {
     if value.is_nan() { 0x7fff_ffff } else { value.to_bits() }
 }
 
+/// A float, zero with its sign where it is subnormal.
+#[inline(always)]
+fn flushed(bits: u32) -> u32 {
+    if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
+}
+
 /// Modifiers that arithmetic on single floats has beside the plain operation.
-const NOT_PLAIN: &[&str] = &["RM", "RP", "RZ", "FTZ", "SAT", "D2", "D4", "D8", "M2", "M4", "M8"];
+const NOT_PLAIN: &[&str] = &["RM", "RP", "RZ", "SAT", "D2", "D4", "D8", "M2", "M4", "M8"];
 
 /// Operands: result, sources.
 fn single(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
     let srcs = (1..=count).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
     let is_plain = !ops.names().iter().any(|name| NOT_PLAIN.contains(name));
+    let flushes = ops.has("FTZ");
     // What kernels are full of has functions of its own.
     match (opcode, &srcs[..]) {
+        (Opcode::FAdd, &[a, b]) if is_plain && flushes => {
+            let add: Fn2 = |a, b| map2(a, b, |a, b| flushed(canonical(float(flushed(a)) + float(flushed(b)))));
+            Ok(Kind::Two(add, dst, [a, b]))
+        }
+        (Opcode::FMul, &[a, b]) if is_plain && flushes => {
+            let mul: Fn2 = |a, b| map2(a, b, |a, b| flushed(canonical(float(flushed(a)) * float(flushed(b)))));
+            Ok(Kind::Two(mul, dst, [a, b]))
+        }
+        (Opcode::FFma, &[a, b, c]) if is_plain && flushes => {
+            let fma: Fn3 = |a, b, c| {
+                map3(a, b, c, |a, b, c| {
+                    let [a, b, c] = [a, b, c].map(|word| float(flushed(word)));
+                    flushed(canonical(a.mul_add(b, c)))
+                })
+            };
+            Ok(Kind::Three(fma, dst, [a, b, c]))
+        }
         (Opcode::FAdd, &[a, b]) if is_plain => {
             let add: Fn2 = |a, b| map2(a, b, |a, b| canonical(float(a) + float(b)));
             Ok(Kind::Two(add, dst, [a, b]))
@@ -115,7 +140,17 @@ fn single(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, 
 
 fn double(ops: &mut Operands<'_>, opcode: Opcode, count: usize) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let values = (1..=count).map(|at| pair(ops, at)).collect::<Result<Vec<_>, _>>()?;
+    let srcs = (1..=count).map(|at| ops.pair(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
+    let op = match opcode {
+        Opcode::FAdd => DoubleOp::Add,
+        Opcode::FMul => DoubleOp::Mul,
+        _ => DoubleOp::Fma,
+    };
+    if rounding(ops) == Rounding::Rn {
+        let last = srcs.get(2).copied().unwrap_or_default();
+        return Ok(Kind::Doubles(op, aligned(dst, 2)?, [srcs[0], srcs[1], last]));
+    }
+    let values: Vec<Value> = srcs.into_iter().map(|(low, high)| Value::Pair(low, high)).collect();
     lane_wise(&arithmetic(ops, opcode, Type::F64), (dst, 2), &values)
 }
 
@@ -252,6 +287,15 @@ fn compare(ops: &mut Operands<'_>, ty: Type) -> Result<Kind, Unknown> {
         let combine = ops.one_of(&[("OR", Combine::Or), ("XOR", Combine::Xor)]).unwrap_or(Combine::And);
         let flushes = ops.has("FTZ");
         return Ok(Kind::CompareFloats { dsts: preds, srcs: [a, b], compare, flushes, combine: (combine, with) });
+    }
+    if let ([Value::Pair(a, a_high), Value::Pair(b, b_high)], Value::Pred(with)) = (values, combined) {
+        let combine = ops.one_of(&[("OR", Combine::Or), ("XOR", Combine::Xor)]).unwrap_or(Combine::And);
+        return Ok(Kind::CompareDoubles {
+            dsts: preds,
+            srcs: [(a, a_high), (b, b_high)],
+            compare,
+            combine: (combine, with),
+        });
     }
     let mut builder = InstBuilder::new(Opcode::SetPBool).field(ty).field(compare).field(bool_op(ops));
     if ops.has("FTZ") {

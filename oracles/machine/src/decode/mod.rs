@@ -11,6 +11,9 @@ mod synchronize;
 use oriole_ir::InstBuilder;
 use oriole_sass::Table;
 
+#[cfg(test)]
+pub use integer::meaning;
+
 use super::launch::Banks;
 use super::operands::{Literals, Operands, Sign, Unknown};
 use super::program::*;
