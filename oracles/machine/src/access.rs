@@ -76,8 +76,10 @@ impl Machine<'_> {
             Kind::LoadConstant { dst, width, bank, address } => {
                 let addresses = cta.warps[warp].addresses(address, false);
                 let mut result = [[0; LANES]; 4];
-                // Without a register all lanes read the same.
-                let reading = if address.base.is_none() { active & active.wrapping_neg() } else { active };
+                // Mostly all lanes read the same.
+                let one = addresses[active.trailing_zeros() as usize & 31];
+                let is_one = set(active).all(|lane| addresses[lane] == one);
+                let reading = if is_one { active & active.wrapping_neg() } else { active };
                 for lane in set(reading) {
                     let found = self.banks.bytes(*bank, addresses[lane], width.bytes.into());
                     let bytes = found.ok_or_else(|| Stop::Trap {

@@ -360,8 +360,20 @@ fn quick_comparisons_are_the_general_ones() {
 }
 
 /// Floats of a format on which arithmetic goes wrong: zeros, subnormals, the least normal, infinities, no numbers.
-const SINGLES: [u32; 10] =
-    [0, 0x8000_0000, 1, 0x807f_ffff, 0x0080_0000, 0x3f80_0001, 0xbf7f_ffff, 0x7f7f_ffff, 0xff80_0000, 0x7fc0_1234];
+const SINGLES: [u32; 12] = [
+    0,
+    0x8000_0000,
+    1,
+    0x807f_ffff,
+    0x0080_0000,
+    0x8080_0001,
+    0x3f00_0000,
+    0x3f80_0001,
+    0xbf7f_ffff,
+    0x7f7f_ffff,
+    0xff80_0000,
+    0x7fc0_1234,
+];
 
 /// What an operation of PTX yields for one lane.
 fn meant(builder: &InstBuilder, operands: [u64; 3]) -> u64 {
