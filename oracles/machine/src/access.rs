@@ -115,11 +115,18 @@ impl Machine<'_> {
                         cta.warps[warp].write(*dst, &row, active);
                         return Ok(());
                     }
-                    let mut words = [[0; LANES]; 8];
-                    load_words(memory, &addresses, base, active, *width, &mut words);
-                    let count = usize::from(width.bytes.div_ceil(4));
+                    // Most loads are of one word, and room for more takes longer to clear than these to read.
+                    let (mut few, mut many);
+                    let words = if width.bytes <= 4 {
+                        few = [[0; LANES]; 1];
+                        &mut few[..]
+                    } else {
+                        many = [[0; LANES]; 8];
+                        &mut many[..usize::from(width.bytes.div_ceil(4))]
+                    };
+                    load_words(memory, &addresses, base, active, *width, words);
                     let w = &mut cta.warps[warp];
-                    words[..count].iter().enumerate().for_each(|(i, word)| w.write(*dst + i as u16, word, active));
+                    words.iter().enumerate().for_each(|(i, word)| w.write(*dst + i as u16, word, active));
                     return Ok(());
                 }
                 let mut words = [[0; LANES]; 8];

@@ -100,14 +100,7 @@ pub fn load_row(memory: &[u8], addresses: &[u64; LANES], base: u64) -> Option<La
 }
 
 /// Reads what a load of each lane of a mask gives, from a memory that begins at an address.
-pub fn load_words(
-    memory: &[u8],
-    addresses: &[u64; LANES],
-    base: u64,
-    active: u32,
-    width: Width,
-    words: &mut [[u32; LANES]; 8],
-) {
+pub fn load_words(memory: &[u8], addresses: &[u64; LANES], base: u64, active: u32, width: Width, words: &mut [Lanes]) {
     let bytes = usize::from(width.bytes);
     match (width.bytes, base.is_multiple_of(16)) {
         (4, true) => gather::<4>(memory, addresses, base, active, words),
@@ -131,13 +124,7 @@ pub fn load_words(
 }
 
 /// Reads some words for each lane of a mask; the memory begins at a multiple of their size, and so does what is read.
-fn gather<const BYTES: usize>(
-    memory: &[u8],
-    addresses: &[u64; LANES],
-    base: u64,
-    active: u32,
-    words: &mut [[u32; LANES]; 8],
-) {
+fn gather<const BYTES: usize>(memory: &[u8], addresses: &[u64; LANES], base: u64, active: u32, words: &mut [Lanes]) {
     let (chunks, _) = memory.as_chunks::<BYTES>();
     for lane in 0..LANES {
         if active >> lane & 1 == 1 {
