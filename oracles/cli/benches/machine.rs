@@ -1,9 +1,9 @@
 //! Speed of the machine-level interpreter beside that of the interpreter of PTX, on kernels of the corpus.
 //!
-//! `cargo bench -p oriole --bench machine [-- KERNEL]`: code that ptxas made for `sm_90` at -O3 (`corpus/cubins`) and the PTX that
-//! it was made of, on the first launch of each kernel, on one core. The goal is that code executes no less than 60 % of
-//! the operations of warps a second that PTX does. The last column compares the runs themselves: code has more
-//! operations than PTX for the same work, or fewer.
+//! `cargo bench -p oriole --bench machine [-- KERNEL]`: code that ptxas made for `sm_90` at -O3 (`corpus/cubins`) and
+//! the PTX that it was made of, on the first launch of each kernel, on one core. The goal is that code executes no less
+//! than 60 % of the operations of warps a second that PTX does. The last column compares the runs themselves: code has
+//! more operations than PTX for the same work, or fewer.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};

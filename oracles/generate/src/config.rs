@@ -335,8 +335,8 @@ impl Config {
     }
 
     /// Smaller kernels, for a compiler whose time grows with each instruction. Of ptxas, kernels of 65 instructions
-    /// show as many faults a minute as those of 110 (19 and 18), are twice as many, and are reduced sooner. They stay in
-    /// virtual form: what is compiled is what was made.
+    /// show as many faults a minute as those of 110 (19 and 18), are twice as many, and are reduced sooner. They stay
+    /// in virtual form: what is compiled is what was made.
     pub fn for_compilers() -> Config {
         Config {
             instructions: [1, 4],

@@ -1,8 +1,8 @@
 //! The loop that executes a group of lanes, with the operations that code is full of.
 //!
-//! The loop is compiled once as the target has it and twice for wider vectors; the processor chooses. Operations that it
-//! does not know itself go to [`Machine::execute`], and so do rare forms of those that it knows: with carries, say. That
-//! has a general way for each form; a test holds the quick ways against it over operands, marks and masks.
+//! The loop is compiled once as the target has it and twice for wider vectors; the processor chooses. Operations that
+//! it does not know itself go to [`Machine::execute`], and so do rare forms of those that it knows: with carries, say.
+//! That has a general way for each form; a test holds the quick ways against it over operands, marks and masks.
 
 use oriole_interp::Cause;
 
@@ -62,8 +62,8 @@ impl Machine<'_> {
     }
 }
 
-/// Invariant: between two operations of the quick kind, the group's place stands in `group` alone; before any other, and
-/// at the end, it stands in the warp as well.
+/// Invariant: between two operations of the quick kind, the group's place stands in `group` alone; before any other,
+/// and at the end, it stands in the warp as well.
 #[inline(always)]
 fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
     let (program, literals) = (machine.program, machine.literals);

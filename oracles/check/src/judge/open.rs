@@ -1,8 +1,8 @@
 //! What the PTX ISA leaves open, and a compiler may therefore decide: which NaN an operation yields, the errors of
 //! approximate functions, the order in which matrix products are summed, what registers of the machine hold, where
 //! variables in local and shared memory lie, which lane has which element of a `wmma` fragment, what `istypep` and
-//! `isspacep` say of what is no handle or address, whether `.ftz` flushes before or after rounding, and whether a program
-//! goes on behind a breakpoint.
+//! `isspacep` say of what is no handle or address, whether `.ftz` flushes before or after rounding, and whether a
+//! program goes on behind a breakpoint.
 //!
 //! Whether a result depends on such a choice is found by making another one: a copy of the program gets instructions
 //! behind each open result that change it within what is allowed, or far beyond for sums, whose errors have no bound
@@ -211,8 +211,8 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
     patch.last != inst
 }
 
-/// A predicate, computed before the sine or cosine of an angle: whether the angle is so large that the PTX ISA states no
-/// error, as it does up to 100 pi.
+/// A predicate, computed before the sine or cosine of an angle: whether the angle is so large that the PTX ISA states
+/// no error, as it does up to 100 pi.
 fn far_angle(func: &mut Function, inst: Inst) -> Reg {
     let angle = func.srcs(inst)[0];
     let (magnitude, pred) = (func.new_reg(RegInfo::words(1)), func.new_reg(RegInfo::PRED));
@@ -268,8 +268,8 @@ impl Patch<'_> {
         self.put(InstBuilder::new(opcode).field(ty).dst(reg).src(reg).src(amount));
     }
 
-    /// Makes each of the least normal numbers a zero of its sign: one that is rounded up to it was subnormal before, and
-    /// PTX does not say whether results are flushed before or after.
+    /// Makes each of the least normal numbers a zero of its sign: one that is rounded up to it was subnormal before,
+    /// and PTX does not say whether results are flushed before or after.
     fn flush_least(&mut self, reg: Reg, format: Format) {
         let least = 1 << format.significand;
         for &place in format.places {

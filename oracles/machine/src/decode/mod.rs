@@ -18,8 +18,8 @@ use super::launch::Banks;
 use super::operands::{Literals, Operands, Sign, Unknown};
 use super::program::*;
 
-/// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order. Words of
-/// banks are left to a launch; with its banks, what reads outside of them has no meaning.
+/// Decodes the words of functions that stand one behind the other; `functions` are their first words, in order. Words
+/// of banks are left to a launch; with its banks, what reads outside of them has no meaning.
 pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, banks: Option<&Banks>) -> Program {
     let mut literals = Literals::default();
     let numbered = words.iter().enumerate();
