@@ -8,6 +8,8 @@ use super::frame::{Frame, LANES, Word, lanes};
 use super::matrix;
 use super::outcome::ThreadId;
 use super::partial::spread;
+#[cfg(target_arch = "x86_64")]
+use super::processor::{Vectors, vectors};
 use super::program::{ALWAYS, Access, Kind, Memory, Op, Place, Program, ScalarOps};
 use super::vector;
 use super::warpgroup;
@@ -125,20 +127,12 @@ versions! { run_baseline }
 
 /// Executes until something happens, with the widest vectors that the processor has.
 pub fn run(run: &mut Run<'_>) -> Stop {
+    // SAFETY: the features that each version is compiled for have just been found.
     #[cfg(target_arch = "x86_64")]
-    {
-        let avx2 =
-            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
-        let avx512 = is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl");
-        // SAFETY: the features that each version is compiled for have just been detected.
-        if avx2 && avx512 {
-            return unsafe { run_avx512(run) };
-        }
-        if avx2 {
-            return unsafe { run_avx2(run) };
-        }
+    match vectors() {
+        Vectors::Avx512 => return unsafe { run_avx512(run) },
+        Vectors::Avx2 => return unsafe { run_avx2(run) },
+        Vectors::Baseline => {}
     }
     run_baseline(run)
 }

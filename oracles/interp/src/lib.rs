@@ -27,6 +27,7 @@ mod mbarrier;
 mod memory;
 mod outcome;
 mod partial;
+pub mod processor;
 mod program;
 mod race;
 pub mod scalar;

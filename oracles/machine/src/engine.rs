@@ -5,6 +5,8 @@
 //! That has a general way for each form; a test holds the quick ways against it over operands, marks and masks.
 
 use oriole_interp::Cause;
+#[cfg(target_arch = "x86_64")]
+use oriole_interp::processor::{Vectors, vectors};
 
 use super::lanes::{LANES, Lanes, blend, each_body, mask_body};
 use super::machine::{Cta, Machine, Stop};
@@ -43,20 +45,12 @@ versions! { group_baseline }
 impl Machine<'_> {
     /// Executes a group until it waits, ends, splits, or has had its turn.
     pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+        // SAFETY: the features that each version is compiled for have just been found.
         #[cfg(target_arch = "x86_64")]
-        {
-            let avx2 =
-                is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
-            let avx512 = is_x86_feature_detected!("avx512bw")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl");
-            // SAFETY: the features that each version is compiled for have just been detected.
-            if avx2 && avx512 {
-                return unsafe { group_avx512(self, cta, warp, at) };
-            }
-            if avx2 {
-                return unsafe { group_avx2(self, cta, warp, at) };
-            }
+        match vectors() {
+            Vectors::Avx512 => return unsafe { group_avx512(self, cta, warp, at) },
+            Vectors::Avx2 => return unsafe { group_avx2(self, cta, warp, at) },
+            Vectors::Baseline => {}
         }
         group_baseline(self, cta, warp, at)
     }

@@ -1,5 +1,8 @@
 //! Operations over the 32 lanes of a warp, written so that the compiler makes vectors of them.
 
+#[cfg(target_arch = "x86_64")]
+use oriole_interp::processor::{Vectors, vectors};
+
 /// A word of each lane.
 pub type Lanes = [u32; 32];
 
@@ -24,7 +27,7 @@ macro_rules! versions {
             #[inline(always)]
             pub fn $name($($arg: $ty,)* f: $f) -> $result {
                 #[cfg(target_arch = "x86_64")]
-                if is_wide() {
+                if vectors() >= Vectors::Avx2 {
                     // SAFETY: the features that this version is compiled for have just been detected.
                     return unsafe { $wide($($arg,)* f) };
                 }
@@ -38,13 +41,6 @@ macro_rules! versions {
             }
         )*
     };
-}
-
-/// Whether the processor has what the second versions are compiled for.
-#[cfg(target_arch = "x86_64")]
-#[inline(always)]
-fn is_wide() -> bool {
-    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
 }
 
 versions! {

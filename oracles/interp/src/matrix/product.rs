@@ -21,6 +21,8 @@ use super::layout::{inner, row_of_left, sum_of_half, sum_of_word};
 use super::sparse::{self, Choice, Chosen};
 use super::{Results, Sources, quarters};
 use crate::frame::{LANES, Word, by_lane};
+#[cfg(target_arch = "x86_64")]
+use crate::processor::{Vectors, vectors};
 use crate::scalar::ScalarOp;
 
 /// Columns of B, C and D in every shape.
@@ -140,7 +142,7 @@ pub fn multiply(product: &Product, sources: &Sources, results: &mut Results) {
 /// Computes D with the vectors that the processor has.
 fn multiply_one(product: &Product, sources: &Sources, results: &mut Results) {
     #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2") {
+    if vectors() >= Vectors::Avx2 {
         // SAFETY: the features that this version is compiled for have just been detected.
         unsafe { avx2(product, sources, results) };
         return mark_undefined(product, sources, results);
