@@ -197,7 +197,9 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
                     patch.err(reg, format, format.error(opcode), choice);
                 }
                 if let Some(is_far) = is_far {
-                    let bits = (choice.flips() & (format.sign - 1) & !format.infinity) | format.sign;
+                    // What was small becomes large, and what was large small, of the other sign.
+                    let one = (format.infinity >> 1) & format.infinity;
+                    let bits = format.sign | one | choice.flips() & ((1 << format.significand) - 1);
                     patch.change(reg, format, Opcode::Xor, (is_far, bits));
                 }
                 if is_flushed && choice == Choice::Smaller {
@@ -268,6 +270,15 @@ impl Patch<'_> {
         self.put(InstBuilder::new(opcode).field(ty).dst(reg).src(reg).src(amount));
     }
 
+    /// Makes an element zero where a predicate holds.
+    fn clear(&mut self, reg: Reg, format: Format, (pred, place): (Reg, u32)) {
+        let kept = self.temporary(format);
+        let (element, all) = (format.sign | (format.sign - 1), if format.wide { u64::MAX } else { u32::MAX.into() });
+        let select = InstBuilder::new(Opcode::SelP).field(format.bits()).dst(kept);
+        self.put(select.src(all & !(element << place)).src(all).src(pred));
+        self.put(InstBuilder::new(Opcode::And).field(format.bits()).dst(reg).src(reg).src(kept));
+    }
+
     /// Makes each of the least normal numbers a zero of its sign: one that is rounded up to it was subnormal before,
     /// and PTX does not say whether results are flushed before or after.
     fn flush_least(&mut self, reg: Reg, format: Format) {
@@ -289,14 +300,20 @@ impl Patch<'_> {
     }
 
     /// Makes each result of an approximate function larger or smaller. Where it is small its error is absolute, and
-    /// even its sign is open.
+    /// even its sign is open; it may be zero.
     fn err(&mut self, reg: Reg, format: Format, error: u64, choice: Choice) {
         // 2^-10, in any format: exponents are biased by half of their largest.
         let one = (format.infinity >> 1) & !((1 << format.significand) - 1);
         let small = one - (10 << format.significand);
         for &place in format.places {
             let is_small = self.compared(reg, format, place, Compare::Lt, small);
-            self.change(reg, format, Opcode::Xor, (is_small, choice.pick(format.sign, format.payload) << place));
+            match choice {
+                Choice::MixedSmaller => self.clear(reg, format, (is_small, place)),
+                _ => {
+                    let bits = choice.pick(format.sign, format.payload) << place;
+                    self.change(reg, format, Opcode::Xor, (is_small, bits));
+                }
+            }
             let distance = choice.distance(error);
             let (compare, limit, opcode) = choice
                 .pick((Compare::Lt, format.infinity - distance, Opcode::IAdd), (Compare::Gt, distance, Opcode::ISub));
