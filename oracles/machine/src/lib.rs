@@ -5,8 +5,9 @@
 //! uniform ones as a word for all ([`program`]). Observable is what the interpreter of PTX observes, in the same form
 //! ([`oriole_interp::RunResult`]), so that the two can be compared.
 //!
-//! Functions that PTX has too are those of [`oriole_interp::scalar`]. Nothing is undefined here: registers and shared
-//! memory begin as zero. Scheduling control is not looked at: a missing wait for a scoreboard does not show.
+//! Functions that PTX has too are those of [`oriole_interp::scalar`]. Nothing is undefined here: shared memory begins
+//! as zero, registers with words that are no zeros, so that one which nobody has written shows. Scheduling control is
+//! not looked at: a missing wait for a scoreboard does not show.
 
 mod access;
 mod arithmetic;

@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 
 use super::lanes::{LANES, Lanes, set};
-use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM_PREDICATES};
+use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM_PREDICATES, ZERO};
 
 /// Where the words of functions lie in the generic address space: a region of its own, so that no data lies there.
 pub const CODE: u64 = 0x7400_4000_0000;
@@ -82,15 +82,20 @@ thread_local! {
     static SPARE_ROWS: RefCell<Vec<Vec<Lanes>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Rows of registers, all zero.
-fn zeroed_rows() -> Vec<Lanes> {
-    match SPARE_ROWS.with_borrow_mut(Vec::pop) {
-        Some(mut rows) => {
-            rows.fill([0; LANES]);
-            rows
-        }
-        None => vec![[0; LANES]; usize::from(LITERALS)],
+/// What a register holds that nobody has written: neither zero nor what another holds, and no address.
+const UNWRITTEN: u32 = 0x9e37_79b9;
+/// Predicates that hold though nobody has written them.
+const UNWRITTEN_PREDICATES: [u8; 3] = [1, 2, 5];
+
+/// Rows of registers that nobody has written.
+fn unwritten_rows() -> Vec<Lanes> {
+    let mut rows = SPARE_ROWS.with_borrow_mut(Vec::pop).unwrap_or_default();
+    rows.resize(usize::from(LITERALS), [0; LANES]);
+    for (row, lanes) in rows[..usize::from(ZERO)].iter_mut().enumerate() {
+        *lanes = [UNWRITTEN.wrapping_mul(row as u32 + 1); LANES];
     }
+    rows[usize::from(ZERO)] = [0; LANES];
+    rows
 }
 
 impl Drop for Warp {
@@ -111,10 +116,14 @@ impl Warp {
     pub fn new(first: u32, threads: u32, entry: u32) -> Warp {
         let mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
         let mut preds = [0; PREDICATES];
+        for at in UNWRITTEN_PREDICATES {
+            preds[usize::from(at)] = u32::MAX;
+            preds[usize::from(UNIFORM_PREDICATES + at)] = u32::MAX;
+        }
         preds[usize::from(TRUE)] = u32::MAX;
         preds[usize::from(UNIFORM_PREDICATES + TRUE)] = u32::MAX;
         Warp {
-            rows: zeroed_rows(),
+            rows: unwritten_rows(),
             preds,
             barriers: Box::new([[0; LANES]; CONVERGENCE_BARRIERS]),
             live: mask,

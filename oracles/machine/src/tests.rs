@@ -152,7 +152,7 @@ fn lanes_arrive_at_a_barrier_one_after_the_other() {
     let made = count << 1 | count << 43;
     let barrier = |cta: &Cta| u64::from_le_bytes(cta.shared[64..72].try_into().expect("they are 8 bytes"));
     let shared = [0, 0, 0, 0, 0, 0, 0, 0, made];
-    let registers = [(UNIFORM + 4, 64), (21, 16)];
+    let registers = [(UNIFORM + 4, 64), (21, 16), (7, 0)];
     let arrived = run(90, &[ARRIVE, IS_OVER], &registers, &shared);
     assert_eq!(barrier(&arrived), made | 1 << 63, "the next phase waits for as many");
     // Each lane gets the object as it was before: the last one sees one pending arrival.
@@ -427,5 +427,19 @@ fn doubles_are_those_of_ptx() {
             let found = warp.compare_doubles(&[], &[pair(0), pair(2)], compare);
             assert_eq!(u64::from(found & 1), meant(&setp, [a, b, 0]), "{compare:?} of {a:#x}, {b:#x}");
         }
+    }
+}
+
+/// Code that reads what nobody has written must not find a zero there, nor what an earlier warp has left.
+#[test]
+fn unwritten_registers_hold_something_that_is_no_zero() {
+    for _ in 0..2 {
+        let mut warp = Warp::new(0, 32, 0);
+        assert!(warp.rows[0][0] != 0 && warp.rows[UNIFORM as usize][0] != 0);
+        assert_ne!(warp.rows[8], warp.rows[9]);
+        assert_ne!(warp.rows[9][3], 77);
+        assert_eq!(warp.rows[usize::from(ZERO)], [0; 32]);
+        assert_eq!([warp.preds[0], warp.preds[1]], [0, u32::MAX]);
+        warp.rows[9] = [77; 32];
     }
 }
