@@ -256,7 +256,9 @@ fn lop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let table = ops.value(4)? as u8;
     let all = ops.has("PAND");
-    let test = if pred == NOWHERE { None } else { Some((pred, ops.pred_in(87)?, all)) };
+    // It decides the predicate alone, so without one it does not matter.
+    let with = ops.pred_in(87);
+    let test = if pred == NOWHERE { None } else { Some((pred, with?, all)) };
     Ok(Kind::Lop3 { dst: ops.dst(0)?, srcs, table, test })
 }
 
