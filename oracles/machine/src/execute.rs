@@ -190,9 +190,13 @@ impl Machine<'_> {
                 w.set_pred(*in_range, within, active);
                 w.write(*dst, &result, active);
             }
-            Kind::Vote { all, dst, pred, src } => {
+            Kind::Vote { vote, dst, pred, src } => {
                 let lanes = w.pred(*src) & active;
-                let holds = if *all { lanes == active } else { lanes != 0 };
+                let holds = match vote {
+                    Vote::All => lanes == active,
+                    Vote::Any => lanes != 0,
+                    Vote::Equal => lanes == active || lanes == 0,
+                };
                 w.set_pred(*pred, if holds { u32::MAX } else { 0 }, active);
                 w.write(*dst, &[lanes; LANES], active);
             }

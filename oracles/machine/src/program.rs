@@ -197,6 +197,17 @@ pub enum Modify {
     Count,
 }
 
+/// What a vote asks of a predicate.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Vote {
+    /// Whether it holds in all lanes.
+    All,
+    /// Whether it holds in one.
+    Any,
+    /// Whether it is the same in all.
+    Equal,
+}
+
 /// A literal that a launch decides.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Constant {
@@ -601,9 +612,9 @@ pub enum Kind {
     },
     /// Whether all, or any, of the active lanes' predicates are true; and the lanes in which it is.
     Vote {
-        /// Whether all.
-        all: bool,
-        /// The lanes.
+        /// What is asked.
+        vote: Vote,
+        /// The lanes in which the predicate holds.
         dst: u16,
         /// The answer.
         pred: u8,

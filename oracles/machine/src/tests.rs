@@ -443,3 +443,16 @@ fn unwritten_registers_hold_something_that_is_no_zero() {
         warp.rows[9] = [77; 32];
     }
 }
+
+#[test]
+fn votes_on_equality_hold_where_all_lanes_say_the_same() {
+    let word = (0x000f_c800_0400_0200_0000_0000_00ff_7806, "VOTE.EQ P0, !P0");
+    let answer = |lanes: u32| {
+        on_machine(90, &[word], |machine, mut cta| {
+            cta.warps[0].preds[0] = lanes;
+            assert!(machine.turn(&mut cta).is_ok());
+            cta.warps[0].preds[0]
+        })
+    };
+    assert_eq!([answer(0), answer(u32::MAX), answer(1)], [u32::MAX, u32::MAX, 0]);
+}

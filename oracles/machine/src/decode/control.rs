@@ -198,10 +198,9 @@ fn shuffle(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 /// Operands: the lanes, the answer, the predicate.
 fn vote(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
-    if !ops.has("ALL") && !ops.has("ANY") {
-        return Err("a vote on equality".to_owned());
-    }
-    Ok(Kind::Vote { all: ops.has("ALL"), dst: ops.dst(0)?, pred: ops.pred_out(81), src: ops.pred_in(87)? })
+    const VOTES: &[(&str, Vote)] = &[("ALL", Vote::All), ("ANY", Vote::Any), ("EQ", Vote::Equal)];
+    let vote = ops.one_of(VOTES).ok_or("what is asked")?;
+    Ok(Kind::Vote { vote, dst: ops.dst(0)?, pred: ops.pred_out(81), src: ops.pred_in(87)? })
 }
 
 /// Operands: a predicate with `.ALL`, the lanes, the value.
