@@ -199,7 +199,7 @@ impl Machine<'_> {
         let threads: u32 = self.launch.block.iter().product();
         let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
             let first = warp * LANES as u32;
-            Warp::new(first, threads - first, self.entry)
+            Warp::new(first, threads - first, self.entry, self.program.used)
         });
         Cta { ctaid, rank, shared: vec![0; self.shared], warps: warps.collect(), barriers: Default::default() }
     }

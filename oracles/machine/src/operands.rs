@@ -18,6 +18,7 @@ pub struct Literals {
     rows: Vec<Lanes>,
     known: FxHashMap<u32, u16>,
     constants: Vec<Constant>,
+    used: Used,
 }
 
 impl Literals {
@@ -49,9 +50,9 @@ impl Literals {
         if row == ZERO { Some(0) } else { Some(self.rows.get(at()?)?[0]) }
     }
 
-    /// All of them, and which of them are words of banks.
-    pub fn into_rows(self) -> (Vec<Lanes>, Vec<Constant>) {
-        (self.rows, self.constants)
+    /// All of them, which of them are words of banks, and how many registers were named beside them.
+    pub fn into_rows(self) -> (Vec<Lanes>, Vec<Constant>, Used) {
+        (self.rows, self.constants, self.used)
     }
 }
 
@@ -146,7 +147,14 @@ impl<'a> Operands<'a> {
         let operands =
             inst.encoding.parts.iter().filter(|part| !matches!(part.what, What::Modifier(_) | What::Word(_)));
         let is_pred = |part: &&Part| matches!(part.what, What::Register(File::P | File::Up));
-        let (preds, parts) = operands.partition(is_pred);
+        let (preds, parts): (SmallVec<[&Part; 12]>, SmallVec<[&Part; 12]>) = operands.partition(is_pred);
+        let rows = parts.iter().filter_map(|part| match part.what {
+            What::Register(File::R | File::Ur) | What::Base | What::UniformBase | What::Indexed(_) => {
+                register(part, inst.word)
+            }
+            _ => None,
+        });
+        rows.for_each(|row| literals.used.note(row));
         let (taken, read, read_preds) = Default::default();
         Operands { inst, parts, preds, words, taken, read, read_preds, banks, literals }
     }
@@ -229,26 +237,17 @@ impl<'a> Operands<'a> {
         Ok(self.part(at)?.value(self.inst.word))
     }
 
-    /// The row of a register; `None` for the constant one.
-    fn register(&self, part: &Part) -> Option<u16> {
-        let value = part.value(self.inst.word) as u16;
-        match part.what {
-            What::Register(File::R) | What::Base | What::Indexed(File::R) => (value != 255).then_some(value),
-            _ => (u64::from(value) != part.at.largest()).then_some(UNIFORM + value),
-        }
-    }
-
     /// The row of a register that is read.
     pub fn row(&self, at: usize) -> Result<u16, Unknown> {
         let part = self.part(at)?;
-        Ok(self.register(part).unwrap_or(ZERO))
+        Ok(register(part, self.inst.word).unwrap_or(ZERO))
     }
 
     /// The row of a register that is written.
     pub fn dst(&self, at: usize) -> Result<u16, Unknown> {
         let part = self.part(at)?;
         match part.what {
-            What::Register(File::R | File::Ur) => Ok(self.register(part).unwrap_or(SINK)),
+            What::Register(File::R | File::Ur) => Ok(register(part, self.inst.word).unwrap_or(SINK)),
             other => Err(format!("operand {at} is {other:?}, no register")),
         }
     }
@@ -321,7 +320,7 @@ impl<'a> Operands<'a> {
         let invert = part.has(part.invert, word) || negate && part.has(part.complement, word);
         let row = match self.literal(part)? {
             Some(row) => row,
-            None => self.register(part).unwrap_or(ZERO),
+            None => register(part, self.inst.word).unwrap_or(ZERO),
         };
         let top = match sign {
             Sign::Halves => 0x8000_8000,
@@ -398,7 +397,7 @@ impl<'a> Operands<'a> {
             let suffix = part.suffix.and_then(|(bits, names)| names.get(bits.get(self.inst.word) as usize).copied());
             match part.what {
                 What::Base => {
-                    address.base = self.register(part).map(|row| (row, suffix == Some("64")));
+                    address.base = register(part, self.inst.word).map(|row| (row, suffix == Some("64")));
                     address.scale = match suffix {
                         Some("X4") => 4,
                         Some("X8") => 8,
@@ -406,10 +405,19 @@ impl<'a> Operands<'a> {
                         _ => 1,
                     };
                 }
-                What::UniformBase => address.uniform = self.register(part).map(|row| (row, false)),
+                What::UniformBase => address.uniform = register(part, self.inst.word).map(|row| (row, false)),
                 _ => address.offset = signed(part.value(self.inst.word), part.at.len + part.above.len),
             }
         }
         Ok(address)
+    }
+}
+
+/// The row of a register; `None` for the constant one.
+fn register(part: &Part, word: u128) -> Option<u16> {
+    let value = part.value(word) as u16;
+    match part.what {
+        What::Register(File::R) | What::Base | What::Indexed(File::R) => (value != 255).then_some(value),
+        _ => (u64::from(value) != part.at.largest()).then_some(UNIFORM + value),
     }
 }

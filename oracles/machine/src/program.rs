@@ -197,6 +197,33 @@ pub enum Modify {
     Count,
 }
 
+/// How many registers a program may read: rows of general ones, and of uniform ones.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Used {
+    /// General registers.
+    pub general: u16,
+    /// Uniform ones.
+    pub uniform: u16,
+}
+
+/// The most words that an operand has which is named by its first register.
+const MOST_WORDS: u16 = 8;
+
+impl Used {
+    /// All registers.
+    #[cfg(test)]
+    pub const ALL: Used = Used { general: GENERAL, uniform: UNIFORMS };
+
+    /// Notes a register, with those that may belong to it.
+    pub fn note(&mut self, row: u16) {
+        let (count, first, most) = match row {
+            ..UNIFORM => (&mut self.general, 0, GENERAL),
+            _ => (&mut self.uniform, UNIFORM, UNIFORMS),
+        };
+        *count = u16::max(*count, (row - first + MOST_WORDS).min(most));
+    }
+}
+
 /// What a vote asks of a predicate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Vote {
@@ -850,6 +877,8 @@ pub struct Program {
     pub literals: Vec<Lanes>,
     /// The words of banks among them.
     pub constants: Vec<Constant>,
+    /// The registers that it may read.
+    pub used: Used,
     /// The words.
     pub words: Vec<u128>,
     /// Where functions begin, with their names.

@@ -10,7 +10,7 @@
 use std::cell::RefCell;
 
 use super::lanes::{LANES, Lanes, set};
-use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM_PREDICATES, ZERO};
+use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM, UNIFORM_PREDICATES, Used, ZERO};
 
 /// Where the words of functions lie in the generic address space: a region of its own, so that no data lies there.
 pub const CODE: u64 = 0x7400_4000_0000;
@@ -87,12 +87,12 @@ const UNWRITTEN: u32 = 0x9e37_79b9;
 /// Predicates that hold though nobody has written them.
 const UNWRITTEN_PREDICATES: [u8; 3] = [1, 2, 5];
 
-/// Rows of registers that nobody has written.
-fn unwritten_rows() -> Vec<Lanes> {
+/// Rows of registers that nobody has written; what is not used of them may hold anything.
+fn unwritten_rows(used: Used) -> Vec<Lanes> {
     let mut rows = SPARE_ROWS.with_borrow_mut(Vec::pop).unwrap_or_default();
     rows.resize(usize::from(LITERALS), [0; LANES]);
-    for (row, lanes) in rows[..usize::from(ZERO)].iter_mut().enumerate() {
-        *lanes = [UNWRITTEN.wrapping_mul(row as u32 + 1); LANES];
+    for row in (0..used.general).chain(UNIFORM..UNIFORM + used.uniform) {
+        rows[usize::from(row)] = [UNWRITTEN.wrapping_mul(u32::from(row) + 1); LANES];
     }
     rows[usize::from(ZERO)] = [0; LANES];
     rows
@@ -112,8 +112,8 @@ impl Drop for Warp {
 }
 
 impl Warp {
-    /// A warp of so many threads that begins at a place.
-    pub fn new(first: u32, threads: u32, entry: u32) -> Warp {
+    /// A warp of so many threads that begins at a place, and of which some registers are used.
+    pub fn new(first: u32, threads: u32, entry: u32, used: Used) -> Warp {
         let mask = if threads >= 32 { u32::MAX } else { (1 << threads) - 1 };
         let mut preds = [0; PREDICATES];
         for at in UNWRITTEN_PREDICATES {
@@ -123,7 +123,7 @@ impl Warp {
         preds[usize::from(TRUE)] = u32::MAX;
         preds[usize::from(UNIFORM_PREDICATES + TRUE)] = u32::MAX;
         Warp {
-            rows: unwritten_rows(),
+            rows: unwritten_rows(used),
             preds,
             barriers: Box::new([[0; LANES]; CONVERGENCE_BARRIERS]),
             live: mask,
@@ -243,7 +243,7 @@ mod tests {
     use super::*;
 
     fn warp(groups: &[(u32, u32, Wait)]) -> Warp {
-        let mut warp = Warp::new(0, 32, 0);
+        let mut warp = Warp::new(0, 32, 0, Used::ALL);
         warp.groups =
             groups.iter().map(|(pc, mask, wait)| Group { pc: *pc, mask: *mask, wait: *wait, turns: 0 }).collect();
         warp

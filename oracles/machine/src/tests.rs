@@ -290,7 +290,7 @@ const CORNERS: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, u32::MAX, 0xffff, 0x9
 
 /// A warp whose registers 0 to 2 hold all triples of corners in turn, from a place on; register 3 holds a mark.
 fn cornered(from: usize) -> Warp {
-    let mut warp = Warp::new(0, 32, 0);
+    let mut warp = Warp::new(0, 32, 0, Used::ALL);
     for lane in 0..32 {
         let at = from + lane;
         [at, at / 8, at / 64].into_iter().enumerate().for_each(|(row, at)| warp.rows[row][lane] = CORNERS[at % 8]);
@@ -410,7 +410,7 @@ fn doubles_are_those_of_ptx() {
     };
     let ops = [(DoubleOp::Add, Opcode::FAdd), (DoubleOp::Mul, Opcode::FMul), (DoubleOp::Fma, Opcode::FFma)];
     for (a, b) in corners.iter().flat_map(|a| corners.iter().map(move |b| (*a, *b))) {
-        let mut warp = Warp::new(0, 32, 0);
+        let mut warp = Warp::new(0, 32, 0, Used::ALL);
         put(&mut warp, 0, a);
         put(&mut warp, 2, b);
         for (op, opcode) in ops {
@@ -434,7 +434,7 @@ fn doubles_are_those_of_ptx() {
 #[test]
 fn unwritten_registers_hold_something_that_is_no_zero() {
     for _ in 0..2 {
-        let mut warp = Warp::new(0, 32, 0);
+        let mut warp = Warp::new(0, 32, 0, Used::ALL);
         assert!(warp.rows[0][0] != 0 && warp.rows[UNIFORM as usize][0] != 0);
         assert_ne!(warp.rows[8], warp.rows[9]);
         assert_ne!(warp.rows[9][3], 77);
@@ -455,4 +455,16 @@ fn votes_on_equality_hold_where_all_lanes_say_the_same() {
         })
     };
     assert_eq!([answer(0), answer(u32::MAX), answer(1)], [u32::MAX, u32::MAX, 0]);
+}
+
+/// A register that an operand may reach from the one it names counts, too; the constant ones do not.
+#[test]
+fn registers_that_are_named_are_used() {
+    let word = (0x004f_ca00_078e_0a04_0000_0007_0604_7225, "IMAD.WIDE R4, R6, R7, -R4");
+    let used = |word: (u128, &str)| on_machine(90, &[word], |machine, _| machine.program.used);
+    assert_eq!(used(word), Used { general: 15, uniform: 0 });
+    assert_eq!(used((0x000f_c800_0800_0000_0000_0001_3f29_7883, "UP2UR UR41, UPR, URZ, 0x1")).uniform, 49);
+    let mut all = Used::default();
+    [254, UNIFORM + 255].into_iter().for_each(|row| all.note(row));
+    assert_eq!(all, Used::ALL);
 }

@@ -24,8 +24,8 @@ pub fn decode(table: &Table, words: &[u128], functions: Vec<(u32, String)>, bank
     let mut literals = Literals::default();
     let numbered = words.iter().enumerate();
     let ops = numbered.map(|(at, word)| operation(table, *word, at as u32, banks, &mut literals)).collect();
-    let (literals, constants) = literals.into_rows();
-    Program { ops, literals, constants, words: words.to_vec(), functions }
+    let (literals, constants, used) = literals.into_rows();
+    Program { ops, literals, constants, used, words: words.to_vec(), functions }
 }
 
 fn operation(table: &Table, word: u128, at: u32, banks: Option<&Banks>, literals: &mut Literals) -> Op {
