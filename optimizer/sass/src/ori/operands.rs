@@ -123,15 +123,15 @@ fn implied(part: &Part, text: &str, out: &mut Vec<Placed>) {
 fn registers(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Placed>) {
     let number = part.number(word);
     let is_constant = part.constant_number() == Some(number);
-    let is_used = part.is_used(word);
+    let count = encoding.words(part, word);
+    let is_used = part.is_used(word) && count > 0;
     let known = part.file().and_then(file).filter(|file| is_used && has(*file, number) || is_constant);
     let Some(file) = known else { return out.push((Item::Imm(number), false)) };
     let first = constant_number(file).filter(|_| is_constant).unwrap_or(number as u8);
-    let count = encoding.words(part, word);
     let modifiers = modifiers(part, word);
     let is_result = is_used && part.is_written();
     if is_constant {
-        let words = if count <= PhysicalReg::widest(file) { count } else { 1 };
+        let words = if (1..=PhysicalReg::widest(file)).contains(&count) { count } else { 1 };
         return out.push((Item::Reg(PhysicalReg { file, number: first, words }, modifiers), is_result));
     }
     out.extend(named(file, first, count).map(|reg| (Item::Reg(reg, modifiers), is_result)));

@@ -35,6 +35,10 @@ pub const ROWS: &[Row] = &[
     Row::new("LEPC", 0x94e, &[rd().words(2), at(What::TargetByte, 24, 58)]),
     Row::new("BMOV.32", 0x355, &[flag(84, &["", "CLEAR"]), rd(), STATE]),
     Row::new("BMOV.32", 0x156, &[flag(84, &["", "PQUAD"]), STATE.written(), b(Hex)]).forms(TWO),
+    Row::new("BMOV.32", 0xf55, &[at(What::Register(File::B), 16, 4).written(), STATE])
+        .rule(|word| (16..32).contains(&Bits::new(24, 6).get(word))),
+    Row::new("BMOV.32", 0xf56, &[flag(84, &["", "PQUAD"]), STATE.written(), at(What::Register(File::B), 16, 4).read()])
+        .rule(|word| Bits::new(24, 6).get(word) < 32),
     Row::new("B2R", 0x31c, &[rd(), imm(54, 4, Hex)]),
     Row::new("B2R.RESULT", 0x31c, &[rd(), p(81).unless(7)]).fixed(&[(Bits::new(78, 2), 1)]),
     Row::new("B2R.WARP", 0x31c, &[rd()]).fixed(&[(Bits::new(78, 2), 2)]),

@@ -11,7 +11,7 @@ pub const EVICT: Part = m(84, 3, &["EF", "", "EL", "LU", "EU", "NA", RESERVED, R
 /// How much is fetched into the second cache.
 const FETCH: Part = m(68, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
 /// What is loaded or stored.
-const SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
+pub const SIZE: Part = m(73, 3, &["U8", "S8", "U16", "S16", "", "64", "128", RESERVED]);
 const fn orders(fourth: &'static str, last: [&'static str; 3]) -> [&'static str; 16] {
     [
         "",
@@ -37,7 +37,7 @@ const ORDERED: [&str; 3] = ["SYS.ORDERED", "STRONG.SYS.ORDERED", "MMIO.SYS.ORDER
 /// Stores to global memory from `sm_100` on.
 const ORDER_STG: Part = m(77, 4, &orders("STRONG.SM.PRIVATE", ORDERED));
 /// The order with other accesses, and for whom it holds: of loads, and of all else.
-const ORDER: Part = m(77, 4, &orders("CONSTANT", LAST));
+pub const ORDER: Part = m(77, 4, &orders("CONSTANT", LAST));
 pub const ORDER_ST: Part = m(77, 4, &orders("STRONG.SM.PRIVATE", LAST));
 /// What a register is multiplied with in addresses of shared memory.
 const SCALE: Names = &["", "X4", "X8", "X16"];

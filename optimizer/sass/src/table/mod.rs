@@ -22,6 +22,8 @@ mod minmax;
 mod pack;
 mod prelude;
 mod special;
+mod surface;
+mod texture;
 mod transfer;
 mod uniform;
 mod warp;
@@ -65,6 +67,19 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         pack::ROWS,
         matrix::ROWS,
         warpgroup::ROWS,
+        texture::TEX,
+        texture::TLD,
+        texture::TLD4,
+        texture::TXD,
+        texture::ROWS,
+        surface::SULD,
+        surface::SULD_P,
+        surface::SUST,
+        surface::SUST_P,
+        surface::SURED,
+        surface::SUATOM,
+        surface::SUATOM_CAS,
+        surface::SUATOM_CAS_80,
     ]
     .into_iter()
     .flatten()

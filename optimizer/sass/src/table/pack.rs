@@ -228,7 +228,7 @@ pub const ROWS: &[Row] = &[
     Row::new("F2FP", 0x03e, F2FP_80_RS).forms(THREE).sms(80, 89),
     pack(F2FP_80).sms(80, 86),
     merge(F2FP_80_MERGE).sms(80, 86),
-    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(I2FP_FIXED).since(90),
+    Row::new("I2FP.F32", 0x045, I2FP).forms(TWO).fixed(I2FP_FIXED).since(86),
     Row::new("I2I", 0x038, I2I).forms(TWO),
     Row::new("I2IP", 0x039, I2IP_80).forms(TWO).sms(80, 80),
     Row::new("I2IP", 0x039, I2IP_80_4).forms(TWO).sms(80, 80),

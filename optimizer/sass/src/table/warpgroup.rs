@@ -154,6 +154,10 @@ const fn row(name: &'static str, opcode: u16, widths: Widths, parts: &'static [P
 
 /// The rows.
 pub const ROWS: &[Row] = &[
+    Row::new("WARPGROUP.ARRIVE", 0x9c5, &[]).sms(90, 90),
+    Row::new("WARPGROUP.DEPBAR.LE", 0x9c5, &[at(What::Word("gsb0"), 0, 0), imm(72, 3, Hex)])
+        .fixed(&[(Bits::new(47, 1), 1), (Bits::new(80, 1), 1)])
+        .sms(90, 90),
     row(
         "HGMMA",
         0x9f0,
