@@ -207,7 +207,7 @@ impl<'a> Lift<'a> {
         let mnemonic = operands::mnemonic(inst.encoding, inst.word);
         let mnemonic = unsaid.fold(mnemonic, |text, bit| format!("{text}.{}{bit}", lower::BIT));
         let (mut dsts, mut srcs) = (Vec::new(), vec![self.func.name(&mnemonic)]);
-        for part in &inst.encoding.parts {
+        for part in operands::ordered(inst.encoding) {
             if let Some(target) = self.target(inst, part, offset) {
                 srcs.push(target);
                 continue;

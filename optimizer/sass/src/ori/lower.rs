@@ -204,7 +204,7 @@ pub fn word_of(
     let family = mnemonic.split('.').next()?;
     let mut found = table.of_family(family).filter_map(|encoding| {
         let rest = mnemonic.strip_prefix(encoding.name).filter(|rest| rest.is_empty() || rest.starts_with('.'))?;
-        let parts: Vec<&Part> = encoding.parts.iter().filter(|part| part.show != Show::Never).collect();
+        let parts: Vec<&Part> = operands::ordered(encoding).filter(|part| part.show != Show::Never).collect();
         Match { encoding, func, dsts, srcs, target, parts }.modifiers(0, rest, start(encoding))
     });
     found.next().map(|word| word ^ bits)
@@ -349,7 +349,7 @@ impl Match<'_> {
             _ => {
                 let result = dst.filter(|_| part.is_written());
                 let as_result = result.and_then(|dst| self.register(part, word, dst));
-                let is_one = |word: &u128| part.is_used(*word);
+                let is_one = |word: &u128| operands::is_named(self.encoding, part, *word);
                 as_result.filter(is_one).or_else(|| self.register(part, word, src?))
             }
         }

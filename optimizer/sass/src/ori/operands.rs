@@ -63,6 +63,13 @@ fn constant_number(file: RegFile) -> Option<u8> {
     }
 }
 
+/// The parts of an encoding in the order in which Ori has their operands: names and numbers first where they say how
+/// many registers the others name, else that of the text.
+pub fn ordered(encoding: &Encoding) -> impl Iterator<Item = &Part> {
+    let says = |part: &&Part| matches!(part.what, What::Name(_) | What::Immediate(_)) && encoding.widths.is_some();
+    encoding.parts.iter().filter(says).chain(encoding.parts.iter().filter(move |part| !says(part)))
+}
+
 /// The operands of a part of a word. A part that nothing reads has none.
 pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Placed>) {
     if part.show == Show::Never {
@@ -123,18 +130,22 @@ fn implied(part: &Part, text: &str, out: &mut Vec<Placed>) {
 fn registers(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Placed>) {
     let number = part.number(word);
     let is_constant = part.constant_number() == Some(number);
-    let count = encoding.words(part, word);
-    let is_used = part.is_used(word) && count > 0;
+    let is_used = is_named(encoding, part, word);
     let known = part.file().and_then(file).filter(|file| is_used && has(*file, number) || is_constant);
     let Some(file) = known else { return out.push((Item::Imm(number), false)) };
     let first = constant_number(file).filter(|_| is_constant).unwrap_or(number as u8);
-    let modifiers = modifiers(part, word);
+    let (count, modifiers) = (encoding.words(part, word), modifiers(part, word));
     let is_result = is_used && part.is_written();
     if is_constant {
         let words = if (1..=PhysicalReg::widest(file)).contains(&count) { count } else { 1 };
         return out.push((Item::Reg(PhysicalReg { file, number: first, words }, modifiers), is_result));
     }
     out.extend(named(file, first, count).map(|reg| (Item::Reg(reg, modifiers), is_result)));
+}
+
+/// Whether a word reads or writes what a part names: no element of a texture may be wanted there.
+pub fn is_named(encoding: &Encoding, part: &Part, word: u128) -> bool {
+    part.is_used(word) && encoding.words(part, word) > 0
 }
 
 /// Whether a file has a register of its own with this number.
@@ -148,7 +159,12 @@ pub fn named(file: RegFile, first: u8, count: u8) -> impl Iterator<Item = Physic
     let each = match count {
         1..=4 if is_one(first, count) => count,
         // Matrices take more registers than one operand can name.
-        8.. if count.is_multiple_of(4) && first.checked_add(count - 4).is_some_and(|last| is_one(last, 4)) => 4,
+        8.. if count.is_multiple_of(4)
+            && is_one(first, 4)
+            && first.checked_add(count - 4).is_some_and(|last| is_one(last, 4)) =>
+        {
+            4
+        }
         _ => 1,
     };
     let end = (u16::from(first) + u16::from(count)).min(PhysicalReg::count(file));

@@ -9,6 +9,15 @@ const CONVERGE: Part = m(72, 2, &["", "RELIABLE", "RECONVERGENT", RESERVED]);
 const BARRIER: Part = at(What::Register(File::B), 16, 4);
 /// A barrier, or the rest of the state of convergence.
 const STATE: Part = at(What::Register(File::B), 24, 6);
+/// Those that are no barriers, by names.
+#[rustfmt::skip]
+const STATES: Names = &[
+    RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, RESERVED,
+    RESERVED, RESERVED, RESERVED, RESERVED, RESERVED, "THREAD_STATE_ENUM.0", "THREAD_STATE_ENUM.1",
+    "THREAD_STATE_ENUM.2", "THREAD_STATE_ENUM.3", "THREAD_STATE_ENUM.4", "TRAP_RETURN_PC.LO", "TRAP_RETURN_PC.HI",
+    "TRAP_RETURN_MASK", "MEXITED", "MKILL", "MACTIVE", "MATEXIT", "OPT_STACK", "API_CALL_DEPTH", "ATEXIT_PC.LO",
+    "ATEXIT_PC.HI",
+];
 
 /// How a thread sleeps.
 macro_rules! sleep {
@@ -35,8 +44,7 @@ pub const ROWS: &[Row] = &[
     Row::new("LEPC", 0x94e, &[rd().words(2), at(What::TargetByte, 24, 58)]),
     Row::new("BMOV.32", 0x355, &[flag(84, &["", "CLEAR"]), rd(), STATE]),
     Row::new("BMOV.32", 0x156, &[flag(84, &["", "PQUAD"]), STATE.written(), b(Hex)]).forms(TWO),
-    Row::new("BMOV.32", 0xf55, &[at(What::Register(File::B), 16, 4).written(), STATE])
-        .rule(|word| (16..32).contains(&Bits::new(24, 6).get(word))),
+    Row::new("BMOV.32", 0xf55, &[at(What::Register(File::B), 16, 4).written(), at(What::Name(STATES), 24, 6)]),
     Row::new("BMOV.32", 0xf56, &[flag(84, &["", "PQUAD"]), STATE.written(), at(What::Register(File::B), 16, 4).read()])
         .rule(|word| Bits::new(24, 6).get(word) < 32),
     Row::new("B2R", 0x31c, &[rd(), imm(54, 4, Hex)]),
