@@ -49,6 +49,7 @@ spellings! {
     "cp" ["async" "global"] CpAsync;
     "shfl" ["sync"] Shfl;
     "match" ["all" "sync"] MatchAll;
+    "redux" ["sync"] ReduxFloat;
     "elect" ["sync"] Elect;
     "barrier" ["sync"] BarSync;
     "barrier" ["cta" "sync"] BarSync;

@@ -56,6 +56,10 @@ pub fn compute(op: CollectiveOp, inputs: &Inputs, active: u32) -> Outputs {
                 let value = values.fold(first, |a, b| scalar::reduce(op, ty, a, b));
                 (value, false, inputs.undefined[0] & members != 0)
             }
+            CollectiveOp::ReduceFloat(extreme) => {
+                let values = lanes(members).map(|l| inputs.values[0][l] as u32);
+                (extreme.of(values).into(), false, inputs.undefined[0] & members != 0)
+            }
             CollectiveOp::Elect => {
                 let leader = members.trailing_zeros();
                 (u64::from(leader), leader == lane as u32, false)

@@ -12,7 +12,7 @@ use super::image::ImageOp;
 use super::matrix::MatrixOps;
 use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
-use super::scalar::ScalarOp;
+use super::scalar::{FloatExtreme, ScalarOp};
 use super::strong::Strong;
 use super::warpgroup::WarpgroupOp;
 use super::words::Words;
@@ -380,6 +380,8 @@ pub enum CollectiveOp {
     MatchAny,
     MatchAll,
     Reduce(ReduxOp, Type),
+    /// Of floats: the smallest or largest.
+    ReduceFloat(FloatExtreme),
     Elect,
 }
 

@@ -223,6 +223,10 @@ impl Machine<'_> {
                 let all = lanes.fold(first, |sum, word| scalar::reduce(*op, ty, sum, word));
                 w.write(*dst, &[all as u32; LANES], active);
             }
+            Kind::ReduxFloat(dst, src, extreme) => {
+                let word = w.fetch(literals, *src);
+                w.write(*dst, &[extreme.of(set(active).map(|lane| word[lane])); LANES], active);
+            }
             Kind::Elect(pred, dst) => {
                 let first = active.trailing_zeros();
                 w.set_pred(*pred, 1 << first, active);

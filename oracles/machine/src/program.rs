@@ -5,7 +5,7 @@
 //! the zero row, as which `RZ` and `URZ` are read, and the sink, to which writes of them go.
 
 use oriole_interp::Arrive;
-use oriole_interp::scalar::ScalarOp;
+use oriole_interp::scalar::{FloatExtreme, ScalarOp};
 use oriole_interp::tensor::MatrixProduct;
 use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
 
@@ -659,6 +659,8 @@ pub enum Kind {
     },
     /// A reduction over the active lanes, into a uniform register.
     Redux(u16, Src, oriole_ir::ops::ReduxOp, bool),
+    /// The smallest or largest float of all lanes.
+    ReduxFloat(u16, Src, FloatExtreme),
     /// The lowest active lane.
     Elect(u8, u16),
     /// Goes to a place where a second predicate holds too.

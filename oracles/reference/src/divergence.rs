@@ -109,7 +109,7 @@ impl Varying {
             return several && limits.joins[place] || pairs.iter().any(read);
         }
         // What lanes give to a vote may differ; who votes may not.
-        let given = usize::from(matches!(data.opcode, Opcode::Vote | Opcode::Ballot | Opcode::Redux));
+        let given = usize::from(data.is(Flags::TOGETHER));
         let operands = func.srcs(inst)[given..].iter().chain(func.elses(inst)).filter_map(|operand| operand.reg());
         let read = operands.chain(data.guard.map(|guard| guard.reg())).any(|reg| self.at(reg, place));
         let itself = by_itself(func, inst, group) || !data.is(Flags::PURE) && limits.apart[place];
@@ -213,7 +213,7 @@ fn by_itself(func: &Function, inst: Inst, group: Group) -> bool {
         return true;
     }
     match data.opcode {
-        Opcode::Vote | Opcode::Ballot | Opcode::Redux => group > Group::Warp,
+        _ if data.is(Flags::TOGETHER) => group > Group::Warp,
         Opcode::Ld | Opcode::Ldu => match data.field::<Space>() {
             _ if data.field::<Order>().is_some_and(|order| order != Order::Weak) => true,
             Some(Space::Const) => false,

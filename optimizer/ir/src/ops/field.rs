@@ -109,6 +109,7 @@ fields! {
         F32 = "f32" @ 547, F64 = "f64" @ 548,
         U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
         TexRef = "texref", SamplerRef = "samplerref", SurfRef = "surfref",
+        U4 = "u4", S4 = "s4", U2 = "u2", S2 = "s2",
     }
     /// The type of the first source where it differs from [`Type`].
     SrcType = 0xDC {
@@ -119,6 +120,7 @@ fields! {
         F32 = "f32" @ 1206, F64 = "f64",
         U16x2 = "u16x2", S16x2 = "s16x2", Tf32 = "tf32", E4m3x2 = "e4m3x2", E5m2x2 = "e5m2x2",
         TexRef = "texref", SamplerRef = "samplerref", SurfRef = "surfref",
+        U4 = "u4", S4 = "s4", U2 = "u2", S2 = "s2",
     }
     /// The type of the second source where it differs from both (dp4a, video).
     SecondType = 0x400 { U8 = "u8", U16 = "u16", U32 = "u32", S8 = "s8", S16 = "s16", S32 = "s32", B32 = "b32" }
@@ -330,6 +332,11 @@ fields! {
     TransposeRight = 0x440 { No = "", Transpose = "trans.b" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
+    /// The NaN that copies write for elements beyond a tensor makes the result zero. PTX does not say which NaN that
+    /// is; here every NaN does.
+    Oob = 0x441 { No = "", Oob = "oob" }
+    /// Values count without their signs.
+    Absolute = 0x442 { No = "", Abs = "abs" }
 }
 
 impl Type {
@@ -339,6 +346,8 @@ impl Type {
         use Type::*;
         match self {
             Pred => 1,
+            U2 | S2 => 2,
+            U4 | S4 => 4,
             B8 | U8 | S8 => 8,
             B16 | U16 | S16 | F16 | Bf16 | E4m3x2 | E5m2x2 => 16,
             B32 | U32 | S32 | F32 | F16x2 | Bf16x2 | U16x2 | S16x2 | Tf32 => 32,
@@ -364,7 +373,7 @@ impl Type {
 
     /// Whether the type is a signed integer.
     pub const fn is_signed(self) -> bool {
-        matches!(self, Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
+        matches!(self, Type::S2 | Type::S4 | Type::S8 | Type::S16 | Type::S32 | Type::S64 | Type::S16x2)
     }
 
     /// Whether the type is that of a texture, a sampler or a surface: variables have it, and what names them.

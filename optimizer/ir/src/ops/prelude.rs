@@ -19,6 +19,7 @@ pub const CARRY: Flags = Flags::CARRY;
 pub const WIDER: Flags = Flags::WIDER;
 pub const SIGNLESS: Flags = Flags::SIGNLESS;
 pub const COLLECTIVE: Flags = Flags::CONVERGENT;
+pub const TOGETHER: Flags = COLLECTIVE.or(Flags::TOGETHER);
 pub const MATRIX: Flags = COLLECTIVE.or(Flags::MATRIX);
 pub const MBARRIER: Flags = ATOMIC.or(FENCE).or(Flags::MBARRIER);
 pub const ASYNC: Flags = ATOMIC.or(FENCE).or(Flags::ASYNC);

@@ -215,7 +215,7 @@ impl<'a> Solver<'a> {
 
     /// The least uniform of what an instruction reads, but for what each lane gives to a common decision.
     fn operands(&self, inst: Inst, block: Block) -> Uniformity {
-        let given = sources::is_decided_together(self.func.inst(inst).opcode);
+        let given = self.func.inst(inst).is(Flags::TOGETHER);
         let given = given && self.func.srcs(inst)[0].reg().is_some();
         let read = self.func.uses(inst).skip(usize::from(given));
         let levels = read.map(|reg| self.found.at(self.cfg, self.nest, reg, block));

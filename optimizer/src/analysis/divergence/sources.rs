@@ -15,7 +15,7 @@ pub(super) fn source(func: &Function, inst: Inst) -> Uniformity {
     });
     let operands = operands.min().unwrap_or(Uniformity::Launch);
     let own = match data.opcode {
-        opcode if is_decided_together(opcode) => Uniformity::Warp,
+        _ if data.is(Flags::TOGETHER) => Uniformity::Warp,
         // Whose shared memory an address lies in is another answer in each CTA of a cluster.
         Opcode::GetCtaRank | Opcode::IsSpaceP => Uniformity::Cta,
         _ if data.is(Flags::PURE) => Uniformity::Launch,
@@ -26,11 +26,6 @@ pub(super) fn source(func: &Function, inst: Inst) -> Uniformity {
         _ => Uniformity::Varying,
     };
     operands.min(own)
-}
-
-/// Whether the members of a mask, the last operand, are all told one result of the first operands that they give.
-pub(super) fn is_decided_together(opcode: Opcode) -> bool {
-    matches!(opcode, Opcode::Vote | Opcode::Ballot | Opcode::Redux)
 }
 
 /// What one load yields to all threads that name the same address.

@@ -133,6 +133,7 @@ pub(super) fn toggled_saturation(func: &Function, place: Place) -> Vec<Change> {
 const MODES: &[Field] = &[
     Field::NanMode,
     Field::XorSign,
+    Field::Oob,
     Field::BoolOp,
     Field::TestProperty,
     Field::ShuffleMode,

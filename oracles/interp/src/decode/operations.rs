@@ -1,6 +1,6 @@
 //! Decoding of instructions, one kind after the other; memory accesses are in [`super::accesses`].
 
-use oriole_ir::ops::{BoolOp, Flags, Opcode, ReduxOp, Shape, ShuffleMode, SpecialReg, VoteMode};
+use oriole_ir::ops::{Absolute, BoolOp, Flags, NanMode, Opcode, ReduxOp, Shape, ShuffleMode, SpecialReg, VoteMode};
 use oriole_ir::{Block, Inst, InstData, Operand};
 
 use super::lanes::lane_kind;
@@ -8,7 +8,7 @@ use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
 use crate::program::{
     ALWAYS, Barrier, BarrierReduce, Call, Collective, CollectiveOp, Kind, Op, Place, PredOp, ScalarOps,
 };
-use crate::scalar::ScalarOp;
+use crate::scalar::{FloatExtreme, ScalarOp};
 
 impl Decoder<'_> {
     pub(super) fn instruction(&mut self, block: Block, inst: Inst) -> Decoded<()> {
@@ -263,6 +263,11 @@ impl Decoder<'_> {
             Opcode::MatchAny => CollectiveOp::MatchAny,
             Opcode::MatchAll => CollectiveOp::MatchAll,
             Opcode::Redux => CollectiveOp::Reduce(data.field::<ReduxOp>().unwrap_or(ReduxOp::Add), data.ty()),
+            Opcode::ReduxFloat => CollectiveOp::ReduceFloat(FloatExtreme {
+                is_largest: data.field::<ReduxOp>() == Some(ReduxOp::Max),
+                without_signs: data.field::<Absolute>() == Some(Absolute::Abs),
+                yields_nan: data.field::<NanMode>() == Some(NanMode::Nan),
+            }),
             Opcode::Elect => CollectiveOp::Elect,
             other => return Err(DecodeFault::NoMeaning(other.row().name)),
         };

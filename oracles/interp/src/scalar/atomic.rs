@@ -67,6 +67,42 @@ fn int_atomic<I: Int>(op: AtomOp, old: u64, operand: u64) -> u64 {
     result.word()
 }
 
+/// What `redux.sync` of floats looks for: PTX ISA 9.0, "redux.sync".
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct FloatExtreme {
+    /// The largest, else the smallest.
+    pub is_largest: bool,
+    /// Values count without their signs.
+    pub without_signs: bool,
+    /// A NaN makes the result one; else it is passed over.
+    pub yields_nan: bool,
+}
+
+impl FloatExtreme {
+    /// The bits of the extreme of so many values; -0 is smaller than +0.
+    pub fn of(self, values: impl Iterator<Item = u32>) -> u32 {
+        const NAN: u32 = 0x7fff_ffff;
+        let mut found: Option<f32> = None;
+        for bits in values {
+            let value = f32::from_bits(if self.without_signs { bits & 0x7fff_ffff } else { bits });
+            if value.is_nan() {
+                if self.yields_nan {
+                    return NAN;
+                }
+                continue;
+            }
+            let is_better = |other: f32| match self.is_largest {
+                true => value.total_cmp(&other).is_gt(),
+                false => value.total_cmp(&other).is_lt(),
+            };
+            if found.is_none_or(is_better) {
+                found = Some(value);
+            }
+        }
+        found.map_or(NAN, f32::to_bits)
+    }
+}
+
 /// Combines two lanes' values for `redux.sync`.
 pub fn reduce(op: ReduxOp, ty: Type, a: u64, b: u64) -> u64 {
     let op = match op {

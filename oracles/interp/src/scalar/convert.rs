@@ -223,7 +223,7 @@ fn pack_integers(m: &Modifiers, s: &[u64; 5]) -> Lane {
     let width = m.ty.bits();
     let clamped = |word: u64| i128::from(word as i32).clamp(low, high) as u64 & ((1 << width) - 1);
     let packed = clamped(s[0]) << width | clamped(s[1]);
-    Lane::of(if width == 8 { (s[2] & 0xffff) << 16 | packed } else { packed })
+    Lane::of((s[2] << (2 * width) | packed) & 0xffff_ffff)
 }
 
 #[cfg(test)]
@@ -345,5 +345,9 @@ mod tests {
         assert_eq!(pack("s8", 300, -300, 0xaaaa_bbcc), 0xbbcc_7f80);
         assert_eq!(pack("s16", -1, 40000, 0xffff_ffff), 0xffff_7fff);
         assert_eq!(pack("u16", -1, 70000, 0), 0x0000_ffff);
+        assert_eq!(pack("u4", 16, -3, 0xfe12_3456), 0x1234_56f0);
+        assert_eq!(pack("s4", 16, -9, 0xfe12_3456), 0x1234_5678);
+        assert_eq!(pack("u2", 2, 9, 0xfedc_ba98), 0xedcb_a98b);
+        assert_eq!(pack("s2", 1, -7, 0xfedc_ba98), 0xedcb_a986);
     }
 }

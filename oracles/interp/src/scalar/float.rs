@@ -210,7 +210,12 @@ fn mul<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
 }
 
 fn fma<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {
-    finish(m, input::<F>(m, s[0]).fma(input(m, s[1]), input(m, s[2])))
+    let [a, b, c] = [s[0], s[1], s[2]].map(|word| input::<F>(m, word));
+    // PTX does not say which NaN stands for an element beyond a tensor.
+    if m.oob && [a, b, c].into_iter().any(F::is_nan) {
+        return Lane::of(0);
+    }
+    finish(m, a.fma(b, c))
 }
 
 fn div<F: Float>(m: &Modifiers, s: &[u64; 5]) -> Lane {

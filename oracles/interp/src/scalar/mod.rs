@@ -27,10 +27,10 @@ mod round;
 mod video;
 
 pub use approx::{cos_of_turns, sin_of_turns};
-pub use atomic::{atomic, atomic_shared, reduce};
+pub use atomic::{FloatExtreme, atomic, atomic_shared, reduce};
 
 use oriole_ir::ops::{
-    Approx, BoolOp, Compare, FieldValue, FieldValues, Ftz, Half, NanMode, OpRow, Opcode, PlusOne, PrmtMode, Relu,
+    Approx, BoolOp, Compare, FieldValue, FieldValues, Ftz, Half, NanMode, Oob, OpRow, Opcode, PlusOne, PrmtMode, Relu,
     Rounding, SatFinite, Saturate, Scale, SecondOp, SecondType, ShiftAmount, ShiftDirection, ShiftMode, SrcType,
     TestProperty, Type, XorSign,
 };
@@ -108,6 +108,7 @@ struct Modifiers {
     sat: bool,
     sat_finite: bool,
     relu: bool,
+    oob: bool,
     nan: bool,
     xor_sign: bool,
     wrap: bool,
@@ -135,6 +136,7 @@ impl Modifiers {
             sat: field::<Saturate>(row, values) == Saturate::Sat,
             sat_finite: field::<SatFinite>(row, values) == SatFinite::SatFinite,
             relu: field::<Relu>(row, values) == Relu::Relu,
+            oob: field::<Oob>(row, values) == Oob::Oob,
             nan: field::<NanMode>(row, values) == NanMode::Nan,
             xor_sign: field::<XorSign>(row, values) == XorSign::XorSignAbs,
             wrap: field::<ShiftMode>(row, values) == ShiftMode::Wrap,

@@ -1,5 +1,6 @@
 //! Tests over the whole table, and of values derived by hand from the ISA.
 
+use super::FloatExtreme;
 use super::*;
 use oriole_ir::ops::{AtomOp, Flags, MAX_FIELDS, ROWS, ReduxOp, SimdSelectors, VideoPart, VideoSelectors};
 
@@ -200,6 +201,24 @@ fn reductions() {
     assert_eq!(reduce(ReduxOp::Min, Type::U32, 0xffff_ffff, 2), 2);
     assert_eq!(reduce(ReduxOp::Max, Type::S32, 0xffff_ffff, 2), 2);
     assert_eq!(reduce(ReduxOp::Xor, Type::B32, 0b1100, 0b1010), 0b0110);
+    let plain = FloatExtreme { is_largest: false, without_signs: false, yields_nan: false };
+    let of = |extreme: FloatExtreme, values: &[f32]| f32::from_bits(extreme.of(values.iter().map(|v| v.to_bits())));
+    let values = [1.5, f32::NAN, -3.0, 2.0];
+    assert_eq!(of(plain, &values), -3.0);
+    assert_eq!(of(FloatExtreme { is_largest: true, ..plain }, &values), 2.0);
+    assert_eq!(of(FloatExtreme { is_largest: true, without_signs: true, ..plain }, &values), 3.0);
+    assert_eq!(of(FloatExtreme { yields_nan: true, ..plain }, &values).to_bits(), 0x7fff_ffff);
+    assert_eq!(of(plain, &[f32::NAN, f32::NAN]).to_bits(), 0x7fff_ffff);
+    assert_eq!(of(plain, &[0.0, -0.0]).to_bits(), 0x8000_0000);
+}
+
+#[test]
+fn a_nan_from_beyond_a_tensor_makes_a_product_zero() {
+    let fma = |names: &[&str], a, b, c| value(Opcode::FFma, names, &[a, b, c]);
+    assert_eq!(fma(&["rn", "oob", "f16"], 0x3c00, 0x4000, 0x3c00), 0x4200);
+    assert_eq!(fma(&["rn", "oob", "f16"], 0x7fff, 0x4000, 0x3c00), 0);
+    assert_eq!(fma(&["rn", "f16"], 0x7fff, 0x4000, 0x3c00), 0x7fff);
+    assert_eq!(fma(&["rn", "oob", "relu", "bf16x2"], 0x7fff_bf80, 0x3f80_3f80, 0x3f80_0000), 0);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Control, threads of a warp, barriers, special registers.
 
+use oriole_interp::scalar::FloatExtreme;
 use oriole_ir::ops::ReduxOp;
 use oriole_sass::row::{File, What};
 use oriole_sass::text::signed;
@@ -226,11 +227,15 @@ fn redux(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         ("XOR", ReduxOp::Xor),
         ("AND", ReduxOp::And),
     ];
+    let src = ops.find(|what| what == What::Register(File::R)).ok_or("no value")?;
     if ops.has("F32") {
-        return Err("a reduction of floats".to_owned());
+        const EXTREMES: &[(&str, (bool, bool))] =
+            &[("MIN", (false, false)), ("MAX", (true, false)), ("MINABS", (false, true)), ("MAXABS", (true, true))];
+        let (is_largest, without_signs) = ops.one_of(EXTREMES).ok_or("an operation on floats")?;
+        let extreme = FloatExtreme { is_largest, without_signs, yields_nan: ops.has("NAN") };
+        return Ok(Kind::ReduxFloat(ops.dst(0)?, ops.src(src, Sign::Integer)?, extreme));
     }
     let op = ops.one_of(OPERATIONS).unwrap_or(ReduxOp::And);
-    let src = ops.find(|what| what == What::Register(File::R)).ok_or("no value")?;
     Ok(Kind::Redux(ops.dst(0)?, ops.src(src, Sign::Integer)?, op, ops.has("S32")))
 }
 

@@ -236,8 +236,10 @@ fn bytes(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// Two integers to narrow ones, in front of others. Operands: result, upper value, lower value, the others.
 fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let (to, _) = types(ops, Type::S32, Type::S32);
-    let mut builder = InstBuilder::new(Opcode::CvtPackInt).field(to);
+    const SMALL: &[(&str, Type)] = &[("U4", Type::U4), ("S4", Type::S4), ("U2", Type::U2), ("S2", Type::S2)];
+    let small = ops.one_of(SMALL);
+    let (usual, _) = types(ops, Type::S32, Type::S32);
+    let mut builder = InstBuilder::new(Opcode::CvtPackInt).field(small.unwrap_or(usual));
     if builder.head().opcode.row().slot(Field::SrcType).is_some() {
         builder = builder.field(SrcType::S32);
     }
@@ -249,6 +251,7 @@ fn pack_integers(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     }
     let others = match ops.suffix(3)? {
         "H1" => Value::Half(ops.src(3, Sign::Integer)?, true),
+        // What fits beside four or two bits: the lower 24 or 28.
         _ => word(ops, 3)?,
     };
     lane_wise(&builder, (dst, 1), &[word(ops, 1)?, word(ops, 2)?, others])

@@ -3,7 +3,7 @@
 use oriole_interp::scalar;
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
-    Approx, BoolOp, Compare as FloatCompare, Field, Ftz, NanMode, Opcode, Relu, Rounding, Saturate, SrcType, Type,
+    Approx, BoolOp, Compare as FloatCompare, Field, Ftz, NanMode, Oob, Opcode, Relu, Rounding, Saturate, SrcType, Type,
     XorSign,
 };
 
@@ -64,6 +64,9 @@ fn arithmetic(ops: &Operands<'_>, opcode: Opcode, ty: Type) -> InstBuilder {
     }
     if takes(Field::Relu) && ops.has("RELU") {
         builder = builder.field(Relu::Relu);
+    }
+    if takes(Field::Oob) && ops.has("OOB") {
+        builder = builder.field(Oob::Oob);
     }
     if takes(Field::NanMode) && ops.has("NAN") {
         builder = builder.field(NanMode::Nan);

@@ -161,6 +161,6 @@ fn pack_integers(cx: &mut Context) -> Term {
     if width == 16 {
         return packed;
     }
-    let above = cx.operand(2, 16);
+    let above = cx.operand(2, 32 - 2 * width);
     cx.t.concat(above, packed)
 }

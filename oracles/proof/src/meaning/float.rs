@@ -9,7 +9,7 @@
 //! "future implementations may" keep the payload. The terms keep it here, as the interpreter does, which is one of the
 //! results that are allowed; [`super::with_other_nans`] has all others.
 
-use oriole_ir::ops::{Ftz, NanMode, Opcode, Relu, Saturate, TestProperty, Type, XorSign};
+use oriole_ir::ops::{Ftz, NanMode, Oob, Opcode, Relu, Saturate, TestProperty, Type, XorSign};
 
 use super::super::term::{Term, Terms};
 use super::{Context, soft};
@@ -213,7 +213,16 @@ fn arithmetic(opcode: Opcode, cx: &mut Context, format: &Format, s: &[Term]) -> 
         }
         _ => soft::square_root(cx.t, format, rounding, s[0]),
     };
-    finish(cx, format, exact)
+    let result = finish(cx, format, exact);
+    if !cx.has::<Oob>() {
+        return result;
+    }
+    let (absent, zero) = (cx.t.constant(0, 1), cx.t.constant(0, format.width()));
+    let absent = s.iter().fold(absent, |any, value| {
+        let nan = format.is_nan(cx.t, *value);
+        cx.t.or(any, nan)
+    });
+    cx.t.ite(absent, zero, result)
 }
 
 /// Flushing, saturation to [0, 1] (NaN and negative values to +0) and rectification of a result.

@@ -128,10 +128,10 @@ macro_rules! convert_rows {
         since 89, later &[],
         cost Flat(8), rank 10, latency Fixed, undef Mixing;
 
-    /// Saturates two s32 values and packs them above the low part of the third operand (`cvt.pack.sat`).
+    /// Saturates two s32 values and packs them below the low part of the third operand (`cvt.pack.sat`).
     CvtPackInt "cvt.pack" -: [R] <- [R, R, R], PURE.or(WIDER),
-        fields &[ty(bits!(Type: U8 | S8 | U16 | S16))], rules &[],
-        since 72, later &[],
+        fields &[ty(bits!(Type: U8 | S8 | U16 | S16 | U4 | S4 | U2 | S2))], rules &[],
+        since 72, later &[from(75, Field::Type, bits!(Type: U4 | S4 | U2 | S2))],
         cost Flat(2), rank 10, latency Fixed, undef Mixing;
     } } };
 }

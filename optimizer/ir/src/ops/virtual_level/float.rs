@@ -15,6 +15,9 @@ pub const FMA_RULES: &[Requirement] = &[
     when(Field::Saturate, SATURATED, Field::Type, F32 | HF),
     when(Field::Relu, RELUED, Field::Type, HF | BF),
     when(Field::Relu, RELUED, Field::Saturate, Saturate::No.bit()),
+    when(Field::Oob, Oob::Oob.bit(), Field::Type, HF | BF),
+    when(Field::Oob, Oob::Oob.bit(), Field::Ftz, Ftz::No.bit()),
+    when(Field::Oob, Oob::Oob.bit(), Field::Saturate, Saturate::No.bit()),
 ];
 
 pub const MINMAX_RULES: &[Requirement] = &[
@@ -69,8 +72,11 @@ macro_rules! float_rows {
 
     /// Product plus third operand, rounded once.
     FFma "ffma" "fma": [T] <- [T, T, T], COMM,
-        fields &[req_of(Field::Rounding, EXACT), FTZ, SAT, RELU, ty(F)], rules FMA_RULES,
-        since 50, later &[from(53, Field::Type, HF), from(80, Field::Type, BF), from(80, Field::Relu, RELUED)],
+        fields &[req_of(Field::Rounding, EXACT), FTZ, SAT, opt(Field::Oob), RELU, ty(F)], rules FMA_RULES,
+        since 50, later &[
+            from(53, Field::Type, HF), from(80, Field::Type, BF), from(80, Field::Relu, RELUED),
+            from(90, Field::Oob, Oob::Oob.bit()),
+        ],
         cost PerWord(2), rank 11, latency Float, undef Mixing;
 
     /// Quotient.

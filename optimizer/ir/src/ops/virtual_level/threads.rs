@@ -61,13 +61,13 @@ macro_rules! thread_rows {
         cost Flat(22), rank 10, latency Variable, undef Copying;
 
     /// Whether all, any or equal predicates hold over the member lanes.
-    Vote "vote.sync" "vote.sync": [P] <- [P, R], COLLECTIVE,
+    Vote "vote.sync" "vote.sync": [P] <- [P, R], TOGETHER,
         fields &[req(Field::VoteMode), ty(PRED)], rules &[],
         since 50, later &[],
         cost Flat(20), rank 10, latency Fixed, undef Mixing;
 
     /// The mask of member lanes whose predicate is true.
-    Ballot "vote.sync.ballot" "vote.sync.ballot": [R] <- [P, R], COLLECTIVE,
+    Ballot "vote.sync.ballot" "vote.sync.ballot": [R] <- [P, R], TOGETHER,
         fields &[ty(bits!(Type: B32))], rules &[],
         since 50, later &[],
         cost Flat(20), rank 10, latency Fixed, undef Mixing;
@@ -91,13 +91,22 @@ macro_rules! thread_rows {
         cost Flat(20), rank 10, latency Fixed, undef Nothing;
 
     /// Reduces over the member lanes.
-    Redux "redux.sync" "redux.sync": [R] <- [R, R], COLLECTIVE,
+    Redux "redux.sync" "redux.sync": [R] <- [R, R], TOGETHER,
         fields &[req(Field::ReduxOp), ty(I32 | bits!(Type: B32))],
         rules &[
             when(Field::ReduxOp, bits!(ReduxOp: And | Or | Xor), Field::Type, bits!(Type: B32)),
             when(Field::ReduxOp, bits!(ReduxOp: Add | Min | Max), Field::Type, I32),
         ],
         since 80, later &[],
+        cost Flat(20), rank 10, latency Variable, undef Mixing;
+
+    /// The smallest or largest float of the member lanes.
+    ReduxFloat "redux.sync.f32" -: [T] <- [T, R], TOGETHER.or(Flags::SPECIFIC),
+        fields &[
+            req_of(Field::ReduxOp, bits!(ReduxOp: Min | Max)), opt(Field::Absolute), opt(Field::NanMode), ty(F32),
+        ],
+        rules &[],
+        since 100, later &[],
         cost Flat(20), rank 10, latency Variable, undef Mixing;
 
     /// The lowest member lane, and whether this lane is it.
