@@ -10,7 +10,8 @@ use oriole_interp::{WINDOW, generic_window};
 use oriole_proof::Term;
 
 /// Fields that order memory accesses between threads, or say which threads come together: the interpreter ignores them.
-const ORDERING: &[Field] = &[Field::Order, Field::Scope, Field::FenceKind, Field::NonCoherent, Field::Aligned];
+const ORDERING: &[Field] =
+    &[Field::Order, Field::Scope, Field::FenceKind, Field::Restriction, Field::NonCoherent, Field::Aligned];
 /// Cache operations that say more than where data is kept: fetch again, write through, forget afterwards.
 const COHERENT: &[&str] = &["cv", "wt", "lu"];
 /// Fields that change no result.

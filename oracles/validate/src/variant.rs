@@ -72,7 +72,7 @@ fn legal_fields(pattern: &Pattern) -> Result<Vec<FieldValues>, TooMany> {
             })
         };
         let next: Vec<FieldValues> = values.flat_map(with).collect();
-        if next.len() > 16 * MOST {
+        if next.len() > 256 * MOST {
             return Err(TooMany);
         }
         all = next;

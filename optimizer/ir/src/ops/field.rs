@@ -335,6 +335,12 @@ fields! {
     /// The NaN that copies write for elements beyond a tensor makes the result zero. PTX does not say which NaN that
     /// is; here every NaN does.
     Oob = 0x441 { No = "", Oob = "oob" }
+    /// The memory that a fence is for, if not all.
+    Restriction = 0x444 {
+        None = "", Cluster = "sync_restrict::shared::cluster", Cta = "sync_restrict::shared::cta",
+    }
+    /// A mask of performance-monitor events, not the number of one.
+    EventMask = 0x443 { No = "", Mask = "mask" }
     /// Values count without their signs.
     Absolute = 0x442 { No = "", Abs = "abs" }
 }

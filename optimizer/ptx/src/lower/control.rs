@@ -40,9 +40,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         };
         let row = Opcode::Fence.row();
         let mut fields = row.default_fields();
-        for (slot, spec) in row.fields.iter().enumerate() {
-            let sc = FenceKind::Sc.index();
-            fields.0[slot] = if spec.field == Scope::FIELD { scope.index() } else { sc };
+        for (field, index) in [(FenceKind::FIELD, FenceKind::Sc.index()), (Scope::FIELD, scope.index())] {
+            let slot = row.slot(field)?;
+            fields.0[slot] = index;
         }
         self.push_full(Opcode::Fence, fields, self.guard, &[], &[]);
         Some(())

@@ -166,8 +166,10 @@ fn wrong_rules_are_refuted() {
 /// Each combination of fields is executed, however many there are.
 #[test]
 fn no_variant_is_left_out() {
-    let set =
-        rules("rule a: ld{F}.b32(&iadd.u64(x, 8), 4) => ld{F}.b32(x, 12) if F.Scope == none, F.PrefetchSize == none");
+    let set = rules(
+        "rule a: ld{F}.b32(&iadd.u64(x, 8), 4) => ld{F}.b32(x, 12)
+         if F.Scope == none, F.PrefetchSize == none, F.EvictL2 == none",
+    );
     let all = set.rules()[0].instances().iter().flat_map(|instance| variants(instance).expect("few fields"));
     let questions: Vec<_> = all.map(|variant| translate(variant).expect("addresses are sums")).collect();
     let (ran, wrong) = kernel::execute(&questions, &[], &Arc::new(set.only(0)));

@@ -28,7 +28,7 @@ macro_rules! control_rows {
 
     /// Triggers a performance-monitor event.
     PmEvent "pmevent" "pmevent": [] <- [Imm], HINT,
-        fields &[], rules &[],
+        fields &[opt(Field::EventMask)], rules &[],
         since 50, later &[],
         cost Flat(10), rank 10, latency Fixed, undef Nothing;
 

@@ -7,6 +7,9 @@ pub const ORDERED: u64 = all(Field::Order) & !1;
 pub const WIDE_MEM: u64 = bits!(Type: B64 | U64 | S64 | F64);
 
 /// Memory orders and the scopes that they need, cache hints, vectors: what holds for loads and stores alike.
+/// Priorities in the second-level cache that are said.
+const EVICT_L2: u64 = all(Field::EvictL2) & !1;
+
 macro_rules! access_rules {
     ($($more:expr),* $(,)?) => {
         &[
@@ -23,8 +26,12 @@ macro_rules! access_rules {
             ),
             when(Field::Order, ORDERED, Field::CacheOp, CacheOp::None.bit()),
             when(Field::Order, bits!(Order: Volatile | Mmio), Field::EvictL1, EvictL1::None.bit()),
+            when(Field::Order, bits!(Order: Volatile | Mmio), Field::EvictL2, EvictL2::None.bit()),
             when(Field::EvictL1, all(Field::EvictL1) & !1, Field::Space, bits!(Space: Generic | Global)),
             when(Field::EvictL1, all(Field::EvictL1) & !1, Field::CacheOp, CacheOp::None.bit()),
+            // The second-level cache is told of accesses of 32 bytes alone.
+            when(Field::EvictL2, EVICT_L2, Field::Vector, bits!(Vector: V4 | V8)),
+            when_both((Field::EvictL2, EVICT_L2), (Field::Vector, bits!(Vector: V4)), Field::Type, WIDE_MEM),
             when(Field::Vector, bits!(Vector: V2 | V4), Field::Type, MEM & !bits!(Type: B128)),
             // 32 bytes at once go to global memory alone.
             when(Field::Vector, bits!(Vector: V8), Field::Type, bits!(Type: B32 | U32 | S32 | F32)),
@@ -45,7 +52,6 @@ pub const LOAD_RULES: &[Requirement] = access_rules![
     when(Field::NonCoherent, NonCoherent::Nc.bit(), Field::Order, Order::Weak.bit()),
     when(Field::NonCoherent, NonCoherent::Nc.bit(), Field::CacheOp, all(Field::CacheOp) & !bits!(CacheOp: Cv | Lu)),
     when(Field::PrefetchSize, all(Field::PrefetchSize) & !1, Field::Space, bits!(Space: Generic | Global)),
-    when(Field::PrefetchSize, all(Field::PrefetchSize) & !1, Field::CacheOp, CacheOp::None.bit()),
     when(Field::Order, bits!(Order: Mmio), Field::PrefetchSize, PrefetchSize::None.bit()),
 ];
 
@@ -143,7 +149,7 @@ macro_rules! memory_rows {
         fields &[
             opt_of(Field::Order, bits!(Order: Relaxed | Acquire | Volatile | Mmio)), opt(Field::Scope),
             opt(Field::Space), opt_of(Field::CacheOp, bits!(CacheOp: Ca | Cg | Cs | Lu | Cv)),
-            opt(Field::NonCoherent), opt(Field::EvictL1), opt(Field::PrefetchSize), VEC, ty(MEM),
+            opt(Field::NonCoherent), opt(Field::EvictL1), opt(Field::EvictL2), opt(Field::PrefetchSize), VEC, ty(MEM),
         ],
         rules LOAD_RULES,
         since 50, later LOAD_LATER,
@@ -160,7 +166,8 @@ macro_rules! memory_rows {
         fields &[
             opt_of(Field::Order, bits!(Order: Relaxed | Release | Volatile | Mmio)), opt(Field::Scope),
             opt_of(Field::Space, bits!(Space: Global | Shared | Local | Param | Cluster)),
-            opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), VEC, ty(MEM),
+            opt_of(Field::CacheOp, bits!(CacheOp: Wb | Cg | Cs | Wt)), opt(Field::EvictL1), opt(Field::EvictL2), VEC,
+            ty(MEM),
         ],
         rules STORE_RULES,
         since 50, later STORE_LATER,

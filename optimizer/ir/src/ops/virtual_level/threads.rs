@@ -46,8 +46,15 @@ macro_rules! thread_rows {
 
     /// Orders memory accesses.
     Fence "fence" "fence": [] <- [], FENCE,
-        fields &[req(Field::FenceKind), req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys))],
-        rules &[],
+        fields &[
+            req(Field::FenceKind), opt(Field::Restriction),
+            req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys)),
+        ],
+        rules &[
+            when(Field::Restriction, Restriction::Cluster.bit(), Field::FenceKind, FenceKind::Acquire.bit()),
+            when(Field::Restriction, Restriction::Cta.bit(), Field::FenceKind, FenceKind::Release.bit()),
+            when(Field::Restriction, bits!(Restriction: Cluster | Cta), Field::Scope, Scope::Cluster.bit()),
+        ],
         since 50, later &[
             from(70, Field::FenceKind, all(Field::FenceKind) & !FenceKind::Sc.bit()),
             from(90, Field::Scope, Scope::Cluster.bit()),
