@@ -15,6 +15,7 @@ use oriole_check::CheckOptions;
 use oriole_check::compiled::answer::Answer;
 use oriole_check::compiled::{Checked, Compiler, Kernel};
 use oriole_check::compiler::{Axis, Ptxas};
+use oriole_generate::insts::Family;
 use oriole_generate::{Config, Generated};
 
 /// As the command has it.
@@ -33,7 +34,8 @@ fn main() {
     };
     let axis = |level| Axis { arch: "sm_90".to_owned(), level, options: Vec::new() };
     let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new() };
-    let config = Config::for_compilers();
+    let mut config = Config::for_compilers();
+    config.leave_out(&Family::NOT_COMPILED);
     for (name, targets) in
         [("instructions", &[Target::Instructions][..]), ("kernels", &[Target::Kernels]), ("both", &Target::ALL[..2])]
     {

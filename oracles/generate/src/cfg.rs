@@ -177,7 +177,7 @@ impl Builder<'_, '_> {
         let [gone, rest] = self.blocks();
         let on = self.condition(false);
         self.branch(on, [gone, rest], gone);
-        self.store_results();
+        self.store_results(None);
         let end = self.entropy.choose(&[Opcode::Exit, Opcode::Ret]);
         self.end(&InstBuilder::new(end), rest);
         self.flow.uniform = false;

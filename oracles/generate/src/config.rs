@@ -60,12 +60,17 @@ pub struct Config {
     pub mixture: MixtureWeights,
     /// Device functions at most; a later one may call those before it.
     pub functions: u32,
+    /// Percentage of kernels that may have device functions.
+    pub calling: u32,
     /// Instructions of a device function at most.
     pub function_instructions: u32,
     /// Percentage of device functions with local memory of their own.
     pub frame: u32,
     /// Percentage of device functions that call themselves, up to three calls deep.
     pub recursive: u32,
+    /// Percentage of kernels that keep the variables and the memory which nothing in them uses. For our own phases all
+    /// do: what is not used must stay as it is. For a compiler that takes its time for each line, few.
+    pub unused: u32,
     /// Opcodes that are left out, by name (`vadd`): those whose faults are known, so that others come up. A rewrite
     /// rule, or what another operation needs before it, may still have them.
     pub without: Vec<OpcodeName>,
@@ -335,17 +340,21 @@ impl Config {
     }
 
     /// Smaller kernels, for a compiler whose time grows with each instruction. Of ptxas, kernels of 65 instructions
-    /// show as many faults a minute as those of 110 (19 and 18), are twice as many, and are reduced sooner. They stay
-    /// in virtual form: what is compiled is what was made.
+    /// show as many faults a minute as those of 110 (19 and 18), are twice as many, and are reduced sooner. A device
+    /// function costs it as much as a whole kernel. They stay in virtual form: what is compiled is what was made.
     pub fn for_compilers() -> Config {
         Config {
-            instructions: [1, 4],
-            stretch: [1, 4],
-            depth: 2,
-            repeats: 5,
+            instructions: [1, 3],
+            stretch: [1, 3],
+            depth: 1,
+            nest: [2, 3],
+            repeats: 2,
             functions: 1,
+            calling: 25,
             function_instructions: 4,
             virtual_form: 100,
+            unused: 5,
+            meeting: MeetingWeights { function: 2, ..MeetingWeights::default() },
             ..Config::default()
         }
     }
@@ -384,9 +393,11 @@ impl Default for Config {
             repeats: 40,
             mixture: MixtureWeights::default(),
             functions: 2,
+            calling: 100,
             function_instructions: 8,
             frame: 30,
             recursive: 15,
+            unused: 100,
             without: Vec::new(),
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),

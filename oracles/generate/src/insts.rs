@@ -37,6 +37,9 @@ pub enum Family {
 }
 
 impl Family {
+    /// Families that are not made for compilers, as their machine code is not executed.
+    pub const NOT_COMPILED: [Family; 2] = [Family::Image, Family::Warpgroup];
+
     /// The family of a row.
     pub fn of(row: &OpRow) -> Family {
         let takes = |shapes: &[Shape]| row.srcs.iter().any(|shape| shapes.contains(shape));

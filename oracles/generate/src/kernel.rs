@@ -15,6 +15,7 @@ use super::call;
 use super::config::Config;
 use super::entropy::Entropy;
 use super::image::{self, Pool};
+use super::lean::{self, Named};
 use super::memory::{CELLS, REGION, Region};
 use super::single::Pin;
 use super::values::constant;
@@ -157,13 +158,24 @@ fn frame(
     let number = builder.prologue(structure, &variables, whole);
     builder.images = Some(Pool::new(module, number));
     builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
+    let front = builder.func.insts().len();
     body(&mut builder);
     builder.call_rest(module);
     builder.settle();
-    builder.store_results();
+    let keeps = config.unused >= 100 || builder.entropy.percent(config.unused);
+    let named = (!keeps).then(|| Named::since(&builder.func, front));
+    let back = builder.func.insts().len();
+    if let Some(named) = &named {
+        builder.forget_regions(named, front);
+    }
+    builder.store_results(named.as_ref());
     let block = builder.block;
     builder.end(&InstBuilder::new(Opcode::Ret), block);
-    let (func, images) = (builder.func, builder.images);
+    let (mut func, images) = (builder.func, builder.images);
+    if named.is_some() {
+        lean::forget_unread(&mut func, front);
+        lean::join_accesses(&mut func, front..back);
+    }
     module.functions.push(func);
     images.into_iter().for_each(|images| images.declare(module));
     geometry
@@ -357,23 +369,28 @@ impl Builder<'_, '_> {
         sum
     }
 
-    /// Every thread stores its variables and checksums to its slot of the results.
-    pub(super) fn store_results(&mut self) {
+    /// Every thread stores its variables and checksums to its slot of the results; those alone that are named, where
+    /// that is said. Each has its place, whatever else is stored.
+    pub(super) fn store_results(&mut self, named: Option<&Named>) {
         let Some(results) = self.results else { return };
         let mut offset = 0;
         let [sum, wide_sum] = self.sums;
         let (predicates, mut values): (Vec<Reg>, Vec<Reg>) =
             self.variables.iter().copied().chain([wide_sum]).partition(|reg| self.info(*reg).is_predicate());
-        for predicate in predicates {
-            self.fold(predicate);
+        let is_stored = |reg: Reg| named.is_none_or(|named| named.has(reg));
+        for predicate in predicates.iter().filter(|reg| is_stored(**reg)) {
+            self.fold(*predicate);
         }
+        let is_stored = |reg: Reg| is_stored(reg) || reg == sum && predicates.iter().any(|other| is_stored(*other));
         values.push(sum);
         values.sort_by_key(|reg| std::cmp::Reverse(self.info(*reg).words));
         for reg in values {
             let words = self.info(reg).words;
             let ty = [Type::B32, Type::B64, Type::B128][usize::from(words) / 2];
             let store = Self::typed(Opcode::St, ty).field(Space::Global).src(results).src(offset).src(reg);
-            self.push(&store);
+            if is_stored(reg) {
+                self.push(&store);
+            }
             offset += 4 * u64::from(words);
         }
         self.store_regions(results);
@@ -381,9 +398,8 @@ impl Builder<'_, '_> {
 
     /// Every thread stores its shared and local memory behind its results.
     fn store_regions(&mut self, results: Reg) {
-        let is_own = |region: &Region| matches!(region.space, Space::Shared | Space::Local);
-        let own: Vec<(Space, Operand)> =
-            self.regions.iter().filter(|region| is_own(region)).map(|region| (region.space, region.base)).collect();
+        let own = self.regions.iter().filter(|region| region.is_own());
+        let own: Vec<(Space, Operand)> = own.map(|region| (region.space, region.base)).collect();
         for (slot, (space, base)) in own.into_iter().enumerate() {
             for at in (0..REGION).step_by(16) {
                 let pair = [0; 2].map(|_: u8| self.func.new_reg(RegInfo::words(2)));

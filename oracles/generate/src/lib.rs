@@ -28,6 +28,7 @@ mod fields;
 mod image;
 pub mod insts;
 mod kernel;
+mod lean;
 mod loops;
 mod matrix;
 mod mbarrier;
@@ -103,7 +104,8 @@ fn hash(bytes: &[u8]) -> u64 {
 pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     let mut module = Module::default();
     // More functions are rarer: half of the kernels have none.
-    let functions = entropy.between(0, config.functions).min(entropy.between(0, config.functions));
+    let most = if config.calling >= 100 || entropy.percent(config.calling) { config.functions } else { 0 };
+    let functions = entropy.between(0, most).min(entropy.between(0, most));
     for at in 0..functions {
         let function = call::device(&format!("device{at}"), &module, entropy, config);
         module.functions.push(function);

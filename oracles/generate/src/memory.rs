@@ -29,6 +29,13 @@ pub(super) struct Region {
     pub constant: bool,
 }
 
+impl Region {
+    /// Whether no other thread of the grid has it, so that it is filled before and stored behind.
+    pub(super) fn is_own(&self) -> bool {
+        matches!(self.space, Space::Shared | Space::Local)
+    }
+}
+
 /// The operations of the shared cells: each cell of 8 bytes takes one.
 pub(super) const CELLS: [(AtomOp, Type); 12] = [
     (AtomOp::Add, Type::U32),

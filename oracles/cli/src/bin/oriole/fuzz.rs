@@ -303,9 +303,6 @@ fn campaign_failure(error: CampaignError) -> Failure {
     }
 }
 
-/// Families whose machine code is not executed.
-const NOT_COMPILED: [Family; 2] = [Family::Image, Family::Warpgroup];
-
 /// What the campaign does.
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let mut phases = default_phases();
@@ -324,7 +321,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let mut config = config(args.config.as_deref(), base)?;
     if compiler.is_some() {
         config.virtual_form = 100;
-        config.leave_out(&NOT_COMPILED);
+        config.leave_out(&Family::NOT_COMPILED);
     }
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());

@@ -43,6 +43,8 @@ const LIMITS: &[(&str, i64)] = &[
     ("function_instructions", 1000),
     ("frame", ALL),
     ("recursive", ALL),
+    ("unused", ALL),
+    ("calling", ALL),
     ("mixture", MAX_WEIGHT),
     ("flow", MAX_WEIGHT),
     ("family", MAX_WEIGHT),
