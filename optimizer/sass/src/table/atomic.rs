@@ -64,6 +64,18 @@ const NARROW_BASE: Part = base(24).suffix(0, 0, &["U32"]);
 /// The offset of an address below the bit 63.
 const SHORT: Part = Part::new(What::Offset, Bits::new(40, 23));
 
+/// What has no operand, on generic memory: an arrival at a barrier, and a count of the lanes.
+const ARRIVE: Part = m(87, 4, &[R, R, R, R, R, R, R, R, R, "ARRIVE", R, R, R, R, R, R]);
+const POPC_INC: Part = m(87, 4, &[R, R, R, R, R, R, R, R, R, R, "POPC.INC", R, R, R, R, R]);
+const TYPE_DOUBLE: Part = m(73, 4, &[R, R, "64", R, R, R, R, R, R, R, R, R, R, R, R, R]);
+const TYPE_WORD: Part = m(73, 4, &["32", R, R, R, R, R, R, R, R, R, R, R, R, R, R, R]);
+
+macro_rules! counted {
+    ($e:expr, $op:expr, $type:expr, $base:expr) => {
+        &[$e, $op, EVICT, $type, ORDER, p(81), rd().sized(&$type), $base, ubase64(64), offset()]
+    };
+}
+
 /// The result, and whether it failed.
 macro_rules! atom {
     ($e:expr, $op:expr, $type:expr, [$($address:expr),+], $($data:expr),+) => {
@@ -169,6 +181,18 @@ const SHARED_U: &[Part] =
 
 /// The other rows.
 pub const ROWS: &[Row] = &[
+    Row::new("ATOM", 0xf8a, counted!(E_ALWAYS, ARRIVE, TYPE_DOUBLE, base64(24).unless(255)))
+        .fixed(&[U, bits(70, 1)])
+        .sms(80, 89),
+    Row::new("ATOM", 0xf8a, counted!(E, ARRIVE, TYPE_DOUBLE, NARROW_BASE.unless(255)))
+        .fixed(&[U, bits(70, 0)])
+        .sms(80, 89),
+    Row::new("ATOM", 0xf8a, counted!(E_ALWAYS, POPC_INC, TYPE_WORD, base64(24).unless(255)))
+        .fixed(&[U, bits(70, 1)])
+        .sms(80, 89),
+    Row::new("ATOM", 0xf8a, counted!(E, POPC_INC, TYPE_WORD, NARROW_BASE.unless(255)))
+        .fixed(&[U, bits(70, 0)])
+        .sms(80, 89),
     Row::new("RED", 0x98e, red!(OP_RED, TYPE_80, E_ALWAYS, [WRITES_DESC, HIDDEN_DESC, base64(24), offset()]))
         .fixed(&[U, bits(90, 1), bits(71, 1)])
         .sms(80, 89),

@@ -63,6 +63,7 @@ pub const ROWS: &[Row] = &[
     Row::new("NOP", 0x918, &[]),
     Row::new("BPT.TRAP", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 3)]),
     Row::new("BPT.INT", 0x95c, &[imm(34, 3, Hex).unless(0)]).fixed(&[(Bits::new(84, 3), 4)]),
+    Row::new("PMTRIG", 0x801, &[IF, imm(32, 16, Hex)]),
     Row::new("NANOSLEEP.CLEAR", 0x95d, &[IF]).fixed(&[(Bits::new(83, 1), 1)]),
     Row::new("NANOSLEEP", 0x15d, sleep!([], b(Hex))).forms(TWO).sms(80, 89),
     Row::new("NANOSLEEP", 0x15d, sleep!([flag(84, &["", "SYNCS"])], b(Hex))).forms(TWO).since(90),

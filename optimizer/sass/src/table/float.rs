@@ -144,6 +144,8 @@ const FCHK: &[Part] = &[p(81), r(24).neg(72).abs(73), b(F32)];
 
 /// The function, by bits 74 to 77.
 const MUFU: Names = &["COS", "SIN", "EX2", "LG2", "RCP", "RSQ", RESERVED, RESERVED, "SQRT", "TANH"];
+/// The function of both halves of a word.
+const MUFU_PAIR: Part = m(74, 2, &[RESERVED, RESERVED, "EX2", RESERVED]);
 /// The functions of the upper half of a double, by bit 74.
 const MUFU64: Names = &["RCP64H", "RSQ64H"];
 
@@ -203,6 +205,16 @@ pub const ROWS: &[Row] = &[
         .marks(NEG_ABS, PLAIN)
         .no_reuse()
         .sms(80, 89),
+    Row::new("MUFU", 0x108, &[MUFU_PAIR, m(72, 2, &[RESERVED, RESERVED, RESERVED, "F16x2"]), rd(), b(F16x2)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .sms(103, 103),
+    Row::new("MUFU", 0x108, &[MUFU_PAIR, flag(80, &[RESERVED, "BF16x2"]), rd(), b(Bf16x2)])
+        .forms(ONE)
+        .marks(NEG_ABS, PLAIN)
+        .no_reuse()
+        .sms(103, 103),
     Row::new("UFADD", 0x054, UFADD).forms(&[Rr, Ri]).marks(PLAIN, NEG_ABS).twin().since(120),
     Row::new("UFMUL", 0x056, FMUL).forms(UNIFORM).marks(NEG_ABS, PLAIN).twin().since(120),
     Row::new("UFFMA", 0x055, FFMA).forms(&[Rr, Ri, Ir]).marks(NEG_ABS, NEG_ABS).twin().since(120),

@@ -43,6 +43,7 @@ pub const ROWS: &[Row] = &[
     Row::new("MOV.64", 0x402, &[rd().words(2), imm(24, 64, Hex)]).since(120),
     Row::new("SEL", 0x007, &[rd(), ra(), b(Hex), pin(87)]).forms(TWO),
     Row::new("SEL.64", 0x607, &[rd().words(2), ra().words(2), rb().words(2), pin(87)]).since(120),
+    Row::new("SEL.64", 0xe07, &[rd().words(2), ra().words(2), ur(32).words(2), pin(87)]).fixed(FIXED_U).since(120),
     Row::new("SEL.64", 0x407, &[rd().words(2), ra().words(2), imm(32, 33, SignedHex), pin(87)]).since(120),
     Row::new("IABS", 0x013, &[rd(), b(SignedHex)]).forms(TWO),
 ];

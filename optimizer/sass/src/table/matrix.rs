@@ -14,6 +14,8 @@ const SPARSE: Part = flag(73, &[RESERVED, "SP"]);
 const METADATA: Part = r(40);
 /// The same where it can stay in the operand cache.
 const CACHED: Part = METADATA.reuse(50);
+/// ptxas sets this bit for products of nibbles, which it makes from those of bytes; nvdisasm shows nothing of it.
+const STAYS: Part = any(125, 1);
 /// Nothing reads their bits where no matrix is sparse.
 const NO_METADATA: Part = any(40, 11);
 const SELECTOR: Part = imm(48, 2, Hex);
@@ -150,6 +152,25 @@ const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24)).neg(63);
 const PLAIN_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 0)];
 const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
+/// Products of bytes that are floats on `sm_89`, which has two kinds of them.
+macro_rules! qmma_89 {
+    ($sparse:expr, $shape:expr $(, $behind:expr)*) => {
+        &[
+            $sparse,
+            m(75, 2, $shape),
+            flag(77, &["F16", "F32"]),
+            flag(78, &["E4M3", "E5M2"]),
+            flag(79, &["E4M3", "E5M2"]),
+            rd(),
+            ra().neg(72).suffix(73, 1, ROW),
+            rb().neg(63).suffix(74, 1, COL),
+            r(64),
+            adds()
+            $(, $behind)*
+        ]
+    };
+}
+
 /// The rows.
 pub const ROWS: &[Row] = &[
     Row::new("HMMA", 0x23c, hmma!(DENSE, HMMA_SHAPE, ra(), NO_METADATA)).widths(widths::hmma).sms(80, 80),
@@ -181,7 +202,7 @@ pub const ROWS: &[Row] = &[
     Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE, ra(), OF_BYTES, adds(), NO_METADATA))
         .widths(widths::imma)
         .sms(90, 99),
-    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, SELECTOR))
+    Row::new("IMMA", 0x237, imma!(IMMA_SPARSE, IMMA_SP_SHAPE, ra(), OF_BYTES, adds(), CACHED, STAYS, SELECTOR))
         .widths(widths::imma)
         .sms(90, 99),
     Row::new("IMMA", 0x237, imma!(IMMA_DENSE, IMMA_SHAPE_100, ra(), OF_BYTES, adds(), NO_METADATA))
@@ -232,11 +253,18 @@ pub const ROWS: &[Row] = &[
                 B_SMALL
             ],
             METADATA,
+            any(74, 1),
             SELECTOR
         ),
     )
     .widths(widths::qmma)
     .since(120),
+    Row::new("QMMA", 0x27a, qmma_89!(QMMA_DENSE, &["16816", "16832", RESERVED, RESERVED]))
+        .widths(widths::qmma)
+        .sms(89, 89),
+    Row::new("QMMA", 0x27a, qmma_89!(QMMA_SPARSE, &[RESERVED, "16832", "16864", RESERVED], CACHED, SELECTOR))
+        .widths(widths::qmma)
+        .sms(89, 89),
     Row::new(
         "QMMA.SF",
         0x47a,

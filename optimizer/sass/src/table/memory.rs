@@ -145,6 +145,8 @@ pub const ROWS: &[Row] = &[
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, WRITES_DESC, hidden_desc(32), base64(24), offset()))
         .fixed(DESC)
         .sms(80, 89),
+    Row::new("LD", 0x980, load_generic!(E, base_or_not(base64(24)), ubase64(32), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("LD", 0x980, load_generic!(E, base_or_not(base_u32()), ubase64(32), offset())).fixed(NARROW).sms(80, 89),
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, desc(32), base64(24), offset())).fixed(DESC).since(90),
     Row::new("LD", 0x980, load_generic!(E_ALWAYS, base64(24), ubase64(32), offset())).fixed(WIDE).since(90),
     Row::new("LD", 0x980, load_generic!(E, base_u32(), ubase64(32), offset())).fixed(NARROW).since(90),
@@ -167,6 +169,10 @@ pub const ROWS: &[Row] = &[
     Row::new("LD", 0x980, load_generic!(E, address(&E), LONG)),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))
         .fixed(DESC)
+        .sms(80, 89),
+    Row::new("ST", 0x985, store!(ORDER_ST, E, base_or_not(base64(24)), ubase64(64), offset())).fixed(WIDE).sms(80, 89),
+    Row::new("ST", 0x985, store!(ORDER_ST, E, base_or_not(base_u32()), ubase64(64), offset()))
+        .fixed(NARROW)
         .sms(80, 89),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, desc(64), base64(24), offset())).fixed(DESC).since(90),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(90),

@@ -42,7 +42,7 @@ const LUT2: Part = imm(16, 8, Hex);
 pub const ROWS: &[Row] = &[
     Row::new("PLOP3.LUT", 0x01d, &[p(81), p(84), pin(87), SIGN_B, pin(68), imm(72, 8, Hex), LUT2]).forms(REGISTERS),
     Row::new("PLOP3.LUT", 0x01e, &[p(81), p(84), pin(87), SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
-    Row::new("PLOP3.LUT", 0x01f, &[p(81), p(84), SIGN_A, SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(REGISTERS),
+    Row::new("PLOP3.LUT", 0x01f, &[p(81), p(84), SIGN_A, SIGN_B, SIGN_C, imm(72, 8, Hex), LUT2]).forms(&[Rr, Cr, Ur]),
     Row::new("PLOP3.LUT", 0x81c, PLOP3),
     Row::new("PLOP3.LUT", 0x81c, PLOP3_U).fixed(&[(Bits::new(67, 1), 1)]),
     Row::new("VIADD", 0x036, &[flag(73, &["", "16x2"]), rd(), ra(), b(Hex)]).forms(TWO).marks(NEG, PLAIN).sms(90, 110),

@@ -133,6 +133,12 @@ pub const ROWS: &[Row] = &[
     Row::new("CCTL", 0x98f, &[CACHE, m(0, 0, &["WBALL"])]).fixed(&[(Bits::new(24, 8), 255), (Bits::new(87, 4), 7)]),
     Row::new("CCTL", 0x98f, CCTL),
     Row::new("QSPC", 0x3aa, &[E, SPACE, p(81), rd(), address(&E), offset()]),
+    Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), base64(24).unless(255), ubase(32), offset()])
+        .fixed(&[U, bits(90, 1)])
+        .sms(80, 89),
+    Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), NARROW_BASE.unless(255), ubase(32), offset()])
+        .fixed(&[U, bits(90, 0)])
+        .sms(80, 89),
     Row::new("QSPC", 0x9aa, &[E, SPACE, p(81), rd(), base64(24), ubase(32), offset()])
         .fixed(&[U, bits(90, 1)])
         .since(90),
@@ -160,8 +166,7 @@ pub const ROWS: &[Row] = &[
     Row::new("SYNCS.LD.64", 0x5b1, &[flag(74, &["", "WATCH"]), rd().words(2), base(24), ubase(64), offset()])
         .fixed(&[U, (Bits::new(72, 2), 2)])
         .since(90),
-    Row::new("SYNCS.CCTL.IVALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255)]).since(90),
-    Row::new("SYNCS.CCTL.WBALL", 0x9b1, &[]).fixed(&[(Bits::new(24, 8), 255), bits(72, 1)]).since(90),
+    Row::new("SYNCS.CCTL", 0x9b1, &[flag(72, &["IVALL", "WBALL"]), any(24, 8)]).fixed(&[bits(91, 0)]).since(90),
     Row::new("SYNCS.CCTL", 0x9b1, &[flag(72, &["IV", "WB"]), base(24), ubase(64), offset()]).fixed(FIXED_U).since(90),
     Row::new("ARRIVES.LDGSTSBAR.64", 0x9b0, &[m(70, 2, &["", "ARVCNT", "TRANSCNT", R]), base(24), ubase(64), offset()])
         .fixed(&[U, (Bits::new(72, 4), 10)])

@@ -185,6 +185,14 @@ pub const ROWS: &[Row] = &[
     Row::new("UISETP", 0x08c, UISETP).forms(BOTH).uniform().fixed(FIXED_U).sms(80, 110),
     Row::new("UISETP", 0x08c, UISETP_120).forms(BOTH).uniform().fixed(FIXED_U).since(120),
     Row::new("USEL", 0x087, &[ur(16), ur(24), b(Hex), upin(87)]).forms(BOTH).uniform().fixed(FIXED_U),
+    Row::new("USEL.64", 0xc87, &[ur(16).words(2), ur(24).words(2), ur(32).words(2), upin(87)])
+        .uniform()
+        .fixed(FIXED_U)
+        .since(120),
+    Row::new("USEL.64", 0x487, &[ur(16).words(2), ur(24).words(2), imm(32, 33, SignedHex), upin(87)])
+        .uniform()
+        .fixed(FIXED_U)
+        .since(120),
     Row::new("UPLOP3.LUT", 0x89c, UPLOP3).uniform(),
     Row::new("UMOV.64", 0x482, &[ur(16).words(2), imm(24, 64, Hex)]).uniform().fixed(FIXED_U).since(120),
     Row::new("UVIMNMX", 0x04a, &[VIMNMX, flag(76, &["", "RELU"]), ur(16), ur(24), b(SignedHex), upin(87)])
