@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
         const u32 shift = u8(b);
         put({most(half(a, 0), half(b, 1)) + c, least(std::max<s64>(byte(a, 2, true) + byte(b, 0, true), 0), c),
              (c & 0xff00ffff) | u32(u8(a - (b >> 8))) << 16, shift < 32 ? s64(u64(a) << shift) : 0});
-        put({s32(a) >> shift % 32, half(a, 0, true) * half(b, 1, true) + s32(c), (byte(a, 3) * byte(b, 2) + c) >> 7,
+        put({s32(a) >> shift % 32, half(a, 0, true) * half(b, 1, true) + s32(c), (byte(a, 3) * byte(b, 2) + (c >> 1)) >> 7,
              byte(a, 0, true) < byte(b, 0, true)});
         put({two.merge([](s64 x, s64 y) { return std::clamp<s64>(x + y, -32768, 32767); }, true),
              two.merge(subtract, false, 2), two.sum(difference, false, c), two.merge(least, true)});
