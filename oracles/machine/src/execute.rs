@@ -361,13 +361,19 @@ impl Machine<'_> {
         active: u32,
         (row, base): (u16, i64),
     ) -> Result<Next, Stop> {
-        let w = &mut cta.warps[warp];
+        let w = &cta.warps[warp];
         let low = w.fetch_row(self.literals, row);
         let high = if row == ZERO { low } else { w.rows[usize::from(row) + 1] };
+        let addresses = std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]));
+        let called = set(active).find_map(|lane| self.external_at(addresses[lane].wrapping_add_signed(base)));
+        let addresses = match called {
+            Some(name) => self.external(cta, warp, group.pc, active, name)?,
+            None => addresses.map(|address| address.wrapping_add_signed(base)),
+        };
+        let w = &mut cta.warps[warp];
         let mut targets: Vec<(u32, u32)> = Vec::new();
         for lane in set(active) {
-            let address = (u64::from(high[lane]) << 32 | u64::from(low[lane])) as i64;
-            let address = address.wrapping_add(base);
+            let address = addresses[lane] as i64;
             let to = u32::try_from(address / 16).ok().filter(|to| (*to as usize) < self.program.ops.len());
             let Some(to) = to.filter(|_| address % 16 == 0) else {
                 let what = format!("no code is at {:#x}", address.wrapping_add(CODE as i64));

@@ -18,6 +18,7 @@ mod decode;
 mod doubles;
 mod engine;
 mod execute;
+mod external;
 mod lanes;
 mod launch;
 mod machine;

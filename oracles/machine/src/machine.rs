@@ -125,6 +125,8 @@ pub struct Write {
 pub struct Machine<'a> {
     /// What is executed.
     pub program: &'a Program,
+    /// Functions that the driver has: the address, and the name.
+    pub externals: &'a [(u64, String)],
     /// The literals of the program on this launch.
     pub literals: &'a [Lanes],
     /// The constant banks.

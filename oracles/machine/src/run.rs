@@ -8,7 +8,7 @@ use oriole_interp::{
     Bound, Bytes, CONST_WINDOW, GlobalMemory, GlobalState, HEAP, Outcome, Place, RunOptions, RunResult, StoreRecord,
     ThreadId, Waiter,
 };
-use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, SymbolKind};
+use oriole_sass::cubin::{Cubin, CubinError, Placement, SectionKind, Symbol, SymbolKind};
 use oriole_sass::{Table, text};
 
 use super::decode::decode;
@@ -89,6 +89,8 @@ pub struct Image {
     pub stack: usize,
     /// Variables with initial values: the address, and the bytes.
     variables: Vec<(u64, Vec<u8>)>,
+    /// Functions that the driver has: the address, and the name.
+    externals: Vec<(u64, String)>,
 }
 
 /// Where variables go that the program does not have from which the code was made.
@@ -151,6 +153,11 @@ impl Image {
             functions.push((at(first), function.name.clone()));
         }
         functions.sort();
+        let external = |(at, symbol): (usize, &Symbol)| {
+            let address = placement.symbol(cubin, at).filter(|_| symbol.section.is_none())?;
+            Some((address, symbol.name.clone()))
+        };
+        let externals = cubin.symbols.iter().enumerate().filter_map(external).collect();
         let mut banks = Banks::new();
         for bank in 1..BANKS as u8 {
             if let Some(section) = cubin.constants(kernel, bank) {
@@ -165,7 +172,7 @@ impl Image {
             return Err(RunError::TooLarge { what: "shared variables", most: MOST_SHARED });
         }
         let shared = shared as usize;
-        Ok(Image { sm: cubin.target.sm, words, functions, entry, banks, shared, stack, variables })
+        Ok(Image { sm: cubin.target.sm, words, functions, entry, banks, shared, stack, variables, externals })
     }
 
     /// Runs the kernel on a launch, which has been bound to the program that it was made of.
@@ -186,6 +193,7 @@ impl Image {
         let mut machine = Machine {
             program: &program,
             literals: &literals,
+            externals: &self.externals,
             banks: &banks,
             launch,
             cluster: bound.cluster,

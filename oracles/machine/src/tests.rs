@@ -55,6 +55,7 @@ fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<
     global.map_at(GLOBAL.into(), "numbers", Bytes::defined((1..=64).collect()));
     let mut machine = Machine {
         program: &program,
+        externals: &[],
         literals: &program.literals,
         banks: &banks,
         launch: &launch,

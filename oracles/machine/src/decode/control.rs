@@ -55,8 +55,10 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind
 /// The value of what follows the next word by a distance, as an absolute address.
 fn here(ops: &Operands<'_>, at: u32) -> i64 {
     let next = CODE as i64 + 16 * (i64::from(at) + 1);
-    let found = ops.find(|what| matches!(what, What::Target | What::Distance)).and_then(|place| ops.part(place).ok());
-    found.map_or(next - 16, |part| next + 4 * signed(part.value(ops.inst.word), part.at.len + part.above.len))
+    let is_place = |what: &What| matches!(what, What::Target | What::TargetByte | What::Distance);
+    let Some(part) = ops.find(|what| is_place(&what)).and_then(|place| ops.part(place).ok()) else { return next - 16 };
+    let distance = signed(part.value(ops.inst.word), part.at.len + part.above.len);
+    next + if part.what == What::TargetByte { distance } else { 4 * distance }
 }
 
 /// The place that a branch goes to.

@@ -237,16 +237,16 @@ fn keep_sign(value: &mut Value) {
 
 fn extreme3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let dst = ops.dst(0)?;
-    let values = (1..=3).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
+    let mut values = (1..=3).map(|at| ops.src(at, Sign::Float)).collect::<Result<Vec<_>, _>>()?;
+    // The extreme of the first two stands in the result while the last is read; which one is the last does not matter.
+    let last = values.iter().position(|value| value.row != dst).ok_or("a result that is every operand, too")?;
+    values.swap(last, 2);
     let pred = ops.pred_in(87)?;
     let chain = |opcode| -> Result<Kind, Unknown> {
         let builder = arithmetic(ops, opcode, Type::F32);
         let first = lane_wise(&builder, (dst, 1), &[Value::Word(values[0]), Value::Word(values[1])])?;
         let so_far = Src { row: dst, mark: Mark::Plain };
         let second = lane_wise(&builder, (dst, 1), &[Value::Word(so_far), Value::Word(values[2])])?;
-        if values[2].row == dst {
-            return Err("a result that is an operand, too".to_owned());
-        }
         Ok(Kind::Sequence(Box::new([first, second])))
     };
     either(pred, chain(Opcode::FMin)?, chain(Opcode::FMax)?)
