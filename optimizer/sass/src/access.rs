@@ -61,7 +61,9 @@ impl Part {
             Words::Count(count) => match self.what {
                 What::Base if has_suffix("64") => 2,
                 // Whatever is read there, a descriptor and the address of a bank have 64 bits.
-                What::Descriptor | What::Matrix | What::Bindless | What::BindlessByte => 2,
+                What::Descriptor | What::Bindless | What::BindlessByte => 2,
+                // The descriptors of both matrices, be the first one in registers or not.
+                What::Matrix => 4,
                 _ => count,
             },
         }

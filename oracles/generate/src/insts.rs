@@ -37,8 +37,12 @@ pub enum Family {
 }
 
 impl Family {
-    /// Families that are not made for compilers, as their machine code is not executed.
-    pub const NOT_COMPILED: [Family; 2] = [Family::Image, Family::Warpgroup];
+    /// Families that are not made for compilers of some architectures: those whose machine code is not executed, and
+    /// those that one architecture alone has.
+    pub fn not_compiled<'a>(mut archs: impl Iterator<Item = &'a str>) -> Vec<Family> {
+        let elsewhere = archs.all(|arch| arch != "sm_90a");
+        [Family::Image].into_iter().chain(elsewhere.then_some(Family::Warpgroup)).collect()
+    }
 
     /// The family of a row.
     pub fn of(row: &OpRow) -> Family {

@@ -138,7 +138,10 @@ impl Builder<'_, '_> {
         // What a swizzle exchanges stays within 128 bytes.
         let first = u64::from(room / 128 * self.entropy.below(2) as u32 * 8);
         let fixed = first + (leading << 16) + (stride << 32) + (swizzle << 62);
-        let piece = Self::typed(Opcode::Shr, Type::U64).src(base).src(Operand::imm(4));
+        // An address has bits above those of a descriptor where blocks stand in clusters.
+        let own = Self::typed(Opcode::And, Type::B64).src(base).src(Operand::imm(0x3_FFFF));
+        let own = self.hidden(own, RegInfo::words(2));
+        let piece = Self::typed(Opcode::Shr, Type::U64).src(own).src(Operand::imm(4));
         let piece = self.hidden(piece, RegInfo::words(2));
         let fixed = self.func.imm(fixed);
         let whole = Self::typed(Opcode::IAdd, Type::U64).src(piece).src(fixed);

@@ -1,9 +1,15 @@
 //! Products of matrices for others who execute them: machine code has the same fragments as PTX.
 
+use std::ops::Range;
+
 use oriole_ir::{Function, FunctionKind, InstBuilder};
 
 use super::decode::matrix_product;
 use super::matrix::{MOST_RESULTS, MOST_SOURCES, Product, Results, Sources, multiply};
+use super::warpgroup::descriptor::Descriptor;
+use super::warpgroup::factor::{Lines, PIECE};
+
+pub use super::warpgroup::factor::Side;
 
 /// A word of each lane.
 type Word = [u32; 32];
@@ -59,6 +65,39 @@ impl MatrixProduct {
         let mut results = Results::default();
         multiply(&self.product, &sources, &mut results);
         results.values[..d].to_vec()
+    }
+}
+
+/// Lines of a factor in shared memory, as the products of warpgroups read it: rows of the first, columns of the second.
+pub struct SharedFactor(Lines);
+
+impl SharedFactor {
+    /// Reads so many elements of some lines as a matrix descriptor (PTX ISA 9.0, "Matrix Descriptor Format") says, 16
+    /// bytes at a time from offsets in shared memory.
+    ///
+    /// # Errors
+    ///
+    /// If bytes cannot be loaded.
+    pub fn read<E>(
+        descriptor: u64,
+        lines: Range<u64>,
+        elements: usize,
+        side: Side,
+        mut load: impl FnMut(u64) -> Result<[u8; PIECE as usize], E>,
+    ) -> Result<SharedFactor, E> {
+        let bytes = (elements * side.bits / 8) as u64;
+        let load = |address| Ok(load(address)?.map(|byte| (byte, false)));
+        Lines::read(&Descriptor::new(descriptor), lines, bytes, side, load).map(SharedFactor)
+    }
+
+    /// The words of the first factor, of the 16 lines that were read.
+    pub fn left(&self, words: usize) -> Vec<Word> {
+        self.0.left(words).into_iter().map(|(word, _)| word).collect()
+    }
+
+    /// The words of the second factor for eight columns, from the tile's first one on.
+    pub fn right(&self, tile: usize, words: usize) -> Vec<Word> {
+        self.0.right(tile, words).into_iter().map(|(word, _)| word).collect()
     }
 }
 

@@ -259,6 +259,11 @@ impl Machine<'_> {
                     w.write(*dst + at, &word, active);
                 }
             }
+            Kind::GroupMultiply(product) => {
+                let lacks = (active != w.live).then(|| "lanes are missing at a product of matrices".to_owned());
+                let done = lacks.map_or_else(|| self.multiply_in_group(cta, warp, product), Err);
+                done.map_err(|what| self.trap(group.pc, active, Cause::BadCollective(what)))?;
+            }
             Kind::Here(dst, address) => {
                 let address = *address as u64;
                 w.write(*dst, &[address as u32; LANES], active);

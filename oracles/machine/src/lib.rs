@@ -29,5 +29,6 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod warpgroup;
 
 pub use run::{Image, RunError};

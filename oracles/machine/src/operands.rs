@@ -22,6 +22,11 @@ pub struct Literals {
 }
 
 impl Literals {
+    /// Notes a register that belongs to an operand of many.
+    pub fn note(&mut self, row: u16) {
+        self.used.note(row);
+    }
+
     /// The row that holds a word in every lane.
     pub fn row(&mut self, word: u32) -> u16 {
         if word == 0 {

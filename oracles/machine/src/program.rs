@@ -6,7 +6,7 @@
 
 use oriole_interp::Arrive;
 use oriole_interp::scalar::{FloatExtreme, ScalarOp};
-use oriole_interp::tensor::MatrixProduct;
+use oriole_interp::tensor::{MatrixProduct, Side};
 use oriole_ir::ops::{AtomOp, Compare as FloatCompare, Type};
 
 use super::doubles::DoubleOp;
@@ -222,6 +222,36 @@ impl Used {
         };
         *count = u16::max(*count, (row - first + MOST_WORDS).min(most));
     }
+}
+
+/// The rows of a warp in a product of its warpgroup.
+#[derive(Clone)]
+pub struct GroupMultiply {
+    /// The meaning for eight columns.
+    pub product: MatrixProduct,
+    /// How many times as many columns there are.
+    pub tiles: u16,
+    /// The inner extent.
+    pub inner: usize,
+    /// The first factor.
+    pub left: GroupLeft,
+    /// The uniform registers that describe the second factor in shared memory, and how it is read.
+    pub right: (u16, Side),
+    /// The result.
+    pub dst: u16,
+    /// What is added, if a predicate holds.
+    pub addend: u16,
+    /// See `addend`.
+    pub adds: Pred,
+}
+
+/// Where the first factor of a warpgroup's product is.
+#[derive(Clone, Copy)]
+pub enum GroupLeft {
+    /// In registers.
+    Registers(u16, Side),
+    /// In shared memory, as uniform registers describe.
+    Shared(u16, Side),
 }
 
 /// What a vote asks of a predicate.
@@ -602,6 +632,8 @@ pub enum Kind {
     },
     /// A tile with rows and columns exchanged.
     Transpose(u16, u16),
+    /// A product of a warpgroup.
+    GroupMultiply(Box<GroupMultiply>),
     /// A product of matrices and a sum.
     Multiply {
         /// The meaning.

@@ -1,5 +1,5 @@
 //! Products of warpgroups: the registers of the sum are written once, so what is added has to stand in those of the
-//! result before.
+//! result before, and a fence stands between what brings it there and the product.
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
@@ -11,6 +11,7 @@ impl FunctionWriter<'_> {
     /// `wgmma.mma_async… d, a, b{, metadata, selector}, scale-d{, constants}`.
     pub(super) fn group_product(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
         let Some(name) = self.mnemonic(data) else { return Err(self.refuse("PTX has no such instruction")) };
+        let before = self.body.len();
         let (dsts, srcs) = (self.func.dsts(inst).to_vec(), self.func.srcs(inst).to_vec());
         let shapes = data.src_shapes(srcs.len());
         let Some((adds, operands)) = srcs.split_last() else { return Err(self.refuse("an operand is missing")) };
@@ -25,6 +26,10 @@ impl FunctionWriter<'_> {
         let count = data.registers(Shape::Matrix(Matrix::Sum));
         let (added, others) = srcs.split_at(count.min(srcs.len()));
         let sums = self.sums(&dsts, added, others)?;
+        // Registers that were written since the last fence are not the product's yet (PTX ISA 9.0, "wgmma.fence").
+        if self.body.len() != before {
+            self.line(format_args!("wgmma.fence.sync.aligned"));
+        }
         self.guarded(format_args!("{name} {{{}}}, {}", sums.join(", "), texts.join(", ")));
         for (dst, sum) in dsts.iter().zip(&sums) {
             if let Operand::Reg(reg) = *dst

@@ -8,7 +8,8 @@ use super::{DecodeFault, Decoded, Decoder, op};
 use crate::matrix::COLUMNS;
 use crate::program::{Kind, Op, Slot};
 use crate::strong::StrongKind;
-use crate::warpgroup::{GroupProduct, Left, Side, WarpgroupOp};
+use crate::warpgroup::factor::Side;
+use crate::warpgroup::{GroupProduct, Left, WarpgroupOp};
 
 impl Decoder<'_> {
     pub(super) fn warpgroup(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {

@@ -13,7 +13,8 @@
 //!
 //! `wgmma.fence` orders nothing here, and the proxies of the memory model are not modelled.
 
-mod descriptor;
+pub mod descriptor;
+pub mod factor;
 #[cfg(test)]
 mod tests;
 
@@ -24,20 +25,18 @@ use oriole_ir::ops::Scope;
 
 use super::access::{Fault, Spaces};
 use super::engine::{Coordinates, read_place};
-use super::frame::{Frame, LANES, Word, by_lane, lanes};
+use super::frame::{Frame, LANES, by_lane, lanes};
 use super::launch::random::SplitMix64;
-use super::matrix::layout::{inner, row_of_left};
 use super::matrix::{COLUMNS, PRODUCTS_A_STEP, Product, Results, Sources, multiply};
 use super::outcome::Cause;
 use super::program::{Memory, Place, Slot};
 use super::strong::{MemoryOrder, Strong, StrongKind};
 use descriptor::Descriptor;
+use factor::{Known, Lines, PIECE, Side, pieces};
 
 /// Warps of a warpgroup, and the rows of one.
 const WARPS: u32 = 4;
 const ROWS: u64 = 16;
-/// Bytes that lie together in memory whatever the layout.
-const PIECE: u64 = 16;
 /// The most products of an activation that are pending; what is more is done at once, the oldest first.
 const MOST_PENDING: usize = 256;
 
@@ -66,24 +65,12 @@ pub struct GroupProduct {
     pub dsts: Vec<Slot>,
 }
 
-/// How a factor is read.
-#[derive(Clone, Copy)]
-pub struct Side {
-    /// Of an element.
-    pub bits: usize,
-    pub negated: bool,
-    pub transposed: bool,
-}
-
 /// Where the first factor is.
 #[derive(Clone)]
 pub enum Left {
     Registers(Vec<Slot>),
     Shared(Place),
 }
-
-/// A word of all lanes, and a bit a lane for those that are undefined.
-type Known = (Word, u32);
 
 /// The products of an activation that are not done, the oldest first.
 #[derive(Clone, Debug, Default)]
@@ -233,29 +220,19 @@ impl Warp<'_> {
 
     /// The words of the results of a product.
     fn results(&self, spaces: &mut Spaces<'_>, group: &GroupProduct, one: &Pending) -> Result<Vec<Known>, Fault> {
-        let each = 32 / group.sides[0].bits;
         let [a, b, c, d] = group.product.words;
+        let [left_side, right_side] = group.sides;
+        let mut load = |address| piece(spaces, address);
         let left = match &one.left {
-            Factor::Registers(words) => words.clone(),
+            Factor::Registers(words) => words.iter().map(|word| left_side.signed(*word)).collect(),
             Factor::Shared(descriptor) => {
-                let matrix = Lines::read(spaces, descriptor, self.rows(), group.held_bytes(), group.sides[0])?;
-                let word = |register: usize| {
-                    let line = |lane| row_of_left(lane, register % 2);
-                    matrix.word(|lane| (line(lane), inner(lane, register / 2, 0, each) * group.sides[0].bits / 8))
-                };
-                (0..a).map(word).collect()
+                Lines::read(descriptor, self.rows(), group.held_bytes(), left_side, &mut load)?.left(a)
             }
         };
-        let left: Vec<Known> = left.into_iter().map(|word| group.signed(word, 0)).collect();
-        let right = Lines::read(spaces, &one.right, group.columns(), group.inner_bytes(), group.sides[1])?;
+        let right = Lines::read(&one.right, group.columns(), group.inner_bytes(), right_side, &mut load)?;
         let mut all = Vec::with_capacity(group.dsts.len());
         for tile in 0..group.tiles {
-            let word = |register: usize| {
-                let line = |lane| COLUMNS * tile + row_of_left(lane, 0);
-                let word = right.word(|lane| (line(lane), inner(lane, register, 0, each) * group.sides[1].bits / 8));
-                group.signed(word, 1)
-            };
-            let right: Vec<Known> = (0..b).map(word).collect();
+            let right = right.right(tile, b);
             let added = &one.added[c * tile..c * (tile + 1)];
             let mut sources = Sources::default();
             for (i, (word, undefined)) in left.iter().chain(&right).chain(added).chain(&one.metadata).enumerate() {
@@ -282,17 +259,6 @@ impl GroupProduct {
     /// The same of the first one, of which only half is held where it is sparse.
     fn held_bytes(&self) -> u64 {
         self.inner_bytes() / if self.product.choice.is_some() { 2 } else { 1 }
-    }
-
-    /// A word of a factor, its elements negated where that is asked for.
-    fn signed(&self, (word, undefined): Known, side: usize) -> Known {
-        let signs = match self.sides[side] {
-            Side { negated: false, .. } => 0,
-            Side { bits: 8, .. } => 0x8080_8080,
-            Side { bits: 16, .. } => 0x8000_8000,
-            _ => 0x8000_0000,
-        };
-        (word.map(|bits| bits ^ signs), undefined)
     }
 }
 
@@ -344,24 +310,6 @@ fn same(frame: &Frame, place: Place, what: &'static str) -> Result<u64, Fault> {
     Ok(first)
 }
 
-/// Visits the pieces of a factor: the address, the line and the byte of its inner extent at which a piece begins.
-fn pieces(
-    descriptor: &Descriptor,
-    lines: Range<u64>,
-    bytes: u64,
-    side: Side,
-    mut visit: impl FnMut(u64, u64, u64) -> Result<(), Fault>,
-) -> Result<(), Fault> {
-    if side.transposed {
-        return (0..bytes / 2).try_for_each(|inner| {
-            lines.clone().step_by(8).try_for_each(|line| visit(descriptor.line_major(line, inner), line, 2 * inner))
-        });
-    }
-    lines.into_iter().try_for_each(|line| {
-        (0..bytes).step_by(16).try_for_each(|byte| visit(descriptor.inner_major(line, byte), line, byte))
-    })
-}
-
 /// Sees that a factor is in shared memory, and tells the race detector that it is read.
 fn look(
     spaces: &mut Spaces<'_>,
@@ -377,49 +325,12 @@ fn look(
     })
 }
 
-/// A factor by lines of bytes, and which bytes are undefined.
-struct Lines {
-    /// Bytes of a line.
-    length: usize,
-    bytes: Vec<(u8, bool)>,
-}
-
-impl Lines {
-    fn read(
-        spaces: &mut Spaces<'_>,
-        descriptor: &Descriptor,
-        lines: Range<u64>,
-        bytes: u64,
-        side: Side,
-    ) -> Result<Lines, Fault> {
-        let (first, length) = (lines.start, bytes as usize);
-        let mut all = vec![(0, false); length * (lines.end - first) as usize];
-        pieces(descriptor, lines, bytes, side, |address, line, byte| {
-            let at = spaces.locate(Memory::Shared, address, PIECE, 0).map_err(|cause| Fault::Trap(0, cause))?;
-            let (memory, start) = spaces.memory(at);
-            let (line, byte) = ((line - first) as usize, byte as usize);
-            for i in 0..PIECE as usize {
-                let (value, undefined) = memory.load(start + i, 1);
-                // The bytes of a piece are one line's, or two each of eight lines.
-                let to =
-                    if side.transposed { (line + i / 2) * length + byte + i % 2 } else { line * length + byte + i };
-                all[to] = (value as u8, undefined);
-            }
-            Ok(())
-        })?;
-        Ok(Lines { length, bytes: all })
-    }
-
-    /// A word of each lane, from the byte of the line that a function says.
-    fn word(&self, place: impl Fn(usize) -> (usize, usize)) -> Known {
-        let mut undefined = 0;
-        let mut word = [0; LANES];
-        for (lane, value) in word.iter_mut().enumerate() {
-            let (line, byte) = place(lane);
-            let four = &self.bytes[line * self.length + byte..][..4];
-            *value = four.iter().rev().fold(0, |word, (byte, _)| word << 8 | u32::from(*byte));
-            undefined |= u32::from(four.iter().any(|(_, undefined)| *undefined)) << lane;
-        }
-        (word, undefined)
-    }
+/// The bytes of a piece, and which are undefined.
+fn piece(spaces: &mut Spaces<'_>, address: u64) -> Result<[(u8, bool); PIECE as usize], Fault> {
+    let at = spaces.locate(Memory::Shared, address, PIECE, 0).map_err(|cause| Fault::Trap(0, cause))?;
+    let (memory, start) = spaces.memory(at);
+    Ok(std::array::from_fn(|byte| {
+        let (value, undefined) = memory.load(start + byte, 1);
+        (value as u8, undefined)
+    }))
 }

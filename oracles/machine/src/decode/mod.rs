@@ -7,6 +7,7 @@ mod integer;
 mod matrix;
 mod memory;
 mod synchronize;
+mod warpgroup;
 
 use oriole_ir::InstBuilder;
 use oriole_sass::Table;
@@ -42,6 +43,7 @@ fn operation(table: &Table, word: u128, at: u32, banks: Option<&Banks>, literals
         .or_else(|| synchronize::decode(name, &mut ops))
         .or_else(|| memory::decode(name, &mut ops))
         .or_else(|| matrix::decode(name, &mut ops))
+        .or_else(|| warpgroup::decode(name, &mut ops))
         .or_else(|| control::decode(name, &mut ops, at))
         .unwrap_or_else(|| Err("it has no meaning here yet".to_owned()));
     let found = match (found, ops.unread()) {

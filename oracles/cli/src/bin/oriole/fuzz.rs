@@ -319,9 +319,9 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let compiler = args.compiling.compiler(&args.target, args.patience.hang_after)?;
     let base = if compiler.is_some() { Config::for_compilers() } else { Config::default() };
     let mut config = config(args.config.as_deref(), base)?;
-    if compiler.is_some() {
+    if let Some(compiler) = &compiler {
         config.virtual_form = 100;
-        config.leave_out(&Family::NOT_COMPILED);
+        config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
     }
     if let Some(rules) = &check.pipeline.rules {
         config.patterns = Patterns::new(rules.sources(), rules.rules());
