@@ -76,7 +76,9 @@ fn kept_miscompiles_show_again() {
         let run = oriole(&["run", path], here);
         assert_eq!(run.status.code(), Some(0), "{}", said(&run));
         if version.contains("13.0.88") {
-            let judged = oriole(&["judge", path, "-O", "3", "--randoms", "0"], here);
+            let text = std::fs::read_to_string(&kernel).expect("a file of the tree");
+            let arch = if text.contains("sm_90a") { "sm_90a" } else { "sm_90" };
+            let judged = oriole(&["judge", path, "--sm", arch, "-O", "3", "--randoms", "0"], here);
             assert_eq!(judged.status.code(), Some(1), "{}", said(&judged));
         } else {
             eprintln!("skipped: this is not ptxas 13.0.88 but `{version}`");

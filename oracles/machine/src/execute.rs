@@ -246,8 +246,7 @@ impl Machine<'_> {
             }
             Kind::Multiply { product, dst, srcs, metadata } => {
                 if active != w.live {
-                    let what = "lanes are missing at a product of matrices".to_owned();
-                    return Err(self.trap(group.pc, active, Cause::BadCollective(what)));
+                    return Err(self.trap(group.pc, active, lanes_are_missing()));
                 }
                 let mut sources: Vec<Lanes> = Vec::new();
                 for (row, count) in srcs.iter().zip(product.words()) {
@@ -260,9 +259,11 @@ impl Machine<'_> {
                 }
             }
             Kind::GroupMultiply(product) => {
-                let lacks = (active != w.live).then(|| "lanes are missing at a product of matrices".to_owned());
-                let done = lacks.map_or_else(|| self.multiply_in_group(cta, warp, product), Err);
-                done.map_err(|what| self.trap(group.pc, active, Cause::BadCollective(what)))?;
+                if active != w.live {
+                    return Err(self.trap(group.pc, active, lanes_are_missing()));
+                }
+                let done = self.multiply_in_group(cta, warp, product);
+                done.map_err(|cause| self.trap(group.pc, active, cause))?;
             }
             Kind::Here(dst, address) => {
                 let address = *address as u64;
@@ -599,4 +600,8 @@ impl super::state::Warp {
         }
         next
     }
+}
+
+fn lanes_are_missing() -> Cause {
+    Cause::BadCollective("lanes are missing at a product of matrices".to_owned())
 }

@@ -91,6 +91,37 @@ fn extremes_of_three_words() {
     assert_eq!([most(3), most(9), most(u32::MAX)], [7, 9, 7]);
 }
 
+/// Where every operand of an extreme but one is the result, that one is read last.
+#[test]
+fn extremes_of_three_floats_may_stand_in_an_operand() {
+    let word = (0x000f_ca00_0780_0019_0000_0005_0419_7276, "FMNMX3 R25, R4, R5, R25, !PT");
+    let most = |third: f32| {
+        let registers = [(4, 2f32.to_bits()), (5, 3f32.to_bits()), (25, third.to_bits())];
+        f32::from_bits(one(100, word, &registers, 25))
+    };
+    assert_eq!([most(1.0), most(5.0)], [3.0, 5.0]);
+}
+
+/// A factor in registers, negated, times one in shared memory, eight times each; and what it is added to, or not.
+#[test]
+fn products_of_warpgroups_read_what_a_descriptor_says() {
+    let adds =
+        (0x003f_de00_0f80_2918_0400_0004_1c18_7df0, "HGMMA.64x8x8.F32.TF32 R24, -R28, gdesc[UR4], R24, !UP0, gsb0");
+    let two = 2f32.to_bits();
+    // The second factor is twos: pieces of 16 bytes that follow each other from address 16 on.
+    let shared = [u64::from(two) << 32 | u64::from(two); 64];
+    let mut registers: Vec<(u16, u32)> = (28..32).map(|row| (row, 3f32.to_bits())).collect();
+    registers.extend([(24, 5f32.to_bits()), (UNIFORM + 6, 1 | 8 << 16), (UNIFORM + 7, 8)]);
+    let sum =
+        |registers: &[(u16, u32)], word| f32::from_bits(run(90, &[word], registers, &shared).warps[0].rows[24][0]);
+    assert_eq!(sum(&registers, adds), 5.0 - 8.0 * 3.0 * 2.0);
+    // The first factor is described, too, and nothing is added.
+    let described =
+        (0x003f_de00_0c00_2818_0400_0000_0418_79f0, "HGMMA.64x8x8.F32.TF32 R24, gdesc[UR4], R24, !UPT, gsb0");
+    registers.extend([(UNIFORM + 4, 1 | 8 << 16), (UNIFORM + 5, 8)]);
+    assert_eq!(sum(&registers, described), 8.0 * 2.0 * 2.0);
+}
+
 #[test]
 fn the_highest_bit_of_no_bits_is_none() {
     let word = (0x001e_2600_000e_0400_0000_0000_0005_7300, "FLO.U32.SH R5, R0");

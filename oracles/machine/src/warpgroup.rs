@@ -1,5 +1,6 @@
 //! Products of warpgroups: the rows of one warp.
 
+use oriole_interp::Cause;
 use oriole_interp::tensor::{SharedFactor, Side};
 
 use super::lanes::{LANES, Lanes};
@@ -13,8 +14,8 @@ const COLUMNS: u64 = 8;
 const WARPS: u32 = 4;
 
 impl Machine<'_> {
-    /// Multiplies, all lanes of the warp together; says where shared memory ends that a factor lies beyond.
-    pub(super) fn multiply_in_group(&self, cta: &mut Cta, warp: usize, group: &GroupMultiply) -> Result<(), String> {
+    /// Multiplies, all lanes of the warp together; traps where a factor lies beyond shared memory.
+    pub(super) fn multiply_in_group(&self, cta: &mut Cta, warp: usize, group: &GroupMultiply) -> Result<(), Cause> {
         let [a, b, c, d] = group.product.words();
         let (w, shared) = (&cta.warps[warp], &cta.shared);
         let literals = self.literals;
@@ -25,7 +26,7 @@ impl Machine<'_> {
         let load = |address: u64| {
             let piece = shared.get(address as usize..).and_then(|rest| rest.first_chunk::<16>());
             let beyond = || format!("a matrix reaches {address:#x} of {} bytes of shared memory", shared.len());
-            piece.copied().ok_or_else(beyond)
+            piece.copied().ok_or_else(|| Cause::BadCollective(beyond()))
         };
         let described = |row: u16| {
             let [low, high] = [0, 1].map(|word| w.fetch_row(literals, row + word)[0]);

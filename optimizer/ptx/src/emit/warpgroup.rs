@@ -1,5 +1,6 @@
 //! Products of warpgroups: the registers of the sum are written once, so what is added has to stand in those of the
-//! result before, and a fence stands between what brings it there and the product.
+//! result before, and a fence stands between what brings it there and the product. Where other registers than those of
+//! the result have to do, the product is waited for at once: nothing may read them earlier, and a group more delays none.
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
@@ -31,13 +32,15 @@ impl FunctionWriter<'_> {
             self.line(format_args!("wgmma.fence.sync.aligned"));
         }
         self.guarded(format_args!("{name} {{{}}}, {}", sums.join(", "), texts.join(", ")));
-        for (dst, sum) in dsts.iter().zip(&sums) {
-            if let Operand::Reg(reg) = *dst
-                && self.reg(reg) != *sum
-            {
-                let to = self.reg(reg);
-                self.guarded(format_args!("mov.b32 {to}, {sum}"));
-            }
+        let named = dsts.iter().filter_map(|dst| Some(self.reg(dst.reg()?))).zip(&sums);
+        let copies: Vec<(String, &String)> = named.filter(|(to, sum)| to != *sum).collect();
+        // Nothing may read the registers of a product that is not waited for.
+        if !copies.is_empty() {
+            self.line(format_args!("wgmma.commit_group.sync.aligned"));
+            self.line(format_args!("wgmma.wait_group.sync.aligned 0"));
+        }
+        for (to, sum) in copies {
+            self.guarded(format_args!("mov.b32 {to}, {sum}"));
         }
         Ok(())
     }

@@ -32,6 +32,11 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
 /// Operands: the result, the first factor where it is in registers, where the factors in shared memory are described,
 /// the addend.
 fn multiply(base: &str, ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    // For a group without products ptxas writes one whose result goes nowhere; its matrices are not there.
+    if ops.dst(0)? == SINK {
+        ops.take_modifiers();
+        return Ok(Kind::Nop);
+    }
     let names = ops.take_modifiers().to_vec();
     let has = |name: &str| names.contains(&name);
     if has("SP") {
