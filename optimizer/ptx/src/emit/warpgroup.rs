@@ -1,6 +1,7 @@
 //! Products of warpgroups: the registers of the sum are written once, so what is added has to stand in those of the
 //! result before, and a fence stands between what brings it there and the product. Where other registers than those of
-//! the result have to do, the product is waited for at once: nothing may read them earlier, and a group more delays none.
+//! the result have to do, the product is waited for at once: nothing may read them earlier, and one more group delays
+//! none.
 
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};

@@ -20,6 +20,7 @@ const DEPTH: Part = m(85, 2, &["", "INC", "DEC", RESERVED]);
 const LANES: Part = m(32, 2, &["", RESERVED, "DIV", "CONV"]);
 const LANES_ALL: Part = m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]);
 const LANES_OF: Part = m(32, 2, &[RESERVED, RESERVED, "DIV", "CONV"]);
+const LANES_ANY: Part = m(32, 2, &["", "U", "DIV", "CONV"]);
 /// Whether a call counts.
 const NOINC: Part = flag(86, &["", "NOINC"]);
 /// The same of a return.
@@ -33,6 +34,8 @@ macro_rules! rows {
             Row::new("BRA", 0x947, &[DEPTH, LANES_OF, IF, $register, $target(What::Target)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
             Row::new("BRA", 0x547, &[DEPTH, m(32, 2, &[RESERVED, "U", RESERVED, RESERVED]), $any, IF, upin(24), $target(What::Target)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
             Row::new("BRX", 0x949, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).flow(Flow::Jump).sms($first, $last),
+            Row::new("BRXU", 0x958, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
+            Row::new("JMXU", 0x959, &[DEPTH, LANES_ANY, IF, ur(24).words(2), $target(What::Distance).unless(0)]).fixed(FIXED_U).flow(Flow::Jump).sms($first, $last),
             Row::new("JMX", 0x94c, &[DEPTH, IF, r(24).words(2), $target(What::Distance).unless(0)]).flow(Flow::Jump).sms($first, $last),
             Row::new("CALL.REL", 0x944, &[NOINC, IF, $target(What::Target)]).sms($first, $last),
             Row::new("CALL.REL", 0x944, &[NOINC, IF, ur(24).words(2), $target(What::TargetBehind)]).fixed(FIXED_U).sms($first, $last),

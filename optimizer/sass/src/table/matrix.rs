@@ -152,6 +152,10 @@ const OFFSET: Part = Part::new(What::Offset, Bits::new(40, 24)).neg(63);
 const PLAIN_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 0)];
 const UNIFORM_ADDRESS: &[(Bits, u64)] = &[(Bits::new(91, 1), 1)];
 
+/// ptxas sets this bit of products of bytes that are floats; nvdisasm shows nothing of it. On `sm_89` it says how the
+/// second factor lies.
+const UNREAD: Part = any(74, 1);
+
 /// Products of bytes that are floats on `sm_89`, which has two kinds of them.
 macro_rules! qmma_89 {
     ($sparse:expr, $shape:expr $(, $behind:expr)*) => {
@@ -231,13 +235,16 @@ pub const ROWS: &[Row] = &[
     Row::new(
         "QMMA",
         0x27a,
-        qmma!([
-            QMMA_DENSE,
-            m(75, 2, &["16816", "16832", RESERVED, RESERVED]),
-            flag(77, &["F16", "F32"]),
-            A_SMALL,
-            B_SMALL
-        ]),
+        qmma!(
+            [
+                QMMA_DENSE,
+                m(75, 2, &["16816", "16832", RESERVED, RESERVED]),
+                flag(77, &["F16", "F32"]),
+                A_SMALL,
+                B_SMALL
+            ],
+            UNREAD
+        ),
     )
     .widths(widths::qmma)
     .since(120),
@@ -253,7 +260,7 @@ pub const ROWS: &[Row] = &[
                 B_SMALL
             ],
             METADATA,
-            any(74, 1),
+            UNREAD,
             SELECTOR
         ),
     )

@@ -14,7 +14,7 @@ use crate::state::{CODE, CONVERGENCE_BARRIERS};
 pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind, Unknown>> {
     Some(match base {
         "NOP" | "MEMBAR" | "ERRBAR" | "CGAERRBAR" | "CCTL" | "CCTLL" | "CCTLT" | "FENCE" | "DEPBAR" | "LDGDEPBAR"
-        | "PREEXIT" | "ACQBULK" => Ok(Kind::Nop),
+        | "PREEXIT" | "ACQBULK" | "PMTRIG" => Ok(Kind::Nop),
         "BRA" if ops.has("DIV") => divergent(ops, at, true),
         "BRA" if ops.has("CONV") => divergent(ops, at, false),
         // Whether all lanes agree is a hint: the condition is the same in all of them.

@@ -24,6 +24,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         }),
         "MOVM" if ops.has("16") && ops.has("MT88") => ops.dst(0).and_then(|dst| Ok(Kind::Transpose(dst, ops.row(1)?))),
         "HMMA" => hmma(ops),
+        "QMMA" => qmma(ops),
         "IMMA" => imma(ops),
         "DMMA" => dmma(ops),
         "BMMA" => bmma(ops),
@@ -117,6 +118,24 @@ fn hmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     };
     let builder = begun(ops).field(shape).field(ty).field(left).field(right).field(addend);
     product(ops, builder)
+}
+
+/// Elements are floats of 8 bits; those of 4 and 6 bits are not executed.
+fn qmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    const SHAPES: &[(&str, MatrixShape)] =
+        &[("16816", MatrixShape::M16n8k16), ("16832", MatrixShape::M16n8k32), ("16864", MatrixShape::M16n8k64)];
+    const ELEMENTS: &[(&str, LeftElement, RightElement)] =
+        &[("E4M3", LeftElement::E4m3, RightElement::E4m3), ("E5M2", LeftElement::E5m2, RightElement::E5m2)];
+    let shape = ops.one_of(SHAPES).ok_or("a shape")?;
+    let named = ops.take_modifiers();
+    let found = named.iter().filter_map(|name| ELEMENTS.iter().find(|(known, ..)| known == name));
+    let [first, second] = found.collect::<Vec<_>>()[..] else { return Err("the elements".to_owned()) };
+    let (ty, addend) = match named.contains(&"F32") {
+        true => (Type::F32, Addend::F32),
+        false => (Type::F16, Addend::F16),
+    };
+    let builder = begun(ops).field(shape).field(ty).field(addend);
+    product(ops, builder.field(first.1).field(second.2))
 }
 
 fn imma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
