@@ -109,7 +109,10 @@ impl Warp {
                 self.write(*dst, &result, active);
             }
             Kind::Lea { dst, carry: out, srcs, shift, high, extends, more } => {
-                let [a, b, c] = srcs.map(|src| self.fetch_row(literals, src.row));
+                let [mut a, b, c] = srcs.map(|src| self.fetch_row(literals, src.row));
+                if srcs[0].mark == Mark::Negate {
+                    a = a.map(u32::wrapping_neg);
+                }
                 let more = more.map_or(0, |pred| self.pred(pred));
                 let total = |lane: usize| -> u64 {
                     let upper = match (*high, *extends) {

@@ -244,14 +244,15 @@ impl Machine<'_> {
                 let result = Tile::of(&w.fetch_row(literals, *src)).transposed().words();
                 w.write(*dst, &result, active);
             }
-            Kind::Multiply { product, dst, srcs, metadata } => {
+            Kind::Multiply { product, dst, srcs, negated, metadata } => {
                 if active != w.live {
                     return Err(self.trap(group.pc, active, lanes_are_missing()));
                 }
                 let mut sources: Vec<Lanes> = Vec::new();
-                for (row, count) in srcs.iter().zip(product.words()) {
+                for ((row, negated), count) in srcs.iter().zip(negated).zip(product.words()) {
                     let word = |at: u16| w.fetch_row(literals, if *row == ZERO { ZERO } else { row + at });
-                    sources.extend((0..count as u16).map(word));
+                    let sign = |at: u16| if *negated && at % 2 == 1 { 1 << 31 } else { 0 };
+                    sources.extend((0..count as u16).map(|at| word(at).map(|bits| bits ^ sign(at))));
                 }
                 sources.push(w.fetch_row(literals, *metadata));
                 for (at, word) in (0..).zip(product.eval(&sources)) {

@@ -642,6 +642,8 @@ pub enum Kind {
         dst: u16,
         /// Both factors and the addend.
         srcs: [u16; 3],
+        /// Which of these are doubles whose signs are changed.
+        negated: [bool; 3],
         /// What says which elements a sparse factor has.
         metadata: u16,
     },

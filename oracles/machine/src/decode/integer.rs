@@ -228,12 +228,14 @@ fn mad(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 /// Operands: result, carry, the shifted word, the addend, the upper word, the distance, the carry that `.X` reads.
 fn lea(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
-    if srcs[0].mark != Mark::Plain {
-        return Err("a shifted word with a sign".to_owned());
-    }
     let more = if ops.has("X") { Some(ops.pred_in(87)?) } else { None };
     let (high, extends) = (ops.has("HI"), ops.has("SX32"));
     let (dst, carry, shift) = (ops.dst(0)?, ops.pred_out(81), ops.value(4)? as u8);
+    // Beside a carry or upper bits it would matter where the sign is applied.
+    let alone = !high && carry == NOWHERE && more.is_none();
+    if srcs[0].mark != Mark::Plain && !(srcs[0].mark == Mark::Negate && alone) {
+        return Err("a shifted word with a sign".to_owned());
+    }
     Ok(Kind::Lea { dst, carry, srcs, shift, high, extends, more })
 }
 

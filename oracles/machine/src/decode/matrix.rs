@@ -42,12 +42,15 @@ fn tiles(ops: &Operands<'_>) -> Result<(u8, bool), Unknown> {
 
 /// A product with these fields. Operands: result, both factors, addend, and of sparse ones the metadata and which lanes
 /// give them.
-fn product(ops: &mut Operands<'_>, builder: InstBuilder) -> Result<Kind, Unknown> {
+fn product(base: &str, ops: &mut Operands<'_>, builder: InstBuilder) -> Result<Kind, Unknown> {
     let sparse = ops.has("SP");
     let builder = builder.field(LeftLayout::Row).field(RightLayout::Col);
     let selector = if sparse { ops.value(5)? as usize } else { 0 };
     let product = MatrixProduct::resolve_sparse(&builder, selector).ok_or("no such product")?;
-    if (0..ops.len()).any(|at| ops.part(at).is_ok_and(|part| part.has(part.negate, ops.inst.word))) {
+    let is_negated = |at: usize| ops.part(at).is_ok_and(|part| part.has(part.negate, ops.inst.word));
+    let negated = [is_negated(1), is_negated(2), is_negated(3)];
+    // The signs of doubles stand in every other word.
+    if negated != [false; 3] && base != "DMMA" {
         return Err("a negated matrix".to_owned());
     }
     if ops.any_pred().is_some() {
@@ -57,7 +60,7 @@ fn product(ops: &mut Operands<'_>, builder: InstBuilder) -> Result<Kind, Unknown
     let dst = aligned(ops.dst(0)?, d)?;
     let srcs = [aligned(ops.row(1)?, a)?, aligned(ops.row(2)?, b)?, aligned(ops.row(3)?, c)?];
     let metadata = if sparse { ops.row(4)? } else { ZERO };
-    Ok(Kind::Multiply { product: Box::new(product), dst, srcs, metadata })
+    Ok(Kind::Multiply { product: Box::new(product), dst, srcs, negated, metadata })
 }
 
 /// A product of the kind that the modifiers say, without fields.
@@ -82,7 +85,7 @@ fn dmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let builder = begun(ops).field(shape).field(Type::F64).field(Addend::F64);
     let builder = builder.field(LeftElement::F64).field(RightElement::F64);
     let rounding = ops.one_of(ROUNDINGS).unwrap_or(Rounding::Rn);
-    product(ops, builder.field(rounding))
+    product("DMMA", ops, builder.field(rounding))
 }
 
 /// Operands as of the other products.
@@ -95,7 +98,7 @@ fn bmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         return Err("a product of bits".to_owned());
     }
     let builder = begun(ops).field(shape).field(Type::S32).field(Addend::S32);
-    product(ops, builder.field(LeftElement::B1).field(RightElement::B1).field(combined))
+    product("BMMA", ops, builder.field(LeftElement::B1).field(RightElement::B1).field(combined))
 }
 
 fn hmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
@@ -117,7 +120,7 @@ fn hmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         () => return Err("the type of sums".to_owned()),
     };
     let builder = begun(ops).field(shape).field(ty).field(left).field(right).field(addend);
-    product(ops, builder)
+    product("HMMA", ops, builder)
 }
 
 /// Elements are floats of 8 bits; those of 4 and 6 bits are not executed.
@@ -135,7 +138,7 @@ fn qmma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         false => (Type::F16, Addend::F16),
     };
     let builder = begun(ops).field(shape).field(ty).field(addend);
-    product(ops, builder.field(first.1).field(second.2))
+    product("QMMA", ops, builder.field(first.1).field(second.2))
 }
 
 fn imma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
@@ -159,5 +162,5 @@ fn imma(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let [first, second] = found.collect::<Vec<_>>()[..] else { return Err("the elements".to_owned()) };
     let builder = begun(ops).field(shape).field(Type::S32).field(Addend::S32);
     let builder = builder.field(first.1).field(second.2);
-    product(ops, if named.contains(&"SAT") { builder.field(SatFinite::SatFinite) } else { builder })
+    product("IMMA", ops, if named.contains(&"SAT") { builder.field(SatFinite::SatFinite) } else { builder })
 }
