@@ -148,10 +148,19 @@ impl FunctionWriter<'_> {
                 Shape::R if data.is(Flags::ASYNC) || data.opcode == Opcode::BulkPrefetch => {
                     out.push(self.bulk_size(*operand)?);
                 }
+                Shape::R if matches!(data.opcode, Opcode::Bfe | Opcode::Bfi) => out.push(self.bit_place(*operand)?),
                 shape => out.push(self.typed_source(*operand, data, *shape)?),
             }
         }
         Ok(out)
+    }
+
+    /// A position or a length in bits, of which 8 bits count (PTX ISA 9.0, "bfe"). ptxas refuses a constant beyond them.
+    fn bit_place(&mut self, place: Operand) -> Result<String, EmitError> {
+        match self.func.imm_bits(place) {
+            Some(bits) => Ok((bits & 0xff).to_string()),
+            None => self.source(place, Type::U32),
+        }
     }
 
     /// The size of a bulk copy. ptxas refuses a constant that is none, also where the copy is never executed.

@@ -285,3 +285,42 @@ fn a_parameter_in_local_memory_is_addressed_by_a_register() {
         assert!(lines[at + 1].ends_with(access), "{printed}");
     }
 }
+
+/// Of constants that say where bits are eight bits count, and ptxas takes no more.
+#[test]
+fn places_of_bits_have_eight_bits() {
+    let body = "  %r1 = bfe.u32 256, 259, 1032\n  %r2 = bfi.b32 %r1, %r1, 4095, %r1\n  st.global.b32 [8], %r2\n";
+    assert_eq!(printed(body)[..2], ["bfe.u32 %r1, 256, 3, 8;", "bfi.b32 %r2, %r1, %r1, 255, %r1;"]);
+}
+
+/// Where a product reads its result's registers, others have to do: they are filled in front of a fence, and read when
+/// the product is waited for.
+#[test]
+fn products_of_warpgroups_have_their_registers_to_themselves() {
+    let text = |factor: &str| {
+        format!(
+            ".version 9.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n.reg .b32 %r<9>;\n\
+             .reg .b64 %d<2>;\nld.param.u64 %d1, [p];\nld.global.v4.u32 {{%r1, %r2, %r3, %r4}}, [%d1];\n\
+             wgmma.fence.sync.aligned;\nwgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8 {{%r1, %r2, %r3, %r4}}, \
+             {{{factor}}}, %d1, 1;\nwgmma.commit_group.sync.aligned;\nwgmma.wait_group.sync.aligned 0;\n\
+             st.global.v4.u32 [%d1], {{%r1, %r2, %r3, %r4}};\nret;\n}}\n"
+        )
+    };
+    let around = |factor: &str| {
+        let module = crate::read(&text(factor)).expect("ptxas takes it");
+        let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+        let lines = printed.lines().map(|line| line.trim().split([' ', ';']).next().unwrap_or_default().to_owned());
+        let is_wanted = |line: &String| line.starts_with("wgmma.") || line == "mov.b32";
+        let mut lines: Vec<String> = lines.filter(is_wanted).collect();
+        lines.dedup();
+        lines
+    };
+    let [fence, product, close, wait] = ["fence", "mma_async", "commit_group", "wait_group"].map(|name| match name {
+        "mma_async" => "wgmma.mma_async.sync.aligned.m64n8k32.s32.s8.s8".to_owned(),
+        name => format!("wgmma.{name}.sync.aligned"),
+    });
+    let copies = "mov.b32".to_owned();
+    assert_eq!(around("%r5, %r6, %r7, %r8"), [&fence, &product, &close, &wait].map(Clone::clone));
+    let expected = [&fence, &copies, &fence, &product, &close, &wait, &copies, &close, &wait];
+    assert_eq!(around("%r4, %r3, %r2, %r1"), expected.map(Clone::clone));
+}
