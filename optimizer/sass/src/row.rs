@@ -100,6 +100,8 @@ pub enum What {
     UniformBase,
     /// The signed offset that ends an address.
     Offset,
+    /// The same in units of 32 bytes.
+    WideOffset,
     /// The address that a branch goes to, as a distance from the next word.
     Target,
     /// The same, as a distance in bytes.
@@ -118,6 +120,17 @@ pub enum What {
     Word(&'static str),
     /// A set of predicates by mask.
     Mask,
+}
+
+impl What {
+    /// The bytes that an address's offset counts; nothing else has them.
+    pub fn offset_unit(self) -> Option<i64> {
+        match self {
+            What::Offset => Some(1),
+            What::WideOffset => Some(32),
+            _ => None,
+        }
+    }
 }
 
 /// When a part is printed.

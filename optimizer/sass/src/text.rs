@@ -56,9 +56,9 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
                 register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
                 out.push(']');
             }
-            What::Base | What::UniformBase | What::Offset => {
+            What::Base | What::UniformBase | What::Offset | What::WideOffset => {
                 let terms = |next: &&Part| {
-                    next.what == What::Offset || (next.what == What::UniformBase && part.what == What::Base)
+                    next.what.offset_unit().is_some() || (next.what == What::UniformBase && part.what == What::Base)
                 };
                 let rest = [shown.next_if(terms), shown.next_if(terms)];
                 address_of(out, [Some(part), rest[0], rest[1]], is_described, word);
@@ -77,7 +77,9 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
 /// offset alone has no sign.
 fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, word: u128) {
     let find = |what| terms.iter().copied().flatten().find(|part| part.what == what);
-    let (base, uniform, offset) = (find(What::Base), find(What::UniformBase), find(What::Offset));
+    let (base, uniform) = (find(What::Base), find(What::UniformBase));
+    let offset = terms.iter().copied().flatten().find(|part| part.what.offset_unit().is_some());
+    let unit = offset.and_then(|part| part.what.offset_unit()).unwrap_or(1);
     let value = offset.map_or(0, |part| part.value(word));
     let len = offset.map_or(1, |part| part.at.len + part.above.len);
     out.push('[');
@@ -98,12 +100,12 @@ fn address_of(out: &mut String, terms: [Option<&Part>; 3], is_described: bool, w
         true if value == 0 => {}
         true => {
             out.push('+');
-            signed_hex(out, signed(value, len));
+            signed_hex(out, signed(value, len) * unit);
         }
         false if value == 0 => out.push_str("RZ"),
         // Only the destination of a copy to shared memory has twenty bits.
         false if len == 20 || offset.is_some_and(|part| part.negate != NO_BIT) => signed_hex(out, signed(value, len)),
-        false => number::hex(out, value),
+        false => number::hex(out, value * unit as u64),
     }
     out.push(']');
 }

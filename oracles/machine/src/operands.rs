@@ -126,6 +126,9 @@ const MEANINGLESS: &[&str] = &[
     "LTC64B",
     "LTC128B",
     "LTC256B",
+    "EFL2",
+    "ENL2",
+    "ELL2",
     "BYPASS",
     "SPIN",
     "H0_H0",
@@ -385,12 +388,13 @@ impl<'a> Operands<'a> {
 
     /// The address among the operands, or the second one.
     pub fn address(&self, which: usize) -> Result<Address, Unknown> {
-        let is_start = |part: &&&Part| matches!(part.what, What::Base | What::UniformBase | What::Offset);
+        let ends = |what: What| what.offset_unit().is_some();
+        let is_start = |part: &&&Part| matches!(part.what, What::Base | What::UniformBase) || ends(part.what);
         let mut groups: Vec<Vec<&Part>> = Vec::new();
         for part in self.parts.iter().filter(is_start) {
-            let continues = groups.last().is_some_and(|group| {
-                group.last().is_some_and(|last| last.what != What::Offset) && part.what != What::Base
-            });
+            let continues = groups
+                .last()
+                .is_some_and(|group| group.last().is_some_and(|last| !ends(last.what)) && part.what != What::Base);
             match groups.last_mut().filter(|_| continues) {
                 Some(group) => group.push(part),
                 None => groups.push(vec![part]),
@@ -411,7 +415,10 @@ impl<'a> Operands<'a> {
                     };
                 }
                 What::UniformBase => address.uniform = register(part, self.inst.word).map(|row| (row, false)),
-                _ => address.offset = signed(part.value(self.inst.word), part.at.len + part.above.len),
+                what => {
+                    let offset = signed(part.value(self.inst.word), part.at.len + part.above.len);
+                    address.offset = offset * what.offset_unit().unwrap_or(1);
+                }
             }
         }
         Ok(address)

@@ -335,6 +335,7 @@ impl Match<'_> {
             }
             What::Immediate(_)
             | What::Offset
+            | What::WideOffset
             | What::Target
             | What::TargetByte
             | What::TargetBehind

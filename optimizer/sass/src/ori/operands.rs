@@ -102,6 +102,7 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
         }
         What::Immediate(_)
         | What::Offset
+        | What::WideOffset
         | What::Target
         | What::TargetByte
         | What::TargetBehind

@@ -48,6 +48,9 @@ pub const DESC: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 1), (Bits::new(76, 1), 
 pub const WIDE: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 1), (Bits::new(76, 1), 0)];
 /// Fixed bits of accesses with a uniform register beside a 32-bit one.
 pub const NARROW: &[(Bits, u64)] = &[U, (Bits::new(90, 1), 0), (Bits::new(76, 1), 0)];
+/// The same of accesses of 32 bytes.
+const DESC_256: &[(Bits, u64)] = &[U, (Bits::new(75, 2), 3)];
+const WIDE_256: &[(Bits, u64)] = &[U, (Bits::new(75, 2), 1)];
 /// Fixed bits of accesses to local memory with a uniform register.
 const LOCAL_U: &[(Bits, u64)] = &[U, (Bits::new(76, 1), 0)];
 /// The same with a descriptor.
@@ -99,6 +102,39 @@ macro_rules! load_local {
 /// Stores to local memory.
 macro_rules! store_local {
     ($($address:expr),+) => { &[EVICT, SIZE, $($address),+, r(32).sized(&SIZE)] };
+}
+
+/// How a line of 32 bytes is treated in the second cache.
+const SECOND: Part = m(81, 2, &["EFL2", "ENL2", "ELL2", RESERVED]);
+/// Addresses have 64 bits; no bit says so.
+const ALWAYS_E: Part = m(0, 0, &["E"]);
+/// How much of it is fetched there.
+const FETCH_256: Part = m(73, 2, &["", "LTC64B", "LTC128B", "LTC256B"]);
+/// 32 bytes, in two groups of four registers; bits by which groups of four bytes are left out.
+const HALVES: Part = m(0, 0, &["256"]);
+/// The offset of an address in units of 32 bytes, of so many bits.
+const fn wide_offset(bits: u8) -> Part {
+    Part::new(What::WideOffset, Bits::new(40, bits))
+}
+
+/// Loads of 32 bytes: the upper half, then the lower one.
+macro_rules! load_256 {
+    ($($address:expr),+) => {
+        &[
+            ALWAYS_E, EVICT, SECOND, FETCH_256, HALVES, ORDER, r(64).words(4).written(), rd().words(4), $($address),+,
+            wide_offset(17), imm(57, 7, Hex).above(72, 1).unless(255), p_down(87).unless(7),
+        ]
+    };
+}
+
+/// Stores of 32 bytes: the lower half, then the upper one.
+macro_rules! store_256 {
+    ($($address:expr),+) => {
+        &[
+            ALWAYS_E, EVICT, SECOND, HALVES, ORDER_STG, $($address),+, wide_offset(19), r(32).words(4), r(16).words(4),
+            imm(59, 5, Hex).above(88, 3).unless(255),
+        ]
+    };
 }
 
 /// What a bank of constants is read as.
@@ -165,6 +201,10 @@ pub const ROWS: &[Row] = &[
     Row::new("STG", 0x986, store!(ORDER_STG, E_ALWAYS, base64(24), ubase64(64), offset())).fixed(WIDE).since(100),
     Row::new("STG", 0x986, store!(ORDER_ST, E, base_u32(), ubase64(64), offset())).fixed(NARROW).sms(90, 90),
     Row::new("STG", 0x986, store!(ORDER_STG, E, base_u32(), ubase64(64), offset())).fixed(NARROW).since(100),
+    Row::new("LDG", 0x97e, load_256!(desc(32), base64(24))).fixed(DESC_256).since(100),
+    Row::new("LDG", 0x97e, load_256!(base_or_not(base64(24)), ubase64(32))).fixed(WIDE_256).since(100),
+    Row::new("STG", 0x97f, store_256!(desc(64), base64(24))).fixed(DESC_256).since(100),
+    Row::new("STG", 0x97f, store_256!(base_or_not(base64(24)), ubase64(64))).fixed(WIDE_256).since(100),
     Row::new("ST", 0x385, &[E, EVICT, SIZE, ORDER_ST, address(&E), LONG, r(64).sized(&SIZE)]),
     Row::new("LD", 0x980, load_generic!(E, address(&E), LONG)),
     Row::new("ST", 0x985, store!(ORDER_ST, E_ALWAYS, WRITES_DESC, hidden_desc(64), base64(24), offset()))

@@ -38,8 +38,6 @@ fn width(ops: &Operands<'_>) -> Width {
         ("S16", Width { bytes: 2, signed: true }),
         ("64", Width { bytes: 8, signed: false }),
         ("128", Width { bytes: 16, signed: false }),
-        ("ENL2.256", Width { bytes: 32, signed: false }),
-        ("256", Width { bytes: 32, signed: false }),
     ];
     ops.one_of(WIDTHS).unwrap_or(Width { bytes: 4, signed: false })
 }
@@ -50,8 +48,38 @@ fn registers(ops: &Operands<'_>) -> Vec<usize> {
     (0..ops.len()).filter(is_register).collect()
 }
 
+/// Half of an access of 32 bytes.
+const HALF: Width = Width { bytes: 16, signed: false };
+
+/// The registers of an access of 32 bytes, in the order of the text, of which nothing may be left out.
+fn halves(ops: &Operands<'_>) -> Result<[usize; 2], Unknown> {
+    let mask = ops.find(|what| matches!(what, What::Immediate(_))).ok_or("no mask")?;
+    match (ops.value(mask)?, &registers(ops)[..]) {
+        (0xff, [first, second]) => Ok([*first, *second]),
+        _ => Err("a part of 32 bytes".to_owned()),
+    }
+}
+
+/// The addresses of both halves.
+fn addresses(ops: &Operands<'_>, space: Space) -> Result<[Address; 2], Unknown> {
+    let lower = address(ops, space)?;
+    Ok([lower, Address { offset: lower.offset + 16, ..lower }])
+}
+
 /// Operands: result, address.
 fn load(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
+    if ops.has("256") {
+        let [high, low] = halves(ops)?;
+        let half = |at: usize, address| -> Result<Kind, Unknown> {
+            Ok(Kind::Load { dst: aligned(ops.dst(at)?, 4)?, space, width: HALF, address })
+        };
+        let [lower, upper] = addresses(ops, space)?;
+        let halves = [half(low, lower)?, half(high, upper)?];
+        // The half that has the address's register is loaded last.
+        let is_base = |at: usize| ops.row(at).is_ok_and(|row| lower.base.is_some_and(|(base, _)| base / 4 == row / 4));
+        let [first, second] = halves;
+        return Ok(Kind::Sequence(Box::new(if is_base(low) { [second, first] } else { [first, second] })));
+    }
     let data = *registers(ops).first().ok_or("no result")?;
     let width = width(ops);
     let dst = aligned(ops.dst(data)?, u16::from(width.bytes.div_ceil(4)))?;
@@ -60,6 +88,14 @@ fn load(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
 
 /// Operands: address, value.
 fn store(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
+    if ops.has("256") {
+        let [low, high] = halves(ops)?;
+        let half = |at: usize, address| -> Result<Kind, Unknown> {
+            Ok(Kind::Store { src: aligned(ops.row(at)?, 4)?, space, width: HALF, address })
+        };
+        let [lower, upper] = addresses(ops, space)?;
+        return Ok(Kind::Sequence(Box::new([half(low, lower)?, half(high, upper)?])));
+    }
     let data = *registers(ops).last().ok_or("no value")?;
     let width = width(ops);
     let src = aligned(ops.row(data)?, u16::from(width.bytes.div_ceil(4)))?;
@@ -136,7 +172,9 @@ const TYPES: &[(&str, Type)] = &[
 
 /// Operands: a predicate and the old value where there are any, the address, the operand, and its replacement.
 fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
-    let start = ops.find(|what| matches!(what, What::Base | What::UniformBase | What::Offset)).ok_or("no address")?;
+    let start = ops
+        .find(|what| matches!(what, What::Base | What::UniformBase) || what.offset_unit().is_some())
+        .ok_or("no address")?;
     let registers = registers(ops);
     let old = registers.iter().find(|at| **at < start);
     let dst = old.map_or(Ok(SINK), |at| ops.dst(*at))?;
