@@ -155,7 +155,8 @@ impl FunctionWriter<'_> {
         Ok(out)
     }
 
-    /// A position or a length in bits, of which 8 bits count (PTX ISA 9.0, "bfe"). ptxas refuses a constant beyond them.
+    /// A position or a length in bits, of which 8 bits count (PTX ISA 9.0, "bfe"): ptxas refuses a constant beyond
+    /// them.
     fn bit_place(&mut self, place: Operand) -> Result<String, EmitError> {
         match self.func.imm_bits(place) {
             Some(bits) => Ok((bits & 0xff).to_string()),
