@@ -55,8 +55,10 @@ fn code_of_every_operation_is_read_as_nvdisasm_reads_it() {
         for (at, level) in [0, 3].into_iter().enumerate() {
             let first = (2 * place + at) as u64 * wanted;
             let modules = (first..first + wanted).filter_map(|number| Some(cases.sound(number).ok()?.generated.module));
-            let words: BTreeSet<u128> =
+            let mut words: BTreeSet<u128> =
                 modules.flat_map(|mut module| code(&compiler, &mut module, sm, level)).collect();
+            // Before `sm_90` ptxas 13.0 makes this of `fence.release`; it is no instruction.
+            words.remove(&0);
             let words: Vec<u128> = words.into_iter().collect();
             assert!(words.len() as u64 > 4 * wanted, "sm_{sm}: {} words are too few", words.len());
             let table = Table::of(sm).expect("the SM is known");
