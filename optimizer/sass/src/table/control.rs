@@ -19,6 +19,9 @@ const STATES: Names = &[
     "ATEXIT_PC.HI",
 ];
 
+/// The address to which a function returns, by halves.
+const RETURN: Part = at(What::Name(&["Rpc.LO", "Rpc.HI"]), 31, 1);
+
 /// How a thread sleeps.
 macro_rules! sleep {
     ([$($syncs:expr)?], $amount:expr) => {
@@ -47,6 +50,8 @@ pub const ROWS: &[Row] = &[
     Row::new("BMOV.32", 0xf55, &[at(What::Register(File::B), 16, 4).written(), at(What::Name(STATES), 24, 6)]),
     Row::new("BMOV.32", 0xf56, &[flag(84, &["", "PQUAD"]), STATE.written(), at(What::Register(File::B), 16, 4).read()])
         .rule(|word| Bits::new(24, 6).get(word) < 32),
+    Row::new("RPCMOV.32", 0x353, &[rd(), RETURN]),
+    Row::new("RPCMOV.32", 0x152, &[RETURN, b(Hex)]).forms(TWO),
     Row::new("B2R", 0x31c, &[rd(), imm(54, 4, Hex)]),
     Row::new("B2R.RESULT", 0x31c, &[rd(), p(81).unless(7)]).fixed(&[(Bits::new(78, 2), 1)]),
     Row::new("B2R.WARP", 0x31c, &[rd()]).fixed(&[(Bits::new(78, 2), 2)]),
