@@ -3,6 +3,7 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use oriole_ir as ir;
@@ -37,8 +38,8 @@ fn read(name: &str, text: &str) -> ir::Module {
 }
 
 /// How often each opcode with an effect beyond its results occurs.
-fn effects(module: &ir::Module) -> Vec<(String, usize)> {
-    let mut counts = std::collections::BTreeMap::new();
+fn effects(module: &ir::Module) -> BTreeMap<String, usize> {
+    let mut counts = BTreeMap::new();
     for func in module.functions.values() {
         for inst in func.layout_insts() {
             let data = func.inst(inst);
@@ -47,7 +48,7 @@ fn effects(module: &ir::Module) -> Vec<(String, usize)> {
             }
         }
     }
-    counts.into_iter().collect()
+    counts
 }
 
 #[test]
@@ -71,7 +72,11 @@ fn printed_corpus_lowers_again_with_the_same_effects() {
         let printed = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{name}: {error}"));
         let mut again = read(&name, &printed);
         ssa::construct_module(&mut again);
-        assert_eq!(effects(&module), effects(&again), "{name}");
+        let (mut before, mut after) = (effects(&module), effects(&again));
+        // Behind a copy into the registers of a product stands a fence more.
+        let fences = [&mut before, &mut after].map(|effects| effects.remove("wgmma.fence").unwrap_or(0));
+        assert!(fences[0] <= fences[1] && (fences[0] > 0) == (fences[1] > 0), "{name}: {fences:?} fences");
+        assert_eq!(before, after, "{name}");
         assert_eq!(module.functions.len(), again.functions.len(), "{name}");
     }
 }
