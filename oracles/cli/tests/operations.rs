@@ -1,5 +1,5 @@
-//! Code that ptxas makes of single generated operations, for every SM, against NVIDIA's nvdisasm: every word is known,
-//! encodes to itself, and prints as nvdisasm prints it. `ORIOLE_OPERATIONS` says how many operations are tried for each
+//! Code that ptxas makes of single generated operations, for every SM, against NVIDIA's nvdisasm: every word that
+//! nvdisasm takes is known, encodes to itself, and prints as nvdisasm prints it. `ORIOLE_OPERATIONS` says how many operations are tried for each
 //! SM and level.
 
 #[path = "../../../optimizer/sass/tests/common/mod.rs"]
@@ -45,7 +45,10 @@ fn code(compiler: &Compiler, module: &mut Module, sm: u16, level: u8) -> Vec<u12
 
 #[test]
 fn code_of_every_operation_is_read_as_nvdisasm_reads_it() {
-    let (Some(tool), Some(ptxas)) = (nvdisasm(), Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR")))) else { return };
+    let Some(tool) = nvdisasm() else { return };
+    let Some(ptxas) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
+        return println!("skipped: no ptxas (ci/cuda-tools installs it)");
+    };
     let compiler = Compiler { ptxas, axes: Vec::new(), version: String::new() };
     let wanted = std::env::var("ORIOLE_OPERATIONS").ok();
     let wanted = wanted.map_or(OPERATIONS, |number| number.parse().expect("ORIOLE_OPERATIONS is a number"));
@@ -55,10 +58,8 @@ fn code_of_every_operation_is_read_as_nvdisasm_reads_it() {
         for (at, level) in [0, 3].into_iter().enumerate() {
             let first = (2 * place + at) as u64 * wanted;
             let modules = (first..first + wanted).filter_map(|number| Some(cases.sound(number).ok()?.generated.module));
-            let mut words: BTreeSet<u128> =
+            let words: BTreeSet<u128> =
                 modules.flat_map(|mut module| code(&compiler, &mut module, sm, level)).collect();
-            // Before `sm_90` ptxas 13.0 makes this of `fence.release`; it is no instruction.
-            words.remove(&0);
             let words: Vec<u128> = words.into_iter().collect();
             assert!(words.len() as u64 > 4 * wanted, "sm_{sm}: {} words are too few", words.len());
             let table = Table::of(sm).expect("the SM is known");

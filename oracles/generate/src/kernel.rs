@@ -398,7 +398,7 @@ impl Builder<'_, '_> {
 
     /// Every thread stores its shared and local memory behind its results.
     fn store_regions(&mut self, results: Reg) {
-        let own = self.regions.iter().filter(|region| region.is_own());
+        let own = self.regions.iter().filter(|region| region.is_transient());
         let own: Vec<(Space, Operand)> = own.map(|region| (region.space, region.base)).collect();
         for (slot, (space, base)) in own.into_iter().enumerate() {
             for at in (0..REGION).step_by(16) {

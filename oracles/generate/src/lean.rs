@@ -37,15 +37,16 @@ impl Named {
 }
 
 impl Builder<'_, '_> {
-    /// Forgets the threads' own memory that a body does not name, so that it is neither filled nor stored.
+    /// Forgets shared and local memory that a body does not name, so that it is neither filled nor stored.
     pub(super) fn forget_regions(&mut self, named: &Named, body: usize) {
         let shared = self.shared.is_some_and(|reg| named.has(reg));
         let is_named = |region: &Region| {
             let own = region.generic.is_some_and(|reg| named.has(reg)) || named.has(region.base);
             own || region.space == Space::Shared && shared
         };
-        let (kept, forgotten): (Vec<Region>, Vec<Region>) =
-            std::mem::take(&mut self.regions).into_iter().partition(|region| !region.is_own() || is_named(region));
+        let (kept, forgotten): (Vec<Region>, Vec<Region>) = std::mem::take(&mut self.regions)
+            .into_iter()
+            .partition(|region| !region.is_transient() || is_named(region));
         self.regions = kept;
         let func = &mut self.func;
         let fills = |func: &Function, inst: Inst| {

@@ -30,8 +30,8 @@ pub(super) struct Region {
 }
 
 impl Region {
-    /// Whether no other thread of the grid has it, so that it is filled before and stored behind.
-    pub(super) fn is_own(&self) -> bool {
+    /// Whether it is gone when the kernel ends, so that it is filled in front of the body and stored behind it.
+    pub(super) fn is_transient(&self) -> bool {
         matches!(self.space, Space::Shared | Space::Local)
     }
 }

@@ -9,6 +9,7 @@ use super::matrix::{MOST_RESULTS, MOST_SOURCES, Product, Results, Sources, multi
 use super::warpgroup::descriptor::Descriptor;
 use super::warpgroup::factor::{Lines, PIECE};
 
+pub use super::matrix::COLUMNS;
 pub use super::warpgroup::factor::Side;
 
 /// A word of each lane.

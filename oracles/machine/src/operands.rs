@@ -180,6 +180,14 @@ impl<'a> Operands<'a> {
         found != 0
     }
 
+    /// Whether an operand has a mark behind it (`tnspB`).
+    pub fn is_marked(&self, mark: &str) -> bool {
+        self.parts.iter().any(|part| match part.what {
+            What::Mark(names) => names.get(part.value(self.inst.word) as usize) == Some(&mark),
+            _ => false,
+        })
+    }
+
     /// All modifiers, none of which counts as asked for.
     pub fn names(&self) -> &[&'static str] {
         &self.words

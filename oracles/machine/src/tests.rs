@@ -122,6 +122,77 @@ fn products_of_warpgroups_read_what_a_descriptor_says() {
     assert_eq!(sum(&registers, described), 8.0 * 2.0 * 2.0);
 }
 
+/// 3 * 2, negated, four times, and 1.
+#[test]
+fn doubles_of_a_product_are_negated() {
+    let word = (0x004e_2400_0000_0108_0000_0006_0404_723f, "DMMA.8x8x4 R4, -R4, R6, R8");
+    let high = |value: f64| (value.to_bits() >> 32) as u32;
+    let registers = [(5, high(3.0)), (7, high(2.0)), (9, high(1.0)), (11, high(1.0))];
+    assert_eq!(one(90, word, &registers, 5), high(-23.0));
+}
+
+#[test]
+fn a_shifted_word_is_negated_before_it_is_added() {
+    let word = (0x000f_c400_078e_21ff_0000_0003_0004_7211, "LEA R4, -R0, R3, 0x4");
+    assert_eq!(one(100, word, &[(0, 5), (3, 100)], 4), 100 - 5 * 16);
+}
+
+/// The address of a uniform register counts from the next word: what stands there is passed over.
+#[test]
+fn branches_go_where_a_uniform_register_says() {
+    let branch = (0x000f_e400_0b80_0000_0000_0000_0400_7958, "BRXU UR4");
+    let passed = (0x000f_e200_0000_0f00_0000_0005_0004_7202, "MOV R4, R5");
+    let word = |distance: u32| {
+        let cta = run(90, &[branch, passed], &[(UNIFORM + 4, distance), (UNIFORM + 5, 0), (4, 1), (5, 2)], &[]);
+        cta.warps[0].rows[4][0]
+    };
+    assert_eq!([word(0), word(16)], [2, 1]);
+}
+
+/// The first register has the upper half, also where the lower one takes the place of the address. Of a part, nothing
+/// is executed.
+#[test]
+fn loads_of_32_bytes_fill_two_groups_of_registers() {
+    let apart = (0x001e_a800_0810_1908_fe00_0004_0204_797e, "LDG.E.EFL2.256 R8, R4, desc[UR4][R2.64]");
+    let over = (0x001e_a800_0810_1908_fe00_0004_0404_797e, "LDG.E.EFL2.256 R8, R4, desc[UR4][R4.64]");
+    let part = (0x001e_a800_0810_1908_fc00_0004_0204_797e, "LDG.E.EFL2.256 R8, R4, desc[UR4][R2.64], 0xfe");
+    let bytes = |first: u8| u32::from_le_bytes(std::array::from_fn(|at| first + at as u8));
+    for (word, base) in [(apart, 2), (over, 4)] {
+        let cta = run(100, &[word], &[(base, GLOBAL), (base + 1, 0)], &[]);
+        let found: Vec<u32> = (4..12).map(|row: usize| cta.warps[0].rows[row][31]).collect();
+        let expected: Vec<u32> = (0..8).map(|word| bytes(4 * word + 1)).collect();
+        assert_eq!(found, expected, "{}", word.1);
+    }
+    let stops = on_machine(100, &[part], |machine, mut cta| machine.turn(&mut cta).is_err());
+    assert!(stops);
+}
+
+#[test]
+fn stores_of_32_bytes_take_two_groups_of_registers() {
+    let word = (0x004f_e800_0f10_1804_f800_0004_0208_797f, "STG.E.EFL2.256 desc[UR4][R2.64], R4, R8");
+    let stored = on_machine(100, &[word], |machine, mut cta| {
+        (4..12).for_each(|row: usize| cta.warps[0].rows[row] = [row as u32; 32]);
+        (cta.warps[0].rows[2], cta.warps[0].rows[3]) = ([GLOBAL; 32], [0; 32]);
+        assert!(machine.turn(&mut cta).is_ok());
+        let region = machine.global.find(0, GLOBAL.into(), 32).expect("it is mapped");
+        machine.global.region(region).bytes.data()[..32].to_vec()
+    });
+    let expected: Vec<u8> = (4u32..12).flat_map(u32::to_le_bytes).collect();
+    assert_eq!(stored, expected);
+}
+
+/// Nothing is executed where nothing describes the matrices, or the sum would go beyond the last register.
+#[test]
+fn products_of_warpgroups_that_no_register_holds_are_unknown() {
+    let nowhere =
+        (0x003f_de00_0f80_2918_0400_003f_1c18_7df0, "HGMMA.64x8x8.F32.TF32 R24, -R28, gdesc[URZ], R24, !UP0, gsb0");
+    let beyond =
+        (0x003f_de00_0f80_29fc_0400_0004_1cfc_7df0, "HGMMA.64x8x8.F32.TF32 R252, -R28, gdesc[UR4], R252, !UP0, gsb0");
+    for word in [nowhere, beyond] {
+        assert!(on_machine(90, &[word], |machine, mut cta| machine.turn(&mut cta).is_err()), "{}", word.1);
+    }
+}
+
 #[test]
 fn the_highest_bit_of_no_bits_is_none() {
     let word = (0x001e_2600_000e_0400_0000_0000_0005_7300, "FLO.U32.SH R5, R0");

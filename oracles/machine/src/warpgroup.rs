@@ -1,15 +1,14 @@
 //! Products of warpgroups: the rows of one warp.
 
 use oriole_interp::Cause;
-use oriole_interp::tensor::{SharedFactor, Side};
+use oriole_interp::tensor::{COLUMNS, SharedFactor, Side};
 
 use super::lanes::{LANES, Lanes};
 use super::machine::{Cta, Machine};
 use super::program::{GroupLeft, GroupMultiply, ZERO};
 
-/// Rows of a warp, and columns of one of its products.
+/// Rows of a warp.
 const ROWS: u64 = 16;
-const COLUMNS: u64 = 8;
 /// Warps of a group.
 const WARPS: u32 = 4;
 
@@ -44,7 +43,7 @@ impl Machine<'_> {
                 read(row, side, first, ROWS)?.left(a)
             }
         };
-        let right = read(group.right.0, group.right.1, 0, COLUMNS * u64::from(group.tiles))?;
+        let right = read(group.right.0, group.right.1, 0, COLUMNS as u64 * u64::from(group.tiles))?;
         let adds = w.pred(group.adds) != 0;
         let tiles = (0..usize::from(group.tiles)).map(|tile| {
             let added = if adds { words(group.addend, c * tile, c) } else { vec![[0; LANES]; c] };

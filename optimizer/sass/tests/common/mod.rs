@@ -25,8 +25,9 @@ const NOP: u128 = 0x000f_c000_0000_0000_0000_0000_0000_7918;
 pub fn texts(tool: &Path, sm: u16, words: &[u128]) -> Vec<Option<String>> {
     let name = format!("words-{sm}-{}.bin", std::thread::current().name().unwrap_or_default().replace(':', "-"));
     let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    let mut words = words.to_vec();
-    let mut refused = vec![false; words.len()];
+    // Of a word of zeros it says no address, so this one is never asked about.
+    let mut refused: Vec<bool> = words.iter().map(|word| *word == 0).collect();
+    let mut words: Vec<u128> = words.iter().map(|word| if *word == 0 { NOP } else { *word }).collect();
     let place = |text: &str| usize::from_str_radix(text, 16).ok().map(|address| address / 16);
     loop {
         let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();

@@ -1,7 +1,7 @@
 //! Products of warpgroups. A warp computes its 16 rows of the 64 by itself, when the instruction is executed: that is
 //! as early as it may be done, so nothing is left to wait for.
 
-use oriole_interp::tensor::{MatrixProduct, Side};
+use oriole_interp::tensor::{COLUMNS, MatrixProduct, Side};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{
     Addend, BitProduct, LeftElement, LeftLayout, MatrixShape, Opcode, RightElement, RightLayout, SatFinite, Type,
@@ -12,13 +12,8 @@ use super::aligned;
 use crate::operands::{Operands, Unknown};
 use crate::program::*;
 
-/// Columns that one product of a warp has.
-const COLUMNS: u64 = 8;
 /// The first bit of the register that is added to.
 const SUM: u8 = 64;
-/// Bits that change the signs of the factors, and exchange their lines with the inner extent.
-const NEGATES: [u8; 2] = [72, 63];
-const TRANSPOSES: [u8; 2] = [61, 62];
 
 /// The operation of a mnemonic of this family.
 pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
@@ -74,27 +69,36 @@ fn multiply(base: &str, ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let product = MatrixProduct::resolve(&builder).ok_or("no such product")?;
     let described = ops.find(|what| what == What::Matrix).ok_or("no matrix in shared memory")?;
     let first = ops.row(described)?;
-    let bit = |bit: u8| ops.inst.word >> bit & 1 == 1;
+    if first == ZERO {
+        return Err("matrices that nothing describes".to_owned());
+    }
     let bits = elements.0.bits() as usize;
-    let side = |at: usize| Side { bits, negated: bit(NEGATES[at]), transposed: bits == 16 && bit(TRANSPOSES[at]) };
+    let side =
+        |negates, transposes| Side { bits, negated: ops.is_marked(negates), transposed: ops.is_marked(transposes) };
     let [a, _, c, d] = product.words().map(|words| words as u16);
     // With the first factor in registers its description is there and says nothing.
-    let right = first + 2;
+    let right = (first + 2, side("negB", "tnspB"));
     let left = match described {
-        1 => GroupLeft::Shared(first, side(0)),
-        _ => GroupLeft::Registers(aligned(ops.row(1)?, a)?, Side { transposed: false, ..side(0) }),
+        1 => GroupLeft::Shared(first, side("negA", "tnspA")),
+        _ => {
+            let negated = ops.part(1)?.has(ops.part(1)?.negate, ops.inst.word);
+            GroupLeft::Registers(aligned(ops.row(1)?, a)?, Side { bits, negated, transposed: false })
+        }
     };
     let is_sum = |at: &usize| ops.part(*at).is_ok_and(|part| part.at.low == SUM);
     let sum = (0..ops.len()).find(is_sum).ok_or("no sum")?;
-    let tiles = (columns / COLUMNS) as u16;
+    let tiles = (columns / COLUMNS as u64) as u16;
     let (dst, addend) = (ops.dst(0)?, ops.row(sum)?);
     for (row, words) in [(dst, d), (addend, c)].into_iter().filter(|(row, _)| *row < ZERO) {
-        ops.literals.note(row + tiles * words - 1);
+        let last = aligned(row, words)? + tiles * words - 1;
+        if last + 1 >= GENERAL {
+            return Err("a sum beyond the last register".to_owned());
+        }
+        ops.literals.note(last);
     }
-    ops.literals.note(right + 1);
+    ops.literals.note(right.0 + 1);
     let adds = ops.pred_in(87)?;
-    let group =
-        GroupMultiply { product, tiles, inner: inner as usize, left, right: (right, side(1)), dst, addend, adds };
+    let group = GroupMultiply { product, tiles, inner: inner as usize, left, right, dst, addend, adds };
     Ok(Kind::GroupMultiply(Box::new(group)))
 }
 

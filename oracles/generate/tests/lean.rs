@@ -1,0 +1,55 @@
+//! Kernels without what they do not use, beside the same kernels with it.
+
+use oriole_generate::{Config, Entropy, Generated, from_seed, single};
+use oriole_interp::{Executable, Outcome, RunOptions};
+use oriole_ir::Module;
+use oriole_ir::verify::verify_module;
+
+/// Bytes of a thread's results, and how many of them are variables that do not depend on what else is folded.
+const SLOT: usize = 144;
+const VARIABLES: usize = 64;
+/// Arguments of a kernel with a frame.
+const ARGUMENTS: usize = 7;
+
+/// The same kernel, whole and lean: whole kernels and single operations in turn.
+fn both(seed: u64) -> [Generated; 2] {
+    [100, 0].map(|unused| {
+        let config = Config { unused, ..Config::for_compilers() };
+        match seed % 2 {
+            0 => from_seed(seed, &config),
+            _ => single::instruction(seed, &mut Entropy::from_seed(seed), &config),
+        }
+    })
+}
+
+fn instructions(module: &Module) -> usize {
+    module.functions.values().map(|func| func.inst_count()).sum()
+}
+
+#[test]
+fn lean_kernels_do_what_whole_ones_do() {
+    let [mut most, mut left] = [0; 2];
+    for seed in 0..400 {
+        let [whole, lean] = both(seed);
+        assert!(verify_module(&lean.module).is_ok(), "seed {seed}:\n{}", lean.module);
+        most += instructions(&whole.module);
+        left += instructions(&lean.module);
+        let launch = &lean.launches[0].launch;
+        let [whole, lean] = [&whole.module, &lean.module].map(|module| {
+            let executable = Executable::new(module).expect("it decodes");
+            executable.run(launch, &RunOptions::default()).expect("it fits its launch")
+        });
+        assert_eq!((&whole.outcome, &lean.outcome), (&Outcome::Finished, &Outcome::Finished), "seed {seed}");
+        let before: Vec<&[u8]> = launch.buffers().map(|(_, buffer)| &buffer.bytes[..]).collect();
+        for (number, (whole, lean)) in whole.memory.iter().zip(&lean.memory).enumerate() {
+            let (whole, lean) = (whole.bytes.data(), lean.bytes.data());
+            assert_eq!(whole.len(), lean.len(), "seed {seed}, buffer {number}");
+            // In a slot of results, what is stored is what the whole kernel stores there.
+            let is_slot = number == 0 && launch.args.len() == ARGUMENTS;
+            let is_stored = |at: &usize| !is_slot || at % SLOT < VARIABLES && lean[*at] != before[0][*at];
+            let wrong = (0..lean.len()).filter(is_stored).find(|at| lean[*at] != whole[*at]);
+            assert_eq!(wrong, None, "seed {seed}, buffer {number}");
+        }
+    }
+    assert!(3 * left < 2 * most, "{left} of {most} instructions are left");
+}
