@@ -2,8 +2,9 @@
 
 use oriole_generate::{Config, Entropy, Generated, from_seed, single};
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::Module;
+use oriole_ir::ops::Opcode;
 use oriole_ir::verify::verify_module;
+use oriole_ir::{Block, FunctionKind, Module};
 
 /// Bytes of a thread's results, and how many of them are variables that do not depend on what else is folded.
 const SLOT: usize = 144;
@@ -26,6 +27,17 @@ fn instructions(module: &Module) -> usize {
     module.functions.values().map(|func| func.inst_count()).sum()
 }
 
+/// Whether predicates are folded into the checksum behind all else, so that it has to be stored.
+fn ends_in_a_choice(module: &Module) -> bool {
+    let entries = module.functions.values().filter(|func| func.kind == FunctionKind::Entry);
+    let mut behind = entries.filter(|func| func.params.len() == ARGUMENTS).flat_map(|func| {
+        let returns = |block: &&Block| func.terminator(**block).is_some_and(|end| func.inst(end).opcode == Opcode::Ret);
+        let blocks = func.layout().iter().filter(returns);
+        blocks.flat_map(|block| func.block_insts(*block)).map(|inst| func.inst(inst).opcode).collect::<Vec<_>>()
+    });
+    behind.any(|opcode| opcode == Opcode::SelP)
+}
+
 #[test]
 fn lean_kernels_do_what_whole_ones_do() {
     let [mut most, mut left] = [0; 2];
@@ -35,13 +47,24 @@ fn lean_kernels_do_what_whole_ones_do() {
         most += instructions(&whole.module);
         left += instructions(&lean.module);
         let launch = &lean.launches[0].launch;
+        let folds = ends_in_a_choice(&lean.module);
         let [whole, lean] = [&whole.module, &lean.module].map(|module| {
             let executable = Executable::new(module).expect("it decodes");
             executable.run(launch, &RunOptions::default()).expect("it fits its launch")
         });
         assert_eq!((&whole.outcome, &lean.outcome), (&Outcome::Finished, &Outcome::Finished), "seed {seed}");
+        if folds {
+            let (at, after) = (VARIABLES, lean.memory[0].bytes.data());
+            assert_ne!(
+                after[at..at + 4],
+                launch.buffers().next().expect("it has results").1.bytes[at..at + 4],
+                "{seed}"
+            );
+        }
         let before: Vec<&[u8]> = launch.buffers().map(|(_, buffer)| &buffer.bytes[..]).collect();
         for (number, (whole, lean)) in whole.memory.iter().zip(&lean.memory).enumerate() {
+            let unknown = |at: &usize| lean.bytes.is_undefined(*at) && !whole.bytes.is_undefined(*at);
+            assert_eq!((0..lean.bytes.len()).find(unknown), None, "seed {seed}, buffer {number} is undefined");
             let (whole, lean) = (whole.bytes.data(), lean.bytes.data());
             assert_eq!(whole.len(), lean.len(), "seed {seed}, buffer {number}");
             // In a slot of results, what is stored is what the whole kernel stores there.

@@ -181,6 +181,33 @@ fn stores_of_32_bytes_take_two_groups_of_registers() {
     assert_eq!(stored, expected);
 }
 
+/// The first factor lies by columns: eight rows stand in 16 bytes. Its elements are the numbers of their rows, 16 of
+/// which are summed with ones.
+#[test]
+fn a_factor_of_a_warpgroup_may_lie_by_columns() {
+    let word = (0x003f_de00_0c00_08ff_2000_0000_0418_79f0, "HGMMA.64x8x16.F32 R24, gdesc[UR4].tnspA, RZ, !UPT, gsb0");
+    // A half of a number from 1 to 15: its highest bit is implicit.
+    let half =
+        |number: u64| number.checked_ilog2().map_or(0, |log| u64::from(log + 15) << 10 | number << (10 - log) & 0x3ff);
+    let one = half(1);
+    let mut shared = [one << 48 | one << 32 | one << 16 | one; 128];
+    // From byte 16 on, columns follow each other; the next eight rows begin 256 bytes further.
+    for (row, column) in (0..16).flat_map(|row| (0..16).map(move |column| (row, column))) {
+        let byte = 16 + 16 * column + 256 * (row / 8) + 2 * (row % 8);
+        let bits = half(row as u64);
+        shared[byte / 8] = shared[byte / 8] & !(0xffff << (8 * (byte % 8))) | bits << (8 * (byte % 8));
+    }
+    // Ones from byte 640 on, and all strides of them are 16 bytes.
+    let describe = |at: u32, leading: u32| at / 16 | leading / 16 << 16;
+    let registers =
+        [(UNIFORM + 4, describe(16, 128)), (UNIFORM + 5, 256 / 16), (UNIFORM + 6, describe(640, 16)), (UNIFORM + 7, 1)];
+    let cta = run(90, &[word], &registers, &shared);
+    for lane in 0..32 {
+        let [upper, lower] = [24, 26].map(|row: usize| f32::from_bits(cta.warps[0].rows[row][lane]));
+        assert_eq!([upper, lower], [16.0 * (lane / 4) as f32, 16.0 * (lane / 4 + 8) as f32], "lane {lane}");
+    }
+}
+
 /// Nothing is executed where nothing describes the matrices, or the sum would go beyond the last register.
 #[test]
 fn products_of_warpgroups_that_no_register_holds_are_unknown() {
