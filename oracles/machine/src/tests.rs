@@ -198,7 +198,7 @@ fn a_factor_of_a_warpgroup_may_lie_by_columns() {
         shared[byte / 8] = shared[byte / 8] & !(0xffff << (8 * (byte % 8))) | bits << (8 * (byte % 8));
     }
     // Ones from byte 640 on, and all strides of them are 16 bytes.
-    let describe = |at: u32, leading: u32| at / 16 | leading / 16 << 16;
+    let describe = |at: u32, leading: u32| at / 16 + ((leading / 16) << 16);
     let registers =
         [(UNIFORM + 4, describe(16, 128)), (UNIFORM + 5, 256 / 16), (UNIFORM + 6, describe(640, 16)), (UNIFORM + 7, 1)];
     let cta = run(90, &[word], &registers, &shared);
