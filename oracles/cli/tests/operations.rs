@@ -1,6 +1,6 @@
 //! Code that ptxas makes of single generated operations, for every SM, against NVIDIA's nvdisasm: every word that it
-//! takes is known, encodes to itself, and prints as it prints it. `ORIOLE_OPERATIONS` says how many operations are tried
-//! for each SM and level.
+//! takes is known, encodes to itself, and prints as it prints it. `ORIOLE_OPERATIONS` says how many operations are
+//! tried for each SM and level.
 
 #[path = "../../../optimizer/sass/tests/common/mod.rs"]
 mod common;
