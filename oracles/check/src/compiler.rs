@@ -29,13 +29,38 @@ pub struct Axis {
     pub level: u8,
     /// Further options, as ptxas takes them.
     pub options: Vec<String>,
+    /// Where the code runs.
+    pub machine: Machine,
 }
 
-/// `sm_90 -O3`, with the further options behind.
+/// Where code runs.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Machine {
+    /// In the machine-level interpreter.
+    #[default]
+    Interpreter,
+    /// On the GPU of this machine.
+    Gpu,
+}
+
+impl Axis {
+    /// The axis of an architecture at a level, executed here.
+    pub fn new(arch: &str, level: u8) -> Axis {
+        Axis { arch: arch.to_owned(), level, options: Vec::new(), machine: Machine::default() }
+    }
+
+    /// The same code on the GPU.
+    pub fn on_gpu(&self) -> Axis {
+        Axis { machine: Machine::Gpu, ..self.clone() }
+    }
+}
+
+/// `sm_90 -O3`, with the further options behind; `sm_90 -O3 on the GPU`.
 impl std::fmt::Display for Axis {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} -O{}", self.arch, self.level)?;
-        self.options.iter().try_for_each(|option| write!(out, " {option}"))
+        self.options.iter().try_for_each(|option| write!(out, " {option}"))?;
+        if self.machine == Machine::Gpu { out.write_str(" on the GPU") } else { Ok(()) }
     }
 }
 

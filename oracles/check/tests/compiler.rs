@@ -25,9 +25,9 @@ fn stand_in(folder: &Path, lines: &str) -> Compiler {
     let tool = folder.join("ptxas");
     std::fs::write(&tool, format!("#!/bin/sh\nfor out; do :; done\n{lines}\n")).unwrap();
     std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let axis = Axis { arch: "sm_90".to_owned(), level: 3, options: Vec::new() };
+    let axis = Axis::new("sm_90", 3);
     let ptxas = Ptxas::at(tool).within(Duration::from_millis(300));
-    Compiler { ptxas, axes: vec![axis], version: "a stand-in".to_owned() }
+    Compiler { ptxas, axes: vec![axis], version: "a stand-in".to_owned(), gpu: None }
 }
 
 fn kernel_named(name: &str) -> (PathBuf, Kernel) {

@@ -32,8 +32,8 @@ fn main() {
     let Some(ptxas) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
         return println!("there is no ptxas to measure (ci/cuda-tools installs it)");
     };
-    let axis = |level| Axis { arch: "sm_90".to_owned(), level, options: Vec::new() };
-    let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new() };
+    let axis = |level| Axis::new("sm_90", level);
+    let compiler = Compiler { ptxas, axes: vec![axis(0), axis(3)], version: String::new(), gpu: None };
     let mut config = Config::for_compilers();
     config.leave_out(&Family::not_compiled(compiler.axes.iter().map(|axis| axis.arch.as_str())));
     for (name, targets) in

@@ -35,7 +35,7 @@ fn target(module: &Module, sm: u16) -> Option<Target> {
 fn code(compiler: &Compiler, module: &mut Module, sm: u16, level: u8) -> Vec<u128> {
     let Some(target) = target(module, sm) else { return Vec::new() };
     module.target = target.to_string();
-    let axis = Axis { arch: target.to_string(), level, options: Vec::new() };
+    let axis = Axis::new(&target.to_string(), level);
     let Some(cubin) = write_ptx(module).ok().and_then(|text| compiler.compile_text(&text, &axis).ok()) else {
         return Vec::new();
     };
@@ -49,7 +49,7 @@ fn code_of_every_operation_is_read_as_nvdisasm_reads_it() {
     let Some(ptxas) = Ptxas::find(Path::new(env!("CARGO_MANIFEST_DIR"))) else {
         return println!("skipped: no ptxas (ci/cuda-tools installs it)");
     };
-    let compiler = Compiler { ptxas, axes: Vec::new(), version: String::new() };
+    let compiler = Compiler { ptxas, axes: Vec::new(), version: String::new(), gpu: None };
     let wanted = std::env::var("ORIOLE_OPERATIONS").ok();
     let wanted = wanted.map_or(OPERATIONS, |number| number.parse().expect("ORIOLE_OPERATIONS is a number"));
     let cases = Cases::new(SEED, Config::for_compilers(), &[Kind::Instructions], Arc::default());

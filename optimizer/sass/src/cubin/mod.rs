@@ -176,6 +176,11 @@ impl Cubin {
         &self.data
     }
 
+    /// The same, shared.
+    pub fn shared_data(&self) -> &Arc<[u8]> {
+        &self.data
+    }
+
     /// The function with a name.
     pub fn function(&self, name: &str) -> Option<&Function> {
         self.functions.iter().find(|function| function.name == name)

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::cases::Case;
 use crate::compiler::CompileError;
+use crate::judge::code::Executor;
 use crate::judge::{Mismatch, Verdict};
 
 /// What is known of an axis. The names stay the same between versions.
@@ -76,9 +77,10 @@ impl Judged {
         cases: &[Case<'_>],
         axis: String,
         code: Result<&Cubin, &CompileError>,
+        executor: Executor<'_>,
     ) -> Judged {
         match code {
-            Ok(cubin) => Judged::of_code(original, cases, axis, cubin),
+            Ok(cubin) => Judged::of_code(original, cases, axis, cubin, executor),
             Err(error) => Judged::without_code(axis, error),
         }
     }
@@ -93,11 +95,17 @@ impl Judged {
         Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None, wrong }
     }
 
-    fn of_code(original: &Executable<'_>, cases: &[Case<'_>], axis: String, cubin: &Cubin) -> Judged {
+    fn of_code(
+        original: &Executable<'_>,
+        cases: &[Case<'_>],
+        axis: String,
+        cubin: &Cubin,
+        executor: Executor<'_>,
+    ) -> Judged {
         let answer = Answer::Unjudged;
         let mut judged = Judged { axis, answer, compared: 0, reason: None, difference: None, wrong: None };
         for (at, case) in cases.iter().enumerate() {
-            match case.judge.judge_code(original, cubin) {
+            match case.judge.judge_code(original, cubin, executor) {
                 Err(error) => {
                     judged.reason.get_or_insert_with(|| error.to_string());
                 }

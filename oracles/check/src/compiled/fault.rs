@@ -62,8 +62,8 @@ impl Miscompile {
 
     /// The axes on which a kernel goes wrong.
     pub fn axes(&self, evidence: &Evidence) -> Vec<Axis> {
-        let axes = self.compiler.axes.iter();
-        axes.filter(|axis| self.verdict_on(axis, evidence).is_some()).cloned().collect()
+        let axes = self.compiler.judged().into_iter();
+        axes.filter(|axis| self.verdict_on(axis, evidence).is_some()).collect()
     }
 
     fn verdict_on(&self, axis: &Axis, evidence: &Evidence) -> Option<Verdict> {
@@ -73,7 +73,9 @@ impl Miscompile {
         let original = Executable::new(&read).ok()?;
         let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
         match self.compiler.compile_text(&compiled, axis) {
-            Ok(cubin) => case.judge_code(&original, &cubin).ok().filter(Verdict::is_finding),
+            Ok(cubin) => {
+                case.judge_code(&original, &cubin, self.compiler.executor(axis)).ok().filter(Verdict::is_finding)
+            }
             Err(error) => error.verdict(),
         }
     }

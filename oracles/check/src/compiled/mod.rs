@@ -15,6 +15,7 @@ pub mod signature;
 use std::sync::Arc;
 use std::time::Instant;
 
+use oriole_gpu::Gpu;
 use oriole_interp::Executable;
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::sm::Target;
@@ -23,9 +24,10 @@ use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
-use crate::compiler::{Axis, Code, CompileError, Ptxas};
+use crate::compiler::{Axis, Code, CompileError, Machine, Ptxas};
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
+use crate::judge::code::Executor;
 use crate::report::{Evidence, Finding, KernelReport, StepLine};
 use crate::supervise::StepId;
 use crate::{CheckError, CheckOptions};
@@ -41,6 +43,8 @@ pub struct Compiler {
     pub axes: Vec<Axis>,
     /// Its version, as it says.
     pub version: String,
+    /// A GPU on which the code runs, too.
+    pub gpu: Option<Arc<Gpu>>,
 }
 
 /// A kernel with its launches.
@@ -121,15 +125,34 @@ impl Compiler {
         }
     }
 
-    /// Judges the code of each axis.
+    /// The axes that are judged: each way to compile, and behind it the same code on the GPU, if there is one.
+    pub fn judged(&self) -> Vec<Axis> {
+        let on_gpu = |axis: &Axis| self.gpu.as_ref().map(|_| axis.on_gpu());
+        self.axes.iter().flat_map(|axis| std::iter::once(axis.clone()).chain(on_gpu(axis))).collect()
+    }
+
+    /// Who executes the code of an axis.
+    pub(crate) fn executor(&self, axis: &Axis) -> Executor<'_> {
+        match (axis.machine, &self.gpu) {
+            (Machine::Gpu, Some(gpu)) => Executor::Gpu(gpu),
+            _ => Executor::Interpreter,
+        }
+    }
+
+    /// Judges the code of each way to compile: an answer for each of [`Compiler::judged`].
     pub fn judge(&self, original: &Executable<'_>, cases: &[Case<'_>], codes: Vec<Code>) -> Vec<Judged> {
         let entry = cases.first().and_then(|case| case.judge.launch().kernel.as_deref());
         let of = |(axis, code): (&Axis, Code)| {
             // The kernel alone: to place all others in memory would cost as much again for each of them.
             let code = code.map(|cubin| entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new));
-            Judged::of(original, cases, axis.to_string(), code.as_deref())
+            let on_gpu = self.gpu.as_ref().map(|gpu| (axis.on_gpu(), Executor::Gpu(gpu)));
+            let executors = std::iter::once((axis.clone(), Executor::Interpreter)).chain(on_gpu);
+            let judged = |(axis, executor): (Axis, Executor<'_>)| {
+                Judged::of(original, cases, axis.to_string(), code.as_deref(), executor)
+            };
+            executors.map(judged).collect::<Vec<_>>()
         };
-        self.axes.iter().zip(codes).map(of).collect()
+        self.axes.iter().zip(codes).flat_map(of).collect()
     }
 
     /// Compiles a text alone.
@@ -182,13 +205,14 @@ impl Compiler {
 
     /// The finding that the answers of all axes come to.
     fn finding(&self, kernel: &Kernel, cases: &[Case<'_>], judged: &[Judged]) -> Option<Finding> {
-        let wrong = || judged.iter().zip(&self.axes).filter(|(judged, _)| judged.wrong.is_some());
+        let all = self.judged();
+        let wrong = || judged.iter().zip(&all).filter(|(judged, _)| judged.wrong.is_some());
         let first = wrong().next()?.0;
         let (at, verdict) = first.wrong.clone()?;
         let axes: Vec<Axis> = wrong().map(|(_, axis)| axis.clone()).collect();
         let case = cases.get(at)?;
         let mut detail = format!("{}: {verdict}", signature::names(&axes));
-        if axes.len() > 1 && axes.len() == self.axes.len() && first.difference.is_some() {
+        if axes.len() > 1 && axes.len() == all.len() && first.difference.is_some() {
             detail += "; every axis differs, so the fault may be in how Oriole reads the PTX or the code";
         }
         let difference = first.difference.as_ref();
@@ -225,7 +249,8 @@ impl Compiler {
         let mut options: Vec<&String> = self.axes.iter().flat_map(|axis| &axis.options).collect();
         options.dedup();
         let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
-        format!(" --sm {} -O {}{options}", archs.join(","), levels.join(","))
+        let gpu = if self.gpu.is_some() { " --gpu" } else { "" };
+        format!(" --sm {} -O {}{options}{gpu}", archs.join(","), levels.join(","))
     }
 }
 

@@ -73,7 +73,7 @@ mod tests {
             path
         };
         let files = [file("one", ""), file("two", "bra nowhere;"), file("three", "")];
-        let axis = Axis { arch: "sm_90".to_owned(), level: 3, options: Vec::new() };
+        let axis = Axis::new("sm_90", 3);
         let codes = ptxas.compile_all(&files, &axis);
         let entries = |code: &Code| code.as_ref().map(|cubin| cubin.part("three").is_some()).ok();
         assert_eq!(codes.iter().map(entries).collect::<Vec<_>>(), [Some(true), None, Some(true)]);

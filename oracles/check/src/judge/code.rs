@@ -10,6 +10,7 @@
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code; nor does one
 //! where the code differs only in what depends on other choices that the PTX ISA leaves open ([`super::open`]).
 
+use oriole_gpu::{Gpu, GpuError};
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
 use oriole_ir::ops::{Addend, Approx, Flags, Type};
 use oriole_ir::{Function, InstData, Module};
@@ -32,6 +33,21 @@ pub enum CodeError {
     /// The code does not run, or holds what is not executed.
     #[error(transparent)]
     Run(#[from] RunError),
+    /// It does not run on the GPU.
+    #[error("on the GPU: {0}")]
+    Gpu(#[from] GpuError),
+    /// A GPU is given no such launch.
+    #[error("on the GPU: launches with images are not made")]
+    Images,
+}
+
+/// Who executes code.
+#[derive(Clone, Copy, Debug)]
+pub enum Executor<'a> {
+    /// The machine-level interpreter.
+    Interpreter,
+    /// A GPU.
+    Gpu(&'a Gpu),
 }
 
 impl Judge<'_> {
@@ -39,9 +55,22 @@ impl Judge<'_> {
     ///
     /// # Errors
     ///
-    /// If the cubin has no such kernel, or an instruction is executed that the machine-level interpreter does not have.
-    pub fn judge_code(&self, original: &Executable<'_>, cubin: &Cubin) -> Result<Verdict, CodeError> {
-        let mut result = self.run_code(original, cubin, &RunOptions::default())?;
+    /// If the cubin has no such kernel, an instruction is executed that the machine-level interpreter does not have, or
+    /// the GPU does not take it.
+    pub fn judge_code(
+        &self,
+        original: &Executable<'_>,
+        cubin: &Cubin,
+        executor: Executor<'_>,
+    ) -> Result<Verdict, CodeError> {
+        let mut result = match executor {
+            Executor::Interpreter => self.run_code(original, cubin, &RunOptions::default())?,
+            Executor::Gpu(gpu) => match self.run_on_gpu(original, cubin, gpu)? {
+                Ok(result) => result,
+                Err(_) if self.races() => return Ok(Verdict::OriginalRaces),
+                Err(mismatch) => return Ok(Verdict::Mismatch(mismatch)),
+            },
+        };
         let floats = Floats::of(original.module());
         for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
             after.bytes = floats.settled(&before.bytes, &after.bytes);

@@ -55,6 +55,8 @@ pub enum Hang {
 pub enum Mismatch {
     /// It ends otherwise, where the original finishes.
     Outcome(Outcome),
+    /// It ends by an error on a GPU, as the driver says, where the original finishes.
+    Gpu(String),
     /// Its threads race where those of the original do not. Only where races were looked for.
     Race(Race),
     /// A thread does not keep what orders it with others, although the results of this run are the same.
@@ -198,6 +200,7 @@ impl fmt::Display for Mismatch {
             Mismatch::Outcome(outcome) => {
                 write!(out, "the original finishes, the optimized program does not: {outcome}")
             }
+            Mismatch::Gpu(why) => write!(out, "the original finishes, the code on the GPU does not: {why}"),
             Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
             Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),

@@ -51,7 +51,7 @@ impl Options {
         hash.text(&format!("{config:?} {targets:?} {vary:?} {round_trip_every}"));
         if let Some(compiler) = compiler {
             hash.text(&compiler.version);
-            compiler.axes.iter().for_each(|axis| hash.text(&axis.to_string()));
+            compiler.judged().iter().for_each(|axis| hash.text(&axis.to_string()));
         }
         corpus.modules().for_each(|module| hash.text(&module.to_string()));
         add_check(&mut hash, check);

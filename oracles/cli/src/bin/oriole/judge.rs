@@ -9,11 +9,12 @@ use oriole_check::cases::first_runs;
 use oriole_check::compiled::answer::{Answer, Difference, Judged};
 use oriole_check::compiler::{Axis, CompileError};
 use oriole_check::input::{launches_for, read_kernel};
+use oriole_check::judge::code::Executor;
 use oriole_interp::Executable;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
-use crate::axes::{arch, axes, ptxas};
+use crate::axes::{arch, axes, gpu, ptxas};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::settings::check_failure;
@@ -23,7 +24,7 @@ use crate::settings::check_failure;
 /// No GPU is needed: the words of the code are decoded and executed, warp by warp, on the launches beside K.ptx or
 /// given by --launch, each with its own data and with random data of its shape. Every combination of SM and level of
 /// optimization is an axis with a verdict of its own. Where all axes disagree with the PTX in the same way, the fault
-/// may be Oriole's own. ptxas compiles with --fmad false, since it may otherwise fuse products and sums, which changes
+/// may be Oriole's own; --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and sums, which changes
 /// results by design. With --cubin, code that somebody else made is judged instead. Exit code 0 where all axes do what
 /// the PTX says, 1 where one does not, or ptxas crashes, 2 on bad input, 3 where nothing could be judged.
 #[derive(clap::Args)]
@@ -53,6 +54,9 @@ pub struct Args {
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Runs the code on the GPU of this machine, too, and compares what that leaves; needs the CUDA driver
+    #[arg(long)]
+    gpu: bool,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -76,8 +80,11 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
         first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     let mut judged = Vec::new();
+    let gpu = gpu(args.gpu)?;
     for Compiled { axis, code } in codes(args)? {
-        judged.push(Judged::of(&original, &cases, axis, code.as_ref()));
+        judged.push(Judged::of(&original, &cases, axis.clone(), code.as_ref(), Executor::Interpreter));
+        let on_gpu = gpu.as_deref().map(|gpu| (format!("{axis} on the GPU"), Executor::Gpu(gpu)));
+        judged.extend(on_gpu.map(|(axis, gpu)| Judged::of(&original, &cases, axis, code.as_ref(), gpu)));
     }
     let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
     match args.format {

@@ -64,6 +64,8 @@ enum Command {
     Rules(rules::Args),
     Opt(opt::Args),
     Sass(sass::Args),
+    #[command(name = axes::GPU_WORKER, hide = true)]
+    GpuWorker,
     Phases(listings::PhasesArgs),
     Knobs(listings::KnobsArgs),
     Ops(listings::OpsArgs),
@@ -87,6 +89,10 @@ impl Command {
             Command::Rules(args) => rules::run(args, out),
             Command::Opt(args) => opt::run(args, given, out),
             Command::Sass(args) => sass::run(args, out),
+            Command::GpuWorker => {
+                oriole_gpu::worker::serve(&mut std::io::stdin().lock(), out)?;
+                Ok(Status::Clean)
+            }
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
             Command::Ops(args) => listings::ops(args, out),

@@ -60,6 +60,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (&["fuzz"], "sm", Role::Case),
     (&["fuzz"], "ptxas_level", Role::Case),
     (&["fuzz"], "ptxas_option", Role::Case),
+    (&["fuzz"], "gpu", Role::Case),
     (&["fuzz"], "phases", Role::Case),
     (&["fuzz", "selftest"], "config", Role::Case),
     (&["fuzz"], "randoms", Role::Case),

@@ -13,7 +13,7 @@ use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
 
-use crate::axes::{arch, axes, ptxas};
+use crate::axes::{arch, axes, gpu, ptxas};
 use crate::failure::Failure;
 use crate::settings::check_failure;
 
@@ -77,23 +77,28 @@ pub struct Compiling {
     /// With --target ptxas: a further option of it; each is an axis of its own beside those without any
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
     ptxas_option: Vec<String>,
+    /// With --target ptxas: the code runs on this machine's GPU, too; each such run is an axis of its own
+    #[arg(long)]
+    gpu: bool,
 }
 
 impl Compiling {
     /// The compiler, if it was chosen; it hangs where it has not ended after so long.
     pub fn compiler(&self, chosen: &[Chosen], patience: Duration) -> Result<Option<Arc<Compiler>>, Failure> {
-        let Compiling { sm, ptxas_level, ptxas_option } = self;
+        let Compiling { sm, ptxas_level, ptxas_option, .. } = self;
         if !chosen.contains(&Chosen::Ptxas) {
-            let is_idle = sm.is_empty() && ptxas_level.is_empty() && ptxas_option.is_empty();
+            let is_idle = sm.is_empty() && ptxas_level.is_empty() && ptxas_option.is_empty() && !self.gpu;
             let help = "--target ptxas chooses who is judged";
-            let idle = || Failure::Input(miette!(help = help, "--sm, --ptxas-level and --ptxas-option are for ptxas"));
+            let idle =
+                || Failure::Input(miette!(help = help, "--sm, --ptxas-level, --ptxas-option and --gpu are for ptxas"));
             return if is_idle { Ok(None) } else { Err(idle()) };
         }
         let ptxas = ptxas()?.within(patience);
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
         let sm = if sm.is_empty() { &["sm_90".to_owned()] } else { &sm[..] };
         let levels = if ptxas_level.is_empty() { &[0, 3] } else { &ptxas_level[..] };
-        Ok(Some(Arc::new(Compiler { ptxas, axes: axes(sm, levels, ptxas_option), version })))
+        let (axes, gpu) = (axes(sm, levels, ptxas_option), gpu(self.gpu)?);
+        Ok(Some(Arc::new(Compiler { ptxas, axes, version, gpu })))
     }
 }
 

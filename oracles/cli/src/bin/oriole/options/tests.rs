@@ -36,6 +36,7 @@ const OTHER: &[(&str, &str)] = &[
     ("sm", "--target ptxas --sm sm_80"),
     ("ptxas_level", "--target ptxas --ptxas-level 1"),
     ("ptxas_option", "--target ptxas --ptxas-option -Ofc=max"),
+    ("gpu", "--target ptxas --gpu"),
     ("phases", "--phases GeneralOptimize"),
     ("config", "--config FOLDER/config.toml"),
     ("randoms", "--randoms 3"),
@@ -59,7 +60,8 @@ const OTHER: &[(&str, &str)] = &[
 fn commands() -> Vec<Command> {
     let mut program = Cli::command();
     program.build();
-    program.get_subcommands().filter(|command| command.get_name() != "help").cloned().collect()
+    let is_for_people = |command: &&Command| command.get_name() != "help" && !command.is_hide_set();
+    program.get_subcommands().filter(is_for_people).cloned().collect()
 }
 
 fn options_of(command: &Command) -> impl Iterator<Item = &Arg> {
@@ -87,6 +89,15 @@ fn campaign(line: &str) -> Options {
 /// Whether words of [`OTHER`] are about ptxas.
 fn is_of_ptxas(value: &str) -> bool {
     value.starts_with("--target ptxas")
+}
+
+/// What words of [`OTHER`] need and is not there; `None` if nothing is.
+fn missing(value: &str) -> Option<&'static str> {
+    if is_of_ptxas(value) && Ptxas::find(&root()).is_none() {
+        return Some("there is no ptxas (ci/cuda-tools installs it)");
+    }
+    // Tests are no program that could be beside a GPU.
+    value.ends_with("--gpu").then_some("tests have no GPU")
 }
 
 /// The files that values of [`OTHER`] name.
@@ -147,9 +158,9 @@ fn a_campaign_is_known_by_what_its_options_decide() {
         let value = other.1.replace("FOLDER", &folder.path().display().to_string());
         let default = match (is_of_ptxas(&value), &of_ptxas) {
             (false, _) => &default,
-            (true, Some(of_ptxas)) => of_ptxas,
-            (true, None) => {
-                eprintln!("skipped: `{value}`, as there is no ptxas (ci/cuda-tools installs it)");
+            (true, Some(of_ptxas)) if missing(&value).is_none() => of_ptxas,
+            (true, _) => {
+                eprintln!("skipped: `{value}`, as {}", missing(&value).unwrap_or_default());
                 continue;
             }
         };
@@ -169,8 +180,7 @@ fn a_case_is_made_again_with_all_that_decides_it() {
         None => false,
     });
     // Options of ptxas are taken where it is.
-    let has_ptxas = Ptxas::find(&root()).is_some();
-    let values: Vec<&str> = other.map(|(_, value)| *value).filter(|value| has_ptxas || !is_of_ptxas(value)).collect();
+    let values: Vec<&str> = other.map(|(_, value)| *value).filter(|value| missing(value).is_none()).collect();
     let line = values.join(" ").replace("FOLDER", &folder.path().display().to_string());
     let whole = campaign(&format!("oriole fuzz {line}"));
     for value in line.split(' ') {
