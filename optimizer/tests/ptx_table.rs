@@ -58,7 +58,7 @@ fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape,
         }
         Shape::Base => func.new_reg(RegInfo::words(2)).into(),
         Shape::Imm => Operand::imm(match row.opcode {
-            Opcode::Discard | Opcode::ApplyPriority => 128,
+            Opcode::Discard | Opcode::ApplyPriority | Opcode::AcquireTensorMap => 128,
             Opcode::CpAsync => 16,
             Opcode::SetMaxNReg => 64,
             _ if row.selectors(fields).is_some() => row.selectors(fields).map_or(0, |count| count - 1),

@@ -1,7 +1,7 @@
 //! Operations that go on beside the threads: each ends at a barrier in the thread's own memory, or in a group, and is
 //! waited for at once, so what comes out depends on no moment at which it is done.
 
-use oriole_ir::ops::{CopyFrom, FieldValues, Opcode, Shape, Space, SpecialReg, Transactions, Type, WaitRead};
+use oriole_ir::ops::{CopyFrom, FieldValues, Opcode, Proxy, Shape, Space, SpecialReg, Transactions, Type, WaitRead};
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
@@ -9,8 +9,10 @@ use super::memory::Region;
 
 /// Where in a thread's shared memory the barrier lies, behind what is copied.
 pub(super) const BARRIER: u64 = 16;
-/// Bytes that a bulk copy moves: its grain.
-const BYTES: u32 = 16;
+/// What bulk copies are aligned to, and made of, in bytes.
+pub(super) const GRAIN: u32 = 16;
+/// Bytes that a bulk copy moves.
+const BYTES: u32 = GRAIN;
 
 impl Builder<'_, '_> {
     /// An operation that goes on beside the thread, and what waits for it.
@@ -42,6 +44,7 @@ impl Builder<'_, '_> {
         let from = if is_global { self.global(false) } else { Some(own.into()) };
         let Some(from) = from else { return };
         self.make_barrier(own);
+        self.fence_for_async();
         let at = Operand::imm(0);
         let size = Operand::imm(BYTES);
         let mut sources = vec![own.into(), at, from, at, size, own.into(), self.func.imm(BARRIER)];
@@ -52,8 +55,13 @@ impl Builder<'_, '_> {
             sources.push(self.hidden(bit, RegInfo::words(1)).into());
         }
         self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
-        self.await_barrier(own, BYTES, false);
+        self.await_barrier(own, BYTES);
         self.load_own(own);
+    }
+
+    /// What the thread has stored is seen by bulk copies, by products of warpgroups, and by the barrier's count.
+    pub(super) fn fence_for_async(&mut self) {
+        self.push(&InstBuilder::new(Opcode::FenceProxy).field(Proxy::Async));
     }
 
     fn registers_to_shared(&mut self, opcode: Opcode, fields: FieldValues, base: Reg, own: Reg) {
@@ -66,13 +74,14 @@ impl Builder<'_, '_> {
         (0..count).for_each(|_| sources.push(self.value(ty)));
         sources.extend([base.into(), self.func.imm(BARRIER)]);
         self.push(&InstBuilder::new(opcode).fields(fields).srcs(sources));
-        self.await_barrier(own, count as u32 * ty.bits() / 8, false);
+        self.await_barrier(own, count as u32 * ty.bits() / 8);
         self.load_own(own);
     }
 
     fn bulk_to_global(&mut self, opcode: Opcode, fields: FieldValues, own: Reg) {
         let Some(to) = self.global(true) else { return };
         let at = Operand::imm(0);
+        self.fence_for_async();
         self.push(&InstBuilder::new(opcode).fields(fields).srcs([to, at, own.into(), at, Operand::imm(BYTES)]));
         self.push(&InstBuilder::new(Opcode::BulkCommit));
         if self.entropy.percent(30) {
@@ -95,23 +104,17 @@ impl Builder<'_, '_> {
         self.push(&init.src(own).src(BARRIER).src(Operand::imm(1)));
     }
 
-    /// Arrives there, waits for so many bytes, and writes over the barrier. Where another thread sends the bytes, it
-    /// may have to be asked again.
-    pub(super) fn await_barrier(&mut self, own: Reg, bytes: u32, is_sent: bool) {
+    /// Arrives there, asks until so many bytes have come, and writes over the barrier.
+    pub(super) fn await_barrier(&mut self, own: Reg, bytes: u32) {
         let barrier = |opcode| Self::typed(opcode, Type::B64).field(Space::Shared).src(own).src(BARRIER);
         let bytes = Operand::imm(bytes);
         self.push(&barrier(Opcode::MbarrierTx).field(Transactions::Expect).src(bytes));
         self.hidden(barrier(Opcode::MbarrierArrive), RegInfo::words(2));
         let waited = barrier(Opcode::MbarrierWaitParity).src(Operand::imm(0));
-        if is_sent || self.entropy.percent(30) {
-            let [again, rest] = self.blocks();
-            self.jump(again, again);
-            let done = self.hidden(waited, RegInfo::PRED);
-            self.branch(done.into(), [rest, again], rest);
-        } else {
-            // The question has what is pending done first; a machine would be asked again.
-            self.hidden(waited, RegInfo::PRED);
-        }
+        let [again, rest] = self.blocks();
+        self.jump(again, again);
+        let done = self.hidden(waited, RegInfo::PRED);
+        self.branch(done.into(), [rest, again], rest);
         self.push(&barrier(Opcode::MbarrierInval));
         let value = self.value(Type::B64);
         self.push(&Self::typed(Opcode::St, Type::B64).field(Space::Shared).src(own).src(BARRIER).src(value));

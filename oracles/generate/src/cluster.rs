@@ -97,7 +97,7 @@ impl Builder<'_, '_> {
         let barrier = self.func.imm(BARRIER);
         let send = Self::typed(Opcode::StAsync, Type::B32).field(Space::Cluster).src(other).src(at).src(value);
         self.push(&send.src(other).src(barrier));
-        self.await_barrier(own, 4, true);
+        self.await_barrier(own, 4);
         let to = self.destination(RegInfo::words(1), false);
         self.push(&Self::typed(Opcode::Ld, Type::B32).field(Space::Shared).src(own).src(at).dst(to));
         self.cluster_meeting();

@@ -23,10 +23,13 @@ const BEYOND: u32 = 25;
 /// Bytes of a thread's texel at most.
 const OWN_BYTES: u32 = 16;
 
+/// Bytes of a line of the cache.
+pub(super) const LINE: u32 = 128;
+
 /// What a texture is read as.
 const VARIANTS: [&str; 3] = ["floats", "words", "bytes"];
 
-/// The variables of textures and surfaces that a kernel uses.
+/// The variables of textures and surfaces that a kernel uses, and memory that it may discard.
 pub(super) struct Pool {
     /// The number that the module's next variable gets.
     first: u32,
@@ -53,10 +56,18 @@ impl Pool {
         Operand::Global(Global::from_u32(self.first + at as u32))
     }
 
+    /// A line of global memory that nothing reads.
+    pub fn line(&mut self) -> Operand {
+        self.variable("line".to_owned(), Type::B8)
+    }
+
     /// Adds the variables to the module that the pool was made for.
     pub fn declare(self, module: &mut Module) {
         for (name, ty) in self.variables {
             let mut variable = Variable::new(name, Space::Global, ty, None);
+            if ty == Type::B8 {
+                (variable.count, variable.align) = (Some(LINE.into()), LINE);
+            }
             if ty == Type::SamplerRef {
                 let mut settings = Settings::default();
                 settings.set(Setting::ForceUnnormalized, 1);

@@ -119,7 +119,8 @@ fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
     func.block_insts(func.entry()).any(|inst| {
         let data = func.inst(inst);
         let value = field.is_none_or(|(field, value)| data.field_index(field) == Some(value));
-        data.opcode == opcode && data.guard.is_none() && value
+        // Of a discard the guard is one thread's.
+        data.opcode == opcode && (data.guard.is_none() || opcode == Opcode::Discard) && value
     })
 }
 

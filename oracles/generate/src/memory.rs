@@ -5,12 +5,14 @@
 //! ([`super::sync`]).
 
 use oriole_ir::ops::{
-    AsyncCache, AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type,
-    Vector,
+    AsyncCache, AtomOp, Compare, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space,
+    Type, Vector,
 };
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
+use super::bulk::GRAIN;
+use super::image::LINE;
 
 /// Bytes of a thread's region in each space, and of the regions that all threads read. A power of two, and no less than
 /// the largest access.
@@ -62,6 +64,9 @@ impl Builder<'_, '_> {
             Opcode::Mapa => self.map_own(),
             _ if opcode.is(Flags::ASYNC) => self.asynchronous(opcode),
             Opcode::GetCtaRank => self.ask_rank(),
+            Opcode::Discard => self.discard(),
+            Opcode::AcquireTensorMap => self.acquire_tensor_map(),
+            Opcode::BulkPrefetch => self.prefetch_in_bulk(),
             _ => self.access_with(opcode),
         }
     }
@@ -85,6 +90,45 @@ impl Builder<'_, '_> {
             let to = self.destination(RegInfo::words(1), false);
             self.push(&access(Opcode::Ld).dst(to));
         }
+    }
+
+    /// One thread discards memory that nothing reads.
+    fn discard(&mut self) {
+        let Some(fields) = self.fields(Opcode::Discard, &[]) else { return };
+        let Some(number) = self.images.as_ref().map(|pool| pool.number) else { return };
+        let Some(line) = self.line(Opcode::Discard.row().value(&fields)) else { return };
+        let first = self.compare(Compare::Eq, number.into(), 0);
+        let inst = InstBuilder::new(Opcode::Discard).fields(fields).guard(Some(Guard::new(first, false)));
+        self.push(&inst.srcs([line, Operand::imm(0), Operand::imm(LINE)]));
+    }
+
+    /// A fence about the tensor map in a line that holds none.
+    fn acquire_tensor_map(&mut self) {
+        let Some(fields) = self.fields(Opcode::AcquireTensorMap, &[]) else { return };
+        let Some(line) = self.line(None) else { return };
+        let sources = [line, Operand::imm(0), Operand::imm(LINE)];
+        self.push(&InstBuilder::new(Opcode::AcquireTensorMap).fields(fields).srcs(sources));
+    }
+
+    /// The address in a space of memory that nothing reads.
+    fn line(&mut self, space: Option<Space>) -> Option<Operand> {
+        let line = self.images.as_mut()?.line();
+        let address = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(line), RegInfo::words(2));
+        if space == Some(Space::Global) {
+            return Some(address.into());
+        }
+        let to_generic = Self::typed(Opcode::Cvta, Type::U64).field(CvtaDirection::ToGeneric);
+        Some(self.hidden(to_generic.field(Space::Global).src(address), RegInfo::words(2)).into())
+    }
+
+    /// A prefetch of whole pieces.
+    fn prefetch_in_bulk(&mut self) {
+        let global = |region: &Region| region.space == Space::Global;
+        let Some(region) = self.regions.iter().copied().find(global) else { return };
+        let (base, offset) = self.address(region, GRAIN);
+        let inst = InstBuilder::new(Opcode::BulkPrefetch).srcs([base, offset, Operand::imm(GRAIN)]);
+        let guard = self.guard();
+        self.push(&inst.guard(guard));
     }
 
     fn access_with(&mut self, opcode: Opcode) {

@@ -37,6 +37,7 @@ impl Builder<'_, '_> {
         let Some(base) = self.block_memory() else { return };
         self.only = Some(hopper);
         let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
+        self.fence_for_async();
         self.push(&barrier);
         let row = opcode.row();
         let sum = Shape::Matrix(Matrix::Sum);

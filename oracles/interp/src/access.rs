@@ -541,7 +541,7 @@ impl Spaces<'_> {
             Rmw::Op(AtomOp::Exch) => operand(element),
             Rmw::Op(op) => {
                 let (value, undefined) = operand(element);
-                let combine = if at.is_shared() { scalar::atomic_shared } else { scalar::atomic };
+                let combine = if at.is_shared() { scalar::atomic_with_subnormals } else { scalar::atomic };
                 (u128::from(combine(op, ty, old as u64, value as u64)), undefined || old_undefined)
             }
         };

@@ -224,7 +224,7 @@ impl InFlight {
                     None => (value, undefined),
                     Some((op, ty)) => {
                         let (old, unknown) = memory.load(to.1 + at, step);
-                        (scalar::atomic(op, ty, old, value), undefined || unknown)
+                        (scalar::atomic_with_subnormals(op, ty, old, value), undefined || unknown)
                     }
                 };
                 memory.store(to.1 + at, step, value, undefined);
@@ -432,12 +432,12 @@ impl Spaces<'_> {
             }
             Work::Combine { to, from, op, ty } => {
                 let size = ty.bits() as usize / 8;
-                let combine = if matches!(to, Site::Shared(..)) { scalar::atomic_shared } else { scalar::atomic };
                 (0..bytes).step_by(size).try_for_each(|at| {
                     let (value, undefined) = self.source(&from, at, size);
                     let (memory, start) = self.memory(self.located(to));
                     let (old, unknown) = memory.load(start + at, size);
-                    self.put_at(to, at, (combine(op, ty, old, value), undefined || unknown), size, lane)
+                    let value = scalar::atomic_with_subnormals(op, ty, old, value);
+                    self.put_at(to, at, (value, undefined || unknown), size, lane)
                 })
             }
         }

@@ -11,7 +11,7 @@ use super::outcome::Cause;
 use super::program::{Address, Elements, Place};
 
 /// What bulk copies are aligned to, and made of, in bytes.
-const GRAIN: u64 = 16;
+pub const GRAIN: u64 = 16;
 /// The steps that a lane's operation takes for each byte beside its own.
 const BYTE_STEPS: u64 = 9;
 /// Bytes of a barrier.
@@ -100,7 +100,7 @@ impl Spaces<'_> {
     }
 
     /// Where so many bytes lie at an address that is so far aligned.
-    fn stretch(
+    pub(super) fn stretch(
         &mut self,
         address: &Address,
         frame: &Frame,
@@ -153,7 +153,7 @@ fn is_one_memory(a: Site, b: Site) -> bool {
 }
 
 /// A lane's word.
-fn word(frame: &Frame, place: Place, lane: usize, what: &'static str) -> Result<u64, Fault> {
+pub(super) fn word(frame: &Frame, place: Place, lane: usize, what: &'static str) -> Result<u64, Fault> {
     match place {
         Place::Word(slot) if frame.undefined[slot as usize] >> lane & 1 == 0 => {
             Ok(frame.words[slot as usize][lane].into())

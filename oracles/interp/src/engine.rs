@@ -290,6 +290,7 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::ActiveMask => frame.set(op.dst, &[mask; LANES], 0, mask),
         Kind::Fence => result = run.spaces.order(program.fences[op.x as usize], mask),
         Kind::Image => result = run.spaces.image(frame, &program.images[op.x as usize], mask),
+        Kind::Stretch => result = run.spaces.stretch_op(frame, &program.stretches[op.x as usize], mask),
         Kind::Bulk => result = run.spaces.bulk(frame, &program.bulks[op.x as usize], mask),
         Kind::Matrix if mask == u32::MAX => {
             result = matrix::execute(frame, &mut run.spaces, &program.matrices[op.x as usize]);

@@ -31,6 +31,7 @@ pub mod processor;
 mod program;
 mod race;
 pub mod scalar;
+mod stretch;
 mod strong;
 pub mod tensor;
 #[cfg(test)]

@@ -13,6 +13,7 @@ use super::matrix::MatrixOps;
 use super::mbarrier::MbarrierOp;
 use super::outcome::Place as InstPlace;
 use super::scalar::{FloatExtreme, ScalarOp};
+use super::stretch::StretchOp;
 use super::strong::Strong;
 use super::warpgroup::WarpgroupOp;
 use super::words::Words;
@@ -185,6 +186,8 @@ pub enum Kind {
     Matrix,
     /// See [`Program::groups`].
     Warpgroup,
+    /// See [`Program::stretches`].
+    Stretch,
     /// See [`Program::bulks`].
     Bulk,
     /// See [`Program::images`].
@@ -447,6 +450,7 @@ pub struct Program {
     pub images: Vec<ImageOp>,
     /// Operations that go on beside the threads.
     pub bulks: Vec<BulkOp>,
+    pub stretches: Vec<StretchOp>,
 }
 
 impl Program {

@@ -277,7 +277,7 @@ impl Machine<'_> {
                 Modify::Op(AtomOp::Exch, _) => first,
                 // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
                 Modify::Op(op, ty) if matches!(place, Place::Shared(_) | Place::Peer(..)) && *ty == Type::F32 => {
-                    scalar::atomic_shared(*op, *ty, before as u64, first as u64).into()
+                    scalar::atomic_with_subnormals(*op, *ty, before as u64, first as u64).into()
                 }
                 Modify::Op(op, ty) => {
                     let size = ty.bits().min(64);

@@ -133,7 +133,7 @@ impl Machine<'_> {
                 Some((op, ty)) => {
                     let operand = if bytes == 8 { word(0) | word(1) << 32 } else { word(0) };
                     let before = self.read(cta, warp, place, bytes as usize);
-                    self.put(cta, warp, place, bytes as usize, scalar::atomic(op, ty, before, operand));
+                    self.put(cta, warp, place, bytes as usize, scalar::atomic_with_subnormals(op, ty, before, operand));
                 }
                 None => (0..values.len()).for_each(|at| self.put(cta, warp, advance(place, 4 * at), 4, word(at))),
             }
@@ -181,7 +181,7 @@ impl Machine<'_> {
             let place = advance(to, at);
             let value = match combine {
                 None => value,
-                Some((op, ty)) => scalar::atomic(op, ty, self.read(cta, who.warp, place, step), value),
+                Some((op, ty)) => scalar::atomic_with_subnormals(op, ty, self.read(cta, who.warp, place, step), value),
             };
             self.put(cta, who.warp, place, step, value);
         }

@@ -332,13 +332,17 @@ fields! {
     TransposeRight = 0x440 { No = "", Transpose = "trans.b" }
     /// Cache operation of an asynchronous copy.
     AsyncCache = 0x101 { Ca = "ca", Cg = "cg" @ 1332 }
-    /// The NaN that copies write for elements beyond a tensor makes the result zero. PTX does not say which NaN that
-    /// is; here every NaN does.
+    /// The NaN that copies write for elements beyond a tensor makes the result zero, where a factor is that. PTX does
+    /// not say which NaN it is; an H200 takes 0x7ff7, of either sign, in both formats.
     Oob = 0x441 { No = "", Oob = "oob" }
     /// The memory that a fence is for, if not all.
     Restriction = 0x444 {
         None = "", Cluster = "sync_restrict::shared::cluster", Cta = "sync_restrict::shared::cta",
     }
+    /// The proxy whose accesses a fence orders with those of the generic one.
+    Proxy = 0x455 { Alias = "alias", Async = "async" }
+    /// The memory that such a fence is for, if not all.
+    ProxySpace = 0x456 { All = "", Global = "global", Cta = "shared::cta", Cluster = "shared::cluster" }
     /// A mask of performance-monitor events, not the number of one.
     EventMask = 0x443 { No = "", Mask = "mask" }
     /// Values count without their signs.

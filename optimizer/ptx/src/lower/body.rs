@@ -350,7 +350,9 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
             None => {}
         }
         let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
-        let mut result = select(inst.opcode.text, &modifiers);
+        // What is left of `membar` by now is another word for `fence`.
+        let base = if inst.opcode.text == "membar" { "fence" } else { inst.opcode.text };
+        let mut result = select(base, &modifiers);
         if self.cx.flushes
             && let Ok(selected) = &mut result
         {

@@ -23,8 +23,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
             "ret" => self.guarded_terminator(Self::lower_return),
             "exit" => self.guarded_terminator(|lowering| lowering.push(Opcode::Exit, &[], &[])),
             "membar" if first != "proxy" => self.lower_membar(inst, first),
-            // Proxies and barrier objects are not modelled, so there is nothing that such a fence could order.
-            "fence" | "membar" if matches!(first, "proxy" | "mbarrier_init") => Some(()),
             "vote" | "shfl" if first != "sync" => self.lower_without_sync(inst),
             "createpolicy" => self.lower_cache_policy(inst),
             _ => return self.lower_compound(inst),

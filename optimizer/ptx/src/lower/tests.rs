@@ -325,6 +325,24 @@ fn instructions_that_the_target_lacks_are_refused() {
 
 #[test]
 fn membar_is_written_where_the_target_has_no_fence() {
+    let fences = [
+        "fence.proxy.alias",
+        "fence.proxy.async",
+        "fence.proxy.async.global",
+        "fence.proxy.async.shared::cta",
+        "fence.proxy.async.shared::cluster",
+        "fence.mbarrier_init.release.cluster",
+        "fence.proxy.tensormap::generic.release.gpu",
+        "fence.proxy.tensormap::generic.acquire.sys [%d1], 128",
+        "fence.proxy.async::generic.acquire.sync_restrict::shared::cluster.cluster",
+        "fence.proxy.async::generic.release.sync_restrict::shared::cta.cluster",
+    ];
+    for fence in fences {
+        let printed = crate::emit(&read(&kernel(&format!("mov.b64 %d1, 0;{fence};"))).expect(fence)).expect(fence);
+        assert!(printed.contains(fence.split(' ').next().unwrap_or(fence)), "{fence} became {printed}");
+    }
+    let old = read(&kernel("membar.proxy.alias;")).expect("valid");
+    assert!(crate::emit(&old).expect("valid").contains("fence.proxy.alias;"));
     let source = kernel("membar.gl;").replace("sm_90", "sm_60");
     let module = read(&source).expect("`membar` is older than `fence`");
     assert!(module.to_string().contains("fence.sc.gpu"));

@@ -8,7 +8,8 @@ use super::fields::alternatives;
 
 pub(super) fn drop_store(func: &Function, place: Place) -> Vec<Change> {
     let data = func.inst(place.inst);
-    let writes = data.is(Flags::WRITES) && func.dsts(place.inst).is_empty();
+    // What is not discarded is what it was.
+    let writes = data.is(Flags::WRITES) && func.dsts(place.inst).is_empty() && data.opcode != Opcode::Discard;
     if writes { vec![Change::Remove] } else { Vec::new() }
 }
 
@@ -28,7 +29,8 @@ fn access(func: &Function, inst: Inst) -> Option<(Operand, u64, u64)> {
     let data = func.inst(inst);
     let &[base, Operand::Imm(offset), ..] = func.srcs(inst) else { return None };
     let bytes = u64::from(data.ty().bits()) / 8 * data.vector_len() as u64;
-    (data.is(Flags::READS) || data.is(Flags::WRITES)).then_some((base, func.bits(offset), bytes))
+    let accesses = data.is(Flags::READS) || data.is(Flags::WRITES) && data.opcode != Opcode::Discard;
+    accesses.then_some((base, func.bits(offset), bytes))
 }
 
 /// Whether two instructions access the same bytes for certain.

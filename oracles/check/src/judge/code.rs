@@ -12,13 +12,13 @@
 
 use oriole_gpu::{Gpu, GpuError};
 use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
-use oriole_ir::ops::{Addend, Approx, Flags, Type};
+use oriole_ir::ops::{Addend, Approx, AtomOp, Flags, Type};
 use oriole_ir::{Function, InstData, Module};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 
 use super::open::Open;
-use super::{Judge, Verdict, budget, equivalence};
+use super::{Judge, Verdict, budget, equivalence, gpu};
 
 /// Machine instructions that may be executed for each step of the program: code that is not optimized has several for
 /// one, and functions of floats have dozens.
@@ -78,6 +78,9 @@ impl Judge<'_> {
         Ok(match equivalence::compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
+            verdict if verdict.is_finding() && matches!(executor, Executor::Gpu(_)) => {
+                if gpu::has_float_products(self.original) { Verdict::OriginalUndefined } else { verdict }
+            }
             verdict => verdict,
         })
     }
@@ -142,7 +145,8 @@ impl Floats {
     }
 
     fn note(&mut self, data: &InstData) {
-        let result = data.field::<Type>().filter(|_| data.is(Flags::PURE) && !data.is(Flags::COPY));
+        let computes = data.is(Flags::PURE) && !data.is(Flags::COPY) || data.field::<AtomOp>().is_some();
+        let result = data.field::<Type>().filter(|_| computes);
         let width = match result.or(data.field::<Addend>().map(Addend::ty)) {
             Some(Type::F16 | Type::F16x2 | Type::Bf16 | Type::Bf16x2) => 2,
             Some(Type::F32 | Type::Tf32) => 4,

@@ -5,7 +5,8 @@ use std::ops::Range;
 use oriole_gpu::{Gpu, GpuError, Job, Parameter};
 use oriole_interp::launch::{ArgValue, Launch};
 use oriole_interp::{Bytes, Executable, GlobalState, RunResult};
-use oriole_ir::Module;
+use oriole_ir::ops::{Completion, CopyTo, Flags, Matrix, Shape, Type};
+use oriole_ir::{InstData, Module};
 use oriole_sass::cubin::Cubin;
 
 use super::code::CodeError;
@@ -22,6 +23,10 @@ impl Judge<'_> {
     ) -> Result<Result<RunResult, Mismatch>, CodeError> {
         let bound = original.bound(&self.launch)?;
         let mut job = job(&bound.entry, &self.launch).ok_or(CodeError::Images)?;
+        // What goes to shared memory of the cluster is an illegal instruction for a grid that is launched without one.
+        if !bound.cluster.is_explicit && goes_to_cluster(original.module()) {
+            job.cluster = Some([1; 3]);
+        }
         let variables = self.before.memory.iter().filter(|state| state.argument.is_none());
         job.variables = variables.map(|state| state.name.clone()).collect();
         let left = match gpu.run(cubin.shared_data(), &job) {
@@ -49,6 +54,23 @@ impl Judge<'_> {
         }
         Ok(Ok(result))
     }
+}
+
+/// Whether a module has operations that bring something to shared memory of the cluster beside the threads.
+fn goes_to_cluster(module: &Module) -> bool {
+    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+    insts.any(|data| {
+        let is_counted = data.is(Flags::ASYNC) && data.field() == Some(Completion::Barrier);
+        is_counted && data.field() != Some(CopyTo::Cta)
+    })
+}
+
+/// Whether a module has products of matrices of floats. PTX leaves open how their sums are rounded, and what sign a
+/// zero among them has; tensor cores keep fewer bits than the interpreter.
+pub(super) fn has_float_products(module: &Module) -> bool {
+    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
+    let sum = |data: &InstData| data.opcode.row().shape_type(&data.fields, Shape::Matrix(Matrix::Sum));
+    insts.any(|data| data.is(Flags::MATRIX) && sum(data).is_some_and(Type::is_float))
 }
 
 /// The places of a module's variables that hold an address from the start, with the variables' names.

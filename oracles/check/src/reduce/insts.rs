@@ -25,8 +25,16 @@ impl Substitutions {
     }
 }
 
-fn removable(data: &InstData) -> bool {
-    !data.is(Flags::TERMINATOR)
+/// Whether an instruction may go. What orders asynchronous operations stays as long as there are any: without it they
+/// read what nobody defines on a GPU, and what is left would show that.
+fn removable(func: &Function, inst: Inst) -> bool {
+    let orders = |data: &InstData| {
+        let of_group = data.is(Flags::WARPGROUP) && !data.is(Flags::ASYNC);
+        data.opcode == Opcode::FenceProxy || of_group && data.is(Flags::FENCE)
+    };
+    let is_async = |inst: Inst| func.inst(inst).is(Flags::ASYNC);
+    let data = func.inst(inst);
+    !data.is(Flags::TERMINATOR) && !(orders(data) && func.layout_insts().any(is_async))
 }
 
 /// Instructions that go; zero stands for what they made.
@@ -34,7 +42,7 @@ pub fn removed(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     let mut changes = Substitutions::default();
     for (id, _, inst) in places(&evidence.module) {
         let func = &evidence.module.functions[id];
-        if removable(func.inst(inst)) && choice.take() {
+        if removable(func, inst) && choice.take() {
             changes.of(id).remove(func, inst);
         }
     }
@@ -51,7 +59,7 @@ pub fn unread(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         insts.iter().flat_map(|inst| func.uses(*inst)).for_each(|used| uses[reg(used)] += 1);
         for inst in insts.iter().rev() {
             let data = func.inst(*inst);
-            let dead = removable(data) && func.defs(*inst).all(|dst| uses[reg(dst)] == 0);
+            let dead = removable(func, *inst) && func.defs(*inst).all(|dst| uses[reg(dst)] == 0);
             if dead && !data.is(Flags::EFFECT) && choice.take() {
                 func.uses(*inst).for_each(|used| uses[reg(used)] -= 1);
                 changes.of(id).remove(func, *inst);
@@ -68,7 +76,7 @@ pub fn values(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     for (id, _, inst) in places(&evidence.module) {
         let func = &mut evidence.module.functions[id];
         let (Some(value), Some(reg)) = (known.get(&(id, inst)), func.defs(inst).next()) else { continue };
-        if removable(func.inst(inst)) && choice.take() {
+        if removable(func, inst) && choice.take() {
             changes.of(id).replace(reg, func.imm(*value));
             changes.of(id).remove(func, inst);
         }
@@ -81,7 +89,7 @@ pub fn forwarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     let mut changes = Substitutions::default();
     for (id, _, inst) in places(&evidence.module) {
         let func = &evidence.module.functions[id];
-        let Some(reg) = func.defs(inst).next().filter(|_| removable(func.inst(inst))) else { continue };
+        let Some(reg) = func.defs(inst).next().filter(|_| removable(func, inst)) else { continue };
         let info = func.regs()[reg];
         let inputs = func.inputs(inst).iter().filter(|input| fits(func, **input, info) && input.reg() != Some(reg));
         for input in inputs {

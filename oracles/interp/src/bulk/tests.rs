@@ -200,6 +200,39 @@ fn reductions_to_global_memory_combine_element_by_element() {
         reduce("add.noftz.f16", "  st.global.b32 [%d2], 0x3e004000\n  st.shared.b32 [%d4], 0x40000007\n")[0],
         0x4300_4000
     );
+    // 7 is a subnormal number, and so is the sum.
+    assert_eq!(reduce("add.f32", "  st.global.b32 [%d2], 5\n")[..2], [12, 7]);
+}
+
+#[test]
+fn what_is_discarded_is_undefined_and_has_to_be_a_line_of_global_memory() {
+    let kernel = |at: &str| {
+        format!(
+            "global @line: b8[256] global align 128\nentry @k {{\n  \
+             param $out: u64 param align 8\n  param $in: u64 param align 8\nbb0:\n  %d2 = ld.param.u64 [$out]\n  \
+             %d3 = mov.b64 @line\n  st.global.b32 [%d3], 7\n  discard.global.L2 [%d3{at}], 128\n  \
+             %r4 = ld.global.b32 [%d3]\n  st.global.b32 [%d2], %r4\n  ret\n}}\n"
+        )
+    };
+    let run = |at: &str| run_with(&kernel(at), &one(), &RunOptions::default());
+    let good = run("");
+    assert_eq!(good.outcome, Outcome::Finished);
+    let line = good.memory.iter().find(|state| state.name == "line").expect("there is the variable");
+    assert!((0..128).all(|at| line.bytes.is_undefined(at)) && !line.bytes.is_undefined(128));
+    assert!(good.memory[0].bytes.is_undefined(0));
+    assert!(matches!(run("+64").outcome, Outcome::Trapped { .. }), "no line begins there");
+    assert!(matches!(run("+256").outcome, Outcome::Trapped { .. }), "it is beyond the variable");
+}
+
+#[test]
+fn prefetches_are_of_whole_pieces() {
+    let prefetch = |at: &str, bytes: u32| {
+        let text = format!("  cp.async.bulk.prefetch [%d3{at}], {bytes}\n");
+        run_with(&kernel(&text), &one(), &RunOptions::default()).outcome
+    };
+    assert_eq!(prefetch("+16", 32), Outcome::Finished);
+    assert!(matches!(prefetch("+8", 32), Outcome::Trapped { .. }));
+    assert!(matches!(prefetch("", 24), Outcome::Trapped { .. }));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use oriole_ir::{Inst, InstData};
 use super::{DecodeFault, Decoded, Decoder, op};
 use crate::bulk::{Brought, BulkOp};
 use crate::program::{Kind, Op};
+use crate::stretch::StretchOp;
 use crate::strong::StrongKind;
 
 impl Decoder<'_> {
@@ -16,6 +17,16 @@ impl Decoder<'_> {
         };
         self.program.bulks.push(operation);
         Ok(op(Kind::Bulk).x(self.program.bulks.len() as u32 - 1))
+    }
+
+    /// What is about a stretch of global memory.
+    pub(super) fn stretch(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let operation = match data.opcode {
+            Opcode::Discard => StretchOp::Discard(self.address(inst, 0, Self::space(data))?),
+            _ => StretchOp::Prefetch(self.address(inst, 0, Space::Global)?, self.source(data, inst, 2, Shape::R)?),
+        };
+        self.program.stretches.push(operation);
+        Ok(op(Kind::Stretch).x(self.program.stretches.len() as u32 - 1))
     }
 
     fn brought_by_memory(&mut self, inst: Inst, data: &InstData) -> Decoded<BulkOp> {

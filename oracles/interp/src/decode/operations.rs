@@ -90,6 +90,7 @@ impl Decoder<'_> {
             Opcode::CpAsyncCommit | Opcode::BulkCommit => Ok(self.fence(inst, data)),
             _ if data.is(Flags::ASYNC) => self.bulk(inst, data),
             _ if data.is(Flags::FENCE) => Ok(self.fence(inst, data)),
+            Opcode::Discard | Opcode::BulkPrefetch => self.stretch(inst, data),
             _ if data.is(Flags::HINT) || data.opcode == Opcode::BrkPt => Ok(op(Kind::Nop)),
             other => Err(DecodeFault::NoMeaning(other.row().name)),
         }

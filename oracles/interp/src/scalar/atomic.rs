@@ -9,13 +9,13 @@ use oriole_ir::ops::{AtomOp, ReduxOp, Type};
 pub fn atomic(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
     match (op, ty) {
         (AtomOp::Add, Type::F32) => canonical(f32::of(old).flush().add(f32::of(operand).flush()).flush()),
-        _ => atomic_shared(op, ty, old, operand),
+        _ => atomic_with_subnormals(op, ty, old, operand),
     }
 }
 
-/// The new value of a shared memory word, where `add.f32` keeps subnormals. All other operations are those of
-/// [`atomic`].
-pub fn atomic_shared(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
+/// The new value of a word where `add.f32` keeps subnormals: in shared memory, and in bulk reductions, of which PTX
+/// does not say it (an H200 keeps them). All other operations are those of [`atomic`].
+pub fn atomic_with_subnormals(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
     match ty {
         Type::F32 => float_atomic::<f32>(op, old, operand),
         Type::F64 => float_atomic::<f64>(op, old, operand),

@@ -190,7 +190,7 @@ fn atomics() {
 #[test]
 fn float_atomics_flush_in_global_memory_only() {
     assert_eq!(atomic(AtomOp::Add, Type::F32, 0x0000_0001, 0x8000_0000), 0);
-    assert_eq!(atomic_shared(AtomOp::Add, Type::F32, 0x0000_0001, 0x8000_0000), 1);
+    assert_eq!(atomic_with_subnormals(AtomOp::Add, Type::F32, 0x0000_0001, 0x8000_0000), 1);
     assert_eq!(atomic(AtomOp::Add, Type::F64, 1, 1), 2);
 }
 
@@ -216,9 +216,14 @@ fn reductions() {
 fn a_nan_from_beyond_a_tensor_makes_a_product_zero() {
     let fma = |names: &[&str], a, b, c| value(Opcode::FFma, names, &[a, b, c]);
     assert_eq!(fma(&["rn", "oob", "f16"], 0x3c00, 0x4000, 0x3c00), 0x4200);
-    assert_eq!(fma(&["rn", "oob", "f16"], 0x7fff, 0x4000, 0x3c00), 0);
-    assert_eq!(fma(&["rn", "f16"], 0x7fff, 0x4000, 0x3c00), 0x7fff);
-    assert_eq!(fma(&["rn", "oob", "relu", "bf16x2"], 0x7fff_bf80, 0x3f80_3f80, 0x3f80_0000), 0);
+    for beyond in [0x7ff7, 0xfff7] {
+        assert_eq!(fma(&["rn", "oob", "f16"], beyond, 0x4000, 0x3c00), 0);
+        assert_eq!(fma(&["rn", "oob", "f16"], 0x7fff, beyond, 0x7fff), 0);
+        assert_eq!(fma(&["rn", "oob", "f16"], 0x3c00, 0x4000, beyond), 0x7fff);
+    }
+    assert_eq!(fma(&["rn", "oob", "f16"], 0x7fff, 0x4000, 0x3c00), 0x7fff);
+    assert_eq!(fma(&["rn", "f16"], 0x7ff7, 0x4000, 0x3c00), 0x7fff);
+    assert_eq!(fma(&["rn", "oob", "relu", "bf16x2"], 0x7ff7_bf80, 0x3f80_3f80, 0x3f80_0000), 0);
 }
 
 #[test]

@@ -196,6 +196,9 @@ fn scalar(opcode: Opcode, cx: &mut Context, format: &Format, operands: &[Term]) 
     }
 }
 
+/// The NaN, of either sign, that stands for an element beyond a tensor.
+const OOB_NAN: u128 = 0x7ff7;
+
 fn arithmetic(opcode: Opcode, cx: &mut Context, format: &Format, s: &[Term]) -> Term {
     let rounding = cx.rounding();
     let exact = match opcode {
@@ -217,12 +220,14 @@ fn arithmetic(opcode: Opcode, cx: &mut Context, format: &Format, s: &[Term]) -> 
     if !cx.has::<Oob>() {
         return result;
     }
-    let (absent, zero) = (cx.t.constant(0, 1), cx.t.constant(0, format.width()));
-    let absent = s.iter().fold(absent, |any, value| {
-        let nan = format.is_nan(cx.t, *value);
-        cx.t.or(any, nan)
+    let width = format.width();
+    let (zero, beyond) = (cx.t.constant(0, width), cx.t.constant(OOB_NAN, width));
+    let [first, second] = [s[0], s[1]].map(|factor| {
+        let magnitude = format.magnitude(cx.t, factor);
+        cx.t.eq(magnitude, beyond)
     });
-    cx.t.ite(absent, zero, result)
+    let is_beyond = cx.t.or(first, second);
+    cx.t.ite(is_beyond, zero, result)
 }
 
 /// Flushing, saturation to [0, 1] (NaN and negative values to +0) and rectification of a result.

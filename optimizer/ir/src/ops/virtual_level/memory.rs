@@ -213,8 +213,8 @@ macro_rules! memory_rows {
         since 50, later &[],
         cost Flat(10), rank 10, latency Memory, undef Nothing;
 
-    /// Allows a line to be dropped without being written back; here without effect.
-    Discard "discard" "discard": [] <- [Base, Offset, Imm], HINT,
+    /// Allows a line to be dropped without being written back: what it holds is undefined then.
+    Discard "discard" "discard": [] <- [Base, Offset, Imm], STORE,
         fields &[opt_of(Field::Space, Space::Global.bit()), req_of(Field::PrefetchLevel, PrefetchLevel::L2.bit())],
         rules &[],
         since 80, later &[],

@@ -24,9 +24,10 @@ use crate::settings::check_failure;
 /// No GPU is needed: the words of the code are decoded and executed, warp by warp, on the launches beside K.ptx or
 /// given by --launch, each with its own data and with random data of its shape. Every combination of SM and level of
 /// optimization is an axis with a verdict of its own. Where all axes disagree with the PTX in the same way, the fault
-/// may be Oriole's own; --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and sums, which changes
-/// results by design. With --cubin, code that somebody else made is judged instead. Exit code 0 where all axes do what
-/// the PTX says, 1 where one does not, or ptxas crashes, 2 on bad input, 3 where nothing could be judged.
+/// may be Oriole's own; --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may
+/// otherwise fuse products and sums, which changes results by design. With --cubin, code that somebody else made is
+/// judged instead. Exit code 0 where all axes do what the PTX says, 1 where one does not, or ptxas crashes, 2 on bad
+/// input, 3 where nothing could be judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program: PTX
