@@ -34,7 +34,7 @@ fn removable(func: &Function, inst: Inst) -> bool {
     };
     let is_async = |inst: Inst| func.inst(inst).is(Flags::ASYNC);
     let data = func.inst(inst);
-    !data.is(Flags::TERMINATOR) && !(orders(data) && func.layout_insts().any(is_async))
+    !(data.is(Flags::TERMINATOR) || orders(data) && func.layout_insts().any(is_async))
 }
 
 /// Instructions that go; zero stands for what they made.

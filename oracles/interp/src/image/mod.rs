@@ -5,8 +5,9 @@
 //! is compared as buffers are, and races on them are found. A handle is a number that stands for an image and for what
 //! is done with it; a variable of the module, or a parameter, leads to the same by its address.
 //!
-//! What PTX and the guide leave open is settled here: filters add in double precision and round once; a weight is the
-//! nearest of the 257 that there are, the upper one where two are as near; a texel of fewer than four components has
+//! What PTX and the guide leave open is settled here: filters add in double precision and round once, but for bytes
+//! from 0 to 1, which are added as an H200 does it; a weight is the nearest of the 257 that there are, the upper one
+//! where two are as near; a texel of fewer than four components has
 //! zeros and a last one, as `CL_R` and `CL_RG` have it, which name the order; a depth passes where it is at most the
 //! texel; a question for a filter or an address mode yields the number that the CUDA driver has for it.
 

@@ -107,9 +107,16 @@ fn four_texels_are_mixed_and_integers_become_ratios() {
     let at =
         |x: f32, y: f32| floats(&run(&fetch("tex.2d.v4.f32.f32", &format!("{}, {}, 0, 0", bits(x), bits(y))), &launch));
     assert_eq!(at(0.5, 0.5)[..4], [0.0, 1.0, 51.0 / 255.0, 1.0]);
+    // Bytes are numbers of 16 bits: 0.35 and 0.25 of 65535, and the upper one of what is as near.
+    let of_sixteen = |number: f64| (number / 65535.0) as f32;
     let middle = at(1.0, 1.0);
-    assert_eq!(middle[..2], [(1.0 + 0.4) / 4.0, 0.25]);
-    assert_eq!(middle[3], 0.5);
+    assert_eq!(middle[..2], [of_sixteen(22937.0), of_sixteen(16384.0)]);
+    assert_eq!(middle[3], of_sixteen(32768.0));
+    // 3/256 of each direction: the last texel counts for nothing, where the product of the two is less than a half.
+    let near = 0.5 + 3.0 / 256.0;
+    let [first, second, third] = [0.0, 255.0, 102.0].map(|byte| byte * 257.0);
+    let sum: f64 = (first * 250.0 + second * 3.0 + third * 3.0) / 256.0;
+    assert_eq!(at(near, near)[0], of_sixteen((sum + 0.5).floor()));
     // Offsets move by texels.
     let moved = fetch("tex.2d.v4.f32.f32", &format!("{0}, {0}, 1, 0", bits(0.5)));
     assert_eq!(floats(&run(&moved, &launch))[0], 1.0);

@@ -150,12 +150,18 @@ impl Spaces<'_> {
         let level = level.min(bound.image.levels - 1);
         let taps = taps(&bound.image, target, offsets, sampling, level);
         let mut all = Vec::with_capacity(8);
-        for (place, weight) in crossed(&taps, target.slice, level) {
+        let mut places = crossed(&taps, target.slice, level);
+        if let [first, second, third, fourth] = &mut places[..] {
+            let weights = [first, second, third, fourth].map(|(_, weight)| weight);
+            round_together(weights);
+        }
+        for (place, weight) in places {
             let texel = self.texel(bound, place, lane);
             all.push((compared(&bound.image, texel, sampling.reference), weight));
         }
         match all.as_slice() {
             [(one, _)] => *one,
+            several if bound.image.holds_normalized_bytes() && sampling.reference.is_none() => mixed_bytes(several),
             several => mixed(several),
         }
     }
@@ -334,6 +340,16 @@ fn rounded_weight(fraction: f64) -> f64 {
     if fraction.is_finite() { (fraction * WEIGHT + 0.5).floor() / WEIGHT } else { 0.0 }
 }
 
+/// The weights of four texels in a plane, the first at the lower place of both directions and the last at the upper
+/// one, as numbers of 8 fractional bits that are one together. The last is the nearest to the product, which leaves the
+/// others what is along each direction: so an H200 does it.
+fn round_together([first, second, third, last]: [&mut f64; 4]) {
+    let (across, down) = (*second + *last, *third + *last);
+    *last = rounded_weight(*last);
+    (*second, *third) = (across - *last, down - *last);
+    *first = 1.0 - across - down + *last;
+}
+
 /// The texel that an index leads to; none on the border.
 fn addressed(index: i64, size: u32, mode: u8) -> Option<u32> {
     let size = i64::from(size);
@@ -393,6 +409,20 @@ fn mixed(texels: &[([Component; 4], f64)]) -> [Component; 4] {
         let undefined = texels.iter().any(|(texel, _)| texel[channel].undefined);
         let value = sum as f32;
         Component { bits: if value.is_nan() { 0x7FFF_FFFF } else { value.to_bits() }, undefined }
+    })
+}
+
+/// The sum of weighted bytes that stand for numbers from 0 to 1. As an H200 does it, each is a number of 16 bits, and
+/// so is the sum, which is the nearest, the upper one where two are as near.
+fn mixed_bytes(texels: &[([Component; 4], f64)]) -> [Component; 4] {
+    std::array::from_fn(|channel| {
+        let term = |(texel, weight): &([Component; 4], f64)| {
+            let byte = (f64::from(f32::from_bits(texel[channel].bits)) * 255.0).round();
+            byte * 257.0 * weight
+        };
+        let sum = (texels.iter().map(term).sum::<f64>() + 0.5).floor();
+        let undefined = texels.iter().any(|(texel, _)| texel[channel].undefined);
+        Component { bits: ((sum / 65535.0) as f32).to_bits(), undefined }
     })
 }
 

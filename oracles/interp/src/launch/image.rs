@@ -108,6 +108,11 @@ impl Image {
         self.normalized_float || self.format.is_float()
     }
 
+    /// Whether texels are bytes that stand for numbers from 0 to 1.
+    pub fn holds_normalized_bytes(&self) -> bool {
+        self.normalized_float && self.format == ScalarType::U8
+    }
+
     /// The first thing that is wrong with it, apart from its bytes.
     fn fault(&self) -> Option<&'static str> {
         let small = matches!(self.format, ScalarType::U8 | ScalarType::S8 | ScalarType::U16 | ScalarType::S16);
