@@ -102,7 +102,9 @@ fn offset(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
     let at = line.operands.iter().position(|operand| operand.starts_with('['))?;
     let inside = line.operands[at].strip_prefix('[')?.strip_suffix(']')?;
     let (base, given) = inside.split_once('+').unwrap_or((inside, "0"));
-    if type_of(base) != Some("b64") {
+    // What is in brackets is no address where it leads to an image.
+    let takes_handle = ["tex", "tld4", "txq", "suq", "suld", "sust", "sured"].contains(&line.base());
+    if type_of(base) != Some("b64") || takes_handle {
         return None;
     }
     let given: i64 = given.parse().ok()?;

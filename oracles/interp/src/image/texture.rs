@@ -151,7 +151,10 @@ impl Spaces<'_> {
         let taps = taps(&bound.image, target, offsets, sampling, level);
         let mut all = Vec::with_capacity(8);
         let mut places = crossed(&taps, target.slice, level);
-        if let [first, second, third, fourth] = &mut places[..] {
+        let adds_bytes = bound.image.holds_normalized_bytes() && sampling.reference.is_none();
+        if let [first, second, third, fourth] = &mut places[..]
+            && adds_bytes
+        {
             let weights = [first, second, third, fourth].map(|(_, weight)| weight);
             round_together(weights);
         }
@@ -161,7 +164,7 @@ impl Spaces<'_> {
         }
         match all.as_slice() {
             [(one, _)] => *one,
-            several if bound.image.holds_normalized_bytes() && sampling.reference.is_none() => mixed_bytes(several),
+            several if adds_bytes => mixed_bytes(several),
             several => mixed(several),
         }
     }
