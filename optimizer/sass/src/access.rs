@@ -11,7 +11,8 @@ impl Part {
         match self.what {
             What::Register(file) | What::Indexed(file) => Some(file),
             What::Base => Some(File::R),
-            What::UniformBase | What::Descriptor | What::Matrix | What::Bindless | What::BindlessByte => Some(File::Ur),
+            What::UniformBase | What::Descriptor | What::Within(_) | What::Described => Some(File::Ur),
+            What::Bindless | What::BindlessByte => Some(File::Ur),
             _ => None,
         }
     }
@@ -63,7 +64,7 @@ impl Part {
                 // Whatever is read there, a descriptor and the address of a bank have 64 bits.
                 What::Descriptor | What::Bindless | What::BindlessByte => 2,
                 // The descriptors of both matrices, be the first one in registers or not.
-                What::Matrix => 4,
+                What::Within("gdesc") if count == 1 => 4,
                 _ => count,
             },
         }

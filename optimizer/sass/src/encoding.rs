@@ -218,7 +218,8 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
             What::Register(File::Ur)
             | What::UniformBase
             | What::Descriptor
-            | What::Matrix
+            | What::Within(_)
+            | What::Described
             | What::Indexed(File::Ur)
             | What::BindlessByte => {
                 let len = if part.at.len == 6 { uniform_bits(sm) } else { part.at.len };

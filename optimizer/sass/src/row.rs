@@ -90,8 +90,11 @@ pub enum What {
     BindlessByte,
     /// The uniform register of a memory descriptor: `desc[UR4]`, before an address.
     Descriptor,
-    /// The uniform register of the descriptors of matrices in shared memory: `gdesc[UR4]`.
-    Matrix,
+    /// The uniform register of the descriptors of matrices in shared memory, `gdesc[UR4]`, or of an address in tensor
+    /// memory, `tmem[UR4]`, which an offset may follow.
+    Within(&'static str),
+    /// The uniform registers of an address in tensor memory and of a descriptor: `tmem[UR4], idesc[UR5]`.
+    Described,
     /// `.NAME` behind the operand before.
     Mark(Names),
     /// The register that an address begins with.

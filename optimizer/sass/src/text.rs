@@ -51,10 +51,24 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
                 separator = "";
                 described = true;
             }
-            What::Matrix => {
-                out.push_str("gdesc[");
-                register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+            What::Within(name) => {
+                let _ = write!(out, "{name}[");
+                let offset = shown.next_if(|next| name == "tmem" && next.what.offset_unit().is_some());
+                let offset = offset.filter(|offset| offset.value(word) != 0);
+                let is_zero = part.value(word) == part.at.largest();
+                if offset.is_none() || !is_zero {
+                    register(out, &Part { what: What::Register(File::Ur), ..*part }, word);
+                }
+                if let Some(offset) = offset {
+                    out.push_str(if is_zero { "" } else { "+" });
+                    signed_hex(out, signed(offset.value(word), offset.at.len + offset.above.len));
+                }
                 out.push(']');
+            }
+            What::Described => {
+                let first = part.value(word);
+                let name = |number| if number >= part.at.largest() { "URZ".to_owned() } else { format!("UR{number}") };
+                let _ = write!(out, "tmem[{}], idesc[{}]", name(first), name(first.saturating_add(1)));
             }
             What::Base | What::UniformBase | What::Offset | What::WideOffset => {
                 let terms = |next: &&Part| {

@@ -93,7 +93,13 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
             let (bank_number, offset) = (part.at.get(word) as u8, part.above.get(word) as u32 * scale);
             out.push(taken(Item::Const { bank: bank_number, offset, modifiers: modifiers(part, word) }));
         }
-        What::Register(_) | What::Base | What::UniformBase | What::Descriptor | What::Matrix | What::Indexed(_) => {
+        What::Register(_)
+        | What::Base
+        | What::UniformBase
+        | What::Descriptor
+        | What::Within(_)
+        | What::Described
+        | What::Indexed(_) => {
             registers(encoding, part, word, out);
         }
         What::Bindless | What::BindlessByte => {

@@ -113,8 +113,14 @@ const FADD2_IMMEDIATE: &[Part] = &[
     ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
     low(F32).words(2).suffix(86, 1, NP),
 ];
-const FMUL2_IMMEDIATE: &[Part] =
-    &[product(), m(78, 2, ROUND), rd().words(2), ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR), b(F32).words(2)];
+const FMUL2_IMMEDIATE: &[Part] = &[
+    product(),
+    m(78, 2, ROUND),
+    rd().words(2),
+    ra().neg(72).abs(73).words(2).suffix(81, 3, PAIR),
+    b(F32).words(2),
+    any(87, 2),
+];
 const FFMA2_RI: &[Part] = &[
     product(),
     m(78, 2, ROUND),

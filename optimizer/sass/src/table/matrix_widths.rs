@@ -98,8 +98,8 @@ pub fn tiles(word: u128, part: &Part) -> Option<u8> {
 /// in memory have their descriptors side by side.
 fn group(columns: usize, bits: usize, part: &Part) -> Option<u8> {
     Some(match (part.what, part.at.low) {
-        (What::Matrix, 24) | (What::Register(File::R), 24) => 4,
-        (What::Matrix, _) => 2,
+        (What::Within(_), 24) | (What::Register(File::R), 24) => 4,
+        (What::Within(_), _) => 2,
         (What::Register(File::R), 16 | 64) => (64 * columns * bits / (128 * 32)) as u8,
         _ => return None,
     })

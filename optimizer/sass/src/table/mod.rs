@@ -23,6 +23,7 @@ mod pack;
 mod prelude;
 mod special;
 mod surface;
+mod tensor_memory;
 mod texture;
 mod transfer;
 mod uniform;
@@ -67,6 +68,7 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         pack::ROWS,
         matrix::ROWS,
         warpgroup::ROWS,
+        tensor_memory::ROWS,
         texture::TEX,
         texture::TLD,
         texture::TLD4,

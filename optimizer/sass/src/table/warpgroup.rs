@@ -117,7 +117,7 @@ const fn mark(bit: u8, names: Names) -> Part {
 }
 
 const fn matrix(low: u8) -> Part {
-    Part::new(What::Matrix, Bits::new(low, 6))
+    Part::new(What::Within("gdesc"), Bits::new(low, 6))
 }
 
 /// Both matrices in shared memory, then the first in registers.

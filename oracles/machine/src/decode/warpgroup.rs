@@ -67,7 +67,7 @@ fn multiply(base: &str, ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
         builder = builder.field(SatFinite::SatFinite);
     }
     let product = MatrixProduct::resolve(&builder).ok_or("no such product")?;
-    let described = ops.find(|what| what == What::Matrix).ok_or("no matrix in shared memory")?;
+    let described = ops.find(|what| what == What::Within("gdesc")).ok_or("no matrix in shared memory")?;
     let first = ops.row(described)?;
     if first == ZERO {
         return Err("matrices that nothing describes".to_owned());
