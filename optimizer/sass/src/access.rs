@@ -11,7 +11,7 @@ impl Part {
         match self.what {
             What::Register(file) | What::Indexed(file) => Some(file),
             What::Base => Some(File::R),
-            What::UniformBase | What::Descriptor | What::Within(_) | What::Described => Some(File::Ur),
+            What::UniformBase | What::Descriptor | What::Within(_) | What::Beside(_) => Some(File::Ur),
             What::Bindless | What::BindlessByte => Some(File::Ur),
             _ => None,
         }

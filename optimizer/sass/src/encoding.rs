@@ -219,7 +219,7 @@ fn concrete(row: &Row, form: Form, sm: u16) -> Encoding {
             | What::UniformBase
             | What::Descriptor
             | What::Within(_)
-            | What::Described
+            | What::Beside(_)
             | What::Indexed(File::Ur)
             | What::BindlessByte => {
                 let len = if part.at.len == 6 { uniform_bits(sm) } else { part.at.len };

@@ -93,8 +93,8 @@ pub enum What {
     /// The uniform register of the descriptors of matrices in shared memory, `gdesc[UR4]`, or of an address in tensor
     /// memory, `tmem[UR4]`, which an offset may follow.
     Within(&'static str),
-    /// The uniform registers of an address in tensor memory and of a descriptor: `tmem[UR4], idesc[UR5]`.
-    Described,
+    /// Two uniform registers side by side in brackets of their own: `tmem[UR4], idesc[UR5]`.
+    Beside([&'static str; 2]),
     /// `.NAME` behind the operand before.
     Mark(Names),
     /// The register that an address begins with.

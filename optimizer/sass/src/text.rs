@@ -65,10 +65,11 @@ pub fn print(out: &mut String, instruction: &Instruction<'_>, address: u64) {
                 }
                 out.push(']');
             }
-            What::Described => {
+            What::Beside([first_name, second_name]) => {
                 let first = part.value(word);
                 let name = |number| if number >= part.at.largest() { "URZ".to_owned() } else { format!("UR{number}") };
-                let _ = write!(out, "tmem[{}], idesc[{}]", name(first), name(first.saturating_add(1)));
+                let (first, second) = (name(first), name(first.saturating_add(1)));
+                let _ = write!(out, "{first_name}[{first}], {second_name}[{second}]");
             }
             What::Base | What::UniformBase | What::Offset | What::WideOffset => {
                 let terms = |next: &&Part| {

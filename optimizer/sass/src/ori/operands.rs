@@ -98,7 +98,7 @@ pub fn of_part(encoding: &Encoding, part: &Part, word: u128, out: &mut Vec<Place
         | What::UniformBase
         | What::Descriptor
         | What::Within(_)
-        | What::Described
+        | What::Beside(_)
         | What::Indexed(_) => {
             registers(encoding, part, word, out);
         }

@@ -2,7 +2,7 @@
 //! "Tensor Core 5th Generation Family Instructions"), loads and stores, copies, and who has which columns.
 
 use super::prelude::*;
-use crate::row::Widths;
+use crate::row::{Rule, Widths};
 
 /// What a lane holds of the matrix that is loaded or stored.
 const SHAPE: Part = m(
@@ -62,7 +62,7 @@ macro_rules! product {
             shared(32),
             $($second,)*
             tensor(64),
-            Part::new(What::Described, Bits::new(40, 6)).words(2),
+            Part::new(What::Beside(["tmem", "idesc"]), Bits::new(40, 6)).words(2),
             $($behind),*
         ]
     };
@@ -92,6 +92,9 @@ const SCALED_IN_TENSOR_100: &[Part] = product!([BLOCK_100], tensor(24), [], [ten
 const SCALED_IN_SHARED: &[Part] = product!([BLOCK], shared(24), [], [tensor(48), ADDS, any(74, 10)]);
 const SCALED_IN_TENSOR: &[Part] = product!([BLOCK], tensor(24), [], [tensor(48), ADDS, any(74, 10)]);
 
+const BYTES_IN_SHARED: &[Part] = product!([], shared(24), [], [tensor(48), ADDS, any(62, 1), any(74, 10)]);
+const BYTES_IN_TENSOR: &[Part] = product!([], tensor(24), [], [tensor(48), ADDS, any(62, 1), any(74, 10)]);
+
 const fn kind(code: u64) -> (Bits, u64) {
     (Bits::new(72, 2), code)
 }
@@ -100,6 +103,12 @@ const SCALED: (Bits, u64) = (Bits::new(63, 1), 1);
 
 /// Words of eight bytes that are filled with zeros: address, zero, how many.
 const UMEMSETS: &[Part] = &[ubase(24), offset(), Part::new(What::Word("URZ"), Bits::NONE), ur(64)];
+
+/// Whether another register stands beside the one of the answer.
+const HAS_NEXT: Rule = |word| Bits::new(24, 8).get(word) < 254;
+/// Where the answer goes, and its barrier.
+const NEXT_WORK: &[Part] =
+    &[m(72, 1, &["SELFCAST", "BROADCAST"]), Part::new(What::Beside(["", ""]), Bits::new(24, 6)).words(2)];
 
 /// A row of the machines with tensor memory.
 const fn row(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
@@ -116,6 +125,8 @@ pub const ROWS: &[Row] = &[
     row("UTCIMMA", 0x9ea, IN_TENSOR).fixed(&[U, kind(1), UNSCALED]).sms(100, 102),
     row("UTCQMMA", 0x5ea, IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
     row("UTCQMMA", 0x9ea, IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCQMMA", 0xdea, BYTES_IN_SHARED).fixed(&[U, kind(3), UNSCALED]),
+    row("UTCQMMA", 0xfea, BYTES_IN_TENSOR).fixed(&[U, kind(3), UNSCALED]),
     row("UTCOMMA", 0x5ea, SCALED_IN_SHARED_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
     row("UTCOMMA", 0x9ea, SCALED_IN_TENSOR_100).fixed(&[U, kind(0), SCALED]).sms(100, 102),
     row("UTCOMMA", 0x5ea, SCALED_IN_SHARED).fixed(&[U, kind(0), SCALED]).sms(103, 119),
@@ -165,5 +176,6 @@ pub const ROWS: &[Row] = &[
     row("UTCATOMSWS", 0x9e3, &[PAIR, flag(87, &["AND", "OR"]), ur(16), ur(32)]),
     row("UTCATOMSWS", 0x3e3, &[PAIR, always(&["CAS"]), up(81), ur(16), ur(32), ur(64)]),
     Row::new("UVIRTCOUNT.DEALLOC.SMPOOL", 0x84c, &[imm(32, 32, Hex)]).uniform().sms(100, 119),
+    Row::new("UGETNEXTWORKID", 0x3ca, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
     Row::new("UMEMSETS.64", 0x3cb, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
 ];
