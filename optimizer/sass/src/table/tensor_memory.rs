@@ -76,6 +76,8 @@ const BUFFER: Part = mark(79, 2, &["", "BUFFER1", "BUFFER2", "BUFFER3"]).show(AL
 const MASK: Part = ur(48).unless(255);
 const ADDS: Part = upin(87);
 const LANES: Part = imm(75, 4, Hex).unless(0);
+/// Where the scales of both matrices lie.
+const SCALES: Part = tensor(48).words(2);
 /// The size of a block that has a scale, which `sm_100` calls otherwise.
 const BLOCK_100: Part = flag(62, &["4X", ""]);
 const BLOCK: Part = flag(62, &["BLOCK16", ""]);
@@ -87,13 +89,13 @@ const HALVES_IN_TENSOR: &[Part] =
 const IN_SHARED: &[Part] = product!([WS, any(74, 5)], shared(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, any(62, 1)]);
 const IN_TENSOR: &[Part] =
     product!([WS, ASHIFT], tensor(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, any(75, 4), any(62, 1)]);
-const SCALED_IN_SHARED_100: &[Part] = product!([BLOCK_100], shared(24), [], [tensor(48), ADDS, any(74, 10)]);
-const SCALED_IN_TENSOR_100: &[Part] = product!([BLOCK_100], tensor(24), [], [tensor(48), ADDS, any(74, 10)]);
-const SCALED_IN_SHARED: &[Part] = product!([BLOCK], shared(24), [], [tensor(48), ADDS, any(74, 10)]);
-const SCALED_IN_TENSOR: &[Part] = product!([BLOCK], tensor(24), [], [tensor(48), ADDS, any(74, 10)]);
+const SCALED_IN_SHARED_100: &[Part] = product!([BLOCK_100], shared(24), [], [SCALES, ADDS, any(74, 10)]);
+const SCALED_IN_TENSOR_100: &[Part] = product!([BLOCK_100], tensor(24), [], [SCALES, ADDS, any(74, 10)]);
+const SCALED_IN_SHARED: &[Part] = product!([BLOCK], shared(24), [], [SCALES, ADDS, any(74, 10)]);
+const SCALED_IN_TENSOR: &[Part] = product!([BLOCK], tensor(24), [], [SCALES, ADDS, any(74, 10)]);
 
-const BYTES_IN_SHARED: &[Part] = product!([], shared(24), [], [tensor(48), ADDS, any(62, 1), any(74, 10)]);
-const BYTES_IN_TENSOR: &[Part] = product!([], tensor(24), [], [tensor(48), ADDS, any(62, 1), any(74, 10)]);
+const BYTES_IN_SHARED: &[Part] = product!([], shared(24), [], [SCALES, ADDS, any(62, 1), any(74, 10)]);
+const BYTES_IN_TENSOR: &[Part] = product!([], tensor(24), [], [SCALES, ADDS, any(62, 1), any(74, 10)]);
 
 const fn kind(code: u64) -> (Bits, u64) {
     (Bits::new(72, 2), code)
