@@ -240,6 +240,20 @@ mod tests {
     }
 
     #[test]
+    fn what_a_program_computes_in_memory_counts() {
+        let of = |inst: &str| {
+            let text = format!(
+                ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 p)\n{{\n.reg .b64 \
+                 %d<3>;\n.reg .b32 %r<2>;\nld.param.u64 %d1, [p];\n{inst}\nret;\n}}\n"
+            );
+            Floats::of(&crate::input::read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"))).widths
+        };
+        assert_eq!(of("red.global.add.f64 [%d1], %d2;"), [8]);
+        assert_eq!(of("atom.global.add.f32 %r1, [%d1], %r1;"), [4]);
+        assert_eq!(of("red.global.add.u64 [%d1], %d2;\nst.global.f32 [%d1], %r1;"), [] as [usize; 0]);
+    }
+
+    #[test]
     fn close_floats_are_the_same_where_functions_are_approximate() {
         let same = |ours: f32, theirs: f32, approximates: bool| {
             let floats = Floats { widths: vec![4], approximates };
