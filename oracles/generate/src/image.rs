@@ -56,17 +56,17 @@ impl Pool {
         Operand::Global(Global::from_u32(self.first + at as u32))
     }
 
-    /// A line of global memory that nothing reads.
-    pub fn line(&mut self) -> Operand {
-        self.variable("line".to_owned(), Type::B8)
+    /// Lines of global memory that nothing reads, one for each thread of the grid.
+    pub fn lines(&mut self) -> Operand {
+        self.variable("lines".to_owned(), Type::B8)
     }
 
-    /// Adds the variables to the module that the pool was made for.
-    pub fn declare(self, module: &mut Module) {
+    /// Adds the variables to the module that the pool was made for, whose grid has so many threads.
+    pub fn declare(self, module: &mut Module, threads: u32) {
         for (name, ty) in self.variables {
             let mut variable = Variable::new(name, Space::Global, ty, None);
             if ty == Type::B8 {
-                (variable.count, variable.align) = (Some(LINE.into()), LINE);
+                (variable.count, variable.align) = (Some(u64::from(LINE) * u64::from(threads)), LINE);
             }
             if ty == Type::SamplerRef {
                 let mut settings = Settings::default();

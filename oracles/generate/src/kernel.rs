@@ -119,8 +119,7 @@ fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
     func.block_insts(func.entry()).any(|inst| {
         let data = func.inst(inst);
         let value = field.is_none_or(|(field, value)| data.field_index(field) == Some(value));
-        // Of a discard the guard is one thread's.
-        data.opcode == opcode && (data.guard.is_none() || opcode == Opcode::Discard) && value
+        data.opcode == opcode && data.guard.is_none() && value
     })
 }
 
@@ -178,7 +177,8 @@ fn frame(
         lean::join_accesses(&mut func, front..back);
     }
     module.functions.push(func);
-    images.into_iter().for_each(|images| images.declare(module));
+    let threads = geometry.blocks * geometry.threads;
+    images.into_iter().for_each(|images| images.declare(module, threads));
     geometry
 }
 

@@ -5,10 +5,10 @@
 //! ([`super::sync`]).
 
 use oriole_ir::ops::{
-    AsyncCache, AtomOp, Compare, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space,
-    Type, Vector,
+    AsyncCache, AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type,
+    Vector,
 };
-use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::bulk::GRAIN;
@@ -92,13 +92,12 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// One thread discards memory that nothing reads.
+    /// Each thread discards memory that nothing reads.
     fn discard(&mut self) {
         let Some(fields) = self.fields(Opcode::Discard, &[]) else { return };
-        let Some(number) = self.images.as_ref().map(|pool| pool.number) else { return };
         let Some(line) = self.line(Opcode::Discard.row().value(&fields)) else { return };
-        let first = self.compare(Compare::Eq, number.into(), 0);
-        let inst = InstBuilder::new(Opcode::Discard).fields(fields).guard(Some(Guard::new(first, false)));
+        let guard = self.guard();
+        let inst = InstBuilder::new(Opcode::Discard).fields(fields).guard(guard);
         self.push(&inst.srcs([line, Operand::imm(0), Operand::imm(LINE)]));
     }
 
@@ -110,10 +109,13 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(Opcode::AcquireTensorMap).fields(fields).srcs(sources));
     }
 
-    /// The address in a space of memory that nothing reads.
+    /// The address in a space of the thread's line of memory that nothing reads.
     fn line(&mut self, space: Option<Space>) -> Option<Operand> {
-        let line = self.images.as_mut()?.line();
-        let address = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(line), RegInfo::words(2));
+        let pool = self.images.as_mut()?;
+        let (lines, number) = (pool.lines(), pool.number);
+        let first = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(lines), RegInfo::words(2));
+        let own = Self::typed(Opcode::IMadWide, Type::U32).src(number).src(u64::from(LINE)).src(first);
+        let address = self.hidden(own, RegInfo::words(2));
         if space == Some(Space::Global) {
             return Some(address.into());
         }
