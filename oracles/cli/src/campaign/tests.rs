@@ -138,10 +138,11 @@ rule reduced: atom.global.add.u32(x, O, v) => red.global.add.u32(x, O, v) if unu
 rule joined: bar.red.popc(a, b, _) => bar.sync(a, b) if unused()
 ";
 
-/// Their left sides are made: each applies, no thread races, and nothing is found.
+/// Their left sides are made: each applies, no thread races, and nothing is found. The rarest applies in one kernel of
+/// 2,000.
 #[test]
 fn rules_with_effects_apply_and_nothing_races() {
-    let options = with_rules(Options::new(2, 4000), EFFECTS);
+    let options = with_rules(Options::new(3, 8000), EFFECTS);
     let rules = options.check.pipeline.rules.clone().expect("the rules are set");
     let summary = finish(&options);
     let counted = summary.progress.tally.rules(&rules);
