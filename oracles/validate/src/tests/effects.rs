@@ -195,13 +195,16 @@ fn memory_order_is_not_judged() {
 #[test]
 fn what_is_not_modelled_is_not_judged() {
     let text = "rule a: ld.global.b32(x, O) => ldu.global.b32(x, O)
-                rule b: discard.global.L2(iadd.u64(x, 8), O, N) => discard.global.L2(x, O, N)
+                rule b: applypriority.global.L2::evict_normal(&iadd.u64(x, 8), O, N) => \
+                        applypriority.global.L2::evict_normal(x, O, N)
                 rule c: prefetch.global.L1(&iadd.u64(x, 8), O) => prefetch.global.L1(x, O)
                 rule d: nanosleep.u32(&iadd.u32(x, 1)) => nanosleep.u32(x)";
     for report in verdicts(text) {
         let reason = report.proof.open.iter().all(|text| text.contains("interpreter"));
         assert!(report.verdict == Verdict::Unknown && report.proof.open.len() == 1 && reason, "{report:?}");
     }
+    let elsewhere = verdicts("rule a: discard.global.L2(iadd.u64(x, 128), O, N) => discard.global.L2(x, O, N)");
+    assert_eq!(elsewhere[0].verdict, Verdict::Refuted, "what is not discarded is what it was");
     let same = verdicts("rule a: prefetch.global.L1(x, O) => prefetch.global.L2(x, O)");
     assert_eq!(same[0].verdict, Verdict::Proved, "the level of a cache is a hint");
     let weaker = verdicts("rule a: cp.async.wait_group(0) => cp.async.wait_group(1)");
