@@ -11,8 +11,8 @@ impl Part {
         match self.what {
             What::Register(file) | What::Indexed(file) => Some(file),
             What::Base => Some(File::R),
-            What::UniformBase | What::Descriptor | What::Within(_) | What::Beside(_) => Some(File::Ur),
-            What::Bindless | What::BindlessByte => Some(File::Ur),
+            What::UniformBase | What::Descriptor | What::Within(_) | What::Beside(_) | What::Bindless => Some(File::Ur),
+            What::BindlessByte => Some(File::Ur),
             _ => None,
         }
     }
@@ -63,8 +63,6 @@ impl Part {
                 What::Base if has_suffix("64") => 2,
                 // Whatever is read there, a descriptor and the address of a bank have 64 bits.
                 What::Descriptor | What::Bindless | What::BindlessByte => 2,
-                // The descriptors of both matrices, be the first one in registers or not.
-                What::Within("gdesc") if count == 1 => 4,
                 _ => count,
             },
         }

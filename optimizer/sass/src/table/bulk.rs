@@ -1,6 +1,7 @@
 //! Bulk copies and reductions, by address or by tensor map; operations between the blocks of a cluster.
 
 use super::prelude::*;
+use crate::row::Rule;
 
 const R: &str = RESERVED;
 /// How many dimensions a tensor has.
@@ -67,8 +68,19 @@ const fn bits(low: u8, value: u64) -> (Bits, u64) {
     (Bits::new(low, 1), value)
 }
 
+/// Words of eight bytes that are filled with zeros: address, zero, how many.
+const UMEMSETS: &[Part] = &[ubase(24), offset(), Part::new(What::Word("URZ"), Bits::NONE), ur(64)];
+
+/// Whether another register stands beside the one of the answer.
+const HAS_NEXT: Rule = |word| Bits::new(24, 8).get(word) < 254;
+/// Where the answer goes, and its barrier.
+const NEXT_WORK: &[Part] =
+    &[m(72, 1, &["SELFCAST", "BROADCAST"]), Part::new(What::Beside(["", ""]), Bits::new(24, 6)).words(2)];
+
 /// The others.
 pub const OTHERS: &[Row] = &[
+    Row::new("UGETNEXTWORKID", 0x3ca, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
+    Row::new("UMEMSETS.64", 0x3cb, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
     Row::new("UTMACCTL", 0x9b9, &[flag(82, &["IV", "PF"]), ubase(24)]).uniform().fixed(FIXED_U).since(90),
     Row::new("UTMACMDFLUSH", 0x9b7, &[]).uniform().since(90),
     Row::new("UCGABAR_ARV", 0x9c7, &[]).uniform().fixed(FIXED_U).since(90),

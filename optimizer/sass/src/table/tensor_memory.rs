@@ -2,7 +2,7 @@
 //! "Tensor Core 5th Generation Family Instructions"), loads and stores, copies, and who has which columns.
 
 use super::prelude::*;
-use crate::row::{Rule, Widths};
+use crate::row::Widths;
 
 /// What a lane holds of the matrix that is loaded or stored.
 const SHAPE: Part = m(
@@ -11,12 +11,12 @@ const SHAPE: Part = m(
     &["16dp128bit", "16dp256bit", "", "16dp64bit", "16dp32bit_t0_t15", "16dp32bit_t16_t31", RESERVED, RESERVED],
 )
 .above(87, 1);
-/// How often that.
+/// How many of these a lane holds.
 const COUNT: Part = m(83, 3, &["", "x2", "x4", "x8", "x16", "x32", "x64", "x128"]);
 /// Where one CTA works on its own.
 const ALONE: Show = Show::Where(Bits::new(85, 1), 0);
 const PAIR: Part = flag(85, &["", "2CTA"]);
-/// The low bits of an address in tensor memory stand apart.
+/// An offset in tensor memory; its upper bits stand apart.
 const PLACE: Part = offset().above(72, 8);
 
 const fn tensor(low: u8) -> Part {
@@ -36,7 +36,7 @@ const fn always(name: Names) -> Part {
     m(0, 0, name)
 }
 
-/// How many registers a load writes or a store reads. Two halves may share one.
+/// How many registers a load writes or a store reads, packed or not.
 fn registers(word: u128, part: &Part) -> Option<u8> {
     let bits = |low: u8, len: u8| Bits::new(low, len).get(word) as u8;
     let each = match (bits(87, 1), bits(81, 2)) {
@@ -44,13 +44,11 @@ fn registers(word: u128, part: &Part) -> Option<u8> {
         (0, 1) => 4,
         _ => 1,
     };
-    let all = each << bits(83, 3);
-    let all = if bits(80, 1) == 1 { (all / 2).max(1) } else { all };
-    matches!(part.what, What::Register(File::R)).then_some(all)
+    matches!(part.what, What::Register(File::R)).then_some(each << bits(83, 3))
 }
 const REGISTERS: Widths = registers;
 
-/// The first matrix, the second one in shared memory, the sum, and the descriptor of all with where metadata lie.
+/// The first matrix, the second one in shared memory, the sum, and where metadata lie with the descriptor of all.
 macro_rules! product {
     ([$($modifier:expr),*], $first:expr, [$($second:expr),*], [$($behind:expr),*]) => {
         &[
@@ -73,9 +71,12 @@ const ASHIFT: Part = flag(74, &["", "ASHIFT"]);
 const B_REUSE: Part = mark(82, 1, &["", "B_REUSE"]).show(ALONE);
 const B_KEEP: Part = mark(81, 1, &["", "B_KEEP"]).show(ALONE);
 const BUFFER: Part = mark(79, 2, &["", "BUFFER1", "BUFFER2", "BUFFER3"]).show(ALONE);
+/// Lanes of the sum that stay as they are, where that is said.
 const MASK: Part = ur(48).unless(255);
+/// Whether the product is added to what is there.
 const ADDS: Part = upin(87);
-const LANES: Part = imm(75, 4, Hex).unless(0);
+/// By how much the sum is scaled before.
+const SCALED_BY: Part = imm(75, 4, Hex).unless(0);
 /// Where the scales of both matrices lie.
 const SCALES: Part = tensor(48).words(2);
 /// The size of a block that has a scale, which `sm_100` calls otherwise.
@@ -83,9 +84,9 @@ const BLOCK_100: Part = flag(62, &["4X", ""]);
 const BLOCK: Part = flag(62, &["BLOCK16", ""]);
 
 const HALVES_IN_SHARED: &[Part] =
-    product!([WS, any(74, 1)], shared(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, LANES, any(62, 1)]);
+    product!([WS, any(74, 1)], shared(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, SCALED_BY, any(62, 1)]);
 const HALVES_IN_TENSOR: &[Part] =
-    product!([WS, ASHIFT], tensor(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, LANES, any(62, 1)]);
+    product!([WS, ASHIFT], tensor(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, SCALED_BY, any(62, 1)]);
 const IN_SHARED: &[Part] = product!([WS, any(74, 5)], shared(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, any(62, 1)]);
 const IN_TENSOR: &[Part] =
     product!([WS, ASHIFT], tensor(24), [B_REUSE, B_KEEP, BUFFER], [MASK, ADDS, any(75, 4), any(62, 1)]);
@@ -102,15 +103,6 @@ const fn kind(code: u64) -> (Bits, u64) {
 }
 const UNSCALED: (Bits, u64) = (Bits::new(63, 1), 0);
 const SCALED: (Bits, u64) = (Bits::new(63, 1), 1);
-
-/// Words of eight bytes that are filled with zeros: address, zero, how many.
-const UMEMSETS: &[Part] = &[ubase(24), offset(), Part::new(What::Word("URZ"), Bits::NONE), ur(64)];
-
-/// Whether another register stands beside the one of the answer.
-const HAS_NEXT: Rule = |word| Bits::new(24, 8).get(word) < 254;
-/// Where the answer goes, and its barrier.
-const NEXT_WORK: &[Part] =
-    &[m(72, 1, &["SELFCAST", "BROADCAST"]), Part::new(What::Beside(["", ""]), Bits::new(24, 6)).words(2)];
 
 /// A row of the machines with tensor memory.
 const fn row(name: &'static str, opcode: u16, parts: &'static [Part]) -> Row {
@@ -178,6 +170,4 @@ pub const ROWS: &[Row] = &[
     row("UTCATOMSWS", 0x9e3, &[PAIR, flag(87, &["AND", "OR"]), ur(16), ur(32)]),
     row("UTCATOMSWS", 0x3e3, &[PAIR, always(&["CAS"]), up(81), ur(16), ur(32), ur(64)]),
     Row::new("UVIRTCOUNT.DEALLOC.SMPOOL", 0x84c, &[imm(32, 32, Hex)]).uniform().sms(100, 119),
-    Row::new("UGETNEXTWORKID", 0x3ca, NEXT_WORK).uniform().fixed(FIXED_U).rule(HAS_NEXT).since(100),
-    Row::new("UMEMSETS.64", 0x3cb, UMEMSETS).uniform().fixed(&[U, (Bits::new(32, 8), 255)]).since(100),
 ];

@@ -117,7 +117,8 @@ const fn mark(bit: u8, names: Names) -> Part {
 }
 
 const fn matrix(low: u8) -> Part {
-    Part::new(What::Within("gdesc"), Bits::new(low, 6))
+    // The descriptors of both matrices, be the first one in registers or not.
+    Part::new(What::Within("gdesc"), Bits::new(low, 6)).words(4)
 }
 
 /// Both matrices in shared memory, then the first in registers.
