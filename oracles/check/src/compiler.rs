@@ -33,6 +33,9 @@ pub struct Axis {
     pub machine: Machine,
 }
 
+/// What stands behind the name of an axis on the GPU.
+pub const ON_GPU: &str = " on the GPU";
+
 /// Where code runs.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
 pub enum Machine {
@@ -60,7 +63,7 @@ impl std::fmt::Display for Axis {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(out, "{} -O{}", self.arch, self.level)?;
         self.options.iter().try_for_each(|option| write!(out, " {option}"))?;
-        if self.machine == Machine::Gpu { out.write_str(" on the GPU") } else { Ok(()) }
+        if self.machine == Machine::Gpu { out.write_str(ON_GPU) } else { Ok(()) }
     }
 }
 

@@ -40,7 +40,7 @@ fn what_a_gpu_leaves_is_compared_beside_what_the_interpreter_leaves() {
     let Some(driver) = driver() else { return };
     let (output, text) = judge(driver.path(), &[]);
     assert_eq!(output.status.code(), Some(1), "{text}");
-    assert!(text.contains("O3.cubin: equal, 2 of 2"), "{text}");
+    assert!(text.contains("the GPU: a stand-in 0 (sm_90)") && text.contains("O3.cubin: equal, 2 of 2"), "{text}");
     assert!(text.contains("O3.cubin on the GPU: DIFFERENT, 2 of 2") && text.contains("differs in 512 bytes"), "{text}");
 }
 

@@ -71,8 +71,8 @@ impl Driver {
 
     /// Loads a cubin.
     pub fn load(&self, code: &[u8]) -> Result<Loaded, Fault> {
-        // SAFETY: the driver reads as much as the file says of itself, which ends with a zero here if it says less than
-        // that of a text; a cubin that is cut short was refused when it was read.
+        // SAFETY: the driver reads as much as the file's headers say, which were checked when the cubin was read. What
+        // is no ELF file it takes for text, which ends with the zero.
         let module = unsafe { module::load_data([code, &[0]].concat().as_ptr().cast()) };
         Ok(Loaded(module?))
     }

@@ -9,6 +9,7 @@ mod driver;
 mod process;
 pub mod worker;
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -95,12 +96,19 @@ pub struct Device {
     pub sm: u32,
 }
 
+/// `NVIDIA H200 (sm_90)`.
+impl fmt::Display for Device {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} (sm_{})", self.name, self.sm)
+    }
+}
+
 /// Why a kernel leaves nothing.
 #[derive(Debug, thiserror::Error)]
 pub enum GpuError {
     /// The driver is not there, or there is no GPU.
     #[error("there is no GPU: {0}")]
-    None(String),
+    NoGpu(String),
     /// The worker could not be started, or did not answer.
     #[error("the process beside the GPU: {0}")]
     Worker(#[from] std::io::Error),
@@ -113,6 +121,13 @@ pub enum GpuError {
     /// It has not ended in time.
     #[error("it has not ended after {0:?}")]
     Hangs(Duration),
+}
+
+impl GpuError {
+    /// Whether it is the kernel that went wrong.
+    pub fn is_of_kernel(&self) -> bool {
+        matches!(self, GpuError::Failed(_) | GpuError::Hangs(_))
+    }
 }
 
 /// A question to a worker.
@@ -130,7 +145,7 @@ enum Request {
 #[derive(Serialize, Deserialize)]
 enum Reply {
     Device(Device),
-    None(String),
+    NoGpu(String),
     Left(Left),
     Refused(String),
     Failed(String),
@@ -159,7 +174,7 @@ impl Gpu {
         let mut worker = Worker::start(program, &arguments)?;
         let device = match worker.ask(&Request::Device)? {
             Reply::Device(device) => device,
-            Reply::None(why) => return Err(GpuError::None(why)),
+            Reply::NoGpu(why) => return Err(GpuError::NoGpu(why)),
             _ => return Err(std::io::Error::other("it answers something else").into()),
         };
         Ok(Gpu { device, program: program.to_owned(), arguments, idle: Mutex::new(vec![worker]) })
@@ -177,8 +192,8 @@ impl Gpu {
             None => Worker::start(&self.program, &self.arguments)?,
         };
         let reply = worker.run(code, job)?;
-        let again = matches!(reply, Reply::Left(_) | Reply::Refused(_));
-        if again {
+        let goes_on = matches!(reply, Reply::Left(_) | Reply::Refused(_));
+        if goes_on {
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(worker);
         }
         match reply {
@@ -186,7 +201,7 @@ impl Gpu {
             Reply::Refused(why) => Err(GpuError::Refused(why)),
             Reply::Failed(why) => Err(GpuError::Failed(why)),
             Reply::Hangs => Err(GpuError::Hangs(Duration::from_millis(job.patience))),
-            Reply::None(why) => Err(GpuError::None(why)),
+            Reply::NoGpu(why) => Err(GpuError::NoGpu(why)),
             Reply::Device(_) => Err(std::io::Error::other("it answers something else").into()),
         }
     }

@@ -32,7 +32,7 @@ pub fn serve(questions: &mut dyn BufRead, answers: &mut dyn Write) -> io::Result
                 (code, loaded) = (bytes, None);
                 continue;
             }
-            (_, Err(fault)) => Reply::None(fault.to_string()),
+            (_, Err(fault)) => Reply::NoGpu(fault.to_string()),
             (Request::Device, Ok(driver)) => Reply::Device(driver.device.clone()),
             (Request::Run(job), Ok(driver)) => {
                 run(driver, &code, &mut loaded, &job).unwrap_or_else(|fault| Reply::Refused(fault.to_string()))
@@ -42,7 +42,7 @@ pub fn serve(questions: &mut dyn BufRead, answers: &mut dyn Write) -> io::Result
         serde_json::to_writer(&mut *answers, &reply)?;
         answers.write_all(b"\n")?;
         answers.flush()?;
-        if matches!(reply, Reply::Failed(_) | Reply::Hangs | Reply::None(_)) {
+        if matches!(reply, Reply::Failed(_) | Reply::Hangs | Reply::NoGpu(_)) {
             return Ok(());
         }
     }

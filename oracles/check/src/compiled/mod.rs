@@ -125,10 +125,14 @@ impl Compiler {
         }
     }
 
-    /// The axes that are judged: each way to compile, and behind it the same code on the GPU, if there is one.
+    /// The axes that are judged: those of each way to compile.
     pub fn judged(&self) -> Vec<Axis> {
-        let on_gpu = |axis: &Axis| self.gpu.as_ref().map(|_| axis.on_gpu());
-        self.axes.iter().flat_map(|axis| std::iter::once(axis.clone()).chain(on_gpu(axis))).collect()
+        self.axes.iter().flat_map(|axis| self.executed(axis)).collect()
+    }
+
+    /// A way to compile as an axis here, and behind it on the GPU, if there is one.
+    fn executed(&self, axis: &Axis) -> impl Iterator<Item = Axis> + use<> {
+        std::iter::once(axis.clone()).chain(self.gpu.as_ref().map(|_| axis.on_gpu()))
     }
 
     /// Who executes the code of an axis.
@@ -145,12 +149,9 @@ impl Compiler {
         let of = |(axis, code): (&Axis, Code)| {
             // The kernel alone: to place all others in memory would cost as much again for each of them.
             let code = code.map(|cubin| entry.and_then(|entry| cubin.part(entry)).map_or(cubin, Arc::new));
-            let on_gpu = self.gpu.as_ref().map(|gpu| (axis.on_gpu(), Executor::Gpu(gpu)));
-            let executors = std::iter::once((axis.clone(), Executor::Interpreter)).chain(on_gpu);
-            let judged = |(axis, executor): (Axis, Executor<'_>)| {
-                Judged::of(original, cases, axis.to_string(), code.as_deref(), executor)
-            };
-            executors.map(judged).collect::<Vec<_>>()
+            let judged =
+                |axis: Axis| Judged::of(original, cases, axis.to_string(), code.as_deref(), self.executor(&axis));
+            self.executed(axis).map(judged).collect::<Vec<_>>()
         };
         self.axes.iter().zip(codes).flat_map(of).collect()
     }

@@ -18,7 +18,7 @@ use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
 
 use super::open::Open;
-use super::{Judge, Verdict, budget, equivalence, gpu};
+use super::{Judge, Mismatch, Verdict, budget, equivalence, gpu};
 
 /// Machine instructions that may be executed for each step of the program: code that is not optimized has several for
 /// one, and functions of floats have dozens.
@@ -50,6 +50,13 @@ pub enum Executor<'a> {
     Gpu(&'a Gpu),
 }
 
+impl Executor<'_> {
+    /// Whether it may round what a program leaves otherwise than any order of its sums does here.
+    fn rounds_products(self, original: &Module) -> bool {
+        matches!(self, Executor::Gpu(_)) && gpu::has_float_products(original)
+    }
+}
+
 impl Judge<'_> {
     /// Judges the code of a cubin that was made of the original.
     ///
@@ -63,13 +70,12 @@ impl Judge<'_> {
         cubin: &Cubin,
         executor: Executor<'_>,
     ) -> Result<Verdict, CodeError> {
-        let mut result = match executor {
-            Executor::Interpreter => self.run_code(original, cubin, &RunOptions::default())?,
-            Executor::Gpu(gpu) => match self.run_on_gpu(original, cubin, gpu)? {
-                Ok(result) => result,
-                Err(_) if self.races() => return Ok(Verdict::OriginalRaces),
-                Err(mismatch) => return Ok(Verdict::Mismatch(mismatch)),
-            },
+        let mut result = match self.run_by(original, cubin, executor) {
+            Err(CodeError::Gpu(error)) if error.is_of_kernel() => {
+                let mismatch = || Verdict::Mismatch(Mismatch::Gpu(error.to_string()));
+                return Ok(if self.races() { Verdict::OriginalRaces } else { mismatch() });
+            }
+            result => result?,
         };
         let floats = Floats::of(original.module());
         for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
@@ -78,11 +84,26 @@ impl Judge<'_> {
         Ok(match equivalence::compare(&self.before, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
-            verdict if verdict.is_finding() && matches!(executor, Executor::Gpu(_)) => {
-                if gpu::has_float_products(self.original) { Verdict::OriginalUndefined } else { verdict }
-            }
+            verdict if verdict.is_finding() && executor.rounds_products(self.original) => Verdict::OriginalUndefined,
             verdict => verdict,
         })
+    }
+
+    /// Has the code of a cubin executed.
+    ///
+    /// # Errors
+    ///
+    /// As [`Judge::judge_code`], and if the kernel fails on the GPU.
+    pub fn run_by(
+        &self,
+        original: &Executable<'_>,
+        cubin: &Cubin,
+        executor: Executor<'_>,
+    ) -> Result<RunResult, CodeError> {
+        match executor {
+            Executor::Interpreter => self.run_code(original, cubin, &RunOptions::default()),
+            Executor::Gpu(gpu) => self.run_on_gpu(original, cubin, gpu),
+        }
     }
 
     /// Whether code differs only in what the PTX ISA leaves open.

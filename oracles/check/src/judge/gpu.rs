@@ -2,15 +2,15 @@
 
 use std::ops::Range;
 
-use oriole_gpu::{Gpu, GpuError, Job, Parameter};
+use oriole_gpu::{Gpu, Job, Parameter};
 use oriole_interp::launch::{ArgValue, Launch};
 use oriole_interp::{Bytes, Executable, GlobalState, RunResult};
 use oriole_ir::ops::{Completion, CopyTo, Flags, Matrix, Shape, Type};
 use oriole_ir::{InstData, Module};
 use oriole_sass::cubin::Cubin;
 
+use super::Judge;
 use super::code::CodeError;
-use super::{Judge, Mismatch};
 
 impl Judge<'_> {
     /// Runs the code of a cubin on a GPU. Not compared are variables of which the driver does not tell, and places in
@@ -20,7 +20,7 @@ impl Judge<'_> {
         original: &Executable<'_>,
         cubin: &Cubin,
         gpu: &Gpu,
-    ) -> Result<Result<RunResult, Mismatch>, CodeError> {
+    ) -> Result<RunResult, CodeError> {
         let bound = original.bound(&self.launch)?;
         let mut job = job(&bound.entry, &self.launch).ok_or(CodeError::Images)?;
         // What goes to shared memory of the cluster is an illegal instruction for a grid that is launched without one.
@@ -29,13 +29,7 @@ impl Judge<'_> {
         }
         let variables = self.before.memory.iter().filter(|state| state.argument.is_none());
         job.variables = variables.map(|state| state.name.clone()).collect();
-        let left = match gpu.run(cubin.shared_data(), &job) {
-            Ok(left) => left,
-            Err(error @ (GpuError::Failed(_) | GpuError::Hangs(_))) => {
-                return Ok(Err(Mismatch::Gpu(error.to_string())));
-            }
-            Err(error) => return Err(error.into()),
-        };
+        let left = gpu.run(cubin.shared_data(), &job)?;
         let mut result = self.before.clone();
         let (mut buffers, mut variables) = (left.buffers.into_iter(), left.variables.into_iter());
         for state in &mut result.memory {
@@ -52,7 +46,7 @@ impl Judge<'_> {
                 after.bytes.copy_from(place.start, &before.bytes, place);
             }
         }
-        Ok(Ok(result))
+        Ok(result)
     }
 }
 

@@ -7,9 +7,10 @@ use miette::miette;
 use oriole_check::CheckOptions;
 use oriole_check::cases::first_runs;
 use oriole_check::compiled::answer::{Answer, Difference, Judged};
-use oriole_check::compiler::{Axis, CompileError};
+use oriole_check::compiler::{Axis, CompileError, ON_GPU};
 use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::judge::code::Executor;
+use oriole_gpu::Device;
 use oriole_interp::Executable;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
@@ -68,6 +69,8 @@ pub struct Args {
 struct Document<'a> {
     version: u32,
     equal: bool,
+    /// The GPU, if one was asked.
+    gpu: Option<&'a Device>,
     axes: &'a [Judged],
 }
 
@@ -84,15 +87,19 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let gpu = gpu(args.gpu)?;
     for Compiled { axis, code } in codes(args)? {
         judged.push(Judged::of(&original, &cases, axis.clone(), code.as_ref(), Executor::Interpreter));
-        let on_gpu = gpu.as_deref().map(|gpu| (format!("{axis} on the GPU"), Executor::Gpu(gpu)));
+        let on_gpu = gpu.as_deref().map(|gpu| (format!("{axis}{ON_GPU}"), Executor::Gpu(gpu)));
         judged.extend(on_gpu.map(|(axis, gpu)| Judged::of(&original, &cases, axis, code.as_ref(), gpu)));
     }
+    let gpu = gpu.as_deref().map(|gpu| &gpu.device);
     let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
     match args.format {
-        Format::Text => text(&judged, cases.len(), inconclusive, out)?,
+        Format::Text => {
+            gpu.iter().try_for_each(|gpu| writeln!(out, "the GPU: {gpu}"))?;
+            text(&judged, cases.len(), inconclusive, out)?;
+        }
         Format::Json => {
             let equal = judged.iter().all(|judged| judged.answer == Answer::Equal);
-            let document = Document { version: 1, equal, axes: &judged };
+            let document = Document { version: 1, equal, gpu, axes: &judged };
             serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
             writeln!(out)?;
         }
