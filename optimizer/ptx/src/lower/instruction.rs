@@ -358,9 +358,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
         None
     }
 
-    /// An access that names a variable and no space goes to the variable's space; another space is a fault, and so is a
-    /// space that the access cannot have, such as a volatile load's of a parameter: ptxas refuses both. An address
-    /// in the generic or global space is as wide as the module's addresses.
+    /// An access that names a variable and no space goes to the variable's space; another space is a fault, and so is
+    /// a space that the access cannot have, such as a volatile load's of a parameter: ptxas refuses both. Shared
+    /// memory of the CTA is shared memory of the cluster, too. An address in the generic or global space is as wide as
+    /// the module's addresses.
     fn check_space(
         &mut self,
         span: Span,
@@ -378,7 +379,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             let legal = row.fields[slot].legal >> space.index() & 1 == 1 && row.broken_rule(&narrowed).is_none();
             if written == Space::Generic && legal {
                 *fields = narrowed;
-            } else if written != space {
+            } else if written != space && (written, space) != (Space::Cluster, Space::Shared) {
                 let message = format!("this variable is in `.{}`, the access in another space", space.name());
                 self.report(
                     span,

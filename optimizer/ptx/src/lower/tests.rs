@@ -401,6 +401,8 @@ fn two_results_and_negated_predicates_are_lowered() {
 #[test]
 fn variables_give_their_space_to_accesses() {
     assert_eq!(lowered("ld.u32 %r1, [table+4];"), ["%r0 = ld.global.u32 [@table+4]"]);
+    let cluster = "ld.shared::cluster.u32";
+    assert_eq!(lowered(&format!("{cluster} %r1, [tile];")), [format!("%r0 = {cluster} [@tile]")]);
     let (.., message, _) = fault("ld.shared.u32 %r1, [table];");
     assert_eq!(message, "this variable is in `.global`, the access in another space");
     // Parameters have no volatile accesses.

@@ -21,12 +21,7 @@ impl Judge<'_> {
         cubin: &Cubin,
         gpu: &Gpu,
     ) -> Result<RunResult, CodeError> {
-        let bound = original.bound(&self.launch)?;
-        let mut job = job(&bound.entry, &self.launch).ok_or(CodeError::Images)?;
-        // What goes to shared memory of the cluster is an illegal instruction for a grid that is launched without one.
-        if !bound.cluster.is_explicit && goes_to_cluster(original.module()) {
-            job.cluster = Some([1; 3]);
-        }
+        let mut job = job(original, &self.launch)?;
         let variables = self.before.memory.iter().filter(|state| state.argument.is_none());
         job.variables = variables.map(|state| state.name.clone()).collect();
         let left = gpu.run(cubin.shared_data(), &job)?;
@@ -78,25 +73,101 @@ fn addresses(module: &Module) -> impl Iterator<Item = (&str, Range<usize>)> {
     })
 }
 
-/// A launch of an entry as a job for a GPU; `None` for one with images.
-fn job(entry: &str, launch: &Launch) -> Option<Job> {
-    let buffers = || launch.buffers();
+/// A launch of a program as a job for a GPU.
+///
+/// # Errors
+///
+/// If the launch does not fit the program, or has images.
+pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, CodeError> {
+    let bound = original.bound(launch)?;
+    if !launch.images.is_empty() {
+        return Err(CodeError::Images);
+    }
     let address = |owner: usize, offset: u64| {
-        let buffer = buffers().position(|(index, _)| index == owner)?;
-        Some(Parameter::Address { buffer, offset })
+        let buffer = launch.buffers().position(|(index, _)| index == owner).unwrap_or(0);
+        Parameter::Address { buffer, offset }
     };
     let parameters = launch.args.iter().enumerate().map(|(index, arg)| match &arg.value {
-        ArgValue::Scalar(scalar) => Some(Parameter::Bytes(scalar.to_bytes())),
-        ArgValue::Bytes(bytes) => Some(Parameter::Bytes(bytes.clone())),
+        ArgValue::Scalar(scalar) => Parameter::Bytes(scalar.to_bytes()),
+        ArgValue::Bytes(bytes) => Parameter::Bytes(bytes.clone()),
         ArgValue::Buffer(_) => address(index, 0),
         ArgValue::Alias { arg, offset } => address(*arg, *offset),
-        ArgValue::Null => Some(Parameter::Bytes(vec![0; 8])),
-        ArgValue::Handle { .. } => None,
+        // A launch without images has no handles.
+        ArgValue::Null | ArgValue::Handle { .. } => Parameter::Bytes(vec![0; 8]),
     });
-    let mut job = Job::new(entry, launch.grid, launch.block);
-    job.parameters = parameters.collect::<Option<_>>()?;
-    job.cluster = launch.cluster;
+    let mut job = Job::new(&bound.entry, launch.grid, launch.block);
+    job.parameters = parameters.collect();
+    // What goes to shared memory of the cluster is an illegal instruction for a grid that is launched without one.
+    let needs_one = !bound.cluster.is_explicit && goes_to_cluster(original.module());
+    job.cluster = launch.cluster.or(needs_one.then_some([1; 3]));
     job.dynamic_shared = launch.dynamic_shared;
-    job.buffers = buffers().map(|(_, buffer)| buffer.bytes.clone()).collect();
-    launch.images.is_empty().then_some(job)
+    job.buffers = launch.buffers().map(|(_, buffer)| buffer.bytes.clone()).collect();
+    Ok(job)
+}
+
+#[cfg(test)]
+mod tests {
+    use oriole_interp::launch::{Arg, Buffer, Scalar, ScalarType};
+
+    use super::*;
+    use crate::input::read_ptx;
+
+    fn module(head: &str, body: &str) -> Module {
+        let text = format!(
+            ".version 9.0\n.target sm_90a\n.address_size 64\n.shared .align 16 .b8 s[32];\n{head}\n.visible .entry \
+             k(.param .u64 p, .param .u32 n, .param .u64 q)\n{{\n.reg .b64 %d<3>;\n.reg .b32 %r<9>;\n{body}\nret;\n}}\n"
+        );
+        read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"))
+    }
+
+    fn launch() -> Launch {
+        let buffer = |byte| Buffer { bytes: vec![byte; 8], element: None, expect: None, tolerance: None };
+        let values = [
+            ArgValue::Buffer(buffer(7)),
+            ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 0x1234)),
+            ArgValue::Alias { arg: 0, offset: 4 },
+        ];
+        let mut launch = Launch::new(None);
+        launch.args.extend(values.into_iter().map(|value| Arg { name: None, value }));
+        launch
+    }
+
+    fn made(body: &str, launch: &Launch) -> Job {
+        let module = module("", body);
+        job(&Executable::new(&module).unwrap(), launch).unwrap()
+    }
+
+    #[test]
+    fn arguments_become_bytes_and_addresses_in_buffers() {
+        let job = made("", &launch());
+        assert_eq!((job.entry.as_str(), &job.buffers), ("k", &vec![vec![7; 8]]));
+        let address = |offset| Parameter::Address { buffer: 0, offset };
+        assert_eq!(job.parameters, [address(0), Parameter::Bytes(vec![0x34, 0x12, 0, 0]), address(4)]);
+    }
+
+    #[test]
+    fn grids_have_clusters_where_something_goes_there() {
+        let sends = "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [s], 1, [s+8];";
+        let stays = "cp.async.bulk.shared::cta.global.mbarrier::complete_tx::bytes [s], [%d1], 16, [s+16];";
+        assert_eq!(made(sends, &launch()).cluster, Some([1; 3]));
+        assert_eq!(made(stays, &launch()).cluster, None);
+        let pair = Launch { cluster: Some([2, 1, 1]), grid: [2, 1, 1], ..launch() };
+        assert_eq!(made(sends, &pair).cluster, Some([2, 1, 1]));
+    }
+
+    #[test]
+    fn products_of_floats_are_known_by_their_sums() {
+        let product = |kind: &str, sum: &str| {
+            let body = format!("mma.sync.aligned.{kind} {sum}, {{%r1, %r2, %r3, %r4}}, {{%r5, %r6}}, {sum};");
+            has_float_products(&module("", &format!(".reg .f32 %f<5>;\n{body}")))
+        };
+        assert!(product("m16n8k16.row.col.f32.f16.f16.f32", "{%f1, %f2, %f3, %f4}"));
+        assert!(!product("m16n8k32.row.col.s32.s8.s8.s32", "{%r1, %r2, %r3, %r4}"));
+    }
+
+    #[test]
+    fn addresses_that_variables_hold_have_their_places() {
+        let module = module(".global .u32 a;\n.global .u64 b[3] = {1, generic(a), 2};", "");
+        assert_eq!(addresses(&module).collect::<Vec<_>>(), [("b", 8..16)]);
+    }
 }
