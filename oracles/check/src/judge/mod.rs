@@ -19,7 +19,7 @@
 
 pub mod code;
 pub mod equivalence;
-mod gpu;
+pub(crate) mod gpu;
 pub mod open;
 pub mod order;
 pub mod strong;

@@ -46,6 +46,28 @@ static size_t wrong_bytes(const struct buffer *buffer, const unsigned char *left
     return wrong;
 }
 
+/* Launches the kernel, in clusters where there are any. */
+static void launch(CUfunction kernel)
+{
+    CUlaunchAttribute attribute;
+    memset(&attribute, 0, sizeof attribute);
+    CUlaunchConfig config = {
+        .gridDimX = grid[0],   .gridDimY = grid[1],   .gridDimZ = grid[2],
+        .blockDimX = block[0], .blockDimY = block[1], .blockDimZ = block[2],
+        .sharedMemBytes = dynamic_shared,
+    };
+    if (cluster[0] > 0) {
+        attribute.id = CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION;
+        attribute.value.clusterDim.x = cluster[0];
+        attribute.value.clusterDim.y = cluster[1];
+        attribute.value.clusterDim.z = cluster[2];
+        config.attrs = &attribute;
+        config.numAttrs = 1;
+        CHECK(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1));
+    }
+    CHECK(cuLaunchKernelEx(&config, kernel, parameters, NULL));
+}
+
 int main(int argc, char **argv)
 {
     CUdevice device;
@@ -62,8 +84,7 @@ int main(int argc, char **argv)
     }
     set_addresses();
     CHECK(cuFuncSetAttribute(kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, dynamic_shared));
-    CHECK(cuLaunchKernel(kernel, grid[0], grid[1], grid[2], block[0], block[1], block[2], dynamic_shared, NULL,
-                         parameters, NULL));
+    launch(kernel);
     CHECK(cuCtxSynchronize());
     size_t wrong = 0;
     for (size_t i = 0; i < BUFFERS; i++) {

@@ -17,6 +17,7 @@ use crate::cases::Case;
 use crate::compiler::Axis;
 use crate::judge::Judge;
 use crate::judge::code::CodeError;
+use crate::judge::gpu::job;
 use program::{Parts, program};
 
 /// Files of a report: names, and contents.
@@ -70,9 +71,13 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
     }
     report.code(&cubin, function);
     let head = report.text.lines().take_while(|line| !line.starts_with("## The PTX")).collect::<Vec<_>>().join("\n");
-    let (entry, cubin) = (function.name.as_str(), cubin.data());
-    let program = program(&Parts { head: &head, entry, ptx, cubin, launch, expected: &expected });
-    program.iter().for_each(|_| report.confirmation());
+    // No program makes a launch with images.
+    let program = job(&original, launch)
+        .ok()
+        .map(|job| program(&Parts { head: &head, ptx, cubin: cubin.data(), launch, job: &job, expected: &expected }));
+    if program.is_some() {
+        report.confirmation();
+    }
     let program = program.map(|program| (PROGRAM.to_owned(), program.into_bytes()));
     Some(std::iter::once((REPORT.to_owned(), report.text.into_bytes())).chain(program).collect())
 }

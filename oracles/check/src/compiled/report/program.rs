@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use oriole_interp::launch::{ArgValue, Launch};
+use oriole_gpu::{Job, Parameter};
+use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, RunResult};
 
 /// What all programs have.
@@ -14,25 +15,21 @@ const LINE: usize = 24;
 pub struct Parts<'a> {
     /// A comment for its head, without the marks of one.
     pub head: &'a str,
-    /// The kernel's name.
-    pub entry: &'a str,
     /// The text that was compiled.
     pub ptx: &'a str,
     /// The file that the compiler made.
     pub cubin: &'a [u8],
     /// The launch.
     pub launch: &'a Launch,
+    /// The same as the driver takes it.
+    pub job: &'a Job,
     /// What the PTX leaves behind.
     pub expected: &'a RunResult,
 }
 
-/// The program; `None` for a launch with images, which no program makes. Clusters are as the kernel says; those of a
-/// launch are not set.
-pub fn program(parts: &Parts<'_>) -> Option<String> {
-    let Parts { head, entry, ptx, cubin, launch, expected } = parts;
-    if launch.args.iter().any(|arg| matches!(arg.value, ArgValue::Handle { .. })) {
-        return None;
-    }
+/// The program.
+pub fn program(parts: &Parts<'_>) -> String {
+    let Parts { head, ptx, cubin, launch, job, expected } = parts;
     let mut out = String::from("/*\n");
     for line in head.lines() {
         let line = format!(" * {}", line.replace("*/", "* /"));
@@ -42,14 +39,16 @@ pub fn program(parts: &Parts<'_>) -> Option<String> {
     array(&mut out, "cubin", cubin);
     let _ = writeln!(out, "static const char ptx[] =");
     ptx.lines().for_each(|line| _ = writeln!(out, "    {}", quoted(&format!("{line}\n"))));
-    let _ = writeln!(out, "    ;\n\nstatic const char entry[] = {};", quoted(entry));
-    for (name, [x, y, z]) in [("grid", launch.grid), ("block", launch.block)] {
+    let _ = writeln!(out, "    ;\n\nstatic const char entry[] = {};", quoted(&job.entry));
+    // No CTA along an axis stands for no cluster.
+    let cluster = job.cluster.unwrap_or_default();
+    for (name, [x, y, z]) in [("grid", job.grid), ("block", job.block), ("cluster", cluster)] {
         let _ = writeln!(out, "static const unsigned {name}[3] = {{{x}, {y}, {z}}};");
     }
-    let _ = writeln!(out, "static const unsigned dynamic_shared = {};\n", launch.dynamic_shared);
+    let _ = writeln!(out, "static const unsigned dynamic_shared = {};\n", job.dynamic_shared);
     buffers(&mut out, launch, expected);
-    parameters(&mut out, launch);
-    Some(out + COMMON)
+    parameters(&mut out, job);
+    out + COMMON
 }
 
 /// The buffers, each with its content before and after.
@@ -74,18 +73,13 @@ fn buffers(out: &mut String, launch: &Launch, expected: &RunResult) {
 }
 
 /// The parameters, of which the addresses are known once the buffers have theirs.
-fn parameters(out: &mut String, launch: &Launch) {
-    let place = |argument: usize| launch.buffers().position(|(index, _)| index == argument).unwrap_or(0);
+fn parameters(out: &mut String, job: &Job) {
     let mut addresses = String::new();
     let mut list = String::new();
-    for (index, arg) in launch.args.iter().enumerate() {
-        let (bytes, address) = match &arg.value {
-            ArgValue::Scalar(scalar) => (scalar.to_bytes(), None),
-            ArgValue::Bytes(bytes) => (bytes.clone(), None),
-            ArgValue::Buffer(_) => (vec![0; 8], Some((place(index), 0))),
-            ArgValue::Alias { arg, offset } => (vec![0; 8], Some((place(*arg), *offset))),
-            // A launch that has images gets no program.
-            ArgValue::Null | ArgValue::Handle { .. } => (vec![0; 8], None),
+    for (index, parameter) in job.parameters.iter().enumerate() {
+        let (bytes, address) = match parameter {
+            Parameter::Bytes(bytes) => (bytes.clone(), None),
+            Parameter::Address { buffer, offset } => (vec![0; 8], Some((buffer, offset))),
         };
         let values = bytes.iter().map(|byte| format!("0x{byte:02x}")).collect::<Vec<_>>().join(", ");
         let size = bytes.len().max(1);
@@ -130,10 +124,11 @@ fn quoted(text: &str) -> String {
 mod tests {
     use std::process::Command;
 
-    use oriole_interp::launch::{Arg, Buffer, Scalar, ScalarType};
+    use oriole_interp::launch::{Arg, ArgValue, Buffer, Scalar, ScalarType};
     use oriole_interp::{Executable, RunOptions};
 
     use super::*;
+    use crate::judge::gpu::job;
 
     const TEXT: &str = ".version 9.0\n.target sm_90\n.address_size 64\n\
         .visible .entry k(.param .u64 p, .param .u32 n, .param .u64 q)\n{\n.reg .b64 %d<2>;\n.reg .b32 %r<2>;\n\
@@ -150,10 +145,11 @@ mod tests {
             ArgValue::Alias { arg: 0, offset: 4 },
         ];
         launch.args.extend(values.into_iter().map(|value| Arg { name: None, value }));
-        let expected = Executable::new(&module).unwrap().run(&launch, &RunOptions::default()).unwrap();
+        let original = Executable::new(&module).unwrap();
+        let expected = original.run(&launch, &RunOptions::default()).unwrap();
+        let job = Job { cluster: Some([1, 1, 1]), ..job(&original, &launch).unwrap() };
         let (head, cubin) = ("A head with */ in it,\nand \"two\" lines.", &[1, 2, 3][..]);
-        program(&Parts { head, entry: "k", ptx: TEXT, cubin, launch: &launch, expected: &expected })
-            .expect("it has no images")
+        program(&Parts { head, ptx: TEXT, cubin, launch: &launch, job: &job, expected: &expected })
     }
 
     #[test]
@@ -164,6 +160,7 @@ mod tests {
         line("7, 7, 7, 7, 52, 18, 0, 0,");
         line("static _Alignas(16) unsigned char parameter1[4] = {0x34, 0x12, 0x00, 0x00};");
         line("address = buffers[0].address + 4;");
+        line("static const unsigned cluster[3] = {1, 1, 1};");
         line("static void *parameters[] = {parameter0, parameter1, parameter2, NULL};");
         assert!(text.contains("A head with * / in it"));
     }
@@ -173,15 +170,20 @@ mod tests {
         typedef struct m *CUmodule;\ntypedef struct f *CUfunction;\ntypedef unsigned long long CUdeviceptr;\n\
         typedef struct s *CUstream;\ntypedef enum { CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER, \
         CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES } CUjit_option;\n\
-        enum { CUDA_SUCCESS, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES };\n\
+        typedef enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 } CUlaunchAttributeID;\n\
+        typedef struct { CUlaunchAttributeID id; union { struct { unsigned x, y, z; } clusterDim; } value; } \
+        CUlaunchAttribute;\n\
+        typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; \
+        CUstream hStream; CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n\
+        enum { CUDA_SUCCESS, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, \
+        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED };\n\
         CUresult cuInit(unsigned), cuDeviceGet(CUdevice *, int), cuGetErrorString(CUresult, const char **),\n\
         cuDevicePrimaryCtxRetain(CUcontext *, CUdevice), cuCtxSetCurrent(CUcontext), cuCtxSynchronize(void),\n\
         cuModuleLoadData(CUmodule *, const void *), cuFuncSetAttribute(CUfunction, int, int),\n\
         cuModuleLoadDataEx(CUmodule *, const void *, unsigned, CUjit_option *, void **),\n\
         cuModuleGetFunction(CUfunction *, CUmodule, const char *), cuMemAlloc(CUdeviceptr *, size_t),\n\
         cuMemcpyHtoD(CUdeviceptr, const void *, size_t), cuMemcpyDtoH(void *, CUdeviceptr, size_t),\n\
-        cuLaunchKernel(CUfunction, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned, CUstream,\n\
-        void **, void **);\n";
+        cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);\n";
 
     #[test]
     fn a_program_is_c() {
