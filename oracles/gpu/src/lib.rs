@@ -41,7 +41,8 @@ pub struct Job {
     pub buffers: Vec<Vec<u8>>,
     /// The parameters, in order.
     pub parameters: Vec<Parameter>,
-    /// Variables in global memory whose content is asked for.
+    /// Variables in global memory whose content is asked for, and is as at first when the kernel starts: all that
+    /// kernels of the code write.
     pub variables: Vec<String>,
     /// Milliseconds after which the kernel is given up.
     pub patience: u64,

@@ -16,7 +16,7 @@ const BUSY: Duration = Duration::from_millis(2);
 ///
 /// # Errors
 ///
-/// If the questions cannot be read, or the answers not be written.
+/// If the questions cannot be read or are none, or the answers cannot be written.
 pub fn serve(questions: &mut dyn BufRead, answers: &mut dyn Write) -> io::Result<()> {
     let driver = Driver::start();
     let mut code = Vec::new();
@@ -27,7 +27,11 @@ pub fn serve(questions: &mut dyn BufRead, answers: &mut dyn Write) -> io::Result
         if questions.read_line(&mut line)? == 0 {
             return Ok(());
         }
-        let reply = match (serde_json::from_str(&line)?, &driver) {
+        let question = serde_json::from_str(&line).map_err(|error| {
+            let what = "this is no question of a judge; `oriole judge --gpu` starts its workers itself";
+            io::Error::new(io::ErrorKind::InvalidInput, format!("{what} ({error})"))
+        });
+        let reply = match (question?, &driver) {
             (Request::Code(bytes), _) => {
                 (code, loaded) = (bytes, None);
                 continue;

@@ -1,5 +1,6 @@
-/* A driver without a GPU: memory is that of the process, and kernels do nothing. FAIL says how launches end, SAY what
- * kernels print. */
+/* A driver without a GPU: memory is that of the process, and kernels only count themselves. Each module has the
+ * variables `launches`, which they count in, and `loads`, how many modules were loaded. FAIL says how launches end, SAY
+ * what kernels print. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,7 @@ struct config {
 enum { OK = 0, INVALID_VALUE = 1, INVALID_IMAGE = 200, NOT_FOUND = 500, MAJOR = 75 };
 
 static int context;
+static int launches, loads;
 
 result cuInit(unsigned flags) { return flags ? INVALID_VALUE : OK; }
 
@@ -49,6 +51,8 @@ result cuCtxSetLimit(int limit, size_t value) { return limit == 0 && value > 0 ?
 result cuModuleLoadData(void **module, const void *image)
 {
     *module = &context;
+    launches = 0;
+    loads++;
     return memcmp(image, "\177ELF", 4) ? INVALID_IMAGE : OK;
 }
 
@@ -62,8 +66,10 @@ result cuModuleGetFunction(void **kernel, void *module, const char *name)
 
 result cuModuleGetGlobal_v2(address *at, size_t *size, void *module, const char *name)
 {
-    *at = *size = 0;
-    return module && name ? NOT_FOUND : INVALID_VALUE;
+    int *variable = !strcmp(name, "launches") ? &launches : !strcmp(name, "loads") ? &loads : NULL;
+    *at = (address)variable;
+    *size = variable ? sizeof *variable : 0;
+    return variable && module == &context ? OK : NOT_FOUND;
 }
 
 result cuFuncSetAttribute(void *kernel, int attribute, int value)
@@ -112,6 +118,7 @@ result cuLaunchKernelEx(const struct config *config, void *kernel, void **parame
     const char *say = getenv("SAY");
     if (config->block[0] == 0 || kernel != &context || !parameters || extra)
         return INVALID_VALUE;
+    launches++;
     if (say) {
         printf("%s", say);
         fflush(stdout);

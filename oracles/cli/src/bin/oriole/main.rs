@@ -32,6 +32,7 @@ use std::process::ExitCode;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Failure, Status};
+use miette::Report;
 use options::Given;
 use oriole::allocator::Mimalloc;
 use oriole_check::supervise::memory::Metered;
@@ -90,8 +91,8 @@ impl Command {
             Command::Opt(args) => opt::run(args, given, out),
             Command::Sass(args) => sass::run(args, out),
             Command::GpuWorker => {
-                oriole_gpu::worker::serve(&mut std::io::stdin().lock(), out)?;
-                Ok(Status::Clean)
+                let ended = oriole_gpu::worker::serve(&mut std::io::stdin().lock(), out);
+                ended.map(|()| Status::Clean).map_err(|error| Failure::Input(Report::msg(error)))
             }
             Command::Phases(args) => listings::phases(args, out),
             Command::Knobs(args) => listings::knobs(args, out),
