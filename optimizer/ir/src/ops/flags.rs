@@ -56,6 +56,8 @@ flags! {
     ADDRESS = 18, "about addresses";
     /// Goes on beside the thread until something waits for it.
     ASYNC = 19, "asynchronous";
+    /// Orders what another proxy does, or products of a warpgroup, with accesses of threads.
+    PROXY = 22, "orders proxies";
     /// Reads, writes or asks about a texture or a surface.
     IMAGE = 24, "of an image";
     /// Four warps work together on matrices, or wait for that; only code for Hopper alone (`sm_90a`) has it.

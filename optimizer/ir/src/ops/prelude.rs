@@ -13,6 +13,7 @@ pub const LOAD: Flags = Flags::READS;
 pub const STORE: Flags = Flags::WRITES.or(Flags::EFFECT);
 pub const ATOMIC: Flags = Flags::READS.or(STORE);
 pub const FENCE: Flags = Flags::FENCE.or(Flags::EFFECT);
+pub const PROXY_FENCE: Flags = FENCE.or(Flags::PROXY);
 pub const BARRIER: Flags = FENCE.or(Flags::CONVERGENT);
 pub const CTA_BARRIER: Flags = BARRIER.or(Flags::CTA_BARRIER);
 pub const CARRY: Flags = Flags::CARRY;

@@ -213,8 +213,8 @@ impl Compiler {
         let axes: Vec<Axis> = wrong().map(|(_, axis)| axis.clone()).collect();
         let case = cases.get(at)?;
         let mut detail = format!("{}: {verdict}", signature::names(&axes));
-        if axes.len() > 1 && axes.len() == all.len() && first.difference.is_some() {
-            detail += "; every axis differs, so the fault may be in how Oriole reads the PTX or the code";
+        if first.difference.is_some() {
+            detail += suspicion(&axes, &all);
         }
         let difference = first.difference.as_ref();
         Some(Finding {
@@ -277,5 +277,41 @@ fn counter(answer: Answer) -> &'static str {
         Answer::Crashed => "axes crashed",
         Answer::Refused => "axes refused by ptxas",
         Answer::Unjudged => "axes not judged",
+    }
+}
+
+/// What it says of Oriole itself that the results of these axes are wrong, of all that were judged.
+fn suspicion(wrong: &[Axis], all: &[Axis]) -> &'static str {
+    let of = |axes: &[Axis], machine| axes.iter().filter(|axis| axis.machine == machine).count();
+    let every = |machine| of(wrong, machine) == of(all, machine);
+    if all.len() < 2 || !every(Machine::Interpreter) {
+        return "";
+    }
+    match of(all, Machine::Gpu) > 0 {
+        false => "; every axis differs, so the fault may be in how Oriole reads the PTX or the code",
+        true if every(Machine::Gpu) => "; every axis differs, so the fault may be in how Oriole reads the PTX",
+        true if of(wrong, Machine::Gpu) == 0 => {
+            "; none does on the GPU, so the fault may be in how Oriole reads the code"
+        }
+        true => "",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn oriole_is_suspected_where_no_level_and_no_gpu_contradicts() {
+        let [low, high] = [0, 3].map(|level| Axis::new("sm_90", level));
+        let all = [low.clone(), low.on_gpu(), high.clone(), high.on_gpu()];
+        let [without, with] = [[low.clone(), high.clone()].to_vec(), all.to_vec()];
+        assert!(suspicion(&without, &without).contains("the PTX or the code"));
+        assert_eq!(suspicion(&without[..1], &without), "");
+        assert_eq!(suspicion(&without[..1], &without[..1]), "");
+        assert!(suspicion(&with, &with).contains("reads the PTX"));
+        assert!(suspicion(&without, &with).contains("reads the code"));
+        assert_eq!(suspicion(&with[..3], &with), "");
+        assert_eq!(suspicion(&with[1..2], &with), "");
     }
 }

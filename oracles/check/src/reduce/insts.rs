@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use oriole_ir::ops::{Field, Flags, Opcode, Shape, Type};
-use oriole_ir::{FuncId, Function, Inst, InstData, InstHead, Operand, Reg, RegInfo};
+use oriole_ir::{FuncId, Function, Inst, InstHead, Operand, Reg, RegInfo};
 
 use super::choice::Choice;
 use super::edit::{Substitution, ZERO, places, unguard};
@@ -25,16 +25,12 @@ impl Substitutions {
     }
 }
 
-/// Whether an instruction may go. What orders asynchronous operations stays as long as there are any: without it they
-/// read what nobody defines on a GPU, and what is left would show that.
+/// Whether an instruction may go. What orders proxies stays as long as there are asynchronous operations: without it
+/// they read what nobody defines on a GPU, and the interpreter, which knows no proxies, would not tell.
 fn removable(func: &Function, inst: Inst) -> bool {
-    let orders = |data: &InstData| {
-        let of_group = data.is(Flags::WARPGROUP) && !data.is(Flags::ASYNC);
-        data.opcode == Opcode::FenceProxy || of_group && data.is(Flags::FENCE)
-    };
     let is_async = |inst: Inst| func.inst(inst).is(Flags::ASYNC);
     let data = func.inst(inst);
-    !(data.is(Flags::TERMINATOR) || orders(data) && func.layout_insts().any(is_async))
+    !(data.is(Flags::TERMINATOR) || data.is(Flags::PROXY) && func.layout_insts().any(is_async))
 }
 
 /// Instructions that go; zero stands for what they made.

@@ -147,21 +147,30 @@ fn what_a_predicate_does_not_need_goes() {
 /// Without it the copy would read what nobody knows on a GPU.
 #[test]
 fn fences_stay_with_the_asynchronous_operations_that_they_order() {
-    let kernel = |rest: &str| {
+    let kernel = |insts: &str| {
         let text = format!(
-            "target sm_90 ptx 9.0\nglobal @s: b8[64] shared align 16\nentry @k visible ssa {{\n  \
+            "target sm_90a ptx 9.0\nglobal @s: b8[64] shared align 16\nentry @k visible ssa {{\n  \
              param $out: u64 param align 8\nbb0:\n  %d0 = ld.param.u64 [$out]\n  %d1 = mov.b64 @s\n  \
-             st.shared.b32 [%d1], 7\n  fence.proxy.async\n{rest}  ret\n}}\n"
+             st.shared.b32 [%d1], 7\n  {insts}\n  ret\n}}\n"
         );
         Evidence { module: parse_module(&text).unwrap_or_else(|error| panic!("{error}")), launch: None }
     };
-    let reduced = |evidence: &Evidence, opcode: Opcode| {
-        let reduced = reduce(evidence, &|candidate| holds(&candidate.module, opcode), &Options::default());
-        holds(&reduced.evidence.module, Opcode::FenceProxy)
+    let stays = |insts: &str, fence: Opcode, needed: Opcode| {
+        let (evidence, options) = (kernel(insts), Options::default());
+        let reduced = reduce(&evidence, &|candidate| holds(&candidate.module, needed), &options);
+        holds(&reduced.evidence.module, fence)
     };
-    let store = "  cp.async.bulk.store.global.shared::cta.bulk_group [%d0], [%d1], 16\n";
-    assert!(reduced(&kernel(store), Opcode::BulkStore));
-    assert!(!reduced(&kernel(""), Opcode::St));
+    let store = "cp.async.bulk.store.global.shared::cta.bulk_group [%d0], [%d1], 16";
+    let fences = [
+        ("fence.proxy.async", Opcode::FenceProxy),
+        ("fence.mbarrier_init", Opcode::FenceBarrierInit),
+        ("wgmma.fence", Opcode::WgmmaFence),
+    ];
+    for (fence, opcode) in fences {
+        assert!(stays(&format!("{fence}\n  {store}"), opcode, Opcode::BulkStore), "{fence}");
+        assert!(!stays(fence, opcode, Opcode::St), "{fence}");
+    }
+    assert!(!stays(&format!("fence.acq_rel.gpu\n  {store}"), Opcode::Fence, Opcode::BulkStore));
 }
 
 #[test]

@@ -63,7 +63,7 @@ macro_rules! thread_rows {
 
     /// Orders accesses of the generic proxy with those by other addresses of the same memory, or with those of
     /// asynchronous operations and matrix products.
-    FenceProxy "fence.proxy" "fence.proxy": [] <- [], FENCE,
+    FenceProxy "fence.proxy" "fence.proxy": [] <- [], PROXY_FENCE,
         fields &[req(Field::Proxy), opt(Field::ProxySpace)],
         rules &[
             when(Field::ProxySpace, all(Field::ProxySpace) & !ProxySpace::All.bit(), Field::Proxy, Proxy::Async.bit()),
@@ -72,7 +72,7 @@ macro_rules! thread_rows {
         cost Flat(10), rank 10, latency Wait, undef Nothing;
 
     /// The same from the generic proxy to asynchronous operations alone, on barriers and shared memory of the cluster.
-    FenceToAsync "fence.proxy.to_async" "fence.proxy.async::generic": [] <- [], FENCE,
+    FenceToAsync "fence.proxy.to_async" "fence.proxy.async::generic": [] <- [], PROXY_FENCE,
         fields &[
             req_of(Field::FenceKind, bits!(FenceKind: Acquire | Release)),
             req_of(Field::Restriction, bits!(Restriction: Cluster | Cta)), req_of(Field::Scope, Scope::Cluster.bit()),
@@ -85,13 +85,13 @@ macro_rules! thread_rows {
         cost Flat(10), rank 10, latency Wait, undef Nothing;
 
     /// Orders the initialization of barriers with what other CTAs of the cluster do with them.
-    FenceBarrierInit "fence.mbarrier_init" "fence.mbarrier_init.release.cluster": [] <- [], FENCE,
+    FenceBarrierInit "fence.mbarrier_init" "fence.mbarrier_init.release.cluster": [] <- [], PROXY_FENCE,
         fields &[], rules &[],
         since 90, later &[],
         cost Flat(10), rank 10, latency Wait, undef Nothing;
 
     /// Makes changes of tensor maps visible to the proxy that reads them.
-    FenceTensorMap "fence.proxy.tensormap" "fence.proxy.tensormap::generic": [] <- [], FENCE,
+    FenceTensorMap "fence.proxy.tensormap" "fence.proxy.tensormap::generic": [] <- [], PROXY_FENCE,
         fields &[
             req_of(Field::FenceKind, FenceKind::Release.bit()),
             req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys)),
@@ -101,7 +101,7 @@ macro_rules! thread_rows {
         cost Flat(10), rank 10, latency Wait, undef Nothing;
 
     /// Makes the proxy that reads tensor maps see changes of one.
-    AcquireTensorMap "fence.proxy.tensormap.address" "fence.proxy.tensormap::generic": [] <- [Base, Offset, Imm], FENCE,
+    AcquireTensorMap "fence.proxy.tensormap.address" "fence.proxy.tensormap::generic": [] <- [Base, Offset, Imm], PROXY_FENCE,
         fields &[
             req_of(Field::FenceKind, FenceKind::Acquire.bit()),
             req_of(Field::Scope, bits!(Scope: Cta | Cluster | Gpu | Sys)),

@@ -95,7 +95,7 @@ pub const AND_BITS: FieldSpec = opt_of(Field::BitProduct, BitProduct::And.bit())
 macro_rules! warpgroup_rows {
     ([$next:ident $($rest:ident)*] $($rows:tt)*) => { $next! { [$($rest)*] $($rows)* level Virtual {
     /// Orders accesses of a warpgroup to registers and shared memory before its products.
-    WgmmaFence "wgmma.fence" "wgmma.fence.sync.aligned": [] <- [], BARRIER.or(WARPGROUP),
+    WgmmaFence "wgmma.fence" "wgmma.fence.sync.aligned": [] <- [], BARRIER.or(PROXY_FENCE).or(WARPGROUP),
         fields &[], rules &[],
         since 90, later &[],
         cost Flat(10), rank 10, latency Wait, undef Nothing;
@@ -107,7 +107,7 @@ macro_rules! warpgroup_rows {
         cost Flat(10), rank 10, latency Fixed, undef Nothing;
 
     /// Waits until at most so many groups of products are pending.
-    WgmmaWait "wgmma.wait_group" "wgmma.wait_group.sync.aligned": [] <- [Imm], BARRIER.or(WARPGROUP),
+    WgmmaWait "wgmma.wait_group" "wgmma.wait_group.sync.aligned": [] <- [Imm], BARRIER.or(PROXY_FENCE).or(WARPGROUP),
         fields &[], rules &[],
         since 90, later &[],
         cost Flat(10), rank 10, latency Wait, undef Nothing;
