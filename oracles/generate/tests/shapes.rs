@@ -1,12 +1,12 @@
 //! Kernels have what phases go wrong on, and few would have by chance.
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use oriole_generate::config::OpcodeName;
-use oriole_generate::{Config, from_seed};
+use oriole_generate::config::{OpcodeName, TableLevel};
+use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{Flags, Opcode, Space};
-use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, Module, Operand, Reg};
+use oriole_ir::ops::{CopyFrom, Flags, Opcode, Space};
+use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, loops};
 
 /// Kernels in virtual form, as they are made.
@@ -194,4 +194,39 @@ fn opcodes_that_are_left_out_are_not_made() {
     assert!(toml::from_str::<Config>("without = [\"fns\", \"vadd\"]").is_ok());
     let unknown = toml::from_str::<Config>("without = [\"fnz\"]").unwrap_err().to_string();
     assert!(unknown.contains("no opcode is called `fnz`"), "{unknown}");
+}
+
+/// Bulk copies and products of warpgroups read what the threads have stored through another proxy, and wait for a fence
+/// only (PTX ISA, "Async Proxy"). The interpreter has one memory for all proxies, so nothing else asks for the fence.
+#[test]
+fn a_fence_stands_between_stores_and_what_reads_them_asynchronously() {
+    let reads_shared = |inst: &InstData| match inst.opcode {
+        Opcode::BulkStore | Opcode::BulkReduceStore | Opcode::BulkReduce => true,
+        Opcode::BulkCopy => inst.opcode.row().value::<CopyFrom>(&inst.fields) == Some(CopyFrom::Cta),
+        opcode => opcode.is(Flags::WARPGROUP) && opcode.is(Flags::ASYNC),
+    };
+    let pinned = single::pins(TableLevel::Virtual).iter().zip(0..).filter(|((opcode, _), _)| opcode.is(Flags::ASYNC));
+    let config = Config::default();
+    let made = |place: u64| single::instruction(place, &mut Entropy::from_seed(place), &config).module;
+    let mut readers = BTreeSet::new();
+    for module in pinned.map(|(_, place)| made(place)) {
+        for func in module.functions.values() {
+            for block in func.layout().iter().copied() {
+                let mut is_ordered = false;
+                for inst in func.block_insts(block).map(|inst| func.inst(inst)) {
+                    let to_shared = inst.opcode.row().value::<Space>(&inst.fields) == Some(Space::Shared);
+                    if inst.opcode == Opcode::FenceProxy {
+                        is_ordered = true;
+                    } else if inst.opcode.is(Flags::WRITES) && to_shared {
+                        is_ordered = false;
+                    } else if reads_shared(inst) {
+                        assert!(is_ordered, "{:?} without a fence in {}", inst.opcode, func.name);
+                        readers.insert(inst.opcode);
+                    }
+                }
+            }
+        }
+    }
+    // Bulk copies and reductions in both directions, products of two kinds with the left factor in either place.
+    assert_eq!(readers.len(), 8, "{readers:?}");
 }

@@ -122,6 +122,22 @@ fn a_line_is_spelled_alike_wherever_it_stands() {
     assert!(respelled(&text).contains(spelled.expect("it is there").trim_end()), "{alone}");
 }
 
+/// A handle of an image is no address: nothing can be added to it and taken away again.
+#[test]
+fn handles_get_no_offsets() {
+    let rules = |instruction: &str| -> Vec<&'static str> {
+        let lines: String = (0..200).map(|reg| format!("\t{instruction} %r1, [%d{reg}];\n")).collect();
+        let text = format!("{{\n{lines}}}\n");
+        let changes = Respelling::of(&text);
+        (0..changes.changes()).map(|change| changes.change(change).rule).collect()
+    };
+    assert!(rules("ld.global.b32").contains(&"negative-offset"));
+    for query in ["txq.width.b32", "suq.width.b32"] {
+        let rules = rules(query);
+        assert!(rules.contains(&"scope") && !rules.contains(&"negative-offset"), "{query}: {rules:?}");
+    }
+}
+
 /// What a call leaves is looked for in an index, not in the whole body for each call.
 #[test]
 fn many_calls_take_little_time() {
