@@ -1,5 +1,6 @@
 //! Generated kernels a second of processor time, in one thread: made, and made and fully checked (every phase verified,
-//! and executed before and after on every launch). `cargo bench -p oriole --bench generate [-- KERNELS] [CONFIG.toml]`.
+//! and executed before and after on every launch). `cargo bench -p oriole --bench generate [-- KERNELS] [CONFIG.toml]`;
+//! `--disable-phases A,B` leaves phases out, which shows what the others and the checking itself take.
 //!
 //! What counts is the thread's own processor time, in the fastest of some passes over the kernels, so that a busy
 //! machine distorts it little; the median of the passes stands beside it. Sizes are those of the
@@ -54,12 +55,19 @@ fn main() {
         rates.push(format!("{name:<28}{best:>9.0} / CPU-second{each:>9.1} us each (median pass {usual:.0})"));
         all = fastest;
     };
-    let [with_round_trip, without] = [true, false].map(|round_trip| options(round_trip, &config));
+    let disabled = disabled();
+    let [with_round_trip, without] = [true, false].map(|round_trip| options(round_trip, &config, &disabled));
     rate("generate and check, round trip", &|generated| check(&generated, &with_round_trip));
     rate("generate", &|generated| drop(generated));
     rate("generate and check", &|generated| check(&generated, &without));
     rates.iter().for_each(|line| println!("{line}"));
-    parts(kernels, &config, all);
+    parts(kernels, &config, &disabled, all);
+}
+
+/// The phases that the command line leaves out.
+fn disabled() -> Vec<String> {
+    let names = std::env::args().skip_while(|word| word != "--disable-phases").nth(1).unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).map(str::to_owned).collect()
 }
 
 /// The configuration of the generator: that of a file on the command line, or the default.
@@ -70,10 +78,11 @@ fn config() -> Config {
 }
 
 /// As a campaign checks what it has verified.
-fn options(round_trip: bool, config: &Config) -> CheckOptions {
+fn options(round_trip: bool, config: &Config, disabled: &[String]) -> CheckOptions {
     let (tries, another) = (config.tries, another_launch as fn(&_, _) -> _);
     let mut options = CheckOptions { randoms: 0, tries, another, round_trip, ..CheckOptions::default() };
     options.pipeline.trusted = true;
+    options.pipeline.disabled = disabled.to_vec();
     options
 }
 
@@ -116,13 +125,13 @@ struct Parts {
 }
 
 /// Prints what each part of a check takes, and what is left of `all`.
-fn parts(kernels: u64, config: &Config, all: Duration) {
+fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
     let mut parts = Parts::default();
     let phases = default_phases();
     for number in 0..kernels {
         let generated = timed(&mut parts.generate, || case(SEED, number, config));
         timed(&mut parts.phases, || verify_module(&generated.module)).expect("kernels are valid");
-        parts.check(generated, &phases);
+        parts.check(generated, &phases, disabled);
     }
     println!("\n{:.2} runs a kernel; parts of generate and check:", parts.runs as f64 / kernels as f64);
     let Parts { generate, phases, decode, execute, compare, .. } = parts;
@@ -143,10 +152,10 @@ fn parts(kernels: u64, config: &Config, all: Duration) {
 
 impl Parts {
     /// The steps of [`check_module`], one by one.
-    fn check(&mut self, generated: Generated, phases: &[Pass]) {
+    fn check(&mut self, generated: Generated, phases: &[Pass], disabled: &[String]) {
         let Generated { module, launches, .. } = generated;
         let mut options = Options::new(target_of(&module).expect("the target is known"));
-        (options.verify, options.trusted) = (true, true);
+        (options.verify, options.trusted, options.disabled) = (true, true, disabled.to_vec());
         let skips = skips(phases, &options).expect("no phase is named");
         let runs = self.run(&module, &launches).into_iter().zip(&launches);
         let judge = |(run, named): (RunResult, &NamedLaunch)| Judge::new(&module, named.launch.clone(), run);
