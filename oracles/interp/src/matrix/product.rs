@@ -181,9 +181,10 @@ fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
         (Factors::Integer(a, b), _) => integers::<64, 64>(product, parts, [a, b], None, results),
         (Factors::Bits(how), 128) => bits::<4>(product, parts, how, results),
         (Factors::Bits(how), _) => bits::<8>(product, parts, how, results),
-        (Factors::Double(other), 4) => doubles::<4>(product, parts, other, results),
-        (Factors::Double(other), 8) => doubles::<8>(product, parts, other, results),
-        (Factors::Double(other), _) => doubles::<16>(product, parts, other, results),
+        (Factors::Double(other), 4) if product.rows == COLUMNS => doubles::<4, 8>(product, parts, other, results),
+        (Factors::Double(other), 4) => doubles::<4, MOST_ROWS>(product, parts, other, results),
+        (Factors::Double(other), 8) => doubles::<8, MOST_ROWS>(product, parts, other, results),
+        (Factors::Double(other), _) => doubles::<16, MOST_ROWS>(product, parts, other, results),
     }
 }
 
@@ -272,50 +273,53 @@ fn finish_integers(product: &Product, addend: &[&Word], products: &Sums<i32>, re
 }
 
 #[inline(always)]
-fn doubles<const K: usize>(
+fn doubles<const K: usize, const ROWS: usize>(
     product: &Product,
     [left, right, addend]: [&[&Word]; 3],
     other: Option<ScalarOp>,
     results: &mut Results,
 ) {
-    let rows = product.rows;
-    let (mut a, mut b): (Left<f64, K>, Right<f64, K>) = ([[0.0; K]; MOST_ROWS], [[0.0; COLUMNS]; K]);
-    for (register, pair) in left.chunks_exact(2).enumerate() {
-        for lane in 0..LANES {
-            let k = inner(lane, register / (rows / COLUMNS), 0, 1);
-            a[row_of_left(lane, register % (rows / COLUMNS))][k] = double(pair, lane);
-        }
-    }
-    for (register, pair) in right.chunks_exact(2).enumerate() {
-        (0..LANES).for_each(|lane| b[inner(lane, register, 0, 1)][row_of_left(lane, 0)] = double(pair, lane));
-    }
-    let mut sums = [[0.0; COLUMNS]; MOST_ROWS];
+    let (mut a, mut b): ([[f64; K]; ROWS], Right<f64, K>) = ([[0.0; K]; ROWS], [[0.0; COLUMNS]; K]);
+    unpack_doubles(left, ROWS / COLUMNS, |row: usize, k: usize, value| a[row % ROWS][k % K] = value);
+    unpack_doubles(right, 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
+    let mut sums = [[0.0; COLUMNS]; ROWS];
     for (register, pair) in addend.chunks_exact(2).enumerate() {
-        for lane in 0..LANES {
+        for (lane, value) in by_lane(|lane| double(pair, lane)).into_iter().enumerate() {
             let (row, column) = sum_of_word(lane, register);
-            sums[row % MOST_ROWS][column % COLUMNS] = double(pair, lane);
+            sums[row % ROWS][column % COLUMNS] = value;
         }
     }
     match other {
-        None => accumulate(&a[..rows], &b, &mut sums, |sum, a: f64, b| a.mul_add(b, sum)),
-        Some(op) => accumulate(&a[..rows], &b, &mut sums, |sum: f64, a: f64, b: f64| {
+        None => accumulate(&a, &b, &mut sums, |sum, a: f64, b| a.mul_add(b, sum)),
+        Some(op) => accumulate(&a, &b, &mut sums, |sum: f64, a: f64, b: f64| {
             f64::from_bits(op.eval(&[a.to_bits(), b.to_bits(), sum.to_bits(), 0, 0]).value)
         }),
     }
     let first = product.starts[3];
     for register in 0..product.words[3] / 2 {
-        for lane in 0..LANES {
+        let bits = by_lane(|lane| {
             let (row, column) = sum_of_word(lane, register);
-            let bits = match sums[row % MOST_ROWS][column % COLUMNS] {
+            match sums[row % ROWS][column % COLUMNS] {
                 sum if sum.is_nan() => 0x7FF8_0000_0000_0000,
                 sum => sum.to_bits(),
-            };
-            results.values[first + 2 * register][lane] = bits as u32;
-            results.values[first + 2 * register + 1][lane] = (bits >> 32) as u32;
+            }
+        });
+        results.values[first + 2 * register] = by_lane(|lane| bits[lane] as u32);
+        results.values[first + 2 * register + 1] = by_lane(|lane| (bits[lane] >> 32) as u32);
+    }
+}
+
+/// The same as [`unpack`] for elements that take two words.
+#[inline(always)]
+fn unpack_doubles(words: &[&Word], side: usize, mut put: impl FnMut(usize, usize, f64)) {
+    for (register, pair) in words.chunks_exact(2).enumerate() {
+        for (lane, value) in by_lane(|lane| double(pair, lane)).into_iter().enumerate() {
+            put(row_of_left(lane, register % side), inner(lane, register / side, 0, 1), value);
         }
     }
 }
 
+#[inline(always)]
 fn double(pair: &[&Word], lane: usize) -> f64 {
     f64::from_bits(u64::from(pair[0][lane]) | u64::from(pair[1][lane]) << 32)
 }
@@ -340,7 +344,7 @@ fn add_up<T: Copy, S: Copy, const HELD: usize, const K: usize>(
 pub fn accumulate<T: Copy, S: Copy, const HELD: usize, const K: usize>(
     a: &[[T; HELD]],
     b: &Right<T, K>,
-    sums: &mut Sums<S>,
+    sums: &mut [[S; COLUMNS]],
     add: impl Fn(S, T, T) -> S,
 ) {
     for (row, sums) in a.iter().zip(sums) {
@@ -470,7 +474,8 @@ fn store_halves(sums: &Sums<f64>, product: &Product, results: &mut Results) {
     for index in 0..product.words[3] {
         results.values[product.starts[3] + index] = by_lane(|lane| {
             let [low, high] = [0, 1].map(|half| sum_of_half(lane, index, half));
-            half(sums[low.0][low.1]) | half(sums[high.0][high.1]) << 16
+            let sum = |(row, column): (usize, usize)| sums[row % MOST_ROWS][column % COLUMNS];
+            half(sum(low)) | half(sum(high)) << 16
         });
     }
 }

@@ -8,7 +8,7 @@
 
 use super::Sources;
 use super::product::{COLUMNS, MOST_ROWS, Right, Sums};
-use crate::frame::Word;
+use crate::frame::{LANES, Word};
 
 /// The most elements that a row has.
 const MOST_HELD: usize = 64;
@@ -29,26 +29,23 @@ pub struct Choice {
     pub inner: usize,
 }
 
+/// Columns that four bits of metadata are about, for elements of so many bits.
+const fn chunk_of(bits: usize) -> usize {
+    match bits {
+        4 => 8,
+        32 => 2,
+        _ => 4,
+    }
+}
+
 impl Choice {
-    /// Columns that four bits are about.
-    fn chunk(&self) -> usize {
-        match self.bits {
-            4 => 8,
-            32 => 2,
-            _ => 4,
-        }
-    }
-
-    /// Whether a lane's word is about one row, not about two.
-    fn is_of_one_row(&self) -> bool {
-        self.bits < 16
-    }
-
     /// The lane that says what is held of a chunk of a row, and the first of the four bits.
-    fn source(&self, row: usize, chunk: usize) -> (usize, usize) {
-        let chunks = self.inner / self.chunk();
+    #[inline(always)]
+    fn source<const BITS: usize>(&self, row: usize, chunk: usize) -> (usize, usize) {
+        let chunks = self.inner / chunk_of(BITS);
         let (lower, group) = (row / COLUMNS, row % COLUMNS);
-        if self.is_of_one_row() {
+        // Of narrow elements a lane's word is about one row, not about two.
+        if BITS < 16 {
             let lanes = 2 * chunks / 8;
             (4 * group + self.selector * lanes + lower + 2 * (chunk / 8), 4 * (chunk % 8))
         } else {
@@ -59,29 +56,46 @@ impl Choice {
 
     /// Visits the chunks: row, number, the lane that speaks of it, its bits.
     #[inline(always)]
-    fn each_chunk(&self, metadata: &Word, mut visit: impl FnMut(usize, usize, usize, u32)) {
+    fn each_chunk<const BITS: usize>(&self, metadata: &Word, mut visit: impl FnMut(usize, usize, usize, u32)) {
         for row in 0..MOST_ROWS {
-            for chunk in 0..self.inner / self.chunk() {
-                let (lane, at) = self.source(row, chunk);
-                visit(row, chunk, lane, metadata[lane] >> at & 0xF);
+            for chunk in 0..self.inner / chunk_of(BITS) {
+                let (lane, at) = self.source::<BITS>(row, chunk);
+                visit(row, chunk, lane, metadata[lane % LANES] >> at & 0xF);
             }
         }
     }
 
     /// The columns of what is held.
+    #[inline(always)]
     pub fn elements(&self, metadata: &Word) -> Chosen {
+        // A copy for each width: the widths decide what is done of each of more than a hundred chunks.
+        match self.bits {
+            4 => self.elements_of::<4>(metadata),
+            8 => self.elements_of::<8>(metadata),
+            16 => self.elements_of::<16>(metadata),
+            _ => self.elements_of::<32>(metadata),
+        }
+    }
+
+    #[inline(always)]
+    fn elements_of<const BITS: usize>(&self, metadata: &Word) -> Chosen {
         let mut chosen = [[0; MOST_HELD]; MOST_ROWS];
-        self.each_chunk(metadata, |row, chunk, _, bits| {
-            let [first, second] = [(bits & 3) as usize, (bits >> 2) as usize];
-            let (start, held) = (self.chunk() * chunk, self.chunk() / 2 * chunk);
-            let mut put = |index: usize, place: usize| chosen[row][(held + index) % MOST_HELD] = (start + place) as u8;
-            match self.bits {
-                4 => [2 * first, 2 * first + 1, 2 * second, 2 * second + 1]
-                    .into_iter()
-                    .enumerate()
-                    .for_each(|(i, at)| put(i, at)),
+        self.each_chunk::<BITS>(metadata, |row, chunk, _, bits| {
+            let [first, second] = [(bits & 3) as u8, (bits >> 2) as u8];
+            let start = (chunk_of(BITS) * chunk) as u8;
+            let mut put = |index: usize, place: u8| {
+                chosen[row][(chunk_of(BITS) / 2 * chunk + index) % MOST_HELD] = start + place;
+            };
+            match BITS {
+                4 => {
+                    let places = [2 * first, 2 * first + 1, 2 * second, 2 * second + 1];
+                    places.into_iter().enumerate().for_each(|(index, place)| put(index, place));
+                }
                 32 => put(0, first / 2),
-                _ => [first, second].into_iter().enumerate().for_each(|(i, at)| put(i, at)),
+                _ => {
+                    put(0, first);
+                    put(1, second);
+                }
             }
         });
         chosen
@@ -89,18 +103,28 @@ impl Choice {
 
     /// A bit for each row of which the metadata are undefined or mean nothing.
     pub fn unknown_rows(&self, sources: &Sources) -> u32 {
-        let mut rows = 0;
-        self.each_chunk(sources.values[self.word], |row, _, lane, bits| {
-            let (first, second) = (bits & 3, bits >> 2);
-            let meant = match self.bits {
-                32 => matches!(bits, 0b0100 | 0b1110),
-                _ if self.ordered => first < second,
-                _ => first != second,
-            };
-            let open = !meant || sources.undefined[self.word] >> lane & 1 == 1;
-            rows |= u32::from(open) << row;
+        match self.bits {
+            4 => self.unknown_rows_of::<4>(sources),
+            8 => self.unknown_rows_of::<8>(sources),
+            16 => self.unknown_rows_of::<16>(sources),
+            _ => self.unknown_rows_of::<32>(sources),
+        }
+    }
+
+    fn unknown_rows_of<const BITS: usize>(&self, sources: &Sources) -> u32 {
+        let is_meant = |bits: u32| match (bits & 3, bits >> 2) {
+            _ if BITS == 32 => matches!(bits, 0b0100 | 0b1110),
+            (first, second) if self.ordered => first < second,
+            (first, second) => first != second,
+        };
+        // A bit for each of the values that four bits have.
+        let meant = (0..16).filter(|bits| is_meant(*bits)).fold(0u32, |all, bits| all | 1 << bits);
+        let undefined = sources.undefined[self.word];
+        let mut open = [0; MOST_ROWS];
+        self.each_chunk::<BITS>(sources.values[self.word], |row, _, lane, bits| {
+            open[row] |= !(meant >> bits) & 1 | undefined >> (lane % LANES) & 1;
         });
-        rows
+        open.iter().enumerate().fold(0, |rows, (row, open)| rows | open << row)
     }
 }
 
