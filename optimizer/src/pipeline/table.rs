@@ -13,7 +13,9 @@
 //! A row whose [`Pass::status`] is [`Status::Planned`] or [`Status::NoWork`] is listed and never run. The order is
 //! checked against [`super::constraints`].
 
+use std::collections::HashMap;
 use std::fmt;
+use std::sync::LazyLock;
 
 pub use super::cicc_table::PASSES;
 use crate::analysis::AnalysisSet;
@@ -430,15 +432,22 @@ pub fn all_rows() -> impl Iterator<Item = &'static Pass> {
 /// Unlike ptxas, where `DoTexMovement` disables nothing because the engine looks up only `HoistInvariants`, the
 /// name of a movement addresses that movement: bisection has to be able to turn off one phase.
 pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
-    if let Some(sub_pass) = SUB_PASSES.iter().find(|s| s.name.eq_ignore_ascii_case(token)) {
-        return Ok(Selection::SubPass(sub_pass));
-    }
-    let rows: Vec<_> = all_rows().filter(|r| r.answers_to(token)).collect();
-    if rows.is_empty() {
-        return Err(UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) });
-    }
-    Ok(Selection::Phases(rows))
+    let number = token.parse::<u32>().map(|number| number.to_string());
+    let key = number.unwrap_or_else(|_| token.to_ascii_lowercase());
+    let unknown = || UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) };
+    ADDRESSED.get(&key).cloned().ok_or_else(unknown)
 }
+
+/// What each token in lower case addresses. A check asks for every token at every step that it takes.
+static ADDRESSED: LazyLock<HashMap<String, Selection>> = LazyLock::new(|| {
+    let numbers = all_rows().filter_map(|row| row.number).map(|number| number.to_string());
+    let keys = tokens().map(str::to_ascii_lowercase).chain(numbers);
+    let selection = |key: &str| match SUB_PASSES.iter().find(|row| row.name.eq_ignore_ascii_case(key)) {
+        Some(sub_pass) => Selection::SubPass(sub_pass),
+        None => Selection::Phases(all_rows().filter(|row| row.answers_to(key)).collect()),
+    };
+    keys.map(|key| (key.clone(), selection(&key))).collect()
+});
 
 /// The phases that `token` touches, in execution order: those it addresses, or for a sub-pass those that contain it.
 pub fn rows_for_token(token: &str) -> Result<Vec<&'static Pass>, UnknownPhase> {
