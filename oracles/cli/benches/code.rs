@@ -76,7 +76,11 @@ fn measure(path: &Path, tools: Option<&(PathBuf, PathBuf)>) -> Option<Kernel> {
         }
     }
     let printed = write_ptx(&module).expect("the result prints");
-    let words = tools.map(|tools| LEVELS.map(|level| [&source, &printed].map(|text| words(text, level, tools))));
+    // For the same SM as the others, unless the kernel is for another one alone.
+    let usual = Target::portable(90).expect("the target is known");
+    let target = if usual.accepts_code_for(options.target) { usual } else { options.target };
+    let words =
+        tools.map(|tools| LEVELS.map(|level| [&source, &printed].map(|text| words(text, level, target, tools))));
     let name = path.file_stem().expect("it has a name").to_string_lossy().into_owned();
     Some(Kernel { name, executed: [before, last], phases: effects, words })
 }
@@ -91,12 +95,12 @@ fn executed(module: &Module, launches: &[NamedLaunch]) -> u64 {
 }
 
 /// SASS instructions, without `NOP`, of PTX text.
-fn words(text: &str, level: u8, (ptxas, nvdisasm): &(PathBuf, PathBuf)) -> u64 {
+fn words(text: &str, level: u8, target: Target, (ptxas, nvdisasm): &(PathBuf, PathBuf)) -> u64 {
     let folder = tempfile::tempdir().expect("there is room for temporary files");
     let [source, cubin] = ["kernel.ptx", "kernel.cubin"].map(|name| folder.path().join(name));
     std::fs::write(&source, text).expect("there is room for temporary files");
-    let compiled =
-        Command::new(ptxas).args([&format!("-O{level}"), "-arch=sm_90", "-o"]).args([&cubin, &source]).output();
+    let options = [format!("-O{level}"), format!("-arch={target}"), "-o".to_owned()];
+    let compiled = Command::new(ptxas).args(options).args([&cubin, &source]).output();
     let compiled = compiled.expect("ptxas runs");
     assert!(compiled.status.success(), "ptxas: {}", String::from_utf8_lossy(&compiled.stderr));
     let listing = Command::new(nvdisasm).arg("-c").arg(&cubin).output().expect("nvdisasm runs");
