@@ -3,7 +3,7 @@
 //! Copies in front of a branch act on all ways behind it, and the edge that they are not for may have the same ones:
 //! where a loop is guarded, its counter begins with the value that stands for it where the loop is left out. Such a
 //! copy is left out if nothing has written either side since. Down the tree of blocks with one predecessor; linear, as
-//! the last [`MOST_KNOWN`] copies are known at any point.
+//! few copies are known at any point.
 
 use cranelift_entity::SecondaryMap;
 
@@ -11,8 +11,12 @@ use crate::analysis::Cfg;
 use oriole_ir::ops::{FieldValues, Opcode};
 use oriole_ir::{Block, Function, Inst, Operand, Reg, RegFile};
 
-/// More copies than one branch has in front of it for nearly every loop.
-const MOST_KNOWN: usize = 16;
+/// Copies of a block that are known in it and right behind it, at most: as many as one product of a warpgroup has
+/// results, which a loop begins with zeros.
+const MOST_OWN: usize = 256;
+/// How few own copies there have to be for those of blocks above to stay known. More copies than one branch has in
+/// front of it for nearly every other loop.
+const FEW: usize = 16;
 
 /// A register, what it holds a copy of, and how that was copied.
 type Known = (Reg, Operand, FieldValues);
@@ -21,22 +25,28 @@ type Known = (Reg, Operand, FieldValues);
 pub(super) fn leave_out_repeated(func: &mut Function, cfg: &Cfg) {
     let mut at_end: SecondaryMap<Block, Vec<Known>> = SecondaryMap::new();
     for block in cfg.rpo() {
-        let mut known = match cfg.predecessors(*block) {
+        let mut above = match cfg.predecessors(*block) {
             [only] => at_end[*only].clone(),
             _ => Vec::new(),
         };
+        let mut own: Vec<Known> = Vec::new();
         for inst in func.block_insts(*block).collect::<Vec<Inst>>() {
             let copy = copy_of(func, inst);
-            if copy.is_some_and(|copy| known.contains(&copy)) {
+            if copy.is_some_and(|copy| above.contains(&copy) || own.contains(&copy)) {
                 func.remove_inst(inst);
                 continue;
             }
             let written = |reg: Reg| func.defs(inst).any(|def| def == reg);
-            known.retain(|(dst, src, _)| !written(*dst) && !src.reg().is_some_and(written));
-            known.extend(copy);
-            known.drain(..known.len().saturating_sub(MOST_KNOWN));
+            for known in [&mut above, &mut own] {
+                known.retain(|(dst, src, _)| !written(*dst) && !src.reg().is_some_and(written));
+            }
+            own.extend(copy);
+            own.drain(..own.len().saturating_sub(MOST_OWN));
         }
-        at_end[*block] = known;
+        // The last ones first to stay.
+        above.drain(..(above.len() + own.len()).saturating_sub(FEW).min(above.len()));
+        above.append(&mut own);
+        at_end[*block] = above;
     }
 }
 

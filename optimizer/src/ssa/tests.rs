@@ -740,6 +740,22 @@ fn copies_are_repeated_only_while_both_sides_stay() {
     assert_eq!(copies("  bra bb1\nbb1:\n"), 1);
 }
 
+/// A product of a warpgroup begins with many zeros, where its loop is entered and where it is left out.
+#[test]
+fn many_copies_are_not_repeated_and_few_are_known_further_down() {
+    let repeated = |copies: u32, blocks: u32| {
+        let zeros: String = (1..=copies).map(|reg| format!("  %r{reg} = mov.b32 0\n")).collect();
+        let between: String = (1..blocks).map(|block| format!("bb{block}:\n  bra bb{}\n", block + 1)).collect();
+        let text = format!("device @zeros {{\nbb0:\n{zeros}  bra bb1\n{between}bb{blocks}:\n{zeros}  ret\n}}\n");
+        let mut func = parse_function(&text).unwrap_or_else(|e| panic!("{e} in\n{text}"));
+        let cfg = Cfg::new(&func);
+        super::repeated::leave_out_repeated(&mut func, &cfg);
+        opcodes(&func, Opcode::Mov) as u32 - copies
+    };
+    assert_eq!([repeated(40, 1), repeated(256, 1), repeated(300, 1)], [0, 0, 44]);
+    assert_eq!([repeated(16, 3), repeated(40, 3)], [0, 24]);
+}
+
 /// An empty latch goes, unless ways around the loop meet in it.
 #[test]
 fn latches_in_which_ways_meet_stay() {
