@@ -104,7 +104,7 @@ pub(super) fn is_high_half(func: &Function, inst: Inst) -> bool {
 }
 
 /// The operands of an instruction, each with the type that it has where it may stand in a register of 16 bits: one of
-/// at most 16 bits, of an instruction that is printed as its row says.
+/// at most 16 bits, of an instruction that is printed as its row says. What is stored to a surface takes either.
 fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Operand, Shape, Option<Type>)> {
     let func = writer.func;
     let sources = func.srcs(inst).iter().zip(data.src_shapes(func.srcs(inst).len()));
@@ -120,7 +120,7 @@ fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Op
     // The elements of a vector stand in registers of one size, and those that are no registers here in words.
     let loose = |(operand, shape): (&Operand, Shape)| shape == Shape::V && !matches!(operand, Operand::Reg(_));
     let mixed = data.vector_len() > 1 && sources.clone().any(loose);
-    let plain = !mixed && writer.special(inst).is_none();
+    let plain = !mixed && (writer.special(inst).is_none() || data.opcode == Opcode::Sust);
     let narrow = |shape: Shape| {
         let ty = data.shape_type(shape).filter(|_| plain && !matches!(shape, Shape::Base | Shape::Offset))?;
         (ty.bits() == 16 || ty.bits() == 8 && takes_words(data, ty)).then_some(ty)

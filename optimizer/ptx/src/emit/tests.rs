@@ -30,6 +30,17 @@ fn registers_of_which_only_halves_are_used_have_sixteen_bits() {
     assert!(lines.contains(&"mov.b16 %h4, %h3;".to_owned()), "{lines:?}");
 }
 
+/// What is stored to a surface may stand in registers of either size, all of one vector in the same.
+#[test]
+fn surfaces_take_halves() {
+    let sums =
+        "  %d9 = ld.global.u64 [24]\n  %r1 = ld.global.u16 [8]\n  %r2 = iadd.s16 %r1, 1\n  %r3 = and.b16 %r2, 255\n";
+    let store = |values: &str| printed(&format!("{sums}  sust.1d.v2.b8.trap %d9, 0, {values}\n")).pop();
+    assert_eq!(store("%r2, %r3").as_deref(), Some("sust.b.1d.v2.b8.trap [%d9, {0}], {%h2, %h3};"));
+    let mixed = store("%r2, 7").expect("it is printed");
+    assert!(mixed.contains("{%r2, %x"), "{mixed}");
+}
+
 #[test]
 fn halves_of_words_are_taken_once() {
     let body = "  %r1 = ld.global.b32 [8]\n  %r2 = shr.u32 %r1, 16\n  %r3 = iadd.s16 %r1, %r2\n  \
