@@ -88,7 +88,6 @@ pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'sta
         "tex" if has("2dms") || has("a2dms") => "multisampled texture",
         "tcgen05" => "tensor memory",
         "tensormap" => "tensor map",
-        "multimem" => "multicast memory",
         "clusterlaunchcontrol" => "cluster launch control",
         "prefetch" if has("tensormap") => "tensor map",
         "cp" if has("tensor") => "tensor map",

@@ -72,8 +72,9 @@ impl Part {
 /// How many registers a value has whose type or size a modifier names, or an address of a space.
 fn words_of(name: &str) -> u8 {
     match name.split('.').next().unwrap_or(name) {
-        "E" | "G" | "2" | "64" | "U64" | "S64" | "SD64" | "F64" | "F16x4" | "BF16x4" | "F32x2" => 2,
-        "4" | "128" | "F16x8" | "BF16x8" | "F32x4" => 4,
+        "E" | "G" | "2" | "64" | "U64" | "S64" | "SD64" | "F64" | "F16x4" | "BF16x4" | "F32x2" | "E5M2x8"
+        | "E4M3x8" => 2,
+        "4" | "128" | "F16x8" | "BF16x8" | "F32x4" | "E5M2x16" | "E4M3x16" => 4,
         _ => 1,
     }
 }

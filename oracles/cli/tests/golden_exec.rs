@@ -1,6 +1,7 @@
 //! Every golden executes equally before and after its phase (`corpus/golden/<phase>/*.ori`).
 //!
-//! Goldens have no launch files: pointers get buffers of random bytes, numbers small values.
+//! Goldens have no launch files: pointers get buffers of random bytes, numbers small values, and a pointer `$multicast`
+//! is the multicast address of the buffer of the parameter before it, which has two replicas then.
 
 use std::path::{Path, PathBuf};
 
@@ -44,6 +45,14 @@ fn launches(module: &Module, seed: u64) -> Vec<Launch> {
                     argument(variable.ty, variable.size() as usize, seed * 100 + index as u64)
                 })
                 .collect();
+            let names = func.params.iter().map(|param| func.locals[*param].name.as_str());
+            if let Some(at) = names.enumerate().position(|(at, name)| at > 0 && name == "multicast") {
+                let ArgValue::Buffer(replicas) = &mut launch.args[at - 1].value else {
+                    panic!("no buffer is before it")
+                };
+                replicas.replicas = 2;
+                launch.args[at].value = ArgValue::Multicast { arg: at - 1, offset: 0 };
+            }
             launch
         })
         .collect()

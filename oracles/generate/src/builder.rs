@@ -16,6 +16,7 @@ use super::entropy::Entropy;
 use super::fields::fields;
 use super::image::Pool;
 use super::memory::Region;
+use super::multimem::Multicast;
 use super::recompute::Made;
 
 /// A value that a block has made.
@@ -60,6 +61,8 @@ pub(super) struct Builder<'a, 'b> {
     pub parameters: Vec<[Local; 3]>,
     /// The module's textures and surfaces, in a function that may have them.
     pub images: Option<Pool>,
+    /// The thread's multicast memory, in a kernel that has some.
+    pub multicast: Option<Multicast>,
     /// Threads of a block; a multiple of 32.
     pub threads: u32,
     /// Blocks of a cluster.
@@ -109,6 +112,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             touching: None,
             parameters: Vec::new(),
             images: None,
+            multicast: None,
             threads: 32,
             cluster: 1,
             uniforms: Vec::new(),

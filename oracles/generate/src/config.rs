@@ -327,6 +327,8 @@ pub struct OperandPercent {
     pub mbarrier: u32,
     /// An access is to a texture or a surface.
     pub image: u32,
+    /// Kernels that have multicast memory.
+    pub multimem: u32,
     /// Comparisons that some threads make of equal values, where they happen to be so once in a lifetime otherwise.
     pub boundary: u32,
     /// Single operations whose constants are zeros, of either sign.
@@ -596,6 +598,7 @@ impl Default for OperandPercent {
             matrix: 60,
             mbarrier: 40,
             image: 12,
+            multimem: 6,
             boundary: 45,
             zeros: 5,
         }

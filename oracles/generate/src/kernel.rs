@@ -17,6 +17,7 @@ use super::entropy::Entropy;
 use super::image::{self, Pool};
 use super::lean::{self, Named};
 use super::memory::{CELLS, REGION, Region};
+use super::multimem;
 use super::single::Pin;
 use super::values::constant;
 use super::{Generated, raise_target};
@@ -73,7 +74,7 @@ struct Addresses {
 
 /// Adds a kernel to a module.
 pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
-    frame(module, entropy, config, (false, 1), |builder| {
+    frame(module, entropy, config, Needs { whole: false, least: 1, multicast: false }, |builder| {
         let [low, high] = builder.config.instructions;
         builder.budget = builder.entropy.between(low, high);
         if builder.entropy.percent(builder.config.again) {
@@ -95,7 +96,8 @@ pub(super) fn around(pin: Pin, attempts: u32, entropy: &mut Entropy<'_>, config:
         module.functions.push(callee);
     }
     let warps = if opcode.is(Flags::WARPGROUP) { 4 } else { 1 };
-    let geometry = frame(&mut module, entropy, config, (true, warps), |builder| {
+    let needs = Needs { whole: true, least: warps, multicast: opcode.is(Flags::MULTIMEM) };
+    let geometry = frame(&mut module, entropy, config, needs, |builder| {
         builder.pin = field.map(|(field, value)| (opcode, field, value));
         for _ in 0..attempts {
             builder.budget = attempts;
@@ -123,12 +125,23 @@ fn has(func: &Function, opcode: Opcode, field: Option<(Field, u8)>) -> bool {
     })
 }
 
-/// Adds a kernel with a body to a module; `whole` gives it memory of every space. It has so many warps at least.
+/// What the body of a kernel needs.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// Memory of every space.
+    whole: bool,
+    /// So many warps at least.
+    least: u32,
+    /// Multicast memory.
+    multicast: bool,
+}
+
+/// Adds a kernel with a body to a module.
 fn frame(
     module: &mut Module,
     entropy: &mut Entropy<'_>,
     config: &Config,
-    (whole, least): (bool, u32),
+    Needs { whole, least, multicast: has_multicast }: Needs,
     body: impl FnOnce(&mut Builder<'_, '_>),
 ) -> Geometry {
     let blocks = entropy.between(1, config.blocks);
@@ -147,6 +160,7 @@ fn frame(
     let structure = Variable { align: 16, ..Variable::new("a6", Space::Param, Type::B8, Some(REGION.into())) };
     let structure = func.locals.push(structure);
     func.params.push(structure);
+    let multicast = (has_multicast || entropy.percent(config.operand.multimem)).then(|| multimem::declare(&mut func));
     let mut builder = Builder::new(func, entropy, config);
     builder.threads = geometry.threads;
     builder.cluster = geometry.cluster;
@@ -156,6 +170,9 @@ fn frame(
         (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));
     builder.budget = 1000;
     let number = builder.prologue(structure, &variables, whole);
+    if let Some(params) = multicast {
+        builder.read_multicast(params, number);
+    }
     builder.images = Some(Pool::new(module, number));
     builder.bank = !whole && builder.entropy.percent(builder.config.operand.bank_kernel);
     let front = builder.func.insts().len();
@@ -463,6 +480,10 @@ pub(super) fn launches(
         let blocks = if at == 0 { geometry.blocks } else { entropy.between(1, config.blocks) };
         let blocks = blocks.next_multiple_of(geometry.cluster);
         let mut launch = launch(entropy, Geometry { blocks, ..geometry });
+        if multimem::is_in(module) {
+            let more = multimem::arguments(launch.args.len(), entropy, blocks * geometry.threads);
+            launch.args.extend(more);
+        }
         launch.images = image::of_module(module, blocks * geometry.threads, entropy);
         launch.copies = entropy.percent(EARLY).then(|| entropy.bits() >> 32);
         NamedLaunch { name: format!("generated {at}"), launch }

@@ -34,6 +34,7 @@ mod matrix;
 mod mbarrier;
 mod meeting;
 mod memory;
+mod multimem;
 pub mod mutate;
 mod neighbours;
 pub mod patterns;
@@ -52,7 +53,7 @@ pub use cfg::reachable;
 pub use config::Config;
 pub use entropy::Entropy;
 use oriole_interp::launch::random::SplitMix64;
-use oriole_interp::launch::{Launch, NamedLaunch};
+use oriole_interp::launch::{ArgValue, Launch, NamedLaunch};
 
 #[cfg(any(test, feature = "proptest"))]
 pub mod strategy;
@@ -85,12 +86,16 @@ pub fn another_launch(like: &Launch, seed: u64) -> Launch {
     let geometry = kernel::Geometry { blocks: like.grid[0], threads: like.block[0], cluster };
     // Other kernels get other data of the same seed.
     let own = like.buffers().nth(1).map_or(0, |(_, buffer)| hash(&buffer.bytes));
-    let mut launch = kernel::launch(&mut Entropy::from_seed(seed ^ own), geometry);
+    let mut entropy = Entropy::from_seed(seed ^ own);
+    let mut launch = kernel::launch(&mut entropy, geometry);
+    let threads = geometry.blocks * geometry.threads;
+    if like.args.iter().any(|arg| matches!(arg.value, ArgValue::Multicast { .. })) {
+        launch.args.extend(multimem::arguments(launch.args.len(), &mut entropy, threads));
+    }
     let kinds = |launch: &Launch| launch.args.iter().map(|arg| std::mem::discriminant(&arg.value)).collect::<Vec<_>>();
     if kinds(like) != kinds(&launch) {
         return like.randomized(seed);
     }
-    let threads = geometry.blocks * geometry.threads;
     launch.images = image::like(like, threads, &mut Entropy::from_seed(seed ^ own ^ 1));
     kernel::turn(&mut launch, like, seed);
     launch

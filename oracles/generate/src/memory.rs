@@ -63,6 +63,7 @@ impl Builder<'_, '_> {
             Opcode::CpAsync => self.copy_async(),
             Opcode::Mapa => self.map_own(),
             _ if opcode.is(Flags::ASYNC) => self.asynchronous(opcode),
+            _ if opcode.is(Flags::MULTIMEM) => self.access_multicast(opcode),
             Opcode::GetCtaRank => self.ask_rank(),
             Opcode::Discard => self.discard(),
             Opcode::AcquireTensorMap => self.acquire_tensor_map(),

@@ -151,9 +151,9 @@ pub struct Write {
 /// The steps that a warp's access takes beside its own where it is made lane by lane. Measured 2026-11 on undefined
 /// bits, the slowest case: 0.65 us for an element that is loaded, 1.2 for one that is stored, 1.9 for an atomic
 /// operation, 0.23 for a byte that is copied.
-const LOADED_ELEMENT_STEPS: u64 = 32;
-const STORED_ELEMENT_STEPS: u64 = 56;
-const ATOMIC_STEPS: u64 = 128;
+pub(super) const LOADED_ELEMENT_STEPS: u64 = 32;
+pub(super) const STORED_ELEMENT_STEPS: u64 = 56;
+pub(super) const ATOMIC_STEPS: u64 = 128;
 const COPIED_BYTE_STEPS: u64 = 9;
 
 /// Everything that a warp can access.
@@ -204,6 +204,7 @@ pub(super) fn space_name(memory: Memory) -> &'static str {
         Memory::Local => "local",
         Memory::Const => "const",
         Memory::Param => "param",
+        Memory::Multicast => "multicast",
     }
 }
 
@@ -226,7 +227,7 @@ pub fn to_generic(memory: Memory, address: u64) -> u64 {
         Memory::Local => LOCAL_WINDOW + (address & (WINDOW - 1)),
         Memory::Const => CONST_WINDOW + (address & (WINDOW - 1)),
         Memory::Param => PARAM_WINDOW + (address & (WINDOW - 1)),
-        Memory::Global | Memory::Generic => address,
+        Memory::Global | Memory::Generic | Memory::Multicast => address,
     }
 }
 
@@ -280,6 +281,9 @@ impl Spaces<'_> {
                 self.hint = index;
                 Located::Global(index, (offset - self.global.region(index).base) as usize)
             }),
+            Memory::Multicast => {
+                self.global.find_replicas(offset, bytes).map(|(region, at)| Located::Global(region, at))
+            }
             Memory::Shared => {
                 let found = self.peers.locate(offset, bytes, self.shared.len());
                 found.filter(|found| matches!(found, Located::Shared(_)))
@@ -294,6 +298,7 @@ impl Spaces<'_> {
         found.ok_or_else(|| {
             let near = match memory {
                 Memory::Global => self.global.describe(offset),
+                Memory::Multicast => self.global.describe_multicast(offset),
                 Memory::Shared | Memory::Cluster => self.about_shared(memory, offset),
                 Memory::Local => format!("the thread has {} bytes", self.local.stride),
                 Memory::Const => format!("constant memory has {} bytes", self.constants.len()),
@@ -474,16 +479,28 @@ impl Spaces<'_> {
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
             self.observe(start, whole, lane, true, access.strong.is_some());
-            for (i, slot) in access.regs.iter().enumerate() {
-                let at = start.plus(i * bytes as usize);
-                for part in 0..(u32::from(access.bytes) / 4).max(1) {
-                    let (value, unknown) = (frame.words[(slot + part) as usize][lane], frame.bits(slot + part, lane));
-                    let (at, bytes) = (at.plus(4 * part as usize), bytes.min(4) as usize);
-                    let stored = match unknown {
-                        0 => self.write(at, bytes, value.into(), false, lane),
-                        _ => self.write_partly(at, bytes, value.into(), unknown, lane),
-                    };
-                    stored.map_err(trap)?;
+            self.store_elements(frame, start, access, lane).map_err(trap)?;
+        }
+        Ok(())
+    }
+
+    /// Stores the elements of a lane from a place on.
+    pub(super) fn store_elements(
+        &mut self,
+        frame: &Frame,
+        start: Located,
+        access: &Access,
+        lane: usize,
+    ) -> Result<(), Cause> {
+        let bytes = usize::from(access.bytes);
+        for (i, slot) in access.regs.iter().enumerate() {
+            let at = start.plus(i * bytes);
+            for part in 0..(u32::from(access.bytes) / 4).max(1) {
+                let (value, unknown) = (frame.words[(slot + part) as usize][lane], frame.bits(slot + part, lane));
+                let (at, bytes) = (at.plus(4 * part as usize), bytes.min(4));
+                match unknown {
+                    0 => self.write(at, bytes, value.into(), false, lane)?,
+                    _ => self.write_partly(at, bytes, value.into(), unknown, lane)?,
                 }
             }
         }
@@ -520,7 +537,7 @@ impl Spaces<'_> {
     }
 
     /// Changes one element; what was there before, and whether that was undefined.
-    fn modify(
+    pub(super) fn modify(
         &mut self,
         frame: &Frame,
         at: Located,
@@ -539,6 +556,8 @@ impl Spaces<'_> {
                 (if old == compare { swap } else { old }, unknown || (old == compare && su))
             }
             Rmw::Op(AtomOp::Exch) => operand(element),
+            // Nothing but what reads replicas accumulates in another type, and that writes nothing.
+            Rmw::SumIn(_) => (old, old_undefined),
             Rmw::Op(op) => {
                 let (value, undefined) = operand(element);
                 let combine = if at.is_shared() { scalar::atomic_with_subnormals } else { scalar::atomic };
@@ -549,7 +568,7 @@ impl Spaces<'_> {
         Ok((old, old_undefined))
     }
 
-    fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
+    pub(super) fn read_wide(&self, at: Located, bytes: usize) -> (u128, bool) {
         if bytes <= 8 {
             let (value, undefined) = self.read(at, bytes);
             return (u128::from(value), undefined);

@@ -271,6 +271,9 @@ fn rare(run: &mut Run<'_>, op: &Op, mask: u32) -> Option<Stop> {
         Kind::Atomic => {
             result = run.spaces.perform(frame, &program.accesses[op.x as usize], mask, Spaces::atomic);
         }
+        Kind::Multimem => {
+            result = run.spaces.perform(frame, &program.accesses[op.x as usize], mask, Spaces::multimem);
+        }
         Kind::AsyncCopy => result = run.spaces.copy(frame, &program.copies[op.x as usize], mask),
         Kind::Pack => {
             let (parts, bits) = &program.packs[op.x as usize];
@@ -694,7 +697,7 @@ fn note(run: &mut Run<'_>, op: &Op, pc: u32, mask: u32) {
             Place::Pred(slot) => (pred(slot), 0),
             Place::None => (0, 0),
         },
-        Kind::Load | Kind::LoadWords | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic => {
+        Kind::Load | Kind::LoadWords | Kind::LoadGlobal | Kind::LoadShared | Kind::Atomic | Kind::Multimem => {
             let slot = run.program.accesses[op.x as usize].regs.first().copied().unwrap_or(0);
             (word(slot), word(slot + 1))
         }

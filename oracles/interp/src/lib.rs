@@ -25,6 +25,7 @@ mod machine;
 mod matrix;
 mod mbarrier;
 mod memory;
+mod multimem;
 mod outcome;
 mod partial;
 pub mod processor;

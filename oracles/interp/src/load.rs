@@ -16,7 +16,7 @@ use super::engine::Traced;
 use super::image::{self, Images, REFERENCE_WINDOW};
 use super::machine::{Effort, Machine, SLICE};
 use super::mbarrier::{BarrierOp, MbarrierOp};
-use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP};
+use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP, MULTICAST_WINDOW};
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
@@ -637,7 +637,8 @@ impl<'m> Executable<'m> {
         // All buffers get addresses before any parameter is filled: an alias may name a later argument.
         for (index, arg) in launch.args.iter().enumerate() {
             if let ArgValue::Buffer(buffer) = &arg.value {
-                bases[index] = global.map(launch.arg_name(index), Bytes::defined(buffer.bytes.clone()));
+                let bytes = Bytes::defined(buffer.bytes.clone());
+                bases[index] = global.map_replicas(launch.arg_name(index), bytes, buffer.replicas);
                 owners.push(index);
             }
         }
@@ -655,6 +656,10 @@ impl<'m> Executable<'m> {
                 ArgValue::Buffer(_) => bases[index].to_le_bytes().to_vec(),
                 ArgValue::Alias { arg, offset } => {
                     (bases.get(*arg).copied().unwrap_or(0).wrapping_add(*offset)).to_le_bytes().to_vec()
+                }
+                ArgValue::Multicast { arg, offset } => {
+                    let first = bases.get(*arg).copied().unwrap_or(0).wrapping_add(*offset);
+                    MULTICAST_WINDOW.wrapping_add(first).to_le_bytes().to_vec()
                 }
                 ArgValue::Null => vec![0; 8],
                 ArgValue::Handle { kind, image } => image::handle(*kind, *image).to_le_bytes().to_vec(),

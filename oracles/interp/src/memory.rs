@@ -19,6 +19,12 @@ pub const CODE_WINDOW: u64 = 0x7400_0000_0000;
 /// Every window has this size.
 pub const WINDOW: u64 = 1 << 40;
 
+/// Multicast addresses are those of the first replicas beyond this one: above all buffers and variables. No region lies
+/// there, so that nothing but `multimem` accesses them.
+pub const MULTICAST_WINDOW: u64 = 0x4000_0000_0000;
+/// Where they end.
+const MULTICAST_END: u64 = 0x5000_0000_0000;
+
 /// Where a space appears in the generic one: 0 for global memory, which is the rest of it.
 pub fn generic_window(space: Space) -> Option<u64> {
     match space {
@@ -220,6 +226,19 @@ pub struct Region {
     pub bytes: Bytes,
     /// Whether it was allocated and is so no longer.
     pub freed: bool,
+    /// How many replicas of multicast memory it holds, one after another; 0 where it is none.
+    pub replicas: u32,
+}
+
+impl Region {
+    fn new(name: impl Into<String>, base: u64, bytes: Bytes) -> Region {
+        Region { name: name.into(), base, bytes, freed: false, replicas: 0 }
+    }
+
+    /// The bytes of a replica; 0 where there are none.
+    pub fn replica_bytes(&self) -> usize {
+        self.bytes.len().checked_div(self.replicas as usize).unwrap_or(0)
+    }
 }
 
 /// Global memory.
@@ -237,14 +256,32 @@ impl GlobalMemory {
     pub fn map(&mut self, name: impl Into<String>, bytes: Bytes) -> u64 {
         let end = self.regions.last().map_or(FIRST_GLOBAL, |r| r.base + r.bytes.len() as u64);
         let base = end.next_multiple_of(GAP) + GAP;
-        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
+        self.regions.push(Region::new(name, base, bytes));
         base
+    }
+
+    /// Maps a region of so many replicas of multicast memory, and returns the address of the first.
+    pub fn map_replicas(&mut self, name: impl Into<String>, bytes: Bytes, replicas: u32) -> u64 {
+        let base = self.map(name, bytes);
+        if let Some(region) = self.regions.last_mut() {
+            region.replicas = replicas;
+        }
+        base
+    }
+
+    /// The index of the region, and the place in each of its replicas, that an access to a multicast address goes to.
+    pub fn find_replicas(&self, address: u64, bytes: u64) -> Option<(usize, usize)> {
+        let first = address.checked_sub(MULTICAST_WINDOW)?;
+        let index = self.find(0, first, 1)?;
+        let region = &self.regions[index];
+        let (offset, len) = ((first - region.base) as usize, region.replica_bytes());
+        (offset < len && (len - offset) as u64 >= bytes).then_some((index, offset))
     }
 
     /// Maps a region at an address above all others.
     pub fn map_at(&mut self, base: u64, name: impl Into<String>, bytes: Bytes) {
         debug_assert!(self.regions.last().is_none_or(|r| r.base + r.bytes.len() as u64 <= base));
-        self.regions.push(Region { name: name.into(), base, bytes, freed: false });
+        self.regions.push(Region::new(name, base, bytes));
     }
 
     /// Allocates undefined bytes on the heap and returns their address, or 0 where the heap is too small, or all
@@ -258,12 +295,7 @@ impl GlobalMemory {
         let end = self.regions.last().map_or(0, |r| r.base + r.bytes.len() as u64);
         let base = if end < HEAP { HEAP } else { end.next_multiple_of(GAP) + GAP };
         self.allocated += taken;
-        self.regions.push(Region {
-            name: "the heap".to_owned(),
-            base,
-            bytes: Bytes::undefined(bytes as usize),
-            freed: false,
-        });
+        self.regions.push(Region::new("the heap", base, Bytes::undefined(bytes as usize)));
         base
     }
 
@@ -318,8 +350,24 @@ impl GlobalMemory {
         &mut self.regions[index]
     }
 
+    /// A sentence about a multicast address that leads nowhere, for traps.
+    pub fn describe_multicast(&self, address: u64) -> String {
+        let first = address.wrapping_sub(MULTICAST_WINDOW);
+        let index = self.regions.partition_point(|region| region.base <= first).checked_sub(1);
+        match index.map(|index| &self.regions[index]).filter(|region| region.replicas > 0) {
+            Some(region) if (MULTICAST_WINDOW..MULTICAST_END).contains(&address) => {
+                let (offset, len) = (first - region.base, region.replica_bytes());
+                format!("byte {offset} of a replica of `{}`, which has {len} bytes", region.name)
+            }
+            _ => "it is no multicast address, which `multimem` needs".to_owned(),
+        }
+    }
+
     /// A sentence about where an address lies, for traps.
     pub fn describe(&self, address: u64) -> String {
+        if (MULTICAST_WINDOW..MULTICAST_END).contains(&address) {
+            return "it is a multicast address, which `multimem` alone accesses".to_owned();
+        }
         let index = self.regions.partition_point(|r| r.base <= address);
         match index.checked_sub(1).map(|i| &self.regions[i]) {
             Some(region) if address - region.base < region.bytes.len() as u64 + GAP => {

@@ -162,6 +162,9 @@ pub enum Kind {
     Store,
     Atomic,
     AsyncCopy,
+    /// An access to each replica of multicast memory: it loads where results have no operands beside them, stores
+    /// where there is nothing to combine, and combines otherwise.
+    Multimem,
     /// Whole words by a weak access, in whichever space.
     LoadWords,
     StoreWords,
@@ -263,6 +266,8 @@ pub enum Memory {
     Local,
     Const,
     Param,
+    /// Each replica of multicast memory.
+    Multicast,
 }
 
 /// The address of an access: a base, an offset, and for variables of the frame the frame itself.
@@ -280,6 +285,8 @@ pub struct Address {
 pub enum Rmw {
     Op(AtomOp),
     Cas,
+    /// The sum of the replicas of multicast memory, rounded once from the type in which it is accumulated.
+    SumIn(Type),
 }
 
 /// The most elements of a vector access.

@@ -347,7 +347,7 @@ impl Spaces<'_> {
     fn extents(&mut self, frame: &Frame, access: &Access, mask: u32) -> [Option<Extent>; LANES] {
         let elements = match access.rmw {
             Some((Rmw::Cas, _)) => 1,
-            Some(_) => access.operands.len(),
+            Some(_) => access.operands.len().max(access.regs.len()),
             None => access.regs.len(),
         } as u32;
         let bytes = u32::from(access.bytes);

@@ -343,6 +343,8 @@ fields! {
     Proxy = 0x455 { Alias = "alias", Async = "async" }
     /// The memory that such a fence is for, if not all.
     ProxySpace = 0x456 { All = "", Global = "global", Cta = "shared::cta", Cluster = "shared::cluster" }
+    /// The precision in which values of the replicas of multicast memory are added, where it is not their own.
+    Accumulation = 0x457 { Own = "", F32 = "acc::f32" }
     /// A mask of performance-monitor events, not the number of one.
     EventMask = 0x443 { No = "", Mask = "mask" }
     /// Values count without their signs.

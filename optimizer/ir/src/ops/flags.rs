@@ -56,6 +56,8 @@ flags! {
     ADDRESS = 18, "about addresses";
     /// Goes on beside the thread until something waits for it.
     ASYNC = 19, "asynchronous";
+    /// Accesses each replica of multicast memory: several places of global memory, which are not known.
+    MULTIMEM = 23, "multicast memory";
     /// Orders what another proxy does, or products of a warpgroup, with accesses of threads.
     PROXY = 22, "orders proxies";
     /// Reads, writes or asks about a texture or a surface.

@@ -59,6 +59,37 @@ const NARROW_BASE: Part = base(24).suffix(0, 0, &["U32"]);
 /// What is read from all copies of an address together.
 const MULTI_OP: Part = m(87, 4, &["ADD", "MIN", "MAX", R, R, "AND", "OR", "XOR", R, R, R, R, R, R, R, R]);
 const MULTI_TYPE: Part = m(73, 3, &["32", "S32", "64", "S64", R, R, R, R]);
+/// The same of floats: `sm_90` names the precision of its wider sums, later ones only that it is higher.
+const MULTI_FLOAT_OP_90: Part = m(88, 2, &["ADD", "MIN", "MAX", "F32ADD"]);
+const MULTI_FLOAT_OP: Part = m(88, 2, &["ADD", "MIN", "MAX", "HPADD"]);
+const MULTI_FLOAT: Part = m(
+    73,
+    4,
+    &[
+        "F16x2.RN",
+        "F16x4.RN",
+        "F16x8.RN",
+        "BF16x2.RN",
+        "BF16x4.RN",
+        "BF16x8.RN",
+        R,
+        R,
+        R,
+        R,
+        R,
+        R,
+        "F32.RN",
+        "F32x2.RN",
+        "F32x4.RN",
+        "F64.RN",
+    ],
+);
+/// Floats of eight bits, by a bit of their own.
+const MULTI_NARROW: Part = m(
+    73,
+    4,
+    &[R, "E5M2x4.RN", "E5M2x8.RN", "E5M2x16.RN", "E4M3x4.RN", "E4M3x8.RN", "E4M3x16.RN", R, R, R, R, R, R, R, R, R],
+);
 const E: Part = flag(72, &["", "E"]);
 const E_ALWAYS: Part = flag(72, &[R, "E"]);
 const SYS: (Bits, u64) = (Bits::new(77, 4), 10);
@@ -67,6 +98,47 @@ const CACHE_OP: Part = m(87, 2, &["PF1", "PF2", "WB", "IV"]);
 const fn bits(low: u8, value: u64) -> (Bits, u64) {
     (Bits::new(low, 1), value)
 }
+
+/// Loads of all replicas of a place, by the bits for 64-bit registers and for descriptors.
+macro_rules! multicast_loads {
+    (
+        $first:expr, $last:expr; $wide:expr, $desc:expr;
+        $($code:expr, $op:expr, $type:expr, [$($fixed:expr),*]);+
+    ) => {
+        &[$(
+            Row::new(
+                "LDGMC", $code,
+                &[E_ALWAYS, $op, $type, STRONG, rd().sized(&$type), desc(64), base64(24), offset()],
+            )
+            .fixed(&[U, SYS, bits($wide, 1), bits($desc, 1), $($fixed),*])
+            .sms($first, $last),
+            Row::new(
+                "LDGMC", $code,
+                &[E_ALWAYS, $op, $type, STRONG, rd().sized(&$type), base64(24), ubase64(64), offset()],
+            )
+            .fixed(&[U, SYS, bits($wide, 1), bits($desc, 0), $($fixed),*])
+            .sms($first, $last),
+            Row::new(
+                "LDGMC", $code,
+                &[E, $op, $type, STRONG, rd().sized(&$type), NARROW_BASE, ubase64(64), offset()],
+            )
+            .fixed(&[U, SYS, bits($wide, 0), bits($desc, 0), $($fixed),*])
+            .sms($first, $last),
+        )+]
+    };
+}
+
+/// Loads of multicast memory before `sm_100`.
+pub const MULTICAST90: &[Row] = multicast_loads!(90, 90; 70, 71;
+    0x9a4, MULTI_OP, MULTI_TYPE, [];
+    0x9a5, MULTI_FLOAT_OP_90, MULTI_FLOAT, []
+);
+/// The same since.
+pub const MULTICAST100: &[Row] = multicast_loads!(100, u16::MAX; 81, 82;
+    0x9a4, MULTI_OP, MULTI_TYPE, [];
+    0x9a5, MULTI_FLOAT_OP, MULTI_FLOAT, [bits(87, 0)];
+    0x9a5, MULTI_FLOAT_OP, MULTI_NARROW, [bits(87, 1)]
+);
 
 /// Words of eight bytes that are filled with zeros: address, zero, how many.
 const UMEMSETS: &[Part] = &[ubase(24), offset(), Part::new(What::Word("URZ"), Bits::NONE), ur(64)];
@@ -113,48 +185,6 @@ pub const OTHERS: &[Row] = &[
     Row::new("REDAS", 0xdbe, &[OP, REDAS_TYPE, NARROW_BASE, ubase(64), offset(), r(32).sized(&REDAS_TYPE)])
         .fixed(&[U, bits(72, 0)])
         .since(90),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), desc(64), base64(24), offset()],
-    )
-    .fixed(&[U, SYS, bits(70, 1), bits(71, 1)])
-    .sms(90, 90),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), base64(24), ubase64(64), offset()],
-    )
-    .fixed(&[U, SYS, bits(70, 1), bits(71, 0)])
-    .sms(90, 90),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), NARROW_BASE, ubase64(64), offset()],
-    )
-    .fixed(&[U, SYS, bits(70, 0), bits(71, 0)])
-    .sms(90, 90),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), desc(64), base64(24), offset()],
-    )
-    .fixed(&[U, SYS, bits(81, 1), bits(82, 1)])
-    .since(100),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E_ALWAYS, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), base64(24), ubase64(64), offset()],
-    )
-    .fixed(&[U, SYS, bits(81, 1), bits(82, 0)])
-    .since(100),
-    Row::new(
-        "LDGMC",
-        0x9a4,
-        &[E, MULTI_OP, MULTI_TYPE, STRONG, rd().sized(&MULTI_TYPE), NARROW_BASE, ubase64(64), offset()],
-    )
-    .fixed(&[U, SYS, bits(81, 0), bits(82, 0)])
-    .since(100),
     Row::new("CCTLL", 0x990, &[CACHE_OP, base(24), at(What::Offset, 40, 24)]),
     Row::new("CCTLL", 0xd90, &[CACHE_OP, base(24), ubase(32)]).fixed(FIXED_U),
     Row::new("CCTL.E.C.LDCU.IV", 0x540, &[flag(86, &["", "DEEP"]), ubase(24), at(What::Offset, 32, 32)])

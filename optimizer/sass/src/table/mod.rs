@@ -58,6 +58,8 @@ pub fn rows() -> impl Iterator<Item = &'static Row> {
         transfer::ROWS,
         bulk::ROWS,
         bulk::OTHERS,
+        bulk::MULTICAST90,
+        bulk::MULTICAST100,
         uniform::ROWS,
         warp::ROWS,
         float::ROWS,

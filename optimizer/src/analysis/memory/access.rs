@@ -114,7 +114,7 @@ impl<'a> Locations<'a> {
         let data = self.func.inst(inst);
         let (reads, writes) = (data.is(Flags::READS), data.is(Flags::WRITES));
         match data.field::<Order>() {
-            _ if data.is(Flags::FENCE) && writes => Effect::Anything,
+            _ if data.is(Flags::FENCE) && writes || data.is(Flags::MULTIMEM) => Effect::Anything,
             _ if data.is(Flags::FENCE) => Effect::Orders,
             _ if !reads && !writes => Effect::None,
             Some(Order::Acquire | Order::Release | Order::AcqRel | Order::Volatile | Order::Mmio) => Effect::Anything,

@@ -39,6 +39,9 @@ pub enum CodeError {
     /// A GPU is given no such launch.
     #[error("on the GPU: launches with images are not made")]
     Images,
+    /// Nor one with multicast memory, which takes several GPUs.
+    #[error("on the GPU: launches with multicast memory are not made")]
+    Multicast,
 }
 
 /// Who executes code.

@@ -77,11 +77,14 @@ fn addresses(module: &Module) -> impl Iterator<Item = (&str, Range<usize>)> {
 ///
 /// # Errors
 ///
-/// If the launch does not fit the program, or has images.
+/// If the launch does not fit the program, or has images or multicast memory.
 pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, CodeError> {
     let bound = original.bound(launch)?;
     if !launch.images.is_empty() {
         return Err(CodeError::Images);
+    }
+    if launch.buffers().any(|(_, buffer)| buffer.replicas > 0) {
+        return Err(CodeError::Multicast);
     }
     let address = |owner: usize, offset: u64| {
         let buffer = launch.buffers().position(|(index, _)| index == owner).unwrap_or(0);
@@ -92,8 +95,8 @@ pub(crate) fn job(original: &Executable<'_>, launch: &Launch) -> Result<Job, Cod
         ArgValue::Bytes(bytes) => Parameter::Bytes(bytes.clone()),
         ArgValue::Buffer(_) => address(index, 0),
         ArgValue::Alias { arg, offset } => address(*arg, *offset),
-        // A launch without images has no handles.
-        ArgValue::Null | ArgValue::Handle { .. } => Parameter::Bytes(vec![0; 8]),
+        // A launch without images has no handles, and one without replicas no multicast addresses.
+        ArgValue::Null | ArgValue::Handle { .. } | ArgValue::Multicast { .. } => Parameter::Bytes(vec![0; 8]),
     });
     let mut job = Job::new(&bound.entry, launch.grid, launch.block);
     job.parameters = parameters.collect();
@@ -121,7 +124,7 @@ mod tests {
     }
 
     fn launch() -> Launch {
-        let buffer = |byte| Buffer { bytes: vec![byte; 8], element: None, expect: None, tolerance: None };
+        let buffer = |byte| Buffer { bytes: vec![byte; 8], element: None, expect: None, tolerance: None, replicas: 0 };
         let values = [
             ArgValue::Buffer(buffer(7)),
             ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 0x1234)),

@@ -154,8 +154,10 @@ fn drop_argument(launch: &mut Launch, at: usize) {
     launch.args.remove(at);
     for arg in &mut launch.args {
         match &mut arg.value {
-            ArgValue::Alias { arg: owner, .. } if *owner > at => *owner -= 1,
-            ArgValue::Alias { arg: owner, .. } if *owner == at => arg.value = ArgValue::Null,
+            ArgValue::Alias { arg: owner, .. } | ArgValue::Multicast { arg: owner, .. } if *owner > at => *owner -= 1,
+            ArgValue::Alias { arg: owner, .. } | ArgValue::Multicast { arg: owner, .. } if *owner == at => {
+                arg.value = ArgValue::Null;
+            }
             _ => {}
         }
     }

@@ -3,7 +3,7 @@
 use super::choice::Choice;
 use super::insts::weight;
 use crate::report::Evidence;
-use oriole_interp::launch::{Arg, ArgValue, Launch, Scalar};
+use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, REPLICA_GRAIN, Scalar};
 
 /// Content is zeroed in pieces of this many bytes.
 const PIECE: usize = 8;
@@ -92,12 +92,24 @@ pub fn shorter(evidence: &mut Evidence, choice: &mut Choice<'_>) {
                 && !buffer.bytes.is_empty()
                 && choice.take()
             {
-                let length = buffer.bytes.len() / 2;
-                buffer.bytes.truncate(length);
+                halve(buffer);
                 buffer.expect = None;
             }
         }
     });
+}
+
+/// Leaves the first half of a buffer, or of each of its replicas, which keep whole grains.
+fn halve(buffer: &mut Buffer) {
+    let (whole, half) = match buffer.replicas {
+        0 => (buffer.bytes.len(), buffer.bytes.len() / 2),
+        _ => {
+            let (whole, grain) = (buffer.replica_bytes() as usize, REPLICA_GRAIN as usize);
+            (whole, (whole / 2).next_multiple_of(grain).min(whole))
+        }
+    };
+    let parts = buffer.bytes.chunks_exact(whole.max(1));
+    buffer.bytes = parts.flat_map(|part| &part[..half]).copied().collect();
 }
 
 /// Buffers of a few bytes.
@@ -106,6 +118,7 @@ pub fn tiny(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         for Arg { value, .. } in &mut launch.args {
             for length in [0, 4, 8, 16] {
                 if let ArgValue::Buffer(buffer) = value
+                    && buffer.replicas == 0
                     && buffer.bytes.len() > length
                     && choice.take()
                 {

@@ -76,7 +76,13 @@ fn argument(entropy: &mut Entropy<'_>, before: &[Arg]) -> ArgValue {
             let element = entropy.percent(50).then(|| entropy.choose(&ScalarType::ALL));
             let mut expect = bytes.clone();
             expect.iter_mut().take(3).for_each(|byte| *byte ^= entropy.below(2) as u8);
-            ArgValue::Buffer(Buffer { bytes, element, expect: entropy.percent(50).then_some(expect), tolerance: None })
+            ArgValue::Buffer(Buffer {
+                bytes,
+                element,
+                expect: entropy.percent(50).then_some(expect),
+                tolerance: None,
+                replicas: 0,
+            })
         }
     }
 }

@@ -126,6 +126,10 @@ fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
     let at = line.operands.iter().position(|operand| operand.starts_with('{'))?;
     let elements: Vec<&str> = line.operands[at].strip_prefix('{')?.strip_suffix('}')?.split(", ").collect();
     let ty = elements.iter().find_map(|element| type_of(element)).filter(|ty| matches!(*ty, "b32" | "b64"))?;
+    // A vector register has no more than 128 bits.
+    if (lanes, ty) == ("v4", "b64") {
+        return None;
+    }
     let narrow = |part: &str| ["b8", "u8", "s8", "b16", "u16", "s16", "f16", "bf16"].contains(&part);
     let is_store = line.base() == "st";
     let fits = |element: &&str| type_of(element) == Some(ty) || is_store && value(element).is_some();

@@ -1,6 +1,8 @@
 //! Decoding of memory accesses and addresses.
 
-use oriole_ir::ops::{AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, Scope, Shape, Space};
+use oriole_ir::ops::{
+    Accumulation, AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, Scope, Shape, Space, Type,
+};
 use oriole_ir::{FunctionKind, Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
@@ -134,6 +136,35 @@ impl Decoder<'_> {
         access.rmw = Some((rmw, data.ty()));
         access.strong = strong_access(data, StrongKind::Atomic);
         Ok(self.with_access(Kind::Atomic, access))
+    }
+
+    /// An access to multicast memory. PTX ISA, "multimem.ld_reduce, multimem.st, multimem.red": reductions that name no
+    /// order are relaxed for the system.
+    pub(super) fn multimem(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {
+        let func = self.func;
+        let is_load = data.opcode == Opcode::MultimemLoad;
+        let values = if is_load { func.dsts(inst) } else { func.srcs(inst).get(2..).unwrap_or(&[]) };
+        let mut access = self.access(inst, data, values)?;
+        access.address.memory = Memory::Multicast;
+        let ty = data.ty();
+        let (rmw, kind) = match (data.opcode, data.field::<AtomOp>()) {
+            (Opcode::MultimemStore, _) => (None, StrongKind::Store),
+            (_, None) => return Err(DecodeFault::NoOperation),
+            (Opcode::MultimemLoad, Some(op)) => match data.field::<Accumulation>() {
+                Some(Accumulation::F32) => (Some((Rmw::SumIn(Type::F32), ty)), StrongKind::Load),
+                _ => (Some((Rmw::Op(op), ty)), StrongKind::Load),
+            },
+            (_, Some(op)) => {
+                access.operands = std::mem::take(&mut access.regs);
+                (Some((Rmw::Op(op), ty)), StrongKind::Atomic)
+            }
+        };
+        access.rmw = rmw;
+        access.strong = strong_access(data, kind).map(|strong| match data.field::<Scope>() {
+            Some(Scope::None) | None => Strong { scope: Scope::Sys, ..strong },
+            _ => strong,
+        });
+        Ok(self.with_access(Kind::Multimem, access))
     }
 
     pub(super) fn async_copy(&mut self, inst: Inst, data: &InstData) -> Decoded<Op> {

@@ -52,6 +52,7 @@ impl Decoder<'_> {
             Opcode::St => self.store(inst, data),
             Opcode::Atom | Opcode::AtomCas | Opcode::Red => self.atomic(inst, data),
             Opcode::CpAsync => self.async_copy(inst, data),
+            opcode if opcode.is(Flags::MULTIMEM) => self.multimem(inst, data),
             Opcode::IsTypeP => self.image(inst, data),
             opcode if opcode.is(Flags::IMAGE) => self.image(inst, data),
             opcode if opcode.is(Flags::ADDRESS) => self.address_test(inst, data),

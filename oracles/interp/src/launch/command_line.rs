@@ -1,20 +1,22 @@
 //! A launch from the command line: `--entry`, `--grid`, `--block` and one `--arg` per parameter.
 //!
-//! An argument is `TYPE:VALUE`, `bytes:HEX`, `null`, `alias:ARG:OFFSET`, or a buffer: `zeroed:BYTES`,
-//! `random:SEED:BYTES`, `file:PATH`, `hex:HEX`. Options follow, in any order: `:type=f32`, `:name=x`, `:expect=PATH`.
+//! An argument is `TYPE:VALUE`, `bytes:HEX`, `null`, `alias:ARG:OFFSET`, `multicast:ARG:OFFSET`, or a buffer: `zeroed:BYTES`,
+//! `random:SEED:BYTES`, `file:PATH`, `hex:HEX`. Options follow, in any order: `:type=f32`, `:name=x`, `:expect=PATH`,
+//! `:replicas=4`.
 //! Files are relative to the working folder. A path may contain colons, as options are taken off the end.
 
 use std::path::Path;
 
-use super::read::check_aliases;
+use super::read::{check_aliases, check_replicas};
 use super::source::{BufferSource, decode_hex, files_in};
 use super::{
-    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, Problem, Scalar, ScalarType, geometry_limit,
+    Arg, ArgValue, Buffer, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_REPLICAS, Problem, Scalar, ScalarType,
+    geometry_limit,
 };
 
 /// The shapes of an argument, for help texts.
 pub const HELP: &str = "write TYPE:VALUE (u32:1000, f32:2.0), zeroed:BYTES, random:SEED:BYTES, file:PATH, hex:HEX, bytes:HEX, \
-alias:ARG:OFFSET or null; a buffer may end in :type=TYPE, :name=NAME and :expect=PATH";
+alias:ARG:OFFSET, multicast:ARG:OFFSET or null; a buffer may end in :type=TYPE, :name=NAME, :expect=PATH and :replicas=N";
 
 /// Builds a launch: `grid` and `block` as `4`, `4,2` or `4,2,1` (also with `x`), `args` in parameter order.
 pub fn launch(kernel: Option<&str>, grid: &str, block: &str, args: &[String]) -> Result<Launch, LaunchError> {
@@ -52,6 +54,7 @@ struct Options<'t> {
     ty: Option<ScalarType>,
     name: Option<String>,
     expect: Option<&'t str>,
+    replicas: Option<u64>,
 }
 
 fn argument(text: &str, source: &mut BufferSource<'_>) -> Result<Arg, Problem> {
@@ -64,6 +67,10 @@ fn argument(text: &str, source: &mut BufferSource<'_>) -> Result<Arg, Problem> {
         "alias" => {
             let (arg, offset) = rest.split_once(':').unwrap_or((rest, "0"));
             ArgValue::Alias { arg: arg.parse().map_err(|_| bad())?, offset: number(offset)? }
+        }
+        "multicast" => {
+            let (arg, offset) = rest.split_once(':').unwrap_or((rest, "0"));
+            ArgValue::Multicast { arg: arg.parse().map_err(|_| bad())?, offset: number(offset)? }
         }
         "zeroed" => buffer(source.zeroed(number(rest)?)?, &options, source)?,
         "random" => {
@@ -93,6 +100,7 @@ fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
             }
             Some(("name", name)) => options.name = Some(name.to_owned()),
             Some(("expect", path)) => options.expect = Some(path),
+            Some(("replicas", count)) => options.replicas = Some(number(count)?),
             _ => break,
         }
         body = head;
@@ -102,20 +110,34 @@ fn split_options(text: &str) -> Result<(&str, Options<'_>), Problem> {
 
 fn buffer(bytes: Vec<u8>, options: &Options<'_>, source: &mut BufferSource<'_>) -> Result<ArgValue, Problem> {
     let expect = options.expect.map(|path| source.expectation(Path::new(path), bytes.len())).transpose()?;
-    Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect, tolerance: None }))
+    let replicas = replicas(options, bytes.len() as u64)?;
+    Ok(ArgValue::Buffer(Buffer { bytes, element: options.ty, expect, tolerance: None, replicas }))
+}
+
+fn replicas(options: &Options<'_>, bytes: u64) -> Result<u32, Problem> {
+    let Some(count) = options.replicas else { return Ok(0) };
+    let replicas = u32::try_from(count).ok().filter(|count| *count <= MAX_REPLICAS);
+    let replicas = replicas.ok_or_else(|| Problem::Limit {
+        what: "replicas".to_owned(),
+        value: count.to_string(),
+        limit: format!("there are at most {MAX_REPLICAS}"),
+    })?;
+    check_replicas(replicas, bytes).map(|()| replicas)
 }
 
 fn check_options(value: &ArgValue, options: &Options<'_>) -> Result<(), Problem> {
-    let key = match (options.ty, options.expect) {
-        (Some(_), _) => "type",
-        (None, Some(_)) => "expect",
-        (None, None) => return Ok(()),
+    let key = match (options.ty, options.expect, options.replicas) {
+        (Some(_), ..) => "type",
+        (None, Some(_), _) => "expect",
+        (None, None, Some(_)) => "replicas",
+        (None, None, None) => return Ok(()),
     };
     let source_key = match value {
         ArgValue::Buffer(_) => return Ok(()),
         ArgValue::Scalar(_) => "value",
         ArgValue::Bytes(_) => "bytes",
         ArgValue::Alias { .. } => "alias",
+        ArgValue::Multicast { .. } => "multicast",
         ArgValue::Null => "null",
         ArgValue::Handle { kind, .. } => kind.name(),
     };

@@ -141,6 +141,27 @@ pub enum Problem {
         /// The size of the target.
         bytes: u64,
     },
+    /// A buffer that cannot be so many replicas.
+    #[error("{bytes} bytes are not {replicas} replicas of equal size, in steps of 16 bytes")]
+    Replicas {
+        /// The replicas as written.
+        replicas: u32,
+        /// The size of the buffer.
+        bytes: u64,
+    },
+    /// A multicast address of what is no buffer with replicas.
+    #[error("argument {0} is no buffer with replicas, so it has no multicast address")]
+    MulticastTarget(u64),
+    /// A multicast address beyond the end of a replica.
+    #[error("offset {offset} is beyond the end of a replica of argument {arg}, which has {bytes} bytes")]
+    MulticastOffset {
+        /// The target argument, from zero.
+        arg: u64,
+        /// The offset as written.
+        offset: u64,
+        /// The size of a replica.
+        bytes: u64,
+    },
     /// A grid that is not made of whole clusters.
     #[error("a grid of {grid:?} blocks is not made of clusters of {cluster:?}")]
     PartOfCluster {
@@ -201,14 +222,14 @@ impl Problem {
             Self::NoImage { known, .. } if known.is_empty() => "describe it in an [[image]] table".to_owned(),
             Self::NoImage { known, .. } => format!("images: {known}"),
             Self::RepeatedImage(_) => "rename one of the two".to_owned(),
-            Self::KeyNotHere { source_key, .. } if matches!(*source_key, "alias" | "null") => {
+            Self::KeyNotHere { source_key, .. } if matches!(*source_key, "alias" | "multicast" | "null") => {
                 "describe the buffer at the argument that owns it".to_owned()
             }
             Self::MissingKey { key: "type", .. } => format!("add `type = \"…\"`: {}", type_names()),
             Self::MissingKey { key, .. } => format!("add `{key} = …`"),
             Self::NoContent => {
-                "add one of: value (with type), bytes, buffer, hex, data (with type), zeroed, random, alias, null, \
-                 texture, surface, sampler"
+                "add one of: value (with type), bytes, buffer, hex, data (with type), zeroed, random, alias, \
+                 multicast, null, texture, surface, sampler"
                     .to_owned()
             }
             Self::Exclusive { .. } => "keep one of the two".to_owned(),
@@ -226,6 +247,14 @@ impl Problem {
             Self::AliasTarget(_) => {
                 "arguments are numbered from 0; an alias points at the owner of a buffer".to_owned()
             }
+            Self::Replicas { .. } => {
+                "write the replicas one after another, each with the same multiple of 16 bytes; there is one at least"
+                    .to_owned()
+            }
+            Self::MulticastTarget(_) => {
+                "add `replicas = …` to the argument that owns the buffer; arguments are numbered from 0".to_owned()
+            }
+            Self::MulticastOffset { .. } => "offsets are counted from the start of each replica".to_owned(),
             Self::PartOfCluster { .. } => "each extent of `grid` is a multiple of that of `cluster`".to_owned(),
             Self::BadPiece(_) => super::command_line::HELP.to_owned(),
             _ => return None,

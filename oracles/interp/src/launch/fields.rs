@@ -60,10 +60,11 @@ impl<'t> Fields<'t> {
 
     /// Refuses keys that the kind of argument has no use for, rather than ignoring what somebody meant.
     pub(super) fn check_company(&self, content: &'static str) -> Placed<()> {
-        let is_buffer = !matches!(content, "value" | "bytes" | "alias" | "null" | "texture" | "surface" | "sampler");
+        let is_buffer =
+            !matches!(content, "value" | "bytes" | "alias" | "multicast" | "null" | "texture" | "surface" | "sampler");
         let misplaced = |key: &str| match key {
             "type" => !is_buffer && content != "value",
-            key => !is_buffer && (EXPECT_KEYS.contains(&key) || key == "tolerance"),
+            key => !is_buffer && (EXPECT_KEYS.contains(&key) || matches!(key, "tolerance" | "replicas")),
         };
         match self.table.keys().find(|key| misplaced(key.get_ref())) {
             Some(key) => Err((Problem::KeyNotHere { key: key.get_ref().to_string(), source_key: content }, key.span())),

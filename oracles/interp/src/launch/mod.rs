@@ -43,6 +43,11 @@
 //! [[arg]]
 //! alias = { arg = 3, offset = 64 } # an address within the buffer of another argument, numbered from 0
 //! [[arg]]
+//! zeroed = 4096
+//! replicas = 4                # multicast memory: four replicas of 1024 bytes, one after another
+//! [[arg]]
+//! multicast = { arg = 6, offset = 64 } # the multicast address of byte 64 of each replica, for `multimem` alone
+//! [[arg]]
 //! null = true                 # the null pointer
 //! [[arg]]
 //! texture = "photo"           # the handle of an image as a texture; also surface = "…" and sampler = "…"
@@ -104,6 +109,10 @@ pub const MAX_DYNAMIC_SHARED: u32 = 227 * 1024;
 /// Blocks of a cluster at most (CUDA C++ Programming Guide, "Thread Block Clusters": 8 everywhere, 16 where a kernel
 /// asks for it).
 pub const MAX_CLUSTER: u64 = 16;
+/// Replicas that multicast memory may have.
+pub const MAX_REPLICAS: u32 = 256;
+/// A replica has a multiple of so many bytes, so that the places that a multicast address stands for are aligned alike.
+pub const REPLICA_GRAIN: u64 = 16;
 /// Parameter space of a kernel, in bytes (CUDA 12.1 and later, sm_70 and later).
 pub const MAX_PARAMETER_BYTES: usize = 32_764;
 
@@ -167,6 +176,13 @@ pub enum ArgValue {
         /// Bytes from the start of that buffer; at most its length.
         offset: u64,
     },
+    /// The multicast address of a place in each replica of another argument's buffer.
+    Multicast {
+        /// The owner's index in [`Launch::args`]; it is a [`ArgValue::Buffer`] with replicas.
+        arg: usize,
+        /// Bytes from the start of each replica; at most its length.
+        offset: u64,
+    },
     /// The null pointer.
     Null,
     /// The handle of an image.
@@ -209,7 +225,7 @@ impl ArgValue {
         match self {
             Self::Scalar(scalar) => scalar.ty().bytes(),
             Self::Bytes(bytes) => bytes.len(),
-            Self::Buffer(_) | Self::Alias { .. } | Self::Null | Self::Handle { .. } => 8,
+            Self::Buffer(_) | Self::Alias { .. } | Self::Multicast { .. } | Self::Null | Self::Handle { .. } => 8,
         }
     }
 }
@@ -225,6 +241,15 @@ pub struct Buffer {
     pub expect: Option<Vec<u8>>,
     /// How far from that elements of a floating-point type may be.
     pub tolerance: Option<Tolerance>,
+    /// How many replicas the content is, of equal size and one after another, if it is multicast memory; else 0.
+    pub replicas: u32,
+}
+
+impl Buffer {
+    /// The bytes of a replica; 0 where there are none.
+    pub fn replica_bytes(&self) -> u64 {
+        (self.bytes.len() as u64).checked_div(u64::from(self.replicas)).unwrap_or(0)
+    }
 }
 
 impl Launch {

@@ -13,7 +13,8 @@ use super::image::description;
 use super::source::{BufferSource, Resolve, files_in, same_length};
 use super::{
     Arg, ArgValue, Buffer, HandleKind, Image, Launch, LaunchError, MAX_BUFFER_BYTES, MAX_DYNAMIC_SHARED,
-    MAX_PARAMETER_BYTES, MAX_TEXT_BYTES, Problem, Scalar, ScalarType, Tolerance, geometry_limit, random,
+    MAX_PARAMETER_BYTES, MAX_REPLICAS, MAX_TEXT_BYTES, Problem, REPLICA_GRAIN, Scalar, ScalarType, Tolerance,
+    geometry_limit, random,
 };
 use crate::file::read_text;
 
@@ -30,6 +31,8 @@ const ARG_KEYS: &[&str] = &[
     "zeroed",
     "random",
     "alias",
+    "multicast",
+    "replicas",
     "null",
     "texture",
     "surface",
@@ -43,8 +46,21 @@ const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
 /// Exactly one of these stands in an argument and decides its kind.
-const CONTENT_KEYS: [&str; 12] =
-    ["value", "bytes", "buffer", "hex", "data", "zeroed", "random", "alias", "null", "texture", "surface", "sampler"];
+const CONTENT_KEYS: [&str; 13] = [
+    "value",
+    "bytes",
+    "buffer",
+    "hex",
+    "data",
+    "zeroed",
+    "random",
+    "alias",
+    "multicast",
+    "null",
+    "texture",
+    "surface",
+    "sampler",
+];
 /// Exactly one of these stands in an image.
 const TEXEL_KEYS: [&str; 5] = ["buffer", "hex", "data", "zeroed", "random"];
 const RANDOM_TEXEL_KEYS: &[&str] = &["seed", "min", "max"];
@@ -165,7 +181,7 @@ fn texels(fields: &Fields<'_>, wanted: u64, source: &mut BufferSource<'_>) -> Pl
     }
     let expect = expectation(fields, bytes.len(), source)?;
     let tolerance = tolerance(fields, expect.is_some())?;
-    Ok(Buffer { bytes, element: fields.element_type()?, expect, tolerance })
+    Ok(Buffer { bytes, element: fields.element_type()?, expect, tolerance, replicas: 0 })
 }
 
 fn handle(fields: &Fields<'_>, content: &'static str, images: &[Image]) -> Placed<ArgValue> {
@@ -188,7 +204,14 @@ fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]
     let value = match content {
         "value" => ArgValue::Scalar(scalar("value", fields.required_type()?, fields.required("value")?)?),
         "bytes" => ArgValue::Bytes(structure(fields)?),
-        "alias" => alias(fields)?,
+        "alias" => {
+            let (arg, offset) = place(fields, "alias")?;
+            ArgValue::Alias { arg, offset }
+        }
+        "multicast" => {
+            let (arg, offset) = place(fields, "multicast")?;
+            ArgValue::Multicast { arg, offset }
+        }
         "null" => null(fields)?,
         "texture" | "surface" | "sampler" => handle(fields, content, images)?,
         _ => ArgValue::Buffer(buffer(fields, content, source)?),
@@ -201,12 +224,13 @@ fn structure(fields: &Fields<'_>) -> Placed<Vec<u8>> {
     if bytes.is_empty() { Err((Problem::BadHex, fields.required("bytes")?.span())) } else { Ok(bytes) }
 }
 
-fn alias(fields: &Fields<'_>) -> Placed<ArgValue> {
-    let inner = Fields::of(fields.required("alias")?, "alias", "alias")?;
+/// A place in another argument's buffer: the argument's index, and an offset.
+fn place(fields: &Fields<'_>, key: &'static str) -> Placed<(usize, u64)> {
+    let inner = Fields::of(fields.required(key)?, key, key)?;
     inner.check_keys(ALIAS_KEYS)?;
     inner.required("arg")?;
     let arg = inner.limited("arg", u64::from(u32::MAX))?.unwrap_or(0) as usize;
-    Ok(ArgValue::Alias { arg, offset: inner.limited("offset", u64::MAX)?.unwrap_or(0) })
+    Ok((arg, inner.limited("offset", u64::MAX)?.unwrap_or(0)))
 }
 
 fn null(fields: &Fields<'_>) -> Placed<ArgValue> {
@@ -227,7 +251,24 @@ fn buffer(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<
     };
     let expect = expectation(fields, bytes.len(), source)?;
     let tolerance = tolerance(fields, expect.is_some())?;
-    Ok(Buffer { bytes, element, expect, tolerance })
+    let replicas = replicas(fields, bytes.len() as u64)?;
+    Ok(Buffer { bytes, element, expect, tolerance, replicas })
+}
+
+/// How many replicas a buffer of so many bytes is; 0 where the file does not say.
+fn replicas(fields: &Fields<'_>, bytes: u64) -> Placed<u32> {
+    let Some(value) = fields.get("replicas") else { return Ok(0) };
+    let replicas = fields.limited("replicas", u64::from(MAX_REPLICAS))?.unwrap_or(0) as u32;
+    check_replicas(replicas, bytes).map(|()| replicas).map_err(|problem| (problem, value.span()))
+}
+
+/// Whether so many bytes are so many replicas.
+pub(super) fn check_replicas(replicas: u32, bytes: u64) -> Result<(), Problem> {
+    let grains = u64::from(replicas) * REPLICA_GRAIN;
+    if replicas == 0 || bytes == 0 || !bytes.is_multiple_of(grains) {
+        return Err(Problem::Replicas { replicas, bytes });
+    }
+    Ok(())
 }
 
 /// Bytes that are written down, here or in a file.
@@ -376,18 +417,27 @@ fn check_parameter_space(launch: &Launch, spans: &[Range<usize>]) -> Placed<()> 
     Ok(())
 }
 
-/// The first alias that does not point into a buffer, with the argument's index.
+/// The first address that does not point into another argument's buffer, with the argument's index.
 pub(super) fn check_aliases(launch: &Launch) -> Result<(), (usize, Problem)> {
     for (index, arg) in launch.args.iter().enumerate() {
-        let ArgValue::Alias { arg: owner, offset } = arg.value else {
+        let (ArgValue::Alias { arg: owner, offset } | ArgValue::Multicast { arg: owner, offset }) = arg.value else {
             continue;
         };
-        let Some(ArgValue::Buffer(buffer)) = launch.args.get(owner).map(|arg| &arg.value) else {
-            return Err((index, Problem::AliasTarget(owner as u64)));
+        let is_multicast = matches!(arg.value, ArgValue::Multicast { .. });
+        let owned = match launch.args.get(owner).map(|arg| &arg.value) {
+            Some(ArgValue::Buffer(buffer)) if is_multicast && buffer.replicas > 0 => Some(buffer.replica_bytes()),
+            Some(ArgValue::Buffer(buffer)) if !is_multicast => Some(buffer.bytes.len() as u64),
+            _ => None,
         };
-        let bytes = buffer.bytes.len() as u64;
-        if offset > bytes {
-            return Err((index, Problem::AliasOffset { arg: owner as u64, offset, bytes }));
+        let arg = owner as u64;
+        match owned {
+            None if is_multicast => return Err((index, Problem::MulticastTarget(arg))),
+            None => return Err((index, Problem::AliasTarget(arg))),
+            Some(bytes) if offset > bytes && is_multicast => {
+                return Err((index, Problem::MulticastOffset { arg, offset, bytes }));
+            }
+            Some(bytes) if offset > bytes => return Err((index, Problem::AliasOffset { arg, offset, bytes })),
+            Some(_) => {}
         }
     }
     Ok(())

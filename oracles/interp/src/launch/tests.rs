@@ -76,6 +76,7 @@ null = true
         element: Some(ScalarType::F32),
         expect: Some(floats([1.0, 2.0, 3.0])),
         tolerance: None,
+        replicas: 0,
     };
     let random = Buffer { bytes: random::bytes(7, 12), ..Buffer::default() };
     let values: Vec<ArgValue> = launch.args.into_iter().map(|arg| arg.value).collect();
@@ -273,7 +274,8 @@ fn pieces_of_a_command_line_make_a_launch() {
     ];
     let launch = command_line::launch(Some("k"), "4,2", "16x4x2", &args.map(str::to_owned)).unwrap();
     assert_eq!((launch.grid, launch.block), ([4, 2, 1], [16, 4, 2]));
-    let buffer = |bytes, element, expect| ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None });
+    let buffer =
+        |bytes, element, expect| ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None, replicas: 0 });
     let values: Vec<ArgValue> = launch.args.iter().map(|arg| arg.value.clone()).collect();
     assert_eq!(values[0], ArgValue::Scalar(Scalar::from_bits(ScalarType::U32, 1000)));
     assert_eq!(values[2], buffer(vec![0; 16], Some(ScalarType::F32), None));

@@ -114,6 +114,7 @@ mod tests {
             element: Some(ScalarType::F32),
             expect: Some(bytes([1.0, 2.0, 3.0])),
             tolerance: Some(Tolerance::Ulp(2)),
+            replicas: 0,
         };
         let step = |value: f32, steps: u32| f32::from_bits(value.to_bits() + steps);
         assert_eq!(buffer.tolerated(&bytes([1.0, 2.0, 3.0])), None);

@@ -234,7 +234,7 @@ mod tests {
     }
 
     fn varied(bytes: Vec<u8>, element: Option<ScalarType>, seed: u64) -> Vec<u8> {
-        let buffer = Buffer { expect: Some(bytes.clone()), bytes, element, tolerance: None };
+        let buffer = Buffer { expect: Some(bytes.clone()), bytes, element, tolerance: None, replicas: 0 };
         let drawn = launch(buffer).randomized(seed);
         let (_, buffer) = drawn.buffers().next().unwrap();
         assert_eq!(buffer.expect, None, "nobody knows what new data leads to");

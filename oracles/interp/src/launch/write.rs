@@ -104,6 +104,9 @@ impl ContentWriter<'_> {
             ArgValue::Alias { arg, offset } => {
                 self.line("alias", format!("{{ arg = {arg}, offset = {offset} }}"));
             }
+            ArgValue::Multicast { arg, offset } => {
+                self.line("multicast", format!("{{ arg = {arg}, offset = {offset} }}"));
+            }
             ArgValue::Null => self.line("null", true),
             ArgValue::Handle { kind, image } => {
                 let name = images.get(*image).map_or("", |image| image.name.as_str());
@@ -168,6 +171,9 @@ impl ContentWriter<'_> {
             self.line("zeroed", buffer.bytes.len());
         } else {
             self.content("hex", "buffer", "bin", &buffer.bytes);
+        }
+        if buffer.replicas > 0 {
+            self.line("replicas", buffer.replicas);
         }
         self.expectation(buffer);
     }
@@ -238,8 +244,9 @@ mod tests {
 
     /// One argument of every kind, with small and large buffers.
     fn sample() -> Launch {
-        let buffer =
-            |bytes: Vec<u8>, expect, element| ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None });
+        let buffer = |bytes: Vec<u8>, expect, element| {
+            ArgValue::Buffer(Buffer { bytes, element, expect, tolerance: None, replicas: 0 })
+        };
         let values = [
             ArgValue::Scalar(Scalar::from_bits(ScalarType::U64, u64::MAX)),
             ArgValue::Scalar(Scalar::from_bits(ScalarType::F32, 0x7fc0_1234)),

@@ -13,6 +13,25 @@ pub fn atomic(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {
     }
 }
 
+/// The sum of values, accumulated in f32 from the first on and rounded once to a type of halves.
+pub fn sum_in_single(ty: Type, values: impl Iterator<Item = u64> + Clone) -> u64 {
+    let packed = matches!(ty, Type::F16x2 | Type::Bf16x2);
+    let half = |shift: u32| {
+        let values = values.clone().map(move |value| value >> shift & 0xffff);
+        if matches!(ty, Type::Bf16 | Type::Bf16x2) {
+            sum_of_halves::<Bf16>(values)
+        } else {
+            sum_of_halves::<F16>(values)
+        }
+    };
+    if packed { half(16) << 16 | half(0) } else { half(0) }
+}
+
+fn sum_of_halves<F: Float>(values: impl Iterator<Item = u64>) -> u64 {
+    let sum = values.map(|value| F::of(value).to_f64() as f32).reduce(|sum, value| sum + value);
+    sum.map_or(0, |sum| canonical(F::nearest(sum.into())))
+}
+
 /// The new value of a word where `add.f32` keeps subnormals: in shared memory, and in bulk reductions, of which PTX
 /// does not say it (an H200 keeps them). All other operations are those of [`atomic`].
 pub fn atomic_with_subnormals(op: AtomOp, ty: Type, old: u64, operand: u64) -> u64 {

@@ -137,7 +137,7 @@ mod tests {
     /// A program about a kernel that stores its second parameter.
     fn made() -> String {
         let module = crate::input::read_ptx(TEXT).unwrap_or_else(|faults| panic!("{faults:?}"));
-        let buffer = Buffer { bytes: vec![7; 8], element: None, expect: None, tolerance: None };
+        let buffer = Buffer { bytes: vec![7; 8], element: None, expect: None, tolerance: None, replicas: 0 };
         let mut launch = Launch::new(None);
         let values = [
             ArgValue::Buffer(buffer),

@@ -16,7 +16,7 @@ fn open_of(body: &str, registers: &str) -> Open {
     let text = format!("{head}.reg .b64 %d<4>;\n{registers}ld.param.u64 %d1, [p];\n{body}ret;\n}}\n");
     let module = crate::input::read_ptx(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
     let bytes = vec![0xff; 8];
-    let buffer = Buffer { bytes, element: None, expect: None, tolerance: None };
+    let buffer = Buffer { bytes, element: None, expect: None, tolerance: None, replicas: 0 };
     // A whole warp, which products take; all lanes store the same.
     let mut launch = Launch { block: [32, 1, 1], ..Launch::new(None) };
     launch.args.push(Arg { name: None, value: ArgValue::Buffer(buffer) });
