@@ -14,9 +14,8 @@ pub(super) fn takes_words(data: &InstData, ty: Type) -> bool {
     match data.opcode {
         // Conversions with bf16 want registers of the exact size.
         Opcode::Cvt if data.ty() == Type::Bf16 || from == Some(Type::Bf16) => false,
-        Opcode::Ld | Opcode::Ldu | Opcode::St | Opcode::Sust => true,
         Opcode::Cvt | Opcode::CvtPackInt => !ty.is_float(),
-        _ => false,
+        opcode => opcode.is(Flags::WIDER) && (opcode.is(Flags::READS) || opcode.is(Flags::WRITES)),
     }
 }
 

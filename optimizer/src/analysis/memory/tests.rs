@@ -67,7 +67,10 @@ fn additions_of_constants_are_followed() {
 
 #[test]
 fn order_and_calls_end_the_walk_but_not_for_what_is_private() {
-    for stop in ["bar.sync 0, 0", "fence.acq_rel.gpu", "%r9 = ld.acquire.gpu.global.b32 [%d1]", "call %d1() -> ()"] {
+    let multicast =
+        ["multimem.st.global.b32 [%d0+64], 1", "%r9 = multimem.ld_reduce.relaxed.gpu.global.add.u32 [%d0+64]"];
+    let ordering = ["bar.sync 0, 0", "fence.acq_rel.gpu", "%r9 = ld.acquire.gpu.global.b32 [%d1]", "call %d1() -> ()"];
+    for stop in ordering.into_iter().chain(multicast) {
         let body =
             |load: &str| format!("  st.global.b32 [%d0], 1\n  st.local.b32 [$a], 2\n  {stop}\n  {load}\n  ret\n");
         let (func, found) = clobber(&body("%r2 = ld.global.b32 [%d0]"), 0);

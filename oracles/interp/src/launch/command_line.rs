@@ -1,9 +1,9 @@
 //! A launch from the command line: `--entry`, `--grid`, `--block` and one `--arg` per parameter.
 //!
-//! An argument is `TYPE:VALUE`, `bytes:HEX`, `null`, `alias:ARG:OFFSET`, `multicast:ARG:OFFSET`, or a buffer: `zeroed:BYTES`,
-//! `random:SEED:BYTES`, `file:PATH`, `hex:HEX`. Options follow, in any order: `:type=f32`, `:name=x`, `:expect=PATH`,
-//! `:replicas=4`.
-//! Files are relative to the working folder. A path may contain colons, as options are taken off the end.
+//! An argument is `TYPE:VALUE`, `bytes:HEX`, `null`, `alias:ARG:OFFSET`, `multicast:ARG:OFFSET`, or a buffer:
+//! `zeroed:BYTES`, `random:SEED:BYTES`, `file:PATH`, `hex:HEX`. Options follow, in any order: `:type=f32`, `:name=x`,
+//! `:expect=PATH`, `:replicas=4`. Files are relative to the working folder. A path may contain colons, as options are
+//! taken off the end.
 
 use std::path::Path;
 
@@ -15,8 +15,9 @@ use super::{
 };
 
 /// The shapes of an argument, for help texts.
-pub const HELP: &str = "write TYPE:VALUE (u32:1000, f32:2.0), zeroed:BYTES, random:SEED:BYTES, file:PATH, hex:HEX, bytes:HEX, \
-alias:ARG:OFFSET, multicast:ARG:OFFSET or null; a buffer may end in :type=TYPE, :name=NAME, :expect=PATH and :replicas=N";
+pub const HELP: &str = "write TYPE:VALUE (u32:1000, f32:2.0), zeroed:BYTES, random:SEED:BYTES, file:PATH, hex:HEX, \
+bytes:HEX, alias:ARG:OFFSET, multicast:ARG:OFFSET or null; a buffer may end in :type=TYPE, :name=NAME, :expect=PATH \
+and :replicas=N";
 
 /// Builds a launch: `grid` and `block` as `4`, `4,2` or `4,2,1` (also with `x`), `args` in parameter order.
 pub fn launch(kernel: Option<&str>, grid: &str, block: &str, args: &[String]) -> Result<Launch, LaunchError> {

@@ -176,6 +176,18 @@ fn arguments_say_what_they_lack_or_have_twice() {
         message("zeroed = 4\n[[arg]]\nalias = {arg = 0, offset = 5}"),
         "offset 5 is beyond the end of argument 0, which has 4 bytes"
     );
+    assert_eq!(message("zeroed = 40\nreplicas = 2"), "40 bytes are not 2 replicas of equal size, in steps of 16 bytes");
+    assert_eq!(message("zeroed = 32\nreplicas = 0"), "32 bytes are not 0 replicas of equal size, in steps of 16 bytes");
+    assert_eq!(
+        message("zeroed = 32\n[[arg]]\nmulticast = {arg = 0}"),
+        "argument 0 is no buffer with replicas, so it has no multicast address"
+    );
+    assert_eq!(
+        message("zeroed = 64\nreplicas = 2\n[[arg]]\nmulticast = {arg = 0, offset = 33}"),
+        "offset 33 is beyond the end of a replica of argument 0, which has 32 bytes"
+    );
+    assert_eq!(message("multicast = {arg = 0}\nreplicas = 2"), "`replicas` does not go with `multicast`");
+    assert!(message("zeroed = 32\nreplicas = 1000").contains("256"));
     assert!(message("bytes = '00'\n[[arg]]\nvalue = = 1").starts_with("not valid TOML"));
     assert!(complaint("grid = 1\nblock = 1\narg = 3").0.contains("[[arg]]"));
 }
@@ -309,6 +321,10 @@ fn wrong_pieces_are_told_apart() {
         "u32:1:type=u32",
         "null:expect=x",
         "zeroed:4:expect=/no/such",
+        "zeroed:40:replicas=2",
+        "zeroed:32:replicas=300",
+        "multicast:0",
+        "null:replicas=2",
     ] {
         assert!(!wrong(piece).is_empty());
     }

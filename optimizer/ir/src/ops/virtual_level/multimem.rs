@@ -70,7 +70,8 @@ macro_rules! multimem_rows {
     /// Stores to each replica.
     MultimemStore "multimem.st" "multimem.st": [] <- [Base, Offset, V], MULTIMEM_STORE.or(SIGNLESS),
         fields &[
-            opt_of(Field::Order, bits!(Order: Relaxed | Release)), opt(Field::Scope), MULTIMEM_SPACE, VEC, ty(MULTIMEM_TYPES),
+            opt_of(Field::Order, bits!(Order: Relaxed | Release)), opt(Field::Scope), MULTIMEM_SPACE, VEC,
+            ty(MULTIMEM_TYPES),
         ],
         rules MULTIMEM_STORE_RULES,
         since 90, later &[],
