@@ -2,7 +2,8 @@
 //! replicas.
 //!
 //! Each thread has a region of its own in every replica, as it has of other memory, so accesses never race, whichever
-//! address they go by.
+//! address they go by. A GPU wants `fence.proxy.alias` between accesses by one address and by another. Kernels go
+//! without, since behind a fence no phase would be tempted, and no launch with replicas goes to a GPU.
 
 use oriole_ir::ops::{Opcode, Shape, Space, Type};
 use oriole_ir::{Function, Module};
