@@ -201,7 +201,7 @@ fn special_registers_read_back_and_ptxas_takes_them() {
         println!("skipped: no ptxas");
         return;
     };
-    assert_eq!(common::complaints(&tool, &common::compile(&printed), "special", &printed), BTreeMap::new());
+    assert_eq!(common::complaints(&tool, &common::compile(&printed), "special", &printed), Ok(BTreeMap::new()));
 }
 
 #[test]
@@ -215,7 +215,8 @@ fn ptxas_accepts_every_legal_combination() {
         let (module, placed) = kernel(row, &combinations(row, true));
         let text = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{}: {error}", row.name));
         let blocks = blocks_by_line(&text);
-        for (line, message) in common::complaints(&tool, &common::compile(&text), row.name, &text) {
+        let complaints = common::complaints(&tool, &common::compile(&text), row.name, &text);
+        for (line, message) in complaints.expect("ptxas says what it does not take") {
             let Some(block) = blocks.get(line).copied().flatten() else { continue };
             faults.push(format!("{}: {message}", describe(&module, placed[block].1)));
         }
@@ -233,7 +234,8 @@ fn refused(tool: &Path, row: &'static OpRow, combinations: &[FieldValues], targe
     // What code for one SM alone has is not read for a later one.
     let specific = common::compile(&text);
     let options = if target.variant() == Variant::Portable { READ.map(str::to_owned) } else { specific };
-    for (line, _) in common::complaints(tool, &options, row.name, &text) {
+    let complaints = common::complaints(tool, &options, row.name, &text);
+    for (line, _) in complaints.expect("ptxas says what it does not take") {
         // A complaint about what stands before the first block is about the registers of some combination.
         if let Some(block) = blocks.get(line).copied().flatten() {
             refused[placed.iter().position(|(at, _)| at.as_u32() as usize == block).unwrap_or_default()] = true;

@@ -1,8 +1,9 @@
 //! The PTX round trip: prints the optimized module as PTX, puts it in another spelling, and reads that.
 //!
-//! [`misread`] says what of the text is misread.
+//! [`misread`] says what of the text is misread, [`operands`] which operands of it ptxas would not take.
 
 pub(crate) mod misread;
+pub mod operands;
 
 use oriole_generate::spell::respelled;
 use oriole_ir::{Module, Operand};
@@ -26,6 +27,9 @@ pub enum Refusal {
         /// Why.
         fault: Box<Fault>,
     },
+    /// What was printed has an operand that ptxas does not take.
+    #[error("ptxas takes no {} as operand {} of `{}`", .0.kind, .0.position, .0.excerpt)]
+    Operand(operands::Wrong),
     /// What was printed cannot be read, and nothing says why.
     #[error("our own PTX is refused")]
     Silent,
@@ -43,9 +47,10 @@ pub fn reads_banks(module: &Module) -> bool {
 ///
 /// # Errors
 ///
-/// What PTX has no words for.
+/// What PTX has no words for, and an operand that ptxas does not take.
 pub(super) fn printed(module: &Module) -> Result<String, Refusal> {
-    Ok(ptx::emit(&ssa::destructed(module))?)
+    let text = ptx::emit(&ssa::destructed(module))?;
+    operands::refused(&text).map_or(Ok(text), |wrong| Err(Refusal::Operand(wrong)))
 }
 
 /// The PTX that the round trip reads; `None` where the module cannot be printed, or not without a panic.

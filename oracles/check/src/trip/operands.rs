@@ -1,0 +1,303 @@
+//! Which operands ptxas takes where, so that a printed instruction that it would refuse shows without it.
+//!
+//! `operands.txt` was made by asking ptxas: a line for each instruction with its types, and how many operands it is
+//! written with; then for each operand what ptxas takes there beside registers, within braces what the elements of a
+//! vector may be. A kind is there if ptxas takes it in all variants of the instruction that were tried, and in one at
+//! least; `-` stands for none. What the table does not have is not judged: instructions, and vectors or other operands in
+//! a place where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers they
+//! have is a matter of spaces.
+
+use std::collections::HashMap;
+use std::fmt::Write;
+use std::sync::LazyLock;
+
+/// The table; `cargo test -p oriole --test operands` holds it against ptxas.
+pub const TABLE: &str = include_str!("operands.txt");
+
+/// Words of a mnemonic that say which instruction it is, beside its first one and its types.
+const NAMES: [&str; 27] = [
+    "cc",
+    "wide",
+    "async",
+    "bulk",
+    "reduce",
+    "init",
+    "inval",
+    "arrive",
+    "arrive_drop",
+    "expect_tx",
+    "complete_tx",
+    "test_wait",
+    "try_wait",
+    "pending_count",
+    "ld_reduce",
+    "red",
+    "st",
+    "mma",
+    "load",
+    "store",
+    "up",
+    "down",
+    "bfly",
+    "idx",
+    "prefetch",
+    "to",
+    "warp",
+];
+
+/// What stands as an operand, or as a part of one, beside registers.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Kind {
+    /// An integer.
+    Integer,
+    /// The bits of an f32, as `0f3F800000`.
+    Single,
+    /// The bits of an f64.
+    Double,
+    /// The name of a variable or a function.
+    Symbol,
+}
+
+/// Kinds, and the letter that stands for each in the table.
+const LETTERS: [(Kind, char); 4] =
+    [(Kind::Integer, 'i'), (Kind::Single, 'f'), (Kind::Double, 'd'), (Kind::Symbol, 's')];
+
+impl Kind {
+    /// The kind of a word that the printer writes; `None` for registers of all sorts, and `_`.
+    fn of(word: &str) -> Option<Kind> {
+        let word = word.trim_start_matches(['!', '-', '~']);
+        let starts = |prefixes: [&str; 2]| prefixes.iter().any(|prefix| word.starts_with(prefix));
+        match word {
+            "_" | "" => None,
+            _ if word.starts_with('%') => None,
+            _ if starts(["0f", "0F"]) => Some(Kind::Single),
+            _ if starts(["0d", "0D"]) => Some(Kind::Double),
+            _ if word.starts_with(|first: char| first.is_ascii_digit()) => Some(Kind::Integer),
+            _ => Some(Kind::Symbol),
+        }
+    }
+}
+
+impl std::fmt::Display for Kind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Kind::Integer => "integer",
+            Kind::Single => "f32 constant",
+            Kind::Double => "f64 constant",
+            Kind::Symbol => "symbol",
+        })
+    }
+}
+
+/// Where a kind stands within an operand.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Within {
+    /// It is the operand.
+    Operand,
+    /// It is an element of a vector.
+    Vector,
+}
+
+/// What the operands of an instruction are beside registers, in the order in which they are written.
+pub type Kinds = Vec<Vec<(Within, Kind)>>;
+
+/// A printed instruction.
+#[derive(Debug)]
+pub struct Instruction<'t> {
+    /// The instruction with its types, and the number of operands.
+    pub key: String,
+    /// Its operands as they are written.
+    pub operands: Vec<&'t str>,
+}
+
+impl<'t> Instruction<'t> {
+    /// Reads a line that the printer wrote; `None` where it is no instruction with operands, or one about places in
+    /// code and parameters.
+    pub fn read(line: &'t str) -> Option<Instruction<'t>> {
+        let text = line.trim().strip_suffix(';')?;
+        let text = match text.strip_prefix('@') {
+            Some(guarded) => guarded.split_once(' ')?.1,
+            None => text,
+        };
+        let (mnemonic, rest) = text.split_once(' ')?;
+        let first = mnemonic.split('.').next()?;
+        let is_code = matches!(first, "call" | "bra" | "brx") || mnemonic.contains(".param");
+        if is_code || !first.starts_with(|letter: char| letter.is_ascii_lowercase()) {
+            return None;
+        }
+        let operands = parts(rest);
+        let mut key = first.to_owned();
+        // `mapa` takes a variable of shared memory, and not its generic address.
+        let is_space = |word: &str| first == "mapa" && word == "shared::cluster";
+        let words = mnemonic.split('.').skip(1);
+        for word in words.filter(|word| is_type(word) || NAMES.contains(word) || is_space(word)) {
+            key.push('.');
+            key.push_str(word);
+        }
+        let _ = write!(key, "/{}", operands.len());
+        Some(Instruction { key, operands })
+    }
+
+    /// The kinds of its operands.
+    pub fn kinds(&self) -> Kinds {
+        self.operands.iter().map(|operand| kinds(operand)).collect()
+    }
+}
+
+/// Whether a word of a mnemonic is a type: letters, a number, and how many of them are packed.
+fn is_type(word: &str) -> bool {
+    let rest = word.trim_start_matches(|letter: char| letter.is_ascii_lowercase());
+    let letters = &word[..word.len() - rest.len()];
+    let is_number = rest.starts_with(|digit: char| digit.is_ascii_digit());
+    word == "pred" || is_number && matches!(letters, "u" | "s" | "b" | "f" | "bf" | "tf" | "e")
+}
+
+/// The parts of a list: what commas separate, outside of brackets and braces.
+fn parts(list: &str) -> Vec<&str> {
+    let (mut depth, mut start, mut found) = (0usize, 0, Vec::new());
+    for (at, letter) in list.char_indices() {
+        match letter {
+            '[' | '{' | '(' => depth += 1,
+            ']' | '}' | ')' => depth = depth.saturating_sub(1),
+            ',' if depth == 0 => {
+                found.push(list[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    found.push(list[start..].trim());
+    found
+}
+
+fn kinds(operand: &str) -> Vec<(Within, Kind)> {
+    if operand.starts_with('[') {
+        return Vec::new();
+    }
+    if let Some(inside) = operand.strip_prefix('{').and_then(|rest| rest.strip_suffix('}')) {
+        return parts(inside).into_iter().filter_map(|part| Some((Within::Vector, Kind::of(part)?))).collect();
+    }
+    Kind::of(operand).map(|kind| (Within::Operand, kind)).into_iter().collect()
+}
+
+/// What may stand as an operand.
+#[derive(Clone, Default, Debug)]
+pub struct Allowed {
+    /// Where something was tried.
+    pub tried: Vec<Within>,
+    /// What ptxas takes there beside registers.
+    pub kinds: Vec<(Within, Kind)>,
+}
+
+impl Allowed {
+    /// As the table has it.
+    fn read(text: &str) -> Allowed {
+        let (mut within, mut found) = (Within::Operand, Allowed::default());
+        for letter in text.chars() {
+            match letter {
+                '?' => break,
+                '{' => within = Within::Vector,
+                _ => {
+                    found.kinds.extend(LETTERS.iter().filter(|known| known.1 == letter).map(|known| (within, known.0)))
+                }
+            }
+            found.tried.push(within);
+        }
+        found
+    }
+
+    /// Whether it may stand there, as far as is known.
+    fn has(&self, kind: (Within, Kind)) -> bool {
+        !self.tried.contains(&kind.0) || self.kinds.contains(&kind)
+    }
+}
+
+impl std::fmt::Display for Allowed {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if self.tried.is_empty() {
+            f.write_str("?")?;
+        }
+        for (within, open, close) in [(Within::Operand, "", ""), (Within::Vector, "{", "}")] {
+            if !self.tried.contains(&within) {
+                continue;
+            }
+            let known = |known: &&(Kind, char)| self.kinds.contains(&(within, known.0));
+            let letters: String = LETTERS.iter().filter(known).map(|known| known.1).collect();
+            write!(f, "{open}{}{close}", if letters.is_empty() { "-" } else { &letters })?;
+        }
+        Ok(())
+    }
+}
+
+/// For each key, what may stand as each operand.
+static ALLOWED: LazyLock<HashMap<&str, Vec<Allowed>>> = LazyLock::new(|| {
+    let row = |line: &'static str| {
+        let mut words = line.split_ascii_whitespace();
+        Some((words.next()?, words.map(Allowed::read).collect()))
+    };
+    TABLE.lines().filter_map(row).collect()
+});
+
+/// Whether the table has an instruction.
+pub fn is_known(instruction: &Instruction<'_>) -> bool {
+    ALLOWED.contains_key(instruction.key.as_str())
+}
+
+/// An operand that ptxas does not take.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Wrong {
+    /// The line.
+    pub excerpt: String,
+    /// Which operand, from one.
+    pub position: usize,
+    /// What stands there.
+    pub kind: Kind,
+}
+
+/// The first operand of a printed module that ptxas does not take.
+pub fn refused(text: &str) -> Option<Wrong> {
+    text.lines().find_map(|line| {
+        let instruction = Instruction::read(line)?;
+        let allowed = ALLOWED.get(instruction.key.as_str())?;
+        let wrong = |(at, kinds): (usize, Vec<(Within, Kind)>)| {
+            let kind = kinds.into_iter().find(|kind| !allowed[at].has(*kind))?.1;
+            Some(Wrong { excerpt: line.trim().to_owned(), position: at + 1, kind })
+        };
+        instruction.kinds().into_iter().enumerate().find_map(wrong)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn operands_are_told_apart() {
+        let kinds = |line: &str| Instruction::read(line).map(|read| (read.key.clone(), read.kinds()));
+        use Kind::{Double, Integer, Single, Symbol};
+        use Within::{Operand, Vector};
+        let (key, found) = kinds("\t@!%p1 fma.rn.ftz.f32 %r1, %r2, 0f3F800000, -5;").expect("it is one");
+        assert_eq!(
+            (key.as_str(), found),
+            ("fma.f32/4", vec![vec![], vec![], vec![(Operand, Single)], vec![(Operand, Integer)]])
+        );
+        let (key, found) = kinds("\tst.global.v2.b64 [16], {%d1, 0d3FF0000000000000};").expect("it is one");
+        assert_eq!((key.as_str(), found), ("st.b64/2", vec![vec![], vec![(Vector, Double)]]));
+        let (key, found) = kinds("\tmov.u64 %d1, table+8;").expect("it is one");
+        assert_eq!((key.as_str(), found), ("mov.u64/2", vec![vec![], vec![(Operand, Symbol)]]));
+        let (_, found) = kinds("\tld.shared.u32 %r1, [table+8];").expect("it is one");
+        assert_eq!(found, [vec![], vec![]]);
+        for line in ["$L_1:", "\t.reg .b32 %r<7>;", "\tcall (r), f, (a);", "\tld.param.b32 %r1, [a];", "\tret;"] {
+            assert!(Instruction::read(line).is_none(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_ptxas_refuses_is_found() {
+        assert_eq!(refused("\tadd.u16x2 %r1, %r2, %r3;\n\tadd.s32 %r1, %r2, 3;\n\tmov.u64 %d1, table;\n"), None);
+        let wrong = refused("\tret;\n\tadd.u16x2 %r1, %r2, 3;\n").expect("packed sums take no constants");
+        assert_eq!((wrong.position, wrong.kind, wrong.excerpt.as_str()), (3, Kind::Integer, "add.u16x2 %r1, %r2, 3;"));
+        assert_eq!(refused("\tadd.s32 %r1, %r2, 0f3F800000;\n").map(|wrong| wrong.kind), Some(Kind::Single));
+        assert_eq!(refused("\tabs.s32 %r1, table;\n").map(|wrong| wrong.kind), Some(Kind::Symbol));
+    }
+}
