@@ -3,9 +3,9 @@
 //! `operands.txt` was made by asking ptxas: a line for each instruction with its types, and how many operands it is
 //! written with; then for each operand what ptxas takes there beside registers, within braces what the elements of a
 //! vector may be. A kind is there if ptxas takes it in all variants of the instruction that were tried, and in one at
-//! least; `-` stands for none. What the table does not have is not judged: instructions, and vectors or other operands in
-//! a place where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers they
-//! have is a matter of spaces.
+//! least; `-` stands for none. What the table does not have is not judged: instructions, and vectors or other operands
+//! in a place where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers
+//! they have is a matter of spaces.
 
 use std::collections::HashMap;
 use std::fmt::Write;
