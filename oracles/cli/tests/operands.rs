@@ -1,6 +1,6 @@
-//! The table of operands that ptxas takes (`oriole_check::trip::operands`): where ptxas is, it is made again and compared;
-//! everywhere, what is printed of generated kernels and of the corpus keeps to it, and a wrong operand is noticed.
-//! `ORIOLE_BLESS=1` writes the table.
+//! The table of operands that ptxas takes (`oriole_check::trip::operands`): where ptxas is, it is made again and
+//! compared; everywhere, what is printed of generated kernels and of the corpus keeps to it, and a wrong operand is
+//! noticed. `ORIOLE_BLESS=1` writes the table.
 
 #[allow(dead_code, reason = "other tests compile, too")]
 #[path = "../../../optimizer/tests/common/mod.rs"]
