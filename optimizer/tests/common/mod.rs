@@ -26,7 +26,8 @@ pub fn compile(text: &str) -> [String; 2] {
     [format!("-arch={later}"), "-O0".to_owned()]
 }
 
-/// What ptxas says about a text, with these options: a message for each faulty line, or how it fails without naming one.
+/// What ptxas says about a text, with these options: a message for each faulty line, or how it fails without naming
+/// one.
 pub fn complaints(
     tool: &Path,
     options: &[impl AsRef<OsStr>],
