@@ -126,6 +126,12 @@ impl FunctionWriter<'_> {
                 Shape::Base if shapes.get(i + 1) == Some(&Shape::Offset) => {
                     out.push(self.address(*operand, srcs[i + 1])?);
                 }
+                // ptxas takes no name there.
+                Shape::Base
+                    if data.opcode == Opcode::IsSpaceP && matches!(operand, Operand::Global(_) | Operand::Local(_)) =>
+                {
+                    out.push(self.wide_register(*operand, Type::B64)?);
+                }
                 Shape::Base => out.push(self.base(*operand)?),
                 Shape::Imm => out.push(self.func.imm_bits(*operand).unwrap_or(0).to_string()),
                 Shape::V if data.vector_len() > 1 => {

@@ -41,6 +41,16 @@ fn surfaces_take_halves() {
     assert!(mixed.contains("{%r2, %x"), "{mixed}");
 }
 
+/// Copy propagation puts names where ptxas takes registers alone.
+#[test]
+fn the_space_of_a_name_is_asked_by_a_register() {
+    let text = "target sm_90 ptx 9.0\nglobal @g: b8[8] global align 8\nentry @k visible {\nbb0:\n  \
+                %p1 = isspacep.shared @g\n  %r2 = selp.b32 1, 0, %p1\n  st.global.b32 [@g], %r2\n  ret\n}\n";
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}: {text}"));
+    let printed = super::emit(&module).expect("it prints");
+    assert!(printed.contains("mov.u64 %xd0, g;\n\tisspacep.shared %p1, %xd0;"), "{printed}");
+}
+
 #[test]
 fn halves_of_words_are_taken_once() {
     let body = "  %r1 = ld.global.b32 [8]\n  %r2 = shr.u32 %r1, 16\n  %r3 = iadd.s16 %r1, %r2\n  \
