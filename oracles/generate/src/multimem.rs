@@ -69,6 +69,11 @@ impl Builder<'_, '_> {
         let [first, second, all] = own;
         self.multicast = Some(Multicast { all, replicas: [first, second] });
         self.regions.push(region(first));
+        // Few kernels have such memory, so each accesses it.
+        let opcode = self.entropy.choose(&[Opcode::MultimemLoad, Opcode::MultimemStore, Opcode::MultimemRed]);
+        if self.config.makes(opcode) {
+            self.access_multicast(opcode);
+        }
     }
 
     /// An access to multicast memory, in a kernel that has some; often between two loads of what it may change.
