@@ -2,121 +2,23 @@
 //! opcode and fields, and accepted by ptxas where that tool is found.
 
 mod common;
+#[path = "common/rows.rs"]
+mod rows;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use oriole_ir::ops::{
-    Availability, FieldSpec, FieldValues, Flags, OpRow, Opcode, ROWS, Shape, Space, SpecialReg, Type,
-};
+use oriole_ir::ops::{Availability, FieldSpec, FieldValues, OpRow, Opcode, ROWS, SpecialReg};
 use oriole_ir::sm::{Target, Variant};
-use oriole_ir::{Block, Function, FunctionKind, Inst, InstBuilder, Level, Linkage, Module, Operand, RegInfo, Variable};
+use oriole_ir::{Inst, Module};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
-
-/// No code: the text is read, for whatever target it names.
-const READ: [&str; 2] = ["-arch=compute_121", "-O0"];
+use rows::{combinations, is_tried, kernel};
 
 /// The most combinations of one row that are tried; larger rows are sampled evenly.
 const MOST: u64 = 600;
-
-/// Field combinations of a row, legal or not by its rules, evenly spaced where there are too many.
-fn combinations(row: &OpRow, legal: bool) -> Vec<FieldValues> {
-    let values: Vec<Vec<u8>> = row.fields.iter().map(|spec| spec.values().collect()).collect();
-    let total = values.iter().fold(1u64, |total, list| total.saturating_mul(list.len() as u64));
-    let decode = |mut index: u64| {
-        let mut fields = row.default_fields();
-        for (slot, list) in values.iter().enumerate() {
-            fields.0[slot] = list[(index % list.len() as u64) as usize];
-            index /= list.len() as u64;
-        }
-        fields
-    };
-    // A stride without common factors with the sizes walks every value of every field.
-    let (tries, stride) = if total <= 40_000 { (total, 1) } else { (400_000, 1_000_003) };
-    let all = (0..tries).map(|i| decode((i * stride) % total));
-    // 32-bit addresses belong to 32-bit modules, which ptxas no longer makes code for.
-    let usable = |fields: &FieldValues| row.opcode != Opcode::Cvta || row.value::<Type>(fields) != Some(Type::U32);
-    let fitting: Vec<_> = all.filter(|f| usable(f) && row.broken_rule(f).is_none() == legal).collect();
-    let step = (fitting.len() as u64).div_ceil(MOST).max(1) as usize;
-    fitting.into_iter().step_by(step).collect()
-}
-
-/// An operand of a shape, in a register where it can be.
-fn operand(func: &mut Function, row: &OpRow, fields: &FieldValues, shape: Shape, position: usize) -> Operand {
-    match shape {
-        Shape::Offset => Operand::imm(16),
-        // ptxas 13.0 crashes on stores to the parameter space through a register.
-        Shape::Base if row.value::<Space>(fields) == Some(Space::Param) && row.opcode == Opcode::St => {
-            let next = func.locals.len();
-            let variable = Variable::new(format!("v{next}"), Space::Param, Type::B32, Some(64));
-            Operand::Local(func.locals.push(Variable { align: 16, ..variable }))
-        }
-        // Only accesses have an offset; other addresses are as wide as their type.
-        Shape::Base if !row.srcs.contains(&Shape::Offset) && row.value::<Type>(fields) == Some(Type::U32) => {
-            func.new_reg(RegInfo::words(1)).into()
-        }
-        Shape::Base => func.new_reg(RegInfo::words(2)).into(),
-        Shape::Imm => Operand::imm(match row.opcode {
-            Opcode::Discard | Opcode::ApplyPriority | Opcode::AcquireTensorMap => 128,
-            Opcode::CpAsync => 16,
-            Opcode::SetMaxNReg => 64,
-            _ if row.selectors(fields).is_some() => row.selectors(fields).map_or(0, |count| count - 1),
-            op if op.row().name.ends_with('2') && op.row().name.starts_with('v') => 0x0301_A008,
-            op if op.row().name.ends_with('4') && op.row().name.starts_with('v') => 0x0FFA_C688,
-            op if op.row().name.starts_with('v') => 0,
-            _ => 1,
-        }),
-        shape if position == 4 && row.opcode == Opcode::CpAsync && shape == Shape::R => Operand::imm(16),
-        shape => {
-            let ty = row.shape_type(fields, shape).unwrap_or(Type::B32);
-            func.new_reg(RegInfo::of(ty)).into()
-        }
-    }
-}
-
-/// A kernel with one instruction a block, which falls into the next.
-fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec<(Block, Inst)>) {
-    let mut func = Function::new("k", FunctionKind::Entry);
-    func.linkage = Linkage::Visible;
-    let mut placed = Vec::new();
-    for fields in combinations {
-        let block = func.new_block();
-        let repeat = |shape: &Shape| if *shape == Shape::Parts { 2 } else { row.registers(fields, *shape) };
-        let shapes = |list: &[Shape]| -> Vec<Shape> {
-            list.iter().flat_map(|shape| std::iter::repeat_n(*shape, repeat(shape))).collect()
-        };
-        let mut builder = InstBuilder::new(row.opcode).fields(*fields);
-        for (position, shape) in shapes(row.srcs).into_iter().enumerate() {
-            builder = builder.src(operand(&mut func, row, fields, shape, position));
-        }
-        for shape in shapes(row.dsts) {
-            let info = row.shape_type(fields, shape).map_or(RegInfo::words(1), RegInfo::of);
-            builder = builder.dst(func.new_reg(info));
-        }
-        placed.push((block, builder.append(&mut func, block)));
-    }
-    let end = func.new_block();
-    InstBuilder::new(Opcode::Ret).append(&mut func, end);
-    for (i, (block, _)) in placed.iter().enumerate() {
-        let next = placed.get(i + 1).map_or(end, |(next, _)| *next);
-        InstBuilder::new(Opcode::Bra).src(next).append(&mut func, *block);
-    }
-    let mut module = Module::default();
-    module.functions.push(func);
-    let first = module.first_target().expect("the combinations of a row are for one target");
-    module.target = first.to_string();
-    if first.number() < 90 {
-        module.target = "sm_90".to_owned();
-    }
-    (module, placed)
-}
-
-/// Rows that one instruction of a kernel can stand for.
-fn is_tried(row: &OpRow) -> bool {
-    let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
-    !whole && !row.opcode.is(Flags::TERMINATOR) && Level::Virtual.has(row)
-}
+/// No code: the text is read, for whatever target it names.
+const READ: [&str; 2] = ["-arch=compute_121", "-O0"];
 
 /// The block whose label stands last before each line; lines count from one.
 fn blocks_by_line(text: &str) -> Vec<Option<usize>> {
@@ -140,7 +42,7 @@ fn describe(module: &Module, inst: Inst) -> String {
 fn printed_rows_read_back_to_themselves() {
     let mut faults = Vec::new();
     for row in ROWS.iter().filter(|row| is_tried(row)) {
-        let (module, placed) = kernel(row, &combinations(row, true));
+        let (module, placed) = kernel(row, &combinations(row, MOST));
         let text = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{}: {error}", row.name));
         let blocks = blocks_by_line(&text);
         let tree = ptx::parse(&text).unwrap_or_else(|error| panic!("{}: {error:?}", row.name));
@@ -212,7 +114,7 @@ fn ptxas_accepts_every_legal_combination() {
     };
     let mut faults = Vec::new();
     for row in ROWS.iter().filter(|row| is_tried(row)) {
-        let (module, placed) = kernel(row, &combinations(row, true));
+        let (module, placed) = kernel(row, &combinations(row, MOST));
         let text = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{}: {error}", row.name));
         let blocks = blocks_by_line(&text);
         let complaints = common::complaints(&tool, &common::compile(&text), row.name, &text);
@@ -255,7 +157,7 @@ fn ptxas_agrees_on_the_first_sm_of_every_combination() {
     let sms: Vec<u16> = Target::all().map(Target::number).filter(|number| *number != 101).collect();
     let mut faults = Vec::new();
     for row in ROWS.iter().filter(|row| is_tried(row)) {
-        let combinations = combinations(row, true);
+        let combinations = combinations(row, MOST);
         let firsts: Vec<u16> = combinations.iter().map(|fields| row.first_sm(fields)).collect();
         let before = |sm: u16| sms.iter().rfind(|other| **other < sm).copied();
         let mut tried: Vec<u16> = firsts.iter().flat_map(|sm| [Some(*sm), before(*sm)]).flatten().collect();

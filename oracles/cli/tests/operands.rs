@@ -5,6 +5,8 @@
 #[allow(dead_code, reason = "other tests compile, too")]
 #[path = "../../../optimizer/tests/common/mod.rs"]
 mod common;
+#[path = "../../../optimizer/tests/common/rows.rs"]
+mod rows;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
@@ -12,19 +14,18 @@ use std::path::{Path, PathBuf};
 
 use oriole_check::input::read_kernel;
 use oriole_check::target_of;
-use oriole_check::trip::operands::{self, Allowed, Instruction, Kind, Kinds, TABLE};
-use oriole_generate::config::TableLevel;
+use oriole_check::trip::operands::{self, Allowed, Instruction, Kinds, TABLE};
 use oriole_generate::{Config, Entropy, from_seed, single};
-use oriole_ir::Module;
+use oriole_ir::ops::ROWS;
 use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
-/// How often every value of every field is printed.
-const LAPS: u64 = 8;
-/// Whole kernels that are printed beside.
-const KERNELS: u64 = 400;
-/// Variants of an instruction that are tried, and spellings of the operands of each.
+/// Generated kernels that are held against the table, of each kind.
+const KERNELS: u64 = 1000;
+/// Combinations of a row among which its variants are looked for.
+const COMBINATIONS: u64 = 20_000;
+/// Variants of an instruction that are tried.
 const VARIANTS: usize = 3;
 /// Lines that ptxas reads at once.
 const LINES: usize = 4000;
@@ -42,20 +43,6 @@ const OTHERS: [&str; 3] = ["shared", "const", "local"];
 struct Sample {
     target: String,
     line: String,
-}
-
-/// What is printed of single operations, as often as [`LAPS`] says, and of whole kernels.
-fn printed() -> impl Iterator<Item = (Module, String)> {
-    let config = Config::default();
-    let singles = LAPS * single::pins(TableLevel::Virtual).len() as u64;
-    let modules = (0..singles + KERNELS).map(move |number| match number.checked_sub(singles) {
-        None => single::instruction(number, &mut Entropy::from_seed(number), &config).module,
-        Some(number) => from_seed(number, &config).module,
-    });
-    modules.filter_map(|module| {
-        let text = ptx::emit(&ssa::destructed(&module)).ok()?;
-        Some((module, text))
-    })
 }
 
 /// A line with its registers counted anew, in the order in which they stand.
@@ -81,33 +68,44 @@ fn renumbered(line: &str) -> String {
     out + rest
 }
 
-/// Samples of each instruction: some variants of it, without symbols, which would have to be declared.
-fn samples() -> BTreeMap<String, BTreeSet<Sample>> {
+/// What the printer writes for more than one row, or with what only whole kernels have.
+fn others() -> Vec<String> {
+    let moves = ["mov.u32 %r0, %r1;", "mov.u64 %d0, %d1;", "mov.b16 %h0, %h1;", "barrier.sync.aligned %r0;"];
+    let types = [("u32", 'r'), ("s32", 'r'), ("u64", 'd'), ("s64", 'd')];
+    let carries = types.into_iter().flat_map(|(ty, reg)| {
+        let sums = ["add.cc", "addc.cc", "sub.cc", "subc.cc"].map(|op| format!("{op}.{ty} %{reg}0, %{reg}1, %{reg}2;"));
+        let products = ["mad.lo.cc", "madc.lo.cc", "madc.hi.cc"]
+            .map(|op| format!("{op}.{ty} %{reg}0, %{reg}1, %{reg}2, %{reg}3;"));
+        sums.into_iter().chain(products)
+    });
+    moves.map(str::to_owned).into_iter().chain(carries).collect()
+}
+
+/// Samples of each instruction: the opcode table's rows over their legal combinations, of which some variants stand for
+/// all. So the table depends on nothing that is drawn.
+fn samples() -> BTreeMap<String, Vec<Sample>> {
     let mut found: BTreeMap<String, BTreeMap<String, Sample>> = BTreeMap::new();
-    for (module, text) in printed() {
+    let mut add = |target: &str, line: &str| {
+        let Some(instruction) = Instruction::read(line) else { return };
+        let mnemonic = line.split(' ').next().unwrap_or_default().to_owned();
+        let sample = Sample { target: target.to_owned(), line: renumbered(line) };
+        found.entry(instruction.key).or_default().entry(mnemonic).or_insert(sample);
+    };
+    others().iter().for_each(|line| add("sm_90", line));
+    for row in ROWS.iter().filter(|row| rows::is_tried(row)) {
+        let (module, _) = rows::kernel(row, &rows::combinations(row, COMBINATIONS));
         // What one SM alone has would have to be compiled for it, which takes long.
         if module.target.ends_with('a') {
             continue;
         }
-        for line in text.lines() {
-            let Some(instruction) = Instruction::read(line) else { continue };
-            let kinds = instruction.kinds();
-            if kinds.iter().flatten().any(|(_, kind)| *kind == Kind::Symbol) {
-                continue;
-            }
-            let variants = found.entry(instruction.key).or_default();
-            let unguarded = line
-                .trim()
-                .split_once(' ')
-                .map_or(line, |(first, rest)| if first.starts_with('@') { rest } else { line.trim() });
-            let variant = format!("{} {kinds:?}", unguarded.split(' ').next().unwrap_or_default());
-            if variants.len() < VARIANTS && !variants.contains_key(&variant) {
-                let sample = Sample { target: module.target.clone(), line: renumbered(unguarded) };
-                variants.insert(variant, sample);
-            }
-        }
+        let text = ptx::emit(&ssa::destructed(&module)).unwrap_or_else(|error| panic!("{}: {error}", row.name));
+        text.lines().for_each(|line| add(&module.target, line.trim()));
     }
-    found.into_iter().map(|(key, variants)| (key, variants.into_values().collect())).collect()
+    let some = |variants: BTreeMap<String, Sample>| {
+        let step = variants.len().div_ceil(VARIANTS);
+        variants.into_values().step_by(step).collect()
+    };
+    found.into_iter().map(|(key, variants)| (key, some(variants))).collect()
 }
 
 /// A line with one operand, or the part of it that tells its kind, replaced.
@@ -129,8 +127,7 @@ fn replaced(line: &str, position: usize, by: &str) -> Option<String> {
     Some(format!("{}{changed}{}", &line[..start], &line[start + operand.len()..]))
 }
 
-/// Which lines ptxas takes. A syntax error may hide what stands behind it, so it is asked until it has no complaint. It
-/// crashes on some lines, which it does not take then.
+/// Which lines ptxas takes. A syntax error may hide what stands behind it, so it is asked until it has no complaint.
 fn taken<'l>(tool: &Path, target: &str, lines: &[&'l String]) -> Vec<&'l String> {
     let mut left = lines.to_vec();
     loop {
@@ -145,12 +142,10 @@ fn taken<'l>(tool: &Path, target: &str, lines: &[&'l String]) -> Vec<&'l String>
         let body: String = left.iter().map(|line| format!("\t{line}\n")).collect();
         let text = format!("{head}{body}\tret;\n}}\n");
         let Ok(complaints) = common::complaints(tool, &READ, "operands", &text) else {
+            // One line that it crashes on is not taken.
             let (some, others) = left.split_at(left.len() / 2);
-            return if some.is_empty() {
-                Vec::new()
-            } else {
-                [some, others].map(|part| taken(tool, target, part)).concat()
-            };
+            let parts = [some, others].map(|part| if left.len() > 1 { taken(tool, target, part) } else { Vec::new() });
+            return parts.concat();
         };
         let before = head.lines().count() + 1;
         let wrong: BTreeSet<usize> = complaints.keys().filter_map(|line| line.checked_sub(before)).collect();
@@ -158,11 +153,7 @@ fn taken<'l>(tool: &Path, target: &str, lines: &[&'l String]) -> Vec<&'l String>
             assert!(complaints.is_empty(), "{complaints:?}");
             return left;
         }
-        let mut at = 0;
-        left.retain(|_| {
-            at += 1;
-            !wrong.contains(&(at - 1))
-        });
+        left = left.into_iter().enumerate().filter(|(at, _)| !wrong.contains(at)).map(|(_, line)| line).collect();
     }
 }
 
@@ -270,7 +261,13 @@ fn what_is_printed_keeps_to_the_table() {
         ptx::emit(&ssa::destructed(&module)).expect("it prints")
     });
     let (mut known, mut unknown, mut wrong) = (0, BTreeMap::new(), Vec::new());
-    for text in printed().step_by(20).map(|(_, text)| text).chain(optimized) {
+    let config = Config::default();
+    let generated = (0..KERNELS).flat_map(|seed| {
+        let one = single::instruction(seed, &mut Entropy::from_seed(seed), &config);
+        [one, from_seed(seed, &config)]
+    });
+    let generated = generated.filter_map(|generated| ptx::emit(&ssa::destructed(&generated.module)).ok());
+    for text in generated.chain(optimized) {
         wrong.extend(operands::refused(&text));
         for instruction in text.lines().filter_map(Instruction::read) {
             match operands::is_known(&instruction) {

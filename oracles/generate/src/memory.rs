@@ -157,17 +157,30 @@ impl Builder<'_, '_> {
         for shape in row.dsts {
             let info = row.shape_type(&fields, *shape).map_or(RegInfo::words(1), RegInfo::of);
             let count = if *shape == Shape::V { vector(row, &fields) } else { 1 };
-            let dead = self.dead_result(count);
-            for at in 0..count {
-                let reg = match dead {
-                    Some(dead) if dead == at => self.func.new_reg(info),
-                    _ => self.separate_destination(info, guard.is_some(), &taken),
-                };
-                taken.push(reg);
-                inst = inst.dst(reg);
-            }
+            inst = self.results(inst, info, count, guard.is_some(), &mut taken);
         }
         self.push(&inst);
+    }
+
+    /// So many results more of an instruction, one of which may be dead; none is one of those that are taken.
+    pub(super) fn results(
+        &mut self,
+        mut inst: InstBuilder,
+        info: RegInfo,
+        count: usize,
+        is_guarded: bool,
+        taken: &mut Vec<Reg>,
+    ) -> InstBuilder {
+        let dead = self.dead_result(count);
+        for at in 0..count {
+            let reg = match dead {
+                Some(dead) if dead == at => self.func.new_reg(info),
+                _ => self.separate_destination(info, is_guarded, taken),
+            };
+            taken.push(reg);
+            inst = inst.dst(reg);
+        }
+        inst
     }
 
     /// Memory of the space that the fields say, which may be written where the row writes.

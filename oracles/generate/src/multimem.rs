@@ -96,17 +96,7 @@ impl Builder<'_, '_> {
                 inst = inst.src(self.value(ty));
             }
         } else {
-            let dead = self.dead_result(count);
-            let mut taken: Vec<Reg> = Vec::new();
-            for at in 0..count {
-                let info = RegInfo::of(ty);
-                let reg = match dead {
-                    Some(dead) if dead == at => self.func.new_reg(info),
-                    _ => self.separate_destination(info, guard.is_some(), &taken),
-                };
-                taken.push(reg);
-                inst = inst.dst(reg);
-            }
+            inst = self.results(inst, RegInfo::of(ty), count, guard.is_some(), &mut Vec::new());
         }
         self.push(&inst);
         self.look_at(watched);

@@ -557,7 +557,7 @@ impl Spaces<'_> {
             }
             Rmw::Op(AtomOp::Exch) => operand(element),
             // Nothing but what reads replicas accumulates in another type, and that writes nothing.
-            Rmw::SumIn(_) => (old, old_undefined),
+            Rmw::SingleSum => (old, old_undefined),
             Rmw::Op(op) => {
                 let (value, undefined) = operand(element);
                 let combine = if at.is_shared() { scalar::atomic_with_subnormals } else { scalar::atomic };

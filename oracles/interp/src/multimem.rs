@@ -93,7 +93,7 @@ impl Spaces<'_> {
             let undefined = read.clone().any(|(_, undefined)| undefined);
             let values = read.map(|(value, _)| value as u64);
             let value = match rmw {
-                Rmw::SumIn(_) => scalar::sum_in_single(ty, values),
+                Rmw::SingleSum => scalar::sum_in_single(ty, values),
                 Rmw::Op(op) => {
                     values.reduce(|all, value| scalar::atomic_with_subnormals(op, ty, all, value)).unwrap_or(0)
                 }

@@ -285,8 +285,8 @@ pub struct Address {
 pub enum Rmw {
     Op(AtomOp),
     Cas,
-    /// The sum of the replicas of multicast memory, rounded once from the type in which it is accumulated.
-    SumIn(Type),
+    /// The sum of the replicas of multicast memory, accumulated in f32 and rounded once.
+    SingleSum,
 }
 
 /// The most elements of a vector access.

@@ -148,6 +148,17 @@ mod tests {
         assert_eq!(job.parameters, [address(0), Parameter::Bytes(vec![0x34, 0x12, 0, 0]), address(4)]);
     }
 
+    /// Replicas lie on several GPUs, of which a launch has one.
+    #[test]
+    fn launches_with_replicas_are_refused() {
+        let mut launch = launch();
+        let replicas = Buffer { bytes: vec![0; 32], replicas: 2, ..Buffer::default() };
+        launch.args[0].value = ArgValue::Buffer(replicas);
+        let module = module("", "");
+        let refused = job(&Executable::new(&module).unwrap(), &launch);
+        assert!(matches!(refused, Err(CodeError::Multicast)));
+    }
+
     #[test]
     fn grids_have_clusters_where_something_goes_there() {
         let sends = "st.async.shared::cluster.mbarrier::complete_tx::bytes.b32 [s], 1, [s+8];";

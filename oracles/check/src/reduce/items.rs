@@ -307,3 +307,26 @@ pub fn shorter_arrays(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         func.locals.iter_mut().filter(|(id, _)| !taken.contains(id)).for_each(|(_, local)| halve(local));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use oriole_interp::launch::{Arg, Buffer};
+
+    #[test]
+    fn addresses_follow_the_argument_that_they_are_in() {
+        let values = [
+            ArgValue::Null,
+            ArgValue::Buffer(Buffer { bytes: vec![0; 32], replicas: 2, ..Buffer::default() }),
+            ArgValue::Alias { arg: 1, offset: 16 },
+            ArgValue::Multicast { arg: 1, offset: 0 },
+        ];
+        let mut launch = Launch::new(None);
+        launch.args.extend(values.into_iter().map(|value| Arg { name: None, value }));
+        drop_argument(&mut launch, 0);
+        let others = [ArgValue::Alias { arg: 0, offset: 16 }, ArgValue::Multicast { arg: 0, offset: 0 }];
+        assert_eq!([1, 2].map(|at| launch.args[at].value.clone()), others);
+        drop_argument(&mut launch, 0);
+        assert!(launch.args.iter().all(|arg| arg.value == ArgValue::Null));
+    }
+}

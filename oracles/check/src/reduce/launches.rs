@@ -200,3 +200,20 @@ pub fn scalars_one(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 pub fn scalars_half(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     scalars(evidence, choice, |bits| if bits == 0 { 0 } else { bits >> bits.ilog2().div_ceil(2) });
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn halves_of_replicas_keep_whole_grains() {
+        let halved = |bytes: u8, replicas| {
+            let mut buffer = Buffer { bytes: (0..bytes).collect(), replicas, ..Buffer::default() };
+            halve(&mut buffer);
+            buffer.bytes
+        };
+        assert_eq!(halved(7, 0), [0, 1, 2]);
+        assert_eq!(halved(96, 2), (0..32).chain(48..80).collect::<Vec<u8>>());
+        assert_eq!(halved(32, 2), (0..32).collect::<Vec<u8>>(), "there is less than two grains of each");
+    }
+}

@@ -1,8 +1,6 @@
 //! Decoding of memory accesses and addresses.
 
-use oriole_ir::ops::{
-    Accumulation, AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, Scope, Shape, Space, Type,
-};
+use oriole_ir::ops::{Accumulation, AtomOp, CvtaDirection, FenceKind, GridDep, Opcode, Order, Scope, Shape, Space};
 use oriole_ir::{FunctionKind, Inst, InstData, Operand};
 
 use super::{DecodeFault, Decoded, Decoder, Part, Slots, Width, op};
@@ -151,7 +149,7 @@ impl Decoder<'_> {
             (Opcode::MultimemStore, _) => (None, StrongKind::Store),
             (_, None) => return Err(DecodeFault::NoOperation),
             (Opcode::MultimemLoad, Some(op)) => match data.field::<Accumulation>() {
-                Some(Accumulation::F32) => (Some((Rmw::SumIn(Type::F32), ty)), StrongKind::Load),
+                Some(Accumulation::F32) => (Some((Rmw::SingleSum, ty)), StrongKind::Load),
                 _ => (Some((Rmw::Op(op), ty)), StrongKind::Load),
             },
             (_, Some(op)) => {

@@ -20,9 +20,8 @@ use crate::file::read_text;
 
 const LAUNCH_KEYS: &[&str] =
     &["kernel", "grid", "block", "cluster", "dynamic_shared", "steps", "race_check", "copies", "arg", "image"];
+/// The keys of an argument, first those of which exactly one is there: it decides the argument's kind.
 const ARG_KEYS: &[&str] = &[
-    "name",
-    "type",
     "value",
     "bytes",
     "buffer",
@@ -32,35 +31,22 @@ const ARG_KEYS: &[&str] = &[
     "random",
     "alias",
     "multicast",
-    "replicas",
     "null",
     "texture",
     "surface",
     "sampler",
+    "name",
+    "type",
+    "replicas",
     "expect",
     "expect_hex",
     "expect_data",
     "tolerance",
 ];
+const CONTENT_KEYS: &[&str] = ARG_KEYS.split_at(13).0;
 const RANDOM_KEYS: &[&str] = &["seed", "bytes", "min", "max"];
 const TOLERANCE_KEYS: &[&str] = &["ulp", "relative", "absolute"];
 const ALIAS_KEYS: &[&str] = &["arg", "offset"];
-/// Exactly one of these stands in an argument and decides its kind.
-const CONTENT_KEYS: [&str; 13] = [
-    "value",
-    "bytes",
-    "buffer",
-    "hex",
-    "data",
-    "zeroed",
-    "random",
-    "alias",
-    "multicast",
-    "null",
-    "texture",
-    "surface",
-    "sampler",
-];
 /// Exactly one of these stands in an image.
 const TEXEL_KEYS: [&str; 5] = ["buffer", "hex", "data", "zeroed", "random"];
 const RANDOM_TEXEL_KEYS: &[&str] = &["seed", "min", "max"];
@@ -198,7 +184,7 @@ fn handle(fields: &Fields<'_>, content: &'static str, images: &[Image]) -> Place
 
 fn argument(fields: &Fields<'_>, source: &mut BufferSource<'_>, images: &[Image]) -> Placed<Arg> {
     fields.check_keys(ARG_KEYS)?;
-    let content = fields.one_of(&CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
+    let content = fields.one_of(CONTENT_KEYS)?.ok_or_else(|| (Problem::NoContent, fields.span.clone()))?;
     fields.check_company(content)?;
     let name = fields.text("name")?.map(|(text, _)| text.to_owned());
     let value = match content {

@@ -260,6 +260,8 @@ mod tests {
             ArgValue::Alias { arg: 6, offset: 5000 },
             ArgValue::Null,
             ArgValue::Handle { kind: HandleKind::Surface, image: 1 },
+            ArgValue::Buffer(Buffer { bytes: vec![7; 64], replicas: 2, ..Buffer::default() }),
+            ArgValue::Multicast { arg: 12, offset: 16 },
         ];
         let mut launch = Launch::new(Some("odd \"name\"\\ \n é".to_owned()));
         launch.grid = [2, 3, 4];
