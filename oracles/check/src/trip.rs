@@ -49,8 +49,15 @@ pub fn reads_banks(module: &Module) -> bool {
 ///
 /// What PTX has no words for, and an operand that ptxas does not take.
 pub(super) fn printed(module: &Module) -> Result<String, Refusal> {
-    let text = ptx::emit(&ssa::destructed(module))?;
-    operands::refused(&text).map_or(Ok(text), |wrong| Err(Refusal::Operand(wrong)))
+    taken(ptx::emit(&ssa::destructed(module))?)
+}
+
+/// What was printed, where ptxas takes its operands.
+fn taken(text: String) -> Result<String, Refusal> {
+    match operands::refused(&text) {
+        Some(wrong) => Err(Refusal::Operand(wrong)),
+        None => Ok(text),
+    }
 }
 
 /// The PTX that the round trip reads; `None` where the module cannot be printed, or not without a panic.
@@ -95,6 +102,14 @@ mod tests {
         let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
         let options = CheckOptions { randoms: 0, phases: Vec::new(), ..CheckOptions::default() };
         check_module("k", &module, &launches, &options).expect("it fits").clean
+    }
+
+    #[test]
+    fn operands_that_ptxas_refuses_are_said() {
+        let taken = |line: &str| super::taken(format!("\t{line}\n")).map_err(|refusal| refusal.to_string());
+        assert!(taken("add.u16x2 %r1, %r2, %r3;").is_ok());
+        let refused = "ptxas takes no integer as operand 3 of `add.u16x2 %r1, %r2, 7;`";
+        assert_eq!(taken("add.u16x2 %r1, %r2, 7;"), Err(refused.to_owned()));
     }
 
     #[test]
