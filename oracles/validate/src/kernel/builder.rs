@@ -1,6 +1,6 @@
 //! Kernels of a rule's left sides.
 
-use oriole_ir::ops::{Compare, Opcode, Shape, Space, SpecialReg, Type};
+use oriole_ir::ops::{Compare, Flags, Opcode, Shape, Space, SpecialReg, Type};
 use oriole_ir::{Block, Function, FunctionKind, Guard, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 use oriole_rules::instance::{Condition, Pattern, Source, place_type};
 
@@ -51,6 +51,8 @@ pub(super) struct Builder<'q, 'i> {
     pub(super) pointers: Vec<Pointer>,
     pub(super) scratch: Vec<(Space, Reg)>,
     pub(super) memory: Option<Reg>,
+    /// The multicast address of that memory, whose replicas the root accesses.
+    pub(super) multicast: Option<Reg>,
     /// What lies there at first, where it is not just anything.
     initial: Vec<(u64, Vec<u8>)>,
     /// Whether the thread's number is odd.
@@ -91,6 +93,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             pointers: effect::pointers(question),
             scratch: Vec::new(),
             memory: None,
+            multicast: None,
             initial: Vec::new(),
             odd: None,
             thread: None,
@@ -103,6 +106,8 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
         if !builder.pointers.is_empty() {
             builder.memory = Some(builder.parameter("memory", Type::U64));
+            let is_multicast = question.variant.instance.pattern().opcode.is(Flags::MULTIMEM);
+            builder.multicast = is_multicast.then(|| builder.parameter("multicast", Type::U64));
         }
         if threads > 1 {
             builder.spread();
@@ -121,6 +126,7 @@ impl<'q, 'i> Builder<'q, 'i> {
         self.results = self.own(tid, SLOT, self.results);
         self.operands = self.operands.map(|base| self.own(tid, SLOT, base));
         self.memory = self.memory.map(|base| self.own(tid, SCRATCH, base));
+        self.multicast = self.multicast.map(|base| self.own(tid, SCRATCH, base));
         self.thread = Some(tid);
         let bit = InstBuilder::new(Opcode::And).field(Type::B32).src(tid).src(Operand::imm(1));
         let bit = self.value(bit, RegInfo::words(1));
@@ -347,7 +353,8 @@ impl<'q, 'i> Builder<'q, 'i> {
     /// The kernel and its launch.
     pub(super) fn finish(mut self) -> (Module, Launch) {
         if let Some(memory) = self.memory {
-            for (space, address) in self.scratch.clone().into_iter().filter(|(_, address)| *address != memory) {
+            let elsewhere = |space: &Space| matches!(space, Space::Shared | Space::Local);
+            for (space, address) in self.scratch.clone().into_iter().filter(|(space, _)| elsewhere(space)) {
                 self.copy((space, address), (Space::Global, memory));
             }
         }
@@ -365,12 +372,20 @@ impl<'q, 'i> Builder<'q, 'i> {
             launch.args.push(buffer("operands", self.bytes, None));
         }
         if self.memory.is_some() {
-            let words = (0..SCRATCH * u64::from(self.threads) / 8).map(|_| self.before.next_u64());
+            // Two replicas, so that what combines them has something to do; only the first begins with special content.
+            let replicas = if self.multicast.is_some() { 2 } else { 0 };
+            let words = SCRATCH * u64::from(self.threads) * u64::from(replicas.max(1)) / 8;
+            let words = (0..words).map(|_| self.before.next_u64());
             let mut bytes: Vec<u8> = words.flat_map(u64::to_le_bytes).collect();
             for (at, value) in &self.initial {
                 bytes[*at as usize..][..value.len()].copy_from_slice(value);
             }
-            launch.args.push(buffer("memory", bytes, None));
+            let value = ArgValue::Buffer(Buffer { bytes, replicas, ..Buffer::default() });
+            launch.args.push(Arg { name: Some("memory".to_owned()), value });
+            if self.multicast.is_some() {
+                let value = ArgValue::Multicast { arg: launch.args.len() - 1, offset: 0 };
+                launch.args.push(Arg { name: Some("multicast".to_owned()), value });
+            }
         }
         let scalar = |(name, scalar)| Arg { name: Some(name), value: ArgValue::Scalar(scalar) };
         launch.args.extend(self.scalars.into_iter().map(scalar));

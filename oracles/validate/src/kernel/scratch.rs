@@ -26,7 +26,7 @@ impl Builder<'_, '_> {
             }
             Space::Local => Operand::Local(self.func.locals.push(variable(space, SCRATCH))),
             _ => {
-                self.scratch.push((space, memory));
+                self.scratch.push((space, self.multicast.unwrap_or(memory)));
                 return;
             }
         };

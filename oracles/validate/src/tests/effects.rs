@@ -30,6 +30,8 @@ rule half: st.shared.u16(x, O, cvt.u32.u16(v)) => st.shared.u16(x, O, v)
 rule negated: st.global.b32(x, O, not.b32(&not.b32(v))) => st.global.b32(x, O, v)
 rule modified: red.global.xor.b32(x, O, not.b32(&not.b32(v))) => red.global.xor.b32(x, O, v)
 rule barrier: bar.red.and(a, b, not.pred(&not.pred(p))) => bar.red.and(a, b, p)
+rule everywhere: multimem.st.b32(x, O, not.b32(&not.b32(v))) => multimem.st.b32(x, O, v)
+rule replicas: multimem.red.xor.b32(x, O, not.b32(&not.b32(v))) => multimem.red.xor.b32(x, O, v)
 ";
 
 /// What has no meaning as terms is executed, in every space, under guards, by whole and partial warps.
@@ -87,6 +89,9 @@ rule halves: st.global.b16(x, O, imax.s32(v, -32768)) => st.global.b16(x, O, v)
 rule neighbour: st.global.b8(x, O, shr.u32(v, 8)) => st.global.b8(x, O + 1, v)
 rule compared: atom.cas.global.b32(x, O, and.b32(v, 0xffff), w) => atom.cas.global.b32(x, O, v, w)
 rule exchanged: atom.global.exch.b32(x, O, &imin.u32(v, 0xfedcba98)) => atom.global.exch.b32(x, O, v)
+rule everywhere: multimem.st.b32(x, O, and.b32(v, 0xffff)) => multimem.st.b32(x, O, v)
+rule replicas: multimem.red.add.u32(x, O, or.b32(v, 1)) => multimem.red.add.u32(x, O, v)
+rule reduced: multimem.ld_reduce.add.u32(iadd.u64(x, 4), O) => multimem.ld_reduce.add.u32(x, O)
 ";
 
 /// Wrong for certain operands, and most of them only where memory holds a certain value too.
