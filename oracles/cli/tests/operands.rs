@@ -26,7 +26,7 @@ const KERNELS: u64 = 1000;
 /// Combinations of a row among which its variants are looked for.
 const COMBINATIONS: u64 = 20_000;
 /// Variants of an instruction that are tried.
-const VARIANTS: usize = 3;
+const VARIANTS: usize = 4;
 /// Lines that ptxas reads at once.
 const LINES: usize = 4000;
 /// No code: the text is read, for whatever target it names.
@@ -202,29 +202,24 @@ fn asked(tool: &Path) -> String {
     rows.collect()
 }
 
-/// What the operands of an instruction may be: what ptxas takes there, and refuses in no variant.
+/// What the operands of an instruction may be: what ptxas takes there in some variant.
 fn row(trials: &[Trial], accepted: &BTreeSet<(&str, &String)>) -> Option<String> {
     let takes = |trial: &Trial, line: &String| accepted.contains(&(trial.sample.target.as_str(), line));
     let trials: Vec<&Trial> = trials.iter().filter(|trial| takes(trial, &trial.sample.line)).collect();
-    let count = kinds(&trials.first()?.sample.line).len();
-    let (mut allowed, mut refused): (Vec<Allowed>, Kinds) = (vec![Allowed::default(); count], vec![Vec::new(); count]);
+    let mut allowed = vec![Allowed::default(); kinds(&trials.first()?.sample.line).len()];
     for trial in trials {
-        let own = kinds(&trial.sample.line);
+        for (allowed, own) in allowed.iter_mut().zip(kinds(&trial.sample.line)) {
+            allowed.kinds.extend(own);
+        }
         for (at, lines) in &trial.replaced {
             let Some(kind) = kinds(&lines[0])[*at].first().copied() else { continue };
-            // What the sample has itself may be the only number that fits.
-            let is_taken = own[*at].contains(&kind) || lines.iter().any(|line| takes(trial, line));
-            let list = if is_taken { &mut allowed[*at].kinds } else { &mut refused[*at] };
-            list.push(kind);
             allowed[*at].tried.push(kind.0);
+            if lines.iter().any(|line| takes(trial, line)) {
+                allowed[*at].kinds.push(kind);
+            }
         }
-        allowed.iter_mut().zip(own).for_each(|(allowed, own)| allowed.kinds.extend(own));
     }
-    let operands = allowed.into_iter().zip(refused).map(|(mut allowed, refused)| {
-        allowed.kinds.retain(|kind| !refused.contains(kind));
-        allowed.to_string()
-    });
-    Some(operands.collect::<Vec<_>>().join(" "))
+    Some(allowed.iter().map(Allowed::to_string).collect::<Vec<_>>().join(" "))
 }
 
 fn file() -> PathBuf {

@@ -2,10 +2,10 @@
 //!
 //! `operands.txt` was made by asking ptxas: a line for each instruction with its types, and how many operands it is
 //! written with; then for each operand what ptxas takes there beside registers, within braces what the elements of a
-//! vector may be. A kind is there if ptxas takes it in all variants of the instruction that were tried, and in one at
-//! least; `-` stands for none. What the table does not have is not judged: instructions, and vectors or other operands
-//! in a place where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers
-//! they have is a matter of spaces.
+//! vector may be. A kind is there if ptxas takes it in some variant of the instruction, of which a few were tried; `-`
+//! stands for none. What the table does not have is not judged: instructions, and vectors or other operands in a place
+//! where none was tried (`?` where there was neither). Addresses are not judged: which symbols and numbers they have is
+//! a matter of spaces. So nothing that ptxas takes is refused, as far as the variants stand for all.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -15,7 +15,7 @@ use std::sync::LazyLock;
 pub const TABLE: &str = include_str!("operands.txt");
 
 /// Words of a mnemonic that say which instruction it is, beside its first one and its types.
-const NAMES: [&str; 27] = [
+const NAMES: [&str; 29] = [
     "cc",
     "wide",
     "async",
@@ -43,6 +43,8 @@ const NAMES: [&str; 27] = [
     "prefetch",
     "to",
     "warp",
+    "level",
+    "grad",
 ];
 
 /// What stands as an operand, or as a part of one, beside registers.
@@ -127,10 +129,7 @@ impl<'t> Instruction<'t> {
         }
         let operands = parts(rest);
         let mut key = first.to_owned();
-        // `mapa` takes a variable of shared memory, and not its generic address.
-        let is_space = |word: &str| first == "mapa" && word == "shared::cluster";
-        let words = mnemonic.split('.').skip(1);
-        for word in words.filter(|word| is_type(word) || NAMES.contains(word) || is_space(word)) {
+        for word in mnemonic.split('.').skip(1).filter(|word| is_type(word) || NAMES.contains(word)) {
             key.push('.');
             key.push_str(word);
         }
