@@ -20,8 +20,8 @@ mod tests;
 pub use sparse::SparseBitSet;
 use words::{WORD, words_for};
 pub use words::{
-    assign_and, contains, count, extract, insert, intersect, intersect_if_changed, is_subset, iter, or_with_and_not,
-    or_with_and_not_if_changed, remove, union, union_if_changed, xor,
+    assign_and, contains, count, extract, insert, intersect, intersect_if_changed, is_subset, iter, meet_and_transfer,
+    or_with_and_not, or_with_and_not_if_changed, remove, union, union_if_changed, xor,
 };
 
 /// A set of numbers below a bound that can grow.
@@ -109,6 +109,13 @@ impl BitMatrix {
     /// One set.
     pub fn row(&self, row: usize) -> &[u64] {
         &self.words[row * self.stride..][..self.stride]
+    }
+
+    /// One set, to change, and another one beside it.
+    pub fn two_rows(&mut self, row: usize, other: usize) -> (&mut [u64], &[u64]) {
+        let places = [row, other].map(|row| row * self.stride..(row + 1) * self.stride);
+        let [row, other] = self.words.get_disjoint_mut(places).expect("two rows of the matrix");
+        (row, other)
     }
 
     /// One set, to change.

@@ -62,6 +62,18 @@ proptest! {
     }
 
     #[test]
+    fn meet_and_transfer_is_one_after_the_other(sets in four_sets(), met: bool) {
+        let [live_in, live_out, generated, kill] = &sets;
+        let after = if met { live_out } else { kill };
+        let (mut entry, mut end) = (live_in.clone(), live_out.clone());
+        let changed = meet_and_transfer(&mut entry, &mut end, after, generated, kill);
+        let expected_end = back(&(twin(live_out) | twin(after)));
+        let expected = back(&(twin(live_in) | twin(generated) | (twin(&expected_end) & !twin(kill))));
+        prop_assert_eq!(changed, expected != *live_in);
+        prop_assert_eq!((entry, end), (expected, expected_end));
+    }
+
+    #[test]
     fn queries_are_bitvecs(sets in four_sets()) {
         let [a, b, ..] = &sets;
         prop_assert_eq!(count(a), twin(a).count_ones());
@@ -90,6 +102,9 @@ fn rows_of_a_matrix_are_apart() {
     insert(matrix.row_mut(1), 64);
     assert!(contains(matrix.row(1), 64));
     assert_eq!((count(matrix.row(0)), count(matrix.row(2))), (0, 0));
+    let (last, middle) = matrix.two_rows(2, 1);
+    last.copy_from_slice(middle);
+    assert!(contains(matrix.row(2), 64) && count(matrix.row(0)) == 0);
 }
 
 /// The words in which bit `bit` alone is set.

@@ -92,6 +92,32 @@ pub fn or_with_and_not_if_changed(dst: &mut [u64], generated: &[u64], live: &[u6
     update(dst, [generated, live, kill], |d, [g, l, k]| d | g | (l & !k))
 }
 
+/// `live_out |= after`, then `live_in |= gen | (live_out & !kill)`; whether that changed `live_in`: a block's meet with
+/// its one or last successor, and its transfer, in one pass that writes both sets.
+///
+/// A call of its own: inside another function the compiler no longer knows that the sets are apart, and makes scalar
+/// code of it.
+#[inline(never)]
+pub fn meet_and_transfer(
+    live_in: &mut [u64],
+    live_out: &mut [u64],
+    after: &[u64],
+    generated: &[u64],
+    kill: &[u64],
+) -> bool {
+    let words = live_in.len();
+    assert!([live_out.len(), after.len(), generated.len(), kill.len()] == [words; 4]);
+    let outs = live_out.iter_mut().zip(after);
+    let mut new = 0;
+    for (((live_in, (live_out, after)), generated), kill) in live_in.iter_mut().zip(outs).zip(generated).zip(kill) {
+        *live_out |= after;
+        let entry = *live_in | generated | (*live_out & !kill);
+        new |= entry ^ *live_in;
+        *live_in = entry;
+    }
+    new != 0
+}
+
 /// Makes each word of `dst` what `new` says; whether that changed one. Stretches that do not change are not written.
 fn update<const N: usize>(dst: &mut [u64], operands: [&[u64]; N], new: impl Fn(u64, [u64; N]) -> u64) -> bool {
     assert!(operands.iter().all(|operand| operand.len() == dst.len()));

@@ -33,7 +33,7 @@ pub enum Which {
     Generated,
     /// What the block defines whatever its guards say: kill.
     Killed,
-    /// What is live at the block's entry.
+    /// What is live at the block's entry; before the solve, nothing.
     LiveIn,
     /// What is live at the block's end; before the solve, what phis read there.
     LiveOut,
@@ -72,9 +72,10 @@ impl BlockSets {
         matrix.row_mut(self.row[place] as usize)
     }
 
-    /// Solves the equations over the graph, on top of what the live sets hold; the number of sweeps that visited a
-    /// block.
+    /// Solves the equations over the graph, on top of what the sets of blocks' ends hold, with empty ones of their
+    /// entries; the number of sweeps that visited a block.
     pub fn solve(&mut self, cfg: &Cfg) -> u32 {
+        debug_assert!((0..self.row.len()).all(|row| bitset::count(self.live_in.row(row)) == 0));
         let order = backward(cfg);
         let mut is_due = vec![true; order.len()];
         let (mut due, mut sweeps) = (order.len(), 0);
@@ -96,15 +97,29 @@ impl BlockSets {
         sweeps
     }
 
-    /// Meet and transfer at one block; whether its entry changed.
+    /// Meet and transfer at one block; whether its entry changed. A block is visited since a successor's entry changed,
+    /// which nearly always changes its own sets too, so they are written without asking.
     fn visit(&mut self, cfg: &Cfg, place: usize, first: bool) -> bool {
-        let (row, mut changed) = (self.row[place] as usize, first);
-        for successor in cfg.successors(cfg.blocks()[place]) {
-            let to = self.row[cfg.position(*successor).expect("an edge stays in the layout")] as usize;
-            changed |= bitset::union_if_changed(self.live_out.row_mut(row), self.live_in.row(to));
+        let row = self.row[place] as usize;
+        let (live_in, live_out) = (&mut self.live_in, self.live_out.row_mut(row));
+        let successors = cfg.successors(cfg.blocks()[place]).iter();
+        let rows = successors.map(|to| self.row[cfg.position(*to).expect("an edge stays in the layout")] as usize);
+        // In the first sweep a block's entry is empty until its visit, which makes this block due if that changes it.
+        let mut rows = rows.filter(|to| !first || *to < row);
+        let last = rows.next_back();
+        rows.for_each(|to| bitset::union(live_out, live_in.row(to)));
+        let (generated, killed) = (self.generated.row(row), self.killed.row(row));
+        match last {
+            Some(to) if to != row => {
+                let (here, after) = live_in.two_rows(row, to);
+                bitset::meet_and_transfer(here, live_out, after, generated, killed)
+            }
+            // What is live at the entry of a block that is its own successor is live at its end.
+            last => {
+                last.into_iter().for_each(|to| bitset::union(live_out, live_in.row(to)));
+                bitset::or_with_and_not_if_changed(live_in.row_mut(row), generated, live_out, killed)
+            }
         }
-        let (generated, live, killed) = (self.generated.row(row), self.live_out.row(row), self.killed.row(row));
-        changed && bitset::or_with_and_not_if_changed(self.live_in.row_mut(row), generated, live, killed)
     }
 }
 
