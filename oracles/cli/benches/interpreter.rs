@@ -33,6 +33,7 @@ bb2:
   %d10 = ld.param.u64 [$out]
   %d11 = imad.wide.u32 %r1, 4, %d10
   st.global.b32 [%d11], %r3
+  st.global.b32 [%d11], %d13.0
   ret
 }
 ";
@@ -123,6 +124,9 @@ bb0:
   %r5 = mov.b32 0
   %r6 = mov.b32 0
   %r7 = iadd.u32 %r1, 0x3c003c00
+  %d12 = pack.b32 %r2, %r7
+  %d13 = pack.b32 %r2, %r2
+  %d14 = pack.b32 %r2, %r2
   bra bb1
 bb1:
   INSTRUCTION
@@ -174,15 +178,13 @@ const BYTES: &str = "%r3, %r4, %r5, %r6 = mma.sync.m16n8k32.row.col.s32.s8.u8.s3
 
 const TENSOR32: &str = "%r3, %r4, %r5, %r6 = mma.sync.m16n8k4.row.col.f32.tf32.tf32.f32 \
                         %r7, %r1, %r7, %r3, %r4, %r5, %r6";
-const DOUBLES: &str = "%d12 = pack.b32 %r3, %r7\n  \
-                       %d13, %d14 = mma.sync.m8n8k4.row.col.f64.f64.f64.f64 %d12, %d12, %d12, %d12\n  \
-                       %r3 = mov.b32 %d13.0";
+const DOUBLES: &str = "%d13, %d14 = mma.sync.m8n8k4.row.col.f64.f64.f64.f64 %d12, %d12, %d13, %d14";
 const SQUARE: &str = "%r3, %r4, %r5, %r6 = wmma.mma.f16.sync.row.col.m16n16k16.f16.f16 \
                       %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, \
                       %r3, %r4, %r5, %r6";
-const SPARSE: &str = "%r12 = mov.b32 0x4e4e4e4e\n  \
+const SPARSE: &str = "%r15 = mov.b32 0x4e4e4e4e\n  \
                       %r3, %r4, %r5, %r6 = mma.sp.ordered.sync.m16n8k32.row.col.f32.f16.f16.f32 \
-                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r3, %r4, %r5, %r6, %r12, 0";
+                      %r7, %r1, %r7, %r7, %r7, %r1, %r7, %r7, %r3, %r4, %r5, %r6, %r15, 0";
 
 #[divan::bench(args = [
     (HALVES, 2048), (NARROW, 1024), (BYTES, 4096), (TENSOR32, 512), (DOUBLES, 256), (SQUARE, 4096), (SPARSE, 2048),

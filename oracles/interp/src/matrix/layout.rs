@@ -2,7 +2,7 @@
 //! `groupID = %laneid >> 2` and `threadID_in_group = %laneid % 4`.
 
 /// Lanes of a group.
-const GROUP: usize = 4;
+pub const GROUP: usize = 4;
 
 /// Where half `half` of a lane's word stands in a matrix of 8 by 8 elements of 16 bits, row and column: PTX ISA 9.0,
 /// "ldmatrix", "movmatrix". A lane's group is its row.

@@ -89,27 +89,27 @@ type Addresses = [u64; LANES];
 pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> Result<(), Fault> {
     let sources = read(frame, &ops.srcs);
     let mut results = Results::default();
-    match ops.op {
+    match &ops.op {
         MatrixOp::Transpose => moves::transpose(&sources, &mut results),
-        MatrixOp::Load(count, transposed) => {
+        &MatrixOp::Load(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
             moves::load(spaces, memory, &addresses, count, transposed, &mut results)?;
         }
         MatrixOp::Multiply(product) => {
             spaces.extra_steps += (product.products() / PRODUCTS_A_STEP) as u64;
-            product::multiply(&product, &sources, &mut results);
+            product::multiply(product, &sources, &mut results);
         }
-        MatrixOp::Store(count, transposed) => {
+        &MatrixOp::Store(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
             moves::store(spaces, memory, &addresses, count, transposed, &sources)?;
         }
         MatrixOp::LoadWhole(fragment) => {
-            let at = whole::place(frame, ops, &sources, &fragment)?;
-            whole::load(spaces, at, &fragment, &mut results)?;
+            let at = whole::place(frame, ops, &sources, fragment)?;
+            whole::load(spaces, at, fragment, &mut results)?;
         }
         MatrixOp::StoreWhole(fragment) => {
-            let at = whole::place(frame, ops, &sources, &fragment)?;
-            whole::store(spaces, at, &fragment, &sources)?;
+            let at = whole::place(frame, ops, &sources, fragment)?;
+            whole::store(spaces, at, fragment, &sources)?;
         }
     }
     for (i, slot) in ops.dsts.iter().enumerate() {

@@ -17,7 +17,7 @@
 
 use oriole_ir::ops::{BitProduct, LeftElement};
 
-use super::layout::{inner, row_of_left, sum_of_half, sum_of_word};
+use super::layout::{GROUP, inner, row_of_left, sum_of_half, sum_of_word};
 use super::sparse::{self, Choice, Chosen};
 use super::{Results, Sources, quarters};
 use crate::frame::{LANES, Word, by_lane};
@@ -181,10 +181,10 @@ fn multiply_all(product: &Product, sources: &Sources, results: &mut Results) {
         (Factors::Integer(a, b), _) => integers::<64, 64>(product, parts, [a, b], None, results),
         (Factors::Bits(how), 128) => bits::<4>(product, parts, how, results),
         (Factors::Bits(how), _) => bits::<8>(product, parts, how, results),
-        (Factors::Double(other), 4) if product.rows == COLUMNS => doubles::<4, 8>(product, parts, other, results),
-        (Factors::Double(other), 4) => doubles::<4, MOST_ROWS>(product, parts, other, results),
-        (Factors::Double(other), 8) => doubles::<8, MOST_ROWS>(product, parts, other, results),
-        (Factors::Double(other), _) => doubles::<16, MOST_ROWS>(product, parts, other, results),
+        (Factors::Double(other), 4) if product.rows == COLUMNS => doubles::<1, 1>(product, parts, other, results),
+        (Factors::Double(other), 4) => doubles::<2, 1>(product, parts, other, results),
+        (Factors::Double(other), 8) => doubles::<4, 2>(product, parts, other, results),
+        (Factors::Double(other), _) => doubles::<8, 4>(product, parts, other, results),
     }
 }
 
@@ -272,51 +272,63 @@ fn finish_integers(product: &Product, addend: &[&Word], products: &Sums<i32>, re
     });
 }
 
+/// The sum of products of doubles, of which a lane holds `LEFT` of A and `RIGHT` of B.
 #[inline(always)]
-fn doubles<const K: usize, const ROWS: usize>(
+fn doubles<const LEFT: usize, const RIGHT: usize>(
     product: &Product,
-    [left, right, addend]: [&[&Word]; 3],
+    parts: [&[&Word]; 3],
     other: Option<ScalarOp>,
     results: &mut Results,
 ) {
-    let (mut a, mut b): ([[f64; K]; ROWS], Right<f64, K>) = ([[0.0; K]; ROWS], [[0.0; COLUMNS]; K]);
-    unpack_doubles(left, ROWS / COLUMNS, |row: usize, k: usize, value| a[row % ROWS][k % K] = value);
-    unpack_doubles(right, 1, |column: usize, k: usize, value| b[k % K][column % COLUMNS] = value);
-    let mut sums = [[0.0; COLUMNS]; ROWS];
-    for (register, pair) in addend.chunks_exact(2).enumerate() {
-        for (lane, value) in by_lane(|lane| double(pair, lane)).into_iter().enumerate() {
-            let (row, column) = sum_of_word(lane, register);
-            sums[row % ROWS][column % COLUMNS] = value;
+    match other {
+        None => doubles_by::<LEFT, RIGHT>(product, parts, |sum, a, b| a.mul_add(b, sum), results),
+        Some(op) => {
+            let eval = |sum: f64, a: f64, b: f64| op.eval(&[a.to_bits(), b.to_bits(), sum.to_bits(), 0, 0]).value;
+            doubles_by::<LEFT, RIGHT>(product, parts, |sum, a, b| f64::from_bits(eval(sum, a, b)), results);
         }
     }
-    match other {
-        None => accumulate(&a, &b, &mut sums, |sum, a: f64, b| a.mul_add(b, sum)),
-        Some(op) => accumulate(&a, &b, &mut sums, |sum: f64, a: f64, b: f64| {
-            f64::from_bits(op.eval(&[a.to_bits(), b.to_bits(), sum.to_bits(), 0, 0]).value)
-        }),
-    }
-    let first = product.starts[3];
-    for register in 0..product.words[3] / 2 {
-        let bits = by_lane(|lane| {
-            let (row, column) = sum_of_word(lane, register);
-            match sums[row % ROWS][column % COLUMNS] {
-                sum if sum.is_nan() => 0x7FF8_0000_0000_0000,
-                sum => sum.to_bits(),
+}
+
+/// Doubles stay where the lanes hold them. The four lanes of a group have a row of A between them, and two columns of C
+/// and D each, of which a register is one: so a group adds, for each k, one element of A times what B has there in the
+/// columns of its lanes.
+#[inline(always)]
+fn doubles_by<const LEFT: usize, const RIGHT: usize>(
+    product: &Product,
+    [left, right, addend]: [&[&Word]; 3],
+    add: impl Fn(f64, f64, f64) -> f64,
+    results: &mut Results,
+) {
+    let (a, b) = (all_doubles::<LEFT>(left), all_doubles::<RIGHT>(right));
+    let (side, first) = (LEFT / RIGHT, product.starts[3]);
+    // Two columns for each eight rows.
+    for (register, pair) in addend[..4 * side].chunks_exact(2).enumerate() {
+        let mut sums = by_lane(|lane| double(pair, lane));
+        for k in 0..GROUP * RIGHT {
+            let (a, b) = (&a[k / GROUP * side + register / 2], &b[k / GROUP]);
+            let columns = [0, 1, 2, 3].map(|lane| b[GROUP * sum_of_word(lane, register).1 + k % GROUP]);
+            for group in 0..LANES / GROUP {
+                let a = a[GROUP * group + k % GROUP];
+                for lane in 0..GROUP {
+                    let sum = &mut sums[GROUP * group + lane];
+                    *sum = add(*sum, a, columns[lane]);
+                }
             }
-        });
+        }
+        let bits = by_lane(|lane| if sums[lane].is_nan() { 0x7FF8_0000_0000_0000 } else { sums[lane].to_bits() });
         results.values[first + 2 * register] = by_lane(|lane| bits[lane] as u32);
         results.values[first + 2 * register + 1] = by_lane(|lane| (bits[lane] >> 32) as u32);
     }
 }
 
-/// The same as [`unpack`] for elements that take two words.
 #[inline(always)]
-fn unpack_doubles(words: &[&Word], side: usize, mut put: impl FnMut(usize, usize, f64)) {
-    for (register, pair) in words.chunks_exact(2).enumerate() {
-        for (lane, value) in by_lane(|lane| double(pair, lane)).into_iter().enumerate() {
-            put(row_of_left(lane, register % side), inner(lane, register / side, 0, 1), value);
-        }
+fn all_doubles<const REGISTERS: usize>(words: &[&Word]) -> [[f64; LANES]; REGISTERS] {
+    let mut all = [[0.0; LANES]; REGISTERS];
+    // A loop and no adapters of iterators: those do not always become part of this, and are scalar code then.
+    for (register, all) in all.iter_mut().enumerate() {
+        *all = by_lane(|lane| double(&words[2 * register..2 * register + 2], lane));
     }
+    all
 }
 
 #[inline(always)]
