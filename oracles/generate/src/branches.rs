@@ -116,15 +116,23 @@ impl Builder<'_, '_> {
         let target = self.variable_word();
         let [first, last] = [(); 2].map(|()| self.entropy.choose(&[Opcode::IAdd, Opcode::IMulLo, Opcode::ISub]));
         let (uniform, same) = (self.entropy.percent(30), self.entropy.percent(40));
-        let guard = self.entropy.percent(25).then(|| self.register(RegInfo::PRED));
+        let guard =
+            self.entropy.percent(25).then(|| Guard::new(self.register(RegInfo::PRED), self.entropy.percent(50)));
         let on = self.condition(uniform);
         let [yes, no, join] = self.blocks();
         self.branch(on, [yes, no], yes);
         for (number, next) in [(3, no), (5, join)] {
             let word = |opcode| Self::typed(opcode, Type::U32);
-            let mut value = self.hidden(word(first).src(a).src(b), RegInfo::words(1));
+            let mut value = match guard.is_some() && self.entropy.percent(40) {
+                // What a guarded instruction leaves may differ where the instruction does not.
+                true => {
+                    let old = self.entropy.choose(&[a, b, target]);
+                    self.hidden(Self::typed(Opcode::Mov, Type::B32).src(old), RegInfo::words(1))
+                }
+                false => self.hidden(word(first).src(a).src(b), RegInfo::words(1)),
+            };
             if let Some(guard) = guard {
-                let guard = Guard::new(guard, self.entropy.percent(50));
+                let guard = if self.entropy.percent(30) { guard.opposite() } else { guard };
                 self.push(&word(first).src(b).src(a).dst(value).guard(Some(guard)));
             }
             if !same {
@@ -162,7 +170,10 @@ impl Builder<'_, '_> {
     pub(super) fn cases(&mut self) {
         let value = self.value(Type::B32);
         let most: u32 = self.entropy.choose(&[3, 7, 15, 31]);
-        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(most));
+        // The least numbers and the zeros of both signs, which are equal, though their bits are not.
+        let float = self.entropy.percent(15);
+        let mask = if float { 1 << 31 | most } else { most };
+        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(mask));
         let value = self.hidden(masked, RegInfo::words(1));
         let long = self.entropy.percent(10);
         let first = self.entropy.between(0, 2);
@@ -179,7 +190,9 @@ impl Builder<'_, '_> {
             let case = if self.entropy.percent(10) { case / 2 } else { case };
             let number = if sparse { case * case * 3 } else { case + u64::from(first) };
             let how = if self.entropy.percent(35) { Compare::Ne } else { Compare::Eq };
-            let is = self.compare(how, value.into(), number);
+            let ty = if float { Type::F32 } else { Type::U32 };
+            let is = Self::typed(Opcode::SetP, ty).field(how).src(value).src(number);
+            let is = self.hidden(is, RegInfo::PRED);
             let side = self.entropy.choose(&sides);
             let [next] = self.blocks();
             let targets = if how == Compare::Eq { [side, next] } else { [next, side] };
@@ -282,7 +295,7 @@ impl Builder<'_, '_> {
     }
 
     /// A variable of one word.
-    fn variable_word(&mut self) -> Reg {
+    pub(super) fn variable_word(&mut self) -> Reg {
         let is_word = |reg: &Reg| self.info(*reg) == RegInfo::words(1);
         let words: Vec<Reg> = self.variables.iter().copied().filter(is_word).collect();
         self.entropy.choose(&words)

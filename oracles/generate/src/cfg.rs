@@ -58,6 +58,7 @@ impl Builder<'_, '_> {
             deeper(weights.cases),
             deeper(weights.guarded),
             deeper(weights.copied),
+            deeper(weights.exits),
             if may_repeat { deeper(weights.neighbours) } else { 0 },
         ];
         match self.entropy.weighted(&weights) {
@@ -80,6 +81,7 @@ impl Builder<'_, '_> {
             16 => self.cases(),
             17 => self.guarded(),
             18 => self.copied(),
+            19 => self.exits(),
             _ => self.neighbours(),
         }
     }

@@ -199,6 +199,9 @@ pub struct FlowWeights {
     pub guarded: u32,
     /// A copy, and changes of what was copied between it and its reads.
     pub copied: u32,
+    /// Blocks one behind the other that leave for one of two joins, and variables that take each other's values there:
+    /// copies that must not be made in the wrong order, or on the wrong way.
+    pub exits: u32,
     /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
     /// fusion look for. Each pair costs twenty instructions.
     pub neighbours: u32,
@@ -255,6 +258,10 @@ pub struct MeetingWeights {
     pub first: u32,
     /// Percentage of accesses that are at the group's own place and of its type; others overlap with it in part.
     pub alike: u32,
+    /// Percentage of loads and stores that are volatile, in memory where PTX has that.
+    pub volatile: u32,
+    /// Percentage of loads and stores of two elements.
+    pub vector: u32,
     /// Percentage of stores to a place of the region that depends on data.
     pub elsewhere: u32,
     /// Weight of the address from which all others are computed, and an offset.
@@ -309,6 +316,8 @@ pub struct OperandPercent {
     pub volatile: u32,
     /// An exchange of values through shared memory that is done twice.
     pub exchange_again: u32,
+    /// An exchange of values in which each thread reads what the next one writes, before and after that.
+    pub exchange_next: u32,
     /// A group of accesses to the same bytes between two looks at the clock.
     pub timed: u32,
     /// Fields at their defaults, the code that compilers make most.
@@ -528,6 +537,7 @@ impl Default for FlowWeights {
             cases: 3,
             guarded: 2,
             copied: 3,
+            exits: 3,
             neighbours: 2,
         }
     }
@@ -563,6 +573,8 @@ impl Default for MeetingWeights {
             order: 6,
             first: 60,
             alike: 55,
+            volatile: 6,
+            vector: 12,
             elsewhere: 15,
             plain: 60,
             generic: 20,
@@ -590,6 +602,7 @@ impl Default for OperandPercent {
             reload: 2,
             volatile: 20,
             exchange_again: 15,
+            exchange_next: 30,
             timed: 8,
             default_field: 40,
             bank_kernel: 5,

@@ -24,6 +24,7 @@ mod cfg;
 mod cluster;
 pub mod config;
 pub mod entropy;
+mod exits;
 mod fields;
 mod image;
 pub mod insts;

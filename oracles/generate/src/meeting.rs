@@ -5,7 +5,7 @@
 //! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
 //! of them were defined in the prologue, so no load finds anything undefined.
 
-use oriole_ir::ops::{AtomOp, Compare, Opcode, Space, SpecialReg, Type};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, Type, Vector};
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -154,10 +154,33 @@ impl Builder<'_, '_> {
     }
 
     fn load_there(&mut self, meeting: &mut Meeting) {
+        if let Some((ty, place)) = self.place_of_two(meeting) {
+            let both = [(); 2].map(|()| self.func.new_reg(RegInfo::of(ty)));
+            self.push(&access(Opcode::Ld, ty, place).field(Vector::V2).dst(both[0]).dst(both[1]));
+            return both.into_iter().for_each(|reg| self.offer(reg));
+        }
         let (ty, place) = self.place(meeting);
         let guard = self.guard();
         let to = self.destination(RegInfo::of(ty), guard.is_some());
-        self.push(&access(Opcode::Ld, ty, place).dst(to).guard(guard));
+        let order = self.order_of(place.0);
+        self.push(&access(Opcode::Ld, ty, place).field(order).dst(to).guard(guard));
+    }
+
+    /// Two elements of a type beside each other, for some accesses.
+    fn place_of_two(&mut self, meeting: &mut Meeting) -> Option<(Type, There)> {
+        if !self.entropy.percent(self.config.meeting.vector) {
+            return None;
+        }
+        let ty = self.entropy.choose(&[Type::U8, Type::B16, Type::S16, Type::B32, Type::U32, Type::F32]);
+        let bytes = 2 * ty.bits() / 8;
+        let offset = bytes * self.entropy.below((WINDOW / bytes) as usize) as u32;
+        Some((ty, self.address_of(meeting, offset)))
+    }
+
+    /// How an access is ordered: hardly ever as a volatile one, and only where threads could see the difference.
+    fn order_of(&mut self, space: Space) -> Order {
+        let shared = matches!(space, Space::Global | Space::Shared);
+        if shared && self.entropy.percent(self.config.meeting.volatile) { Order::Volatile } else { Order::Weak }
     }
 
     fn store_there(&mut self, meeting: &mut Meeting, guard: Option<Guard>) {
@@ -169,9 +192,14 @@ impl Builder<'_, '_> {
             let value = self.value(meeting.ty);
             return self.push(&store.src(value));
         }
+        if let Some((ty, place)) = self.place_of_two(meeting) {
+            let both = [(); 2].map(|()| self.value(ty));
+            return self.push(&access(Opcode::St, ty, place).field(Vector::V2).srcs(both).guard(guard));
+        }
         let (ty, place) = self.place(meeting);
         let value = self.value(ty);
-        self.push(&access(Opcode::St, ty, place).src(value).guard(guard));
+        let order = self.order_of(place.0);
+        self.push(&access(Opcode::St, ty, place).field(order).src(value).guard(guard));
     }
 
     fn atomic_there(&mut self, meeting: &mut Meeting) {

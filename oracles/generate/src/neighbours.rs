@@ -5,11 +5,12 @@
 //! are executed is chosen by itself, so that most pairs have one such thing or none.
 
 use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Guard, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
 use super::loops::Trips;
 use super::memory::Region;
+use super::sync::ALL_LANES;
 
 /// How a loop counts its rounds, and where it mostly meets memory.
 #[derive(Clone, Copy)]
@@ -29,6 +30,9 @@ type Place = (Region, u64);
 impl Builder<'_, '_> {
     /// A loop, and mostly another one behind it.
     pub(super) fn neighbours(&mut self) {
+        if self.flow.uniform && self.entropy.percent(12) {
+            return self.staggered();
+        }
         let ty = self.entropy.choose(&[Type::U32, Type::U64]);
         let trips = self.trips();
         let bound = self.widened(trips.limit, ty);
@@ -56,6 +60,25 @@ impl Builder<'_, '_> {
             self.jump(end, end);
         }
         sums.into_iter().for_each(|sum| self.fold(sum));
+    }
+
+    /// A loop of four rounds, in each of which one lane of four comes to the same collective of all.
+    fn staggered(&mut self) {
+        let Some(lane) = self.lane else { return };
+        let word = RegInfo::words(1);
+        let turn = self.hidden(Self::typed(Opcode::And, Type::B32).src(lane).src(Operand::imm(3)), word);
+        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), word);
+        let [head, here, rest, next] = self.blocks();
+        self.jump(head, head);
+        let is_turn = Self::typed(Opcode::SetP, Type::U32).field(Compare::Eq).src(turn).src(counter);
+        let is_turn = self.hidden(is_turn, RegInfo::PRED);
+        self.branch(is_turn.into(), [here, rest], here);
+        let opcode = self.entropy.choose(&[Opcode::Ballot, Opcode::Shfl]);
+        self.within(false, 4, |builder| builder.collective(opcode, ALL_LANES, false));
+        self.jump(rest, rest);
+        self.count(counter, 1);
+        let more = self.below(counter, Operand::imm(4));
+        self.branch(more.into(), [head, next], next);
     }
 
     /// A limit of trips as a value of a type.
@@ -131,12 +154,33 @@ impl Builder<'_, '_> {
                 builder.branch(on, [next, rest], rest);
             }
             builder.push(&Self::typed(Opcode::IAdd, ty).src(counter).src(step).dst(counter));
+            builder.step_again(rounds, counter, head);
         });
         if rounds.at_head {
             self.jump(head, next);
         } else {
             let more = self.goes_on(rounds, counter);
             self.branch(more.into(), [head, next], next);
+        }
+    }
+
+    /// In some loops, a second step in some rounds: under a guard, or on a way back of its own where the head tests.
+    fn step_again(&mut self, Rounds { ty, step, at_head, .. }: Rounds, counter: Reg, head: Block) {
+        let again = Self::typed(Opcode::IAdd, ty).src(counter).src(step).dst(counter);
+        match self.entropy.below(12) {
+            0 => {
+                let past = Self::typed(Opcode::SetP, ty).field(Compare::Gt).src(counter).src(Operand::imm(1));
+                let past = self.hidden(past, RegInfo::PRED);
+                self.push(&again.guard(Some(Guard::new(past, false))));
+            }
+            1 if at_head => {
+                let on = self.condition(false);
+                let [twice, once] = self.blocks();
+                self.branch(on, [twice, once], twice);
+                self.push(&again);
+                self.jump(head, once);
+            }
+            _ => {}
         }
     }
 

@@ -6,9 +6,10 @@
 //! where they read variables alone, which are defined everywhere, and may have changed since.
 
 use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, Opcode, Type};
-use oriole_ir::{Block, Guard, Operand, Reg};
+use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
+use super::insts::result_info;
 
 /// How many operations are remembered: as many as a few stretches have.
 const REMEMBERED: usize = 24;
@@ -52,18 +53,43 @@ impl Builder<'_, '_> {
             }
             3 => fields = other_sign(opcode, &fields).unwrap_or(fields),
             4 => guard = guard.map(Guard::opposite),
+            5 => return self.twins(opcode, fields, &srcs, guard),
             _ => {}
         }
         self.operation_under(guard, opcode, fields, &srcs);
     }
 
-    /// Puts another register in the place of one that is read.
+    /// The operation twice, under guards that are opposite or the same, over old values that are the same or not.
+    fn twins(&mut self, opcode: Opcode, fields: FieldValues, srcs: &[Operand], guard: Option<Guard>) {
+        let row = opcode.row();
+        let [shape] = row.dsts else { return };
+        let info = result_info(row, &fields, *shape, srcs.len());
+        if info.is_predicate() || info.words > 2 {
+            return;
+        }
+        let ty = if info.words == 1 { Type::B32 } else { Type::B64 };
+        let guard = guard.unwrap_or_else(|| Guard::new(self.register(RegInfo::PRED), false));
+        let same = self.entropy.percent(60);
+        for guard in [guard, if self.entropy.percent(60) { guard.opposite() } else { guard }] {
+            let old = if same { Operand::imm(5) } else { self.value(ty) };
+            let to = self.hidden(Self::typed(Opcode::Mov, ty).src(old), info);
+            let inst = InstBuilder::new(opcode).fields(fields).srcs(srcs.iter().copied()).guard(Some(guard));
+            self.push(&inst.dst(to));
+            self.offer(to);
+        }
+    }
+
+    /// Puts another register in the place of one that is read, or another word of it.
     fn exchange_one(&mut self, srcs: &mut [Operand]) {
         let read: Vec<usize> = (0..srcs.len()).filter(|at| srcs[*at].reg().is_some()).collect();
         if read.is_empty() {
             return;
         }
         let at = self.entropy.choose(&read);
+        if let Operand::Word(reg, _) = srcs[at] {
+            srcs[at] = Operand::Word(reg, self.entropy.below(usize::from(self.info(reg).words)) as u8);
+            return;
+        }
         srcs[at] = srcs[at].map_reg(|reg| self.register(self.info(reg)));
     }
 

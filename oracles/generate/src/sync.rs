@@ -1,7 +1,7 @@
 //! Communication of threads: barriers, values exchanged through shared memory, warp collectives.
 
 use oriole_ir::ops::{Aligned, Compare, Opcode, Shape, ShuffleMode, Space, SpecialReg, Type};
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::insts::Family;
@@ -81,6 +81,9 @@ impl Builder<'_, '_> {
         if self.cluster > 1 && self.entropy.percent(70) {
             return self.exchange_in_cluster();
         }
+        if self.entropy.percent(self.config.operand.exchange_next) {
+            return self.exchange_with_next();
+        }
         let shared = |region: &&Region| region.space == Space::Shared && region.writable;
         let Some(region) = self.regions.iter().find(shared).copied() else { return };
         let Operand::Reg(own) = region.base else { return };
@@ -97,6 +100,55 @@ impl Builder<'_, '_> {
             self.push(&access(Opcode::Ld, other).dst(to));
             self.push(&barrier);
         }
+    }
+
+    /// Each thread reads the next one's bytes, which stand at a constant distance from its own, before and after that
+    /// one writes them: to who compares addresses, its own stores are elsewhere, so barriers alone order all of this.
+    /// The last thread has no next one.
+    fn exchange_with_next(&mut self) {
+        let apart = |region: &Region| region.writable && matches!(region.space, Space::Global | Space::Shared);
+        let regions: Vec<Region> = self.regions.iter().copied().filter(apart).collect();
+        if regions.is_empty() {
+            return;
+        }
+        let Region { space, base, .. } = self.entropy.choose(&regions);
+        let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
+        let tid = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX));
+        let tid = self.hidden(tid, RegInfo::words(1));
+        let has_next = Guard::new(self.compare(Compare::Lt, tid.into(), u64::from(self.threads - 1)), false);
+        let access = |opcode, at: u64| Self::typed(opcode, Type::B32).field(space).src(base).src(at);
+        let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
+        // Alike in all places, so that one may be taken for another.
+        let load = |builder: &mut Self| {
+            let to = builder.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+            builder.push(&access(Opcode::Ld, word + u64::from(REGION)).dst(to).guard(Some(has_next)));
+            to
+        };
+        self.push(&barrier);
+        let before = load(self);
+        self.push(&barrier);
+        let value = self.value(Type::B32);
+        self.push(&access(Opcode::St, word).src(value));
+        if self.entropy.percent(60) {
+            self.push(&barrier);
+            let after = load(self);
+            self.fold(after);
+        } else {
+            let on = self.condition(true);
+            let [yes, no, join] = self.blocks();
+            self.branch(on, [yes, no], yes);
+            for (number, next) in [(3, no), (5, join)] {
+                self.push(&barrier);
+                let after = load(self);
+                self.fold(after);
+                self.visit(number);
+                self.jump(join, next);
+            }
+        }
+        self.push(&barrier);
+        self.fold(before);
+        let value = self.value(Type::B32);
+        self.push(&access(Opcode::St, word).src(value));
     }
 
     /// The address of another thread's region: its number differs in some bits. Nothing but its alignment says where

@@ -264,15 +264,18 @@ impl Builder<'_, '_> {
         Some(places.into_iter().map(operand).collect())
     }
 
-    /// The words of one wide register, as if it had been taken apart; now and then two of them are exchanged.
+    /// The words of one wide register, as if it had been taken apart; now and then two of them are exchanged, or one
+    /// stands in the place of another.
     fn words_in_order(&mut self, count: usize) -> Vec<Operand> {
         let words = if count > 2 { 4 } else { self.entropy.choose(&[2, 4]) };
         let reg = self.register(RegInfo::words(words));
         let first = self.entropy.below(usize::from(words) / 2) & !1;
         let mut operands: Vec<Operand> =
             (0..count).map(|at| Operand::Word(reg, ((first + at) % usize::from(words)) as u8)).collect();
-        if self.entropy.percent(25) {
-            operands.swap(0, count - 1);
+        match self.entropy.below(8) {
+            0 | 1 => operands.swap(0, count - 1),
+            2 => operands[count - 1] = operands[0],
+            _ => {}
         }
         operands
     }
