@@ -183,16 +183,18 @@ impl<'a> Judge<'a> {
         *self.raced.get_or_init(|| self.launch.threads() > 1 && self.look_for_races() || self.copies_matter())
     }
 
-    /// Whether what the original does depends on when its asynchronous operations are done.
+    /// Whether what the original does depends on when its asynchronous operations are done, or whether its threads race
+    /// where they are done at other moments: those decide in which order the threads come to what orders them.
     fn copies_matter(&self) -> bool {
         let Ok(original) = Executable::new(self.original) else { return false };
         if !original.is_asynchronous() {
             return false;
         }
-        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        let races = self.launch.threads() > 1;
+        let options = RunOptions { steps: Some(budget(self.before.steps)), races, ..RunOptions::default() };
         let differs = |copies: Option<u64>| {
             let again = original.run(&Launch { copies, ..self.launch.clone() }, &options);
-            again.is_ok_and(|again| compare(&self.before, &again).is_finding())
+            again.is_ok_and(|again| !again.races.is_empty() || compare(&self.before, &again).is_finding())
         };
         differs(None) || COPY_SEEDS.into_iter().any(|seed| differs(Some(seed)))
     }

@@ -90,6 +90,31 @@ fn a_difference_is_inconclusive_where_the_moment_of_a_copy_decides() {
     assert!(judged(&late, &early, &launch).verdict.is_finding());
 }
 
+/// Products of zeros over a cluster, where one buffer of the pipeline overlaps the next: where copies are done early,
+/// they are done before threads read.
+#[test]
+fn a_difference_is_inconclusive_where_the_original_races_at_other_moments_of_copies() {
+    let source = include_str!("../../../../corpus/kernels/cluster_product.ptx");
+    let kernel = |overlapping: &str| {
+        let tree = oriole_ptx::parse(overlapping).expect("the kernel reads");
+        oriole_ptx::lower(&tree, overlapping).expect("the kernel lowers")
+    };
+    let overlapping = source.replace("%r23, 1536;", "%r23, 64;");
+    let (before, after) = (kernel(&overlapping), kernel(&overlapping.replace("[%rd17], %r229", "[%rd17], 7")));
+    let args = ["zeroed:10240", "zeroed:10240", "zeroed:16384", "zeroed:16", "u32:5"].map(str::to_owned);
+    let mut launch = command_line::launch(Some("cluster_product"), "2,2", "64", &args).expect("it is well-formed");
+    let executable = Executable::new(&before).expect("it decodes");
+    let races = |launch: &Launch| {
+        let options = RunOptions { races: true, ..RunOptions::default() };
+        !executable.run(launch, &options).expect("the launch fits").races.is_empty()
+    };
+    assert!(races(&launch));
+    launch.copies = (0..100).find(|seed| !races(&Launch { copies: Some(*seed), ..launch.clone() }));
+    assert!(launch.copies.is_some());
+    assert_eq!(judged(&before, &before, &launch).verdict, Verdict::Equal);
+    assert_eq!(judged(&before, &after, &launch).verdict, Verdict::OriginalRaces);
+}
+
 /// What a kernel makes of its one word, against one that stores this.
 fn value(expected: u32, body: &str) -> Verdict {
     let kernel = |body: &str| {
