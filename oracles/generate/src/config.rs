@@ -258,7 +258,7 @@ pub struct MeetingWeights {
     pub first: u32,
     /// Percentage of accesses that are at the group's own place and of its type; others overlap with it in part.
     pub alike: u32,
-    /// Percentage of loads and stores that are volatile, in memory where PTX has that.
+    /// Percentage of groups of which most loads and stores are volatile, in memory where PTX has that.
     pub volatile: u32,
     /// Percentage of loads and stores of two elements.
     pub vector: u32,
@@ -573,7 +573,7 @@ impl Default for MeetingWeights {
             order: 6,
             first: 60,
             alike: 55,
-            volatile: 6,
+            volatile: 8,
             vector: 12,
             elsewhere: 15,
             plain: 60,
@@ -595,7 +595,7 @@ impl Default for OperandPercent {
             guard: 12,
             split: 60,
             near_miss: 25,
-            taken_apart: 15,
+            taken_apart: 25,
             dead_result: 40,
             reuse_parameters: 40,
             dynamic: 40,

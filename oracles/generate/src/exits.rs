@@ -1,9 +1,9 @@
 //! Blocks one behind the other, each of which may leave for one of two joins, with variables that take each other's
 //! values on the way.
 //!
-//! Out of SSA, what a join takes is copied at the end of each block that goes there, all at once: a copy that overwrites
-//! what another one reads is wrong, as is one on an edge that it is not meant for. Left to chance, joins take values that
-//! their blocks have just made, which no other copy reads.
+//! Out of SSA, what a join takes is copied at the end of each block that goes there, all at once: a copy that
+//! overwrites what another one reads is wrong, as is one on an edge that it is not meant for. Left to chance, joins
+//! take values that their blocks have just made, which no other copy reads.
 
 use oriole_ir::ops::{Opcode, Type};
 use oriole_ir::{Operand, Reg, RegInfo};

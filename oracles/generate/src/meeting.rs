@@ -41,6 +41,8 @@ struct Meeting {
     offset: u32,
     /// The address of the first byte, computed.
     computed: Option<Reg>,
+    /// Whether most accesses are volatile.
+    volatile: bool,
 }
 
 /// The space and the address of an access: a base and an offset.
@@ -57,13 +59,20 @@ impl Builder<'_, '_> {
         if writable.is_empty() {
             return;
         }
-        let region = self.entropy.choose(&writable);
+        // What a function gets the address of and its caller names is local memory alone.
+        let local = writable.iter().copied().find(|region| region.space == Space::Local);
+        let region = match local.filter(|_| self.touching.is_some() && self.entropy.percent(50)) {
+            Some(local) => local,
+            None => self.entropy.choose(&writable),
+        };
+        let shared = matches!(region.space, Space::Global | Space::Shared);
+        let volatile = shared && self.entropy.percent(self.config.meeting.volatile);
         // Groups of one kernel, and those of the function that it calls, are to meet too.
         let first = self.entropy.percent(self.config.meeting.first);
         let window = if first { 0 } else { WINDOW * self.entropy.below((REGION / WINDOW) as usize) as u32 };
         let ty = self.entropy.choose(&TYPES);
         let offset = self.offset_of(ty);
-        let mut meeting = Meeting { region, window, ty, offset, computed: None };
+        let mut meeting = Meeting { region, window, ty, offset, computed: None, volatile };
         let since = self.entropy.percent(self.config.operand.timed).then(|| self.clock());
         let [low, high] = self.config.meeting.accesses;
         for _ in 0..self.entropy.between(low, high) {
@@ -162,7 +171,7 @@ impl Builder<'_, '_> {
         let (ty, place) = self.place(meeting);
         let guard = self.guard();
         let to = self.destination(RegInfo::of(ty), guard.is_some());
-        let order = self.order_of(place.0);
+        let order = self.order_of(meeting, place.0);
         self.push(&access(Opcode::Ld, ty, place).field(order).dst(to).guard(guard));
     }
 
@@ -177,10 +186,10 @@ impl Builder<'_, '_> {
         Some((ty, self.address_of(meeting, offset)))
     }
 
-    /// How an access is ordered: hardly ever as a volatile one, and only where threads could see the difference.
-    fn order_of(&mut self, space: Space) -> Order {
-        let shared = matches!(space, Space::Global | Space::Shared);
-        if shared && self.entropy.percent(self.config.meeting.volatile) { Order::Volatile } else { Order::Weak }
+    /// How an access is ordered.
+    fn order_of(&mut self, meeting: &Meeting, space: Space) -> Order {
+        let volatile = meeting.volatile && space == meeting.region.space && self.entropy.percent(70);
+        if volatile { Order::Volatile } else { Order::Weak }
     }
 
     fn store_there(&mut self, meeting: &mut Meeting, guard: Option<Guard>) {
@@ -198,7 +207,7 @@ impl Builder<'_, '_> {
         }
         let (ty, place) = self.place(meeting);
         let value = self.value(ty);
-        let order = self.order_of(place.0);
+        let order = self.order_of(meeting, place.0);
         self.push(&access(Opcode::St, ty, place).field(order).src(value).guard(guard));
     }
 

@@ -30,7 +30,7 @@ type Place = (Region, u64);
 impl Builder<'_, '_> {
     /// A loop, and mostly another one behind it.
     pub(super) fn neighbours(&mut self) {
-        if self.flow.uniform && self.entropy.percent(12) {
+        if self.flow.uniform && self.entropy.percent(25) {
             return self.staggered();
         }
         let ty = self.entropy.choose(&[Type::U32, Type::U64]);

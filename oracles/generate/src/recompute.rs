@@ -42,7 +42,10 @@ impl Builder<'_, '_> {
         }
         let at = self.entropy.choose(&here);
         let Made { opcode, mut fields, mut srcs, mut guard, .. } = self.made[at].clone();
-        match self.entropy.below(8) {
+        let worded = srcs.iter().any(|operand| matches!(operand, Operand::Word(..)));
+        // Few operations read words, and which word it is decides.
+        let how = if worded && self.entropy.percent(50) { 2 } else { self.entropy.below(8) };
+        match how {
             0 | 1 if is_exchangeable(opcode) => srcs.swap(0, 1),
             2 => {
                 self.exchange_one(&mut srcs);
@@ -79,9 +82,12 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Puts another register in the place of one that is read, or another word of it.
+    /// Puts another register in the place of one that is read, or another word in the place of one.
     fn exchange_one(&mut self, srcs: &mut [Operand]) {
-        let read: Vec<usize> = (0..srcs.len()).filter(|at| srcs[*at].reg().is_some()).collect();
+        let is_word = |operand: &Operand| matches!(operand, Operand::Word(..));
+        let worded = srcs.iter().any(is_word);
+        let may = |operand: &Operand| if worded { is_word(operand) } else { operand.reg().is_some() };
+        let read: Vec<usize> = (0..srcs.len()).filter(|at| may(&srcs[*at])).collect();
         if read.is_empty() {
             return;
         }

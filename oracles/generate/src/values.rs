@@ -274,7 +274,7 @@ impl Builder<'_, '_> {
             (0..count).map(|at| Operand::Word(reg, ((first + at) % usize::from(words)) as u8)).collect();
         match self.entropy.below(8) {
             0 | 1 => operands.swap(0, count - 1),
-            2 => operands[count - 1] = operands[0],
+            2 | 3 => operands[count - 1] = operands[0],
             _ => {}
         }
         operands
