@@ -126,7 +126,7 @@ fn crashes_are_found_among_many_and_reduced_to_what_crashes() {
          for file in $files; do echo \"ptxas $file, line 1; error   : no\" >&2; done; exit 255",
     );
     let out = tool.file("found");
-    let campaign = ["fuzz", "--target", "ptxas,instructions", "--cases", "120", "--jobs", "1", "--out", &out];
+    let campaign = ["fuzz", "--target", "ptxas,instructions", "--cases", "400", "--jobs", "1", "--out", &out];
     let output = tool.oriole(&campaign);
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
     assert!(said(&output).contains("panic in ptxas"), "{}", said(&output));

@@ -153,7 +153,7 @@ fn every_function_is_called() {
 fn every_opcode_is_generated() {
     let config = Config::default();
     let mut seen = vec![false; ROWS.len()];
-    for seed in 0..4000 {
+    for seed in 0..8000 {
         for func in from_seed(seed, &config).module.functions.values() {
             let insts = func.layout_insts();
             insts.for_each(|inst| seen[func.inst(inst).opcode as usize] = true);

@@ -235,6 +235,12 @@ impl Builder<'_, '_> {
     }
 
     fn guarded_side(&mut self) {
+        let writable = self.regions.iter().copied().find(|region| region.writable);
+        if let Some(region) = writable.filter(|_| self.entropy.percent(15)) {
+            // Nothing but a store, so that the side looks empty to whom registers alone matter.
+            let (value, address) = (self.variable_word(), self.address(region, 4));
+            return self.push(&store_word(region, address, value));
+        }
         let compared = self.variable_word();
         let near = self.entropy.between(0, 200).into();
         let made = match self.entropy.percent(self.config.operand.boundary) {

@@ -10,7 +10,6 @@ use oriole_ir::{Block, Guard, Operand, Reg, RegInfo};
 use super::builder::Builder;
 use super::loops::Trips;
 use super::memory::Region;
-use super::sync::ALL_LANES;
 
 /// How a loop counts its rounds, and where it mostly meets memory.
 #[derive(Clone, Copy)]
@@ -30,9 +29,6 @@ type Place = (Region, u64);
 impl Builder<'_, '_> {
     /// A loop, and mostly another one behind it.
     pub(super) fn neighbours(&mut self) {
-        if self.flow.uniform && self.entropy.percent(25) {
-            return self.staggered();
-        }
         let ty = self.entropy.choose(&[Type::U32, Type::U64]);
         let trips = self.trips();
         let bound = self.widened(trips.limit, ty);
@@ -60,25 +56,6 @@ impl Builder<'_, '_> {
             self.jump(end, end);
         }
         sums.into_iter().for_each(|sum| self.fold(sum));
-    }
-
-    /// A loop of four rounds, in each of which one lane of four comes to the same collective of all.
-    fn staggered(&mut self) {
-        let Some(lane) = self.lane else { return };
-        let word = RegInfo::words(1);
-        let turn = self.hidden(Self::typed(Opcode::And, Type::B32).src(lane).src(Operand::imm(3)), word);
-        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), word);
-        let [head, here, rest, next] = self.blocks();
-        self.jump(head, head);
-        let is_turn = Self::typed(Opcode::SetP, Type::U32).field(Compare::Eq).src(turn).src(counter);
-        let is_turn = self.hidden(is_turn, RegInfo::PRED);
-        self.branch(is_turn.into(), [here, rest], here);
-        let opcode = self.entropy.choose(&[Opcode::Ballot, Opcode::Shfl]);
-        self.within(false, 4, |builder| builder.collective(opcode, ALL_LANES, false));
-        self.jump(rest, rest);
-        self.count(counter, 1);
-        let more = self.below(counter, Operand::imm(4));
-        self.branch(more.into(), [head, next], next);
     }
 
     /// A limit of trips as a value of a type.
