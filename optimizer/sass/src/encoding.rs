@@ -369,8 +369,8 @@ mod tests {
 
     /// Listings put a label in place of the text's end.
     #[test]
-    fn targets_of_branches_end_the_text() {
-        let is_target = |part: &Part| matches!(part.what, What::Target | What::TargetBehind);
+    fn places_in_the_code_end_the_text() {
+        let is_target = |part: &Part| matches!(part.what, What::Target | What::TargetBehind | What::TargetByte);
         for encoding in SMS.into_iter().filter_map(Table::of).flat_map(Table::encodings) {
             let before = encoding.parts.split_last().map_or(&[][..], |(_, before)| before);
             assert!(!before.iter().any(is_target), "the target of {} does not stand last", encoding.name);

@@ -224,4 +224,11 @@ impl Instruction<'_> {
         let part = self.encoding.parts.iter().find(is_target)?;
         Some(text::target(part, self.word, address))
     }
+
+    /// The place in the code that it names if it stands at an address: where it goes, or what `LEPC` puts into a
+    /// register.
+    pub fn place(&self, address: u64) -> Option<u64> {
+        let part = self.encoding.parts.iter().find(|part| part.what == What::TargetByte);
+        self.target(address).or_else(|| Some(text::target_byte(part?, self.word, address)))
+    }
 }

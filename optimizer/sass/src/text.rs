@@ -199,8 +199,7 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
             signed_hex(out, target(part, word, address) as i64);
         }
         What::TargetByte => {
-            let distance = signed(part.value(word), part.at.len + part.above.len);
-            signed_hex(out, (address + WORD_BYTES).wrapping_add_signed(distance) as i64);
+            signed_hex(out, target_byte(part, word, address) as i64);
         }
         What::Distance => signed_hex(out, signed(part.value(word), part.at.len + part.above.len) * 4),
         What::Place => number::hex(out, part.value(word) * 4),
@@ -229,6 +228,12 @@ fn operand(out: &mut String, part: &Part, word: u128, address: u64) {
 pub(super) fn target(part: &Part, word: u128, address: u64) -> u64 {
     let distance = signed(part.value(word), part.at.len + part.above.len);
     address.wrapping_add(WORD_BYTES).wrapping_add_signed(distance * 4)
+}
+
+/// The place that an instruction at an address names by a distance in bytes.
+pub(super) fn target_byte(part: &Part, word: u128, address: u64) -> u64 {
+    let distance = signed(part.value(word), part.at.len + part.above.len);
+    address.wrapping_add(WORD_BYTES).wrapping_add_signed(distance)
 }
 
 /// Whether a part of the operand can be read.

@@ -341,7 +341,7 @@ impl<'c> Listing<'c> {
         for section in listing.sections() {
             let size = cubin.sections[section].size;
             for (address, word) in listing.words(section, 0..size) {
-                let target = listing.table.decode(word).ok().and_then(|instruction| instruction.target(address));
+                let target = listing.table.decode(word).ok().and_then(|instruction| instruction.place(address));
                 let Some(target) = target.filter(|target| *target < size) else { continue };
                 if !listing.relocations.contains_key(&(section, address)) {
                     listing.names.entry((section, target)).or_insert_with(|| {
@@ -369,7 +369,7 @@ impl<'c> Listing<'c> {
     fn item(&self, section: usize, address: u64, word: u128) -> Item {
         let relocations = self.relocations.get(&(section, address)).map_or(&[][..], Vec::as_slice);
         let names = |instruction: &Instruction<'_>, address| {
-            let target = instruction.target(address)?;
+            let target = instruction.place(address)?;
             match relocations.first() {
                 Some(relocation) => Some(escaped(&self.cubin.symbols[relocation.symbol].name).into_owned()),
                 None => self.names.get(&(section, target)).map(|name| escaped(name).into_owned()),
