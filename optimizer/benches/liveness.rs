@@ -217,9 +217,13 @@ impl<S: Set> Twin<S> {
 
     fn visit(&mut self, cfg: &Cfg, place: usize, first: bool) -> bool {
         let mut changed = first;
+        let number = |place: usize| cfg.rpo_number(cfg.blocks()[place]);
         for successor in cfg.successors(cfg.blocks()[place]) {
             let to = cfg.position(*successor).expect("an edge stays in the layout");
-            changed |= self.live_out[place].union_if_changed(&self.live_in[to]);
+            // Ours neither reads in the first sweep what it has not visited.
+            if !first || number(to) > number(place) {
+                changed |= self.live_out[place].union_if_changed(&self.live_in[to]);
+            }
         }
         let (live_in, live_out) = (&mut self.live_in[place], &self.live_out[place]);
         changed && live_in.transfer_if_changed(&self.generated[place], live_out, &self.killed[place])

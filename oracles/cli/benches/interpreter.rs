@@ -33,7 +33,6 @@ bb2:
   %d10 = ld.param.u64 [$out]
   %d11 = imad.wide.u32 %r1, 4, %d10
   st.global.b32 [%d11], %r3
-  st.global.b32 [%d11], %d13.0
   ret
 }
 ";
@@ -137,6 +136,7 @@ bb2:
   %d10 = ld.param.u64 [$out]
   %d11 = imad.wide.u32 %r1, 4, %d10
   st.global.b32 [%d11], %r3
+  st.global.b32 [%d11+128], %d13.0
   ret
 }
 ";
@@ -192,7 +192,7 @@ const SPARSE: &str = "%r15 = mov.b32 0x4e4e4e4e\n  \
 fn matrix_instruction(bencher: Bencher<'_, '_>, (instruction, products): (&str, u64)) {
     let module = parse_module(&TENSOR_LOOP.replace("INSTRUCTION", instruction)).expect("the kernel is well-formed");
     let executable = Executable::new(&module).expect("the kernel decodes");
-    let launch = launch("1", "32", &["zeroed:128"]);
+    let launch = launch("1", "32", &["zeroed:256"]);
     bencher.counter(ItemsCount::new(10000 * products)).bench_local(|| {
         let result = executable.run(&launch, &RunOptions::default()).expect("the launch fits");
         assert_eq!(result.outcome, Outcome::Finished);
