@@ -168,3 +168,14 @@ fn codes_that_stand_for_nothing_are_refused() {
     assert!(matches!(table.decode(load | 1 << 96), Err(WordError::Bits { name: "LDG", .. })));
     assert!(matches!(table.decode(load & !0xfff | 0x001), Err(WordError::Opcode { sm: 90, opcode: 1 })));
 }
+
+/// Listings put a label there; control does not go to it from here.
+#[test]
+fn lepc_names_a_place_and_is_no_branch() {
+    let table = Table::of(120).expect("the SM has a table");
+    let lepc = table.decode(0x003f_de00_0000_0000_0000_0000_3014_794e).expect("it is LEPC R20, 0x40");
+    assert_eq!((lepc.place(0), lepc.place(0x100), lepc.target(0)), (Some(0x40), Some(0x140), None));
+    let branch = Table::of(100).and_then(|table| table.decode(0x000f_ec00_0b80_0000_0000_0001_08ac_7547).ok());
+    let branch = branch.expect("it is a branch");
+    assert!(branch.place(0x10).is_some() && branch.place(0x10) == branch.target(0x10));
+}
