@@ -7,6 +7,7 @@ use super::asynchronous::{GroupKind, InFlight, Source, Until, Work};
 use super::cluster::{Member, Peers, split};
 use super::frame::{Frame, LANES, lanes};
 use super::image::Images;
+use super::matrix::Results;
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
@@ -172,6 +173,8 @@ pub struct Spaces<'a> {
     pub written: Vec<Write>,
     /// The race detector with the CTA's index, and the index in the grid of the warp's first thread.
     pub races: Option<(&'a mut Detector, u64, u64)>,
+    /// Where products of matrices are made. Whoever uses it clears what is undefined; words are as they were left.
+    pub results: &'a mut Results,
     /// What goes on beside the threads.
     pub in_flight: &'a mut InFlight,
     /// The index in the grid of the warp's first thread.

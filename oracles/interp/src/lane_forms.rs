@@ -9,6 +9,7 @@ use super::asynchronous::InFlight;
 use super::cluster::{ClusterShape, Peers};
 use super::engine::{Coordinates, Run, read_place, run, write_place};
 use super::frame::{Frame, LANES, lanes};
+use super::matrix::Results;
 use super::memory::{Bytes, GlobalMemory};
 use super::partial::spread;
 use super::program::{Kind, Place};
@@ -211,6 +212,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
             written: Vec::new(),
             extra_steps: 0,
             in_flight: &mut InFlight::default(),
+            results: &mut Results::default(),
             first_thread: 0,
             races: None,
             strong: None,

@@ -452,6 +452,7 @@ impl<'m> Executable<'m> {
             cluster: self.cluster(entry, launch)?,
             peers: Vec::new(),
             numbers: Vec::new(),
+            results: Box::default(),
             in_flight: InFlight::new(launch.copies.filter(|_| self.is_asynchronous())),
             dynamic_shared: launch.dynamic_shared,
             shared: self.shared,

@@ -21,6 +21,7 @@ use super::concretize::Concretization;
 use super::engine::{Coordinates, RESERVED_SHARED, Run, Stop, Traced, run};
 use super::frame::lanes;
 use super::image::Images;
+use super::matrix::Results;
 use super::memory::{Bytes, GlobalMemory};
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
 use super::program::{Kind, Program};
@@ -84,6 +85,8 @@ pub struct Machine<'a> {
     pub counts: Option<Vec<u64>>,
     pub trace: Option<(ThreadId, Vec<Traced>)>,
     pub races: Option<Detector>,
+    /// Where products of matrices are made: clearing a new one would take a tenth of the time of a short product.
+    pub results: Box<Results>,
     pub strong: Option<Recorder>,
     pub watch: Vec<u64>,
     /// Stores to watched bytes: who, at which operation.
@@ -258,6 +261,7 @@ impl Machine<'_> {
                 written: Vec::new(),
                 extra_steps: 0,
                 in_flight: &mut self.in_flight,
+                results: &mut self.results,
                 first_thread,
                 races: self.races.as_mut().map(|detector| (detector, cta_index, first_thread)),
                 strong: self.strong.as_mut().map(|recorder| (recorder, first_thread)),

@@ -97,7 +97,11 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
         }
         MatrixOp::Multiply(product) => {
             spaces.extra_steps += (product.products() / PRODUCTS_A_STEP) as u64;
-            product::multiply(product, &sources, &mut results);
+            let results = &mut *spaces.results;
+            results.undefined = [0; MOST_RESULTS];
+            product::multiply(product, &sources, results);
+            write(frame, &ops.dsts, results);
+            return Ok(());
         }
         &MatrixOp::Store(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
@@ -112,10 +116,15 @@ pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> R
             whole::store(spaces, at, fragment, &sources)?;
         }
     }
-    for (i, slot) in ops.dsts.iter().enumerate() {
+    write(frame, &ops.dsts, &results);
+    Ok(())
+}
+
+#[inline(always)]
+fn write(frame: &mut Frame, slots: &[Slot], results: &Results) {
+    for (i, slot) in slots.iter().enumerate() {
         frame.set(*slot, &results.values[i], results.undefined[i], u32::MAX);
     }
-    Ok(())
 }
 
 fn read<'a>(frame: &'a Frame, slots: &[Slot]) -> Sources<'a> {

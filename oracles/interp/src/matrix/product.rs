@@ -301,23 +301,62 @@ fn doubles_by<const LEFT: usize, const RIGHT: usize>(
 ) {
     let (a, b) = (all_doubles::<LEFT>(left), all_doubles::<RIGHT>(right));
     let (side, first) = (LEFT / RIGHT, product.starts[3]);
-    // Two columns for each eight rows.
-    for (register, pair) in addend[..4 * side].chunks_exact(2).enumerate() {
-        let mut sums = by_lane(|lane| double(pair, lane));
-        for k in 0..GROUP * RIGHT {
-            let (a, b) = (&a[k / GROUP * side + register / 2], &b[k / GROUP]);
-            let columns = [0, 1, 2, 3].map(|lane| b[GROUP * sum_of_word(lane, register).1 + k % GROUP]);
-            for group in 0..LANES / GROUP {
-                let a = a[GROUP * group + k % GROUP];
-                for lane in 0..GROUP {
-                    let sum = &mut sums[GROUP * group + lane];
-                    *sum = add(*sum, a, columns[lane]);
+    // Eight rows have two registers of C and D.
+    for (rows, words) in addend[..4 * side].chunks_exact(4).enumerate() {
+        let mut sums = all_doubles::<2>(words);
+        for groups in (0..LANES / GROUP).step_by(GROUPS_AT_ONCE) {
+            let mut some = part_of(&sums, groups);
+            for k in 0..GROUP * RIGHT {
+                let (a, b) = (&a[k / GROUP * side + rows], &b[k / GROUP]);
+                let mut columns = [[0.0; GROUP]; 2];
+                for (register, columns) in columns.iter_mut().enumerate() {
+                    for (lane, column) in columns.iter_mut().enumerate() {
+                        *column = b[GROUP * sum_of_word(lane, register).1 + k % GROUP];
+                    }
+                }
+                for group in 0..GROUPS_AT_ONCE {
+                    let a = a[GROUP * (groups + group) + k % GROUP];
+                    for (columns, sums) in columns.iter().zip(&mut some) {
+                        for (column, sum) in columns.iter().zip(&mut sums[group]) {
+                            *sum = add(*sum, a, *column);
+                        }
+                    }
                 }
             }
+            put_back(&mut sums, groups, &some);
         }
-        let bits = by_lane(|lane| if sums[lane].is_nan() { 0x7FF8_0000_0000_0000 } else { sums[lane].to_bits() });
-        results.values[first + 2 * register] = by_lane(|lane| bits[lane] as u32);
-        results.values[first + 2 * register + 1] = by_lane(|lane| (bits[lane] >> 32) as u32);
+        for (register, sums) in sums.iter().enumerate() {
+            let bits = by_lane(|lane| if sums[lane].is_nan() { 0x7FF8_0000_0000_0000 } else { sums[lane].to_bits() });
+            let low = first + 4 * rows + 2 * register;
+            results.values[low] = by_lane(|lane| bits[lane] as u32);
+            results.values[low + 1] = by_lane(|lane| (bits[lane] >> 32) as u32);
+        }
+    }
+}
+
+/// The sums of so many groups stay in the processor's registers while products are added: eight vectors.
+const GROUPS_AT_ONCE: usize = 4;
+
+/// The lanes of some groups, in two registers.
+type SomeGroups = [[[f64; GROUP]; GROUPS_AT_ONCE]; 2];
+
+#[inline(always)]
+fn part_of(sums: &[[f64; LANES]; 2], groups: usize) -> SomeGroups {
+    let mut some = SomeGroups::default();
+    for (all, some) in sums.iter().zip(&mut some) {
+        for (group, some) in some.iter_mut().enumerate() {
+            some.copy_from_slice(&all[GROUP * (groups + group)..][..GROUP]);
+        }
+    }
+    some
+}
+
+#[inline(always)]
+fn put_back(sums: &mut [[f64; LANES]; 2], groups: usize, some: &SomeGroups) {
+    for (all, some) in sums.iter_mut().zip(some) {
+        for (group, some) in some.iter().enumerate() {
+            all[GROUP * (groups + group)..][..GROUP].copy_from_slice(some);
+        }
     }
 }
 
