@@ -432,10 +432,19 @@ pub fn all_rows() -> impl Iterator<Item = &'static Pass> {
 /// Unlike ptxas, where `DoTexMovement` disables nothing because the engine looks up only `HoistInvariants`, the
 /// name of a movement addresses that movement: bisection has to be able to turn off one phase.
 pub fn select(token: &str) -> Result<Selection, UnknownPhase> {
-    let number = token.parse::<u32>().map(|number| number.to_string());
-    let key = number.unwrap_or_else(|_| token.to_ascii_lowercase());
     let unknown = || UnknownPhase { token: token.to_owned(), suggestions: suggest::near(token, tokens()) };
-    ADDRESSED.get(&key).cloned().ok_or_else(unknown)
+    addressed(token).cloned().ok_or_else(unknown)
+}
+
+/// Whether `token` addresses anything. Unlike [`select`] it looks for no near names, which takes longer than most
+/// phases do.
+pub fn is_token(token: &str) -> bool {
+    addressed(token).is_some()
+}
+
+fn addressed(token: &str) -> Option<&'static Selection> {
+    let number = token.parse::<u32>().map(|number| number.to_string());
+    ADDRESSED.get(&number.unwrap_or_else(|_| token.to_ascii_lowercase()))
 }
 
 /// What each token in lower case addresses. A check asks for every token at every step that it takes.

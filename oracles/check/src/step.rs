@@ -14,7 +14,7 @@ use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::pipeline::runner::{
     Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
 };
-use oriole_optimizer::pipeline::table::{UnknownPhase, select};
+use oriole_optimizer::pipeline::table::{UnknownPhase, is_token};
 use oriole_optimizer::ssa;
 
 use super::options::CheckOptions;
@@ -252,7 +252,7 @@ fn take_phase(
 ) -> Result<Outcome, UnknownPhase> {
     let mut options = Options { rewrite_limit: conditions.limit, stop_after: None, ..conditions.pipeline.clone() };
     // Tokens of other phases of the list were checked with the whole list; alone, this phase would not know them.
-    options.disabled.retain(|token| select(token).is_ok() || token.eq_ignore_ascii_case(entry.name));
+    options.disabled.retain(|token| is_token(token) || token.eq_ignore_ascii_case(entry.name));
     options.dump.clear();
     let failed = |verdict, function| Outcome::Failed(Failure { verdict, function });
     Ok(match catch(|| run_phases_with(std::slice::from_ref(entry), module, &options, &mut (), known)) {
