@@ -330,8 +330,24 @@ impl Spaces<'_> {
 
     /// Tells the race detector of an access.
     pub(super) fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        self.observe_beside(at, bytes, lane, (write, strong), None);
+    }
+
+    /// The same of an access that the next asynchronous operation makes.
+    pub(super) fn observe_next(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+        self.observe_beside(at, bytes, lane, (write, strong), Some(self.in_flight.next_number()));
+    }
+
+    fn observe_beside(
+        &mut self,
+        at: Located,
+        bytes: u64,
+        lane: usize,
+        (write, strong): (bool, bool),
+        beside: Option<u64>,
+    ) {
         let Some((detector, cta, first)) = &mut self.races else { return };
-        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong };
+        let access = race::Access { thread: *first + lane as u64, pc: self.pc, write, strong, beside };
         match at {
             Located::Global(region, at) => {
                 let address = self.global.region(region).base + at as u64;
@@ -666,9 +682,9 @@ impl Spaces<'_> {
             let from = address_of(frame, &copy.from, lane);
             let from =
                 if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
-            self.observe(to, bytes, lane, true, false);
+            self.observe_next(to, bytes, lane, true, false);
             if let Some(from) = from {
-                self.observe(from, size as u64, lane, false, false);
+                self.observe_next(from, size as u64, lane, false, false);
             }
             let from = from.and_then(|from| self.site(from)).map_or(Source::Held(Bytes::default()), Source::Memory);
             if let Some(to) = self.site(to) {

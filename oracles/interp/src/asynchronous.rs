@@ -144,6 +144,11 @@ impl InFlight {
         self.pending == 0
     }
 
+    /// The number that the next operation gets.
+    pub(super) fn next_number(&self) -> u64 {
+        self.begun
+    }
+
     /// How many operations a warp may execute before what is pending may be done early, if any of it may.
     pub fn piece(&mut self) -> Option<u64> {
         self.early.as_mut().map(|random| 1 + random.below(MOST_PIECE))
@@ -316,9 +321,16 @@ impl Spaces<'_> {
         reading: bool,
         mask: u32,
     ) -> Result<(), Fault> {
-        if self.in_flight.is_empty() {
-            return Ok(());
+        if !self.in_flight.is_empty() {
+            self.end_groups(kind, left, reading, mask)?;
         }
+        if let Some((detector, _, first)) = &mut self.races {
+            detector.acquire(lanes(mask).map(|lane| *first + lane as u64));
+        }
+        Ok(())
+    }
+
+    fn end_groups(&mut self, kind: GroupKind, left: Option<u32>, reading: bool, mask: u32) -> Result<(), Fault> {
         let (first, queue) = (self.first_thread, self.own_queue());
         let pending = self.in_flight.queue(queue);
         let waits = |one: &Pending| mask >> (one.thread - first) & 1 == 1;
@@ -350,6 +362,9 @@ impl Spaces<'_> {
         }
         let held = self.held(site, bytes);
         self.in_flight.held += held.len();
+        if let Some((detector, ..)) = &mut self.races {
+            detector.has_read(number);
+        }
         let one = self.in_flight.queues.get_mut(&queue).and_then(|all| all.iter_mut().find(|one| one.number == number));
         if let Some(Work::Copy { from, .. } | Work::Combine { from, .. }) = one.map(|one| &mut one.work) {
             *from = Source::Held(held);
@@ -407,7 +422,7 @@ impl Spaces<'_> {
         }
         self.carry_out(work, bytes, lane).map_err(|cause| Fault::Trap(lane, cause))?;
         if let Some((detector, ..)) = &mut self.races {
-            detector.arrive(std::iter::once(thread));
+            detector.is_done(number);
         }
         match until {
             Until::Barrier(site) if arrives => self.arrive_late(site, lane),

@@ -58,7 +58,7 @@ impl Spaces<'_> {
             };
             for (to, barrier) in self.places(to, barrier, ctas, lane)? {
                 self.extra_steps += BYTE_STEPS * bytes;
-                self.observe(self.located(to), bytes, lane, true, op.combine.is_some());
+                self.observe_next(self.located(to), bytes, lane, true, op.combine.is_some());
                 let until = barrier.map_or(Until::Group(GroupKind::Bulk, None), Until::Barrier);
                 let (from, read) = (source.clone(), bytes as usize);
                 let work = match op.combine {
@@ -82,7 +82,7 @@ impl Spaces<'_> {
                     return Err(Fault::Trap(lane, cause));
                 }
                 let from = self.stretch(from, frame, (bytes, GRAIN), lane)?;
-                self.observe(self.located(from), bytes, lane, false, false);
+                self.observe_next(self.located(from), bytes, lane, false, false);
                 Ok((Source::Memory(from), bytes))
             }
             Brought::Registers { regs, bytes } => {

@@ -5,6 +5,11 @@
 //! first, and accesses where the first thread has since executed a fence or a release and the second one a fence or a
 //! strong read. The two may have synchronised with others than each other, so a race can be missed; what is reported
 //! is one. Detection slows a run down by an order of magnitude and is made on request.
+//!
+//! What an asynchronous operation accesses is accessed from its beginning on until some thread has waited for it. So
+//! it is ordered before an access only if that thread, its own one among them, has since waited for it too, or has
+//! synchronised: a barrier between the two does not do. Operations that are done early, at moments drawn from a seed,
+//! count as waited for by then, so that races are best looked for where all are done late.
 
 use rustc_hash::FxHashMap;
 
@@ -21,6 +26,15 @@ pub struct Access {
     pub write: bool,
     /// Whether it is atomic, volatile or otherwise strong.
     pub strong: bool,
+    /// The number of the asynchronous operation that makes it, which its thread has begun.
+    pub beside: Option<u64>,
+}
+
+impl Access {
+    /// Whether two are made by one thread or one asynchronous operation.
+    fn has_author_of(&self, other: &Access) -> bool {
+        (self.thread, self.beside) == (other.thread, other.beside)
+    }
 }
 
 /// Two accesses that race.
@@ -62,6 +76,9 @@ const MAX_CONFLICTS: usize = 16;
 pub struct Detector {
     shadow: FxHashMap<(u64, u64), Shadow>,
     clocks: FxHashMap<u64, Clock>,
+    /// When asynchronous operations had read what they read, and were done.
+    have_read: FxHashMap<u64, u64>,
+    done: FxHashMap<u64, u64>,
     time: u64,
     /// The races found, in order.
     pub conflicts: Vec<Conflict>,
@@ -70,7 +87,7 @@ pub struct Detector {
 impl Detector {
     /// An access to some bytes. Shared memory is told apart by `cta`.
     pub fn access(&mut self, memory: Memory, cta: u64, address: u64, bytes: u64, access: Access) {
-        if access.strong {
+        if access.strong && access.beside.is_none() {
             let time = self.tick();
             let clock = self.clocks.entry(access.thread).or_default();
             if access.write {
@@ -91,7 +108,7 @@ impl Detector {
             let slot = self.shadow.entry((owner, address)).or_default();
             if access.write {
                 *slot = Shadow { write: seen, reads: [None; 2] };
-            } else if slot.reads[0].is_none_or(|read| read.access.thread == access.thread) {
+            } else if slot.reads[0].is_none_or(|read| read.access.has_author_of(&access)) {
                 slot.reads[0] = seen;
             } else {
                 slot.reads[1] = seen;
@@ -127,19 +144,37 @@ impl Detector {
         (clock.release, clock.acquire) = (time, time);
     }
 
+    /// An asynchronous operation has read what it reads.
+    pub fn has_read(&mut self, operation: u64) {
+        let time = self.tick();
+        self.have_read.entry(operation).or_insert(time);
+    }
+
+    /// An asynchronous operation is done.
+    pub fn is_done(&mut self, operation: u64) {
+        self.has_read(operation);
+        self.done.insert(operation, self.time);
+    }
+
     fn tick(&mut self) -> u64 {
         self.time += 1;
         self.time
     }
 
     fn races(&self, seen: &Seen, access: &Access) -> bool {
+        if seen.access.has_author_of(access) || seen.access.strong && access.strong {
+            return false;
+        }
         let clock = |thread| self.clocks.get(&thread).copied().unwrap_or_default();
+        if let Some(operation) = seen.access.beside {
+            let over = if seen.access.write { &self.done } else { &self.have_read };
+            return over.get(&operation).is_none_or(|time| clock(access.thread).acquire <= *time);
+        }
         let (first, second) = (clock(seen.access.thread), clock(access.thread));
         let barrier = first.barrier > seen.time && second.barrier > seen.time;
         let fenced = first.release > seen.time && second.acquire > seen.time;
         let same = seen.access.thread == access.thread;
-        let strong = seen.access.strong && access.strong;
-        !(same || strong || barrier || fenced)
+        !(same || barrier || fenced)
     }
 
     fn report(&mut self, conflict: Conflict) {

@@ -267,3 +267,44 @@ fn a_thread_that_looks_without_waiting_races() {
     assert_eq!(races(&WAIT.replace("bb", "bb2")), 0);
     assert!(races("") > 0);
 }
+
+/// The first of two threads copies, both meet at a barrier, and the second looks, or writes what is copied.
+#[test]
+fn a_barrier_does_not_end_a_copy() {
+    let races = |[before, behind, second]: [&str; 3]| {
+        let text = format!(
+            "global @s: b8[64] shared align 16\nglobal @bar: b64 shared align 8\nentry @k {{\n  \
+             param $out: u64 param align 8\n  param $in: u64 param align 8\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  \
+             %d3 = ld.param.u64 [$in]\n  %d4 = mov.b64 @s\n  %d5 = mov.b64 @bar\n  %d7 = ld.param.u64 [$out]\n  \
+             %p20 = setp.eq.u32 %r1, 0\n  @%p20 mbarrier.init.shared.b64 [%d5], 1\n  bar.sync 0, 0\n  \
+             cbra %p20, bb3, bb4\nbb3:\n{before}  bra bb4\nbb4:\n  bar.sync 0, 0\n  cbra %p20, bb5, bb6\nbb5:\n\
+             {behind}  bra bb7\nbb6:\n{second}  ret\nbb7:\n  ret\n}}\n"
+        );
+        let options = RunOptions { races: true, ..RunOptions::default() };
+        run_with(&text, &launch(1, 2, &["zeroed:32", INPUT]), &options).races.len()
+    };
+    let begun = &format!("{EXPECT}{COPY}");
+    let [wait, second_wait] = [5, 6].map(|block| WAIT.replace("bb", &format!("bb{block}")));
+    // A barrier alone, and one behind which the first thread waits, or both.
+    assert_eq!(races([begun, "", LOAD]), 1);
+    assert_eq!(races([begun, &wait, LOAD]), 1);
+    assert_eq!(races([begun, &wait, &format!("{second_wait}{LOAD}")]), 0);
+    // The first thread waits before the barrier, with its own queue of copies, too.
+    assert_eq!(races([&format!("{begun}{}", WAIT.replace("bb", "bb3")), "", LOAD]), 0);
+    let single = "  cp.async.ca.shared [%d4], [%d3], 16, 16\n  cp.async.commit_group\n";
+    let waited = &format!("{single}  cp.async.wait_group 0\n");
+    assert_eq!(races([waited, "", LOAD]), 0);
+    assert_eq!(races([single, "  cp.async.wait_group 0\n", LOAD]), 1);
+    // What is copied may be overwritten once it has been read, and the copy once it is done.
+    let out = &format!("{}{COMMIT}", STORE.replace("%d2", "%d7"));
+    let store = "  st.shared.b32 [%d4], %r1\n";
+    let store_out = "  st.global.b32 [%d7], %r1\n";
+    let [read, done] = [READ, DONE].map(|wait| format!("{out}{wait}"));
+    assert_eq!(races([out, "", store]), 1);
+    assert_eq!(races([&read, "", store]), 0);
+    assert_eq!(races([&read, "", store_out]), 1);
+    assert_eq!(races([&done, "", store_out]), 0);
+    // A thread's own accesses are not ordered behind what it has begun, either.
+    assert_eq!(races([&format!("{single}{LOAD}"), "", ""]), 1);
+    assert_eq!(races([&format!("{waited}{LOAD}"), "", ""]), 0);
+}
