@@ -41,7 +41,11 @@ impl Builder<'_, '_> {
                 self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(on), RegInfo::PRED)
             }
         };
-        let on = if self.entropy.percent(25) { self.with_negation_of(about) } else { about };
+        let on = match self.entropy.below(8) {
+            0 | 1 => self.with_negation_of(about),
+            2 => self.under_a_guard(about),
+            _ => about,
+        };
         let flags = [RegInfo::words(1), RegInfo::PRED].map(|info| self.func.new_reg(info));
         let [yes, no, join] = self.blocks();
         self.branch(on.into(), [yes, no], yes);
@@ -50,13 +54,41 @@ impl Builder<'_, '_> {
         if self.entropy.percent(30) {
             self.within(false, 1, Self::stretch);
         }
+        // A branch that is led around this block takes along what else is made in it.
+        let made = self.entropy.percent(30).then(|| {
+            let value = self.variable_word();
+            let bits = self.low_bits(value.into());
+            self.compare(Compare::Lt, bits.into(), 7)
+        });
         let again = self.again_on(&Decided { about, value, bound, flags });
         let [inside, rest] = self.blocks();
         let targets = if self.entropy.percent(50) { [inside, rest] } else { [rest, inside] };
         self.branch(again.into(), targets, inside);
         self.visit(13);
+        self.step_under(made);
         self.within(false, 1, Self::stretch);
         self.jump(rest, rest);
+        self.step_under(made);
+    }
+
+    /// Changes a variable under a predicate, where there is one.
+    fn step_under(&mut self, made: Option<Reg>) {
+        let Some(made) = made else { return };
+        let (variable, guard) = (self.variable_word(), Guard::new(made, self.entropy.percent(50)));
+        let step = Self::typed(Opcode::IAdd, Type::U32).src(variable).src(Operand::imm(11)).dst(variable);
+        self.push(&step.guard(Some(guard)));
+    }
+
+    /// A predicate that is made of another one under a guard only, and has some other value otherwise.
+    fn under_a_guard(&mut self, about: Reg) -> Reg {
+        let [old, other, guard] = [(); 3].map(|()| self.register(RegInfo::PRED));
+        let to = self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(old), RegInfo::PRED);
+        let opcode = self.entropy.choose(&[Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not]);
+        let logic = Self::typed(opcode, Type::Pred).src(about);
+        let logic = if opcode == Opcode::Not { logic } else { logic.src(other) };
+        let guard = Guard::new(guard, self.entropy.percent(30));
+        self.push(&logic.dst(to).guard(Some(guard)));
+        to
     }
 
     /// A conjunction or disjunction of a predicate's negation and another predicate.
@@ -70,11 +102,8 @@ impl Builder<'_, '_> {
     /// One side of the first branch, which says that control came this way, mostly by constants. Something on it may be
     /// guarded by what the branch decided.
     fn side(&mut self, about: Reg, [word, predicate]: [Reg; 2], number: u32, join: Block, next: Block) {
-        if self.entropy.percent(40) {
-            let (variable, guard) = (self.variable_word(), Guard::new(about, self.entropy.percent(50)));
-            let step = Self::typed(Opcode::IAdd, Type::U32).src(variable).src(Operand::imm(11)).dst(variable);
-            self.push(&step.guard(Some(guard)));
-        }
+        let guards = self.entropy.percent(40);
+        self.step_under(Some(about).filter(|_| guards));
         if self.entropy.percent(60) {
             self.within(false, 1, Self::inner);
         }

@@ -47,6 +47,8 @@ pub(super) struct Builder<'a, 'b> {
     /// Instructions that may still be made.
     pub budget: u32,
     pub regions: Vec<Region>,
+    /// Variables in global memory that nothing writes, by name.
+    pub tables: Vec<Operand>,
     /// Where the regions of all threads in shared memory begin.
     pub shared: Option<Reg>,
     /// Cells that all threads change with one operation each; their address.
@@ -106,6 +108,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             budget: 0,
             shared: None,
             regions: Vec::new(),
+            tables: Vec::new(),
             cells: None,
             results: None,
             callees: Vec::new(),
@@ -230,6 +233,15 @@ impl<'a, 'b> Builder<'a, 'b> {
                 self.fold(reg);
             }
         }
+    }
+
+    /// Does something that may end blocks without folding what this block has made so far into the checksum; that is
+    /// offered again behind, where control always comes.
+    pub(super) fn unsettled(&mut self, inside: impl FnOnce(&mut Self)) {
+        let before = std::mem::take(&mut self.temporaries);
+        inside(self);
+        self.settle();
+        self.temporaries = before;
     }
 
     pub(super) fn fold(&mut self, reg: Reg) {

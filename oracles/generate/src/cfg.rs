@@ -59,6 +59,7 @@ impl Builder<'_, '_> {
             deeper(weights.guarded),
             deeper(weights.copied),
             deeper(weights.exits),
+            deeper(weights.bounded),
             if may_repeat { deeper(weights.neighbours) } else { 0 },
         ];
         match self.entropy.weighted(&weights) {
@@ -82,6 +83,7 @@ impl Builder<'_, '_> {
             17 => self.guarded(),
             18 => self.copied(),
             19 => self.exits(),
+            20 => self.bounded(),
             _ => self.neighbours(),
         }
     }

@@ -23,14 +23,14 @@ impl Builder<'_, '_> {
         self.push(&InstBuilder::new(Opcode::ClusterWait));
     }
 
-    fn cta_rank(&mut self) -> Reg {
+    pub(super) fn cta_rank(&mut self) -> Reg {
         let rank = Operand::Special(SpecialReg::ClusterCtaRank);
         self.hidden(Self::typed(Opcode::S2r, Type::B32).src(rank), RegInfo::words(1))
     }
 
     /// The address of the same place in the shared memory of a CTA of the cluster; a generic one where that is asked
     /// for.
-    fn mapped(&mut self, address: Reg, space: Space, rank: Operand) -> Reg {
+    pub(super) fn mapped(&mut self, address: Reg, space: Space, rank: Operand) -> Reg {
         let info = self.info(address);
         let ty = if info.words == 1 { Type::U32 } else { Type::U64 };
         let inst = Self::typed(Opcode::Mapa, ty).field(space).src(address).src(rank);

@@ -202,6 +202,8 @@ pub struct FlowWeights {
     /// Blocks one behind the other that leave for one of two joins, and variables that take each other's values there:
     /// copies that must not be made in the wrong order, or on the wrong way.
     pub exits: u32,
+    /// Comparisons with numbers near the ends of what is compared, which branches are on.
+    pub bounded: u32,
     /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
     /// fusion look for. Each pair costs twenty instructions.
     pub neighbours: u32,
@@ -260,7 +262,13 @@ pub struct MeetingWeights {
     pub alike: u32,
     /// Percentage of groups of which most loads and stores are volatile, in memory where PTX has that.
     pub volatile: u32,
-    /// Percentage of loads and stores of two elements.
+    /// Percentage of accesses that stand on one side of a branch, or of one within another.
+    pub nested: u32,
+    /// Percentage of groups that are loads of variables by name, where a kernel has several in global memory.
+    pub named: u32,
+    /// Percentage of groups in shared memory of which some accesses are by its address in the cluster.
+    pub mapped: u32,
+    /// Percentage of loads and stores of two or four elements.
     pub vector: u32,
     /// Percentage of stores to a place of the region that depends on data.
     pub elsewhere: u32,
@@ -325,6 +333,8 @@ pub struct OperandPercent {
     /// Kernels that read the constant bank, in a hundred. Few, as PTX cannot spell these operands, so
     /// that the round trip through PTX says nothing about them.
     pub bank_kernel: u32,
+    /// Kernels with more than one variable in global memory, in a hundred.
+    pub tables: u32,
     /// A word of the constant bank, in such a kernel.
     pub bank: u32,
     /// Instructions of which one field has any of its values, all alike. Otherwise values that few combinations of
@@ -538,6 +548,7 @@ impl Default for FlowWeights {
             guarded: 2,
             copied: 3,
             exits: 3,
+            bounded: 5,
             neighbours: 2,
         }
     }
@@ -554,7 +565,7 @@ impl Default for FamilyWeights {
             effect: 2,
             undefined: 3,
             pattern: 8,
-            meeting: 2,
+            meeting: 4,
             recompute: 4,
             trees: 2,
         }
@@ -574,11 +585,14 @@ impl Default for MeetingWeights {
             first: 60,
             alike: 55,
             volatile: 8,
+            nested: 15,
+            mapped: 12,
+            named: 20,
             vector: 12,
             elsewhere: 15,
-            plain: 60,
+            plain: 55,
             generic: 20,
-            computed: 20,
+            computed: 25,
             function: 4,
         }
     }
@@ -606,6 +620,7 @@ impl Default for OperandPercent {
             timed: 8,
             default_field: 40,
             bank_kernel: 5,
+            tables: 20,
             bank: 10,
             rare_field: 15,
             matrix: 60,

@@ -60,6 +60,8 @@ struct Variables {
     shared: Global,
     constants: Global,
     table: Global,
+    /// More of the same, in some kernels.
+    tables: Vec<Global>,
     addresses: Option<Addresses>,
 }
 
@@ -149,7 +151,7 @@ fn frame(
     let blocks = blocks.next_multiple_of(cluster);
     let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)].max(least);
     let geometry = Geometry { blocks, threads: 32 * warps, cluster };
-    let variables = variables(module, entropy, geometry);
+    let variables = variables(module, entropy, config, geometry);
     let mut func = Function::new("kernel", FunctionKind::Entry);
     func.linkage = Linkage::Visible;
     let types = [Type::U64, Type::U64, Type::U64, Type::U64, Type::B32, Type::B64];
@@ -199,7 +201,8 @@ fn frame(
     geometry
 }
 
-fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry) -> Variables {
+fn variables(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config, geometry: Geometry) -> Variables {
+    let more = if entropy.percent(config.operand.tables) { 2 } else { 0 };
     let mut add = |name: &str, space, count: u32, filled: bool| {
         let mut variable = Variable { align: 256, ..Variable::new(name, space, Type::B8, Some(count.into())) };
         if filled {
@@ -210,7 +213,8 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, geometry: Geometry)
     let shared = add("shared_memory", Space::Shared, REGION * geometry.threads, false);
     let constants = add("constants", Space::Const, REGION, true);
     let table = add("table", Space::Global, REGION, true);
-    Variables { shared, constants, table, addresses: addresses(module, [table, constants]) }
+    let tables = (0..more).map(|at| add(&format!("table{at}"), Space::Global, REGION, true)).collect();
+    Variables { shared, constants, table, tables, addresses: addresses(module, [table, constants]) }
 }
 
 /// Addresses of the table and the constants, in one kernel of four. They are made from bytes that are there, so that
@@ -283,6 +287,8 @@ impl Builder<'_, '_> {
         self.regions.push(region(Space::Global, input.into(), Some(input), false, true));
         self.regions.push(region(Space::Global, scratch.into(), Some(scratch), true, false));
         let table = Operand::Global(variables.table);
+        self.tables =
+            std::iter::once(table).chain(variables.tables.iter().map(|table| Operand::Global(*table))).collect();
         let generic = self.generic_at(0, Space::Global, table, variables.addresses);
         self.regions.push(region(Space::Global, table, Some(generic), false, true));
         let constants = Operand::Global(variables.constants);
@@ -350,8 +356,11 @@ impl Builder<'_, '_> {
             self.variable(memory.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
         }
         for _ in 0..QUADS {
+            // What is packed is known word by word, and what is loaded is not.
             let made = Self::typed(Opcode::Pack, Type::B64).src(double).src(self.variables[WORDS]);
-            self.variable(made, RegInfo::words(4));
+            let loaded = memory.filter(|_| self.entropy.percent(30));
+            let load = |base| Self::typed(Opcode::Ld, Type::B128).field(Space::Global).src(base).src(0);
+            self.variable(loaded.map_or(made, load), RegInfo::words(4));
         }
         for at in 0..PREDICATES {
             let bit = self.bit_of(self.variables[at], at as u32);

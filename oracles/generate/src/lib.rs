@@ -16,6 +16,7 @@
 //! shrink. Flow ([`cfg`], [`loops`]) is structured, unstructured and irreducible.
 
 mod apart;
+mod bounded;
 mod branches;
 mod builder;
 mod bulk;

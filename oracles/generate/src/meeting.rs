@@ -10,6 +10,7 @@ use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
 use super::memory::{REGION, Region};
+use super::values::extreme;
 
 /// The bytes that a group of accesses shares: those of the widest one.
 const WINDOW: u32 = 8;
@@ -39,8 +40,12 @@ struct Meeting {
     ty: Type,
     /// Where most accesses are, behind the first byte.
     offset: u32,
-    /// The address of the first byte, computed.
-    computed: Option<Reg>,
+    /// Addresses near the first byte, computed, and how far that byte is ahead of each.
+    computed: Vec<(Reg, i64)>,
+    /// The low word of the region's address, from which some of these are computed.
+    low: Option<Reg>,
+    /// The address of the first byte of the region in the cluster.
+    mapped: Option<Reg>,
     /// Whether most accesses are volatile.
     volatile: bool,
 }
@@ -55,6 +60,9 @@ fn access(opcode: Opcode, ty: Type, (space, base, offset): There) -> InstBuilder
 impl Builder<'_, '_> {
     /// A group of accesses to the same bytes.
     pub(super) fn meeting(&mut self) {
+        if self.tables.len() > 1 && self.entropy.percent(self.config.meeting.named) {
+            return self.load_by_name();
+        }
         let writable: Vec<Region> = self.regions.iter().copied().filter(|region| region.writable).collect();
         if writable.is_empty() {
             return;
@@ -72,15 +80,59 @@ impl Builder<'_, '_> {
         let window = if first { 0 } else { WINDOW * self.entropy.below((REGION / WINDOW) as usize) as u32 };
         let ty = self.entropy.choose(&TYPES);
         let offset = self.offset_of(ty);
-        let mut meeting = Meeting { region, window, ty, offset, computed: None, volatile };
+        let mapped = (region.space == Space::Shared && self.entropy.percent(self.config.meeting.mapped))
+            .then(|| self.in_cluster(region))
+            .flatten();
+        let mut meeting = Meeting { region, window, ty, offset, computed: Vec::new(), low: None, mapped, volatile };
         let since = self.entropy.percent(self.config.operand.timed).then(|| self.clock());
         let [low, high] = self.config.meeting.accesses;
         for _ in 0..self.entropy.between(low, high) {
-            self.meet(&mut meeting);
+            match self.entropy.percent(self.config.meeting.nested) {
+                true => self.meet_inside(&mut meeting),
+                false => self.meet(&mut meeting),
+            }
         }
         if let Some(since) = since {
             self.passed(since);
         }
+    }
+
+    /// Loads at one offset of several variables, each by its name.
+    fn load_by_name(&mut self) {
+        let ty = self.entropy.choose(&TYPES);
+        let offset = self.offset_of(ty);
+        for _ in 0..self.entropy.between(2, 3) {
+            let table = self.entropy.choose(&self.tables.clone());
+            let to = self.destination(RegInfo::of(ty), false);
+            self.push(&access(Opcode::Ld, ty, (Space::Global, table, offset.into())).dst(to));
+        }
+    }
+
+    /// An access on one side of a branch, or of one within another.
+    fn meet_inside(&mut self, meeting: &mut Meeting) {
+        // What is computed there is not known behind.
+        let (computed, low) = (meeting.computed.len(), meeting.low);
+        let mut joins = Vec::new();
+        for _ in 0..self.entropy.between(1, 2) {
+            let on = self.condition(false);
+            let [inside, join] = self.blocks();
+            self.branch(on, [inside, join], inside);
+            joins.push(join);
+        }
+        self.within(false, 1, |builder| builder.meet(meeting));
+        while let Some(join) = joins.pop() {
+            self.jump(join, join);
+        }
+        meeting.computed.truncate(computed);
+        meeting.low = low;
+    }
+
+    /// The address of a region of the thread's shared memory by which the cluster knows it.
+    fn in_cluster(&mut self, region: Region) -> Option<Reg> {
+        let Operand::Reg(own) = region.base else { return None };
+        self.config.makes(Opcode::Mapa).then_some(())?;
+        let rank = self.cta_rank();
+        Some(self.mapped(own, Space::Cluster, rank.into()))
     }
 
     fn meet(&mut self, meeting: &mut Meeting) {
@@ -134,39 +186,59 @@ impl Builder<'_, '_> {
     fn address_of(&mut self, meeting: &mut Meeting, offset: u32) -> There {
         let Region { space, base, generic, .. } = meeting.region;
         let within = meeting.window + offset;
+        if let Some(mapped) = meeting.mapped.filter(|_| self.entropy.percent(50)) {
+            return (Space::Cluster, mapped.into(), within.into());
+        }
         match (self.entropy.weighted(&self.config.meeting.addresses()), generic) {
             (1, Some(generic)) => (Space::Generic, generic.into(), within.into()),
             (2, _) => {
-                let computed = match meeting.computed {
-                    Some(reg) => reg,
-                    None => self.computed(meeting.region, meeting.window),
+                let again = !meeting.computed.is_empty() && self.entropy.percent(60);
+                let (computed, ahead) = match again {
+                    true => self.entropy.choose(&meeting.computed),
+                    false => self.computed(meeting),
                 };
-                meeting.computed = Some(computed);
-                (space, computed.into(), offset.into())
+                if !again {
+                    meeting.computed.push((computed, ahead));
+                }
+                (space, computed.into(), ahead.wrapping_add(offset.into()) as u64)
             }
             _ => (space, base, within.into()),
         }
     }
 
-    /// The address of a byte of a region as the sum of a register and a number that it holds in another one.
-    fn computed(&mut self, region: Region, at: u32) -> Reg {
+    /// An address near a byte of a region, and how far the byte is ahead of it: the sum of a register and a number,
+    /// which another register may hold. Where 32 bits suffice for an address, it may have no more.
+    fn computed(&mut self, meeting: &mut Meeting) -> (Reg, i64) {
+        let Meeting { region, window: at, .. } = *meeting;
         let base = match region.base {
             Operand::Reg(reg) => reg,
             symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
         };
-        if self.entropy.percent(30) {
-            let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(u64::from(at));
-            return self.hidden(sum, RegInfo::words(2));
+        let ahead = self.entropy.choose(&[0, 0, 4, 8, 16, -4, -8]);
+        let number = i64::from(at) - ahead;
+        let narrow = matches!(region.space, Space::Shared | Space::Local);
+        if narrow && self.info(base).words == 2 && (meeting.low.is_some() || self.entropy.percent(50)) {
+            let half = Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(base, 0));
+            let low = meeting.low.unwrap_or_else(|| self.hidden(half, RegInfo::words(1)));
+            meeting.low = Some(low);
+            let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
+            return (self.hidden(sum, RegInfo::words(1)), ahead);
+        }
+        if self.entropy.percent(50) {
+            let number = self.func.imm(number as u64);
+            let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(number);
+            return (self.hidden(sum, RegInfo::words(2)), ahead);
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
-        self.wide_sum(base, index)
+        (self.wide_sum(base, index), 0)
     }
 
     fn load_there(&mut self, meeting: &mut Meeting) {
-        if let Some((ty, place)) = self.place_of_two(meeting) {
-            let both = [(); 2].map(|()| self.func.new_reg(RegInfo::of(ty)));
-            self.push(&access(Opcode::Ld, ty, place).field(Vector::V2).dst(both[0]).dst(both[1]));
-            return both.into_iter().for_each(|reg| self.offer(reg));
+        if let Some((ty, vector, place)) = self.place_of_several(meeting) {
+            let all: Vec<Reg> = (0..vector.len()).map(|_| self.func.new_reg(RegInfo::of(ty))).collect();
+            let load = access(Opcode::Ld, ty, place).field(vector);
+            self.push(&all.iter().fold(load, |load, reg| load.dst(*reg)));
+            return all.into_iter().for_each(|reg| self.offer(reg));
         }
         let (ty, place) = self.place(meeting);
         let guard = self.guard();
@@ -175,15 +247,26 @@ impl Builder<'_, '_> {
         self.push(&access(Opcode::Ld, ty, place).field(order).dst(to).guard(guard));
     }
 
-    /// Two elements of a type beside each other, for some accesses.
-    fn place_of_two(&mut self, meeting: &mut Meeting) -> Option<(Type, There)> {
+    /// Two or four elements of a type beside each other, for some accesses.
+    fn place_of_several(&mut self, meeting: &mut Meeting) -> Option<(Type, Vector, There)> {
         if !self.entropy.percent(self.config.meeting.vector) {
             return None;
         }
         let ty = self.entropy.choose(&[Type::U8, Type::B16, Type::S16, Type::B32, Type::U32, Type::F32]);
-        let bytes = 2 * ty.bits() / 8;
+        let four = ty.bits() < 32 && self.entropy.percent(50);
+        let vector = if four { Vector::V4 } else { Vector::V2 };
+        let bytes = vector.len() as u32 * ty.bits() / 8;
         let offset = bytes * self.entropy.below((WINDOW / bytes) as usize) as u32;
-        Some((ty, self.address_of(meeting, offset)))
+        Some((ty, vector, self.address_of(meeting, offset)))
+    }
+
+    /// What is stored, now and then a constant with all bits or the sign set, of which narrow loads see a part.
+    fn stored(&mut self, ty: Type) -> Operand {
+        if !self.entropy.percent(15) {
+            return self.value(ty);
+        }
+        let bits = extreme(self.entropy, ty);
+        self.func.imm(bits)
     }
 
     /// How an access is ordered.
@@ -201,12 +284,12 @@ impl Builder<'_, '_> {
             let value = self.value(meeting.ty);
             return self.push(&store.src(value));
         }
-        if let Some((ty, place)) = self.place_of_two(meeting) {
-            let both = [(); 2].map(|()| self.value(ty));
-            return self.push(&access(Opcode::St, ty, place).field(Vector::V2).srcs(both).guard(guard));
+        if let Some((ty, vector, place)) = self.place_of_several(meeting) {
+            let all: Vec<Operand> = (0..vector.len()).map(|_| self.stored(ty)).collect();
+            return self.push(&access(Opcode::St, ty, place).field(vector).srcs(all).guard(guard));
         }
         let (ty, place) = self.place(meeting);
-        let value = self.value(ty);
+        let value = self.stored(ty);
         let order = self.order_of(meeting, place.0);
         self.push(&access(Opcode::St, ty, place).field(order).src(value).guard(guard));
     }

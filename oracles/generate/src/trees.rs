@@ -52,7 +52,8 @@ impl Builder<'_, '_> {
             parts.push(self.entropy.choose(values));
         }
         for _ in 0..self.entropy.below(3) {
-            parts.push(self.constant(ty));
+            let part = self.tree_constant(opcode, ty);
+            parts.push(part);
         }
         while parts.len() > 1 {
             let pair = [(); 2].map(|()| parts.swap_remove(self.entropy.below(parts.len())));
@@ -60,6 +61,17 @@ impl Builder<'_, '_> {
             parts.push(whole);
         }
         parts.into_iter().filter_map(Operand::reg).for_each(|reg| self.offer(reg));
+    }
+
+    /// A constant, for bits mostly one that nearly keeps or nearly clears them all.
+    fn tree_constant(&mut self, opcode: Opcode, ty: Type) -> Operand {
+        if ty == Type::Pred || matches!(opcode, Opcode::IAdd | Opcode::IMulLo) || self.entropy.percent(30) {
+            return self.constant(ty);
+        }
+        let ones = u64::MAX >> (64 - ty.bits());
+        let most = ones >> self.entropy.choose(&[0, 1, 1, ty.bits() / 2, ty.bits() - 8]);
+        let bits = if self.entropy.percent(40) { ones & !most } else { most };
+        self.func.imm(bits)
     }
 
     /// A value, or in a sum a multiple of it, by a constant or by another of the values.
@@ -72,7 +84,10 @@ impl Builder<'_, '_> {
             1 => Self::typed(Opcode::IMulLo, ty).src(value).src(u64::from(self.entropy.between(2, 6))),
             _ => {
                 let bits = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
-                Self::typed(Opcode::Shl, bits).src(value).src(u64::from(self.entropy.between(1, 3)))
+                // By as many bits as there are nothing is left, which is no multiple.
+                let all = ty.bits();
+                let by = self.entropy.choose(&[1, 2, 3, 1, 2, 3, 31, all - 1, all, all + 1]);
+                Self::typed(Opcode::Shl, bits).src(value).src(u64::from(by))
             }
         };
         Operand::Reg(self.hidden(multiple, RegInfo::of(ty)))

@@ -68,8 +68,42 @@ impl Builder<'_, '_> {
             self.push(&Self::typed(Opcode::Mov, Type::B32).src(added[0]).dst(to));
         }
         self.push(&InstBuilder::new(Opcode::WgmmaCommit));
-        self.push(&InstBuilder::new(Opcode::WgmmaWait).src(Operand::imm(0)));
+        self.unsettled(|builder| builder.await_product(added[0]));
         self.push(&barrier);
+    }
+
+    /// Waits for a product: here, on both sides of a branch, or in a loop. Where it does so elsewhere, what is computed
+    /// of a result behind the wait is the same on both sides, or in each round.
+    fn await_product(&mut self, result: Operand) {
+        let wait = InstBuilder::new(Opcode::WgmmaWait).src(Operand::imm(0));
+        let word = RegInfo::words(1);
+        let of_result = Self::typed(Opcode::IMadLo, Type::U32).src(result).src(Operand::imm(3)).src(Operand::imm(1));
+        let places = if self.uniforms.is_empty() { 1 } else { 8 };
+        match self.entropy.below(places) {
+            6 => {
+                let on = self.condition(true);
+                let [yes, no, join] = self.blocks();
+                self.branch(on, [yes, no], yes);
+                for next in [no, join] {
+                    self.push(&wait);
+                    let value = self.hidden(of_result.clone(), word);
+                    self.fold(value);
+                    self.jump(join, next);
+                }
+            }
+            7 => {
+                let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), word);
+                let [head, exit] = self.blocks();
+                self.jump(head, head);
+                self.push(&wait);
+                let value = self.hidden(of_result, word);
+                self.fold(value);
+                self.count(counter, 1);
+                let more = self.below(counter, Operand::imm(2));
+                self.branch(more.into(), [head, exit], exit);
+            }
+            _ => self.push(&wait),
+        }
     }
 
     fn group_fields(&mut self, opcode: Opcode) -> Option<FieldValues> {

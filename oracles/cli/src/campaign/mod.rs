@@ -129,7 +129,8 @@ impl Options {
 
     /// The cases by number.
     pub fn by_number(&self) -> Cases {
-        Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone())
+        let cases = Cases::new(self.seed, self.config.clone(), &self.targets, self.corpus.clone());
+        cases.in_virtual_form_where(self.virtual_variations())
     }
 }
 

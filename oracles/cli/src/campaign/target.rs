@@ -114,6 +114,8 @@ pub struct Cases {
     pub config: Config,
     targets: Vec<Target>,
     corpus: Arc<Corpus>,
+    /// By number, around: whether a case is in virtual form whatever its kernel would be.
+    virtual_form: Vec<bool>,
 }
 
 impl Cases {
@@ -121,7 +123,13 @@ impl Cases {
     /// mutants, so that all other cases keep their numbers.
     pub fn new(seed: u64, config: Config, targets: &[Target], corpus: Arc<Corpus>) -> Cases {
         let wanted = |target: &Target| targets.is_empty() || targets.contains(target);
-        Cases { seed, config, targets: Target::ALL.iter().copied().filter(wanted).collect(), corpus }
+        let targets = Target::ALL.iter().copied().filter(wanted).collect();
+        Cases { seed, config, targets, corpus, virtual_form: Vec::new() }
+    }
+
+    /// The same with the cases of some numbers, around, in virtual form.
+    pub fn in_virtual_form_where(self, virtual_form: Vec<bool>) -> Cases {
+        Cases { virtual_form, ..self }
     }
 
     /// The same, all in virtual form.
@@ -174,6 +182,9 @@ impl Cases {
 
     /// A case.
     pub fn case(&self, number: u64) -> Case {
+        if number.checked_rem(self.virtual_form.len() as u64).is_some_and(|at| self.virtual_form[at as usize]) {
+            return Cases { virtual_form: Vec::new(), ..self.in_virtual_form() }.case(number);
+        }
         let (target, index) = self.target(number);
         let seed = kernels::case_seed(self.seed, number);
         let entropy = &mut Entropy::from_seed(seed);

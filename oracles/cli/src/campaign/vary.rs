@@ -50,9 +50,9 @@ fn level(level: u8) -> Variation {
     Variation { level: Some(level), ..PLAIN }
 }
 
-/// What comes in virtual form stays so; phases that need SSA form leave it alone.
-fn in_virtual_form() -> Variation {
-    Variation { without: Some(StepId::SsaConstruction), ..PLAIN }
+/// Cases are in virtual form and stay so; phases that need SSA form leave them alone.
+fn in_virtual_form(settings: &[&str]) -> Variation {
+    Variation { without: Some(StepId::SsaConstruction), ..knobs(settings) }
 }
 
 fn knobs(knobs: &[&str]) -> Variation {
@@ -97,8 +97,8 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         knobs(&["CopyPropNonRegMultiDef=1", "CopyPropConstantBank=0"]),
         PLAIN,
         knobs(&["GeneralOptimizeIterations=1", "CopyPropGlobalBudget=3"]),
-        in_virtual_form(),
-        Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
+        in_virtual_form(&[]),
+        in_virtual_form(&["EnablePhases=AdvancedPhaseBackPropVReg"]),
         knobs(&["EnableGvnCseMode=4"]),
         PLAIN,
         knobs(&["EnableGvnCseMode=1", "ForceLateCommoning=0"]),
@@ -116,7 +116,9 @@ static VARIATIONS: LazyLock<Vec<Variation>> = LazyLock::new(|| {
         knobs(&["SplitLiveRangesBudget=1", "LoopSimplifyEverywhere=1"]),
         PLAIN,
         knobs(&["SplitLiveRangesBudget=12", "SplitHighPressureLiveRanges=1", "SplitHighPressureGap=2"]),
-        Variation { without: Some(StepId::SsaConstruction), ..knobs(&["CopyPropUseReachingDefs=1"]) },
+        in_virtual_form(&["CopyPropUseReachingDefs=1"]),
+        in_virtual_form(&["CopyPropUseReachingDefs=1", "EnablePhases=AdvancedPhaseBackPropVReg"]),
+        Variation { target: Some("sm_70"), ..knobs(&["EnableGvnCseMode=6"]) },
     ]
 });
 
@@ -156,6 +158,11 @@ impl Options {
             Vary::Some => &VARIATIONS,
             Vary::Knobs => &KNOB_VARIATIONS,
         }
+    }
+
+    /// Of each variation whether its cases are in virtual form.
+    pub(super) fn virtual_variations(&self) -> Vec<bool> {
+        self.variations().iter().map(|variation| variation.without == Some(StepId::SsaConstruction)).collect()
     }
 
     /// The number of a case's variation.

@@ -1,0 +1,167 @@
+//! Values of which a range is known, what is computed of them, and branches on comparisons near the ends of ranges.
+//!
+//! A phase that decides conditions by ranges is wrong where it takes a range for narrower than it is, mostly by one or
+//! by a sign. Left to chance, no comparison of a kernel is with a number near the end of what is compared.
+
+use oriole_ir::ops::{BoolOp, Compare, Opcode, Type};
+use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+
+use super::builder::Builder;
+use super::insts::result_info;
+
+/// Operations of which more can be said than that the result has some bits.
+const RANGED: [Opcode; 27] = [
+    Opcode::IAdd,
+    Opcode::ISub,
+    Opcode::INeg,
+    Opcode::IAbs,
+    Opcode::ISad,
+    Opcode::IMulLo,
+    Opcode::IMadLo,
+    Opcode::IMulHi,
+    Opcode::IMadHi,
+    Opcode::IMin,
+    Opcode::IMax,
+    Opcode::IDiv,
+    Opcode::IRem,
+    Opcode::SelP,
+    Opcode::Slct,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Not,
+    Opcode::Shl,
+    Opcode::Shr,
+    Opcode::Popc,
+    Opcode::Clz,
+    Opcode::Bfind,
+    Opcode::Bfe,
+    Opcode::Szext,
+    Opcode::Cvt,
+];
+
+/// Numbers near which ranges end.
+const ENDS: [u32; 24] = [
+    0,
+    1,
+    2,
+    3,
+    4,
+    6,
+    8,
+    10,
+    15,
+    16,
+    20,
+    31,
+    32,
+    128,
+    256,
+    0x7FFF,
+    0x8000,
+    0xFFFF,
+    0x8000_0000,
+    0xFFFF_8000,
+    0xFFFF_FF80,
+    0xFFFF_FFF0,
+    0xFFFF_FFF8,
+    0xFFFF_FFFE,
+];
+
+const ORDERS: [Compare; 6] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Eq, Compare::Ne];
+
+impl Builder<'_, '_> {
+    /// Bounded values, what is computed of them, and comparisons that branches are on.
+    pub(super) fn bounded(&mut self) {
+        let mut values = vec![self.bounded_word(), self.bounded_word()];
+        let join = self.entropy.percent(30).then(|| {
+            // What is computed is so where the comparison holds, or where it does not.
+            let value = self.entropy.choose(&values);
+            let [inside, join] = self.blocks();
+            self.branch_near(value, [inside, join]);
+            join
+        });
+        for _ in 0..self.entropy.between(1, 2) {
+            let result = self.ranged(&values);
+            values.extend(result);
+        }
+        for _ in 0..self.entropy.between(2, 3) {
+            // What was computed last is compared most often.
+            let at = values.len() - 1 - self.entropy.below(values.len()).min(self.entropy.below(values.len()));
+            self.compared(values[at], 0);
+        }
+        if let Some(join) = join {
+            self.jump(join, join);
+        }
+    }
+
+    /// A word of a few bits, some of whose values each come up in some thread; maybe moved.
+    fn bounded_word(&mut self) -> Reg {
+        let value = self.value(Type::B32);
+        let value = self.lane.filter(|_| self.entropy.percent(60)).map_or(value, Operand::Reg);
+        let mask: u32 = self.entropy.choose(&[1, 3, 3, 7, 7, 15, 31, 255]);
+        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(mask));
+        let word = self.hidden(masked, RegInfo::words(1));
+        let step = self.entropy.between(1, 9);
+        let moved = match self.entropy.below(5) {
+            0 => Self::typed(Opcode::IAdd, Type::U32).src(word).src(Operand::imm(step)),
+            1 => Self::typed(Opcode::IAdd, Type::S32).src(word).src(Operand::imm(step.wrapping_neg())),
+            2 => Self::typed(Opcode::Shl, Type::B32).src(word).src(Operand::imm(step % 5)),
+            _ => return word,
+        };
+        self.hidden(moved, RegInfo::words(1))
+    }
+
+    /// The result of an operation on these values, if it is a word.
+    fn ranged(&mut self, values: &[Reg]) -> Option<Reg> {
+        let opcode = Some(self.entropy.choose(&RANGED)).filter(|opcode| self.config.makes(*opcode))?;
+        let row = opcode.row();
+        let fields = self.fields(opcode, &[])?;
+        let mut sources = self.sources(row, &fields)?;
+        for (source, shape) in sources.iter_mut().zip(row.srcs) {
+            let is_word = row.shape_type(&fields, *shape).is_some_and(|ty| RegInfo::of(ty) == RegInfo::words(1));
+            if is_word && self.entropy.percent(85) {
+                *source = self.entropy.choose(values).into();
+            } else if is_word && self.entropy.percent(50) {
+                *source = Operand::imm(self.entropy.between(1, 9));
+            }
+        }
+        self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
+        let info = result_info(row, &fields, *row.dsts.first()?, sources.len());
+        let reg = self.hidden(InstBuilder::new(opcode).fields(fields).srcs(sources), info);
+        self.offer(reg);
+        (info == RegInfo::words(1)).then_some(reg)
+    }
+
+    /// A branch around what shows that control came there, and maybe around another such branch.
+    fn compared(&mut self, value: Reg, depth: u32) {
+        let [inside, join] = self.blocks();
+        self.branch_near(value, [inside, join]);
+        self.visit(19 + depth);
+        if depth < 2 && self.entropy.percent(35) {
+            self.compared(value, depth + 1);
+        }
+        self.jump(join, join);
+    }
+
+    /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
+    fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
+        let end = self.entropy.choose(&ENDS).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
+        let (ty, how) = (self.entropy.choose(&[Type::U32, Type::S32]), self.entropy.choose(&ORDERS));
+        let combined = self.entropy.percent(25) && self.config.makes(Opcode::SetPBool);
+        let opcode = if combined { Opcode::SetPBool } else { Opcode::SetP };
+        let compare = Self::typed(opcode, ty).field(how).src(value).src(Operand::imm(end));
+        let on = match combined {
+            true => {
+                let bool_op = self.entropy.choose(&[BoolOp::And, BoolOp::Or, BoolOp::Xor]);
+                let both = [(); 2].map(|()| self.func.new_reg(RegInfo::PRED));
+                let other = self.register(RegInfo::PRED);
+                self.push(&compare.field(bool_op).src(other).dst(both[0]).dst(both[1]));
+                self.entropy.choose(&both)
+            }
+            false => self.hidden(compare, RegInfo::PRED),
+        };
+        let targets = if self.entropy.percent(50) { [inside, join] } else { [join, inside] };
+        self.branch(on.into(), targets, inside);
+    }
+}
