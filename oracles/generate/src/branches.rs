@@ -4,7 +4,7 @@
 //!
 //! Left to chance, no two branches of a kernel depend on each other, and no two blocks end with the same instruction.
 
-use oriole_ir::ops::{Compare, Opcode, Type};
+use oriole_ir::ops::{Compare, Opcode, Type, Vector};
 use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -83,9 +83,11 @@ impl Builder<'_, '_> {
     fn under_a_guard(&mut self, about: Reg) -> Reg {
         let [old, other, guard] = [(); 3].map(|()| self.register(RegInfo::PRED));
         let to = self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(old), RegInfo::PRED);
-        let opcode = self.entropy.choose(&[Opcode::And, Opcode::Or, Opcode::Xor, Opcode::Not]);
-        let logic = Self::typed(opcode, Type::Pred).src(about);
-        let logic = if opcode == Opcode::Not { logic } else { logic.src(other) };
+        let logic = match self.entropy.below(3) {
+            0 => Self::typed(Opcode::Not, Type::Pred).src(about),
+            1 => Self::typed(Opcode::And, Type::Pred).src(about).src(other),
+            _ => Self::typed(Opcode::Or, Type::Pred).src(about).src(other),
+        };
         let guard = Guard::new(guard, self.entropy.percent(30));
         self.push(&logic.dst(to).guard(Some(guard)));
         to
@@ -308,7 +310,15 @@ impl Builder<'_, '_> {
             builder.entropy.percent(40).then(|| Guard::new(predicate, false))
         };
         let word = |opcode| Self::typed(opcode, Type::U32);
-        let first = guard(self);
+        let region = self.regions.first().copied().filter(|_| original != copy && self.entropy.percent(20));
+        let together = region.is_some();
+        if let Some(region) = region {
+            // One instruction that writes both, so that the copy cannot take the place of what is copied.
+            let (base, offset) = self.address(region, 8);
+            let load = Self::typed(Opcode::Ld, Type::B32).field(region.space).field(Vector::V2);
+            self.push(&load.src(base).src(offset).dst(original).dst(copy));
+        }
+        let first = guard(self).filter(|_| !together);
         self.push(&Self::typed(Opcode::Mov, Type::B32).src(original).dst(copy).guard(first));
         let changed = self.entropy.choose(&[copy, original, other]);
         let step = word(Opcode::IAdd).src(changed).src(Operand::imm(7)).dst(changed);
