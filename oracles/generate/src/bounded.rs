@@ -3,10 +3,10 @@
 //! A phase that decides conditions by ranges is wrong where it takes a range for narrower than it is, mostly by one or
 //! by a sign. Left to chance, no comparison of a kernel is with a number near the end of what is compared.
 
-use oriole_ir::ops::{BoolOp, Compare, Opcode, Type};
+use oriole_ir::ops::{BoolOp, Compare, Opcode, SrcType, Type};
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
-use super::builder::Builder;
+use super::builder::{Builder, fixed};
 use super::insts::result_info;
 
 /// Operations of which more can be said than that the result has some bits.
@@ -116,7 +116,10 @@ impl Builder<'_, '_> {
     fn ranged(&mut self, values: &[Reg]) -> Option<Reg> {
         let opcode = Some(self.entropy.choose(&RANGED)).filter(|opcode| self.config.makes(*opcode))?;
         let row = opcode.row();
-        let fields = self.fields(opcode, &[])?;
+        // Of conversions those matter that cut a number to less than a word and extend it again.
+        let narrow = fixed(self.entropy.choose(&[Type::S8, Type::U8, Type::S16, Type::U16]));
+        let narrow = if opcode == Opcode::Cvt { &[narrow, fixed(SrcType::S32)][..] } else { &[] };
+        let fields = self.fields(opcode, narrow)?;
         let mut sources = self.sources(row, &fields)?;
         for (source, shape) in sources.iter_mut().zip(row.srcs) {
             let is_word = row.shape_type(&fields, *shape).is_some_and(|ty| RegInfo::of(ty) == RegInfo::words(1));

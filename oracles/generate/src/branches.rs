@@ -337,6 +337,11 @@ impl Builder<'_, '_> {
             }
         }
         self.push(&word(Opcode::IMadLo).src(copy).src(Operand::imm(5)).src(original).dst(sum));
+        if self.entropy.percent(40) {
+            // The same copy again, which is needed if either has changed.
+            self.push(&Self::typed(Opcode::Mov, Type::B32).src(original).dst(copy));
+            self.push(&word(Opcode::IMadLo).src(sum).src(Operand::imm(5)).src(copy).dst(sum));
+        }
     }
 
     /// A variable of one word.

@@ -548,7 +548,7 @@ impl Default for FlowWeights {
             guarded: 2,
             copied: 3,
             exits: 3,
-            bounded: 5,
+            bounded: 7,
             neighbours: 2,
         }
     }

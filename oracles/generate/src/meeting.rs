@@ -235,10 +235,11 @@ impl Builder<'_, '_> {
 
     fn load_there(&mut self, meeting: &mut Meeting) {
         if let Some((ty, vector, place)) = self.place_of_several(meeting) {
-            let all: Vec<Reg> = (0..vector.len()).map(|_| self.func.new_reg(RegInfo::of(ty))).collect();
-            let load = access(Opcode::Ld, ty, place).field(vector);
-            self.push(&all.iter().fold(load, |load, reg| load.dst(*reg)));
-            return all.into_iter().for_each(|reg| self.offer(reg));
+            let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+            let guard = Some(guard).filter(|_| self.entropy.percent(30));
+            let load = access(Opcode::Ld, ty, place).field(vector).guard(guard);
+            let load = self.results(load, RegInfo::of(ty), vector.len(), guard.is_some(), &mut Vec::new());
+            return self.push(&load);
         }
         let (ty, place) = self.place(meeting);
         let guard = self.guard();

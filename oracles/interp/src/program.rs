@@ -370,6 +370,8 @@ pub struct Barrier {
     pub id: Place,
     pub count: Place,
     pub waits: bool,
+    /// Whether all threads of a warp have to come to the same one.
+    pub aligned: bool,
     pub reduce: Option<BarrierReduce>,
 }
 

@@ -304,6 +304,25 @@ fn observation_counts_and_follows() {
     assert_eq!((result.stores[0].offset, result.stores[0].thread), (12, thread));
 }
 
+/// Lanes of a warp wait for one barrier on either side of a branch.
+#[test]
+fn an_aligned_barrier_is_one_instruction_for_all_lanes_of_a_warp() {
+    let outcome = |bit: u32, [one, other]: [&str; 2]| {
+        let text = format!(
+            "entry @k {{\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %r2 = and.b32 %r1, {bit}\n  \
+             %p3 = setp.ne.u32 %r2, 0\n  cbra %p3, bb1, bb2\nbb1:\n  bar.sync{one} 0, 0\n  bra bb3\nbb2:\n  \
+             bar.sync{other} 0, 0\n  bra bb3\nbb3:\n  bar.sync{one} 0, 0\n  ret\n}}\n"
+        );
+        run_with(&text, &launch(1, 64, &[]), &RunOptions::default()).outcome
+    };
+    let is_bad = |outcome| matches!(outcome, Outcome::Trapped { cause: Cause::BadBarrier(_), .. });
+    assert_eq!(outcome(1, ["", ""]), Outcome::Finished);
+    assert!(is_bad(outcome(1, [".aligned", ".aligned"])));
+    assert!(is_bad(outcome(1, ["", ".aligned"])) && is_bad(outcome(1, [".aligned", ""])));
+    // Whole warps may go either way.
+    assert_eq!(outcome(32, [".aligned", ".aligned"]), Outcome::Finished);
+}
+
 #[test]
 fn races_are_seen_and_barriers_end_them() {
     let body = "  %r4 = shl.b32 %r1, 2\n  st.shared.b32 [%r4], %r1\n  bar.sync 0, 0\n  %r5 = isub.u32 252, %r4\n  %r9 = ld.shared.b32 [%r5]";

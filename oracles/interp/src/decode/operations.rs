@@ -1,6 +1,8 @@
 //! Decoding of instructions, one kind after the other; memory accesses are in [`super::accesses`].
 
-use oriole_ir::ops::{Absolute, BoolOp, Flags, NanMode, Opcode, ReduxOp, Shape, ShuffleMode, SpecialReg, VoteMode};
+use oriole_ir::ops::{
+    Absolute, Aligned, BoolOp, Flags, NanMode, Opcode, ReduxOp, Shape, ShuffleMode, SpecialReg, VoteMode,
+};
 use oriole_ir::{Block, Inst, InstData, Operand};
 
 use super::lanes::lane_kind;
@@ -252,7 +254,8 @@ impl Decoder<'_> {
             };
         }
         let waits = data.opcode != Opcode::BarArrive;
-        self.program.barriers.push(Barrier { id, count, waits, reduce });
+        let aligned = data.field::<Aligned>() == Some(Aligned::Aligned);
+        self.program.barriers.push(Barrier { id, count, waits, aligned, reduce });
         Ok(decoded.x(self.program.barriers.len() as u32 - 1))
     }
 

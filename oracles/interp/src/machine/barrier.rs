@@ -1,4 +1,6 @@
 //! CTA barriers: arrival, release, and the report of a deadlock.
+//!
+//! That threads of a warp come to different `.aligned` barriers is seen where they meet at one barrier's number.
 
 use oriole_ir::ops::BoolOp;
 
@@ -39,6 +41,13 @@ impl Machine<'_> {
         }
         if count % 32 != 0 || count > 1024 {
             return bad(format!("a count of {count} threads is no multiple of the warp size up to 1024"));
+        }
+        // PTX ISA, "barrier": with `.aligned` all threads of a warp execute the same one. Those that wait here already
+        // have come to another one.
+        let is_aligned = |pc: u32| self.program.barriers[self.program.ops[pc as usize].x as usize].aligned;
+        let mut here = cta.warps[index].groups.iter().filter(|other| other.state == State::Barrier(id as u32));
+        if here.any(|other| other.pc != state.pc && (barrier.aligned || is_aligned(other.pc))) {
+            return bad(format!("threads of one warp wait for barrier {id} in different `.aligned` instructions"));
         }
         let frame = &cta.warps[index].frames[state.frame];
         let mut preds = 0;
