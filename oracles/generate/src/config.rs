@@ -183,6 +183,8 @@ pub struct FlowWeights {
     pub barrier: u32,
     /// Collectives of some lanes, in a branch that these take.
     pub partial: u32,
+    /// A collective of all lanes to which some come in one round of a loop and the others in the next.
+    pub staggered: u32,
     /// A call.
     pub call: u32,
     /// A deep nest of loops. Each level costs five instructions and four blocks.
@@ -276,8 +278,10 @@ pub struct MeetingWeights {
     pub plain: u32,
     /// Weight of the same as a generic address.
     pub generic: u32,
-    /// Weight of a sum that points to the bytes themselves.
+    /// Weight of a sum that points to the bytes themselves, or near them.
     pub computed: u32,
+    /// Percentage of groups of which most addresses are such sums.
+    pub computes: u32,
     /// Percentage of kernels with a function that gets the address. Others need not pay for it.
     pub function: u32,
 }
@@ -539,6 +543,7 @@ impl Default for FlowWeights {
             exchange: 4,
             barrier: 4,
             partial: 4,
+            staggered: 1,
             call: 4,
             nest: 2,
             apart: 3,
@@ -586,13 +591,14 @@ impl Default for MeetingWeights {
             alike: 55,
             volatile: 8,
             nested: 15,
-            mapped: 12,
+            mapped: 20,
             named: 20,
             vector: 12,
             elsewhere: 15,
             plain: 55,
             generic: 20,
             computed: 25,
+            computes: 20,
             function: 4,
         }
     }

@@ -44,6 +44,8 @@ struct Meeting {
     computed: Vec<(Reg, i64)>,
     /// The low word of the region's address, from which some of these are computed.
     low: Option<Reg>,
+    /// Whether most addresses are such.
+    computes: bool,
     /// The address of the first byte of the region in the cluster.
     mapped: Option<Reg>,
     /// Whether most accesses are volatile.
@@ -83,7 +85,9 @@ impl Builder<'_, '_> {
         let mapped = (region.space == Space::Shared && self.entropy.percent(self.config.meeting.mapped))
             .then(|| self.in_cluster(region))
             .flatten();
-        let mut meeting = Meeting { region, window, ty, offset, computed: Vec::new(), low: None, mapped, volatile };
+        let computes = self.entropy.percent(self.config.meeting.computes);
+        let computed = Vec::new();
+        let mut meeting = Meeting { region, window, ty, offset, computed, low: None, computes, mapped, volatile };
         let since = self.entropy.percent(self.config.operand.timed).then(|| self.clock());
         let [low, high] = self.config.meeting.accesses;
         for _ in 0..self.entropy.between(low, high) {
@@ -189,10 +193,14 @@ impl Builder<'_, '_> {
         if let Some(mapped) = meeting.mapped.filter(|_| self.entropy.percent(50)) {
             return (Space::Cluster, mapped.into(), within.into());
         }
-        match (self.entropy.weighted(&self.config.meeting.addresses()), generic) {
+        let way = match meeting.computes && self.entropy.percent(70) {
+            true => 2,
+            false => self.entropy.weighted(&self.config.meeting.addresses()),
+        };
+        match (way, generic) {
             (1, Some(generic)) => (Space::Generic, generic.into(), within.into()),
             (2, _) => {
-                let again = !meeting.computed.is_empty() && self.entropy.percent(60);
+                let again = !meeting.computed.is_empty() && self.entropy.percent(50);
                 let (computed, ahead) = match again {
                     true => self.entropy.choose(&meeting.computed),
                     false => self.computed(meeting),
