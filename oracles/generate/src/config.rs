@@ -183,8 +183,6 @@ pub struct FlowWeights {
     pub barrier: u32,
     /// Collectives of some lanes, in a branch that these take.
     pub partial: u32,
-    /// A collective of all lanes to which some come in one round of a loop and the others in the next.
-    pub staggered: u32,
     /// A call.
     pub call: u32,
     /// A deep nest of loops. Each level costs five instructions and four blocks.
@@ -543,7 +541,6 @@ impl Default for FlowWeights {
             exchange: 4,
             barrier: 4,
             partial: 4,
-            staggered: 1,
             call: 4,
             nest: 2,
             apart: 3,

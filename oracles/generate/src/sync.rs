@@ -192,34 +192,11 @@ impl Builder<'_, '_> {
         self.push(&inst);
     }
 
-    /// A loop of two rounds with a collective of all lanes, to which half of them come in the first round and the
-    /// others in the second. They meet there (PTX ISA, "shfl.sync": a thread waits until all that are named have
-    /// executed it), so that copies of the loop's body would keep them apart.
-    pub(super) fn staggered(&mut self) {
-        let Some(lane) = self.lane else { return };
-        let word = RegInfo::words(1);
-        let bit = self.entropy.between(0, 4);
-        let shifted = Self::typed(Opcode::Shr, Type::U32).src(lane).src(Operand::imm(bit));
-        let shifted = self.hidden(shifted, word);
-        let half = self.hidden(Self::typed(Opcode::And, Type::B32).src(shifted).src(Operand::imm(1)), word);
-        let round = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), word);
-        let [head, inside, rest, exit] = self.blocks();
-        self.jump(head, head);
-        let own = Self::typed(Opcode::SetP, Type::U32).field(Compare::Eq).src(half).src(round);
-        let own = self.hidden(own, RegInfo::PRED);
-        self.branch(own.into(), [inside, rest], inside);
-        let outside = std::mem::replace(&mut self.flow.uniform, false);
-        if let Some(opcode) = self.opcode_of(Family::Collective) {
-            self.collective(opcode, ALL_LANES, false);
-        }
-        self.flow.uniform = outside;
-        self.jump(rest, rest);
-        self.count(round, 1);
-        let more = self.below(round, Operand::imm(2));
-        self.branch(more.into(), [head, exit], exit);
-    }
-
     /// Splits the warp by a predicate; one or both halves execute collectives.
+    ///
+    /// No lanes come to a collective of others in another round of a loop than these. The interpreter lets them meet, as
+    /// the text of the PTX ISA does; code of ptxas 13.0.88 at `-O0` waits for all lanes behind the branch in each round,
+    /// and so for ever.
     pub(super) fn partial(&mut self) {
         let on = Operand::Reg(self.register(RegInfo::PRED));
         let ballot = Self::typed(Opcode::Ballot, Type::B32).src(on).src(ALL_LANES);

@@ -122,13 +122,10 @@ pub fn in_the_corpus(plant: impl Fn(&mut Function) -> Option<usize> + Sync) -> T
     }))
 }
 
-/// Checks so many generated kernels. Collectives to which lanes come in different rounds of a loop are left out: lanes
-/// go on together from there, and what is the same in each round of all lanes differs among them.
+/// Checks so many generated kernels.
 pub fn in_generated_kernels(count: u64, plant: impl Fn(&mut Function) -> Option<usize> + Sync) -> Tally {
-    let mut config = Config::default();
-    config.flow.staggered = 0;
     summed((0..count).into_par_iter().map(|seed| {
-        let mut generated = oriole_check::kernels::from_seed(seed, &config);
+        let mut generated = oriole_check::kernels::from_seed(seed, &Config::default());
         ssa::construct_module(&mut generated.module);
         run_checked(&format!("seed {seed}"), &generated.module, &generated.launches, &plant)
     }))
