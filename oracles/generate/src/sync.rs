@@ -194,9 +194,9 @@ impl Builder<'_, '_> {
 
     /// Splits the warp by a predicate; one or both halves execute collectives.
     ///
-    /// No lanes come to a collective of others in another round of a loop than these. The interpreter lets them meet, as
-    /// the text of the PTX ISA does; code of ptxas 13.0.88 at `-O0` waits for all lanes behind the branch in each round,
-    /// and so for ever.
+    /// No lanes come to a collective of others in another round of a loop than these. The interpreter lets them meet,
+    /// as the text of the PTX ISA does; code of ptxas 13.0.88 at `-O0` waits for all lanes behind the branch in each
+    /// round, and so for ever.
     pub(super) fn partial(&mut self) {
         let on = Operand::Reg(self.register(RegInfo::PRED));
         let ballot = Self::typed(Opcode::Ballot, Type::B32).src(on).src(ALL_LANES);
