@@ -248,7 +248,7 @@ fn guards_of_a_users_rule_are_met() {
     ];
     for text in rules {
         let set = Arc::new(RuleSet::parse("t.rules", text).unwrap_or_else(|error| panic!("{}", error.lines())));
-        let mut config = Config { virtual_form: 0, functions: 0, ..Config::default() };
+        let mut config = Config { virtual_form: 0, functions: 0, swarm: 0, ..Config::default() };
         config.family.pattern = 300;
         config.operand.near_miss = 0;
         config.patterns = patterns::Patterns::new(set.sources(), set.rules());

@@ -73,7 +73,12 @@ const ORDERS: [Compare; 6] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge
 impl Builder<'_, '_> {
     /// Bounded values, what is computed of them, and comparisons that branches are on.
     pub(super) fn bounded(&mut self) {
-        let mut values = vec![self.bounded_word(), self.bounded_word()];
+        let mut values = Vec::new();
+        for _ in 0..2 {
+            let value = self.value(Type::B32);
+            let value = self.lane.filter(|_| self.entropy.percent(60)).map_or(value, Operand::Reg);
+            values.push(self.bounded_word(value));
+        }
         let join = self.entropy.percent(30).then(|| {
             // What is computed is so where the comparison holds, or where it does not.
             let value = self.entropy.choose(&values);
@@ -95,10 +100,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A word of a few bits, some of whose values each come up in some thread; maybe moved.
-    fn bounded_word(&mut self) -> Reg {
-        let value = self.value(Type::B32);
-        let value = self.lane.filter(|_| self.entropy.percent(60)).map_or(value, Operand::Reg);
+    /// A few bits of a value, maybe moved.
+    pub(super) fn bounded_word(&mut self, value: Operand) -> Reg {
         let mask: u32 = self.entropy.choose(&[1, 3, 3, 7, 7, 15, 31, 255]);
         let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(mask));
         let word = self.hidden(masked, RegInfo::words(1));
@@ -148,10 +151,11 @@ impl Builder<'_, '_> {
     }
 
     /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
-    fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
+    pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
         let end = self.entropy.choose(&ENDS).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
         let (ty, how) = (self.entropy.choose(&[Type::U32, Type::S32]), self.entropy.choose(&ORDERS));
-        let combined = self.entropy.percent(25) && self.config.makes(Opcode::SetPBool);
+        let combined = !self.variables.is_empty() && self.entropy.percent(25);
+        let combined = combined && self.config.makes(Opcode::SetPBool);
         let opcode = if combined { Opcode::SetPBool } else { Opcode::SetP };
         let compare = Self::typed(opcode, ty).field(how).src(value).src(Operand::imm(end));
         let on = match combined {

@@ -11,7 +11,7 @@ use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
 use oriole_ir::sm::Target;
 use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
-use super::config::Config;
+use super::config::{Config, FamilyWeights, FlowWeights};
 use super::entropy::Entropy;
 use super::fields::fields;
 use super::image::Pool;
@@ -41,6 +41,8 @@ pub(super) struct Flow {
 pub(super) struct Builder<'a, 'b> {
     pub entropy: &'a mut Entropy<'b>,
     pub config: &'a Config,
+    pub flow_weights: FlowWeights,
+    pub family_weights: FamilyWeights,
     pub func: Function,
     pub block: Block,
     pub flow: Flow,
@@ -98,10 +100,13 @@ impl<'a, 'b> Builder<'a, 'b> {
     /// An empty function with an entry block and no values but the checksum.
     pub(super) fn new(mut func: Function, entropy: &'a mut Entropy<'b>, config: &'a Config) -> Builder<'a, 'b> {
         let block = func.new_block();
+        let (flow_weights, family_weights) = config.weights(entropy);
         let sums = [1, 2].map(|words| func.new_reg(RegInfo::words(words)));
         Builder {
             entropy,
             config,
+            flow_weights,
+            family_weights,
             func,
             block,
             flow: Flow { uniform: true, depth: 0, trips: 1 },

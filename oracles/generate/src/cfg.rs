@@ -32,7 +32,7 @@ impl Builder<'_, '_> {
     }
 
     fn shape(&mut self) {
-        let weights = &self.config.flow;
+        let weights = &self.flow_weights;
         let deeper = |weight| if self.flow.depth < self.config.depth { weight } else { 0 };
         let together = |weight| if self.flow.uniform { weight } else { 0 };
         let in_kernel = |weight| if self.results.is_none() { 0 } else { weight };

@@ -4,6 +4,7 @@ use oriole_ir::ops::{OpRow, Opcode};
 use oriole_ir::{Form, Level};
 use serde::{Deserialize, Serialize};
 
+use super::entropy::Entropy;
 use super::insts::Family;
 use super::patterns::Patterns;
 
@@ -71,6 +72,9 @@ pub struct Config {
     /// Percentage of kernels that keep the variables and the memory which nothing in them uses. What is not used must
     /// stay as it is, but a kernel takes a fifth longer with it. For a compiler that takes its time for each line, few.
     pub unused: u32,
+    /// Percentage of kernels that are made of half of the shapes and families alone, drawn for each, so that those meet
+    /// more often (Groce et al., "Swarm Testing", 2012). If all were, what many kinds have to meet for would be rare.
+    pub swarm: u32,
     /// Opcodes that are left out, by name (`vadd`): those whose faults are known, so that others come up. A rewrite
     /// rule, or what another operation needs before it, may still have them.
     pub without: Vec<OpcodeName>,
@@ -155,6 +159,8 @@ pub struct MixtureWeights {
     pub registers: u32,
     /// The same register wherever it fits: `x - x` and the like.
     pub same: u32,
+    /// A few bits of registers, and branches on comparisons of results with numbers near the ends of their ranges.
+    pub bounded: u32,
 }
 
 /// Weights of the shapes that flow can take.
@@ -387,6 +393,16 @@ impl Config {
         !self.without.contains(&OpcodeName(opcode))
     }
 
+    /// The weights of one kernel: in some, half of them are zero.
+    pub(super) fn weights(&self, entropy: &mut Entropy<'_>) -> (FlowWeights, FamilyWeights) {
+        let (mut flow, mut family) = (self.flow.clone(), self.family.clone());
+        if entropy.percent(self.swarm) {
+            let all = flow.all_mut().into_iter().chain(family.all_mut());
+            all.filter(|_| entropy.percent(50)).for_each(|weight| *weight = 0);
+        }
+        (flow, family)
+    }
+
     /// Leaves out the opcodes of some families as well.
     pub fn leave_out(&mut self, families: &[Family]) {
         self.without.extend(families.iter().flat_map(|family| family.opcodes()).map(|opcode| OpcodeName(*opcode)));
@@ -421,6 +437,7 @@ impl Default for Config {
             frame: 30,
             recursive: 15,
             unused: 20,
+            swarm: 40,
             without: Vec::new(),
             flow: FlowWeights::default(),
             family: FamilyWeights::default(),
@@ -521,9 +538,83 @@ impl Default for MutantConfig {
     }
 }
 
+impl FlowWeights {
+    /// All of them.
+    fn all_mut(&mut self) -> [&mut u32; 22] {
+        let FlowWeights {
+            straight,
+            branch,
+            diamond,
+            switch,
+            repeat,
+            unstructured,
+            leave,
+            never,
+            exchange,
+            barrier,
+            partial,
+            call,
+            nest,
+            apart,
+            correlated,
+            alike,
+            cases,
+            guarded,
+            copied,
+            exits,
+            bounded,
+            neighbours,
+        } = self;
+        [
+            straight,
+            branch,
+            diamond,
+            switch,
+            repeat,
+            unstructured,
+            leave,
+            never,
+            exchange,
+            barrier,
+            partial,
+            call,
+            nest,
+            apart,
+            correlated,
+            alike,
+            cases,
+            guarded,
+            copied,
+            exits,
+            bounded,
+            neighbours,
+        ]
+    }
+}
+
+impl FamilyWeights {
+    /// All of them.
+    fn all_mut(&mut self) -> [&mut u32; 11] {
+        let FamilyWeights {
+            plain,
+            special,
+            memory,
+            contended,
+            collective,
+            effect,
+            undefined,
+            pattern,
+            meeting,
+            recompute,
+            trees,
+        } = self;
+        [plain, special, memory, contended, collective, effect, undefined, pattern, meeting, recompute, trees]
+    }
+}
+
 impl Default for MixtureWeights {
     fn default() -> MixtureWeights {
-        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1 }
+        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1, bounded: 1 }
     }
 }
 

@@ -104,7 +104,7 @@ impl Builder<'_, '_> {
         if self.entropy.percent(self.config.operand.reload) {
             return self.reload();
         }
-        let weights = &self.config.family;
+        let weights = &self.family_weights;
         let weights = [
             weights.plain,
             weights.special,

@@ -35,6 +35,8 @@ const VALUE: u32 = 16;
 const MOST_OPERANDS: usize = 24;
 /// Registers of a type: as many as operations have operands of one type, mostly.
 const REGISTERS: usize = 3;
+/// Comparisons of a result whose range is known.
+const COMPARISONS: u32 = 3;
 /// How often a row that needs its surroundings is tried before a case does without it.
 const ATTEMPTS: u32 = 16;
 
@@ -130,6 +132,11 @@ struct Sweep {
     zeros: bool,
 }
 
+/// Whether a register of the type is one word and a number.
+fn is_integer_word(ty: Type) -> bool {
+    RegInfo::of(ty) == RegInfo::words(1) && !ty.is_float()
+}
+
 /// Where the operands of an instance come from.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mixture {
@@ -143,6 +150,8 @@ enum Mixture {
     Registers,
     /// One register for all places that it fits.
     Same,
+    /// Registers of which a few bits are left where they are integers of a word.
+    Bounded,
 }
 
 impl Sweep {
@@ -164,18 +173,43 @@ impl Sweep {
             inst = inst.dst(reg);
         }
         builder.push(&inst);
-        results.into_iter().for_each(|reg| self.store(builder, reg));
+        let types = row.dsts.iter().map(|shape| row.shape_type(&fields, *shape));
+        for (reg, ty) in results.into_iter().zip(types.collect::<Vec<_>>()) {
+            match mixture == Mixture::Bounded && ty.is_some_and(is_integer_word) {
+                true => self.compare(builder, reg),
+                false => self.store(builder, reg),
+            }
+        }
+    }
+
+    /// Stores a number where a comparison with a number near an end of its range holds, or where it does not.
+    fn compare(&mut self, builder: &mut Builder<'_, '_>, reg: Reg) {
+        let one = builder.hidden(Builder::typed(Opcode::Mov, Type::B32).src(Operand::imm(1)), RegInfo::words(1));
+        for _ in 0..COMPARISONS {
+            let [inside, join] = builder.blocks();
+            builder.branch_near(reg, [inside, join]);
+            self.store(builder, one);
+            builder.jump(join, join);
+        }
     }
 
     fn mixture(&self, builder: &mut Builder<'_, '_>, places: usize) -> Mixture {
         let weights = &builder.config.mixture;
-        let weights = [weights.constants, weights.one_register, weights.one_constant, weights.registers, weights.same];
+        let weights = [
+            weights.constants,
+            weights.one_register,
+            weights.one_constant,
+            weights.registers,
+            weights.same,
+            weights.bounded,
+        ];
         match builder.entropy.weighted(&weights) {
             0 => Mixture::Constants,
             1 => Mixture::OneRegister(builder.entropy.below(places)),
             2 => Mixture::OneConstant(builder.entropy.below(places)),
             3 => Mixture::Registers,
-            _ => Mixture::Same,
+            4 => Mixture::Same,
+            _ => Mixture::Bounded,
         }
     }
 
@@ -188,11 +222,14 @@ impl Sweep {
             Mixture::Constants => true,
             Mixture::OneRegister(register) => at != register,
             Mixture::OneConstant(constant) => at == constant,
-            Mixture::Registers | Mixture::Same => false,
+            Mixture::Registers | Mixture::Same | Mixture::Bounded => false,
         };
         let which = if mixture == Mixture::Same { 0 } else { at % REGISTERS };
         let register = if is_constant { None } else { self.register(builder, ty, which) };
-        register.map_or_else(|| self.constant(builder, ty), Operand::Reg)
+        match register {
+            Some(reg) if mixture == Mixture::Bounded && is_integer_word(ty) => builder.bounded_word(reg.into()).into(),
+            register => register.map_or_else(|| self.constant(builder, ty), Operand::Reg),
+        }
     }
 
     fn constant(&self, builder: &mut Builder<'_, '_>, ty: Type) -> Operand {
