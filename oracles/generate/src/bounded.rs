@@ -73,6 +73,9 @@ const ORDERS: [Compare; 6] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge
 impl Builder<'_, '_> {
     /// Bounded values, what is computed of them, and comparisons that branches are on.
     pub(super) fn bounded(&mut self) {
+        if self.entropy.percent(8) {
+            return self.zeros();
+        }
         let mut values = Vec::new();
         for _ in 0..2 {
             let value = self.value(Type::B32);
@@ -98,6 +101,27 @@ impl Builder<'_, '_> {
         if let Some(join) = join {
             self.jump(join, join);
         }
+    }
+
+    /// A branch on whether a float is zero, and behind it one on its bits, which its zero does not decide.
+    fn zeros(&mut self) {
+        let value = self.value(Type::B32);
+        let sign = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(1 << 31));
+        let sign = self.hidden(sign, RegInfo::words(1));
+        let how = self.entropy.choose(&[Compare::Eq, Compare::Ne]);
+        let is_zero = Self::typed(Opcode::SetP, Type::F32).field(how).src(sign).src(Operand::imm(0));
+        let is_zero = self.hidden(is_zero, RegInfo::PRED);
+        let [inside, join] = self.blocks();
+        let targets = if how == Compare::Eq { [inside, join] } else { [join, inside] };
+        self.branch(is_zero.into(), targets, inside);
+        let bits = self.entropy.choose(&[0, 1 << 31]);
+        let same = self.compare(Compare::Eq, sign.into(), bits);
+        let [same_bits, rest] = self.blocks();
+        self.branch(same.into(), [same_bits, rest], same_bits);
+        self.visit(23);
+        self.jump(rest, rest);
+        self.visit(5);
+        self.jump(join, join);
     }
 
     /// A few bits of a value, maybe moved.
@@ -153,11 +177,22 @@ impl Builder<'_, '_> {
     /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
     pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
         let end = self.entropy.choose(&ENDS).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
+        let mut sides = [value.into(), Operand::imm(end)];
+        if self.entropy.percent(20) {
+            // An end that is as far away as a few bits of something say.
+            let within = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(3));
+            let within = self.hidden(within, RegInfo::words(1));
+            let moved = Self::typed(Opcode::IAdd, Type::U32).src(within).src(Operand::imm(end));
+            sides[1] = self.hidden(moved, RegInfo::words(1)).into();
+        }
+        if self.entropy.percent(25) {
+            sides.swap(0, 1);
+        }
         let (ty, how) = (self.entropy.choose(&[Type::U32, Type::S32]), self.entropy.choose(&ORDERS));
         let combined = !self.variables.is_empty() && self.entropy.percent(25);
         let combined = combined && self.config.makes(Opcode::SetPBool);
         let opcode = if combined { Opcode::SetPBool } else { Opcode::SetP };
-        let compare = Self::typed(opcode, ty).field(how).src(value).src(Operand::imm(end));
+        let compare = Self::typed(opcode, ty).field(how).srcs(sides);
         let on = match combined {
             true => {
                 let bool_op = self.entropy.choose(&[BoolOp::And, BoolOp::Or, BoolOp::Xor]);

@@ -203,7 +203,16 @@ impl Builder<'_, '_> {
         let most: u32 = self.entropy.choose(&[3, 7, 15, 31]);
         // The least numbers and the zeros of both signs, which are equal, though their bits are not.
         let float = self.entropy.percent(15);
-        let mask = if float { 1 << 31 | most } else { most };
+        // Of a word of which half is compared the other half may be anything.
+        let half = self.entropy.percent(10);
+        let ty = match (float, half) {
+            (true, _) => Type::F32,
+            (false, true) => Type::U16,
+            (false, false) => Type::U32,
+        };
+        let mask = most | if float { 1 << 31 } else { 0 } | if half { 0x3_0000 } else { 0 };
+        let guard = Guard::new(self.register(RegInfo::PRED), false);
+        let guard = Some(guard).filter(|_| self.entropy.percent(8));
         let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(mask));
         let value = self.hidden(masked, RegInfo::words(1));
         let long = self.entropy.percent(10);
@@ -221,9 +230,17 @@ impl Builder<'_, '_> {
             let case = if self.entropy.percent(10) { case / 2 } else { case };
             let number = if sparse { case * case * 3 } else { case + u64::from(first) };
             let how = if self.entropy.percent(35) { Compare::Ne } else { Compare::Eq };
-            let ty = if float { Type::F32 } else { Type::U32 };
             let is = Self::typed(Opcode::SetP, ty).field(how).src(value).src(number);
-            let is = self.hidden(is, RegInfo::PRED);
+            let is = match guard {
+                None => self.hidden(is, RegInfo::PRED),
+                Some(guard) => {
+                    // Where the guard does not hold, something else decides.
+                    let old = self.register(RegInfo::PRED);
+                    let to = self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(old), RegInfo::PRED);
+                    self.push(&is.dst(to).guard(Some(guard)));
+                    to
+                }
+            };
             let side = self.entropy.choose(&sides);
             let [next] = self.blocks();
             let targets = if how == Compare::Eq { [side, next] } else { [next, side] };

@@ -652,13 +652,13 @@ impl Default for FamilyWeights {
         FamilyWeights {
             plain: 70,
             special: 2,
-            memory: 14,
+            memory: 12,
             contended: 2,
             collective: 3,
             effect: 2,
             undefined: 3,
             pattern: 8,
-            meeting: 4,
+            meeting: 8,
             recompute: 4,
             trees: 2,
         }

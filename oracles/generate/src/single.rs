@@ -227,7 +227,9 @@ impl Sweep {
         let which = if mixture == Mixture::Same { 0 } else { at % REGISTERS };
         let register = if is_constant { None } else { self.register(builder, ty, which) };
         match register {
-            Some(reg) if mixture == Mixture::Bounded && is_integer_word(ty) => builder.bounded_word(reg.into()).into(),
+            Some(reg) if mixture == Mixture::Bounded && is_integer_word(ty) && builder.entropy.percent(75) => {
+                builder.bounded_word(reg.into()).into()
+            }
             register => register.map_or_else(|| self.constant(builder, ty), Operand::Reg),
         }
     }
