@@ -10,7 +10,7 @@ use super::builder::{Builder, fixed};
 use super::insts::result_info;
 
 /// Operations of which more can be said than that the result has some bits.
-const RANGED: [Opcode; 27] = [
+pub(super) const RANGED: [Opcode; 27] = [
     Opcode::IAdd,
     Opcode::ISub,
     Opcode::INeg,

@@ -159,7 +159,8 @@ pub struct MixtureWeights {
     pub registers: u32,
     /// The same register wherever it fits: `x - x` and the like.
     pub same: u32,
-    /// A few bits of registers, and branches on comparisons of results with numbers near the ends of their ranges.
+    /// A few bits of registers, and branches on comparisons of results with numbers near the ends of their ranges; of
+    /// operations whose results have ranges alone.
     pub bounded: u32,
 }
 
@@ -614,7 +615,7 @@ impl FamilyWeights {
 
 impl Default for MixtureWeights {
     fn default() -> MixtureWeights {
-        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1, bounded: 1 }
+        MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1, bounded: 4 }
     }
 }
 

@@ -18,6 +18,7 @@ use oriole_ir::ops::{Compare, Field, OpRow, Opcode, ROWS, Space, SpecialReg, Typ
 use oriole_ir::{Function, FunctionKind, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 
 use super::Generated;
+use super::bounded::RANGED;
 use super::builder::Builder;
 use super::config::{Config, TableLevel};
 use super::entropy::Entropy;
@@ -201,7 +202,7 @@ impl Sweep {
             weights.one_constant,
             weights.registers,
             weights.same,
-            weights.bounded,
+            if RANGED.contains(&self.opcode) { weights.bounded } else { 0 },
         ];
         match builder.entropy.weighted(&weights) {
             0 => Mixture::Constants,
