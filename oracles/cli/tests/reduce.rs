@@ -45,7 +45,7 @@ fn findings_become_small_and_stay_what_they_are() {
     let mut sizes = Vec::new();
     for (name, verdict, function) in BUGS {
         let options = options(name, *function);
-        let finding = findings(&options, verdict, 5, 1).pop().unwrap_or_else(|| panic!("{name} shows in no kernel"));
+        let finding = findings(&options, verdict, 6, 1).pop().unwrap_or_else(|| panic!("{name} shows in no kernel"));
         let limits = Options::default();
         let reduced = reduce::finding(&finding, &options, &limits).expect("the phase is known");
         let Reduced { evidence, before, after, evaluations, rounds, time, .. } = &reduced;

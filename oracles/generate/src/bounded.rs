@@ -3,16 +3,18 @@
 //! A phase that decides conditions by ranges is wrong where it takes a range for narrower than it is, mostly by one or
 //! by a sign. Left to chance, no comparison of a kernel is with a number near the end of what is compared.
 
-use oriole_ir::ops::{BoolOp, Compare, Opcode, SrcType, Type};
+use oriole_ir::ops::{BoolOp, Compare, Opcode, Shape, SrcType, Type};
 use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::insts::result_info;
 
 /// Operations of which more can be said than that the result has some bits.
-pub(super) const RANGED: [Opcode; 27] = [
+pub(super) const RANGED: [Opcode; 29] = [
     Opcode::IAdd,
     Opcode::ISub,
+    Opcode::IAddCarry,
+    Opcode::ISubCarry,
     Opcode::INeg,
     Opcode::IAbs,
     Opcode::ISad,
@@ -68,19 +70,23 @@ const ENDS: [u32; 24] = [
     0xFFFF_FFFE,
 ];
 
+/// The same of counts of bits.
+const COUNTS: [u32; 3] = [0, 31, 32];
+
 const ORDERS: [Compare; 6] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Eq, Compare::Ne];
 
 impl Builder<'_, '_> {
     /// Bounded values, what is computed of them, and comparisons that branches are on.
     pub(super) fn bounded(&mut self) {
         if self.entropy.percent(8) {
-            return self.zeros();
+            return self.floats_by_their_bits();
         }
         let mut values = Vec::new();
         for _ in 0..2 {
             let value = self.value(Type::B32);
             let value = self.lane.filter(|_| self.entropy.percent(60)).map_or(value, Operand::Reg);
-            values.push(self.bounded_word(value));
+            let narrow = if self.entropy.percent(20) { self.narrow_load() } else { None };
+            values.push(narrow.unwrap_or_else(|| self.bounded_word(value)));
         }
         let join = self.entropy.percent(30).then(|| {
             // What is computed is so where the comparison holds, or where it does not.
@@ -103,19 +109,34 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A branch on whether a float is zero, and behind it one on its bits, which its zero does not decide.
-    fn zeros(&mut self) {
+    /// A number of less than a word from memory, extended.
+    fn narrow_load(&mut self) -> Option<Reg> {
+        let region = *self.regions.first()?;
+        let ty = self.entropy.choose(&[Type::S8, Type::U8, Type::S16, Type::U16]);
+        let (base, offset) = self.address(region, ty.bits() / 8);
+        let load = Self::typed(Opcode::Ld, ty).field(region.space).src(base).src(offset);
+        Some(self.hidden(load, RegInfo::words(1)))
+    }
+
+    /// A branch on a float of a few bits and any sign, and behind it one on its bits: neither says all of the other.
+    fn floats_by_their_bits(&mut self) {
         let value = self.value(Type::B32);
-        let sign = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(1 << 31));
-        let sign = self.hidden(sign, RegInfo::words(1));
-        let how = self.entropy.choose(&[Compare::Eq, Compare::Ne]);
-        let is_zero = Self::typed(Opcode::SetP, Type::F32).field(how).src(sign).src(Operand::imm(0));
-        let is_zero = self.hidden(is_zero, RegInfo::PRED);
+        let mask = self.entropy.choose(&[1 << 31, 1 << 31 | 0xFF]);
+        let masked = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(mask));
+        let mut float = self.hidden(masked, RegInfo::words(1));
+        if self.entropy.percent(40) {
+            let negative = Self::typed(Opcode::Or, Type::B32).src(float).src(Operand::imm(1 << 31));
+            float = self.hidden(negative, RegInfo::words(1));
+        }
+        let how = self.entropy.choose(&ORDERS);
+        let with = self.entropy.choose(&[0, 0, 1 << 31, 0x3F80_0000, 0xBF80_0000]);
+        let on = Self::typed(Opcode::SetP, Type::F32).field(how).src(float).src(Operand::imm(with));
+        let on = self.hidden(on, RegInfo::PRED);
         let [inside, join] = self.blocks();
-        let targets = if how == Compare::Eq { [inside, join] } else { [join, inside] };
-        self.branch(is_zero.into(), targets, inside);
+        let targets = if how == Compare::Ne { [join, inside] } else { [inside, join] };
+        self.branch(on.into(), targets, inside);
         let bits = self.entropy.choose(&[0, 1 << 31]);
-        let same = self.compare(Compare::Eq, sign.into(), bits);
+        let same = self.compare(Compare::Eq, float.into(), bits);
         let [same_bits, rest] = self.blocks();
         self.branch(same.into(), [same_bits, rest], same_bits);
         self.visit(23);
@@ -157,10 +178,12 @@ impl Builder<'_, '_> {
             }
         }
         self.specify(opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
-        let info = result_info(row, &fields, *row.dsts.first()?, sources.len());
-        let reg = self.hidden(InstBuilder::new(opcode).fields(fields).srcs(sources), info);
-        self.offer(reg);
-        (info == RegInfo::words(1)).then_some(reg)
+        let info = |shape: &Shape| result_info(row, &fields, *shape, sources.len());
+        let results: Vec<Reg> = row.dsts.iter().map(|shape| self.func.new_reg(info(shape))).collect();
+        let inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
+        self.push(&results.iter().fold(inst, |inst, reg| inst.dst(*reg)));
+        results.iter().for_each(|reg| self.offer(*reg));
+        results.first().copied().filter(|reg| self.info(*reg) == RegInfo::words(1))
     }
 
     /// A branch around what shows that control came there, and maybe around another such branch.
@@ -176,7 +199,8 @@ impl Builder<'_, '_> {
 
     /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
     pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
-        let end = self.entropy.choose(&ENDS).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
+        let ends = if self.entropy.percent(15) { &COUNTS[..] } else { &ENDS[..] };
+        let end = self.entropy.choose(ends).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
         let mut sides = [value.into(), Operand::imm(end)];
         if self.entropy.percent(20) {
             // An end that is as far away as a few bits of something say.

@@ -121,7 +121,8 @@ impl Builder<'_, '_> {
     /// A condition that follows from the first, at least on one side of it.
     fn again_on(&mut self, decided: &Decided) -> Reg {
         let pred = |opcode| Self::typed(opcode, Type::Pred).src(decided.about);
-        match self.entropy.below(9) {
+        match self.entropy.below(10) {
+            9 => self.with_negation_of(decided.flags[1]),
             0 | 1 => decided.about,
             2 => self.hidden(pred(Opcode::Not), RegInfo::PRED),
             3 | 4 => {

@@ -51,6 +51,8 @@ pub(super) struct Builder<'a, 'b> {
     pub regions: Vec<Region>,
     /// Variables in global memory that nothing writes, by name.
     pub tables: Vec<Operand>,
+    /// One that the first thread of the grid may write and nobody else accesses.
+    pub sole: Option<Operand>,
     /// Where the regions of all threads in shared memory begin.
     pub shared: Option<Reg>,
     /// Cells that all threads change with one operation each; their address.
@@ -114,6 +116,7 @@ impl<'a, 'b> Builder<'a, 'b> {
             shared: None,
             regions: Vec::new(),
             tables: Vec::new(),
+            sole: None,
             cells: None,
             results: None,
             callees: Vec::new(),

@@ -273,6 +273,8 @@ pub struct MeetingWeights {
     pub nested: u32,
     /// Percentage of groups that are loads of variables by name, where a kernel has several in global memory.
     pub named: u32,
+    /// Percentage of groups that are those of one thread in a variable of the module, where a kernel has such a one.
+    pub sole: u32,
     /// Percentage of groups in shared memory of which some accesses are by its address in the cluster.
     pub mapped: u32,
     /// Percentage of loads and stores of two or four elements.
@@ -682,13 +684,14 @@ impl Default for MeetingWeights {
             nested: 15,
             mapped: 20,
             named: 20,
+            sole: 30,
             vector: 12,
             elsewhere: 15,
             plain: 55,
             generic: 20,
             computed: 25,
             computes: 20,
-            function: 4,
+            function: 8,
         }
     }
 }

@@ -62,6 +62,8 @@ struct Variables {
     table: Global,
     /// More of the same, in some kernels.
     tables: Vec<Global>,
+    /// What one thread alone accesses, in the same kernels.
+    sole: Option<Global>,
     addresses: Option<Addresses>,
 }
 
@@ -214,7 +216,8 @@ fn variables(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config, ge
     let constants = add("constants", Space::Const, REGION, true);
     let table = add("table", Space::Global, REGION, true);
     let tables = (0..more).map(|at| add(&format!("table{at}"), Space::Global, REGION, true)).collect();
-    Variables { shared, constants, table, tables, addresses: addresses(module, [table, constants]) }
+    let sole = (more > 0).then(|| add("sole", Space::Global, REGION, true));
+    Variables { shared, constants, table, tables, sole, addresses: addresses(module, [table, constants]) }
 }
 
 /// Addresses of the table and the constants, in one kernel of four. They are made from bytes that are there, so that
@@ -287,6 +290,7 @@ impl Builder<'_, '_> {
         self.regions.push(region(Space::Global, input.into(), Some(input), false, true));
         self.regions.push(region(Space::Global, scratch.into(), Some(scratch), true, false));
         let table = Operand::Global(variables.table);
+        self.sole = variables.sole.map(Operand::Global);
         self.tables =
             std::iter::once(table).chain(variables.tables.iter().map(|table| Operand::Global(*table))).collect();
         let generic = self.generic_at(0, Space::Global, table, variables.addresses);

@@ -71,10 +71,31 @@ impl Builder<'_, '_> {
         }
         // What a function gets the address of and its caller names is local memory alone.
         let local = writable.iter().copied().find(|region| region.space == Space::Local);
+        // In memory that one thread alone knows there are names and computed addresses of one variable.
+        if let Some(sole) = self.sole.filter(|_| self.entropy.percent(self.config.meeting.sole)) {
+            return self.meeting_of_one_thread(sole);
+        }
         let region = match local.filter(|_| self.touching.is_some() && self.entropy.percent(50)) {
             Some(local) => local,
             None => self.entropy.choose(&writable),
         };
+        self.meeting_in(region);
+    }
+
+    /// The same by the first thread of the grid, in a variable of the module.
+    fn meeting_of_one_thread(&mut self, variable: Operand) {
+        let special = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
+        let [tid, cta] = [SpecialReg::TidX, SpecialReg::CtaidX].map(|reg| self.hidden(special(reg), RegInfo::words(1)));
+        let either = self.hidden(Self::typed(Opcode::Or, Type::B32).src(tid).src(cta), RegInfo::words(1));
+        let first = self.compare(Compare::Eq, either.into(), 0);
+        let [inside, join] = self.blocks();
+        self.branch(first.into(), [inside, join], inside);
+        let region = Region { space: Space::Global, base: variable, generic: None, writable: true, constant: false };
+        self.within(false, 1, |builder| builder.meeting_in(region));
+        self.jump(join, join);
+    }
+
+    fn meeting_in(&mut self, region: Region) {
         let shared = matches!(region.space, Space::Global | Space::Shared);
         let volatile = shared && self.entropy.percent(self.config.meeting.volatile);
         // Groups of one kernel, and those of the function that it calls, are to meet too.

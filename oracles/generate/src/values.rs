@@ -145,7 +145,8 @@ pub(super) fn extreme(entropy: &mut Entropy<'_>, ty: Type) -> u64 {
 /// An integer: a corner; up to both sides of a power of two, of either sign; a small one, as shifts and fields count;
 /// a run of ones or all but one, where known bits begin and end; any.
 fn integer(entropy: &mut Entropy<'_>, bits: u32) -> u64 {
-    match entropy.weighted(&[16, 10, 4, 2, 3]) {
+    let long = if bits > 32 { 2 } else { 0 };
+    match entropy.weighted(&[16, 10, 4, 2, 3, long]) {
         0 => entropy.choose(INTEGERS),
         1 => {
             let near = 1u64 << entropy.below(bits.min(64) as usize);
@@ -154,6 +155,11 @@ fn integer(entropy: &mut Entropy<'_>, bits: u32) -> u64 {
         }
         2 => entropy.below(2 * bits.min(64) as usize + 2) as u64,
         3 => entropy.bits(),
+        5 => {
+            // As a float half way between two, or just beyond it, where to round twice is wrong.
+            let highest = entropy.between(54, 63);
+            1 << highest | 1 << (highest - entropy.choose(&[24, 53])) | entropy.below(2) as u64
+        }
         _ => {
             let low = entropy.below(bits.min(64) as usize);
             let run = u64::MAX >> entropy.below(64 - low) << low;
