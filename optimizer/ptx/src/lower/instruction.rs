@@ -392,9 +392,15 @@ impl<'s> BodyLowering<'_, '_, 's> {
             return Some(());
         }
         let narrow = matches!(base, Operand::Reg(reg) if self.func.regs()[reg] == RegInfo::words(1));
-        if narrow && self.cx.address_bytes == 8 && matches!(written, Space::Generic | Space::Global) {
-            let message = "an address of this space has 64 bits".to_owned();
-            self.report(span, message, "32-bit address", "use a 64-bit register");
+        if narrow && matches!(written, Space::Generic | Space::Global) {
+            let (message, help) = match self.cx.address_bytes {
+                8 => ("an address of this space has 64 bits", "use a 64-bit register"),
+                _ => (
+                    "modules with 32-bit addresses are not supported",
+                    "compile for 64-bit addresses and say `.address_size 64`: ptxas supports no others any more",
+                ),
+            };
+            self.report(span, message.to_owned(), "32-bit address", help);
             return None;
         }
         Some(())

@@ -410,6 +410,24 @@ fn variables_give_their_space_to_accesses() {
     assert_eq!(message, "this variable is in `.param`, the access in another space");
 }
 
+/// Printed again, such a module would say that its addresses have 64 bits.
+#[test]
+fn global_addresses_have_64_bits() {
+    let faults = |header: &str, access: &str| {
+        let source = format!(
+            ".version 6.0\n.target sm_50\n{header}.entry k(.param .u32 p)\n{{\n.reg .b32 %r<3>;\n\
+             ld.param.u32 %r1, [p];\n{access} %r2, [%r1];\n}}\n"
+        );
+        let found = read(&source).err().unwrap_or_default();
+        found.iter().map(|fault| fault.message.clone()).collect::<Vec<_>>()
+    };
+    let narrow = ["modules with 32-bit addresses are not supported"];
+    assert_eq!(faults(".address_size 32\n", "ld.global.u32"), narrow);
+    assert_eq!(faults("", "ld.u32"), narrow);
+    assert_eq!(faults(".address_size 64\n", "ld.u32"), ["an address of this space has 64 bits"]);
+    assert_eq!(faults(".address_size 32\n", "ld.shared.u32"), [""; 0]);
+}
+
 #[test]
 fn widths_and_constants_are_checked() {
     let (line, column, message, help) = fault("add.s32 %r1, %d2, 1;");
