@@ -32,19 +32,19 @@ fn is_plain(func: &Function, inst: Inst, opcode: Opcode) -> bool {
 }
 
 /// The base, offset and space of an access.
-fn address(func: &Function, inst: Inst) -> (Operand, u64, Option<Space>) {
+fn address(func: &Function, inst: Inst) -> (Operand, i64, Option<Space>) {
     let [base, offset, ..] = *func.srcs(inst) else { panic!("an access has an address") };
-    (base, func.imm_bits(offset).unwrap_or(0), func.inst(inst).field())
+    (base, func.imm_bits(offset).unwrap_or(0) as i64, func.inst(inst).field())
 }
 
-fn bytes(func: &Function, inst: Inst) -> u64 {
-    u64::from(func.inst(inst).ty().bits() / 8)
+fn bytes(func: &Function, inst: Inst) -> i64 {
+    i64::from(func.inst(inst).ty().bits() / 8)
 }
 
 /// Whether two accesses through one base surely have no byte in common.
 fn apart(func: &Function, one: Inst, other: Inst) -> bool {
     let ((a, from, s), (b, start, t)) = (address(func, one), address(func, other));
-    let vector = |inst: Inst| func.inst(inst).vector_len() as u64;
+    let vector = |inst: Inst| func.inst(inst).vector_len() as i64;
     let ends = [from + bytes(func, one) * vector(one), start + bytes(func, other) * vector(other)];
     a == b && s == t && (ends[0] <= start || ends[1] <= from)
 }
