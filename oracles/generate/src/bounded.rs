@@ -4,7 +4,7 @@
 //! by a sign. Left to chance, no comparison of a kernel is with a number near the end of what is compared.
 
 use oriole_ir::ops::{BoolOp, Compare, Opcode, Shape, SrcType, Type};
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::insts::result_info;
@@ -198,7 +198,7 @@ impl Builder<'_, '_> {
     }
 
     /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
-    pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [oriole_ir::Block; 2]) {
+    pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [Block; 2]) {
         let ends = if self.entropy.percent(15) { &COUNTS[..] } else { &ENDS[..] };
         let end = self.entropy.choose(ends).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
         let mut sides = [value.into(), Operand::imm(end)];

@@ -11,10 +11,12 @@ use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
 use oriole_ir::sm::Target;
 use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
-use super::config::{Config, FamilyWeights, FlowWeights};
+use super::cfg::SHAPES;
+use super::config::Config;
 use super::entropy::Entropy;
 use super::fields::fields;
 use super::image::Pool;
+use super::insts::FAMILIES;
 use super::memory::Region;
 use super::multimem::Multicast;
 use super::recompute::Made;
@@ -41,8 +43,9 @@ pub(super) struct Flow {
 pub(super) struct Builder<'a, 'b> {
     pub entropy: &'a mut Entropy<'b>,
     pub config: &'a Config,
-    pub flow_weights: FlowWeights,
-    pub family_weights: FamilyWeights,
+    /// The shapes and the families that the function does without.
+    pub without_shapes: [bool; SHAPES],
+    pub without_families: [bool; FAMILIES],
     pub func: Function,
     pub block: Block,
     pub flow: Flow,
@@ -102,13 +105,15 @@ impl<'a, 'b> Builder<'a, 'b> {
     /// An empty function with an entry block and no values but the checksum.
     pub(super) fn new(mut func: Function, entropy: &'a mut Entropy<'b>, config: &'a Config) -> Builder<'a, 'b> {
         let block = func.new_block();
-        let (flow_weights, family_weights) = config.weights(entropy);
+        let swarm = entropy.percent(config.swarm);
+        let without_shapes = [(); SHAPES].map(|()| swarm && entropy.percent(50));
+        let without_families = [(); FAMILIES].map(|()| swarm && entropy.percent(50));
         let sums = [1, 2].map(|words| func.new_reg(RegInfo::words(words)));
         Builder {
             entropy,
             config,
-            flow_weights,
-            family_weights,
+            without_shapes,
+            without_families,
             func,
             block,
             flow: Flow { uniform: true, depth: 0, trips: 1 },

@@ -12,6 +12,14 @@ use oriole_ir::{Block, Function, InstBuilder, Operand, RegInfo};
 use super::builder::Builder;
 use super::insts::Family;
 
+/// How many shapes there are.
+pub(super) const SHAPES: usize = 22;
+
+/// Gives no weight to what is left out; where nothing has any, the first kind is made.
+pub(super) fn leave_out(weights: &mut [u32], without: &[bool]) {
+    weights.iter_mut().zip(without).filter(|(_, without)| **without).for_each(|(weight, _)| *weight = 0);
+}
+
 impl Builder<'_, '_> {
     /// Shapes one after the other, until the budget is spent.
     pub(super) fn body(&mut self) {
@@ -32,13 +40,13 @@ impl Builder<'_, '_> {
     }
 
     fn shape(&mut self) {
-        let weights = &self.flow_weights;
+        let weights = &self.config.flow;
         let deeper = |weight| if self.flow.depth < self.config.depth { weight } else { 0 };
         let together = |weight| if self.flow.uniform { weight } else { 0 };
         let in_kernel = |weight| if self.results.is_none() { 0 } else { weight };
         let may_repeat = self.flow.trips * 2 <= self.config.nested_trips;
         let callable = if self.callees.is_empty() { 0 } else { weights.call };
-        let weights = [
+        let mut weights: [u32; SHAPES] = [
             weights.straight,
             deeper(weights.branch),
             deeper(weights.diamond),
@@ -62,6 +70,7 @@ impl Builder<'_, '_> {
             deeper(weights.bounded),
             if may_repeat { deeper(weights.neighbours) } else { 0 },
         ];
+        leave_out(&mut weights, &self.without_shapes);
         match self.entropy.weighted(&weights) {
             0 => self.stretch(),
             1 => self.one_side(),

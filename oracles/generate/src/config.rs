@@ -4,7 +4,6 @@ use oriole_ir::ops::{OpRow, Opcode};
 use oriole_ir::{Form, Level};
 use serde::{Deserialize, Serialize};
 
-use super::entropy::Entropy;
 use super::insts::Family;
 use super::patterns::Patterns;
 
@@ -396,16 +395,6 @@ impl Config {
         !self.without.contains(&OpcodeName(opcode))
     }
 
-    /// The weights of one kernel: in some, half of them are zero.
-    pub(super) fn weights(&self, entropy: &mut Entropy<'_>) -> (FlowWeights, FamilyWeights) {
-        let (mut flow, mut family) = (self.flow.clone(), self.family.clone());
-        if entropy.percent(self.swarm) {
-            let all = flow.all_mut().into_iter().chain(family.all_mut());
-            all.filter(|_| entropy.percent(50)).for_each(|weight| *weight = 0);
-        }
-        (flow, family)
-    }
-
     /// Leaves out the opcodes of some families as well.
     pub fn leave_out(&mut self, families: &[Family]) {
         self.without.extend(families.iter().flat_map(|family| family.opcodes()).map(|opcode| OpcodeName(*opcode)));
@@ -538,80 +527,6 @@ impl Default for MutantConfig {
             repeat: 5,
             never: 5,
         }
-    }
-}
-
-impl FlowWeights {
-    /// All of them.
-    fn all_mut(&mut self) -> [&mut u32; 22] {
-        let FlowWeights {
-            straight,
-            branch,
-            diamond,
-            switch,
-            repeat,
-            unstructured,
-            leave,
-            never,
-            exchange,
-            barrier,
-            partial,
-            call,
-            nest,
-            apart,
-            correlated,
-            alike,
-            cases,
-            guarded,
-            copied,
-            exits,
-            bounded,
-            neighbours,
-        } = self;
-        [
-            straight,
-            branch,
-            diamond,
-            switch,
-            repeat,
-            unstructured,
-            leave,
-            never,
-            exchange,
-            barrier,
-            partial,
-            call,
-            nest,
-            apart,
-            correlated,
-            alike,
-            cases,
-            guarded,
-            copied,
-            exits,
-            bounded,
-            neighbours,
-        ]
-    }
-}
-
-impl FamilyWeights {
-    /// All of them.
-    fn all_mut(&mut self) -> [&mut u32; 11] {
-        let FamilyWeights {
-            plain,
-            special,
-            memory,
-            contended,
-            collective,
-            effect,
-            undefined,
-            pattern,
-            meeting,
-            recompute,
-            trees,
-        } = self;
-        [plain, special, memory, contended, collective, effect, undefined, pattern, meeting, recompute, trees]
     }
 }
 

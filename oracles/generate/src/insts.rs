@@ -6,8 +6,12 @@ use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, OpRow, Opcode, ROW
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
+use super::cfg::leave_out;
 use super::config::TableLevel;
 use super::sync::ALL_LANES;
+
+/// How many kinds of things straight code is made of.
+pub(super) const FAMILIES: usize = 11;
 
 /// How instructions of an opcode are made. Follows from the row alone, so a new row is generated the day it lands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,8 +108,8 @@ impl Builder<'_, '_> {
         if self.entropy.percent(self.config.operand.reload) {
             return self.reload();
         }
-        let weights = &self.family_weights;
-        let weights = [
+        let weights = &self.config.family;
+        let mut weights: [u32; FAMILIES] = [
             weights.plain,
             weights.special,
             if self.regions.is_empty() { 0 } else { weights.memory },
@@ -118,6 +122,7 @@ impl Builder<'_, '_> {
             if self.made.is_empty() { 0 } else { weights.recompute },
             weights.trees,
         ];
+        leave_out(&mut weights, &self.without_families);
         match self.entropy.weighted(&weights) {
             0 => self.one_of(Family::Plain),
             1 => self.one_of(Family::Special),
