@@ -6,10 +6,10 @@
 //! strong read. The two may have synchronised with others than each other, so a race can be missed; what is reported
 //! is one. Detection slows a run down by an order of magnitude and is made on request.
 //!
-//! What an asynchronous operation accesses is accessed from its beginning on until some thread has waited for it. So
-//! it is ordered before an access only if that thread, its own one among them, has since waited for it too, or has
-//! synchronised: a barrier between the two does not do. Operations that are done early, at moments drawn from a seed,
-//! count as waited for by then, so that races are best looked for where all are done late.
+//! An asynchronous operation accesses memory from where it begins until some thread has waited for it. An access is
+//! ordered behind it if its thread, be it the one that began the operation, has waited or synchronised after that; a
+//! barrier that was passed before the wait orders nothing. What is done early, at moments drawn from a seed, counts as
+//! waited for by then: where all is done late, more races show.
 
 use rustc_hash::FxHashMap;
 
@@ -31,8 +31,8 @@ pub struct Access {
 }
 
 impl Access {
-    /// Whether two are made by one thread or one asynchronous operation.
-    fn has_author_of(&self, other: &Access) -> bool {
+    /// Whether the same thread itself makes both, or the same asynchronous operation.
+    fn has_maker_of(&self, other: &Access) -> bool {
         (self.thread, self.beside) == (other.thread, other.beside)
     }
 }
@@ -108,7 +108,7 @@ impl Detector {
             let slot = self.shadow.entry((owner, address)).or_default();
             if access.write {
                 *slot = Shadow { write: seen, reads: [None; 2] };
-            } else if slot.reads[0].is_none_or(|read| read.access.has_author_of(&access)) {
+            } else if slot.reads[0].is_none_or(|read| read.access.has_maker_of(&access)) {
                 slot.reads[0] = seen;
             } else {
                 slot.reads[1] = seen;
@@ -162,7 +162,7 @@ impl Detector {
     }
 
     fn races(&self, seen: &Seen, access: &Access) -> bool {
-        if seen.access.has_author_of(access) || seen.access.strong && access.strong {
+        if seen.access.has_maker_of(access) || seen.access.strong && access.strong {
             return false;
         }
         let clock = |thread| self.clocks.get(&thread).copied().unwrap_or_default();

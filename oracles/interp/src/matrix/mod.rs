@@ -88,35 +88,40 @@ type Addresses = [u64; LANES];
 /// Executes an instruction for all lanes of a warp. All sources are read before any result is written.
 pub fn execute(frame: &mut Frame, spaces: &mut Spaces<'_>, ops: &MatrixOps) -> Result<(), Fault> {
     let sources = read(frame, &ops.srcs);
-    let mut results = Results::default();
     match &ops.op {
-        MatrixOp::Transpose => moves::transpose(&sources, &mut results),
-        &MatrixOp::Load(count, transposed) => {
-            let (memory, addresses) = addresses(frame, ops, count)?;
-            moves::load(spaces, memory, &addresses, count, transposed, &mut results)?;
-        }
         MatrixOp::Multiply(product) => {
             spaces.extra_steps += (product.products() / PRODUCTS_A_STEP) as u64;
             let results = &mut *spaces.results;
             results.undefined = [0; MOST_RESULTS];
             product::multiply(product, &sources, results);
             write(frame, &ops.dsts, results);
-            return Ok(());
+        }
+        MatrixOp::Transpose => {
+            let mut results = Results::default();
+            moves::transpose(&sources, &mut results);
+            write(frame, &ops.dsts, &results);
+        }
+        &MatrixOp::Load(count, transposed) => {
+            let (memory, addresses) = addresses(frame, ops, count)?;
+            let mut results = Results::default();
+            moves::load(spaces, memory, &addresses, count, transposed, &mut results)?;
+            write(frame, &ops.dsts, &results);
+        }
+        MatrixOp::LoadWhole(fragment) => {
+            let at = whole::place(frame, ops, &sources, fragment)?;
+            let mut results = Results::default();
+            whole::load(spaces, at, fragment, &mut results)?;
+            write(frame, &ops.dsts, &results);
         }
         &MatrixOp::Store(count, transposed) => {
             let (memory, addresses) = addresses(frame, ops, count)?;
             moves::store(spaces, memory, &addresses, count, transposed, &sources)?;
-        }
-        MatrixOp::LoadWhole(fragment) => {
-            let at = whole::place(frame, ops, &sources, fragment)?;
-            whole::load(spaces, at, fragment, &mut results)?;
         }
         MatrixOp::StoreWhole(fragment) => {
             let at = whole::place(frame, ops, &sources, fragment)?;
             whole::store(spaces, at, fragment, &sources)?;
         }
     }
-    write(frame, &ops.dsts, &results);
     Ok(())
 }
 
