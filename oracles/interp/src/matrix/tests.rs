@@ -5,6 +5,7 @@
 
 use super::super::tests::{launch, run_with, words};
 use crate::load::RunOptions;
+use crate::outcome::Outcome;
 
 /// The box of a figure for matrices of 8 by 8 elements of 16 bits: row after row, `T0:{a0, a1}` to `T31:{a0, a1}`.
 fn drawn_rows() -> Vec<Vec<(usize, usize)>> {
@@ -94,4 +95,20 @@ fn stmatrix_stores_as_ldmatrix_loads() {
             assert_eq!(lanes, held(transposed, matrix), "{load} then {store}, matrix {matrix}");
         }
     }
+}
+
+/// Of two products the first has an undefined factor: its result is undefined, and that of the second is not.
+#[test]
+fn a_product_leaves_nothing_undefined_to_the_next() {
+    let product = "mma.sync.m8n8k16.row.col.s32.s8.s8.s32";
+    let body = format!(
+        "  %r3 = mov.b32 0\n  %r40, %r41 = {product} undef, %r3, %r3, %r3\n  \
+         %r42, %r43 = {product} %r3, %r3, %r3, %r3\n"
+    );
+    let outcome = |looked: u32| {
+        let look = format!("{body}  %p44 = setp.eq.u32 %r{looked}, 0\n  cbra %p44, bb1, bb1\nbb1:\n");
+        run_with(&kernel("", &look, 0), &launch(1, 32, &["zeroed:128"]), &RunOptions::default()).outcome
+    };
+    assert!(matches!(outcome(40), Outcome::Undefined { .. }), "{:?}", outcome(40));
+    assert_eq!(outcome(42), Outcome::Finished);
 }
