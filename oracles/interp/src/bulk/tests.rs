@@ -304,7 +304,30 @@ fn a_barrier_does_not_end_a_copy() {
     assert_eq!(races([&read, "", store]), 0);
     assert_eq!(races([&read, "", store_out]), 1);
     assert_eq!(races([&done, "", store_out]), 0);
+    // That the thread reads it too does not hide that the copy does.
+    assert_eq!(races([&format!("{out}  %r10 = ld.shared.b32 [%d4]\n"), "", store]), 1);
     // A thread's own accesses are not ordered behind what it has begun, either.
     assert_eq!(races([&format!("{single}{LOAD}"), "", ""]), 1);
     assert_eq!(races([&format!("{waited}{LOAD}"), "", ""]), 0);
+}
+
+/// The first thread writes and begins a reduction, and the second one has a fence and reads what was written.
+#[test]
+fn a_reduction_releases_nothing() {
+    let races = |fence: &str| {
+        let reduce = "  cp.reduce.async.bulk.store.global.shared::cta.bulk_group.add.u32 [%d3], [%d4], 16\n";
+        let text = format!(
+            "global @s: b8[64] shared align 16\nentry @k {{\n  param $out: u64 param align 8\n  \
+             param $in: u64 param align 8\nbb0:\n  %r1 = s2r.b32 sr.tid.x\n  %d3 = ld.param.u64 [$in]\n  \
+             %d4 = mov.b64 @s\n  %d7 = ld.param.u64 [$out]\n  %p20 = setp.eq.u32 %r1, 0\n  \
+             st.shared.v4.b32 [%d4], 1, 1, 1, 1\n  bar.sync 0, 0\n  cbra %p20, bb1, bb2\nbb1:\n  \
+             st.global.b32 [%d7], 1\n{fence}{reduce}{COMMIT}{DONE}  ret\nbb2:\n  fence.acq_rel.gpu\n  \
+             %r10 = ld.global.b32 [%d7]\n  ret\n}}\n"
+        );
+        let options = RunOptions { races: true, ..RunOptions::default() };
+        let seen = run_with(&text, &launch(1, 2, &["zeroed:32", INPUT]), &options).races;
+        seen.iter().filter(|race| race.to_string().contains("global")).count()
+    };
+    assert_eq!(races("  fence.acq_rel.gpu\n"), 0);
+    assert_eq!(races(""), 1);
 }
