@@ -266,6 +266,21 @@ mod tests {
         assert!(10 * older > varied, "{older} of {varied}");
     }
 
+    /// Phases over virtual form have something to do in every case that goes without SSA construction.
+    #[test]
+    fn cases_without_ssa_construction_are_in_virtual_form() {
+        let options = Options::new(1, 1);
+        let (cases, mut counted) = (options.by_number(), 0);
+        for number in 0..VARIATIONS.len() as u64 {
+            let without = VARIATIONS[options.variation_of(number)].without == Some(StepId::SsaConstruction);
+            let module = cases.case(number).generated.module;
+            let all = module.functions.values().all(|func| func.form == oriole_ir::Form::Virtual);
+            assert!(all || !without, "case {number}");
+            counted += usize::from(without);
+        }
+        assert!(counted > 3, "{counted} of {}", VARIATIONS.len());
+    }
+
     #[test]
     fn every_knob_and_machine_is_known() {
         for variation in &*KNOB_VARIATIONS {
