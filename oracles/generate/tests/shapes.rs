@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{CopyFrom, Flags, Opcode, Space};
+use oriole_ir::ops::{CopyFrom, Flags, Opcode, Space, Type};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, loops};
 
@@ -233,4 +233,107 @@ fn a_fence_stands_between_stores_and_what_reads_them_asynchronously() {
     }
     // Bulk copies and reductions in both directions, products of two kinds with the left factor in either place.
     assert_eq!(readers.len(), 8, "{readers:?}");
+}
+
+/// Any instruction of the kernel for which something holds.
+fn has(module: &Module, holds: impl Fn(&Function, Inst) -> bool) -> bool {
+    let func = kernel(module);
+    func.layout_insts().any(|inst| holds(func, inst))
+}
+
+/// A load or store in a space; none of a parameter or of a constant.
+fn is_access(func: &Function, inst: Inst, space: Space) -> bool {
+    let data = func.inst(inst);
+    matches!(data.opcode, Opcode::Ld | Opcode::St) && data.field() == Some(space)
+}
+
+fn base_name<'m>(module: &'m Module, func: &Function, inst: Inst) -> Option<&'m str> {
+    match func.srcs(inst).first() {
+        Some(Operand::Global(global)) => Some(&module.globals[*global].name),
+        _ => None,
+    }
+}
+
+/// The one definition of a register in virtual form.
+fn definition(func: &Function, operand: Option<&Operand>) -> Option<Inst> {
+    let reg = operand.and_then(|operand| operand.reg())?;
+    let mut all = func.layout_insts().filter(|inst| func.defs(*inst).any(|def| def == reg));
+    all.next().filter(|_| all.next().is_none())
+}
+
+/// Each is what some phase goes wrong on, and what nothing else in a kernel makes.
+#[test]
+fn memory_and_conditions_meet_in_rare_ways() {
+    let modules = modules(4000);
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| {
+        let found = count(&modules, holds);
+        println!("{name}: {found} of {} kernels", modules.len());
+        assert!(found >= least, "{name}: {found}");
+    };
+    found("own shared memory by its address in the cluster", 8, &|module| {
+        let exchanges = has(module, |func, inst| {
+            matches!(func.inst(inst).opcode, Opcode::ClusterArrive | Opcode::StAsync | Opcode::RedAsync)
+        });
+        !exchanges && has(module, |func, inst| is_access(func, inst, Space::Cluster))
+    });
+    found("a variable of one thread, by name and by address", 3, &|module| {
+        let named = |func: &Function, inst| base_name(module, func, inst) == Some("sole");
+        let moved = |func: &Function, inst| func.inst(inst).opcode == Opcode::Mov && named(func, inst);
+        has(module, moved) && has(module, |func, inst| is_access(func, inst, Space::Global) && named(func, inst))
+    });
+    found("loads of two tables by name", 5, &|module| {
+        let func = kernel(module);
+        let loads = func.layout_insts().filter(|inst| is_access(func, *inst, Space::Global));
+        let names: HashSet<&str> = loads.filter_map(|inst| base_name(module, func, inst)).collect();
+        names.iter().filter(|name| name.starts_with("table")).count() > 1
+    });
+    found("an address of 32 bits that begins before the bytes", 5, &|module| {
+        has(module, |func, inst| {
+            let narrow = is_access(func, inst, Space::Shared) || is_access(func, inst, Space::Local);
+            let sum = definition(func, func.srcs(inst).first()).filter(|_| narrow);
+            let addend = |sum: Inst| func.srcs(sum).get(1).and_then(|operand| func.imm_bits(*operand));
+            let is_sum = |sum: &Inst| func.inst(*sum).opcode == Opcode::IAdd && func.inst(*sum).ty() == Type::U32;
+            sum.filter(is_sum).and_then(addend).is_some_and(|bits| bits as i32 <= -4)
+        })
+    });
+    found("a guarded load of several elements", 3, &|module| {
+        has(module, |func, inst| {
+            let data = func.inst(inst);
+            data.opcode == Opcode::Ld && data.guard.is_some() && data.vector_len() > 1 && data.ty().bits() < 32
+        })
+    });
+    found("guarded logic on predicates", 10, &|module| {
+        has(module, |func, inst| {
+            let data = func.inst(inst);
+            data.guard.is_some() && data.ty() == Type::Pred && matches!(data.opcode, Opcode::And | Opcode::Or)
+        })
+    });
+    found("a branch on the second result of a comparison", 10, &|module| {
+        has(module, |func, inst| {
+            let condition = func.srcs(inst).first();
+            let compare = definition(func, condition).filter(|_| func.inst(inst).opcode == Opcode::CBra);
+            compare.is_some_and(|compare| func.dsts(compare).get(1) == condition)
+        })
+    });
+    found("a value of 128 bits from memory", 20, &|module| {
+        has(module, |func, inst| is_access(func, inst, Space::Global) && func.inst(inst).ty() == Type::B128)
+    });
+}
+
+#[test]
+fn products_of_warpgroups_are_waited_for_in_other_blocks() {
+    let places = (0..).zip(single::pins(TableLevel::Virtual)).filter(|(_, (opcode, _))| opcode.is(Flags::WARPGROUP));
+    let config = Config::default();
+    let made = |place: u64| single::instruction(place, &mut Entropy::from_seed(place), &config).module;
+    let modules: Vec<Module> = places.map(|(place, _)| made(place)).collect();
+    let found = count(&modules, |module| {
+        let func = kernel(module);
+        let blocks = |opcode| {
+            let all = func.layout_insts().filter(move |inst| func.inst(*inst).opcode == opcode);
+            all.filter_map(|inst| func.block_of(inst)).collect::<HashSet<_>>()
+        };
+        !blocks(Opcode::WgmmaWait).is_subset(&blocks(Opcode::WgmmaCommit))
+    });
+    println!("{found} of {} kernels", modules.len());
+    assert!(found * 20 > modules.len(), "{found} of {}", modules.len());
 }
