@@ -6,6 +6,7 @@ use cranelift_entity::PrimaryMap;
 
 use super::entity::{FuncId, Global};
 use super::function::{Function, copy_map};
+use super::inst::InstData;
 use crate::ops::{Space, Type};
 use crate::sm::Target;
 
@@ -53,8 +54,17 @@ impl Module {
 
     /// Whether a target has all operations of the module.
     pub fn is_for(&self, target: Target) -> bool {
-        let mut insts = self.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
-        insts.all(|data| data.opcode.row().missing_on(target, &data.fields).is_none())
+        self.operations().all(|data| data.opcode.row().missing_on(target, &data.fields).is_none())
+    }
+
+    /// The operations of all functions, in the order in which they are written.
+    pub fn operations(&self) -> impl Iterator<Item = &InstData> {
+        self.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)))
+    }
+
+    /// How many operations all functions have.
+    pub fn inst_count(&self) -> usize {
+        self.functions.values().map(Function::inst_count).sum()
     }
 
     /// The first target that has all operations of the module, a portable one if any has.

@@ -191,7 +191,7 @@ impl Running<'_> {
         module: &mut Module,
         observer: &mut dyn Observer,
     ) -> Result<PhaseReport, PipelineError> {
-        let insts = inst_count(module);
+        let insts = module.inst_count();
         let mut report = PhaseReport {
             position,
             name: pass.name,
@@ -224,7 +224,7 @@ impl Running<'_> {
             report.time = Some(start.elapsed().saturating_sub(rules));
         }
         report.rewrites = self.budget.made() - made;
-        report.insts_after = inst_count(module);
+        report.insts_after = module.inst_count();
         if report.rewrites > 0 {
             self.report.last_rewrite = self.last_rewrite(pass, module);
         }
@@ -339,7 +339,7 @@ impl PassRun<'_, '_> {
     }
 
     fn module(&mut self, work: &ModuleFn, module: &mut Module) -> Result<(), PipelineError> {
-        let (name, insts) = (self.pass.name, inst_count(module));
+        let (name, insts) = (self.pass.name, module.inst_count());
         self.running.budget.begin(None, insts);
         let claim = Claim::new(module);
         let mut cx = self.context();
@@ -403,10 +403,6 @@ fn verify(phase: &'static str, module: &Module, id: FuncId) -> Result<(), Pipeli
         function: func.name.clone(),
         violations,
     })
-}
-
-fn inst_count(module: &Module) -> usize {
-    module.functions.values().map(Function::inst_count).sum()
 }
 
 /// Whether a block is the header of a loop.

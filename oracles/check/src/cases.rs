@@ -5,7 +5,6 @@ use oriole_ir::Module;
 use super::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
 use super::options::{CheckError, CheckOptions};
 use super::report::{CaseLine, KernelReport};
-use super::step::instructions;
 use crate::input::NamedLaunch;
 use crate::judge::{Judge, Judged, Verdict, budget, inconclusive};
 use oriole_interp::launch::Launch;
@@ -75,7 +74,7 @@ pub fn first_runs<'a>(
         move |error| CheckError::Load { launch, error }
     };
     let executable = Executable::new(module).map_err(load("any launch"))?;
-    let mut report = KernelReport::new(name, instructions(module), &options.faults);
+    let mut report = KernelReport::new(name, module.inst_count(), &options.faults);
     report.phases.reserve(options.phases.len() + 2);
     let mut cases = Vec::new();
     let mut unexecuted = (options.tries > 0).then(|| Unexecuted::new(&executable));

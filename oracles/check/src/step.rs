@@ -8,8 +8,8 @@
 use std::time::{Duration, Instant};
 
 use oriole_generate::spell::respelled;
+use oriole_ir::Module;
 use oriole_ir::verify::{Violation, verify_module};
-use oriole_ir::{Function, Module};
 use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::pipeline::runner::{
     Known, LastRewrite, Options, PipelineError, Report, SkipReason, run_phases_with, skips,
@@ -232,7 +232,7 @@ impl Step {
             Err(violations) => failed(Verdict::InvalidIr(listed(&violations))),
             Ok(()) => Outcome::Done(Done {
                 changed,
-                instructions: instructions(module),
+                instructions: module.inst_count(),
                 rewrites: 0,
                 last_rewrite: None,
                 statistics,
@@ -288,11 +288,6 @@ fn outcome(mut report: Report) -> Outcome {
             }),
         },
     }
-}
-
-/// How many instructions a module has.
-pub(super) fn instructions(module: &Module) -> usize {
-    module.functions.values().map(Function::inst_count).sum()
 }
 
 /// The first of some violations, and how many there are beside it.

@@ -17,8 +17,8 @@ use oriole_check::kernels::case;
 use oriole_check::{CheckOptions, check_module, target_of};
 use oriole_generate::{Config, Generated, another_launch};
 use oriole_interp::{Executable, RunOptions, RunResult};
+use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
-use oriole_ir::{Function, Module};
 use oriole_optimizer::pass::Pass;
 use oriole_optimizer::pipeline::runner::{Options, default_phases, run_phases, skips};
 use oriole_optimizer::ssa;
@@ -99,7 +99,7 @@ fn sizes(kernels: u64, config: &Config) {
     for number in 0..kernels {
         let generated = case(SEED, number, config);
         let functions = generated.module.functions.values();
-        instructions.push(functions.clone().map(Function::inst_count).sum());
+        instructions.push(generated.module.inst_count());
         blocks.push(functions.map(|func| func.layout().len()).sum());
         threads.extend(generated.launches.iter().map(|named| named.launch.threads() as usize));
     }

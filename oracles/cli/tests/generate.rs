@@ -4,10 +4,10 @@ use oriole_check::input::{read_ptx, write_ptx};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use oriole_ir::Form;
 use oriole_ir::ops::{Flags, ROWS};
 use oriole_ir::sm::Target;
 use oriole_ir::verify::verify_module;
-use oriole_ir::{Form, Function};
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner as pipeline;
 
@@ -55,7 +55,7 @@ fn kernels_are_valid_and_finish() {
             failures.insert(seed, outcome);
         }
         let functions = generated.module.functions.values();
-        instructions.push(functions.clone().map(Function::inst_count).sum::<usize>());
+        instructions.push(generated.module.inst_count());
         blocks.push(functions.map(|func| func.layout().len()).sum::<usize>());
     }
     instructions.sort_unstable();

@@ -151,7 +151,7 @@ mod tests {
             let source = shape.kernel(10_000);
             let module = ptx::parse(&source).and_then(|tree| ptx::lower(&tree, &source));
             let module = module.unwrap_or_else(|faults| panic!("{name}: {}", faults[0].message));
-            let count = module.functions.values().map(|func| func.inst_count()).sum::<usize>();
+            let count = module.inst_count();
             assert!((10_000..12_000).contains(&count), "{name} has {count} instructions");
         }
     }

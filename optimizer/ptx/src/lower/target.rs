@@ -90,9 +90,7 @@ mod tests {
 
     /// The operations that flush, in order.
     fn flushing(module: &Module) -> Vec<Opcode> {
-        let funcs = module.functions.values();
-        let insts = funcs.flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
-        insts.filter(|data| data.field::<Ftz>() == Some(Ftz::Ftz)).map(|data| data.opcode).collect()
+        module.operations().filter(|data| data.field::<Ftz>() == Some(Ftz::Ftz)).map(|data| data.opcode).collect()
     }
 
     #[test]

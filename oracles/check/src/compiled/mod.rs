@@ -264,9 +264,8 @@ fn refusal(module: &Module, axis: &Axis) -> Option<String> {
         return Some(format!("it is for {}", module.target));
     }
     // "32-bit compilation is no longer supported", ptxas 13.0 says of any such conversion, and names no file.
-    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
     let is_short = |data: &InstData| data.opcode == Opcode::Cvta && data.field() == Some(Type::U32);
-    insts.any(is_short).then(|| "it converts 32-bit addresses".to_owned())
+    module.operations().any(is_short).then(|| "it converts 32-bit addresses".to_owned())
 }
 
 /// What a report calls the answers of an axis.

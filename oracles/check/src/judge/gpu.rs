@@ -47,8 +47,7 @@ impl Judge<'_> {
 
 /// Whether a module has operations that bring something to shared memory of the cluster beside the threads.
 fn goes_to_cluster(module: &Module) -> bool {
-    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
-    insts.any(|data| {
+    module.operations().any(|data| {
         let is_counted = data.is(Flags::ASYNC) && data.field() == Some(Completion::Barrier);
         is_counted && data.field() != Some(CopyTo::Cta)
     })
@@ -57,9 +56,8 @@ fn goes_to_cluster(module: &Module) -> bool {
 /// Whether a module has products of matrices of floats. PTX leaves open how their sums are rounded, and what sign a
 /// zero among them has; tensor cores keep fewer bits than the interpreter.
 pub(super) fn has_float_products(module: &Module) -> bool {
-    let mut insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
     let sum = |data: &InstData| data.opcode.row().shape_type(&data.fields, Shape::Matrix(Matrix::Sum));
-    insts.any(|data| data.is(Flags::MATRIX) && sum(data).is_some_and(Type::is_float))
+    module.operations().any(|data| data.is(Flags::MATRIX) && sum(data).is_some_and(Type::is_float))
 }
 
 /// The places of a module's variables that hold an address from the start, with the variables' names.

@@ -20,8 +20,7 @@ struct Step {
 impl Order {
     /// The order of a module; `None` where it has nothing that orders threads.
     pub fn of(module: &Module) -> Option<Order> {
-        let insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
-        let steps: Vec<Step> = insts.filter_map(step).collect();
+        let steps: Vec<Step> = module.operations().filter_map(step).collect();
         steps.iter().any(|step| orders(step.opcode)).then_some(Order(steps))
     }
 

@@ -46,8 +46,7 @@ pub fn reducer(data: &[u8]) -> bool {
 }
 
 fn opcodes(module: &Module) -> impl Iterator<Item = Opcode> + '_ {
-    let blocks = module.functions.values().flat_map(|func| func.layout().iter().map(move |block| (func, block)));
-    blocks.flat_map(|(func, block)| func.block_insts(*block).map(|inst| func.inst(inst).opcode))
+    module.operations().map(|data| data.opcode)
 }
 
 fn wanted(module: &Module, entropy: &mut Entropy<'_>) -> Opcode {

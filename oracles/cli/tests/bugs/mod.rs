@@ -48,8 +48,7 @@ pub fn options(name: &'static str, function: PhaseFn) -> CheckOptions {
 pub fn findings(options: &CheckOptions, verdict: &str, seed: u64, count: usize) -> Vec<Finding> {
     let config = large();
     let kernels = (0..400).map(|number| case(seed, number, &config));
-    let found =
-        kernels.filter(|kernel| kernel.module.functions.values().map(Function::inst_count).sum::<usize>() >= 200);
+    let found = kernels.filter(|kernel| kernel.module.inst_count() >= 200);
     let check = |kernel: oriole_generate::Generated| {
         let report = check_module("generated", &kernel.module, &kernel.launches, options).expect("it can be checked");
         report.findings.into_iter().next().filter(|finding| finding.verdict.name() == verdict)

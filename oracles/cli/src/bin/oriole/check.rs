@@ -145,10 +145,10 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, F
 /// Has another thread read and compile rules while the original is executed: in a small kernel nothing takes longer.
 /// Without a thread, phases do it themselves.
 fn prepare(module: &Module, rules: Option<Arc<RuleSet>>) {
-    let insts = module.functions.values().flat_map(|func| func.layout_insts().map(|inst| func.inst(inst)));
     // In the order in which phases meet them.
     let mut met = HashSet::new();
-    let kinds: Vec<_> = insts.map(|data| (data.opcode, data.fields)).filter(|kind| met.insert(*kind)).collect();
+    let kinds: Vec<_> =
+        module.operations().map(|data| (data.opcode, data.fields)).filter(|kind| met.insert(*kind)).collect();
     let prepare = move || catch(|| rules.unwrap_or_else(RuleSet::builtin).prepare(kinds));
     let _ = thread::Builder::new().name("rules".to_owned()).spawn(prepare);
 }
