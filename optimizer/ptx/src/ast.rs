@@ -571,6 +571,13 @@ pub enum OperandKind<'s> {
         /// Which element.
         index: i64,
     },
+    /// `symbol[%r1]` or `symbol[%r1+1]`: likewise.
+    Indexed {
+        /// The array.
+        name: &'s str,
+        /// Which element: a name, or its sum with a number; one element.
+        index: List<Operand<'s>>,
+    },
     /// A number.
     Constant(Constant),
     /// `{a, b, ...}`

@@ -1,7 +1,8 @@
 //! Splits PTX text into tokens.
 //!
 //! A token is a kind and a byte span; its text is read back from the source when somebody needs it, so lexing
-//! allocates one vector and nothing else. White space, both comment styles and `@@DWARF` lines vanish here.
+//! allocates one vector and nothing else. White space, both comment styles, `@@DWARF` lines and the line markers of a
+//! preprocessor (`# 3 "a.cu"`, `#line 3`) vanish here.
 //! A dot and the word after it are one token (`.s32`, `.2d`, `.L2::128B`), which makes an opcode a word followed by
 //! such tokens, and leaves `.5` as the only place where a dot begins a number. Cost: linear in the text.
 
@@ -13,7 +14,7 @@ use super::diagnostics::Diagnostics;
 /// What a token is; the text stands at its span.
 #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
 #[logos(skip r"[ \t\r\n\x0B\x0C]+")]
-#[logos(skip(r"(//|@@)[^\n]*", allow_greedy = true))]
+#[logos(skip(r"(//|@@|#(line)?[ \t]+[0-9])[^\n]*", allow_greedy = true))]
 #[logos(error = LexicalError)]
 pub enum TokenKind {
     /// An identifier: opcode, register, symbol or label.

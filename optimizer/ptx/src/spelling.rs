@@ -3,7 +3,7 @@
 //! Most rows carry their PTX name. The others differ from a sibling by operands or by modifiers that are part of the
 //! name; their spellings stand here, for reading and for printing. The first spelling of an opcode is the one printed.
 
-use oriole_ir::ops::{Opcode, Scope};
+use oriole_ir::ops::{Opcode, Scope, Type};
 
 /// One way to write an opcode: base name, and the modifiers that are always there.
 pub(super) struct Spelling {
@@ -94,6 +94,18 @@ pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'sta
         "cp" if has("cp_mask") => "masked bulk copy",
         "st" if has("bulk") => "bulk store",
         "alloca" | "stacksave" | "stackrestore" => "stack allocation",
+        "cvt" if has("rs") => "stochastic rounding",
+        "cvt" if modifiers.iter().any(|name| SMALL_FLOATS.contains(name)) => "conversion of 4- and 6-bit floats",
         _ => return None,
     })
+}
+
+/// Packed floats that conversions of `sm_100` have beside those of 8 bits by two.
+const SMALL_FLOATS: &[&str] =
+    &["e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"];
+
+/// The type of the address that an operation of a type takes without brackets. Where clusters map addresses, it is as
+/// wide as the operation says (PTX ISA 9.0, "mapa" and "getctarank").
+pub(crate) fn address_type(opcode: Opcode, ty: Type) -> Type {
+    if matches!(opcode, Opcode::Mapa | Opcode::GetCtaRank) && ty.bits() == 32 { Type::B32 } else { Type::B64 }
 }

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::EmitError;
 use super::function::FunctionWriter;
-use crate::spelling::SPELLINGS;
+use crate::spelling::{SPELLINGS, address_type};
 use oriole_ir::ops::{Field, Flags, Matrix, Opcode, Shape, SrcType, Type};
 use oriole_ir::{Inst, InstData, Operand, Reg};
 
@@ -132,7 +132,7 @@ impl FunctionWriter<'_> {
                 {
                     out.push(self.wide_register(*operand, Type::B64)?);
                 }
-                Shape::Base => out.push(self.base(*operand)?),
+                Shape::Base => out.push(self.base(*operand, address_type(data.opcode, data.ty()))?),
                 Shape::Imm => out.push(self.func.imm_bits(*operand).unwrap_or(0).to_string()),
                 Shape::V if data.vector_len() > 1 => {
                     vector.push(self.typed_source(*operand, data, *shape)?);

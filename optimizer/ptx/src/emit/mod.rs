@@ -13,6 +13,7 @@ mod halves;
 mod image;
 mod instruction;
 mod operand;
+mod result;
 mod shift;
 mod special;
 #[cfg(test)]
@@ -98,9 +99,16 @@ fn header(out: &mut String, function: &Function) {
         let _ = write!(out, ".{} ", function.linkage.name());
     }
     out.push_str(if function.kind == FunctionKind::Entry { ".entry " } else { ".func " });
-    if !function.returns.is_empty() {
-        parameters(out, function, &function.returns);
-        out.push(' ');
+    match function.returns.as_slice() {
+        [] => {}
+        [_] => {
+            parameters(out, function, &function.returns);
+            out.push(' ');
+        }
+        several => {
+            let results = several.iter().map(|local| &function.locals[*local]);
+            let _ = write!(out, "{} ", result::declarations(results, true));
+        }
     }
     out.push_str(&function.name);
     parameters(out, function, &function.params);

@@ -146,14 +146,13 @@ impl FunctionWriter<'_> {
         }
     }
 
-    /// An address without brackets: a register, a symbol or a number.
-    pub(super) fn base(&mut self, operand: Operand) -> Result<String, EmitError> {
+    /// An address of a type without brackets: a register, a symbol or a number.
+    pub(super) fn base(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         match operand {
-            Operand::Local(_) if self.is_parameter_elsewhere(operand) => self.wide_register(operand, Type::B64),
+            Operand::Local(_) if self.is_parameter_elsewhere(operand) => self.wide_register(operand, ty),
             Operand::Global(_) | Operand::Local(_) => Ok(self.symbol(operand)),
             Operand::Imm(imm) => Ok(self.func.bits(imm).to_string()),
-            Operand::Reg(_) => self.wide_register(operand, Type::B64),
-            Operand::Undef => self.wide_register(operand, Type::B64),
+            Operand::Reg(_) | Operand::Undef => self.wide_register(operand, ty),
             _ => self.wide_register(operand, Type::B32),
         }
     }
@@ -172,13 +171,14 @@ impl FunctionWriter<'_> {
         if let Some(bits) = self.func.imm_bits(base) {
             return Ok(format!("[{}]", bits.wrapping_add(offset as u64)));
         }
-        let mut base = self.base(base)?;
         let near = i32::try_from(offset).is_ok();
-        if !near {
-            let sum = self.temp(Temp::Double);
+        let base = if near {
+            self.base(base, Type::B64)?
+        } else {
+            let (base, sum) = (self.wide_register(base, Type::B64)?, self.temp(Temp::Double));
             self.line(format_args!("add.s64 {sum}, {base}, {offset}"));
-            base = sum;
-        }
+            sum
+        };
         let mut text = format!("[{base}");
         if near && offset != 0 {
             let _ = write!(text, "+{offset}");

@@ -3,6 +3,7 @@
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
 use super::halves::is_high_half;
+use super::result;
 use crate::lower::video::{is_video, lanes};
 use crate::lower::warpgroup::is_group_product;
 use crate::spelling::MEMBAR_LEVELS;
@@ -32,6 +33,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::BulkMulticast => Self::multicast,
             opcode if opcode.is(Flags::IMAGE) => Self::image,
             Opcode::Call => Self::call,
+            Opcode::Ld | Opcode::St if self.is_one_of_results(inst) => Self::access_result,
             opcode if is_group_product(opcode) => Self::group_product,
             opcode if is_video(opcode) => Self::video,
             Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
@@ -364,7 +366,14 @@ impl<'a> FunctionWriter<'a> {
             }
             text + ")"
         };
-        let results = if results.is_empty() { String::new() } else { declare(results) + " " };
+        let results = match results {
+            [] => String::new(),
+            [_] => declare(results) + " ",
+            several => {
+                let results = several.iter().map(|local| &self.func.locals[*local]);
+                result::declarations(results, false) + " "
+            }
+        };
         let arguments = declare(arguments);
         let name = self.prototype_name();
         self.line(format_args!("{name}: .callprototype {results}_ {arguments}"));

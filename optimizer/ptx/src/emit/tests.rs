@@ -1,5 +1,6 @@
 //! How operands come into registers that PTX takes.
 
+use oriole_ir::ops::Opcode;
 use oriole_ir::{Operand, parse_module};
 
 /// The instructions of a kernel whose body these are, one a line, without declarations.
@@ -344,4 +345,56 @@ fn products_of_warpgroups_have_their_registers_to_themselves() {
     assert_eq!(around("%r5, %r6, %r7, %r8"), [&fence, &product, &close, &wait].map(Clone::clone));
     let expected = [&fence, &copies, &fence, &product, &close, &wait, &copies, &close, &wait];
     assert_eq!(around("%r4, %r3, %r2, %r1"), expected.map(Clone::clone));
+}
+
+/// What ptxas 13.0.88 says of several results in variables: "Multiple return parameters require .register state space".
+#[test]
+fn several_results_are_registers() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n\
+        .func (.reg .b32 a, .reg .u64 b, .reg .u16 c) f(.reg .b32 x) {\n\
+        add.s32 a, x, 1;\n@!p mov.u64 b, 7;\ncvt.u16.u32 c, x;\nret;\n}\n\
+        .entry k(.param .u64 p) {\n.reg .b32 r;\n.reg .u64 s;\n.reg .u16 t;\ncall (r, s, t), f, (r);\nret;\n}\n"
+        .replace("@!p ", "");
+    let module = crate::read(&text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let lines: Vec<_> = printed.lines().map(str::trim).collect();
+    let head = ".func (.reg .b32 %out0, .reg .b64 %out1, .reg .b16 %out2) f(.param .align 4 .b32 x)";
+    for wanted in
+        [head, "mov.b32 %out0, %r1;", "mov.b64 %out1, %d2;", "call (result, result_3, result_4), f, (argument);"]
+    {
+        assert!(lines.contains(&wanted), "{wanted}: {printed}");
+    }
+    assert!(lines.iter().any(|line| line.starts_with("mov.b16 %out2, ")), "{printed}");
+    let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
+    assert!(super::emit(&again).is_ok_and(|again| again.contains(head)), "what is printed is read");
+    // A part of one is no register.
+    let mut part = module.clone();
+    let func = part.functions.values_mut().next().expect("there is one");
+    let stores = |func: &oriole_ir::Function| func.layout_insts().find(|inst| func.inst(*inst).opcode == Opcode::St);
+    let store = stores(func).expect("it stores its results");
+    let srcs = [func.srcs(store)[0], Operand::imm(2), func.srcs(store)[2]];
+    func.set_srcs(store, &srcs);
+    let error = super::emit(&part).expect_err("two bytes of it");
+    assert!(error.to_string().contains("registers alone"), "{error}");
+}
+
+/// ptxas takes a symbol in a sum of `mov` alone, and an offset of 32 bits in brackets.
+#[test]
+fn far_places_of_variables_are_computed_in_registers() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.global .u32 g;\n.shared .u32 s;\n.entry k() {\n\
+        .reg .b32 %r<3>;\nld.global.u32 %r1, [g+0x80000000];\nmapa.shared::cluster.u32 %r2, s+4, 1;\n\
+        getctarank.shared::cluster.u32 %r1, %r2;\n}\n";
+    let module = crate::read(text).unwrap_or_else(|faults| panic!("{faults:?}"));
+    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    let lines: Vec<_> = printed.lines().map(str::trim).filter(|line| line.starts_with(['m', 'a', 'l', 'g'])).collect();
+    let expected = [
+        "mov.u64 %xd0, g;",
+        "add.s64 %xd1, %xd0, 2147483648;",
+        "ld.global.u32 %r0, [%xd1];",
+        "mov.u32 %r1, s;",
+        "add.s32 %r2, %r1, 4;",
+        "mapa.shared::cluster.u32 %r3, %r2, 1;",
+        "getctarank.shared::cluster.u32 %r0, %r3;",
+    ];
+    assert_eq!(lines, expected);
 }

@@ -8,13 +8,14 @@ use std::collections::HashSet;
 
 use super::Context;
 use super::operand::Place;
+use super::passed::Passed;
 use super::scope::{Entry, Labels, MAX_DEPTH, Registers, Scopes};
 use super::select::{Selected, select};
-use super::target::flushed;
-use crate::ast::{self, ScalarType, Span, Statement};
+use super::target::{flushed, has_precision};
+use crate::ast::{self, Span, Statement};
 use crate::spelling::unsupported_family;
 use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
-use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Local, Operand, Reg, RegInfo};
+use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Operand, Reg, RegInfo};
 
 /// The state of lowering one body.
 pub(super) struct BodyLowering<'c, 'a, 's> {
@@ -41,8 +42,8 @@ pub(super) struct BodyLowering<'c, 'a, 's> {
     /// Whether the reason why it is refused was reported before: where what it names is declared, or at another
     /// instruction of its kind.
     pub(super) reported_before: bool,
-    /// Register parameters and results with their variables.
-    pub(super) register_results: Vec<(Reg, ScalarType, Local)>,
+    /// The results that are registers.
+    pub(super) register_results: Vec<Passed>,
 }
 
 impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
@@ -353,6 +354,10 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         // What is left of `membar` by now is another word for `fence`.
         let base = if inst.opcode.text == "membar" { "fence" } else { inst.opcode.text };
         let mut result = select(base, &modifiers);
+        if self.cx.leaves_precision_out && has_precision(base) {
+            let with = |precision| select(base, &[&modifiers[..], &[precision]].concat());
+            result = result.or_else(|refusal| with("approx").or_else(|_| with("rn")).map_err(|_| refusal));
+        }
         if self.cx.flushes
             && let Ok(selected) = &mut result
         {

@@ -1,16 +1,15 @@
 //! Calls: arguments and results travel in parameter variables of the caller.
 //!
 //! nvcc declares those itself, in a scope around the call. Where a register or a constant stands instead, a variable
-//! is made for it, stored before the call and loaded after it.
+//! is made for it ([`super::passed`]), stored before the call and loaded after it.
 
-use super::body::{BodyLowering, typed};
-use super::moves::word_type;
+use super::body::BodyLowering;
 use super::operand::{Named, describe};
+use super::passed::{Passed, travels_in};
 use super::scope::Entry;
-use super::variable::scalar;
-use crate::ast::{self, OperandKind, ScalarType, Span, Statement};
-use oriole_ir::ops::{FieldValue, FieldValues, Opcode, Space, Type};
-use oriole_ir::{Local, Operand, Reg, Variable};
+use crate::ast::{self, OperandKind, Span, Statement};
+use oriole_ir::ops::{Opcode, Space};
+use oriole_ir::{FuncId, Local, Operand, SymbolRef, Variable};
 
 /// A call's operands, taken apart.
 struct Parts<'s> {
@@ -26,9 +25,6 @@ struct Signature {
     results: Vec<Variable>,
     parameters: Vec<Variable>,
 }
-
-/// A register that is loaded from a result's variable after the call.
-type Load = (Reg, Local, ScalarType);
 
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_call(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
@@ -54,8 +50,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let mut srcs = vec![callee, self.func.imm(results.len() as u64)];
         srcs.extend(results.into_iter().chain(arguments).map(Operand::Local));
         self.push_full(Opcode::Call, Opcode::Call.row().default_fields(), self.guard, &[], &srcs);
-        for (reg, local, ty) in loads {
-            self.load_result(reg, local, ty);
+        // Behind a guarded call a register keeps its value where the call did not happen.
+        for passed in loads {
+            self.load_passed(passed, self.guard);
         }
         Some(())
     }
@@ -108,12 +105,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     fn callee(&mut self, parts: &Parts<'s>) -> Option<(Operand, Signature)> {
         let OperandKind::Name(name) = parts.callee.kind else { return None };
         match self.lookup(name, parts.callee.span)? {
-            Named::Address(Operand::Func(id)) => {
-                let function = &self.cx.module.functions[id];
-                let copy = |locals: &[Local]| locals.iter().map(|local| function.locals[*local].clone()).collect();
-                let signature = Signature { results: copy(&function.returns), parameters: copy(&function.params) };
-                Some((Operand::Func(id), signature))
-            }
+            Named::Address(Operand::Func(id)) => Some((Operand::Func(id), self.signature(id))),
             Named::Reg(reg, declared) if declared.bits() >= 32 => {
                 let signature = self.indirect_signature(parts)?;
                 Some((reg.into(), signature))
@@ -140,7 +132,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             && let Some(Statement::CallPrototype(prototype)) = self.body.statements.get(at)
         {
             let variables = |lowering: &mut Self, list: &[ast::Variable<'s>]| -> Option<Vec<Variable>> {
-                list.iter().map(|declared| lowering.cx.variable(declared, Space::Param)).collect()
+                list.iter().map(|declared| lowering.cx.variable(&travels_in(declared), Space::Param)).collect()
             };
             let results = variables(self, &prototype.returns)?;
             return Some(Signature { results, parameters: variables(self, &prototype.parameters)? });
@@ -149,13 +141,30 @@ impl<'s> BodyLowering<'_, '_, 's> {
         if let Some(ast::Operand { kind: OperandKind::Name(target), span }) = first
             && let Named::Address(Operand::Func(id)) = self.lookup(target, span)?
         {
-            let function = &self.cx.module.functions[id];
-            let copy = |locals: &[Local]| locals.iter().map(|local| function.locals[*local].clone()).collect();
-            return Some(Signature { results: copy(&function.returns), parameters: copy(&function.params) });
+            return Some(self.signature(id));
+        }
+        if let Some(id) = self.function_in(name) {
+            return Some(self.signature(id));
         }
         let message = format!("`{name}` is neither a prototype nor a table of functions");
         self.report(span, message, "unknown prototype", "define it with `.callprototype` or `.calltargets`");
         None
+    }
+
+    /// The first function whose address a variable has from the start (PTX ISA, "call": "flist").
+    fn function_in(&self, name: &str) -> Option<FuncId> {
+        let SymbolRef::Global(table) = self.cx.symbols.get(name)? else { return None };
+        self.cx.module.globals[*table].relocations.iter().find_map(|relocation| match relocation.symbol {
+            SymbolRef::Func(id) => Some(id),
+            SymbolRef::Global(_) => None,
+        })
+    }
+
+    /// What a function of the module wants and gives.
+    fn signature(&self, id: FuncId) -> Signature {
+        let function = &self.cx.module.functions[id];
+        let copy = |locals: &[Local]| locals.iter().map(|local| function.locals[*local].clone()).collect();
+        Signature { results: copy(&function.returns), parameters: copy(&function.params) }
     }
 
     fn check_counts(&mut self, inst: &ast::Instruction<'s>, parts: &Parts<'s>, signature: &Signature) -> Option<()> {
@@ -205,70 +214,17 @@ impl<'s> BodyLowering<'_, '_, 's> {
     }
 
     fn argument(&mut self, operand: &ast::Operand<'s>, wanted: &Variable) -> Option<Local> {
-        if let Some(local) = self.parameter_variable(operand) {
-            return self.fitting(operand, local, wanted);
+        match self.parameter_variable(operand) {
+            Some(local) => self.fitting(operand, local, wanted),
+            None => self.passed_argument(operand, wanted),
         }
-        let value = self.value(operand, wanted.ty, false)?;
-        let local = self.new_parameter("argument", wanted);
-        self.access_parameter(Opcode::St, wanted.ty, &[], &[Operand::Local(local), Operand::imm(0), value]);
-        Some(local)
     }
 
-    /// The variable of a result, and the register that it is loaded into after the call.
-    fn result(&mut self, operand: &ast::Operand<'s>, given: &Variable) -> Option<(Local, Option<Load>)> {
-        if let Some(local) = self.parameter_variable(operand) {
-            return Some((self.fitting(operand, local, given)?, None));
+    /// The variable of a result, and the registers that are loaded from it after the call.
+    fn result(&mut self, operand: &ast::Operand<'s>, given: &Variable) -> Option<(Local, Vec<Passed>)> {
+        match self.parameter_variable(operand) {
+            Some(local) => Some((self.fitting(operand, local, given)?, Vec::new())),
+            None => self.passed_result(operand, given),
         }
-        let destination = self.destination(operand, given.ty, false)?;
-        let local = self.new_parameter("result", given);
-        let ty = ScalarType::from_name(given.ty.name())?;
-        Some((local, Some((destination.reg, local, ty))))
     }
-
-    fn new_parameter(&mut self, name: &str, like: &Variable) -> Local {
-        let name = self.unique_local(name);
-        self.func.locals.push(Variable { name, ..like.clone() })
-    }
-
-    /// Loads a result; behind a guarded call the register keeps its value where the call did not happen.
-    fn load_result(&mut self, reg: Reg, local: Local, ty: ScalarType) {
-        if self.guard.is_none() {
-            return self.load_parameter(reg, local, ty);
-        }
-        let info = self.func.regs()[reg];
-        let loaded = self.func.new_reg(info);
-        self.load_parameter(loaded, local, ty);
-        let copied = word_type(scalar(ty).unwrap_or(Type::B32));
-        self.push_full(Opcode::Mov, typed(Opcode::Mov, copied), self.guard, &[reg.into()], &[loaded.into()]);
-    }
-
-    pub(super) fn load_parameter(&mut self, reg: Reg, local: Local, ty: ScalarType) {
-        let ty = scalar(ty).unwrap_or(Type::B32);
-        self.access_parameter(Opcode::Ld, ty, &[reg.into()], &[Operand::Local(local), Operand::imm(0)]);
-    }
-
-    pub(super) fn store_parameter(&mut self, local: Local, value: Operand, ty: ScalarType) {
-        let ty = scalar(ty).unwrap_or(Type::B32);
-        self.access_parameter(Opcode::St, ty, &[], &[Operand::Local(local), Operand::imm(0), value]);
-    }
-
-    /// An access in the parameter space, of a type that memory has; PTX does not let it be guarded.
-    fn access_parameter(&mut self, opcode: Opcode, ty: Type, dsts: &[Operand], srcs: &[Operand]) {
-        let ty = match ty.bits() {
-            1 | 8 => Type::B8,
-            16 => Type::B16,
-            32 => Type::B32,
-            64 => Type::B64,
-            _ => Type::B128,
-        };
-        self.push_full(opcode, in_parameter_space(opcode, ty), None, dsts, srcs);
-    }
-}
-
-fn in_parameter_space(opcode: Opcode, ty: Type) -> FieldValues {
-    let mut fields = typed(opcode, ty);
-    if let Some(slot) = opcode.row().slot(Space::FIELD) {
-        fields.0[slot] = Space::Param.index();
-    }
-    fields
 }

@@ -4,7 +4,7 @@
 //! other guarded terminator stands in a block of its own that a `cbra` goes to.
 
 use super::body::BodyLowering;
-use super::operand::{Place, describe};
+use super::operand::describe;
 use crate::ast::{self, OperandKind};
 use crate::spelling::MEMBAR_LEVELS;
 use oriole_ir::ops::{FenceKind, FieldValue, Opcode, Scope, Type};
@@ -15,6 +15,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_by_name(&mut self, inst: &ast::Instruction<'s>) -> Option<Option<()>> {
         let modifiers = &self.body[inst.modifiers];
         let first = modifiers.first().map_or("", |modifier| modifier.text);
+        let names_lanes = modifiers.iter().any(|modifier| modifier.text == "sync");
         Some(match inst.opcode.text {
             "mov" => self.lower_mov(inst),
             "bra" => self.lower_branch(inst),
@@ -23,7 +24,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
             "ret" => self.guarded_terminator(Self::lower_return),
             "exit" => self.guarded_terminator(|lowering| lowering.push(Opcode::Exit, &[], &[])),
             "membar" if first != "proxy" => self.lower_membar(inst, first),
-            "vote" | "shfl" if first != "sync" => self.lower_without_sync(inst),
+            "vote" | "shfl" if !names_lanes => self.lower_without_sync(inst),
             "createpolicy" => self.lower_cache_policy(inst),
             _ => return self.lower_compound(inst),
         })
@@ -135,42 +136,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
 
     /// `ret`, behind the stores of results that are declared as registers.
     pub(super) fn lower_return(&mut self) {
-        for (reg, ty, local) in self.register_results.clone() {
-            self.store_parameter(local, reg.into(), ty);
+        for passed in self.register_results.clone() {
+            self.store_passed(passed);
         }
         self.push(Opcode::Ret, &[], &[]);
-    }
-
-    /// Names and loads the parameters; those that are registers are loaded at the entry.
-    pub(super) fn declare_parameters(&mut self) {
-        let item = self.item;
-        let parameters = item.parameters.iter().zip(self.func.params.clone());
-        for (declared, local) in parameters {
-            if declared.space != ast::Space::Reg {
-                self.declare_parameter(declared, super::scope::Entry::Local(local));
-            } else if let Some(reg) = self.register_parameter(declared) {
-                self.load_parameter(reg, local, declared.ty);
-            }
-        }
-        for (declared, local) in item.returns.iter().zip(self.func.returns.clone()) {
-            if declared.space != ast::Space::Reg {
-                self.declare_parameter(declared, super::scope::Entry::Local(local));
-            } else if let Some(reg) = self.register_parameter(declared) {
-                self.register_results.push((reg, declared.ty, local));
-            }
-        }
-    }
-
-    fn declare_parameter(&mut self, declared: &ast::Variable<'s>, entry: super::scope::Entry) {
-        if declared.name.text != "_" && !self.scopes.declare(declared.name.text, entry) {
-            let message = format!("parameter `{}` is declared twice", declared.name.text);
-            self.report(declared.name.span, message, "second declaration", "rename one of the two");
-        }
-    }
-
-    fn register_parameter(&mut self, declared: &ast::Variable<'s>) -> Option<oriole_ir::Reg> {
-        self.declare_parameter(declared, super::scope::Entry::Unused(declared.ty));
-        let place = Place { span: declared.name.span, ty: super::variable::scalar(declared.ty)?, loose: false };
-        self.named_value(declared.name.text, place)?.whole_reg()
     }
 }

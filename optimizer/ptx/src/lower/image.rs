@@ -11,8 +11,6 @@ use crate::ast::{self, Address, OperandKind, ScalarType, Span};
 use oriole_ir::Operand;
 use oriole_ir::ops::{FieldValues, Flags, Geometry, ImagePart, LevelOfDetail, Opcode, Shape, SrcType, Type};
 
-const ELEMENTS: [&str; 4] = ["x", "y", "z", "w"];
-
 /// What names the handle of an instruction, and how messages call it.
 const TEXTURES: (&[Type], &str) = (&[Type::TexRef], "texture");
 const SAMPLERS: (&[Type], &str) = (&[Type::SamplerRef], "sampler");
@@ -118,7 +116,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         let count = opcode.row().registers(fields, Shape::Image(ImagePart::Offsets));
         match written {
             [] => Some((None, None)),
-            [one] if count > 0 && (self.is_list(one) || count == 1 && self.is_integer(one)) => Some((Some(*one), None)),
+            [one] if count > 0 && (self.listed(one).is_some() || count == 1 && self.is_integer(one)) => {
+                Some((Some(*one), None))
+            }
             [one] => Some((None, Some(*one))),
             [offsets, reference] if count > 0 => Some((Some(*offsets), Some(*reference))),
             _ => {
@@ -126,14 +126,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 self.report(inst.span, "this fetch has too many operands".into(), "one too many", help);
                 None
             }
-        }
-    }
-
-    fn is_list(&self, operand: &ast::Operand<'s>) -> bool {
-        match operand.kind {
-            OperandKind::Vector(_) => true,
-            OperandKind::Name(name) => [2, 4].into_iter().any(|lanes| self.is_vector(name, lanes)),
-            _ => false,
         }
     }
 
@@ -304,18 +296,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         ty: impl Fn(usize) -> Type,
         srcs: &mut Vec<Operand>,
     ) -> Option<()> {
-        let elements = match operand.kind {
-            OperandKind::Vector(list) => self.body[list].to_vec(),
-            OperandKind::Name(name) => match [4, 2].into_iter().find(|lanes| self.is_vector(name, *lanes)) {
-                Some(lanes) => {
-                    let part =
-                        |component| ast::Operand { kind: OperandKind::Component { name, component }, ..*operand };
-                    ELEMENTS.into_iter().take(lanes).map(part).collect()
-                }
-                None => vec![*operand],
-            },
-            _ => vec![*operand],
-        };
+        let elements = self.listed(operand).unwrap_or_else(|| vec![*operand]);
         if elements.len() < count {
             let message = format!("{count} elements are needed here");
             self.report(operand.span, message, describe(operand.kind), "list them in braces, as in `{%f1, %f2}`");

@@ -10,6 +10,7 @@ use super::select::Selected;
 use super::video::is_video;
 use super::warpgroup::is_group_product;
 use crate::ast::{self, OperandKind, Span};
+use crate::spelling::address_type;
 use oriole_ir::ops::{BoolOp, FieldValue, FieldValues, Flags, Matrix, Opcode, Shape, Space, Type};
 use oriole_ir::{Operand, RegInfo};
 
@@ -180,10 +181,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
         match operand.kind {
             OperandKind::Vector(list) if list.len() == lanes => Some(self.body[list].to_vec()),
             OperandKind::Name(name)
-                if lanes > 1 && (self.is_vector(name, lanes) || lanes == 4 && is_special_vector(name)) =>
+                if lanes > 1 && (self.vector_lanes(name) == Some(lanes) || lanes == 4 && is_special_vector(name)) =>
             {
-                let part = |component| ast::Operand { kind: OperandKind::Component { name, component }, ..*operand };
-                Some(["x", "y", "z", "w"].into_iter().take(lanes).map(part).collect())
+                Some(Self::components(operand, name, lanes))
             }
             _ if lanes == 1 => Some(vec![*operand]),
             kind => {
@@ -270,7 +270,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         Some(written.into_iter().chain([bytes, read].map(Argument::Implied)).collect())
     }
 
-    fn is_predicate(&mut self, operand: &ast::Operand<'s>) -> bool {
+    pub(super) fn is_predicate(&mut self, operand: &ast::Operand<'s>) -> bool {
         use super::operand::Named;
         match operand.kind {
             OperandKind::Not(_) => true,
@@ -314,7 +314,10 @@ impl<'s> BodyLowering<'_, '_, 's> {
                     }
                     out.extend([base, offset]);
                 }
-                Argument::Written(operand) if *shape == Shape::Base => out.push(self.plain_address(operand)?),
+                Argument::Written(operand) if *shape == Shape::Base => {
+                    let ty = row.shape_type(fields, Shape::T).unwrap_or(Type::B64);
+                    out.push(self.plain_address(operand, address_type(opcode, ty))?);
+                }
                 Argument::Written(operand) if matches!(shape, Shape::V | Shape::Matrix(_)) => {
                     let ty = row.shape_type(fields, *shape).unwrap_or(Type::B32);
                     for element in self.elements(operand, opcode, *shape, row.registers(fields, *shape))? {

@@ -8,6 +8,7 @@
 //! Lowering goes on behind a fault, so that one run reports all of them. Cost: linear in the text, apart from the
 //! nesting of scopes, which is bounded.
 
+mod address;
 mod body;
 mod call;
 mod compound;
@@ -17,6 +18,7 @@ mod instruction;
 mod lanes;
 mod moves;
 mod operand;
+mod passed;
 mod reference;
 mod scope;
 mod select;
@@ -77,6 +79,8 @@ struct Context<'a, 's> {
     flushes: bool,
     /// Whether votes and shuffles have to name the lanes that take part.
     needs_sync: bool,
+    /// Whether operations need not say how precise they are.
+    leaves_precision_out: bool,
     /// Registers that the module declares for all of its functions.
     registers: Vec<Registers<'s>>,
     symbols: HashMap<&'s str, SymbolRef>,
@@ -111,6 +115,7 @@ impl<'a, 's> Context<'a, 's> {
             independent_samplers: tree.targets.iter().any(|target| target.text == "texmode_independent"),
             flushes,
             needs_sync: target::needs_sync(tree, target),
+            leaves_precision_out: target::leaves_precision_out(tree),
             registers: Vec::new(),
             symbols: HashMap::new(),
             global_names: HashSet::new(),
@@ -233,9 +238,10 @@ impl<'a, 's> Context<'a, 's> {
         position: usize,
         of_entry: bool,
     ) -> Option<ir::Variable> {
+        let parameter = &passed::travels_in(parameter);
         if parameter.ty == ScalarType::Pred {
-            let message = format!("`{}` is a predicate, which functions neither take nor return", parameter.name.text);
-            let help = "pass a word of 32 bits, and compare it with zero";
+            let message = format!("`{}` is a predicate, which no variable holds", parameter.name.text);
+            let help = "declare it in `.reg`, or pass a word of 32 bits, and compare it with zero";
             self.report(parameter.span, message, "a predicate", help);
             return None;
         }

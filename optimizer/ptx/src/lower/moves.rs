@@ -2,10 +2,10 @@
 
 use super::body::{BodyLowering, typed};
 use super::operand::{Named, describe, word};
-use super::variable::scalar;
+use super::variable::{immediate_bits, scalar};
 use crate::ast::{self, OperandKind, ScalarType};
 use oriole_ir::ops::{FieldValue, Opcode, Type};
-use oriole_ir::{Operand, Reg, RegInfo};
+use oriole_ir::{Guard, Operand, Reg, RegInfo};
 
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_mov(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
@@ -33,21 +33,21 @@ impl<'s> BodyLowering<'_, '_, 's> {
             self.report(inst.span, "`mov` takes 2 operands".into(), "wrong number", "write `mov.b32 %r1, %r2;`");
             return None;
         };
-        match (to.kind, from.kind) {
-            (OperandKind::Vector(parts), _) => {
+        match (self.listed(to), self.listed(from)) {
+            (Some(parts), None) => {
                 let source = self.move_source(from, ty)?;
-                let parts = self.body[parts].to_vec();
                 self.unpack(to, &parts, source, ty)
             }
-            (_, OperandKind::Vector(parts)) => {
-                let parts = self.body[parts].to_vec();
-                let (element, sources) = self.parts(from, &parts, ty)?;
+            (None, Some(parts)) => {
                 let target = self.destination(to, ty, false)?;
-                let fields = typed(Opcode::Pack, element);
-                self.push_full(Opcode::Pack, fields, self.guard, &[target.reg.into()], &sources);
-                Some(())
+                self.pack(target.reg, from, &parts, ty, self.guard)
             }
-            _ => {
+            (Some(parts), Some(sources)) => {
+                let whole = self.temp(ty);
+                self.pack(whole, from, &sources, ty, None)?;
+                self.unpack(to, &parts, whole.into(), ty)
+            }
+            (None, None) => {
                 let source = self.move_source(from, ty)?;
                 let target = self.destination(to, ty, false)?;
                 self.move_value(target.reg, source, ty);
@@ -56,12 +56,39 @@ impl<'s> BodyLowering<'_, '_, 's> {
         }
     }
 
+    fn pack(
+        &mut self,
+        to: Reg,
+        from: &ast::Operand<'s>,
+        parts: &[ast::Operand<'s>],
+        ty: Type,
+        guard: Option<Guard>,
+    ) -> Option<()> {
+        let element = self.element_type(from, parts.len(), ty)?;
+        let sources: Option<Vec<_>> = parts.iter().map(|part| self.value(part, element, false)).collect();
+        self.push_full(Opcode::Pack, typed(Opcode::Pack, element), guard, &[to.into()], &sources?);
+        Some(())
+    }
+
     /// `mov.v4.u32 %v, {%r1, %r2, %r3, %r4};`, a move of each element. All are read before the first is written.
+    ///
+    /// One constant is no element: ptxas 13.0 gives each element its part of the constant's bits, so that
+    /// `mov.v2.b32 %v, 0x12345678` is 0x5678 and 0x1234. Compilers write 0 there.
     fn lower_vector_mov(&mut self, inst: &ast::Instruction<'s>, lanes: usize, ty: Type) -> Option<()> {
         let [to, from] = self.body[inst.operands] else {
             self.report(inst.span, "`mov` takes 2 operands".into(), "wrong number", "write `mov.v2.b32 %v, %w;`");
             return None;
         };
+        if let OperandKind::Constant(constant) = from.kind {
+            let (to, bits) = (self.vector(&to, lanes)?, immediate_bits(constant, ty)?);
+            let width = ty.bits().min(64) / lanes as u32;
+            for (part, at) in to.iter().zip((0..).step_by(width as usize)) {
+                let target = self.destination(part, ty, false)?;
+                let bits = self.func.imm(bits >> at & ((1 << width) - 1));
+                self.move_value(target.reg, bits, ty);
+            }
+            return Some(());
+        }
         let (to, from) = (self.vector(&to, lanes)?, self.vector(&from, lanes)?);
         let guard = self.guard.take();
         let read = |lowering: &mut Self, part: &ast::Operand<'s>| {
@@ -105,13 +132,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
             },
             _ => self.value(from, ty, false),
         }
-    }
-
-    /// The sources of a pack, and the width of each.
-    fn parts(&mut self, from: &ast::Operand<'s>, parts: &[ast::Operand<'s>], ty: Type) -> Option<(Type, Vec<Operand>)> {
-        let element = self.element_type(from, parts.len(), ty)?;
-        let sources: Option<Vec<_>> = parts.iter().map(|part| self.value(part, element, false)).collect();
-        Some((element, sources?))
     }
 
     fn element_type(&mut self, operand: &ast::Operand<'s>, count: usize, ty: Type) -> Option<Type> {

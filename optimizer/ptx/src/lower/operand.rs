@@ -7,7 +7,7 @@ use super::body::BodyLowering;
 use super::scope::Entry;
 use super::variable::{immediate_bits, scalar};
 use crate::ast::{self, OperandKind, ScalarType, Span};
-use oriole_ir::ops::{FieldValue, Opcode, Space, SpecialReg, SrcType, Type};
+use oriole_ir::ops::{FieldValue, Opcode, SpecialReg, SrcType, Type};
 use oriole_ir::{Operand, Reg, RegInfo, SymbolRef};
 
 /// Where a value is wanted, and of what type.
@@ -57,7 +57,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 self.push_typed(Opcode::Not, Type::Pred, &[temp.into()], &[source]);
                 Some(temp.into())
             }
-            OperandKind::Sum { .. } | OperandKind::Element { .. } => self.address_value(operand, ty),
+            OperandKind::Sum { .. } | OperandKind::Element { .. } | OperandKind::Indexed { .. } => {
+                self.address_value(operand, ty)
+            }
             _ => {
                 let help = "this operand is a single value: a register or a constant";
                 self.report(operand.span, "this operand does not fit here".into(), describe(operand.kind), help);
@@ -153,10 +155,27 @@ impl<'s> BodyLowering<'_, '_, 's> {
         self.fit_source(reg, ty, name, place)
     }
 
-    /// Whether a name stands for a vector register of so many lanes.
-    pub(super) fn is_vector(&self, name: &str, wanted: usize) -> bool {
-        let entry = self.scopes.find(name).map(|found| found.entry);
-        matches!(entry, Some(Entry::Lanes(_, lanes)) if usize::from(lanes) == wanted && wanted <= 4)
+    /// How many components the vector register has that a name stands for; `None` where it is none.
+    pub(super) fn vector_lanes(&self, name: &str) -> Option<usize> {
+        match self.scopes.find(name)?.entry {
+            Entry::Lanes(_, lanes) if lanes <= 4 => Some(lanes.into()),
+            _ => None,
+        }
+    }
+
+    /// The elements of `{a, b}` or of a vector register; `None` for what is one value.
+    pub(super) fn listed(&self, operand: &ast::Operand<'s>) -> Option<Vec<ast::Operand<'s>>> {
+        match operand.kind {
+            OperandKind::Vector(parts) => Some(self.body[parts].to_vec()),
+            OperandKind::Name(name) => Some(Self::components(operand, name, self.vector_lanes(name)?)),
+            _ => None,
+        }
+    }
+
+    /// The first so many components of what a name stands for.
+    pub(super) fn components(operand: &ast::Operand<'s>, name: &'s str, lanes: usize) -> Vec<ast::Operand<'s>> {
+        let part = |component| ast::Operand { kind: OperandKind::Component { name, component }, ..*operand };
+        ["x", "y", "z", "w"].into_iter().take(lanes).map(part).collect()
     }
 
     fn lane_register(&mut self, name: &'s str, component: &str, span: Span) -> Option<(Reg, ScalarType)> {
@@ -316,98 +335,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
         };
         self.extend(wide, if signed { Type::S64 } else { Type::U64 }, destination.reg, from);
     }
-
-    /// Base and offset of a memory operand, and the space of the variable that it names.
-    pub(super) fn address(&mut self, operand: &ast::Operand<'s>) -> Option<(Operand, Operand, Option<Space>)> {
-        let OperandKind::Address(address) = operand.kind else {
-            let help = "write the address in brackets, as in `[%rd1+4]`";
-            self.report(operand.span, "a memory operand is missing here".into(), describe(operand.kind), help);
-            return None;
-        };
-        if !address.rest.is_empty() {
-            self.report(
-                operand.span,
-                "an address has one part here".into(),
-                "several parts",
-                "only textures and surfaces have coordinates behind them",
-            );
-            return None;
-        }
-        let offset = self.func.imm(address.offset as u64);
-        let Some(name) = address.base else { return Some((offset, Operand::imm(0), None)) };
-        match self.lookup(name, operand.span)? {
-            Named::Reg(reg, declared) if matches!(declared.bits(), 32 | 64) => Some((reg.into(), offset, None)),
-            Named::Address(symbol) if self.reference_type(symbol).is_some() => {
-                let help = "instructions on textures and surfaces read it, such as `tex`, `suld` and `txq`";
-                self.report(operand.span, format!("`{name}` has no bytes that an access reads"), "opaque", help);
-                None
-            }
-            Named::Address(symbol) => Some((symbol, offset, self.space_of(symbol))),
-            Named::Reg(..) | Named::Special(_) => {
-                let message = format!("`{name}` cannot hold an address");
-                self.report(operand.span, message, "not an address", "use a register of 32 or 64 bits, or a symbol");
-                None
-            }
-        }
-    }
-
-    /// The space of the variable that an operand is the address of.
-    pub(super) fn space_of(&self, symbol: Operand) -> Option<Space> {
-        match symbol {
-            Operand::Global(id) => Some(self.cx.module.globals[id].space),
-            Operand::Local(id) => Some(self.func.locals[id].space),
-            _ => None,
-        }
-    }
-
-    /// An address without brackets: a register, or a symbol with an offset, in a register if need be.
-    pub(super) fn plain_address(&mut self, operand: &ast::Operand<'s>) -> Option<Operand> {
-        if let OperandKind::Name(name) = operand.kind {
-            match self.lookup(name, operand.span)? {
-                Named::Reg(reg, declared) if matches!(declared.bits(), 32 | 64) => return Some(reg.into()),
-                Named::Address(symbol) => return Some(symbol),
-                Named::Reg(..) | Named::Special(_) => {}
-            }
-        }
-        let ty = if self.cx.address_bytes == 4 { Type::U32 } else { Type::U64 };
-        self.value(operand, ty, false)
-    }
-
-    /// `sym+8`, `sym[2]` or `%r1+8` as a value.
-    fn address_value(&mut self, operand: &ast::Operand<'s>, ty: Type) -> Option<Operand> {
-        let (name, scaled, number) = match operand.kind {
-            OperandKind::Sum { name, offset } => (name, false, offset),
-            OperandKind::Element { name, index } => (name, true, index),
-            _ => return None,
-        };
-        let size = match self.lookup(name, operand.span)? {
-            Named::Address(symbol) if scaled => self.element_size(symbol),
-            Named::Address(_) => 1,
-            Named::Reg(..) if !scaled && !ty.is_float() && matches!(ty.bits(), 32 | 64) => 1,
-            Named::Reg(..) | Named::Special(_) => {
-                let help = "addresses of variables and integers of 32 or 64 bits take an offset here";
-                self.report(operand.span, format!("`{name}` takes no offset"), "neither address nor integer", help);
-                return None;
-            }
-        };
-        let place = Place { span: operand.span, ty, loose: false };
-        let base = self.named_value(name, place)?;
-        let sum_ty = if ty.bits() == 64 { Type::S64 } else { Type::S32 };
-        let offset = (number.wrapping_mul(size) as u64) & if sum_ty == Type::S32 { 0xFFFF_FFFF } else { u64::MAX };
-        let sum = self.temp(sum_ty);
-        let offset = self.func.imm(offset);
-        self.push_typed(Opcode::IAdd, sum_ty, &[sum.into()], &[base, offset]);
-        Some(sum.into())
-    }
-
-    fn element_size(&self, symbol: Operand) -> i64 {
-        let variable = match symbol {
-            Operand::Global(id) => &self.cx.module.globals[id],
-            Operand::Local(id) => &self.func.locals[id],
-            _ => return 1,
-        };
-        i64::from(variable.ty.bits() / 8).max(1)
-    }
 }
 
 /// A word of a register of so many words.
@@ -453,7 +380,7 @@ pub(super) fn describe(kind: OperandKind<'_>) -> &'static str {
     match kind {
         OperandKind::Name(_) => "a name",
         OperandKind::Component { .. } => "a component",
-        OperandKind::Sum { .. } | OperandKind::Element { .. } => "an address",
+        OperandKind::Sum { .. } | OperandKind::Element { .. } | OperandKind::Indexed { .. } => "an address",
         OperandKind::Constant(_) => "a constant",
         OperandKind::Vector(_) => "a vector",
         OperandKind::Address(_) => "a memory operand",

@@ -20,6 +20,8 @@ const OLDEST: u16 = 50;
 const WRITTEN: (u8, u8) = (6, 2);
 /// The first version and SM at which `vote` and `shfl` need `.sync` (PTX ISA, "vote" and "shfl").
 const NEEDS_SYNC: ((u8, u8), u16) = ((6, 4), 70);
+/// The first version in which operations say how precise they are.
+const PRECISION: (u8, u8) = (1, 4);
 /// The first SM that keeps denormals.
 const KEEPS_DENORMALS: u16 = 20;
 
@@ -59,6 +61,18 @@ fn declared_version(tree: &ast::Module<'_>) -> (u8, u8) {
 /// Whether votes and shuffles of a module have to name the lanes that take part.
 pub(super) fn needs_sync(tree: &ast::Module<'_>, target: Option<Target>) -> bool {
     declared_version(tree) >= NEEDS_SYNC.0 && target.is_none_or(|target| target.number() >= NEEDS_SYNC.1)
+}
+
+/// Whether operations of a module may leave out how precise they are: then they are approximate where that exists, and
+/// round to nearest elsewhere (PTX ISA, "div": "For PTX ISA versions 1.0 through 1.3, the default modifier is .approx";
+/// so too "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2").
+pub(super) fn leaves_precision_out(tree: &ast::Module<'_>) -> bool {
+    declared_version(tree) < PRECISION
+}
+
+/// Whether an operation has to say how precise it is in later versions.
+pub(super) fn has_precision(base: &str) -> bool {
+    matches!(base, "div" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2")
 }
 
 /// The fields of an operation with `.ftz`, where it works on `.f32` and may have it.

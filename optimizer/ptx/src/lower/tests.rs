@@ -558,11 +558,11 @@ fn declarations_may_end_without_their_semicolon() {
 /// A function without one of its parameters would be full of names that nothing declares.
 #[test]
 fn a_refused_parameter_is_one_fault() {
-    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.reg .pred %p) f(.reg .b32 %x) { \
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func (.param .pred %p) f(.reg .b32 %x) { \
         setp.eq.u32 %p, %x, 0; ret; }\n.entry k() {\n.reg .pred %q;\n.reg .b32 %r;\ncall (%q), f, (%r);\n}\n";
-    let faults = read(text).expect_err("functions do not return predicates");
+    let faults = read(text).expect_err("no variable holds a predicate");
     assert_eq!(faults.len(), 1, "{faults:#?}");
-    assert_eq!(faults[0].message, "`%p` is a predicate, which functions neither take nor return");
+    assert_eq!(faults[0].message, "`%p` is a predicate, which no variable holds");
     assert_eq!(faults[0].line_column(text), (4, 8));
 }
 
@@ -590,4 +590,129 @@ fn registers_of_the_module_are_those_of_each_kernel() {
     assert_eq!(faults.len(), 1, "one reason: {faults:#?}");
     assert_eq!(faults[0].message, "`%rv` is a register of the whole module");
     assert_eq!(faults[0].line_column(&called).0, 3);
+}
+
+/// PTX ISA, "Arrays as Operands", and what ptxas 13.0.88 makes of an index: 32 bits of it, extended with zeros.
+#[test]
+fn elements_of_arrays_are_places_in_memory() {
+    assert_eq!(
+        lowered("ld.global.u32 %r1, table[2];\nst.shared.u8 tile[3], %r1;\nld.global.u32 %r1, [table].unified;"),
+        ["%r0 = ld.global.u32 [@table+8]", "st.shared.u8 [@tile+3], %r0", "%r0 = ld.global.u32 [@table]"]
+    );
+    assert_eq!(
+        lowered("ld.global.u32 %r1, table[%r2+-1];"),
+        [
+            "%r1 = iadd.u32 %r0, 0xffffffff",
+            "%r2 = imul.lo.u32 %r1, 4",
+            "%d3 = cvt.u64.u32 %r2",
+            "%d4 = mov.b64 @table",
+            "%d5 = iadd.s64 %d4, %d3",
+            "%r6 = ld.global.u32 [%d5]"
+        ]
+    );
+    assert_eq!(
+        lowered("mov.u64 %d1, table[%d2];"),
+        [
+            "%d0 = mov.b64 @table",
+            "%d2 = iadd.u64 %d1, 0",
+            "%d3 = imul.lo.u64 %d2, 4",
+            "%d4 = iadd.s64 %d0, %d3",
+            "%d5 = mov.b64 %d4"
+        ]
+    );
+    let narrow = lowered("ld.global.u32 %r1, table[%h1];");
+    assert_eq!(narrow[0], "%r1 = cvt.u32.u16 %r0", "16 bits count");
+    let (.., message, _) = fault("ld.global.u32 %r1, table[{%r1}];");
+    assert_eq!(message, "this is no index of an array");
+    let (.., message, _) = fault("ld.global.u32 %r1, %r2[1];");
+    assert_eq!(message, "`%r2` takes no offset");
+}
+
+#[test]
+fn vector_registers_are_taken_apart_and_put_together_as_a_whole() {
+    let declared = ".reg .v2 .b32 %v, %w;\n.reg .v4 .b16 %x;\n";
+    let of = |body: &str| lowered(&format!("{declared}{body}"));
+    assert_eq!(of("mov.b64 %d1, %v;"), ["%d0 = pack.b32 %r1, %r2"]);
+    assert_eq!(of("mov.b64 %v, %d1;"), ["%r1 = mov.b32 %d0.0", "%r2 = mov.b32 %d0.1"]);
+    assert_eq!(of("mov.b64 %v, %w;").len(), 3, "a pack and two moves");
+    assert_eq!(of("mov.b64 %x, %d1;").len(), 4);
+    assert_eq!(of("mov.v2.b32 %v, 0x12345678;"), ["%r0 = mov.b32 22136", "%r1 = mov.b32 4660"]);
+    let (.., message, _) = fault(&format!("{declared}mov.b32 %r1, %v;"));
+    assert_eq!(message, "`%v` is a `.b32` register, but the operand is `.b16`");
+}
+
+/// ptxas 13.0.88 takes predicates and vectors of registers as parameters and results.
+#[test]
+fn functions_take_and_return_predicates_and_vectors() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n\
+        .func (.reg .v2 .b32 %v, .reg .pred %p) f(.reg .v2 .b32 %a, .reg .pred %q) {\n\
+        mov.b32 %v.x, %a.y;\n@%q mov.b32 %v.y, %a.x;\nnot.pred %p, %q;\nret;\n}\n\
+        .entry k() {\n.reg .v2 .b32 %x, %y;\n.reg .pred %p<3>;\ncall (%y, %p1), f, (%x, !%p2);\n}\n";
+    let form = virtual_form(text);
+    let lines: Vec<_> = form.lines().map(|line| line.trim().split(" !").next().unwrap_or("")).collect();
+    for wanted in [
+        "device @f {",
+        "param $%a: b32[2] param align 8",
+        "%r0 = ld.param.b32 [$%a]",
+        "%r1 = ld.param.b32 [$%a+4]",
+        "st.param.b32 [$%v+4], %r5",
+    ] {
+        assert!(lines.contains(&wanted), "{wanted}: {form}");
+    }
+    assert_eq!(lines.iter().filter(|line| line.contains("= selp.b32 1, 0")).count(), 2, "{form}");
+    assert_eq!(lines.iter().filter(|line| line.contains("= setp.ne.u32")).count(), 2, "{form}");
+    let wrong = text.replace("(%x, !%p2)", "(%p1, !%p2)");
+    let faults = read(&wrong).expect_err("a predicate is no vector");
+    assert_eq!(faults[0].message, "the function has 2 elements in this place, not 1");
+}
+
+/// What ptxas 13.0.88 takes beyond what its manual spells out.
+#[test]
+fn rare_spellings_are_read() {
+    assert_eq!(lowered("mov.f64 %d1, 0f3F800000;"), ["%d0 = mov.b64 0x3f800000"], "its bits, not its value");
+    assert_eq!(lowered("vote.all.sync.pred %p1, %p2, -1;"), ["%p1 = vote.sync.all.pred %p0, 0xffffffff"]);
+    assert_eq!(lowered("# 3 \"a.cu\"\nadd.s32 %r1, %r2, 1;\n#line 5 \"b.cu\"\n").len(), 1);
+    let (.., message, help) = fault("cvt.rn.satfinite.e2m1x2.f32 %r1, %f1, %f2;");
+    assert_eq!(message, "`cvt` is not supported yet: `cvt.rn.satfinite.e2m1x2.f32`");
+    assert!(help.starts_with("conversion of 4- and 6-bit floats instructions"), "{help}");
+}
+
+/// LLVM's printer says what a handle leads to; it is an address of 64 bits.
+#[test]
+fn parameters_that_are_handles_are_read_as_addresses() {
+    for kind in ["texref", "surfref", "samplerref"] {
+        let text = format!(
+            ".version 9.0\n.target sm_90\n.address_size 64\n.entry k(.param .u64 .ptr .{kind} t) {{\n.reg .u64 %d;\n\
+             ld.param.u64 %d, [t];\nst.global.u64 [%d], %d;\n}}\n"
+        );
+        assert!(virtual_form(&text).contains("%d0 = ld.param.u64 [$t]"), "{kind}");
+    }
+}
+
+/// PTX ISA, "call": the table of possible targets may be an array that holds their addresses.
+#[test]
+fn calls_may_name_an_array_of_functions() {
+    let text = ".version 9.0\n.target sm_90\n.address_size 64\n.func f(.param .b32 a) { ret; }\n\
+        .func g(.param .b32 a) { ret; }\n.global .u64 table[2] = {f, g};\n.entry k() {\n.reg .u64 %d;\n\
+        ld.global.u64 %d, [table];\ncall %d, (7), table;\n}\n";
+    let form = virtual_form(text);
+    assert!(form.lines().any(|line| line.trim().starts_with("call %d0($argument)")), "{form}");
+    let faults = read(&text.replace("{f, g}", "{1, 2}")).expect_err("no function stands there");
+    assert_eq!(faults[0].message, "`table` is neither a prototype nor a table of functions");
+}
+
+/// PTX ISA, "div", "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2": what they are in versions 1.0 to 1.3.
+#[test]
+fn the_oldest_modules_leave_out_how_precise_they_are() {
+    let text = |version: &str| {
+        format!(
+            ".version {version}\n.target sm_13\n.entry k() {{\n.reg .f32 %f<4>;\n.reg .f64 %g<4>;\n\
+             sin.f32 %f1, %f2;\ndiv.f32 %f1, %f1, %f2;\nrcp.f64 %g1, %g2;\nrsqrt.f64 %g1, %g1;\ndiv.f64 %g1, %g1, %g2;\n}}\n"
+        )
+    };
+    let form = virtual_form(&text("1.3"));
+    for wanted in ["fsin.approx.ftz.f32", "fdiv.approx.ftz.f32", "frcp.rn.f64", "frsqrt.approx.f64", "fdiv.rn.f64"] {
+        assert!(form.contains(wanted), "{wanted}: {form}");
+    }
+    assert_eq!(read(&text("1.4")).expect_err("they have to say it").len(), 5);
 }

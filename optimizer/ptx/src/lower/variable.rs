@@ -283,7 +283,8 @@ pub(super) fn immediate_bits(constant: Constant, ty: Type) -> Option<u64> {
     match (constant, ty) {
         (Constant::Signed(_) | Constant::Unsigned(_), Type::Pred) => constant.integer_bits().map(|b| u64::from(b != 0)),
         (Constant::Single(bits), Type::F32) => Some(u64::from(bits)),
-        (Constant::Single(bits), Type::F64) => Some(f64::from(f32::from_bits(bits)).to_bits()),
+        // The bits themselves, as ptxas 13.0 has them: 0f3F800000 is no 1.0 there.
+        (Constant::Single(bits), Type::F64) => Some(u64::from(bits)),
         (Constant::Double(bits), Type::F32) => Some(u64::from((f64::from_bits(bits) as f32).to_bits())),
         (Constant::Double(bits), Type::F64) => Some(bits),
         (Constant::Single(bits), _) if ty.bits() >= 32 && !ty.is_float() => Some(u64::from(bits)),

@@ -94,6 +94,9 @@ impl<'s> Parser<'s> {
             ".v8" => specifiers.lanes = 8,
             _ => match (space(text), ScalarType::from_name(&text[1..])) {
                 (Some(space), _) => self.set_space(specifiers, space)?,
+                // `.ptr .texref`: what the address leads to, where a space may stand.
+                (None, Some(ScalarType::TexRef | ScalarType::SamplerRef | ScalarType::SurfRef))
+                    if specifiers.pointer.is_some() => {}
                 (None, Some(ty)) => specifiers.ty = Some(ty),
                 (None, None) => {
                     let help = "a declaration is a state space, an alignment, a type and a name";

@@ -136,9 +136,14 @@ impl<'s> Parser<'s> {
             }
             TokenKind::LeftBracket => {
                 self.bump();
-                let index = self.integer_constant("an array index")? as i64;
+                let element = if self.at_constant() {
+                    OperandKind::Element { name, index: self.integer_constant("an array index")? as i64 }
+                } else {
+                    let index = self.nested(Self::single_operand)?;
+                    OperandKind::Indexed { name, index: self.body.add_operands([index].into_iter()) }
+                };
                 self.expect(TokenKind::RightBracket, "`]`", "end the index with `]`")?;
-                Ok(OperandKind::Element { name, index })
+                Ok(element)
             }
             _ => Ok(OperandKind::Name(name)),
         }
@@ -161,6 +166,10 @@ impl<'s> Parser<'s> {
             self.expect(TokenKind::RightBracket, "`+` or `]`", help)?;
         }
         let rest = self.close_list(mark);
+        // Says that the address is unified (PTX ISA 9.0, "ld"), which changes nothing.
+        if self.peek() == TokenKind::Dotted && self.peek_text() == ".unified" {
+            self.bump();
+        }
         Ok(OperandKind::Address(Address { base, offset, rest }))
     }
 

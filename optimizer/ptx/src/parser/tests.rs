@@ -58,6 +58,7 @@ fn render_operand<'s>(body: &Body<'s>, operand: &Operand<'s>) -> String {
         OperandKind::Component { name, component } => format!("{name}'{component}"),
         OperandKind::Sum { name, offset } => format!("sum({name} {offset})"),
         OperandKind::Element { name, index } => format!("element({name} {index})"),
+        OperandKind::Indexed { name, index } => format!("element({name} {})", many(index)),
         OperandKind::Constant(constant) => format!("{constant:?}"),
         OperandKind::Vector(list) => format!("vector({})", many(list)),
         OperandKind::Pair(list) => format!("pair({})", many(list)),

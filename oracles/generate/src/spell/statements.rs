@@ -122,6 +122,9 @@ fn offset(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
 
 /// `{%r1, %r2}` as a vector register.
 fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    if line.opcode == "mov.b64" {
+        return whole_move(line, entropy);
+    }
     let lanes = ["v2", "v4"].into_iter().find(|lanes| line.has(lanes))?;
     let at = line.operands.iter().position(|operand| operand.starts_with('{'))?;
     let elements: Vec<&str> = line.operands[at].strip_prefix('{')?.strip_suffix('}')?.split(", ").collect();
@@ -150,6 +153,27 @@ fn vector(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Strin
     Some(format!("\t{{ .reg .{lanes} .{ty} {whole}; {body}}}"))
 }
 
+/// `mov.b64 %d1, {%r1, %r2}` through a vector register as a whole, and likewise in the other direction.
+fn whole_move(line: &Line, entropy: &mut Entropy<'_>) -> Option<String> {
+    let at = line.operands.iter().position(|operand| operand.starts_with('{'))?;
+    let elements: Vec<&str> = line.operands[at].strip_prefix('{')?.strip_suffix('}')?.split(", ").collect();
+    let is_register = |element: &&str| type_of(element) == Some("b32") || at == 0 && *element == "_";
+    if elements.len() != 2 || !elements.iter().all(is_register) {
+        return None;
+    }
+    let whole = name(&[&line.text()], entropy);
+    let written = elements.iter().zip(["x", "y"]).filter(|(element, _)| **element != "_");
+    let moves: String = match at {
+        0 => written.map(|(element, part)| format!("{}mov.b32 {element}, {whole}.{part}; ", line.guard)).collect(),
+        _ => written.map(|(element, part)| format!("mov.b32 {whole}.{part}, {element}; ")).collect(),
+    };
+    let mut other = line.clone();
+    other.operands[at].clone_from(&whole);
+    let text = other.text();
+    let body = if at == 0 { format!("{text} {moves}") } else { format!("{moves}{text} ") };
+    Some(format!("\t{{ .reg .v2 .b32 {whole}; {body}}}"))
+}
+
 /// Under the negation of the opposite predicate.
 fn opposite(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
     let (predicate, negated) = line.predicate()?;
@@ -158,8 +182,11 @@ fn opposite(line: &Line, _: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<Str
     Some(format!("\t{{ .reg .pred {not}; not.pred {not}, {predicate}; {} }}", other.text()))
 }
 
-/// The address of a variable from that of another element.
+/// The address of a variable from that of another element, or an access to an element by its index.
 fn element(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    if matches!(line.base(), "ld" | "st") {
+        return indexed(line, sizes, entropy);
+    }
     let [to, symbol] = line.operands.as_slice() else { return None };
     let size = sizes.element(symbol).filter(|_| line.opcode == "mov.u64")?;
     let index = entropy.below(9) as u64;
@@ -170,6 +197,29 @@ fn element(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<
     };
     let (guard, back) = (&line.guard, bytes.wrapping_neg() as i64);
     Some(format!("\t{guard}mov.u64 {to}, {address};\n\t{guard}add.s64 {to}, {to}, {back};"))
+}
+
+/// `[table+8]` as `table[2]`, or with a part of the index in a register.
+fn indexed(line: &Line, sizes: &Sizes<'_>, entropy: &mut Entropy<'_>) -> Option<String> {
+    let at = line.operands.iter().position(|operand| operand.starts_with('['))?;
+    let inside = line.operands[at].strip_prefix('[')?.strip_suffix(']')?;
+    let (symbol, offset) = inside.split_once('+').unwrap_or((inside, "0"));
+    let (size, offset) = (sizes.element(symbol)?, offset.parse::<u64>().ok()?);
+    if !offset.is_multiple_of(size) {
+        return None;
+    }
+    let (index, mut other) = ((offset / size) as i64, line.clone());
+    if entropy.percent(50) {
+        other.operands[at] = format!("{symbol}[{}]", integer(index as u64, entropy));
+        return Some(format!("\t{}", other.text()));
+    }
+    let (register, part) = (name(&[&line.text()], entropy), entropy.below(12) as i64);
+    let ty = entropy.choose(&["u16", "b32", "s32", "u64"]);
+    other.operands[at] = match index - part {
+        0 => format!("{symbol}[{register}]"),
+        rest => format!("{symbol}[{register}+{rest}]"),
+    };
+    Some(format!("\t{{ .reg .{ty} {register}; mov.{ty} {register}, {part}; {} }}", other.text()))
 }
 
 /// By variable: how many lines of a body access it, and how many calls leave a result there.

@@ -73,6 +73,7 @@ fn every_way_of_spelling_comes_up() {
         "@%hidden",
         "+-",
         "table[",
+        "mov.b64 %hidden",
         "} }",
         "3, 3; @",
         "call (%r",
@@ -136,6 +137,20 @@ fn handles_get_no_offsets() {
         let rules = rules(query);
         assert!(rules.contains(&"scope") && !rules.contains(&"negative-offset"), "{query}: {rules:?}");
     }
+}
+
+/// A place in a variable is named by an index as well, which a register may hold a part of.
+#[test]
+fn places_in_variables_are_spelled_as_elements() {
+    let head = ".version 9.0\n.target sm_90\n.address_size 64\n.global .align 256 .b8 table[32];\n.entry k()\n{\n\
+        \t.reg .b32 %r<200>;\n";
+    let lines: String = (0..200).map(|at| format!("\tld.global.b32 %r{at}, [table+{}];\n", 8 * (at % 3))).collect();
+    let text = format!("{head}{lines}\tret;\n}}\n");
+    let other = respelled(&text);
+    read(&other);
+    assert!(
+        other.contains(", table[%") && other.lines().any(|line| line.starts_with("\tld") && line.contains("table["))
+    );
 }
 
 /// What a call leaves is looked for in an index, not in the whole body for each call.

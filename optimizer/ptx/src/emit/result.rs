@@ -1,0 +1,67 @@
+//! Several results of a function: ptxas takes them in registers alone ("Multiple return parameters require .register
+//! state space"). What the IR stores to their variables is moved there; a caller still takes them in variables.
+
+use super::EmitError;
+use super::function::FunctionWriter;
+use oriole_ir::ops::{FieldValue, Type};
+use oriole_ir::{Inst, InstData, Operand, Variable};
+
+/// `(.reg .b32 %out0, .reg .b64 %out1)`, of results or of those of a prototype.
+pub(super) fn declarations<'a>(results: impl Iterator<Item = &'a Variable>, named: bool) -> String {
+    let one = |(i, variable): (usize, &Variable)| {
+        let name = if named { register(i) } else { "_".to_owned() };
+        format!(".reg .{} {name}", register_type(variable.ty).name())
+    };
+    format!("({})", results.enumerate().map(one).collect::<Vec<_>>().join(", "))
+}
+
+fn register(result: usize) -> String {
+    format!("%out{result}")
+}
+
+/// The type of a register that holds a value of a type.
+fn register_type(ty: Type) -> Type {
+    match ty.bits() {
+        ..=16 => Type::B16,
+        32 => Type::B32,
+        64 => Type::B64,
+        _ => Type::B128,
+    }
+}
+
+impl FunctionWriter<'_> {
+    /// The number of the result that an instruction accesses, where the function has several.
+    fn result_of(&self, inst: Inst) -> Option<usize> {
+        let local = self.func.srcs(inst).iter().find_map(|operand| match operand {
+            Operand::Local(local) => Some(*local),
+            _ => None,
+        })?;
+        let number = self.func.returns.iter().position(|result| *result == local)?;
+        (self.func.returns.len() > 1).then_some(number)
+    }
+
+    pub(super) fn is_one_of_results(&self, inst: Inst) -> bool {
+        self.result_of(inst).is_some()
+    }
+
+    /// A store to one of several results, or a load from it.
+    pub(super) fn access_result(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
+        let Some(number) = self.result_of(inst) else { return Err(self.refuse("an operand is missing")) };
+        let variable = &self.func.locals[self.func.returns[number]];
+        let (name, ty) = (register(number), register_type(variable.ty));
+        let is_whole = variable.count.is_none() && variable.ty.bits() > 8 && data.ty().bits() == variable.ty.bits();
+        match (self.func.srcs(inst), self.func.dsts(inst)) {
+            (&[_, offset, value], []) if is_whole && self.func.imm_bits(offset) == Some(0) => {
+                let value = self.source(value, ty)?;
+                self.guarded(format_args!("mov.{} {name}, {value}", ty.name()));
+            }
+            (&[_, offset], &[dst]) if is_whole && self.func.imm_bits(offset) == Some(0) => {
+                let target = self.target(dst, ty)?;
+                self.guarded(format_args!("mov.{} {target}, {name}", ty.name()));
+                self.write_back(dst, ty, &target, data.ty().is_signed());
+            }
+            _ => return Err(self.refuse("PTX has several results in registers alone, which are accessed as a whole")),
+        }
+        Ok(())
+    }
+}
