@@ -5,7 +5,7 @@ use super::operand::{Named, describe, word};
 use super::variable::{immediate_bits, scalar};
 use crate::ast::{self, OperandKind, ScalarType};
 use oriole_ir::ops::{FieldValue, Opcode, Type};
-use oriole_ir::{Guard, Operand, Reg, RegInfo};
+use oriole_ir::{Operand, Reg, RegInfo};
 
 impl<'s> BodyLowering<'_, '_, 's> {
     pub(super) fn lower_mov(&mut self, inst: &ast::Instruction<'s>) -> Option<()> {
@@ -40,12 +40,16 @@ impl<'s> BodyLowering<'_, '_, 's> {
             }
             (None, Some(parts)) => {
                 let target = self.destination(to, ty, false)?;
-                self.pack(target.reg, from, &parts, ty, self.guard)
+                let element = self.element_type(from, parts.len(), ty)?;
+                let sources: Option<Vec<_>> = parts.iter().map(|part| self.value(part, element, false)).collect();
+                let fields = typed(Opcode::Pack, element);
+                self.push_full(Opcode::Pack, fields, self.guard, &[target.reg.into()], &sources?);
+                Some(())
             }
-            (Some(parts), Some(sources)) => {
-                let whole = self.temp(ty);
-                self.pack(whole, from, &sources, ty, None)?;
-                self.unpack(to, &parts, whole.into(), ty)
+            (Some(_), Some(_)) => {
+                let help = "move each element by `mov.v2` or `mov.v4`";
+                self.report(from.span, "`mov` packs or unpacks, not both at once".into(), "a second vector", help);
+                None
             }
             (None, None) => {
                 let source = self.move_source(from, ty)?;
@@ -54,20 +58,6 @@ impl<'s> BodyLowering<'_, '_, 's> {
                 Some(())
             }
         }
-    }
-
-    fn pack(
-        &mut self,
-        to: Reg,
-        from: &ast::Operand<'s>,
-        parts: &[ast::Operand<'s>],
-        ty: Type,
-        guard: Option<Guard>,
-    ) -> Option<()> {
-        let element = self.element_type(from, parts.len(), ty)?;
-        let sources: Option<Vec<_>> = parts.iter().map(|part| self.value(part, element, false)).collect();
-        self.push_full(Opcode::Pack, typed(Opcode::Pack, element), guard, &[to.into()], &sources?);
-        Some(())
     }
 
     /// `mov.v4.u32 %v, {%r1, %r2, %r3, %r4};`, a move of each element. All are read before the first is written.

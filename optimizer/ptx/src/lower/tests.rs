@@ -634,7 +634,8 @@ fn vector_registers_are_taken_apart_and_put_together_as_a_whole() {
     let of = |body: &str| lowered(&format!("{declared}{body}"));
     assert_eq!(of("mov.b64 %d1, %v;"), ["%d0 = pack.b32 %r1, %r2"]);
     assert_eq!(of("mov.b64 %v, %d1;"), ["%r1 = mov.b32 %d0.0", "%r2 = mov.b32 %d0.1"]);
-    assert_eq!(of("mov.b64 %v, %w;").len(), 3, "a pack and two moves");
+    let (.., message, _) = fault(&format!("{declared}mov.b64 %v, %w;"));
+    assert_eq!(message, "`mov` packs or unpacks, not both at once");
     assert_eq!(of("mov.b64 %x, %d1;").len(), 4);
     assert_eq!(of("mov.v2.b32 %v, 0x12345678;"), ["%r0 = mov.b32 22136", "%r1 = mov.b32 4660"]);
     let (.., message, _) = fault(&format!("{declared}mov.b32 %r1, %v;"));
