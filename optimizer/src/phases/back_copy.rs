@@ -15,7 +15,8 @@
 //!
 //! In SSA form `d` is defined by the copy alone, and every read of it stands behind that, so guard 3 always holds; the
 //! definition may be in another block, and may be a phi. In virtual form registers have many definitions; there the
-//! definition of `s` must stand in the block of the copy. Physical registers have fixed assignments and are left alone.
+//! definition of `s` must stand before the copy in its block. Physical registers have fixed assignments and are left
+//! alone.
 //!
 //! Cost: linear. Where the touch of `d` before a copy is, one walk forward notes.
 
@@ -98,8 +99,10 @@ impl Copy {
         if func.form == Form::Ssa {
             return true;
         }
-        // Only instructions of one block have an order.
-        if func.block_of(self.definition) != func.block_of(self.inst) {
+        // Only instructions of one block have an order. Of a definition behind it a copy in a loop takes what the round
+        // before left.
+        let together = func.block_of(self.definition) == func.block_of(self.inst);
+        if !together || !func.is_before(self.definition, self.inst) {
             return false;
         }
         touches.before[self.inst].is_none_or(|touch| match touch == self.definition {
