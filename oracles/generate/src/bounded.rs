@@ -99,6 +99,10 @@ impl Builder<'_, '_> {
             let result = self.ranged(&values);
             values.extend(result);
         }
+        if self.entropy.percent(12) {
+            let half = self.half_of_long(values[0]);
+            values.push(half);
+        }
         for _ in 0..self.entropy.between(2, 3) {
             // What was computed last is compared most often.
             let at = values.len() - 1 - self.entropy.below(values.len()).min(self.entropy.below(values.len()));
@@ -107,6 +111,16 @@ impl Builder<'_, '_> {
         if let Some(join) = join {
             self.jump(join, join);
         }
+    }
+
+    /// The low half of a long number that may be on either side of a multiple of 2^32: known bounds of the number are
+    /// none of its half.
+    fn half_of_long(&mut self, few: Reg) -> Reg {
+        let double = RegInfo::words(2);
+        let wide = self.hidden(Self::typed(Opcode::Pack, Type::B32).src(few).src(Operand::imm(0)), double);
+        let below = self.func.imm((1 << 32) - u64::from(self.entropy.between(1, 6)));
+        let sum = self.hidden(Self::typed(Opcode::IAdd, Type::U64).src(wide).src(below), double);
+        self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(sum, 0)), RegInfo::words(1))
     }
 
     /// A number of less than a word from memory, extended.

@@ -1,14 +1,14 @@
 //! Branches that have to do with each other: on a condition that an earlier branch has decided, on a flag that says
-//! which way control came; two sides that begin and end alike; chains of comparisons of one value with constants;
-//! instructions that predicates guard which are made beside them; and copies of what changes later.
+//! which way control came; chains of comparisons of one value with constants; instructions that predicates guard which
+//! are made beside them; and copies of what changes later.
 //!
-//! Left to chance, no two branches of a kernel depend on each other, and no two blocks end with the same instruction.
+//! Left to chance, no two branches of a kernel depend on each other.
 
 use oriole_ir::ops::{Compare, Opcode, Type, Vector};
-use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Guard, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
-use super::memory::Region;
+use super::sides::store_word;
 
 /// Comparisons of a chain at most, and of a long one.
 const MOST_CASES: [u32; 2] = [6, 20];
@@ -140,62 +140,11 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// Two sides that begin and end with the same operations; between them, maybe, others.
-    pub(super) fn alike(&mut self) {
-        let [a, b] = [(); 2].map(|()| self.variable_word());
-        let store = self.regions.iter().copied().find(|region| region.writable).filter(|_| self.entropy.percent(50));
-        let store = store.map(|region| (region, self.address(region, 4)));
-        let target = self.variable_word();
-        let [first, last] = [(); 2].map(|()| self.entropy.choose(&[Opcode::IAdd, Opcode::IMulLo, Opcode::ISub]));
-        let (uniform, same) = (self.entropy.percent(30), self.entropy.percent(40));
-        let guard =
-            self.entropy.percent(25).then(|| Guard::new(self.register(RegInfo::PRED), self.entropy.percent(50)));
-        let on = self.condition(uniform);
-        let [yes, no, join] = self.blocks();
-        self.branch(on, [yes, no], yes);
-        for (number, next) in [(3, no), (5, join)] {
-            let word = |opcode| Self::typed(opcode, Type::U32);
-            let mut value = match guard.is_some() && self.entropy.percent(40) {
-                // What a guarded instruction leaves may differ where the instruction does not.
-                true => {
-                    let old = self.entropy.choose(&[a, b, target]);
-                    self.hidden(Self::typed(Opcode::Mov, Type::B32).src(old), RegInfo::words(1))
-                }
-                false => self.hidden(word(first).src(a).src(b), RegInfo::words(1)),
-            };
-            if let Some(guard) = guard {
-                let guard = if self.entropy.percent(30) { guard.opposite() } else { guard };
-                self.push(&word(first).src(b).src(a).dst(value).guard(Some(guard)));
-            }
-            if !same {
-                value = self.hidden(word(Opcode::IAdd).src(value).src(Operand::imm(number)), RegInfo::words(1));
-            }
-            if self.entropy.percent(10) {
-                self.within(uniform, 1, Self::stretch);
-            }
-            self.push(&word(last).src(value).src(a).dst(target));
-            if let Some((region, address)) = store {
-                self.push(&store_word(region, address, value));
-            }
-            if self.entropy.percent(20) {
-                let read = self.entropy.choose(&[target, value]);
-                self.copy_to_variable(read);
-            }
-            self.jump(join, next);
-        }
-    }
-
     /// Changes a variable, so that it shows in the results which way control went, however little else it met there.
     pub(super) fn visit(&mut self, number: u32) {
         let variable = self.variable_word();
         let step = Self::typed(Opcode::IMadLo, Type::U32).src(variable).src(Operand::imm(3)).src(Operand::imm(number));
         self.push(&step.dst(variable));
-    }
-
-    /// A variable that is this register from here on.
-    fn copy_to_variable(&mut self, read: Reg) {
-        let variable = self.variable_word();
-        self.push(&Self::typed(Opcode::Mov, Type::B32).src(read).dst(variable));
     }
 
     /// A chain of comparisons of one value, each of which leads to a side of its own; some sides are shared.
@@ -225,11 +174,12 @@ impl Builder<'_, '_> {
         };
         let sides: Vec<Block> = (0..self.entropy.between(2, 4)).map(|_| self.func.new_block()).collect();
         let [join] = self.blocks();
+        let (last, at_once) = (self.entropy.choose(&[join, sides[0]]), self.entropy.percent(40));
         let sparse = self.entropy.percent(30);
         for case in 0..u64::from(count) {
             // What was met before decides a constant that comes again.
-            let case = if self.entropy.percent(10) { case / 2 } else { case };
-            let number = if sparse { case * case * 3 } else { case + u64::from(first) };
+            let of = if self.entropy.percent(10) { case / 2 } else { case };
+            let number = if sparse { of * of * 3 } else { of + u64::from(first) };
             let how = if self.entropy.percent(35) { Compare::Ne } else { Compare::Eq };
             let is = Self::typed(Opcode::SetP, ty).field(how).src(value).src(number);
             let is = match guard {
@@ -243,12 +193,15 @@ impl Builder<'_, '_> {
                 }
             };
             let side = self.entropy.choose(&sides);
-            let [next] = self.blocks();
+            // What is equal to no constant has a block of its own, or comes to the others from the last comparison.
+            let ends = case + 1 == u64::from(count) && at_once;
+            let next = if ends { last } else { self.func.new_block() };
             let targets = if how == Compare::Eq { [side, next] } else { [next, side] };
-            self.branch(is.into(), targets, next);
+            self.branch(is.into(), targets, if ends { sides[0] } else { next });
         }
-        let last = self.entropy.choose(&[join, sides[0]]);
-        self.jump(last, sides[0]);
+        if !at_once {
+            self.jump(last, sides[0]);
+        }
         for at in 0..sides.len() {
             self.visit(17 + at as u32);
             self.within(false, 1, Self::stretch);
@@ -301,6 +254,11 @@ impl Builder<'_, '_> {
         };
         let outside = self.register(RegInfo::PRED);
         let on = if self.entropy.percent(70) { made } else { outside };
+        let flag = self.variables.iter().copied().find(|reg| self.info(*reg).is_predicate());
+        if let Some(flag) = flag.filter(|_| self.entropy.percent(25)) {
+            // Behind the join, too, somebody reads what guards here.
+            self.push(&Self::typed(Opcode::Mov, Type::Pred).src(made).dst(flag));
+        }
         let one_sense = self.entropy.percent(50);
         for _ in 0..self.entropy.between(1, 3) {
             let [target, a, b] = [(); 3].map(|()| self.variable_word());
@@ -322,6 +280,9 @@ impl Builder<'_, '_> {
     /// A copy, then maybe another value for what was copied or for the copy, under a guard or on one side of a branch;
     /// then something reads both.
     pub(super) fn copied(&mut self) {
+        if self.entropy.percent(15) {
+            return self.copied_twice();
+        }
         let [copy, original, other, sum] = [(); 4].map(|()| self.variable_word());
         let guard = |builder: &mut Self| {
             let predicate = builder.register(RegInfo::PRED);
@@ -362,15 +323,23 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// A value that is copied into a variable by way of another register, which the variable may be read before.
+    fn copied_twice(&mut self) {
+        let [variable, a, b] = [(); 3].map(|()| self.variable_word());
+        let word = RegInfo::words(1);
+        let value = self.hidden(Self::typed(Opcode::IMulLo, Type::U32).src(a).src(b), word);
+        if self.entropy.percent(60) {
+            let [sum, _] = self.sums;
+            self.mix(sum, Type::U32, variable.into());
+        }
+        let way = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(value), word);
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(way).dst(variable));
+    }
+
     /// A variable of one word.
     pub(super) fn variable_word(&mut self) -> Reg {
         let is_word = |reg: &Reg| self.info(*reg) == RegInfo::words(1);
         let words: Vec<Reg> = self.variables.iter().copied().filter(is_word).collect();
         self.entropy.choose(&words)
     }
-}
-
-fn store_word(region: Region, (base, offset): (Operand, Operand), value: Reg) -> InstBuilder {
-    let store = InstBuilder::new(Opcode::St).field(Type::B32).field(region.space);
-    store.src(base).src(offset).src(value)
 }

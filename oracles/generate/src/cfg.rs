@@ -13,7 +13,7 @@ use super::builder::Builder;
 use super::insts::Family;
 
 /// How many shapes there are.
-pub(super) const SHAPES: usize = 22;
+pub(super) const SHAPES: usize = 23;
 
 /// Gives no weight to what is left out; where nothing has any, the first kind is made.
 pub(super) fn leave_out(weights: &mut [u32], without: &[bool]) {
@@ -68,6 +68,7 @@ impl Builder<'_, '_> {
             deeper(weights.copied),
             deeper(weights.exits),
             deeper(weights.bounded),
+            if may_repeat { deeper(weights.rotating) } else { 0 },
             if may_repeat { deeper(weights.neighbours) } else { 0 },
         ];
         leave_out(&mut weights, &self.without_shapes);
@@ -93,6 +94,7 @@ impl Builder<'_, '_> {
             18 => self.copied(),
             19 => self.exits(),
             20 => self.bounded(),
+            21 => self.rotating(),
             _ => self.neighbours(),
         }
     }

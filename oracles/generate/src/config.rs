@@ -210,6 +210,8 @@ pub struct FlowWeights {
     pub exits: u32,
     /// Comparisons with numbers near the ends of what is compared, which branches are on.
     pub bounded: u32,
+    /// A loop whose variables take each other's values, left from its middle and its end.
+    pub rotating: u32,
     /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
     /// fusion look for. Each pair costs twenty instructions.
     pub neighbours: u32,
@@ -560,6 +562,7 @@ impl Default for FlowWeights {
             copied: 3,
             exits: 3,
             bounded: 7,
+            rotating: 2,
             neighbours: 2,
         }
     }

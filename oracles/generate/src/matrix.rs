@@ -24,6 +24,7 @@ impl Builder<'_, '_> {
         if whole {
             self.push(&barrier);
         }
+        let beside = (opcode == Opcode::StMatrix).then(|| self.beside_row(&fields, &sources)).flatten();
         let mut inst = InstBuilder::new(opcode).fields(fields).srcs(sources);
         let row = opcode.row();
         let mut taken: Vec<Reg> = Vec::new();
@@ -44,6 +45,22 @@ impl Builder<'_, '_> {
         if whole {
             self.push(&barrier);
         }
+        if let Some(load) = beside {
+            let again = self.destination(RegInfo::words(1), false);
+            self.push(&load.dst(again));
+        }
+    }
+
+    /// A load of a word of a row, made here and to be made again: other lanes' values come to the whole row, not only
+    /// to the bytes that the address says.
+    fn beside_row(&mut self, fields: &FieldValues, sources: &[Operand]) -> Option<InstBuilder> {
+        let offset = self.func.imm_bits(*sources.get(1)?).filter(|_| self.entropy.percent(40))?;
+        let space = Opcode::StMatrix.row().value(fields).unwrap_or(Space::Generic);
+        let at = offset + u64::from(4 * self.entropy.between(0, ROW / 4 - 1));
+        let load = Self::typed(Opcode::Ld, Type::B32).field(space).src(sources[0]).src(at);
+        let before = self.destination(RegInfo::words(1), false);
+        self.push(&load.clone().dst(before));
+        Some(load)
     }
 
     /// Sources by the row's shapes; nothing where an address is needed and there is no shared memory.

@@ -5,7 +5,7 @@
 //! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
 //! of them were defined in the prologue, so no load finds anything undefined.
 
-use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, Type, Vector};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, SrcType, Type, Vector};
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -251,7 +251,9 @@ impl Builder<'_, '_> {
             let low = meeting.low.unwrap_or_else(|| self.hidden(half, RegInfo::words(1)));
             meeting.low = Some(low);
             let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
-            return (self.hidden(sum, RegInfo::words(1)), ahead);
+            let sum = self.hidden(sum, RegInfo::words(1));
+            let short = region.space == Space::Shared && ahead == 0 && self.entropy.percent(25);
+            return (if short { self.counted_in_halves(sum) } else { sum }, ahead);
         }
         if self.entropy.percent(50) {
             let number = self.func.imm(number as u64);
@@ -260,6 +262,15 @@ impl Builder<'_, '_> {
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
         (self.wide_sum(base, index), 0)
+    }
+
+    /// An address of shared memory, of which 16 bits are counted to where they may wrap, and back.
+    fn counted_in_halves(&mut self, address: Reg) -> Reg {
+        let (word, by) = (RegInfo::words(1), self.entropy.choose(&[0x100, 0x8000, 0xFF00, 0xFFFC]));
+        let half = |from: Reg, by: u32| Self::typed(Opcode::IAdd, Type::U16).src(from).src(Operand::imm(by));
+        let there = self.hidden(half(address, by), word);
+        let back = self.hidden(half(there, 0x1_0000 - by), word);
+        self.hidden(Self::typed(Opcode::Cvt, Type::U32).field(SrcType::U16).src(back), word)
     }
 
     fn load_there(&mut self, meeting: &mut Meeting) {

@@ -46,7 +46,13 @@ impl Builder<'_, '_> {
         // Few operations read words, and which word it is decides.
         let how = if worded && self.entropy.percent(50) { 2 } else { self.entropy.below(8) };
         match how {
-            0 | 1 if is_exchangeable(opcode) => srcs.swap(0, 1),
+            0 | 1 if is_exchangeable(opcode) => {
+                srcs.swap(0, 1);
+                let compare = opcode.row().value::<Compare>(&fields).filter(|_| self.entropy.percent(60));
+                if let (Some(compare), Some(slot)) = (compare, opcode.row().slot(Compare::FIELD)) {
+                    fields.0[slot] = compare.mirrored().index();
+                }
+            }
             2 => {
                 self.exchange_one(&mut srcs);
                 // The new operand may be one that leaves the result open.
@@ -106,10 +112,10 @@ impl Builder<'_, '_> {
 }
 
 /// Whether the first two operands may stand in the other order: in commutative operations, and in comparisons, which
-/// mean something else then.
+/// mean something else then, or the same once they are mirrored. Parts of words that are compared stay where they are.
 fn is_exchangeable(opcode: Opcode) -> bool {
     let row = opcode.row();
-    let compares = row.slot(Compare::FIELD).is_some() && !opcode.is(Flags::VIDEO);
+    let compares = row.slot(Compare::FIELD).is_some();
     opcode.is(Flags::COMMUTATIVE) || (compares && matches!(row.srcs, [a, b, ..] if a == b))
 }
 

@@ -35,6 +35,9 @@ const READ: u32 = 10;
 impl Builder<'_, '_> {
     /// Trees of one operation over the same values.
     pub(super) fn trees(&mut self) {
+        if self.entropy.percent(6) {
+            return self.wide_products();
+        }
         // Sums are what most code regroups.
         let (opcode, types) = TREES[if self.entropy.percent(50) { 0 } else { self.entropy.below(TREES.len()) }];
         let ty = self.entropy.choose(types);
@@ -43,6 +46,18 @@ impl Builder<'_, '_> {
         for _ in 0..self.entropy.between(1, MOST) {
             self.tree(opcode, ty, &values);
         }
+    }
+
+    /// A sum of products of words that fill twice as many bits, some of which have a factor in common.
+    fn wide_products(&mut self) {
+        let ty = self.entropy.choose(&[Type::U32, Type::S32]);
+        let [a, b, c] = [(); 3].map(|()| self.register(RegInfo::words(1)));
+        let mut sum = Operand::Reg(self.register(RegInfo::words(2)));
+        for factor in [b, c] {
+            let product = Self::typed(Opcode::IMadWide, ty).src(a).src(factor).src(sum);
+            sum = self.hidden(product, RegInfo::words(2)).into();
+        }
+        sum.reg().into_iter().for_each(|reg| self.offer(reg));
     }
 
     /// One tree: leaves, of which any two are put together until one value is left.

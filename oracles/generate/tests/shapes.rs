@@ -259,15 +259,67 @@ fn definition(func: &Function, operand: Option<&Operand>) -> Option<Inst> {
     all.next().filter(|_| all.next().is_none())
 }
 
+/// Counts the kernels for which something holds; they have to be so many.
+fn found_in(modules: &[Module], name: &str, least: usize, holds: &dyn Fn(&Module) -> bool) {
+    let found = count(modules, holds);
+    println!("{name}: {found} of {} kernels", modules.len());
+    assert!(found >= least, "{name}: {found}");
+}
+
+/// Each is what some phase goes wrong on, and what nothing else in a kernel makes.
+#[test]
+fn loops_and_sides_meet_in_rare_ways() {
+    let modules = modules(4000);
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
+    found("a word of what a loop changes", 20, &|module| {
+        has(module, |func, inst| {
+            let &[Operand::Word(reg, _)] = func.srcs(inst) else { return false };
+            let definitions = func.layout_insts().filter(|inst| func.defs(*inst).any(|def| def == reg)).count();
+            func.inst(inst).opcode == Opcode::Mov && definitions > 1
+        })
+    });
+    found("two sides that load from one place, behind a store on one of them", 10, &|module| {
+        let loads = |func: &Function, block| {
+            let mut insts = func.block_insts(block).map(|inst| (func.inst(inst).opcode, func.srcs(inst)));
+            let first = insts.next()?;
+            let (stores, load) = if first.0 == Opcode::St { (true, insts.next()?) } else { (false, first) };
+            (load.0 == Opcode::Ld).then(|| (stores, load.1.to_vec()))
+        };
+        has(module, |func, inst| {
+            let &[_, Operand::Block(yes), Operand::Block(no)] = func.srcs(inst) else { return false };
+            let sides = loads(func, yes).zip(loads(func, no));
+            sides.is_some_and(|(yes, no)| yes.0 != no.0 && yes.1 == no.1)
+        })
+    });
+    found("a word of a row, before and behind the matrix that is stored there", 1, &|module| {
+        has(module, |func, inst| {
+            let [before, behind] = [func.prev_inst(inst), func.next_inst(inst)];
+            let is_load = |inst: Inst| func.inst(inst).opcode == Opcode::Ld;
+            func.inst(inst).opcode == Opcode::StMatrix
+                && before.zip(behind).is_some_and(|(a, b)| is_load(a) && is_load(b) && func.srcs(a) == func.srcs(b))
+        })
+    });
+    found("an address that is counted in 16 bits", 3, &|module| {
+        has(module, |func, inst| {
+            let wide = definition(func, func.srcs(inst).first()).filter(|_| is_access(func, inst, Space::Shared));
+            let sum = wide.and_then(|wide| definition(func, func.srcs(wide).first()));
+            sum.is_some_and(|sum| func.inst(sum).opcode == Opcode::IAdd && func.inst(sum).ty() == Type::U16)
+        })
+    });
+    found("a sum of long products with a factor in common", 3, &|module| {
+        has(module, |func, inst| {
+            let is_product = |inst: Inst| func.inst(inst).opcode == Opcode::IMadWide;
+            let below = definition(func, func.srcs(inst).get(2)).filter(|below| is_product(inst) && is_product(*below));
+            below.is_some_and(|below| func.srcs(below)[0] == func.srcs(inst)[0])
+        })
+    });
+}
+
 /// Each is what some phase goes wrong on, and what nothing else in a kernel makes.
 #[test]
 fn memory_and_conditions_meet_in_rare_ways() {
     let modules = modules(4000);
-    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| {
-        let found = count(&modules, holds);
-        println!("{name}: {found} of {} kernels", modules.len());
-        assert!(found >= least, "{name}: {found}");
-    };
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
     found("own shared memory by its address in the cluster", 8, &|module| {
         let exchanges = has(module, |func, inst| {
             matches!(func.inst(inst).opcode, Opcode::ClusterArrive | Opcode::StAsync | Opcode::RedAsync)

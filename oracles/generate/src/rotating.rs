@@ -1,0 +1,87 @@
+//! Loops whose variables take each other's values in each round, and that are left from the middle and from the end to
+//! one block, which reads what some of them were at the beginning of the round.
+//!
+//! Out of SSA, what a loop carries is copied at its end, all at once, and what is read behind it may be the old value
+//! or the new one. Left to chance, no variable of a loop takes the value of another one, nor half of it.
+
+use oriole_ir::ops::{Compare, Opcode, Type};
+use oriole_ir::{Guard, Operand, Reg, RegInfo};
+
+use super::builder::Builder;
+use super::loops::Trips;
+
+impl Builder<'_, '_> {
+    /// Such a loop.
+    pub(super) fn rotating(&mut self) {
+        let [a, b, c] = [(); 3].map(|()| self.variable_word());
+        let [x, y] = [(); 2].map(|()| {
+            let from = self.register(RegInfo::words(2));
+            self.hidden(Self::typed(Opcode::Mov, Type::B64).src(from), RegInfo::words(2))
+        });
+        let half = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(a), RegInfo::words(1));
+        let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+        let Trips { limit, .. } = self.trips();
+        let [head, exit] = self.blocks();
+        self.jump(head, head);
+        let copy = |builder: &mut Self, from: Reg| {
+            builder.hidden(Self::typed(Opcode::Mov, Type::B32).src(from), RegInfo::words(1))
+        };
+        let old = [b, c].map(|reg| copy(self, reg));
+        if self.entropy.percent(60) {
+            let [rest] = self.blocks();
+            let on = self.condition(false);
+            self.branch(on, [exit, rest], rest);
+        }
+        let next = Self::typed(Opcode::IMadLo, Type::U32).src(c).src(Operand::imm(3)).src(counter);
+        let next = self.hidden(next, RegInfo::words(1));
+        let taken = if self.entropy.percent(70) { [old[0], old[1], next] } else { [old[1], old[0], next] };
+        for (variable, value) in [a, b, c].into_iter().zip(taken) {
+            self.push(&Self::typed(Opcode::Mov, Type::B32).src(value).dst(variable));
+        }
+        self.mix(self.sums[0], Type::U32, half.into());
+        let has_halves = self.entropy.percent(60);
+        if has_halves {
+            // A half of what the other was in this round.
+            let word = Operand::Word(x, self.entropy.below(2) as u8);
+            self.push(&Self::typed(Opcode::Mov, Type::B32).src(word).dst(half));
+            let step = Self::typed(Opcode::IMadLo, Type::U64).src(y).src(Operand::imm(5)).src(Operand::imm(3));
+            let step = self.hidden(step, RegInfo::words(2));
+            for (to, from) in [(x, y), (y, step)] {
+                self.push(&Self::typed(Opcode::Mov, Type::B64).src(from).dst(to));
+            }
+        }
+        if self.entropy.percent(30) {
+            self.kept_under_a_guard(half, counter);
+        }
+        self.count(counter, 1);
+        let more = self.below(counter, limit);
+        self.branch(more.into(), [head, exit], exit);
+        if has_halves && self.entropy.percent(30) {
+            self.offer(x);
+        }
+        // Some of them alone, so that others are not needed any more.
+        let [sum, _] = self.sums;
+        for reg in old.into_iter().chain([a, b, c, half]) {
+            if self.entropy.percent(45) {
+                self.mix(sum, Type::U32, reg.into());
+            }
+        }
+    }
+
+    /// A copy of what is made in the first round, and in others under a guard: else it is what it was in the round
+    /// before, which the copy may have lost since.
+    fn kept_under_a_guard(&mut self, copy: Reg, counter: Reg) {
+        let (word, other) = (RegInfo::words(1), self.register(RegInfo::PRED));
+        let first = self.compare(Compare::Eq, counter.into(), 0);
+        let made = self.hidden(Self::typed(Opcode::Or, Type::Pred).src(first).src(other), RegInfo::PRED);
+        let [a, b] = [(); 2].map(|()| self.register(word));
+        let kept = self.func.new_reg(word);
+        let guard = Some(Guard::new(made, false));
+        self.push(&Self::typed(Opcode::IMulLo, Type::U32).src(a).src(b).dst(kept).guard(guard));
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(kept).dst(copy));
+        let [sum, _] = self.sums;
+        self.mix(sum, Type::U32, copy.into());
+        let step = Self::typed(Opcode::IMadLo, Type::U32).src(copy).src(Operand::imm(3)).src(Operand::imm(7));
+        self.push(&step.dst(copy));
+    }
+}
