@@ -32,12 +32,11 @@ fn register_type(ty: Type) -> Type {
 impl FunctionWriter<'_> {
     /// The number of the result that an instruction accesses, where the function has several.
     fn result_of(&self, inst: Inst) -> Option<usize> {
-        let local = self.func.srcs(inst).iter().find_map(|operand| match operand {
-            Operand::Local(local) => Some(*local),
+        let results = Some(&self.func.returns).filter(|results| results.len() > 1)?;
+        self.func.srcs(inst).iter().find_map(|operand| match operand {
+            Operand::Local(local) => results.iter().position(|result| result == local),
             _ => None,
-        })?;
-        let number = self.func.returns.iter().position(|result| *result == local)?;
-        (self.func.returns.len() > 1).then_some(number)
+        })
     }
 
     pub(super) fn is_one_of_results(&self, inst: Inst) -> bool {

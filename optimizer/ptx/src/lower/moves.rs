@@ -2,7 +2,7 @@
 
 use super::body::{BodyLowering, typed};
 use super::operand::{Named, describe, word};
-use super::variable::{immediate_bits, scalar};
+use super::variable::scalar;
 use crate::ast::{self, OperandKind, ScalarType};
 use oriole_ir::ops::{FieldValue, Opcode, Type};
 use oriole_ir::{Operand, Reg, RegInfo};
@@ -69,8 +69,9 @@ impl<'s> BodyLowering<'_, '_, 's> {
             self.report(inst.span, "`mov` takes 2 operands".into(), "wrong number", "write `mov.v2.b32 %v, %w;`");
             return None;
         };
-        if let OperandKind::Constant(constant) = from.kind {
-            let (to, bits) = (self.vector(&to, lanes)?, immediate_bits(constant, ty)?);
+        if matches!(from.kind, OperandKind::Constant(_)) {
+            let (to, value) = (self.vector(&to, lanes)?, self.value(&from, ty, false)?);
+            let bits = self.func.imm_bits(value)?;
             let width = ty.bits().min(64) / lanes as u32;
             for (part, at) in to.iter().zip((0..).step_by(width as usize)) {
                 let target = self.destination(part, ty, false)?;
