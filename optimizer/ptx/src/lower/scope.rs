@@ -29,7 +29,13 @@ pub(super) enum Entry {
 #[derive(Clone, Copy)]
 struct RangeDeclaration {
     ty: ScalarType,
+    lanes: u8,
     count: u64,
+}
+
+/// What a register is that is declared and not used yet.
+fn unused(ty: ScalarType, lanes: u8) -> Entry {
+    if lanes > 1 { Entry::Lanes(ty, lanes) } else { Entry::Unused(ty) }
 }
 
 /// The names of one pair of braces.
@@ -92,19 +98,19 @@ impl<'s> Scopes<'s> {
 
     /// Declares registers in the innermost scope; false if they are there already.
     pub(super) fn declare_registers(&mut self, registers: Registers<'s>) -> bool {
-        match (registers.count, registers.lanes) {
-            (Some(count), _) => self.declare_range(registers.name, registers.ty, count),
-            (None, 2..) => self.declare(registers.name, Entry::Lanes(registers.ty, registers.lanes)),
-            (None, _) => self.declare(registers.name, Entry::Unused(registers.ty)),
+        let Registers { name, ty, lanes, count } = registers;
+        match count {
+            Some(count) => self.declare_range(name, RangeDeclaration { ty, lanes, count }),
+            None => self.declare(name, unused(ty, lanes)),
         }
     }
 
     /// Declares `prefix<count>` in the innermost scope; false if it is there already.
-    fn declare_range(&mut self, prefix: &'s str, ty: ScalarType, count: u64) -> bool {
+    fn declare_range(&mut self, prefix: &'s str, range: RangeDeclaration) -> bool {
         let Some(scope) = self.stack.last_mut() else { return false };
         let is_new = !scope.ranges.contains_key(prefix);
         if is_new {
-            scope.ranges.insert(prefix, RangeDeclaration { ty, count });
+            scope.ranges.insert(prefix, range);
         }
         is_new
     }
@@ -118,7 +124,7 @@ impl<'s> Scopes<'s> {
             }
             let (prefix, index) = indexed?;
             let range = names.ranges.get(prefix).filter(|range| index < range.count)?;
-            Some(Found { scope, entry: Entry::Unused(range.ty) })
+            Some(Found { scope, entry: unused(range.ty, range.lanes) })
         })
     }
 
@@ -253,11 +259,12 @@ mod tests {
     fn inner_ranges_shadow_outer_names() {
         let mut scopes = Scopes::default();
         scopes.open();
-        assert!(scopes.declare_range("%r", ScalarType::B32, 4));
-        assert!(!scopes.declare_range("%r", ScalarType::B32, 8));
+        let range = |ty, count| RangeDeclaration { ty, lanes: 1, count };
+        assert!(scopes.declare_range("%r", range(ScalarType::B32, 4)));
+        assert!(!scopes.declare_range("%r", range(ScalarType::B32, 8)));
         assert!(!scopes.declare("%r3", Entry::Unused(ScalarType::B64)));
         scopes.open();
-        assert!(scopes.declare_range("%r", ScalarType::B64, 2));
+        assert!(scopes.declare_range("%r", range(ScalarType::B64, 2)));
         let ty = |scopes: &Scopes<'_>, name: &str| match scopes.find(name).map(|found| found.entry) {
             Some(Entry::Unused(ty)) => Some(ty),
             _ => None,

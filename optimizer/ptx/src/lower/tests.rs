@@ -633,6 +633,7 @@ fn vector_registers_are_taken_apart_and_put_together_as_a_whole() {
     let declared = ".reg .v2 .b32 %v, %w;\n.reg .v4 .b16 %x;\n";
     let of = |body: &str| lowered(&format!("{declared}{body}"));
     assert_eq!(of("mov.b64 %d1, %v;"), ["%d0 = pack.b32 %r1, %r2"]);
+    assert_eq!(lowered(".reg .v2 .b32 %v<3>;\nmov.b64 %d1, %v2;"), ["%d0 = pack.b32 %r1, %r2"], "a range of vectors");
     assert_eq!(of("mov.b64 %v, %d1;"), ["%r1 = mov.b32 %d0.0", "%r2 = mov.b32 %d0.1"]);
     let (.., message, _) = fault(&format!("{declared}mov.v2.u32 %v, 1.5;"));
     assert_eq!(message, "this constant does not fit an operand of type `.u32`");
