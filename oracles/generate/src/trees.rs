@@ -50,12 +50,13 @@ impl Builder<'_, '_> {
 
     /// A sum of products of words that fill twice as many bits, some of which have a factor in common.
     fn wide_products(&mut self) {
-        let ty = self.entropy.choose(&[Type::U32, Type::S32]);
+        let ty = self.entropy.choose(&[Type::U32, Type::S32, Type::U16]);
         let [a, b, c] = [(); 3].map(|()| self.register(RegInfo::words(1)));
-        let mut sum = Operand::Reg(self.register(RegInfo::words(2)));
+        let info = RegInfo::words(if ty == Type::U16 { 1 } else { 2 });
+        let mut sum = Operand::Reg(self.register(info));
         for factor in [b, c] {
             let product = Self::typed(Opcode::IMadWide, ty).src(a).src(factor).src(sum);
-            sum = self.hidden(product, RegInfo::words(2)).into();
+            sum = self.hidden(product, info).into();
         }
         sum.reg().into_iter().for_each(|reg| self.offer(reg));
     }
@@ -95,7 +96,12 @@ impl Builder<'_, '_> {
             return value;
         }
         let multiple = match self.entropy.below(3) {
-            0 => Self::typed(Opcode::IMulLo, ty).src(value).src(self.entropy.choose(values)),
+            0 => {
+                // Of a product of halves more is gone than of one that fills the sum.
+                let narrow = ty == Type::U32 && self.entropy.percent(15);
+                let ty = if narrow { Type::U16 } else { ty };
+                Self::typed(Opcode::IMulLo, ty).src(value).src(self.entropy.choose(values))
+            }
             1 => Self::typed(Opcode::IMulLo, ty).src(value).src(u64::from(self.entropy.between(2, 6))),
             _ => {
                 let bits = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
