@@ -186,6 +186,9 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         variable.linkage = ir::Linkage::Internal;
         variable.name = self.unique_local(&variable.name);
         let local = self.func.locals.push(variable);
+        if space == Space::Param && self.item.is_entry && self.cx.has_parameters_in_bodies {
+            self.func.params.push(local);
+        }
         self.scopes.declare(declared.name.text, Entry::Local(local))
     }
 
@@ -357,6 +360,9 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         if self.cx.leaves_precision_out && has_precision(base) {
             let with = |precision| select(base, &[&modifiers[..], &[precision]].concat());
             result = result.or_else(|refusal| with("approx").or_else(|_| with("rn")).map_err(|_| refusal));
+        }
+        if self.cx.implies_alignment && base == "wmma" {
+            result = result.or_else(|_| select(base, &[&modifiers[..], &["aligned"]].concat()));
         }
         if self.cx.flushes
             && let Ok(selected) = &mut result

@@ -81,6 +81,10 @@ struct Context<'a, 's> {
     needs_sync: bool,
     /// Whether operations need not say how precise they are.
     leaves_precision_out: bool,
+    /// Whether `wmma` need not say `.aligned`.
+    implies_alignment: bool,
+    /// Whether what a kernel's body declares in `.param` are its parameters.
+    has_parameters_in_bodies: bool,
     /// Registers that the module declares for all of its functions.
     registers: Vec<Registers<'s>>,
     symbols: HashMap<&'s str, SymbolRef>,
@@ -116,6 +120,8 @@ impl<'a, 's> Context<'a, 's> {
             flushes,
             needs_sync: target::needs_sync(tree, target),
             leaves_precision_out: target::leaves_precision_out(tree),
+            implies_alignment: target::implies_alignment(tree),
+            has_parameters_in_bodies: target::has_parameters_in_bodies(tree),
             registers: Vec::new(),
             symbols: HashMap::new(),
             global_names: HashSet::new(),

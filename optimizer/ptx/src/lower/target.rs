@@ -16,12 +16,16 @@ const EARLIER: [u16; 10] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37];
 /// The first SM of the table.
 const OLDEST: u16 = 50;
 /// The first version of PTX with all that every printed module may have: `barrier` and `vote.sync` are of 6.0,
-/// `activemask` of 6.2 (PTX ISA, "Release Notes").
-const WRITTEN: (u8, u8) = (6, 2);
+/// `activemask` of 6.2, `.aligned` of `wmma` of 6.3 (PTX ISA, "Release Notes").
+const WRITTEN: (u8, u8) = (6, 3);
+/// The first version in which `wmma` says `.aligned`.
+const ALIGNED: (u8, u8) = (6, 3);
 /// The first version and SM at which `vote` and `shfl` need `.sync` (PTX ISA, "vote" and "shfl").
 const NEEDS_SYNC: ((u8, u8), u16) = ((6, 4), 70);
 /// The first version in which operations say how precise they are.
 const PRECISION: (u8, u8) = (1, 4);
+/// The first version in which a kernel lists its parameters.
+const LISTED: (u8, u8) = (1, 4);
 /// The first SM that keeps denormals.
 const KEEPS_DENORMALS: u16 = 20;
 
@@ -61,6 +65,18 @@ fn declared_version(tree: &ast::Module<'_>) -> (u8, u8) {
 /// Whether votes and shuffles of a module have to name the lanes that take part.
 pub(super) fn needs_sync(tree: &ast::Module<'_>, target: Option<Target>) -> bool {
     declared_version(tree) >= NEEDS_SYNC.0 && target.is_none_or(|target| target.number() >= NEEDS_SYNC.1)
+}
+
+/// Whether `wmma` has no `.aligned`, which is implied then (PTX ISA, "wmma.load": "required from PTX ISA version 6.3
+/// onwards, and considered implicit in PTX ISA versions less than 6.3").
+pub(super) fn implies_alignment(tree: &ast::Module<'_>) -> bool {
+    declared_version(tree) < ALIGNED
+}
+
+/// Whether a kernel declares its parameters in its body (PTX ISA, "Kernel Function Parameters": "For PTX ISA versions
+/// 1.0 through 1.3, parameter variables are declared in the kernel body").
+pub(super) fn has_parameters_in_bodies(tree: &ast::Module<'_>) -> bool {
+    declared_version(tree) < LISTED
 }
 
 /// Whether operations of a module may leave out how precise they are: then they are approximate where that exists, and
@@ -113,7 +129,7 @@ mod tests {
             [("1.4", "sm_13", "sm_50"), ("3.0", "sm_20", "sm_50"), ("3.1", "compute_35", "compute_50")]
         {
             let module = module(version, target);
-            assert_eq!((module.target.as_str(), module.ptx_version), (taken, (6, 2)));
+            assert_eq!((module.target.as_str(), module.ptx_version), (taken, (6, 3)));
         }
         let newer = module("6.3", "sm_70");
         assert_eq!((newer.target.as_str(), newer.ptx_version), ("sm_70", (6, 3)));

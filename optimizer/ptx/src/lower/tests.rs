@@ -720,3 +720,32 @@ fn the_oldest_modules_leave_out_how_precise_they_are() {
     }
     assert_eq!(read(&text("1.4")).expect_err("they have to say it").len(), 5);
 }
+
+/// PTX ISA, "Kernel Function Parameters" and "wmma.load", about old versions.
+#[test]
+fn old_modules_have_parameters_in_bodies_and_imply_alignment() {
+    let text = ".version 1.3\n.target sm_13\n.entry k {\n.param .u64 p, q;\n.reg .u64 %d;\nld.param.u64 %d, [q];\n\
+        st.global.u64 [%d], %d;\nexit;\n}\n";
+    let module = read(text).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let func = module.functions.values().next().expect("there is one");
+    let names: Vec<_> = func.params.iter().map(|local| func.locals[*local].name.as_str()).collect();
+    assert_eq!(names, ["p", "q"]);
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    assert!(
+        printed.contains(".entry k(.param .align 8 .u64 p,") && printed.matches(".param .align").count() == 2,
+        "{printed}"
+    );
+    let later = read(&text.replace("1.3", "2.0")).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    assert!(later.functions.values().all(|func| func.params.is_empty()), "a variable of the body");
+
+    let text = |version: &str| {
+        format!(
+            ".version {version}\n.target sm_70\n.address_size 64\n.entry k() {{\n.reg .b32 %r<9>;\n.reg .b64 %d;\n\
+             wmma.load.a.sync.row.m16n16k16.f16 {{%r0, %r1, %r2, %r3, %r4, %r5, %r6, %r7}}, [%d], %r8;\n}}\n"
+        )
+    };
+    let module = read(&text("6.0")).unwrap_or_else(|faults| panic!("{faults:#?}"));
+    let printed = crate::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    assert!(printed.starts_with(".version 6.3\n") && printed.contains(".sync.aligned."), "{printed}");
+    assert!(read(&text("6.3")).is_err(), "it has to say it");
+}
