@@ -5,6 +5,10 @@
 
 use oriole_ir::ops::{Opcode, Scope, Type};
 
+/// The first version of PTX with all that every printed module may have: `barrier` and `vote.sync` are of 6.0,
+/// `activemask` of 6.2, `.aligned` of `wmma` of 6.3 (PTX ISA, "Release Notes").
+pub(super) const WRITTEN: (u8, u8) = (6, 3);
+
 /// One way to write an opcode: base name, and the modifiers that are always there.
 pub(super) struct Spelling {
     /// The name before the first dot.

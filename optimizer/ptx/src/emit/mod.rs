@@ -26,6 +26,7 @@ use std::fmt::Write;
 use thiserror::Error;
 
 use self::function::FunctionWriter;
+use crate::spelling::WRITTEN;
 use oriole_ir::{Form, Function, FunctionKind, Level, Linkage, Module};
 
 /// Why a module cannot be written as PTX.
@@ -63,7 +64,7 @@ pub enum EmitError {
 
 /// The module as PTX.
 pub(super) fn emit(module: &Module) -> Result<String, EmitError> {
-    let (major, minor) = module.ptx_version;
+    let (major, minor) = module.ptx_version.max(WRITTEN);
     let independent_samplers = image::has_samplers(module);
     let samplers = if independent_samplers { ", texmode_independent" } else { "" };
     let mut out = format!(".version {major}.{minor}\n.target {}{samplers}\n.address_size 64\n\n", module.target);

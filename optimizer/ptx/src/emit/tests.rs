@@ -398,3 +398,16 @@ fn far_places_of_variables_are_computed_in_registers() {
     ];
     assert_eq!(lines, expected);
 }
+
+/// A kernel with a call would be read as one with two parameters more, did it say an old version.
+#[test]
+fn no_module_is_printed_in_a_version_without_what_is_written() {
+    let text = "target sm_90 ptx 1.2\n\ndevice @f virtual {\n  param $a: u32 param align 4\nbb0:\n  ret\n}\n\n\
+        entry @k visible virtual {\n  local $b: u32 param align 4\nbb0:\n  st.param.u32 [$b], 7\n  \
+        call @f($b) -> ()\n  ret\n}\n";
+    let module = parse_module(text).unwrap_or_else(|error| panic!("{error:?}"));
+    let printed = super::emit(&module).unwrap_or_else(|error| panic!("{error}"));
+    assert!(printed.starts_with(".version 6.3\n"), "{printed}");
+    let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
+    assert!(again.functions.values().filter(|func| func.name == "k").all(|func| func.params.is_empty()));
+}

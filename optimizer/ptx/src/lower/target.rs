@@ -8,6 +8,7 @@
 //! A module of an old version of PTX is printed in the first that has the names which the printer writes.
 
 use crate::ast;
+use crate::spelling::WRITTEN;
 use oriole_ir::ops::{FieldValue, FieldValues, Ftz, OpRow, SrcType, Type};
 use oriole_ir::sm::Target;
 
@@ -15,9 +16,6 @@ use oriole_ir::sm::Target;
 const EARLIER: [u16; 10] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37];
 /// The first SM of the table.
 const OLDEST: u16 = 50;
-/// The first version of PTX with all that every printed module may have: `barrier` and `vote.sync` are of 6.0,
-/// `activemask` of 6.2, `.aligned` of `wmma` of 6.3 (PTX ISA, "Release Notes").
-const WRITTEN: (u8, u8) = (6, 3);
 /// The first version in which `wmma` says `.aligned`.
 const ALIGNED: (u8, u8) = (6, 3);
 /// The first version and SM at which `vote` and `shfl` need `.sync` (PTX ISA, "vote" and "shfl").
