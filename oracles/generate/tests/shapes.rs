@@ -306,6 +306,41 @@ fn loops_and_sides_meet_in_rare_ways() {
             sum.is_some_and(|sum| func.inst(sum).opcode == Opcode::IAdd && func.inst(sum).ty() == Type::U16)
         })
     });
+    found("a half of a long number near 2^32", 10, &|module| {
+        has(module, |func, inst| {
+            let sum = definition(func, func.srcs(inst).first().filter(|src| matches!(src, Operand::Word(_, 0))));
+            let addend = sum.and_then(|sum| func.imm_bits(*func.srcs(sum).get(1)?));
+            func.inst(inst).opcode == Opcode::Mov && addend.is_some_and(|bits| ((1 << 32) - 8..1 << 32).contains(&bits))
+        })
+    });
+    found("a copy, by way of another register, of what one instruction makes", 10, &|module| {
+        has(module, |func, inst| {
+            let is_copy = |inst: Inst| func.inst(inst).opcode == Opcode::Mov && func.inst(inst).guard.is_none();
+            let way = definition(func, func.srcs(inst).first()).filter(|way| is_copy(inst) && is_copy(*way));
+            let made = way.and_then(|way| definition(func, func.srcs(way).first()));
+            made.is_some_and(|made| func.inst(made).opcode == Opcode::IMulLo)
+        })
+    });
+    found("a copy of what a loop makes under a guard alone", 10, &|module| {
+        has(module, |func, inst| {
+            let made = definition(func, func.srcs(inst).first()).filter(|_| func.inst(inst).opcode == Opcode::Mov);
+            made.is_some_and(|made| func.inst(made).guard.is_some() && func.inst(made).opcode == Opcode::IMulLo)
+        })
+    });
+    found("a predicate that guards on a side, and is a variable behind it", 28, &|module| {
+        has(module, |func, inst| {
+            let to = func.defs(inst).next().filter(|_| func.inst(inst).ty() == Type::Pred);
+            let made = definition(func, func.srcs(inst).first()).filter(|_| func.inst(inst).opcode == Opcode::Mov);
+            let here = func.block_of(inst);
+            let guards = |reg| {
+                let mut inside = func.layout_insts().filter(|inst| func.block_of(*inst) == here);
+                inside.any(|inst| func.inst(inst).guard.is_some_and(|guard| guard.reg() == reg))
+            };
+            let is_here = |made: &Inst| func.inst(*made).opcode == Opcode::SetP && func.block_of(*made) == here;
+            let made = made.filter(is_here);
+            to.is_some() && made.and_then(|made| func.defs(made).next()).is_some_and(guards)
+        })
+    });
     found("a sum of long products with a factor in common", 3, &|module| {
         has(module, |func, inst| {
             let is_product = |inst: Inst| func.inst(inst).opcode == Opcode::IMadWide;

@@ -108,7 +108,7 @@ fn header(out: &mut String, function: &Function) {
         }
         several => {
             let results = several.iter().map(|local| &function.locals[*local]);
-            let _ = write!(out, "{} ", result::declarations(results, true));
+            let _ = write!(out, "{} ", result::declarations(results));
         }
     }
     out.push_str(&function.name);

@@ -6,12 +6,9 @@ use super::function::FunctionWriter;
 use oriole_ir::ops::{FieldValue, Type};
 use oriole_ir::{Inst, InstData, Operand, Variable};
 
-/// `(.reg .b32 %out0, .reg .b64 %out1)`, of results or of those of a prototype.
-pub(super) fn declarations<'a>(results: impl Iterator<Item = &'a Variable>, named: bool) -> String {
-    let one = |(i, variable): (usize, &Variable)| {
-        let name = if named { register(i) } else { "_".to_owned() };
-        format!(".reg .{} {name}", register_type(variable.ty).name())
-    };
+/// `(.reg .b32 %out0, .reg .b64 %out1)`.
+pub(super) fn declarations<'a>(results: impl Iterator<Item = &'a Variable>) -> String {
+    let one = |(i, result): (usize, &Variable)| format!(".reg .{} {}", register_type(result.ty).name(), register(i));
     format!("({})", results.enumerate().map(one).collect::<Vec<_>>().join(", "))
 }
 
@@ -43,24 +40,19 @@ impl FunctionWriter<'_> {
         self.result_of(inst).is_some()
     }
 
-    /// A store to one of several results, or a load from it.
+    /// A store to one of several results. Nothing else is made of them: PTX reads no result in the function itself.
     pub(super) fn access_result(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
-        let Some(number) = self.result_of(inst) else { return Err(self.refuse("an operand is missing")) };
+        let number = self.result_of(inst).unwrap_or_default();
         let variable = &self.func.locals[self.func.returns[number]];
-        let (name, ty) = (register(number), register_type(variable.ty));
+        let ty = register_type(variable.ty);
         let is_whole = variable.count.is_none() && variable.ty.bits() > 8 && data.ty().bits() == variable.ty.bits();
-        match (self.func.srcs(inst), self.func.dsts(inst)) {
-            (&[_, offset, value], []) if is_whole && self.func.imm_bits(offset) == Some(0) => {
+        match self.func.srcs(inst) {
+            &[_, offset, value] if is_whole && self.func.imm_bits(offset) == Some(0) => {
                 let value = self.source(value, ty)?;
-                self.guarded(format_args!("mov.{} {name}, {value}", ty.name()));
+                self.guarded(format_args!("mov.{} {}, {value}", ty.name(), register(number)));
+                Ok(())
             }
-            (&[_, offset], &[dst]) if is_whole && self.func.imm_bits(offset) == Some(0) => {
-                let target = self.target(dst, ty)?;
-                self.guarded(format_args!("mov.{} {target}, {name}", ty.name()));
-                self.write_back(dst, ty, &target, data.ty().is_signed());
-            }
-            _ => return Err(self.refuse("PTX has several results in registers alone, which are accessed as a whole")),
+            _ => Err(self.refuse("PTX has several results in registers alone, which are written as a whole")),
         }
-        Ok(())
     }
 }

@@ -3,7 +3,6 @@
 use super::EmitError;
 use super::function::{FunctionWriter, Temp};
 use super::halves::is_high_half;
-use super::result;
 use crate::lower::video::{is_video, lanes};
 use crate::lower::warpgroup::is_group_product;
 use crate::spelling::MEMBAR_LEVELS;
@@ -366,14 +365,7 @@ impl<'a> FunctionWriter<'a> {
             }
             text + ")"
         };
-        let results = match results {
-            [] => String::new(),
-            [_] => declare(results) + " ",
-            several => {
-                let results = several.iter().map(|local| &self.func.locals[*local]);
-                result::declarations(results, false) + " "
-            }
-        };
+        let results = if results.is_empty() { String::new() } else { declare(results) + " " };
         let arguments = declare(arguments);
         let name = self.prototype_name();
         self.line(format_args!("{name}: .callprototype {results}_ {arguments}"));

@@ -411,3 +411,12 @@ fn no_module_is_printed_in_a_version_without_what_is_written() {
     let again = crate::read(&printed).unwrap_or_else(|faults| panic!("{faults:?}"));
     assert!(again.functions.values().filter(|func| func.name == "k").all(|func| func.params.is_empty()));
 }
+
+/// Nobody has written the address, which has 32 bits all the same.
+#[test]
+fn undefined_addresses_are_as_wide_as_others() {
+    let body = "  %r1 = mapa.shared::cluster.u32 undef, 1\n  %d2 = mapa.u64 undef, 1\n";
+    let lines = printed(body);
+    assert!(lines.contains(&"mapa.shared::cluster.u32 %r1, %xr0, 1;".to_owned()), "{lines:?}");
+    assert!(lines.contains(&"mapa.u64 %d2, %xd0, 1;".to_owned()), "{lines:?}");
+}

@@ -11,7 +11,7 @@ use super::operand::Place;
 use super::passed::Passed;
 use super::scope::{Entry, Labels, MAX_DEPTH, Registers, Scopes};
 use super::select::{Selected, select};
-use super::target::{flushed, has_precision};
+use super::target::{PARAMETER_LISTS, flushed};
 use crate::ast::{self, Span, Statement};
 use crate::spelling::unsupported_family;
 use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
@@ -186,7 +186,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         variable.linkage = ir::Linkage::Internal;
         variable.name = self.unique_local(&variable.name);
         let local = self.func.locals.push(variable);
-        if space == Space::Param && self.item.is_entry && self.cx.has_parameters_in_bodies {
+        if space == Space::Param && self.item.is_entry && self.cx.version < PARAMETER_LISTS {
             self.func.params.push(local);
         }
         self.scopes.declare(declared.name.text, Entry::Local(local))
@@ -356,14 +356,7 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
         // What is left of `membar` by now is another word for `fence`.
         let base = if inst.opcode.text == "membar" { "fence" } else { inst.opcode.text };
-        let mut result = select(base, &modifiers);
-        if self.cx.leaves_precision_out && has_precision(base) {
-            let with = |precision| select(base, &[&modifiers[..], &[precision]].concat());
-            result = result.or_else(|refusal| with("approx").or_else(|_| with("rn")).map_err(|_| refusal));
-        }
-        if self.cx.implies_alignment && base == "wmma" {
-            result = result.or_else(|_| select(base, &[&modifiers[..], &["aligned"]].concat()));
-        }
+        let mut result = select(base, &modifiers, self.cx.version);
         if self.cx.flushes
             && let Ok(selected) = &mut result
         {

@@ -84,7 +84,7 @@ impl<'s> BodyLowering<'_, '_, 's> {
         base: &str,
         modifiers: &[&str],
     ) -> Option<Selected> {
-        match select(base, modifiers) {
+        match select(base, modifiers, self.cx.version) {
             Ok(selected) => Some(selected),
             Err(refusal) => {
                 let span = inst.mnemonic_span(self.body);

@@ -79,12 +79,8 @@ struct Context<'a, 's> {
     flushes: bool,
     /// Whether votes and shuffles have to name the lanes that take part.
     needs_sync: bool,
-    /// Whether operations need not say how precise they are.
-    leaves_precision_out: bool,
-    /// Whether `wmma` need not say `.aligned`.
-    implies_alignment: bool,
-    /// Whether what a kernel's body declares in `.param` are its parameters.
-    has_parameters_in_bodies: bool,
+    /// The version of PTX that it is written in.
+    version: (u8, u8),
     /// Registers that the module declares for all of its functions.
     registers: Vec<Registers<'s>>,
     symbols: HashMap<&'s str, SymbolRef>,
@@ -119,9 +115,7 @@ impl<'a, 's> Context<'a, 's> {
             independent_samplers: tree.targets.iter().any(|target| target.text == "texmode_independent"),
             flushes,
             needs_sync: target::needs_sync(tree, target),
-            leaves_precision_out: target::leaves_precision_out(tree),
-            implies_alignment: target::implies_alignment(tree),
-            has_parameters_in_bodies: target::has_parameters_in_bodies(tree),
+            version: target::declared_version(tree),
             registers: Vec::new(),
             symbols: HashMap::new(),
             global_names: HashSet::new(),

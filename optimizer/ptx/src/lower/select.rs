@@ -52,23 +52,30 @@ const TYPE_FIELDS: [Field; 6] =
 /// Those that have all of their names between them.
 const TYPE_NAMES: [Field; 2] = [Field::Type, Field::LeftElement];
 
-/// Modifiers that are implied where the text leaves them out.
-fn implied(base: &str) -> Option<&'static str> {
+/// The first version of PTX in which these operations say how precise they are, and in which `wmma` says `.aligned`.
+const PRECISION: (u8, u8) = (1, 4);
+const ALIGNED: (u8, u8) = (6, 3);
+
+/// Modifiers of which the first that fits is implied where the text leaves them out (PTX ISA, "div": "For PTX ISA
+/// versions 1.0 through 1.3, the default modifier is .approx", and so "rcp" to "ex2", but for what has to round;
+/// "wmma.load": `.aligned` is "considered implicit in PTX ISA versions less than 6.3").
+fn implied(base: &str, version: (u8, u8)) -> &'static [&'static str] {
     match base {
-        "mad" => Some("rn"),
-        "fence" => Some("acq_rel"),
-        _ => None,
+        "mad" => &["rn"],
+        "fence" => &["acq_rel"],
+        "div" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2" if version < PRECISION => &["approx", "rn"],
+        "wmma" if version < ALIGNED => &["aligned"],
+        _ => &[],
     }
 }
 
-/// The opcode and fields that an instruction's text stands for.
-pub(super) fn select(base: &str, written: &[&str]) -> Result<Selected, Refusal> {
+/// The opcode and fields that an instruction's text stands for in a version of PTX.
+pub(super) fn select(base: &str, written: &[&str], version: (u8, u8)) -> Result<Selected, Refusal> {
     let mut modifiers = normalise(written);
     let cache_policy = take(&mut modifiers, "L2::cache_hint");
     let result = select_row(base, &modifiers).or_else(|refusal| {
-        let Some(modifier) = implied(base) else { return Err(refusal) };
-        modifiers.push(modifier);
-        select_row(base, &modifiers).map_err(|_| refusal)
+        let with = |modifier: &&str| select_row(base, &[&modifiers[..], &[*modifier]].concat()).ok();
+        implied(base, version).iter().find_map(with).ok_or(refusal)
     });
     let (opcode, mut fields) = result.map_err(|closest| explain(base, written, closest))?;
     if base == "bar"

@@ -16,14 +16,11 @@ use oriole_ir::sm::Target;
 const EARLIER: [u16; 10] = [10, 11, 12, 13, 20, 21, 30, 32, 35, 37];
 /// The first SM of the table.
 const OLDEST: u16 = 50;
-/// The first version in which `wmma` says `.aligned`.
-const ALIGNED: (u8, u8) = (6, 3);
 /// The first version and SM at which `vote` and `shfl` need `.sync` (PTX ISA, "vote" and "shfl").
 const NEEDS_SYNC: ((u8, u8), u16) = ((6, 4), 70);
-/// The first version in which operations say how precise they are.
-const PRECISION: (u8, u8) = (1, 4);
-/// The first version in which a kernel lists its parameters.
-const LISTED: (u8, u8) = (1, 4);
+/// The first version in which a kernel lists its parameters (PTX ISA, "Kernel Function Parameters": "For PTX ISA
+/// versions 1.0 through 1.3, parameter variables are declared in the kernel body").
+pub(super) const PARAMETER_LISTS: (u8, u8) = (1, 4);
 /// The first SM that keeps denormals.
 const KEEPS_DENORMALS: u16 = 20;
 
@@ -56,37 +53,14 @@ impl Machine {
     }
 }
 
-fn declared_version(tree: &ast::Module<'_>) -> (u8, u8) {
+/// The version that a module says it is written in.
+pub(super) fn declared_version(tree: &ast::Module<'_>) -> (u8, u8) {
     (tree.version.major.min(255) as u8, tree.version.minor.min(255) as u8)
 }
 
 /// Whether votes and shuffles of a module have to name the lanes that take part.
 pub(super) fn needs_sync(tree: &ast::Module<'_>, target: Option<Target>) -> bool {
     declared_version(tree) >= NEEDS_SYNC.0 && target.is_none_or(|target| target.number() >= NEEDS_SYNC.1)
-}
-
-/// Whether `wmma` has no `.aligned`, which is implied then (PTX ISA, "wmma.load": "required from PTX ISA version 6.3
-/// onwards, and considered implicit in PTX ISA versions less than 6.3").
-pub(super) fn implies_alignment(tree: &ast::Module<'_>) -> bool {
-    declared_version(tree) < ALIGNED
-}
-
-/// Whether a kernel declares its parameters in its body (PTX ISA, "Kernel Function Parameters": "For PTX ISA versions
-/// 1.0 through 1.3, parameter variables are declared in the kernel body").
-pub(super) fn has_parameters_in_bodies(tree: &ast::Module<'_>) -> bool {
-    declared_version(tree) < LISTED
-}
-
-/// Whether operations of a module may leave out how precise they are: then they are approximate where that exists, and
-/// round to nearest elsewhere (PTX ISA, "div": "For PTX ISA versions 1.0 through 1.3, the default modifier is .approx";
-/// so too "rcp", "sqrt", "rsqrt", "sin", "cos", "lg2", "ex2").
-pub(super) fn leaves_precision_out(tree: &ast::Module<'_>) -> bool {
-    declared_version(tree) < PRECISION
-}
-
-/// Whether an operation has to say how precise it is in later versions.
-pub(super) fn has_precision(base: &str) -> bool {
-    matches!(base, "div" | "rcp" | "sqrt" | "rsqrt" | "sin" | "cos" | "lg2" | "ex2")
 }
 
 /// The fields of an operation with `.ftz`, where it works on `.f32` and may have it.

@@ -660,11 +660,14 @@ fn functions_take_and_return_predicates_and_vectors() {
         "%r0 = ld.param.b32 [$%a]",
         "%r1 = ld.param.b32 [$%a+4]",
         "st.param.b32 [$%v+4], %r5",
+        "st.param.b32 [$argument+4], %r1",
     ] {
         assert!(lines.contains(&wanted), "{wanted}: {form}");
     }
     assert_eq!(lines.iter().filter(|line| line.contains("= selp.b32 1, 0")).count(), 2, "{form}");
     assert_eq!(lines.iter().filter(|line| line.contains("= setp.ne.u32")).count(), 2, "{form}");
+    let guarded = virtual_form(&text.replace("call (%y", "@%p2 call (%y"));
+    assert_eq!(guarded.matches("  @%p").count(), 5, "the call, three results, and what `f` guards: {guarded}");
     let wrong = text.replace("(%x, !%p2)", "(%p1, !%p2)");
     let faults = read(&wrong).expect_err("a predicate is no vector");
     assert_eq!(faults[0].message, "the function has 2 elements in this place, not 1");
