@@ -13,7 +13,7 @@ use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
 use super::race::{self, Detector};
 use super::scalar;
-use super::strong::Recorder;
+use super::strong::{Recorder, Strong};
 
 /// Why a lane cannot go on.
 #[derive(Debug)]
@@ -329,12 +329,12 @@ impl Spaces<'_> {
     }
 
     /// Tells the race detector of an access.
-    pub(super) fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+    pub(super) fn observe(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: Option<Strong>) {
         self.observe_beside(at, bytes, lane, (write, strong), None);
     }
 
     /// The same of an access that the next asynchronous operation makes.
-    pub(super) fn observe_next(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: bool) {
+    pub(super) fn observe_next(&mut self, at: Located, bytes: u64, lane: usize, write: bool, strong: Option<Strong>) {
         self.observe_beside(at, bytes, lane, (write, strong), Some(self.in_flight.next_number()));
     }
 
@@ -343,7 +343,7 @@ impl Spaces<'_> {
         at: Located,
         bytes: u64,
         lane: usize,
-        (write, strong): (bool, bool),
+        (write, strong): (bool, Option<Strong>),
         beside: Option<u64>,
     ) {
         let Some((detector, cta, first)) = &mut self.races else { return };
@@ -363,9 +363,9 @@ impl Spaces<'_> {
     }
 
     /// A fence by the lanes of a mask.
-    pub fn fence(&mut self, mask: u32) {
+    pub fn fence(&mut self, fence: Strong, mask: u32) {
         if let Some((detector, _, first)) = &mut self.races {
-            lanes(mask).for_each(|lane| detector.fence(*first + lane as u64));
+            lanes(mask).for_each(|lane| detector.order(*first + lane as u64, fence));
         }
     }
 
@@ -429,7 +429,7 @@ impl Spaces<'_> {
         for lane in lanes(mask) {
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(|c| Fault::Trap(lane, c))?;
-            self.observe(start, whole, lane, false, access.strong.is_some());
+            self.observe(start, whole, lane, false, access.strong);
             for (i, slot) in access.regs.iter().enumerate() {
                 let at = start.plus(i * bytes as usize);
                 self.load_element(frame, at, access, *slot, lane);
@@ -497,7 +497,7 @@ impl Spaces<'_> {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
-            self.observe(start, whole, lane, true, access.strong.is_some());
+            self.observe(start, whole, lane, true, access.strong);
             self.store_elements(frame, start, access, lane).map_err(trap)?;
         }
         Ok(())
@@ -538,7 +538,7 @@ impl Spaces<'_> {
             let address = address_of(frame, &access.address, lane);
             let whole = (bytes * count) as u64;
             let start = self.locate(access.address.memory, address, whole, lane).map_err(trap)?;
-            self.observe(start, whole, lane, true, true);
+            self.observe(start, whole, lane, true, access.strong);
             // A register may be an operand and a result, so results are written once all operands are read.
             let mut old = [(0, false); MOST_ELEMENTS];
             for (element, old) in old.iter_mut().enumerate().take(count) {
@@ -614,7 +614,7 @@ impl Spaces<'_> {
     /// Eight elements of 16 bits in a row, and which of them are undefined.
     pub fn read_halves(&mut self, memory: Memory, address: u64, lane: usize) -> Result<[(u16, bool); 8], Fault> {
         let at = self.locate(memory, address, 16, lane).map_err(|cause| Fault::Trap(lane, cause))?;
-        self.observe(at, 16, lane, false, false);
+        self.observe(at, 16, lane, false, None);
         Ok(std::array::from_fn(|i| {
             let (value, undefined) = self.read(at.plus(2 * i), 2);
             (value as u16, undefined)
@@ -630,7 +630,7 @@ impl Spaces<'_> {
         elements: &[(u16, bool); 8],
     ) -> Result<(), Fault> {
         let at = self.locate(memory, address, 16, lane).map_err(|cause| Fault::Trap(lane, cause))?;
-        self.observe(at, 16, lane, true, false);
+        self.observe(at, 16, lane, true, None);
         for (i, (value, undefined)) in elements.iter().enumerate() {
             let written = self.write(at.plus(2 * i), 2, u64::from(*value), *undefined, lane);
             written.map_err(|cause| Fault::Trap(lane, cause))?;
@@ -647,7 +647,7 @@ impl Spaces<'_> {
         lane: usize,
     ) -> Result<(u64, bool), Fault> {
         let at = self.locate(memory, address, bytes as u64, lane).map_err(|cause| Fault::Trap(lane, cause))?;
-        self.observe(at, bytes as u64, lane, false, false);
+        self.observe(at, bytes as u64, lane, false, None);
         Ok(self.read(at, bytes))
     }
 
@@ -661,7 +661,7 @@ impl Spaces<'_> {
         (value, undefined): (u64, bool),
     ) -> Result<(), Fault> {
         let at = self.locate(memory, address, bytes as u64, lane).map_err(|cause| Fault::Trap(lane, cause))?;
-        self.observe(at, bytes as u64, lane, true, false);
+        self.observe(at, bytes as u64, lane, true, None);
         self.write(at, bytes, value, undefined, lane).map_err(|cause| Fault::Trap(lane, cause))
     }
 
@@ -682,9 +682,9 @@ impl Spaces<'_> {
             let from = address_of(frame, &copy.from, lane);
             let from =
                 if size == 0 { None } else { Some(self.locate(copy.from.memory, from, bytes, lane).map_err(trap)?) };
-            self.observe_next(to, bytes, lane, true, false);
+            self.observe_next(to, bytes, lane, true, None);
             if let Some(from) = from {
-                self.observe_next(from, size as u64, lane, false, false);
+                self.observe_next(from, size as u64, lane, false, None);
             }
             let from = from.and_then(|from| self.site(from)).map_or(Source::Held(Bytes::default()), Source::Memory);
             if let Some(to) = self.site(to) {

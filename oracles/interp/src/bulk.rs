@@ -9,6 +9,7 @@ use super::frame::{Frame, lanes};
 use super::memory::Bytes;
 use super::outcome::Cause;
 use super::program::{Address, Elements, Place};
+use super::strong::Strong;
 
 /// What bulk copies are aligned to, and made of, in bytes.
 pub const GRAIN: u64 = 16;
@@ -58,7 +59,7 @@ impl Spaces<'_> {
             };
             for (to, barrier) in self.places(to, barrier, ctas, lane)? {
                 self.extra_steps += BYTE_STEPS * bytes;
-                self.observe_next(self.located(to), bytes, lane, true, op.combine.is_some());
+                self.observe_next(self.located(to), bytes, lane, true, op.combine.map(|_| Strong::COMBINES));
                 let until = barrier.map_or(Until::Group(GroupKind::Bulk, None), Until::Barrier);
                 let (from, read) = (source.clone(), bytes as usize);
                 let work = match op.combine {
@@ -82,7 +83,7 @@ impl Spaces<'_> {
                     return Err(Fault::Trap(lane, cause));
                 }
                 let from = self.stretch(from, frame, (bytes, GRAIN), lane)?;
-                self.observe_next(self.located(from), bytes, lane, false, false);
+                self.observe_next(self.located(from), bytes, lane, false, None);
                 Ok((Source::Memory(from), bytes))
             }
             Brought::Registers { regs, bytes } => {

@@ -236,7 +236,7 @@ impl Spaces<'_> {
             if answer {
                 self.settle_barrier(at, (barrier.op, operand), lane)?;
             }
-            self.observe(at, SIZE.into(), lane, !answer, barrier.strong.is_some());
+            self.observe(at, SIZE.into(), lane, !answer, barrier.strong);
             self.note_access(barrier.strong, at, SIZE, lane);
             self.operate(frame, barrier, at, operand, lane)?;
         }

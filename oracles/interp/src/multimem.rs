@@ -48,13 +48,12 @@ impl Spaces<'_> {
         let action = Action::of(access);
         let elements = access.regs.len().max(access.operands.len());
         let whole = u64::from(access.bytes) * elements as u64;
-        let strong = access.strong.is_some();
         for lane in lanes(mask) {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let places = self.replicas(address, whole, lane).map_err(trap)?;
             self.extra_steps += action.steps() * (elements * places.len()) as u64;
-            places.iter().for_each(|at| self.observe(*at, whole, lane, action != Action::Load, strong));
+            places.iter().for_each(|at| self.observe(*at, whole, lane, action != Action::Load, access.strong));
             match action {
                 Action::Load => self.load_combined(frame, &places, access, lane),
                 Action::Store => {

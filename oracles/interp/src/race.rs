@@ -2,9 +2,10 @@
 //! nothing that orders them.
 //!
 //! Ordered are accesses with a barrier between them (of the CTA or the warp) that both threads have passed since the
-//! first, and accesses where the first thread has since executed a fence or a release and the second one a fence or a
-//! strong read. The two may have synchronised with others than each other, so a race can be missed; what is reported
-//! is one. Detection slows a run down by an order of magnitude and is made on request.
+//! first, and accesses where the first thread has since released something and the second one acquired something after
+//! that, each by a fence or by an access with that order. Relaxed and volatile accesses order nothing (PTX ISA, "Release
+//! and Acquire Patterns"). The two may have synchronised with others than each other, so a race can be missed; what is
+//! reported is one. Detection slows a run down by an order of magnitude and is made on request.
 //!
 //! An asynchronous operation accesses memory from where it begins until some thread has waited for it. An access is
 //! ordered behind it if its thread, be it the one that began the operation, has waited or synchronised after that; a
@@ -14,6 +15,7 @@
 use rustc_hash::FxHashMap;
 
 use super::program::Memory;
+use super::strong::Strong;
 
 /// An access, as the detector sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -24,8 +26,8 @@ pub struct Access {
     pub pc: u32,
     /// Whether it writes.
     pub write: bool,
-    /// Whether it is atomic, volatile or otherwise strong.
-    pub strong: bool,
+    /// What it is to other threads, where it is atomic, volatile or otherwise strong.
+    pub strong: Option<Strong>,
     /// The number of the asynchronous operation that makes it, which its thread has begun.
     pub beside: Option<u64>,
 }
@@ -60,12 +62,20 @@ struct Shadow {
     reads: [Option<Seen>; 2],
 }
 
-/// When a thread last synchronised, in each way.
-#[derive(Clone, Copy, Default)]
+/// When a thread synchronised, in each way: the last time, but for releases, of which any may be what another thread has
+/// waited for.
+#[derive(Clone, Default)]
 struct Clock {
     barrier: u64,
-    release: u64,
+    releases: Vec<u64>,
     acquire: u64,
+}
+
+impl Clock {
+    /// When the thread first released what it did at a time.
+    fn released(&self, time: u64) -> Option<u64> {
+        self.releases.get(self.releases.partition_point(|release| *release <= time)).copied()
+    }
 }
 
 /// The most races that are reported.
@@ -87,13 +97,8 @@ pub struct Detector {
 impl Detector {
     /// An access to some bytes. Shared memory is told apart by `cta`.
     pub fn access(&mut self, memory: Memory, cta: u64, address: u64, bytes: u64, access: Access) {
-        if access.strong && access.beside.is_none() {
-            let time = self.tick();
-            let clock = self.clocks.entry(access.thread).or_default();
-            if access.write {
-                clock.release = time
-            }
-            clock.acquire = time;
+        if let Some(strong) = access.strong.filter(|_| access.beside.is_none()) {
+            self.order(access.thread, strong);
         }
         let owner = if memory == Memory::Shared { cta + 1 } else { 0 };
         for address in address..address + bytes {
@@ -128,7 +133,7 @@ impl Detector {
     /// Threads that arrive at a barrier without waiting: what they did before is ordered before what its waiters do.
     pub fn arrive(&mut self, threads: impl Iterator<Item = u64>) {
         let time = self.tick();
-        threads.for_each(|thread| self.clocks.entry(thread).or_default().release = time);
+        threads.for_each(|thread| self.clocks.entry(thread).or_default().releases.push(time));
     }
 
     /// Threads that have waited for others that arrived.
@@ -137,11 +142,16 @@ impl Detector {
         threads.for_each(|thread| self.clocks.entry(thread).or_default().acquire = time);
     }
 
-    /// A fence.
-    pub fn fence(&mut self, thread: u64) {
+    /// A fence, or an access that orders others of its thread.
+    pub fn order(&mut self, thread: u64, strong: Strong) {
         let time = self.tick();
         let clock = self.clocks.entry(thread).or_default();
-        (clock.release, clock.acquire) = (time, time);
+        if strong.releases() {
+            clock.releases.push(time);
+        }
+        if strong.acquires() {
+            clock.acquire = time;
+        }
     }
 
     /// An asynchronous operation has read what it reads.
@@ -162,17 +172,18 @@ impl Detector {
     }
 
     fn races(&self, seen: &Seen, access: &Access) -> bool {
-        if seen.access.has_maker_of(access) || seen.access.strong && access.strong {
+        if seen.access.has_maker_of(access) || seen.access.strong.is_some() && access.strong.is_some() {
             return false;
         }
-        let clock = |thread| self.clocks.get(&thread).copied().unwrap_or_default();
+        let never = Clock::default();
+        let clock = |thread| self.clocks.get(&thread).unwrap_or(&never);
         if let Some(operation) = seen.access.beside {
             let over = if seen.access.write { &self.done } else { &self.have_read };
             return over.get(&operation).is_none_or(|time| clock(access.thread).acquire <= *time);
         }
         let (first, second) = (clock(seen.access.thread), clock(access.thread));
         let barrier = first.barrier > seen.time && second.barrier > seen.time;
-        let fenced = first.release > seen.time && second.acquire > seen.time;
+        let fenced = first.released(seen.time).is_some_and(|release| second.acquire > release);
         let same = seen.access.thread == access.thread;
         !(same || barrier || fenced)
     }

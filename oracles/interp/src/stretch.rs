@@ -44,7 +44,7 @@ impl Spaces<'_> {
     fn discard(&mut self, frame: &Frame, address: &Address, lane: usize) -> Result<(), Fault> {
         match self.stretch(address, frame, (LINE, LINE), lane)? {
             Site::Global(region, at) => {
-                self.observe(self.located(Site::Global(region, at)), LINE, lane, true, false);
+                self.observe(self.located(Site::Global(region, at)), LINE, lane, true, None);
                 self.global.region_mut(region).bytes.forget(at..at + LINE as usize);
                 Ok(())
             }

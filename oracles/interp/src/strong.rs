@@ -246,9 +246,17 @@ impl Strong {
     /// A barrier.
     pub const BARRIER: Strong = Strong { kind: StrongKind::Barrier, order: MemoryOrder::AcqRel, scope: Scope::Cta };
 
+    /// An atomic operation that orders nothing.
+    pub const COMBINES: Strong = Strong { kind: StrongKind::Atomic, order: MemoryOrder::Relaxed, scope: Scope::Gpu };
+
     /// Whether it orders what its thread did before.
     pub fn releases(self) -> bool {
         matches!(self.order, MemoryOrder::Release | MemoryOrder::AcqRel | MemoryOrder::Sc)
+    }
+
+    /// Whether it orders what its thread does behind.
+    pub fn acquires(self) -> bool {
+        matches!(self.order, MemoryOrder::Acquire | MemoryOrder::AcqRel | MemoryOrder::Sc)
     }
 
     fn bits(self) -> u64 {
@@ -294,7 +302,7 @@ impl Spaces<'_> {
     /// A fence, or something else that orders accesses, by the lanes of a mask.
     pub fn order(&mut self, strong: Strong, mask: u32) -> Result<(), Fault> {
         match strong.kind {
-            StrongKind::Fence => self.fence(mask),
+            StrongKind::Fence => self.fence(strong, mask),
             StrongKind::CopyGroup => self.close_groups(GroupKind::Copies, mask),
             StrongKind::CopyWait(left) => self.wait_for_groups(GroupKind::Copies, left, false, mask)?,
             StrongKind::BulkGroup => self.close_groups(GroupKind::Bulk, mask),

@@ -343,6 +343,29 @@ fn races_are_seen_and_barriers_end_them() {
     assert_eq!(run_with(&store, &launch(2, 1, &["zeroed:4"]), &options).races.len(), 1);
 }
 
+/// PTX ISA, "Release and Acquire Patterns": a relaxed access alone orders nothing, with a fence beside it it does.
+#[test]
+fn what_acquires_and_releases_orders_and_what_is_relaxed_does_not() {
+    let races = |[release, set]: [&str; 2], [look, acquire]: [&str; 2]| {
+        let body = format!(
+            "  %r4 = shl.b32 %r1, 3\n  %r5 = xor.b32 %r4, 8\n  st.shared.b32 [%r4], %r1\n  {release}\n  \
+             st{set}.shared.b32 [%r4+4], 1\n  %r6 = ld{look}.shared.b32 [%r5+4]\n  {acquire}\n  \
+             %r9 = ld.shared.b32 [%r5]"
+        );
+        let text = format!("global @s: b8[256] shared align 4\n{}", per_thread(&body));
+        let options = RunOptions { races: true, ..RunOptions::default() };
+        let result = run_with(&text, &launch(1, 32, &["zeroed:128"]), &options);
+        assert_eq!(result.outcome, Outcome::Finished);
+        !result.races.is_empty()
+    };
+    let (relaxed, fence) = (".relaxed.cta", "fence.acq_rel.cta");
+    assert!(!races(["", ".release.cta"], [".acquire.cta", ""]));
+    assert!(!races([fence, relaxed], [relaxed, fence]));
+    assert!(races(["", relaxed], [relaxed, fence]) && races([fence, relaxed], [relaxed, ""]));
+    assert!(races(["", ".volatile"], [".volatile", ""]));
+    assert!(races(["", ".release.cta"], [relaxed, ""]) && races(["", relaxed], [".acquire.cta", ""]));
+}
+
 #[test]
 fn a_defined_operand_can_settle_what_an_undefined_one_leaves_open() {
     let text = per_thread(

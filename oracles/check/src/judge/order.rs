@@ -1,10 +1,11 @@
 //! What threads can see of each other's accesses, in the order in which it stands in a module.
 //!
-//! A phase that drops a barrier, or moves an access over one, makes a race. The interpreter runs threads in one of many
-//! orders, which may not show it. Looking for races in every run would take most of a campaign's time, so they are
-//! looked for only if the sequence of barriers and shared accesses changed.
+//! A phase that drops a barrier, or moves an access over one, makes a race; so does a load that comes in front of what
+//! acquires, or a store behind what releases. The interpreter runs threads in one of many orders, which may not show it.
+//! Looking for races in every run would take most of a campaign's time, so they are looked for only if the sequence of
+//! what orders threads and of shared accesses changed.
 
-use oriole_ir::ops::{Flags, Opcode, Space};
+use oriole_ir::ops::{self, Flags, Opcode, Space};
 use oriole_ir::{InstData, Module};
 
 /// The operations that other threads can see, and those that order them.
@@ -15,13 +16,15 @@ pub struct Order(Vec<Step>);
 struct Step {
     opcode: Opcode,
     space: Option<Space>,
+    /// The order of an access, where it acquires or releases.
+    order: Option<ops::Order>,
 }
 
 impl Order {
     /// The order of a module; `None` where it has nothing that orders threads.
     pub fn of(module: &Module) -> Option<Order> {
         let steps: Vec<Step> = module.operations().filter_map(step).collect();
-        steps.iter().any(|step| orders(step.opcode)).then_some(Order(steps))
+        steps.iter().any(|step| orders(step.opcode) || step.order.is_some()).then_some(Order(steps))
     }
 
     /// Whether nothing can race in a changed module that did not before: it does the same in the same order, but for
@@ -36,7 +39,7 @@ impl Order {
 
 impl Step {
     fn is_plain(self) -> bool {
-        matches!(self.opcode, Opcode::Ld | Opcode::St)
+        matches!(self.opcode, Opcode::Ld | Opcode::St) && self.order.is_none()
     }
 }
 
@@ -49,7 +52,9 @@ fn step(data: &InstData) -> Option<Step> {
     let space = data.field::<Space>();
     let own = matches!(space, Some(Space::Local | Space::Param | Space::Const));
     let seen = (data.is(Flags::READS) || data.is(Flags::WRITES)) && !own;
-    (seen || orders(data.opcode)).then_some(Step { opcode: data.opcode, space })
+    let ordering = |order: &ops::Order| matches!(order, ops::Order::Acquire | ops::Order::Release | ops::Order::AcqRel);
+    let order = data.field::<ops::Order>().filter(ordering);
+    (seen || orders(data.opcode)).then_some(Step { opcode: data.opcode, space, order })
 }
 
 #[cfg(test)]
@@ -78,5 +83,14 @@ mod tests {
         assert!(kept(&[STORE, BARRIER, LOAD]) && kept(&[BARRIER, LOAD]) && kept(&[STORE, BARRIER]));
         assert!(!kept(&[STORE, LOAD]) && !kept(&[BARRIER, STORE, LOAD]) && !kept(&[STORE, LOAD, BARRIER]));
         assert!(!kept(&[STORE, BARRIER, LOAD, STORE]), "an access more");
+    }
+
+    #[test]
+    fn loads_moved_over_what_acquires_show() {
+        const ACQUIRE: &str = "  %r2 = ld.acquire.cta.shared.b32 [@s+8]\n";
+        let order = |parts: &[&str]| Order::of(&module(&parts.concat()));
+        let original = order(&[ACQUIRE, LOAD]).expect("an acquire load orders threads");
+        assert!(original.is_kept_by(&module(&[ACQUIRE, LOAD].concat())));
+        assert!(!original.is_kept_by(&module(&[LOAD, ACQUIRE].concat())));
     }
 }

@@ -201,14 +201,6 @@ impl Item {
         matches!(self.strong.kind, StrongKind::Store | StrongKind::Atomic)
     }
 
-    fn acquires(&self) -> bool {
-        matches!(self.strong.order, MemoryOrder::Acquire | MemoryOrder::AcqRel | MemoryOrder::Sc)
-    }
-
-    fn releases(&self) -> bool {
-        matches!(self.strong.order, MemoryOrder::Release | MemoryOrder::AcqRel | MemoryOrder::Sc)
-    }
-
     fn bytes(&self) -> Option<(Owner, bool, std::ops::Range<u64>)> {
         let extent = self.extent?;
         let end = extent.offset + u64::from(extent.bytes) * u64::from(extent.elements);
@@ -225,8 +217,8 @@ impl Item {
         use MemoryOrder::{AcqRel, Acquire, Mmio, Relaxed, Release, Sc, Volatile};
         let order = match self.strong.order {
             Relaxed => true,
-            Acquire => other.acquires(),
-            Release => other.releases(),
+            Acquire => other.strong.acquires(),
+            Release => other.strong.releases(),
             AcqRel => matches!(other.strong.order, AcqRel | Sc),
             exact @ (Sc | Volatile | Mmio) => other.strong.order == exact,
         };
@@ -314,10 +306,10 @@ impl Order {
         if item.writes() {
             bound.raise(self.releases);
         }
-        if item.releases() {
+        if item.strong.releases() {
             bound.raise(self.all);
         }
-        if item.acquires() && !item.is_access() {
+        if item.strong.acquires() && !item.is_access() {
             bound.raise(self.reads);
         }
         match item.strong.order {
@@ -344,11 +336,11 @@ impl Order {
         }
         if !item.is_access() {
             self.fences.raise(end);
-            if item.releases() {
+            if item.strong.releases() {
                 self.releases.raise(end);
             }
         }
-        if item.acquires() {
+        if item.strong.acquires() {
             self.acquires.raise(end);
         }
         match item.strong.order {

@@ -8,6 +8,7 @@ use crate::access::{Located, Spaces};
 use crate::launch::ScalarType;
 use crate::outcome::Cause;
 use crate::scalar;
+use crate::strong::Strong;
 
 /// What an access reaches: so many bytes of a row.
 struct Reach {
@@ -37,8 +38,8 @@ impl Spaces<'_> {
         let place = locate(frame, op, bound, &reach, lane)?;
         let trap = |cause| Fault::Trap(lane, cause);
         if let Some(at) = place {
-            let strong = matches!(op.kind, ImageKind::Reduce(_) | ImageKind::ReduceTexel(_));
-            self.observe(at, reach.bytes, lane, op.kind != ImageKind::Load, strong);
+            let reduces = matches!(op.kind, ImageKind::Reduce(_) | ImageKind::ReduceTexel(_));
+            self.observe(at, reach.bytes, lane, op.kind != ImageKind::Load, reduces.then_some(Strong::COMBINES));
         }
         match (op.kind, place) {
             (ImageKind::Load, place) => self.load_surface(frame, op, place, lane),

@@ -91,7 +91,7 @@ impl Spaces<'_> {
             return texel;
         };
         let offset = image.offset(place);
-        self.observe(Located::Global(bound.region, offset), image.texel_bytes() as u64, lane, false, false);
+        self.observe(Located::Global(bound.region, offset), image.texel_bytes() as u64, lane, false, None);
         let bytes = image.format.bytes();
         for (channel, component) in texel.iter_mut().enumerate().take(channels) {
             let (bits, undefined) =

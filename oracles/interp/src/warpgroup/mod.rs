@@ -320,7 +320,7 @@ fn look(
 ) -> Result<(), Fault> {
     pieces(descriptor, lines, bytes, side, |address, _, _| {
         let at = spaces.locate(Memory::Shared, address, PIECE, 0).map_err(|cause| Fault::Trap(0, cause))?;
-        spaces.observe(at, PIECE, 0, false, false);
+        spaces.observe(at, PIECE, 0, false, None);
         Ok(())
     })
 }
