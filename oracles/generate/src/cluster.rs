@@ -126,6 +126,8 @@ impl Builder<'_, '_> {
         let other = self.mapped(from, space, next);
         let places = [(own, Space::Shared), (other, space)];
         let first = usize::from(self.entropy.percent(50));
+        // The next CTA may not have come so far, and may write its own memory still.
+        self.cluster_meeting();
         for _ in 0..1 + u32::from(self.entropy.percent(self.config.operand.exchange_again)) {
             let value = self.value(Type::B32);
             let access =

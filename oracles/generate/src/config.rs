@@ -338,6 +338,8 @@ pub struct OperandPercent {
     pub exchange_again: u32,
     /// An exchange of values in which each thread reads what the next one writes, before and after that.
     pub exchange_next: u32,
+    /// An exchange of values that no barrier orders, but accesses that acquire and release, or fences.
+    pub hand_over: u32,
     /// A group of accesses to the same bytes between two looks at the clock.
     pub timed: u32,
     /// Fields at their defaults, the code that compilers make most.
@@ -633,6 +635,7 @@ impl Default for OperandPercent {
             volatile: 20,
             exchange_again: 15,
             exchange_next: 30,
+            hand_over: 25,
             timed: 8,
             default_field: 40,
             bank_kernel: 5,

@@ -27,6 +27,7 @@ pub mod config;
 pub mod entropy;
 mod exits;
 mod fields;
+mod handover;
 mod image;
 pub mod insts;
 mod kernel;

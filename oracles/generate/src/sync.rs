@@ -81,6 +81,9 @@ impl Builder<'_, '_> {
         if self.cluster > 1 && self.entropy.percent(70) {
             return self.exchange_in_cluster();
         }
+        if self.entropy.percent(self.config.operand.hand_over) {
+            return self.hand_over();
+        }
         if self.entropy.percent(self.config.operand.exchange_next) {
             return self.exchange_with_next();
         }
