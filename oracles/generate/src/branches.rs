@@ -192,6 +192,10 @@ impl Builder<'_, '_> {
                     to
                 }
             };
+            if self.entropy.percent(4) {
+                // Somebody behind asks for this comparison, too.
+                self.copy_to_flag(is);
+            }
             let side = self.entropy.choose(&sides);
             // What is equal to no constant has a block of its own, or comes to the others from the last comparison.
             let ends = case + 1 == u64::from(count) && at_once;
@@ -254,10 +258,9 @@ impl Builder<'_, '_> {
         };
         let outside = self.register(RegInfo::PRED);
         let on = if self.entropy.percent(70) { made } else { outside };
-        let flag = self.variables.iter().copied().find(|reg| self.info(*reg).is_predicate());
-        if let Some(flag) = flag.filter(|_| self.entropy.percent(25)) {
+        if self.entropy.percent(25) {
             // Behind the join, too, somebody reads what guards here.
-            self.push(&Self::typed(Opcode::Mov, Type::Pred).src(made).dst(flag));
+            self.copy_to_flag(made);
         }
         let one_sense = self.entropy.percent(50);
         for _ in 0..self.entropy.between(1, 3) {
@@ -277,8 +280,8 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A copy, then maybe another value for what was copied or for the copy, under a guard or on one side of a branch;
-    /// then something reads both.
+    /// A copy, then maybe another value for what was copied or for the copy, under a guard or on one side of a branch,
+    /// or of one within another; then something reads both.
     pub(super) fn copied(&mut self) {
         if self.entropy.percent(15) {
             return self.copied_twice();
@@ -308,11 +311,16 @@ impl Builder<'_, '_> {
                 self.push(&step.guard(second));
             }
             _ => {
-                let on = self.condition(false);
-                let [inside, join] = self.blocks();
-                self.branch(on, [inside, join], inside);
+                // Behind a join that stands behind another one.
+                let mut joins = Vec::new();
+                for _ in 0..self.entropy.between(1, 2) {
+                    let on = self.condition(false);
+                    let [inside, join] = self.blocks();
+                    self.branch(on, [inside, join], inside);
+                    joins.push(join);
+                }
                 self.push(&step);
-                self.jump(join, join);
+                joins.into_iter().rev().for_each(|join| self.jump(join, join));
             }
         }
         self.push(&word(Opcode::IMadLo).src(copy).src(Operand::imm(5)).src(original).dst(sum));
@@ -323,7 +331,16 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A value that is copied into a variable by way of another register, which the variable may be read before.
+    /// A variable that is this predicate from here on.
+    fn copy_to_flag(&mut self, predicate: Reg) {
+        let flag = self.variables.iter().copied().find(|reg| self.info(*reg).is_predicate());
+        if let Some(flag) = flag {
+            self.push(&Self::typed(Opcode::Mov, Type::Pred).src(predicate).dst(flag));
+        }
+    }
+
+    /// A value that is copied into a variable by way of another register, which the variable may be read before. The
+    /// variable may keep what it has under a guard.
     fn copied_twice(&mut self) {
         let [variable, a, b] = [(); 3].map(|()| self.variable_word());
         let word = RegInfo::words(1);
@@ -333,7 +350,9 @@ impl Builder<'_, '_> {
             self.mix(sum, Type::U32, variable.into());
         }
         let way = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(value), word);
-        self.push(&Self::typed(Opcode::Mov, Type::B32).src(way).dst(variable));
+        let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+        let guard = Some(guard).filter(|_| self.entropy.percent(40));
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(way).dst(variable).guard(guard));
     }
 
     /// A variable of one word.

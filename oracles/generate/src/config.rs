@@ -282,6 +282,8 @@ pub struct MeetingWeights {
     pub vector: u32,
     /// Percentage of stores to a place of the region that depends on data.
     pub elsewhere: u32,
+    /// Percentage of stores that are read at once, of some by a load that extends the value otherwise.
+    pub read_back: u32,
     /// Weight of the address from which all others are computed, and an offset.
     pub plain: u32,
     /// Weight of the same as a generic address.
@@ -607,6 +609,7 @@ impl Default for MeetingWeights {
             sole: 30,
             vector: 12,
             elsewhere: 15,
+            read_back: 20,
             plain: 55,
             generic: 20,
             computed: 25,

@@ -252,7 +252,7 @@ impl Builder<'_, '_> {
             meeting.low = Some(low);
             let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
             let sum = self.hidden(sum, RegInfo::words(1));
-            let short = region.space == Space::Shared && ahead == 0 && self.entropy.percent(25);
+            let short = region.space == Space::Shared && ahead == 0 && self.entropy.percent(60);
             return (if short { self.counted_in_halves(sum) } else { sum }, ahead);
         }
         if self.entropy.percent(50) {
@@ -303,7 +303,7 @@ impl Builder<'_, '_> {
 
     /// What is stored, now and then a constant with all bits or the sign set, of which narrow loads see a part.
     fn stored(&mut self, ty: Type) -> Operand {
-        if !self.entropy.percent(15) {
+        if !self.entropy.percent(25) {
             return self.value(ty);
         }
         let bits = extreme(self.entropy, ty);
@@ -333,6 +333,12 @@ impl Builder<'_, '_> {
         let value = self.stored(ty);
         let order = self.order_of(meeting, place.0);
         self.push(&access(Opcode::St, ty, place).field(order).src(value).guard(guard));
+        if self.entropy.percent(self.config.meeting.read_back) {
+            let to = self.destination(RegInfo::of(ty), false);
+            let signs = TYPES.into_iter().filter(|other| other.bits() == ty.bits()).collect::<Vec<_>>();
+            let ty = self.entropy.choose(&signs);
+            self.push(&access(Opcode::Ld, ty, place).dst(to));
+        }
     }
 
     fn atomic_there(&mut self, meeting: &mut Meeting) {
