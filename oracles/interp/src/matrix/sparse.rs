@@ -7,6 +7,7 @@
 //! times the same place, or a falling order where that is promised. The row of D is undefined then.
 
 use super::Sources;
+use super::layout::GROUP;
 use super::product::{COLUMNS, MOST_ROWS, Right, Sums};
 use crate::frame::{LANES, Word};
 
@@ -39,28 +40,28 @@ const fn chunk_of(bits: usize) -> usize {
 }
 
 impl Choice {
-    /// The lane that says what is held of a chunk of a row, and the first of the four bits.
+    /// The lane that says what is held of four chunks of a row, and the first of the 16 bits.
     #[inline(always)]
-    fn source<const BITS: usize>(&self, row: usize, chunk: usize) -> (usize, usize) {
-        let chunks = self.inner / chunk_of(BITS);
+    fn source<const BITS: usize>(&self, row: usize, four: usize) -> (usize, usize) {
         let (lower, group) = (row / COLUMNS, row % COLUMNS);
+        let first = GROUP * group + self.selector * self.fours::<BITS>();
         // Of narrow elements a lane's word is about one row, not about two.
-        if BITS < 16 {
-            let lanes = 2 * chunks / 8;
-            (4 * group + self.selector * lanes + lower + 2 * (chunk / 8), 4 * (chunk % 8))
-        } else {
-            let lanes = chunks / 4;
-            (4 * group + self.selector * lanes + chunk / 4, 16 * lower + 4 * (chunk % 4))
-        }
+        if BITS < 16 { (first + lower + 2 * (four / 2), 16 * (four % 2)) } else { (first + four, 16 * lower) }
     }
 
-    /// Visits the chunks: row, number, the lane that speaks of it, its bits.
+    /// How many times four chunks a row has.
     #[inline(always)]
-    fn each_chunk<const BITS: usize>(&self, metadata: &Word, mut visit: impl FnMut(usize, usize, usize, u32)) {
+    fn fours<const BITS: usize>(&self) -> usize {
+        self.inner / chunk_of(BITS) / 4
+    }
+
+    /// Visits four chunks at a time: row, number, the lane that speaks of them, its 16 bits.
+    #[inline(always)]
+    fn each_four<const BITS: usize>(&self, metadata: &Word, mut visit: impl FnMut(usize, usize, usize, u32)) {
         for row in 0..MOST_ROWS {
-            for chunk in 0..self.inner / chunk_of(BITS) {
-                let (lane, at) = self.source::<BITS>(row, chunk);
-                visit(row, chunk, lane, metadata[lane % LANES] >> at & 0xF);
+            for four in 0..self.fours::<BITS>() {
+                let (lane, at) = self.source::<BITS>(row, four);
+                visit(row, four, lane, metadata[lane % LANES] >> at & 0xFFFF);
             }
         }
     }
@@ -80,22 +81,17 @@ impl Choice {
     #[inline(always)]
     fn elements_of<const BITS: usize>(&self, metadata: &Word) -> Chosen {
         let mut chosen = [[0; MOST_HELD]; MOST_ROWS];
-        self.each_chunk::<BITS>(metadata, |row, chunk, _, bits| {
-            let [first, second] = [(bits & 3) as u8, (bits >> 2) as u8];
-            let start = (chunk_of(BITS) * chunk) as u8;
-            let mut put = |index: usize, place: u8| {
-                chosen[row][(chunk_of(BITS) / 2 * chunk + index) % MOST_HELD] = start + place;
-            };
-            match BITS {
-                4 => {
-                    let places = [2 * first, 2 * first + 1, 2 * second, 2 * second + 1];
-                    places.into_iter().enumerate().for_each(|(index, place)| put(index, place));
-                }
-                32 => put(0, first / 2),
-                _ => {
-                    put(0, first);
-                    put(1, second);
-                }
+        self.each_four::<BITS>(metadata, |row, four, _, bits| {
+            let (places, start) = (places(bits), (4 * chunk_of(BITS) * four) as u8);
+            let held = 2 * chunk_of(BITS);
+            for (index, column) in chosen[row][held * four % MOST_HELD..][..held].iter_mut().enumerate() {
+                let (place, i) = (|i: usize| places[i % 8], index as u8);
+                *column = start
+                    + match BITS {
+                        4 => 8 * (i / 4) + 2 * place(index / 2) + i % 2,
+                        32 => 2 * i + place(2 * index) / 2,
+                        _ => 4 * (i / 2) + place(index),
+                    };
             }
         });
         chosen
@@ -112,20 +108,34 @@ impl Choice {
     }
 
     fn unknown_rows_of<const BITS: usize>(&self, sources: &Sources) -> u32 {
-        let is_meant = |bits: u32| match (bits & 3, bits >> 2) {
-            _ if BITS == 32 => matches!(bits, 0b0100 | 0b1110),
-            (first, second) if self.ordered => first < second,
-            (first, second) => first != second,
-        };
-        // A bit for each of the values that four bits have.
-        let meant = (0..16).filter(|bits| is_meant(*bits)).fold(0u32, |all, bits| all | 1 << bits);
         let undefined = sources.undefined[self.word];
         let mut open = [0; MOST_ROWS];
-        self.each_chunk::<BITS>(sources.values[self.word], |row, _, lane, bits| {
-            open[row] |= !(meant >> bits) & 1 | undefined >> (lane % LANES) & 1;
+        self.each_four::<BITS>(sources.values[self.word], |row, _, lane, bits| {
+            open[row] |= u32::from(!self.are_meant::<BITS>(bits)) | undefined >> (lane % LANES) & 1;
         });
         open.iter().enumerate().fold(0, |rows, (row, open)| rows | open << row)
     }
+
+    /// Whether all of four times four bits mean something. The four are looked at together, none carries into the next.
+    fn are_meant<const BITS: usize>(&self, bits: u32) -> bool {
+        let (first, second) = (bits & 0x3333, bits >> 2 & 0x3333);
+        // 4 is in these sums where the second place is above the first, or another one.
+        let sums = if self.ordered { 0x3333 + second - first } else { 0x3333 + (first ^ second) };
+        match BITS {
+            // 0b0100 and 0b1110: apart from the third bit, which is set, the second and the fourth are or are not.
+            32 => bits & 0x5555 == 0x4444 && (bits ^ bits >> 2) & 0x2222 == 0,
+            _ => sums & 0x4444 == 0x4444,
+        }
+    }
+}
+
+/// Two bits each: eight places of four chunks.
+#[inline(always)]
+fn places(bits: u32) -> [u8; 8] {
+    let all = u64::from(bits);
+    let bytes = (all | all << 24) & 0x0000_00FF_0000_00FF;
+    let halves = (bytes | bytes << 12) & 0x000F_000F_000F_000F;
+    ((halves | halves << 6) & 0x0303_0303_0303_0303).to_le_bytes()
 }
 
 /// Adds the products of what is held, with the elements of B that belong to it, in the order of A.
@@ -150,6 +160,21 @@ pub fn accumulate<T: Copy, S: Copy, const HELD: usize, const K: usize>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What four times four bits mean is found as if each four stood alone.
+    #[test]
+    fn all_metadata_are_read_as_the_format_says() {
+        let choice = |ordered| Choice { word: 0, selector: 0, ordered, bits: 16, inner: 16 };
+        for bits in 0..=0xFFFFu32 {
+            let fours = [0, 4, 8, 12].map(|at| bits >> at & 0xF);
+            let pairs = fours.map(|four| (four & 3, four >> 2));
+            assert_eq!(choice(true).are_meant::<16>(bits), pairs.iter().all(|(first, second)| first < second));
+            assert_eq!(choice(false).are_meant::<8>(bits), pairs.iter().all(|(first, second)| first != second));
+            let are_halves = fours.iter().all(|four| matches!(four, 0b0100 | 0b1110));
+            assert_eq!(choice(true).are_meant::<32>(bits), are_halves, "{bits:#x}");
+            assert_eq!(places(bits), std::array::from_fn(|i| (bits >> (2 * i) & 3) as u8), "{bits:#x}");
+        }
+    }
 
     /// Lane 4 is the first of group 1: it speaks of rows 1 and 9, half a word each.
     #[test]
