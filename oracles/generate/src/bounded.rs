@@ -103,6 +103,14 @@ impl Builder<'_, '_> {
             let half = self.half_of_long(values[0]);
             values.push(half);
         }
+        if self.entropy.percent(8) {
+            let rest = self.rest_of_few(values[0]);
+            values.push(rest);
+        }
+        if self.entropy.percent(12) {
+            let high = self.high_of_product(values[0]);
+            values.push(high);
+        }
         for _ in 0..self.entropy.between(2, 3) {
             // What was computed last is compared most often.
             let at = values.len() - 1 - self.entropy.below(values.len()).min(self.entropy.below(values.len()));
@@ -121,6 +129,24 @@ impl Builder<'_, '_> {
         let below = self.func.imm((1 << 32) - u64::from(self.entropy.between(1, 6)));
         let sum = self.hidden(Self::typed(Opcode::IAdd, Type::U64).src(wide).src(below), double);
         self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(sum, 0)), RegInfo::words(1))
+    }
+
+    /// The remainder of a number by the most that it can be; it is never 0.
+    fn rest_of_few(&mut self, value: Reg) -> Reg {
+        let (ty, most) = (self.entropy.choose(&[Type::U32, Type::S32]), self.entropy.between(3, 12));
+        let step = |builder: &mut Self, opcode, from: Reg, by: u32| {
+            builder.hidden(Self::typed(opcode, ty).src(from).src(Operand::imm(by)), RegInfo::words(1))
+        };
+        let few = step(self, Opcode::IMin, value, most);
+        let few = step(self, Opcode::IMax, few, 1);
+        step(self, Opcode::IRem, few, most)
+    }
+
+    /// The high half of a long product of few bits and a word: of that, few bits are known where the word has no sign.
+    fn high_of_product(&mut self, few: Reg) -> Reg {
+        let (ty, word) = (self.entropy.choose(&[Type::U32, Type::S32]), self.value(Type::B32));
+        let product = self.hidden(Self::typed(Opcode::IMulWide, ty).src(few).src(word), RegInfo::words(2));
+        self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(product, 1)), RegInfo::words(1))
     }
 
     /// A number of less than a word from memory, extended.

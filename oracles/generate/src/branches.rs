@@ -258,7 +258,7 @@ impl Builder<'_, '_> {
         };
         let outside = self.register(RegInfo::PRED);
         let on = if self.entropy.percent(70) { made } else { outside };
-        if self.entropy.percent(25) {
+        if self.entropy.percent(35) {
             // Behind the join, too, somebody reads what guards here.
             self.copy_to_flag(made);
         }
@@ -344,6 +344,14 @@ impl Builder<'_, '_> {
     fn copied_twice(&mut self) {
         let [variable, a, b] = [(); 3].map(|()| self.variable_word());
         let word = RegInfo::words(1);
+        if let Some(region) = self.regions.first().copied().filter(|_| self.entropy.percent(20)) {
+            // What makes the value has made the variable, too.
+            let value = self.func.new_reg(word);
+            let (base, offset) = self.address(region, 8);
+            let load = Self::typed(Opcode::Ld, Type::B32).field(region.space).field(Vector::V2).src(base).src(offset);
+            self.push(&load.dst(value).dst(variable));
+            return self.push(&Self::typed(Opcode::Mov, Type::B32).src(value).dst(variable));
+        }
         let value = self.hidden(Self::typed(Opcode::IMulLo, Type::U32).src(a).src(b), word);
         if self.entropy.percent(60) {
             let [sum, _] = self.sums;

@@ -12,6 +12,7 @@ use super::builder::Builder;
 use super::cfg::reachable;
 use super::config::Config;
 use super::entropy::Entropy;
+use super::meeting::access;
 use super::memory::{REGION, Region};
 
 /// The types of a function's parameters.
@@ -36,10 +37,14 @@ pub(super) fn device(name: &str, module: &Module, entropy: &mut Entropy<'_>, con
 
 /// A device function whose second argument is the generic address of a region of the thread's own, which it accesses.
 pub(super) fn touching(entropy: &mut Entropy<'_>, config: &Config) -> Function {
-    function(TOUCHING, Vec::new(), entropy, config, |builder, [_, address]| {
+    function(TOUCHING, Vec::new(), entropy, config, |builder, [word, address]| {
         let (base, generic) = (Operand::Reg(address), Some(address));
         builder.regions.push(Region { space: Space::Generic, base, generic, writable: true, constant: false });
         builder.budget = builder.entropy.between(1, builder.config.function_instructions);
+        if builder.entropy.percent(70) {
+            let at = builder.entropy.choose(&[0, 4]);
+            builder.push(&access(Opcode::St, Type::B32, (Space::Generic, base, at)).src(word));
+        }
         builder.meeting();
         builder.body();
     })

@@ -29,6 +29,9 @@ pub struct Config {
     pub nest: [u32; 2],
     /// Percentage of kernels that go back to their entry block once. SSA construction puts a block before it.
     pub again: u32,
+    /// Percentage of kernels with so many values that live from their beginning to their end that sets of registers
+    /// take more than one word. They are twice as long.
+    pub crowd: u32,
     /// Branches that an unstructured region may take before it is left: its fuel.
     pub fuel: u32,
     /// Blocks of an unstructured region at most; three suffice for irreducible flow.
@@ -336,6 +339,8 @@ pub struct OperandPercent {
     pub reload: u32,
     /// Such an instruction of which every access is volatile.
     pub volatile: u32,
+    /// An instruction that computes is one of those that programs have most.
+    pub common: u32,
     /// An exchange of values through shared memory that is done twice.
     pub exchange_again: u32,
     /// An exchange of values in which each thread reads what the next one writes, before and after that.
@@ -417,6 +422,7 @@ impl Default for Config {
             nested_trips: 9,
             nest: [4, 6],
             again: 3,
+            crowd: 2,
             fuel: 5,
             unstructured: 4,
             targets: 4,
@@ -583,7 +589,7 @@ impl Default for FamilyWeights {
             effect: 2,
             undefined: 3,
             pattern: 8,
-            meeting: 8,
+            meeting: 12,
             recompute: 4,
             trees: 2,
         }
@@ -604,7 +610,7 @@ impl Default for MeetingWeights {
             alike: 55,
             volatile: 8,
             nested: 15,
-            mapped: 20,
+            mapped: 40,
             named: 20,
             sole: 30,
             vector: 12,
@@ -614,7 +620,7 @@ impl Default for MeetingWeights {
             generic: 20,
             computed: 25,
             computes: 20,
-            function: 8,
+            function: 10,
         }
     }
 }
@@ -636,6 +642,7 @@ impl Default for OperandPercent {
             dynamic: 40,
             reload: 2,
             volatile: 20,
+            common: 30,
             exchange_again: 15,
             exchange_next: 30,
             hand_over: 25,

@@ -93,6 +93,35 @@ impl Family {
     }
 }
 
+/// Operations of which programs have most, and of which most is said in phases: each of the others comes up as often as
+/// any other one.
+const COMMON: [Opcode; 24] = [
+    Opcode::Mov,
+    Opcode::Pack,
+    Opcode::Bfe,
+    Opcode::SelP,
+    Opcode::SetP,
+    Opcode::Cvt,
+    Opcode::IAdd,
+    Opcode::ISub,
+    Opcode::INeg,
+    Opcode::IMulLo,
+    Opcode::IMulWide,
+    Opcode::IMadLo,
+    Opcode::IMadWide,
+    Opcode::IMin,
+    Opcode::IMax,
+    Opcode::And,
+    Opcode::Or,
+    Opcode::Xor,
+    Opcode::Not,
+    Opcode::Shl,
+    Opcode::Shr,
+    Opcode::Prmt,
+    Opcode::Lop3,
+    Opcode::FAdd,
+];
+
 impl Builder<'_, '_> {
     /// A stretch of straight code.
     pub(super) fn stretch(&mut self) {
@@ -153,7 +182,9 @@ impl Builder<'_, '_> {
 
     /// An opcode of a family; none where it is not to be made.
     pub(super) fn opcode_of(&mut self, family: Family) -> Option<Opcode> {
-        Some(self.entropy.choose(family.opcodes())).filter(|opcode| self.config.makes(*opcode))
+        let common = family == Family::Plain && self.entropy.percent(self.config.operand.common);
+        let opcodes = if common { &COMMON } else { family.opcodes() };
+        Some(self.entropy.choose(opcodes)).filter(|opcode| self.config.makes(*opcode))
     }
 
     /// An instruction of an opcode that is no control flow, and what it needs; none where the code at hand has no place

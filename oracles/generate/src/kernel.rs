@@ -84,9 +84,14 @@ pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Co
         if builder.entropy.percent(builder.config.again) {
             builder.again();
         }
+        let crowd = builder.entropy.percent(builder.config.crowd).then(|| builder.crowd());
         builder.body();
+        crowd.into_iter().flatten().for_each(|reg| builder.fold(reg));
     })
 }
+
+/// Values that live across all of a kernel: more than a word of a set of registers has bits.
+const CROWD: [u32; 2] = [66, 90];
 
 /// A kernel of one instruction with what it needs, tried so many times until it has a place. Results that it does not
 /// have to hide are stored as those of any other instruction.
@@ -246,6 +251,16 @@ fn addresses(module: &mut Module, of: [Global; 2]) -> Option<Addresses> {
 }
 
 impl Builder<'_, '_> {
+    /// Many values, beside whatever else is made.
+    fn crowd(&mut self) -> Vec<Reg> {
+        let [a, b] = [(); 2].map(|()| self.variable_word());
+        let (count, budget) = (self.entropy.between(CROWD[0], CROWD[1]), self.budget);
+        let made = |at| Self::typed(Opcode::IMadLo, Type::U32).src(a).src(Operand::imm(2 * at + 1)).src(b);
+        let crowd = (0..count).map(|at| self.hidden(made(at), RegInfo::words(1))).collect();
+        self.budget = budget;
+        crowd
+    }
+
     /// Reads the parameters and defines the variables; the thread's index in the grid.
     fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) -> Reg {
         let (word, double) = (RegInfo::words(1), RegInfo::words(2));

@@ -6,7 +6,7 @@
 //! of them were defined in the prologue, so no load finds anything undefined.
 
 use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, SrcType, Type, Vector};
-use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{FuncId, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
 use super::memory::{REGION, Region};
@@ -53,9 +53,9 @@ struct Meeting {
 }
 
 /// The space and the address of an access: a base and an offset.
-type There = (Space, Operand, u64);
+pub(super) type There = (Space, Operand, u64);
 
-fn access(opcode: Opcode, ty: Type, (space, base, offset): There) -> InstBuilder {
+pub(super) fn access(opcode: Opcode, ty: Type, (space, base, offset): There) -> InstBuilder {
     Builder::typed(opcode, ty).field(space).src(base).src(offset)
 }
 
@@ -180,16 +180,36 @@ impl Builder<'_, '_> {
                 self.store_there(meeting, Some(guard));
             }
             (3, _) => self.atomic_there(meeting),
-            (4, Some(callee)) => {
-                let value = self.value(Type::B32);
-                let address = meeting.region.generic.map_or(meeting.region.base, Operand::Reg);
-                self.call_with(callee, [value, address]);
-            }
+            (4, Some(callee)) => self.lend(meeting, callee),
             _ if self.flow.uniform && self.entropy.percent(50) => {
                 self.push(&InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0)));
             }
             _ => self.instruction_of(Opcode::Fence),
         }
+    }
+
+    /// A call of a function that gets the address, mostly between two looks at a word that it may write.
+    fn lend(&mut self, meeting: &Meeting, callee: FuncId) {
+        let Region { space, base, generic, .. } = meeting.region;
+        let there = (space, base, u64::from(self.offset_of(Type::B32)));
+        let looks = self.entropy.percent(70);
+        if looks {
+            let value = self.value(Type::B32);
+            match self.entropy.percent(50) {
+                true => self.push(&access(Opcode::St, Type::B32, there).src(value)),
+                false => self.look(there),
+            }
+        }
+        let value = self.value(Type::B32);
+        self.call_with(callee, [value, generic.map_or(base, Operand::Reg)]);
+        if looks {
+            self.look(there);
+        }
+    }
+
+    fn look(&mut self, there: There) {
+        let to = self.destination(RegInfo::words(1), false);
+        self.push(&access(Opcode::Ld, Type::B32, there).dst(to));
     }
 
     /// An aligned place for a type within the window.
@@ -243,16 +263,24 @@ impl Builder<'_, '_> {
             Operand::Reg(reg) => reg,
             symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
         };
-        let ahead = self.entropy.choose(&[0, 0, 4, 8, 16, -4, -8]);
+        // A sum of 32 bits may point before the bytes that it is counted from, and come back by the offset.
+        let aheads: &[i64] = if at == 0 && self.entropy.percent(50) { &[4, 8, 16] } else { &[0, 0, 4, 8, 16, -4, -8] };
+        let ahead = self.entropy.choose(aheads);
         let number = i64::from(at) - ahead;
         let narrow = matches!(region.space, Space::Shared | Space::Local);
+        if narrow && self.info(base).words == 2 && self.entropy.percent(15) {
+            // The low word of a sum of 64 bits, of which nothing else is known.
+            let number = self.func.imm(number as u64);
+            let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(number);
+            let sum = self.hidden(sum, RegInfo::words(2));
+            return (self.low_word(sum), ahead);
+        }
         if narrow && self.info(base).words == 2 && (meeting.low.is_some() || self.entropy.percent(50)) {
-            let half = Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(base, 0));
-            let low = meeting.low.unwrap_or_else(|| self.hidden(half, RegInfo::words(1)));
+            let low = meeting.low.unwrap_or_else(|| self.low_word(base));
             meeting.low = Some(low);
             let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
             let sum = self.hidden(sum, RegInfo::words(1));
-            let short = region.space == Space::Shared && ahead == 0 && self.entropy.percent(60);
+            let short = region.space == Space::Shared && ahead <= 0 && self.entropy.percent(70);
             return (if short { self.counted_in_halves(sum) } else { sum }, ahead);
         }
         if self.entropy.percent(50) {
@@ -262,6 +290,10 @@ impl Builder<'_, '_> {
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
         (self.wide_sum(base, index), 0)
+    }
+
+    fn low_word(&mut self, wide: Reg) -> Reg {
+        self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(wide, 0)), RegInfo::words(1))
     }
 
     /// An address of shared memory, of which 16 bits are counted to where they may wrap, and back.
