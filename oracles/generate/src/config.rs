@@ -339,7 +339,7 @@ pub struct OperandPercent {
     pub reload: u32,
     /// Such an instruction of which every access is volatile.
     pub volatile: u32,
-    /// An instruction that computes is one of those that programs have most.
+    /// An instruction that computes is one of those that programs have most, one of matrices a load or store.
     pub common: u32,
     /// An exchange of values through shared memory that is done twice.
     pub exchange_again: u32,
@@ -589,7 +589,7 @@ impl Default for FamilyWeights {
             effect: 2,
             undefined: 3,
             pattern: 8,
-            meeting: 12,
+            meeting: 16,
             recompute: 4,
             trees: 2,
         }
@@ -618,8 +618,8 @@ impl Default for MeetingWeights {
             read_back: 20,
             plain: 55,
             generic: 20,
-            computed: 25,
-            computes: 20,
+            computed: 35,
+            computes: 30,
             function: 10,
         }
     }

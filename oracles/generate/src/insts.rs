@@ -122,6 +122,9 @@ const COMMON: [Opcode; 24] = [
     Opcode::FAdd,
 ];
 
+/// The same of matrices: there are many products, of which phases say nothing.
+const MOVES: [Opcode; 2] = [Opcode::LdMatrix, Opcode::StMatrix];
+
 impl Builder<'_, '_> {
     /// A stretch of straight code.
     pub(super) fn stretch(&mut self) {
@@ -182,8 +185,12 @@ impl Builder<'_, '_> {
 
     /// An opcode of a family; none where it is not to be made.
     pub(super) fn opcode_of(&mut self, family: Family) -> Option<Opcode> {
-        let common = family == Family::Plain && self.entropy.percent(self.config.operand.common);
-        let opcodes = if common { &COMMON } else { family.opcodes() };
+        let common = self.entropy.percent(self.config.operand.common);
+        let opcodes = match family {
+            Family::Plain if common => &COMMON[..],
+            Family::Matrix if common => &MOVES,
+            _ => family.opcodes(),
+        };
         Some(self.entropy.choose(opcodes)).filter(|opcode| self.config.makes(*opcode))
     }
 

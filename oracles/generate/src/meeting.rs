@@ -15,6 +15,9 @@ use super::values::extreme;
 /// The bytes that a group of accesses shares: those of the widest one.
 const WINDOW: u32 = 8;
 
+/// The bits that addresses of shared and local memory have.
+const SHORT: Operand = Operand::imm(0xFF_FFFF);
+
 /// Types of one element, with every width and extension.
 const TYPES: [Type; 12] = [
     Type::B32,
@@ -268,7 +271,7 @@ impl Builder<'_, '_> {
         let ahead = self.entropy.choose(aheads);
         let number = i64::from(at) - ahead;
         let narrow = matches!(region.space, Space::Shared | Space::Local);
-        if narrow && self.info(base).words == 2 && self.entropy.percent(15) {
+        if narrow && self.info(base).words == 2 && self.entropy.percent(25) {
             // The low word of a sum of 64 bits, of which nothing else is known.
             let number = self.func.imm(number as u64);
             let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(number);
@@ -276,7 +279,16 @@ impl Builder<'_, '_> {
             return (self.low_word(sum), ahead);
         }
         if narrow && self.info(base).words == 2 && (meeting.low.is_some() || self.entropy.percent(50)) {
-            let low = meeting.low.unwrap_or_else(|| self.low_word(base));
+            let low = meeting.low.unwrap_or_else(|| {
+                let low = self.low_word(base);
+                // What is a word of another register is counted from nothing that is known; this is a register.
+                let cut = self.entropy.percent(50);
+                if cut {
+                    self.hidden(Self::typed(Opcode::And, Type::B32).src(low).src(SHORT), RegInfo::words(1))
+                } else {
+                    low
+                }
+            });
             meeting.low = Some(low);
             let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
             let sum = self.hidden(sum, RegInfo::words(1));
