@@ -99,6 +99,9 @@ impl Builder<'_, '_> {
     }
 
     fn meeting_in(&mut self, region: Region) {
+        if matches!(region.space, Space::Local | Space::Shared) && self.entropy.percent(self.config.meeting.narrow) {
+            return self.meeting_by_words(region);
+        }
         let shared = matches!(region.space, Space::Global | Space::Shared);
         let volatile = shared && self.entropy.percent(self.config.meeting.volatile);
         // Groups of one kernel, and those of the function that it calls, are to meet too.
@@ -279,16 +282,7 @@ impl Builder<'_, '_> {
             return (self.low_word(sum), ahead);
         }
         if narrow && self.info(base).words == 2 && (meeting.low.is_some() || self.entropy.percent(50)) {
-            let low = meeting.low.unwrap_or_else(|| {
-                let low = self.low_word(base);
-                // What is a word of another register is counted from nothing that is known; this is a register.
-                let cut = self.entropy.percent(50);
-                if cut {
-                    self.hidden(Self::typed(Opcode::And, Type::B32).src(low).src(SHORT), RegInfo::words(1))
-                } else {
-                    low
-                }
-            });
+            let low = meeting.low.unwrap_or_else(|| self.low_word(base));
             meeting.low = Some(low);
             let sum = Self::typed(Opcode::IAdd, Type::U32).src(low).src(Operand::imm(number as u32));
             let sum = self.hidden(sum, RegInfo::words(1));
@@ -302,6 +296,39 @@ impl Builder<'_, '_> {
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
         (self.wide_sum(base, index), 0)
+    }
+
+    /// Accesses to one word by addresses of 32 bits: one, and another that points a few bytes before it, and that the
+    /// offset brings back. Either is a register of its own, or a word of a sum of 64 bits.
+    fn meeting_by_words(&mut self, region: Region) {
+        let base = match region.base {
+            Operand::Reg(reg) if self.info(reg).words == 2 => reg,
+            Operand::Reg(_) => return,
+            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
+        };
+        let (word, back) = (RegInfo::words(1), self.entropy.choose(&[4u32, 8, 16]));
+        let less = |ty, from: Reg, by: Operand| Self::typed(Opcode::IAdd, ty).src(from).src(by);
+        let ways = if self.entropy.percent(50) {
+            // Of a word of another register nothing is known, so the bits are cut: that is a register.
+            let low = Self::typed(Opcode::And, Type::B32).src(Operand::Word(base, 0)).src(SHORT);
+            let low = self.hidden(low, word);
+            [low, self.hidden(less(Type::U32, low, Operand::imm(back.wrapping_neg())), word)]
+        } else {
+            let by = self.func.imm(u64::from(back).wrapping_neg());
+            let before = self.hidden(less(Type::U64, base, by), RegInfo::words(2));
+            [self.low_word(base), self.low_word(before)]
+        };
+        let offset = 4 * self.entropy.below((REGION / 4) as usize) as u32;
+        for _ in 0..self.entropy.between(3, 5) {
+            let way = self.entropy.below(2);
+            let there = (region.space, ways[way].into(), u64::from(offset + way as u32 * back));
+            if self.entropy.percent(50) {
+                self.look(there);
+            } else {
+                let value = self.value(Type::B32);
+                self.push(&access(Opcode::St, Type::B32, there).src(value));
+            }
+        }
     }
 
     fn low_word(&mut self, wide: Reg) -> Reg {
