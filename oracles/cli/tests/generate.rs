@@ -222,7 +222,7 @@ fn patterns_of_accesses_stay_in_their_regions() {
     let mut config = Config { patterns: patterns::Patterns::new(set.sources(), set.rules()), ..Config::default() };
     config.family.pattern = 300;
     let (mut failed, mut made) = (Vec::new(), [0; 3]);
-    for seed in 0..600 {
+    for seed in 0..800 {
         let generated = from_seed(seed, &config);
         let text = generated.module.to_string();
         let parts = ["isub.u64", "cvta.shared", "bar.red.and 3"];

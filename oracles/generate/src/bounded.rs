@@ -71,7 +71,7 @@ const ENDS: [u32; 24] = [
 ];
 
 /// The same of counts of bits.
-const COUNTS: [u32; 3] = [0, 31, 32];
+const COUNTS: [u32; 5] = [0, 31, 32, 63, 64];
 
 const ORDERS: [Compare; 6] = [Compare::Lt, Compare::Le, Compare::Gt, Compare::Ge, Compare::Eq, Compare::Ne];
 
@@ -99,17 +99,11 @@ impl Builder<'_, '_> {
             let result = self.ranged(&values);
             values.extend(result);
         }
-        if self.entropy.percent(12) {
-            let half = self.half_of_long(values[0]);
-            values.push(half);
-        }
-        if self.entropy.percent(8) {
-            let rest = self.rest_of_few(values[0]);
-            values.push(rest);
-        }
-        if self.entropy.percent(12) {
-            let high = self.high_of_product(values[0]);
-            values.push(high);
+        let rare: [fn(&mut Self, Reg) -> Reg; 5] =
+            [Self::half_of_long, Self::rest_of_few, Self::high_of_product, Self::count_of_long, Self::under_a_half];
+        if self.entropy.percent(45) {
+            let made = self.entropy.choose(&rare)(self, values[0]);
+            values.push(made);
         }
         for _ in 0..self.entropy.between(2, 3) {
             // What was computed last is compared most often.
@@ -129,6 +123,24 @@ impl Builder<'_, '_> {
         let below = self.func.imm((1 << 32) - u64::from(self.entropy.between(1, 6)));
         let sum = self.hidden(Self::typed(Opcode::IAdd, Type::U64).src(wide).src(below), double);
         self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(sum, 0)), RegInfo::words(1))
+    }
+
+    /// How many bits of a long number are set, or are not in front of the first; it may be all of them.
+    fn count_of_long(&mut self, few: Reg) -> Reg {
+        let double = RegInfo::words(2);
+        let mut wide = self.hidden(Self::typed(Opcode::Pack, Type::B32).src(few).src(Operand::imm(0)), double);
+        if self.entropy.percent(50) {
+            wide = self.hidden(Self::typed(Opcode::Not, Type::B64).src(wide), double);
+        }
+        let opcode = self.entropy.choose(&[Opcode::Popc, Opcode::Clz]);
+        self.hidden(Self::typed(opcode, Type::B64).src(wide), RegInfo::words(1))
+    }
+
+    /// A word that has few bits in its low half, and whatever in the other.
+    fn under_a_half(&mut self, few: Reg) -> Reg {
+        let (word, any) = (RegInfo::words(1), self.value(Type::B32));
+        let above = self.hidden(Self::typed(Opcode::Shl, Type::B32).src(any).src(Operand::imm(16)), word);
+        self.hidden(Self::typed(Opcode::Or, Type::B32).src(above).src(few), word)
     }
 
     /// The remainder of a number by the most that it can be; it is never 0.
@@ -240,7 +252,10 @@ impl Builder<'_, '_> {
     /// Goes to the first block or to the second, as a comparison of a value says; code goes on in the first.
     pub(super) fn branch_near(&mut self, value: Reg, [inside, join]: [Block; 2]) {
         let ends = if self.entropy.percent(15) { &COUNTS[..] } else { &ENDS[..] };
+        // Of half of a word nothing follows for all of it.
+        let halves = self.entropy.percent(12);
         let end = self.entropy.choose(ends).wrapping_add(self.entropy.between(0, 2)).wrapping_sub(1);
+        let end = if halves { end & 0xFFFF } else { end };
         let mut sides = [value.into(), Operand::imm(end)];
         if self.entropy.percent(20) {
             // An end that is as far away as a few bits of something say.
@@ -252,7 +267,8 @@ impl Builder<'_, '_> {
         if self.entropy.percent(25) {
             sides.swap(0, 1);
         }
-        let (ty, how) = (self.entropy.choose(&[Type::U32, Type::S32]), self.entropy.choose(&ORDERS));
+        let types = if halves { [Type::U16, Type::S16] } else { [Type::U32, Type::S32] };
+        let (ty, how) = (self.entropy.choose(&types), self.entropy.choose(&ORDERS));
         let combined = !self.variables.is_empty() && self.entropy.percent(25);
         let combined = combined && self.config.makes(Opcode::SetPBool);
         let opcode = if combined { Opcode::SetPBool } else { Opcode::SetP };

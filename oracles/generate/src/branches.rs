@@ -283,8 +283,10 @@ impl Builder<'_, '_> {
     /// A copy, then maybe another value for what was copied or for the copy, under a guard or on one side of a branch,
     /// or of one within another; then something reads both.
     pub(super) fn copied(&mut self) {
-        if self.entropy.percent(15) {
-            return self.copied_twice();
+        match self.entropy.below(100) {
+            0..22 => return self.copied_twice(),
+            22..32 => return self.halves_by_sides(),
+            _ => {}
         }
         let [copy, original, other, sum] = [(); 4].map(|()| self.variable_word());
         let guard = |builder: &mut Self| {
@@ -328,6 +330,24 @@ impl Builder<'_, '_> {
             // The same copy again, which is needed if either has changed.
             self.push(&Self::typed(Opcode::Mov, Type::B32).src(original).dst(copy));
             self.push(&word(Opcode::IMadLo).src(sum).src(Operand::imm(5)).src(copy).dst(sum));
+        }
+    }
+
+    /// Two variables that take the halves of one value, one way round on one side and mostly the other on the other.
+    fn halves_by_sides(&mut self) {
+        let variables = [(); 2].map(|()| self.variable_word());
+        let wide = self.register(RegInfo::words(2));
+        let on = self.condition(false);
+        let [yes, no, join] = self.blocks();
+        self.branch(on, [yes, no], yes);
+        for (first, next) in [(0, no), (u8::from(self.entropy.percent(75)), join)] {
+            for (variable, half) in variables.into_iter().zip([first, 1 - first]) {
+                self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(wide, half)).dst(variable));
+            }
+            self.jump(join, next);
+        }
+        for variable in variables {
+            self.mix(self.sums[0], Type::U32, variable.into());
         }
     }
 

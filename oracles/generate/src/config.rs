@@ -571,7 +571,7 @@ impl Default for FlowWeights {
             alike: 2,
             cases: 3,
             guarded: 2,
-            copied: 3,
+            copied: 4,
             exits: 3,
             bounded: 7,
             rotating: 2,

@@ -290,8 +290,12 @@ impl Builder<'_, '_> {
             return (if short { self.counted_in_halves(sum) } else { sum }, ahead);
         }
         if self.entropy.percent(50) {
+            let (opcode, number) = match self.entropy.percent(25) {
+                true => (Opcode::ISub, -number),
+                false => (Opcode::IAdd, number),
+            };
             let number = self.func.imm(number as u64);
-            let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(number);
+            let sum = Self::typed(opcode, Type::U64).src(base).src(number);
             return (self.hidden(sum, RegInfo::words(2)), ahead);
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));

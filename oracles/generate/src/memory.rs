@@ -8,7 +8,7 @@ use oriole_ir::ops::{
     AsyncCache, AtomOp, CvtaDirection, FieldValues, Flags, NonCoherent, OpRow, Opcode, Order, Shape, Space, Type,
     Vector,
 };
-use oriole_ir::{InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::bulk::GRAIN;
@@ -228,6 +228,9 @@ impl Builder<'_, '_> {
             Operand::Reg(reg) => reg,
             symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
         };
+        if self.info(base).words == 2 && bytes < REGION && self.entropy.percent(15) {
+            return (self.further_in_some(base, bytes), Operand::imm(0));
+        }
         let index = self.register(RegInfo::words(1));
         let mask = u64::from((REGION - 1) & !(bytes - 1));
         let masked = Self::typed(Opcode::And, Type::B32).src(index).src(mask);
@@ -238,6 +241,16 @@ impl Builder<'_, '_> {
             self.wide_sum(base, masked)
         };
         (Operand::Reg(reg), Operand::imm(0))
+    }
+
+    /// The address of a region, or in some threads one further on, where there is place for so many bytes.
+    fn further_in_some(&mut self, base: Reg, bytes: u32) -> Operand {
+        let by = u64::from(bytes * self.entropy.between(1, REGION / bytes - 1));
+        let address = self.hidden(Self::typed(Opcode::Mov, Type::B64).src(base), RegInfo::words(2));
+        let guard = Guard::new(self.register(RegInfo::PRED), self.entropy.percent(30));
+        let sum = Self::typed(Opcode::IAdd, Type::U64).src(base).src(by).dst(address);
+        self.push(&sum.guard(Some(guard)));
+        address.into()
     }
 
     /// A 64-bit address plus a 32-bit number, in one of the ways of compilers.
