@@ -4,7 +4,7 @@
 //! by a sign. Left to chance, no comparison of a kernel is with a number near the end of what is compared.
 
 use oriole_ir::ops::{BoolOp, Compare, Opcode, Shape, SrcType, Type};
-use oriole_ir::{Block, InstBuilder, Operand, Reg, RegInfo};
+use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
 use super::insts::result_info;
@@ -99,8 +99,15 @@ impl Builder<'_, '_> {
             let result = self.ranged(&values);
             values.extend(result);
         }
-        let rare: [fn(&mut Self, Reg) -> Reg; 5] =
-            [Self::half_of_long, Self::rest_of_few, Self::high_of_product, Self::count_of_long, Self::under_a_half];
+        let rare: [fn(&mut Self, Reg) -> Reg; 7] = [
+            Self::half_of_long,
+            Self::half_of_bounded_long,
+            Self::rest_of_few,
+            Self::high_of_product,
+            Self::count_of_long,
+            Self::under_a_half,
+            Self::more_under_a_guard,
+        ];
         if self.entropy.percent(45) {
             let made = self.entropy.choose(&rare)(self, values[0]);
             values.push(made);
@@ -123,6 +130,29 @@ impl Builder<'_, '_> {
         let below = self.func.imm((1 << 32) - u64::from(self.entropy.between(1, 6)));
         let sum = self.hidden(Self::typed(Opcode::IAdd, Type::U64).src(wide).src(below), double);
         self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(sum, 0)), RegInfo::words(1))
+    }
+
+    /// The low half of a long number between bounds whose high halves differ, so that it may be anything.
+    fn half_of_bounded_long(&mut self, few: Reg) -> Reg {
+        let (double, low) = (RegInfo::words(2), self.value(Type::B32));
+        let mut wide = self.hidden(Self::typed(Opcode::Pack, Type::B32).src(low).src(few), double);
+        let bounds = [u64::from(self.entropy.between(0, 9)), (1 << 32) + u64::from(self.entropy.between(9, 20))];
+        for (opcode, bound) in [Opcode::IMax, Opcode::IMin].into_iter().zip(bounds) {
+            let bound = self.func.imm(bound);
+            wide = self.hidden(Self::typed(opcode, Type::U64).src(wide).src(bound), double);
+        }
+        self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(wide, 0)), RegInfo::words(1))
+    }
+
+    /// A number, or one more than another where a comparison of that with some end holds, or does not.
+    fn more_under_a_guard(&mut self, few: Reg) -> Reg {
+        let value = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+        let of = if self.entropy.percent(50) { few } else { self.register(RegInfo::words(1)) };
+        let end = u64::from(self.entropy.choose(&ENDS));
+        let guard = Guard::new(self.compare(Compare::Lt, of.into(), end), self.entropy.percent(50));
+        let more = Self::typed(Opcode::IAdd, Type::U32).src(of).src(Operand::imm(1)).dst(value);
+        self.push(&more.guard(Some(guard)));
+        value
     }
 
     /// How many bits of a long number are set, or are not in front of the first; it may be all of them.
@@ -261,6 +291,7 @@ impl Builder<'_, '_> {
             // An end that is as far away as a few bits of something say.
             let within = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(3));
             let within = self.hidden(within, RegInfo::words(1));
+            let end = if self.entropy.percent(40) { 0 } else { end };
             let moved = Self::typed(Opcode::IAdd, Type::U32).src(within).src(Operand::imm(end));
             sides[1] = self.hidden(moved, RegInfo::words(1)).into();
         }

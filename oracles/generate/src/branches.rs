@@ -286,6 +286,7 @@ impl Builder<'_, '_> {
         match self.entropy.below(100) {
             0..22 => return self.copied_twice(),
             22..32 => return self.halves_by_sides(),
+            32..38 => return self.half_behind_joins(),
             _ => {}
         }
         let [copy, original, other, sum] = [(); 4].map(|()| self.variable_word());
@@ -349,6 +350,24 @@ impl Builder<'_, '_> {
         for variable in variables {
             self.mix(self.sums[0], Type::U32, variable.into());
         }
+    }
+
+    /// A variable that takes the high half of what two sides set, one constant each, where these are within a side.
+    fn half_behind_joins(&mut self) {
+        let (variable, wide) = (self.variable_word(), self.func.new_reg(RegInfo::words(2)));
+        let [inside, one, two, near, far] = self.blocks();
+        let on = self.condition(false);
+        self.branch(on, [inside, far], inside);
+        let on = self.condition(false);
+        self.branch(on, [one, two], one);
+        for next in [two, near] {
+            let constant = self.constant(Type::B64);
+            self.push(&Self::typed(Opcode::Mov, Type::B64).src(constant).dst(wide));
+            self.jump(near, next);
+        }
+        self.push(&Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(wide, 1)).dst(variable));
+        self.jump(far, far);
+        self.mix(self.sums[0], Type::U32, variable.into());
     }
 
     /// A variable that is this predicate from here on.

@@ -19,6 +19,10 @@ impl Builder<'_, '_> {
             self.hidden(Self::typed(Opcode::Mov, Type::B64).src(from), RegInfo::words(2))
         });
         let half = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(a), RegInfo::words(1));
+        let held = self.entropy.percent(40).then(|| {
+            let from = self.register(RegInfo::PRED);
+            self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(from), RegInfo::PRED)
+        });
         let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
         let Trips { limit, .. } = self.trips();
         let [head, exit] = self.blocks();
@@ -52,6 +56,13 @@ impl Builder<'_, '_> {
         }
         if self.entropy.percent(30) {
             self.kept_under_a_guard(half, counter);
+        }
+        if let Some(held) = held {
+            // What guards is the predicate of the round before, and that of the next round is there already.
+            let next = self.compare(Compare::Lt, a.into(), 1 << 31);
+            let guard = Some(Guard::new(held, self.entropy.percent(30)));
+            self.push(&Self::typed(Opcode::IAdd, Type::U32).src(b).src(Operand::imm(9)).dst(b).guard(guard));
+            self.push(&Self::typed(Opcode::Mov, Type::Pred).src(next).dst(held));
         }
         self.count(counter, 1);
         let more = self.below(counter, limit);

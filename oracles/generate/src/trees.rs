@@ -95,14 +95,18 @@ impl Builder<'_, '_> {
         if opcode != Opcode::IAdd || self.entropy.percent(60) {
             return value;
         }
-        let multiple = match self.entropy.below(3) {
+        let multiple = match self.entropy.below(4) {
             0 => {
                 // Of a product of halves more is gone than of one that fills the sum.
                 let narrow = ty == Type::U32 && self.entropy.percent(15);
                 let ty = if narrow { Type::U16 } else { ty };
                 Self::typed(Opcode::IMulLo, ty).src(value).src(self.entropy.choose(values))
             }
-            1 => Self::typed(Opcode::IMulLo, ty).src(value).src(u64::from(self.entropy.between(2, 6))),
+            1 => {
+                let signed = Type::integer(ty.bits(), true).unwrap_or(ty);
+                Self::typed(Opcode::INeg, signed).src(value)
+            }
+            2 => Self::typed(Opcode::IMulLo, ty).src(value).src(u64::from(self.entropy.between(2, 6))),
             _ => {
                 let bits = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
                 // By as many bits as there are nothing is left, which is no multiple.

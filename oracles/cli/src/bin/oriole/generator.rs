@@ -29,6 +29,7 @@ const LIMITS: &[(&str, i64)] = &[
     ("nested_trips", 1000),
     ("nest", 12),
     ("again", ALL),
+    ("crowd", ALL),
     ("fuel", 1000),
     ("unstructured", 100),
     ("targets", 100),
