@@ -112,6 +112,10 @@ impl Builder<'_, '_> {
             let made = self.entropy.choose(&rare)(self, values[0]);
             values.push(made);
         }
+        if self.entropy.percent(25) {
+            let pair = [(); 2].map(|()| self.entropy.choose(&values));
+            self.unlike(pair);
+        }
         for _ in 0..self.entropy.between(2, 3) {
             // What was computed last is compared most often.
             let at = values.len() - 1 - self.entropy.below(values.len()).min(self.entropy.below(values.len()));
@@ -276,6 +280,17 @@ impl Builder<'_, '_> {
         if depth < 2 && self.entropy.percent(35) {
             self.compared(value, depth + 1);
         }
+        self.jump(join, join);
+    }
+
+    /// A comparison of one of two values where they differ, or where they do not.
+    fn unlike(&mut self, [one, other]: [Reg; 2]) {
+        let how = self.entropy.choose(&[Compare::Eq, Compare::Ne]);
+        let differ = Self::typed(Opcode::SetP, Type::U32).field(how).src(one).src(other);
+        let differ = self.hidden(differ, RegInfo::PRED);
+        let [inside, join] = self.blocks();
+        self.branch(differ.into(), [inside, join], inside);
+        self.compared(one, 1);
         self.jump(join, join);
     }
 
