@@ -3,9 +3,9 @@
 //!
 //! Ordered are accesses with a barrier between them (of the CTA or the warp) that both threads have passed since the
 //! first, and accesses where the first thread has since released something and the second one acquired something after
-//! that, each by a fence or by an access with that order. Relaxed and volatile accesses order nothing (PTX ISA, "Release
-//! and Acquire Patterns"). The two may have synchronised with others than each other, so a race can be missed; what is
-//! reported is one. Detection slows a run down by an order of magnitude and is made on request.
+//! that, each by a fence or by an access with that order. Relaxed and volatile accesses order nothing (PTX ISA,
+//! "Release and Acquire Patterns"). The two may have synchronised with others than each other, so a race can be missed;
+//! what is reported is one. Detection slows a run down by an order of magnitude and is made on request.
 //!
 //! An asynchronous operation accesses memory from where it begins until some thread has waited for it. An access is
 //! ordered behind it if its thread, be it the one that began the operation, has waited or synchronised after that; a
@@ -62,8 +62,8 @@ struct Shadow {
     reads: [Option<Seen>; 2],
 }
 
-/// When a thread synchronised, in each way: the last time, but for releases, of which any may be what another thread has
-/// waited for.
+/// When a thread synchronised, in each way: the last time, but for releases, of which any may be what another thread
+/// has waited for.
 #[derive(Clone, Default)]
 struct Clock {
     barrier: u64,

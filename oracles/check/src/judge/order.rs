@@ -1,9 +1,9 @@
 //! What threads can see of each other's accesses, in the order in which it stands in a module.
 //!
 //! A phase that drops a barrier, or moves an access over one, makes a race; so does a load that comes in front of what
-//! acquires, or a store behind what releases. The interpreter runs threads in one of many orders, which may not show it.
-//! Looking for races in every run would take most of a campaign's time, so they are looked for only if the sequence of
-//! what orders threads and of shared accesses changed.
+//! acquires, or a store behind what releases. The interpreter runs threads in one of many orders, which may not show
+//! it. Looking for races in every run would take most of a campaign's time, so they are looked for only if the sequence
+//! of what orders threads and of shared accesses changed.
 
 use oriole_ir::ops::{self, Flags, Opcode, Space};
 use oriole_ir::{InstData, Module};
