@@ -17,6 +17,7 @@ const MEANINGS: &[(&str, &str)] = &[
     ("known_bits/operation.rs", "the abstract meaning of operations over known bits"),
     ("reassociate/tree.rs", "what operations add to a sum"),
     ("generate/src/bounded.rs", "the operations of whose results ranges say more than how many bits they have"),
+    ("generate/src/insts.rs", "the operations of which programs have most"),
     ("meaning/integer.rs", "the meaning of integer operations as terms"),
     ("meaning/float.rs", "the meaning of float operations as terms"),
     ("meaning/video.rs", "the meaning of video operations as terms"),
