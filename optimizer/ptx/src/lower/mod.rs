@@ -272,7 +272,8 @@ impl<'a, 's> Context<'a, 's> {
     }
 }
 
-/// The directives that the PTX output repeats.
+/// The directives that the PTX output repeats. PTX ISA, ".minnctapersm": `.maxnctapersm` was renamed so in PTX 2.0, and
+/// what is printed is in a version that knows the new name alone.
 fn directives(function: &ast::Function<'_>) -> Vec<Directive> {
     const KEPT: &[&str] = &[
         "maxntid",
@@ -287,7 +288,7 @@ fn directives(function: &ast::Function<'_>) -> Vec<Directive> {
     ];
     let kept = function.directives.iter().filter(|directive| KEPT.contains(&directive.name.text));
     kept.map(|directive| Directive {
-        name: directive.name.text.to_owned(),
+        name: directive.name.text.replace("maxnctapersm", "minnctapersm"),
         values: directive
             .arguments
             .iter()

@@ -724,10 +724,10 @@ fn the_oldest_modules_leave_out_how_precise_they_are() {
     assert_eq!(read(&text("1.4")).expect_err("they have to say it").len(), 5);
 }
 
-/// PTX ISA, "Kernel Function Parameters" and "wmma.load", about old versions.
+/// PTX ISA, "Kernel Function Parameters", ".minnctapersm" and "wmma.load", about old versions.
 #[test]
 fn old_modules_have_parameters_in_bodies_and_imply_alignment() {
-    let text = ".version 1.3\n.target sm_13\n.entry k {\n.param .u64 p, q;\n.reg .u64 %d;\nld.param.u64 %d, [q];\n\
+    let text = ".version 1.3\n.target sm_13\n.entry k .maxntid 64 .maxnctapersm 4 {\n.param .u64 p, q;\n.reg .u64 %d;\nld.param.u64 %d, [q];\n\
         st.global.u64 [%d], %d;\nexit;\n}\n";
     let module = read(text).unwrap_or_else(|faults| panic!("{faults:#?}"));
     let func = module.functions.values().next().expect("there is one");
@@ -738,6 +738,8 @@ fn old_modules_have_parameters_in_bodies_and_imply_alignment() {
         printed.contains(".entry k(.param .align 8 .u64 p,") && printed.matches(".param .align").count() == 2,
         "{printed}"
     );
+    // Its name since PTX 2.0; ptxas refuses the old one.
+    assert!(printed.contains("\n.minnctapersm 4\n"), "{printed}");
     let later = read(&text.replace("1.3", "2.0")).unwrap_or_else(|faults| panic!("{faults:#?}"));
     assert!(later.functions.values().all(|func| func.params.is_empty()), "a variable of the body");
 
