@@ -315,15 +315,7 @@ impl Builder<'_, '_> {
             }
             _ => {
                 // Behind a join that stands behind another one.
-                let mut joins = Vec::new();
-                for _ in 0..self.entropy.between(1, 2) {
-                    let on = self.condition(false);
-                    let [inside, join] = self.blocks();
-                    self.branch(on, [inside, join], inside);
-                    joins.push(join);
-                }
-                self.push(&step);
-                joins.into_iter().rev().for_each(|join| self.jump(join, join));
+                self.deep_inside(|builder| builder.push(&step));
             }
         }
         self.push(&word(Opcode::IMadLo).src(copy).src(Operand::imm(5)).src(original).dst(sum));
@@ -376,6 +368,19 @@ impl Builder<'_, '_> {
         if let Some(flag) = flag {
             self.push(&Self::typed(Opcode::Mov, Type::Pred).src(predicate).dst(flag));
         }
+    }
+
+    /// Does something on one side of a branch, or of one within another.
+    pub(super) fn deep_inside(&mut self, inside: impl FnOnce(&mut Self)) {
+        let mut joins = Vec::new();
+        for _ in 0..self.entropy.between(1, 2) {
+            let on = self.condition(false);
+            let [inside, join] = self.blocks();
+            self.branch(on, [inside, join], inside);
+            joins.push(join);
+        }
+        self.within(false, 1, inside);
+        joins.into_iter().rev().for_each(|join| self.jump(join, join));
     }
 
     /// A value that is copied into a variable by way of another register, which the variable may be read before. The

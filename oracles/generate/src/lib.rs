@@ -39,6 +39,7 @@ mod meeting;
 mod memory;
 mod multimem;
 pub mod mutate;
+mod narrow;
 mod neighbours;
 pub mod patterns;
 mod recompute;

@@ -5,7 +5,7 @@
 //! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
 //! of them were defined in the prologue, so no load finds anything undefined.
 
-use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, SrcType, Type, Vector};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, Type, Vector};
 use oriole_ir::{FuncId, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -14,9 +14,6 @@ use super::values::extreme;
 
 /// The bytes that a group of accesses shares: those of the widest one.
 const WINDOW: u32 = 8;
-
-/// The bits that addresses of shared and local memory have.
-const SHORT: Operand = Operand::imm(0xFF_FFFF);
 
 /// Types of one element, with every width and extension.
 const TYPES: [Type; 12] = [
@@ -143,17 +140,7 @@ impl Builder<'_, '_> {
     fn meet_inside(&mut self, meeting: &mut Meeting) {
         // What is computed there is not known behind.
         let (computed, low) = (meeting.computed.len(), meeting.low);
-        let mut joins = Vec::new();
-        for _ in 0..self.entropy.between(1, 2) {
-            let on = self.condition(false);
-            let [inside, join] = self.blocks();
-            self.branch(on, [inside, join], inside);
-            joins.push(join);
-        }
-        self.within(false, 1, |builder| builder.meet(meeting));
-        while let Some(join) = joins.pop() {
-            self.jump(join, join);
-        }
+        self.deep_inside(|builder| builder.meet(meeting));
         meeting.computed.truncate(computed);
         meeting.low = low;
     }
@@ -213,7 +200,7 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn look(&mut self, there: There) {
+    pub(super) fn look(&mut self, there: There) {
         let to = self.destination(RegInfo::words(1), false);
         self.push(&access(Opcode::Ld, Type::B32, there).dst(to));
     }
@@ -300,52 +287,6 @@ impl Builder<'_, '_> {
         }
         let index = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(at)), RegInfo::words(1));
         (self.wide_sum(base, index), 0)
-    }
-
-    /// Accesses to one word by addresses of 32 bits: one, and another that points a few bytes before it, and that the
-    /// offset brings back. Either is a register of its own, or a word of a sum of 64 bits.
-    fn meeting_by_words(&mut self, region: Region) {
-        let base = match region.base {
-            Operand::Reg(reg) if self.info(reg).words == 2 => reg,
-            Operand::Reg(_) => return,
-            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
-        };
-        let (word, back) = (RegInfo::words(1), self.entropy.choose(&[4u32, 8, 16]));
-        let less = |ty, from: Reg, by: Operand| Self::typed(Opcode::IAdd, ty).src(from).src(by);
-        let ways = if self.entropy.percent(50) {
-            // Of a word of another register nothing is known, so the bits are cut: that is a register.
-            let low = Self::typed(Opcode::And, Type::B32).src(Operand::Word(base, 0)).src(SHORT);
-            let low = self.hidden(low, word);
-            [low, self.hidden(less(Type::U32, low, Operand::imm(back.wrapping_neg())), word)]
-        } else {
-            let by = self.func.imm(u64::from(back).wrapping_neg());
-            let before = self.hidden(less(Type::U64, base, by), RegInfo::words(2));
-            [self.low_word(base), self.low_word(before)]
-        };
-        let offset = 4 * self.entropy.below((REGION / 4) as usize) as u32;
-        for _ in 0..self.entropy.between(3, 5) {
-            let way = self.entropy.below(2);
-            let there = (region.space, ways[way].into(), u64::from(offset + way as u32 * back));
-            if self.entropy.percent(50) {
-                self.look(there);
-            } else {
-                let value = self.value(Type::B32);
-                self.push(&access(Opcode::St, Type::B32, there).src(value));
-            }
-        }
-    }
-
-    fn low_word(&mut self, wide: Reg) -> Reg {
-        self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::Word(wide, 0)), RegInfo::words(1))
-    }
-
-    /// An address of shared memory, of which 16 bits are counted to where they may wrap, and back.
-    fn counted_in_halves(&mut self, address: Reg) -> Reg {
-        let (word, by) = (RegInfo::words(1), self.entropy.choose(&[0x100, 0x8000, 0xFF00, 0xFFFC]));
-        let half = |from: Reg, by: u32| Self::typed(Opcode::IAdd, Type::U16).src(from).src(Operand::imm(by));
-        let there = self.hidden(half(address, by), word);
-        let back = self.hidden(half(there, 0x1_0000 - by), word);
-        self.hidden(Self::typed(Opcode::Cvt, Type::U32).field(SrcType::U16).src(back), word)
     }
 
     fn load_there(&mut self, meeting: &mut Meeting) {
