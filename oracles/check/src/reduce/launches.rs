@@ -36,12 +36,16 @@ pub fn half(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     });
 }
 
-/// One thread or block less in a dimension.
-pub fn one_less(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+/// Fewer threads or blocks in a dimension: by a quarter, an eighth and so on, down to one. Whatever number is needed is
+/// found in one sweep.
+pub fn less(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     with(evidence, |launch| {
-        for size in launch.grid.iter_mut().chain(&mut launch.block) {
-            if *size > 1 && choice.take() {
-                *size -= 1;
+        for size in launch.grid.iter_mut().chain(&mut launch.block).filter(|size| **size > 1) {
+            let largest = (*size / 4).max(1);
+            for step in (0..=largest.ilog2()).rev().map(|bits| 1 << bits) {
+                if *size > step && choice.take() {
+                    *size -= step;
+                }
             }
         }
     });

@@ -60,7 +60,7 @@ mutators! {
     "constants-half" insts::constants_half, "constants have half as many bits";
     "constants-fewer-bits" insts::constants_fewer_bits, "constants lose their lowest bit";
     "launch-half" launches::half, "half as many threads or blocks in a dimension";
-    "launch-less" launches::one_less, "one thread or block less in a dimension";
+    "launch-less" launches::less, "fewer threads or blocks in a dimension, by a quarter down to one";
     "launch-frame" launches::frame, "no dynamic shared memory, budget, expected content or names";
     "buffers-tiny" launches::tiny, "buffers of a few bytes";
     "buffers-shorter" launches::shorter, "buffers half as long";
