@@ -190,6 +190,22 @@ fn the_number_of_threads_changes_nothing() {
     assert_eq!(one, with(5));
 }
 
+/// Whatever number of threads a finding needs, it is not counted down to by one.
+#[test]
+fn a_launch_gets_as_few_threads_as_are_needed() {
+    let mut evidence = generated(5);
+    let set = |evidence: &mut Evidence, threads| {
+        evidence.launch.as_mut().expect("it has a launch").block = [threads, 1, 1];
+    };
+    set(&mut evidence, 1000);
+    for needed in [1, 45, 333, 500, 999, 1000] {
+        let threads = |candidate: &Evidence| candidate.launch.as_ref().map_or(0, |launch| launch.block[0]);
+        let reduced = reduce(&evidence, &|candidate| threads(candidate) >= needed, &Options::default());
+        assert_eq!(threads(&reduced.evidence), needed);
+        assert!(reduced.rounds <= 5, "{needed}: {} rounds", reduced.rounds);
+    }
+}
+
 #[test]
 fn limits_are_kept_and_what_is_boring_stays() {
     let evidence = generated(6);
