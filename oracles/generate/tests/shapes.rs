@@ -469,6 +469,89 @@ fn relaxed(module: &Module) -> Module {
     module
 }
 
+/// Each is what a planted fault slipped through for want of.
+#[test]
+fn what_faults_have_slipped_through_is_made() {
+    let modules = modules(4000);
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
+    let is = |func: &Function, inst: Inst, opcode, ty| {
+        let data = func.inst(inst);
+        data.opcode == opcode && data.ty() == ty
+    };
+    found("a store that a load of the other sign reads at once", 20, &|module| {
+        has(module, |func, inst| {
+            let after = func.next_inst(inst).filter(|_| func.inst(inst).opcode == Opcode::St);
+            let reads = |load: Inst| {
+                let (one, two) = (func.inst(inst).ty(), func.inst(load).ty());
+                func.inst(load).opcode == Opcode::Ld && one.bits() < 32 && one != two && one.bits() == two.bits()
+            };
+            after.is_some_and(|load| reads(load) && func.srcs(load)[..2] == func.srcs(inst)[..2])
+        })
+    });
+    found("words of one register packed", 2, &|module| {
+        has(module, |func, inst| {
+            let srcs = func.srcs(inst);
+            let are_words = srcs.iter().all(|src| matches!(src, Operand::Word(..)));
+            is(func, inst, Opcode::Pack, Type::B32) && srcs.len() > 1 && are_words
+        })
+    });
+    found("more values at once than a word has bits", 50, &|module| {
+        let func = kernel(module);
+        let is_one =
+            |inst: &Inst| is(func, *inst, Opcode::IMadLo, Type::U32) && func.imm_bits(func.srcs(*inst)[1]).is_some();
+        func.layout().iter().any(|block| func.block_insts(*block).filter(is_one).count() > 64)
+    });
+    found("an address that is counted on under a guard", 20, &|module| {
+        has(module, |func, inst| {
+            let to = func.defs(inst).next().filter(|_| func.inst(inst).guard.is_some());
+            let access = |reg| {
+                has(module, |func, inst| {
+                    matches!(func.inst(inst).opcode, Opcode::Ld | Opcode::St) && func.srcs(inst)[0] == Operand::Reg(reg)
+                })
+            };
+            is(func, inst, Opcode::IAdd, Type::U64) && to.is_some_and(access)
+        })
+    });
+    found("a word by an address of 32 bits that is cut", 4, &|module| {
+        has(module, |func, inst| {
+            let base = definition(func, func.srcs(inst).first()).filter(|_| is_access(func, inst, Space::Shared));
+            base.is_some_and(|base| {
+                is(func, base, Opcode::And, Type::B32) && matches!(func.srcs(base)[0], Operand::Word(..))
+            })
+        })
+    });
+    found("a negation in a sum", 10, &|module| {
+        has(module, |func, inst| {
+            let negated =
+                |src: &Operand| definition(func, Some(src)).is_some_and(|of| func.inst(of).opcode == Opcode::INeg);
+            matches!(func.inst(inst).opcode, Opcode::IAdd | Opcode::ISub) && func.srcs(inst).iter().any(negated)
+        })
+    });
+    found("bits of a long number counted", 8, &|module| {
+        has(module, |func, inst| {
+            let long = is(func, inst, Opcode::Popc, Type::B64) || is(func, inst, Opcode::Clz, Type::B64);
+            let made = definition(func, func.srcs(inst).first()).filter(|_| long);
+            made.is_some_and(|made| matches!(func.inst(made).opcode, Opcode::Pack | Opcode::Not))
+        })
+    });
+    found("a branch on half of a word", 100, &|module| {
+        has(module, |func, inst| {
+            let condition =
+                definition(func, func.srcs(inst).first()).filter(|_| func.inst(inst).opcode == Opcode::CBra);
+            condition.is_some_and(|on| matches!(func.inst(on).ty(), Type::U16 | Type::S16))
+        })
+    });
+    found("the halves of one value on two sides", 10, &|module| {
+        let func = kernel(module);
+        let halves = |block| {
+            let words = func.block_insts(block).map(|inst| func.srcs(inst).first().copied());
+            words.filter(|word| matches!(word, Some(Operand::Word(..)))).count() == 2
+                && func.block_insts(block).count() == 3
+        };
+        func.layout().windows(2).any(|pair| pair.iter().all(|block| halves(*block)))
+    });
+}
+
 #[test]
 fn products_of_warpgroups_are_waited_for_in_other_blocks() {
     let places = (0..).zip(single::pins(TableLevel::Virtual)).filter(|(_, (opcode, _))| opcode.is(Flags::WARPGROUP));
