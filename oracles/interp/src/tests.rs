@@ -362,6 +362,10 @@ fn what_acquires_and_releases_orders_and_what_is_relaxed_does_not() {
     assert!(!races(["", ".release.cta"], [".acquire.cta", ""]));
     assert!(!races([fence, relaxed], [relaxed, fence]));
     assert!(races(["", relaxed], [relaxed, fence]) && races([fence, relaxed], [relaxed, ""]));
+    // A fence may be one of the two alone.
+    let [acquire, release] = ["fence.acquire.cta", "fence.release.cta"];
+    assert!(!races([release, relaxed], [relaxed, acquire]));
+    assert!(races([acquire, relaxed], [relaxed, acquire]) && races([release, relaxed], [relaxed, release]));
     assert!(races(["", ".volatile"], [".volatile", ""]));
     assert!(races(["", ".release.cta"], [relaxed, ""]) && races(["", relaxed], [".acquire.cta", ""]));
 }

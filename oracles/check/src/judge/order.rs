@@ -92,5 +92,12 @@ mod tests {
         let original = order(&[ACQUIRE, LOAD]).expect("an acquire load orders threads");
         assert!(original.is_kept_by(&module(&[ACQUIRE, LOAD].concat())));
         assert!(!original.is_kept_by(&module(&[LOAD, ACQUIRE].concat())));
+        assert!(
+            original.is_kept_by(&module(ACQUIRE)) && !original.is_kept_by(&module(&[LOAD, LOAD, ACQUIRE].concat()))
+        );
+        let weaker = ACQUIRE.replace("acquire", "relaxed");
+        let two = order(&[ACQUIRE, ACQUIRE, LOAD]).expect("it does");
+        assert!(!two.is_kept_by(&module(&[ACQUIRE, &weaker, LOAD].concat())), "one is weaker");
+        assert!(!two.is_kept_by(&module(&[ACQUIRE, LOAD].concat())), "one is dropped");
     }
 }

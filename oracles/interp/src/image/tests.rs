@@ -271,6 +271,21 @@ fn surfaces_are_stored_to_and_reduced() {
     assert!(trap(&kernel("", "  sured.p.add.2d.b32.trap %d31, 0, 1, 1\n"), &launch).contains("no integers"));
 }
 
+/// Two threads change one texel.
+#[test]
+fn reductions_race_with_stores_and_not_with_each_other() {
+    let launch = Launch { block: [2, 1, 1], ..launch("surface = \"i\"", SURFACE) };
+    let races = |body: &str| {
+        let module = parse_module(&kernel("", body)).unwrap_or_else(|error| panic!("{error}"));
+        let options = RunOptions { races: true, ..RunOptions::default() };
+        let result = Executable::new(&module).expect("it decodes").run(&launch, &options).expect("the launch fits");
+        assert_eq!(result.outcome, Outcome::Finished);
+        !result.races.is_empty()
+    };
+    let (reduce, store) = ("  sured.add.2d.u32.trap %d31, 0, 1, 3\n", "  sust.2d.b32.trap %d31, 0, 1, 3\n");
+    assert!(!races(reduce) && races(store) && races(&format!("{reduce}{store}")));
+}
+
 #[test]
 fn what_does_not_fit_traps_with_a_reason() {
     let texture = launch("texture = \"i\"", LINE);
