@@ -95,10 +95,6 @@ impl Builder<'_, '_> {
             self.branch_near(value, [inside, join]);
             join
         });
-        for _ in 0..self.entropy.between(1, 2) {
-            let result = self.ranged(&values);
-            values.extend(result);
-        }
         let rare: [fn(&mut Self, Reg) -> Reg; 7] = [
             Self::half_of_long,
             Self::half_of_bounded_long,
@@ -111,6 +107,10 @@ impl Builder<'_, '_> {
         if self.entropy.percent(45) {
             let made = self.entropy.choose(&rare)(self, values[0]);
             values.push(made);
+        }
+        for _ in 0..self.entropy.between(1, 2) {
+            let result = self.ranged(&values);
+            values.extend(result);
         }
         if self.entropy.percent(25) {
             let pair = [(); 2].map(|()| self.entropy.choose(&values));

@@ -293,10 +293,10 @@ pub struct MeetingWeights {
     pub generic: u32,
     /// Weight of a sum that points to the bytes themselves, or near them.
     pub computed: u32,
-    /// Percentage of groups in shared and local memory that are by addresses of 32 bits alone.
-    pub narrow: u32,
     /// Percentage of groups of which most addresses are such sums.
     pub computes: u32,
+    /// Percentage of groups in shared and local memory that are by addresses of 32 bits alone.
+    pub narrow: u32,
     /// Percentage of kernels with a function that gets the address. Others need not pay for it.
     pub function: u32,
 }
@@ -621,8 +621,8 @@ impl Default for MeetingWeights {
             plain: 55,
             generic: 20,
             computed: 35,
-            narrow: 12,
             computes: 30,
+            narrow: 12,
             function: 10,
         }
     }

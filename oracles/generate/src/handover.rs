@@ -16,17 +16,17 @@ const FIRST_SM: u16 = 70;
 
 /// A word of a thread, for those that have such a thread.
 #[derive(Clone, Copy)]
-struct There {
+struct Word {
     space: Space,
     base: Operand,
     offset: u64,
     guard: Option<Guard>,
 }
 
-impl There {
+impl Word {
     /// The word that stands so many bytes behind.
-    fn at(self, bytes: u64) -> There {
-        There { offset: self.offset.wrapping_add(bytes), ..self }
+    fn at(self, bytes: u64) -> Word {
+        Word { offset: self.offset.wrapping_add(bytes), ..self }
     }
 
     fn access(self, opcode: Opcode) -> InstBuilder {
@@ -50,19 +50,14 @@ impl Builder<'_, '_> {
         if self.only.is_some_and(|target| target.number() < FIRST_SM) {
             return;
         }
-        let apart = |region: &Region| region.writable && matches!(region.space, Space::Global | Space::Shared);
-        let regions: Vec<Region> = self.regions.iter().copied().filter(apart).collect();
-        if regions.is_empty() {
-            return;
-        }
-        let Region { space, base, .. } = self.entropy.choose(&regions);
+        let Some(Region { space, base, .. }) = self.region_in_sight() else { return };
         let means = Means {
             scope: self.entropy.choose(&[Scope::Cta, Scope::Gpu, Scope::Sys]),
             fences: self.entropy.percent(50),
         };
         // A word, and behind it a flag that counts.
         let word = 8 * self.entropy.below(REGION as usize / 8) as u64;
-        let own = There { space, base, offset: word, guard: None };
+        let own = Word { space, base, offset: word, guard: None };
         let [next, previous] = self.beside(own);
         let barrier = InstBuilder::new(Opcode::BarSync).src(Operand::imm(0)).src(Operand::imm(0));
         self.write(own);
@@ -88,12 +83,12 @@ impl Builder<'_, '_> {
 
     /// The same word of the next thread of the warp, and of the one before. The address of the next one's is at a
     /// constant distance, so that it is known to be no word of the thread itself, or computed.
-    fn beside(&mut self, own: There) -> [There; 2] {
+    fn beside(&mut self, own: Word) -> [Word; 2] {
         let lane = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::LaneId));
         let lane = self.hidden(lane, RegInfo::words(1));
         let has_next = self.compare(Compare::Lt, lane.into(), 31);
         let has_previous = self.compare(Compare::Gt, lane.into(), 0);
-        let guarded = |there: There, predicate| There { guard: Some(Guard::new(predicate, false)), ..there };
+        let guarded = |there: Word, predicate| Word { guard: Some(Guard::new(predicate, false)), ..there };
         let region = u64::from(REGION);
         let next = if self.entropy.percent(50) {
             guarded(own.at(region), has_next)
@@ -101,25 +96,25 @@ impl Builder<'_, '_> {
             let ahead = Self::typed(Opcode::SelP, Type::B64).src(region).src(Operand::imm(0)).src(has_next);
             let ahead = self.hidden(ahead, RegInfo::words(2));
             let base = Self::typed(Opcode::IAdd, Type::U64).src(own.base).src(ahead);
-            There { base: self.hidden(base, RegInfo::words(2)).into(), ..own }
+            Word { base: self.hidden(base, RegInfo::words(2)).into(), ..own }
         };
         [next, guarded(own.at(region.wrapping_neg()), has_previous)]
     }
 
-    fn write(&mut self, own: There) {
+    fn write(&mut self, own: Word) {
         let value = self.value(Type::B32);
         self.push(&own.access(Opcode::St).src(value));
     }
 
     /// A thread that does not exist has a zero.
-    fn read(&mut self, there: There) -> Reg {
+    fn read(&mut self, there: Word) -> Reg {
         let to = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
         self.push(&there.access(Opcode::Ld).dst(to));
         to
     }
 
     /// Sets the flag of a word, behind everything that the thread did before.
-    fn release(&mut self, own: There, means: Means, count: u32) {
+    fn release(&mut self, own: Word, means: Means, count: u32) {
         let order = if means.fences { Order::Relaxed } else { Order::Release };
         if means.fences {
             self.fence(means);
@@ -129,7 +124,7 @@ impl Builder<'_, '_> {
     }
 
     /// Waits until the flag of a word has come to a count. The loop orders nothing.
-    fn wait(&mut self, there: There, means: Means, count: u32) {
+    fn wait(&mut self, there: Word, means: Means, count: u32) {
         let [head, behind] = self.blocks();
         self.jump(head, head);
         let seen = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(count)), RegInfo::words(1));
@@ -139,7 +134,7 @@ impl Builder<'_, '_> {
     }
 
     /// Orders what stands behind after what the thread of a flag that was seen did before.
-    fn acquire(&mut self, there: There, means: Means) {
+    fn acquire(&mut self, there: Word, means: Means) {
         if means.fences {
             return self.fence(means);
         }
@@ -152,7 +147,7 @@ impl Builder<'_, '_> {
     }
 
     /// Acquires and reads a word: at once, on both sides of a branch, or in each round of a loop.
-    fn read_in_time(&mut self, there: There, means: Means) {
+    fn read_in_time(&mut self, there: Word, means: Means) {
         let acquired = |builder: &mut Self| {
             builder.acquire(there, means);
             let read = builder.read(there);

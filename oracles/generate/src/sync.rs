@@ -109,12 +109,7 @@ impl Builder<'_, '_> {
     /// one writes them: to who compares addresses, its own stores are elsewhere, so barriers alone order all of this.
     /// The last thread has no next one.
     fn exchange_with_next(&mut self) {
-        let apart = |region: &Region| region.writable && matches!(region.space, Space::Global | Space::Shared);
-        let regions: Vec<Region> = self.regions.iter().copied().filter(apart).collect();
-        if regions.is_empty() {
-            return;
-        }
-        let Region { space, base, .. } = self.entropy.choose(&regions);
+        let Some(Region { space, base, .. }) = self.region_in_sight() else { return };
         let word = 4 * self.entropy.below(REGION as usize / 4) as u64;
         let tid = Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(SpecialReg::TidX));
         let tid = self.hidden(tid, RegInfo::words(1));
@@ -152,6 +147,13 @@ impl Builder<'_, '_> {
         self.fold(before);
         let value = self.value(Type::B32);
         self.push(&access(Opcode::St, word).src(value));
+    }
+
+    /// A region of the thread's own that the others of its CTA can reach.
+    pub(super) fn region_in_sight(&mut self) -> Option<Region> {
+        let seen = |region: &Region| region.writable && matches!(region.space, Space::Global | Space::Shared);
+        let regions: Vec<Region> = self.regions.iter().copied().filter(seen).collect();
+        (!regions.is_empty()).then(|| self.entropy.choose(&regions))
     }
 
     /// The address of another thread's region: its number differs in some bits. Nothing but its alignment says where
