@@ -287,6 +287,8 @@ pub struct MeetingWeights {
     pub elsewhere: u32,
     /// Percentage of stores that are read at once, of some by a load that extends the value otherwise.
     pub read_back: u32,
+    /// Percentage of loads of one element that only a conversion to 64 bits reads, if the element is an integer.
+    pub widened: u32,
     /// Weight of the address from which all others are computed, and an offset.
     pub plain: u32,
     /// Weight of the same as a generic address.
@@ -618,6 +620,7 @@ impl Default for MeetingWeights {
             vector: 12,
             elsewhere: 15,
             read_back: 20,
+            widened: 8,
             plain: 55,
             generic: 20,
             computed: 35,

@@ -5,7 +5,7 @@
 //! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
 //! of them were defined in the prologue, so no load finds anything undefined.
 
-use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, Type, Vector};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, SrcType, Type, Vector};
 use oriole_ir::{FuncId, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -252,10 +252,7 @@ impl Builder<'_, '_> {
     /// which another register may hold. Where 32 bits suffice for an address, it may have no more.
     fn computed(&mut self, meeting: &mut Meeting) -> (Reg, i64) {
         let Meeting { region, window: at, .. } = *meeting;
-        let base = match region.base {
-            Operand::Reg(reg) => reg,
-            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
-        };
+        let base = self.base_of(region);
         // A sum of 32 bits may point before the bytes that it is counted from, and come back by the offset.
         let aheads: &[i64] = if at == 0 && self.entropy.percent(50) { &[4, 8, 16] } else { &[0, 0, 4, 8, 16, -4, -8] };
         let ahead = self.entropy.choose(aheads);
@@ -297,11 +294,32 @@ impl Builder<'_, '_> {
             let load = self.results(load, RegInfo::of(ty), vector.len(), guard.is_some(), &mut Vec::new());
             return self.push(&load);
         }
+        if self.entropy.percent(self.config.meeting.widened) {
+            return self.load_and_widen(meeting);
+        }
         let (ty, place) = self.place(meeting);
         let guard = self.guard();
         let to = self.destination(RegInfo::of(ty), guard.is_some());
         let order = self.order_of(meeting, place.0);
         self.push(&access(Opcode::Ld, ty, place).field(order).dst(to).guard(guard));
+    }
+
+    /// A load of an integer that a conversion alone reads: to 64 bits, from as many as were loaded or fewer, of either
+    /// sign.
+    fn load_and_widen(&mut self, meeting: &mut Meeting) {
+        let (ty, place) = self.place(meeting);
+        let from: &[SrcType] = match ty.bits() {
+            _ if ty.is_float() => return,
+            8 => &[SrcType::U8, SrcType::S8],
+            16 => &[SrcType::U16, SrcType::S16, SrcType::U8, SrcType::S8],
+            32 => &[SrcType::U32, SrcType::S32, SrcType::U32, SrcType::S32, SrcType::U16, SrcType::S16],
+            _ => return,
+        };
+        let from = self.entropy.choose(from);
+        let loaded = self.hidden(access(Opcode::Ld, ty, place), RegInfo::of(ty));
+        let to = self.entropy.choose(&[Type::U64, Type::S64]);
+        let wide = self.destination(RegInfo::of(to), false);
+        self.push(&Self::typed(Opcode::Cvt, to).field(from).src(loaded).dst(wide));
     }
 
     /// Two or four elements of a type beside each other, for some accesses.

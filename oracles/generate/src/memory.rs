@@ -224,10 +224,7 @@ impl Builder<'_, '_> {
 
     /// An aligned address of so many bytes within a region that depends on data.
     pub(super) fn dynamic_address(&mut self, region: Region, bytes: u32) -> (Operand, Operand) {
-        let base = match region.base {
-            Operand::Reg(reg) => reg,
-            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
-        };
+        let base = self.base_of(region);
         if self.info(base).words == 2 && bytes < REGION && self.entropy.percent(15) {
             return (self.further_in_some(base, bytes), Operand::imm(0));
         }
@@ -235,12 +232,23 @@ impl Builder<'_, '_> {
         let mask = u64::from((REGION - 1) & !(bytes - 1));
         let masked = Self::typed(Opcode::And, Type::B32).src(index).src(mask);
         let masked = self.hidden(masked, RegInfo::words(1));
-        let reg = if self.info(base).words == 1 {
-            self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(base).src(masked), RegInfo::words(1))
-        } else {
-            self.wide_sum(base, masked)
-        };
-        (Operand::Reg(reg), Operand::imm(0))
+        (Operand::Reg(self.sum_of_address(base, masked)), Operand::imm(0))
+    }
+
+    /// An address of either width plus a 32-bit number.
+    pub(super) fn sum_of_address(&mut self, base: Reg, index: Reg) -> Reg {
+        if self.info(base).words == 1 {
+            return self.hidden(Self::typed(Opcode::IAdd, Type::U32).src(base).src(index), RegInfo::words(1));
+        }
+        self.wide_sum(base, index)
+    }
+
+    /// The address of a region in a register.
+    pub(super) fn base_of(&mut self, region: Region) -> Reg {
+        match region.base {
+            Operand::Reg(reg) => reg,
+            symbol => self.hidden(Self::typed(Opcode::Mov, Type::B64).src(symbol), RegInfo::words(2)),
+        }
     }
 
     /// The address of a region, or in some threads one further on, where there is place for so many bytes.

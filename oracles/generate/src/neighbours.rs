@@ -23,8 +23,14 @@ struct Rounds {
     place: Option<Place>,
 }
 
-/// A region and an offset.
-type Place = (Region, u64);
+/// Eight bytes of a region.
+#[derive(Clone, Copy)]
+struct Place {
+    region: Region,
+    offset: u64,
+    /// Whether they are the bytes at the offset in even rounds, and others in odd ones.
+    alternates: bool,
+}
 
 impl Builder<'_, '_> {
     /// A loop, and mostly another one behind it.
@@ -179,7 +185,7 @@ impl Builder<'_, '_> {
             5 => self.push(&Self::typed(Opcode::IMadLo, ty).src(sum).src(Operand::imm(5)).src(counter).dst(sum)),
             _ => {
                 if let Some(place) = alike.or_else(|| self.eight_bytes(writes)) {
-                    self.access_place(ty, sum, place, writes);
+                    self.access_place(ty, (sum, counter), place, writes);
                 }
             }
         }
@@ -200,16 +206,36 @@ impl Builder<'_, '_> {
         if regions.is_empty() {
             return None;
         }
-        Some((self.entropy.choose(&regions), self.entropy.choose(&[0, 8])))
+        let (region, offset) = (self.entropy.choose(&regions), self.entropy.choose(&[0, 8]));
+        Some(Place { region, offset, alternates: self.entropy.percent(40) })
     }
 
     /// Stores a sum, or adds what is loaded.
-    fn access_place(&mut self, ty: Type, sum: Reg, (region, offset): Place, writes: bool) {
-        let access = |opcode| Self::typed(opcode, ty).field(region.space).src(region.base).src(offset);
+    fn access_place(&mut self, ty: Type, (sum, counter): (Reg, Reg), place: Place, writes: bool) {
+        let Place { region, offset, alternates } = place;
+        let (base, offset) = match alternates {
+            true => (self.alternating(place, counter).into(), 0),
+            false => (region.base, offset),
+        };
+        let access = |opcode| Self::typed(opcode, ty).field(region.space).src(base).src(offset);
         if writes {
             return self.push(&access(Opcode::St).src(sum));
         }
         let loaded = self.hidden(access(Opcode::Ld), RegInfo::of(ty));
         self.add(ty, sum, loaded.into());
+    }
+
+    /// The address of eight bytes in even rounds, and of the eight beside them in odd ones.
+    fn alternating(&mut self, Place { region, offset, .. }: Place, counter: Reg) -> Reg {
+        let word = |opcode| Self::typed(opcode, Type::B32);
+        let low = if self.info(counter).words == 1 { counter.into() } else { Operand::Word(counter, 0) };
+        let shifted = self.hidden(word(Opcode::Shl).src(low).src(Operand::imm(3)), RegInfo::words(1));
+        let bit = self.hidden(word(Opcode::And).src(shifted).src(Operand::imm(8)), RegInfo::words(1));
+        let index = match offset {
+            0 => bit,
+            offset => self.hidden(word(Opcode::Xor).src(bit).src(offset), RegInfo::words(1)),
+        };
+        let base = self.base_of(region);
+        self.sum_of_address(base, index)
     }
 }

@@ -6,7 +6,7 @@ use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Space, Type};
+use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Space, SrcType, Type};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, loops};
 
@@ -486,6 +486,26 @@ fn what_faults_have_slipped_through_is_made() {
                 func.inst(load).opcode == Opcode::Ld && one.bits() < 32 && one != two && one.bits() == two.bits()
             };
             after.is_some_and(|load| reads(load) && func.srcs(load)[..2] == func.srcs(inst)[..2])
+        })
+    });
+    found("a load that a conversion of the other sign alone reads", 20, &|module| {
+        has(module, |func, inst| {
+            let next = func.next_inst(inst).filter(|_| func.inst(inst).opcode == Opcode::Ld);
+            next.is_some_and(|next| {
+                let from = func.inst(next).field::<SrcType>().map(Type::from);
+                let (to, loaded) = (func.inst(next).ty(), func.inst(inst).ty());
+                let other = from.is_some_and(|from| from.bits() == loaded.bits() && from != loaded);
+                let reads = func.defs(inst).next().map(Operand::Reg) == func.srcs(next).first().copied();
+                func.inst(next).opcode == Opcode::Cvt && to.bits() == 64 && !to.is_float() && other && reads
+            })
+        })
+    });
+    found("an access that alternates with a counter", 20, &|module| {
+        has(module, |func, inst| {
+            let counted = definition(func, func.srcs(inst).first());
+            is(func, inst, Opcode::And, Type::B32)
+                && func.imm_bits(func.srcs(inst)[1]) == Some(8)
+                && counted.is_some_and(|counted| is(func, counted, Opcode::Shl, Type::B32))
         })
     });
     found("words of one register packed", 2, &|module| {

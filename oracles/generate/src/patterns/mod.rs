@@ -14,8 +14,10 @@
 mod choice;
 mod constants;
 mod effects;
+mod features;
 mod known;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::{Arc, LazyLock};
 
@@ -42,7 +44,12 @@ struct Prepared {
     seeds: Vec<(usize, Hints)>,
     /// The first of a user's own rules among `seeds`.
     own: usize,
+    /// By feature: the places among `seeds` of the rules that have it.
+    features: Vec<Vec<usize>>,
 }
+
+/// Patterns in a hundred whose rule is chosen by a feature.
+const BY_FEATURE: u32 = 25;
 
 impl Patterns {
     /// The patterns of these rules, which come from these files.
@@ -51,14 +58,26 @@ impl Patterns {
         let numbered = || rules.iter().enumerate().filter(|(_, rule)| effects::is_made(rule));
         let seeds = numbered().map(|(at, rule)| (at, Hints::of(rule))).collect();
         let own = numbered().filter(|(at, _)| *at < builtin).count();
-        Patterns(Arc::new(Prepared { sources: sources.to_vec(), rules: rules.to_vec(), seeds, own }))
+        let mut features: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+        for (seed, (_, rule)) in numbered().enumerate() {
+            features::of(rule.decl()).into_iter().for_each(|name| features.entry(name).or_default().push(seed));
+        }
+        let features = features.into_values().collect();
+        Patterns(Arc::new(Prepared { sources: sources.to_vec(), rules: rules.to_vec(), seeds, own, features }))
     }
 
     /// One of the rules, and of its instances; a user's own rule in half of all cases.
     fn choose(&self, entropy: &mut Entropy<'_>) -> Option<(&Instance, &Hints)> {
-        let Prepared { rules, seeds, own, .. } = &*self.0;
+        let Prepared { rules, seeds, own, features, .. } = &*self.0;
         let from = if *own < seeds.len() && entropy.percent(50) { *own } else { 0 };
-        let (rule, hints) = seeds.get(from + entropy.below(seeds.len() - from))?;
+        let seed = match features.is_empty() || from > 0 || !entropy.percent(BY_FEATURE) {
+            true => from + entropy.below(seeds.len() - from),
+            false => {
+                let alike = &features[entropy.below(features.len())];
+                alike[entropy.below(alike.len())]
+            }
+        };
+        let (rule, hints) = seeds.get(seed)?;
         let instances = rules[*rule].instances();
         Some((instances.get(entropy.below(instances.len()))?, hints))
     }
@@ -87,9 +106,6 @@ impl fmt::Debug for Patterns {
     }
 }
 
-/// The most places in which a near miss differs; most patterns have fewer.
-const PLACES: usize = 6;
-
 /// A pattern under construction: the choice, and what its captures stand for.
 struct Making<'i> {
     instance: &'i Instance,
@@ -104,6 +120,25 @@ struct Making<'i> {
 }
 
 impl Making<'_> {
+    /// How many places of a pattern can be something else. `seen` are the captures that came before.
+    fn places(&self, pattern: &Pattern, seen: &mut BTreeSet<usize>) -> usize {
+        let own = |source: &Source, seen: &mut BTreeSet<usize>| match source {
+            Source::Inst(inner) => self.places(inner, seen),
+            Source::Constant(_) | Source::Equals(_) => 1,
+            Source::Capture(capture) if !seen.insert(*capture) => 1,
+            Source::Capture(capture) => {
+                let wanted = self.choice.wanted[*capture];
+                usize::from(wanted.has_known_bits() && !wanted.needed)
+            }
+            Source::Any | Source::Word(..) => 0,
+        };
+        let all = pattern.srcs.iter().map(|source| match source {
+            Source::Word(_, of) => 1 + own(of, seen),
+            source => own(source, seen),
+        });
+        1 + all.sum::<usize>()
+    }
+
     /// Whether this place is the one that is something else.
     fn misses(&mut self) -> bool {
         match &mut self.miss {
@@ -132,10 +167,12 @@ impl Builder<'_, '_> {
         let Some((instance, hints)) = patterns.choose(self.entropy) else { return };
         let Some(choice) = Choice::find(instance, hints, self.entropy, &self.config.operand) else { return };
         let operands = vec![None; instance.captures.len()];
-        let near = self.entropy.percent(self.config.operand.near_miss);
-        let miss = near.then(|| self.entropy.below(PLACES));
-        let mut making = Making { instance, choice, operands, at: 0, miss, divides: false };
+        let mut making = Making { instance, choice, operands, at: 0, miss: None, divides: false };
         let pattern = instance.pattern();
+        if self.entropy.percent(self.config.operand.near_miss) {
+            let places = making.places(pattern, &mut BTreeSet::new());
+            making.miss = Some(self.entropy.below(places));
+        }
         if Family::of(pattern.opcode.row()) != Family::Plain {
             self.effect_pattern(pattern, &mut making);
             return;
@@ -299,5 +336,23 @@ impl Builder<'_, '_> {
         } else {
             self.with_known_bits(operand, info, bits)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules_with_a_rare_feature_are_chosen_as_often_as_others() {
+        let patterns = Patterns::default();
+        let mut entropy = Entropy::from_seed(3);
+        let of_word = |pattern: &Pattern| pattern.srcs.iter().any(|source| matches!(source, Source::Word(..)));
+        let rules = builtin_rules();
+        let with = rules.iter().filter(|rule| of_word(rule.instances()[0].pattern())).count();
+        let chosen = (0..4000).filter(|_| patterns.choose(&mut entropy).is_some_and(|(one, _)| of_word(one.pattern())));
+        let (chosen, rules) = (chosen.count(), rules.len());
+        // By their share of the rules it would be 4000 * with / rules; a quarter is chosen by one of 13 features.
+        assert!(chosen > 2 * 4000 * with / rules, "{chosen} of 4000 by {with} of {rules} rules");
     }
 }

@@ -61,6 +61,7 @@ const LIMITS: &[(&str, i64)] = &[
     ("meeting.named", ALL),
     ("meeting.sole", ALL),
     ("meeting.vector", ALL),
+    ("meeting.widened", ALL),
     ("meeting.elsewhere", ALL),
     ("meeting.computes", ALL),
     ("meeting.function", ALL),
