@@ -11,7 +11,7 @@ use super::Options;
 use super::record::{CaseId, File, Key, Record, Reduction, originals};
 use super::store::{Batch, Hits, Progress, Store, StoreError};
 use super::tally::Tally;
-use oriole_check::bisection_limit::BisectionLimit;
+use oriole_check::bisection_limit::{BisectionLimit, FailureClass};
 use oriole_check::report::Finding;
 
 /// The longest time between commits while cases are done.
@@ -41,6 +41,8 @@ pub(super) struct SharedState {
     known: BTreeMap<String, Record>,
     /// How often this campaign has met them.
     hits: BTreeMap<String, Hits>,
+    /// By class: the findings that this campaign has met of it.
+    of_class: BTreeMap<FailureClass, BTreeSet<String>>,
     /// Findings of this campaign that an earlier run of it did not reduce.
     pending: Vec<(String, u64)>,
     /// Findings that were met since the last commit.
@@ -72,6 +74,7 @@ impl SharedState {
         for (id, hits) in &shared.hits {
             if let Some(record) = shared.known.get(id) {
                 shared.bisection_limit.note(record.key.class(), hits.bisected);
+                shared.of_class.entry(record.key.class()).or_default().insert(id.clone());
             }
         }
         let is_pending = |record: &&Record| record.reduction.is_open();
@@ -103,6 +106,7 @@ impl SharedState {
             bisection_limit,
             known,
             hits,
+            of_class: BTreeMap::new(),
             pending,
             seen: BTreeSet::new(),
             taken,
@@ -138,6 +142,7 @@ impl SharedState {
             let key = Key::of(&finding);
             self.bisection_limit.note(key.class(), 1);
             let id = key.id();
+            self.of_class.entry(key.class()).or_default().insert(id.clone());
             self.hits.entry(id.clone()).or_default().bisected += 1;
             self.seen.insert(id.clone());
             let record = self.known.entry(id.clone()).or_insert_with(|| {
@@ -155,14 +160,13 @@ impl SharedState {
         Ok(fresh)
     }
 
-    /// Counts a finding that was not bisected for the one that it looks like.
+    /// Counts a finding that was not bisected for the one that it looks like: of those of its class, the one that was
+    /// met most.
     fn recognise(&mut self, finding: &Finding) {
-        let key = Key::of(finding);
-        let alike = |id: &String| self.known.get(id).filter(|record| record.key.may_be(&key));
-        let found = self.hits.iter_mut().filter_map(|(id, hits)| Some((id, alike(id)?, hits)));
         // A class is over the limit only once findings of it were added.
-        let nearest = found.max_by_key(|(_, record, hits)| (record.key.class() == key.class(), hits.bisected));
-        if let Some((id, _, hits)) = nearest {
+        let Some(alike) = self.of_class.get(&Key::of(finding).class()) else { return };
+        let found = self.hits.iter_mut().filter(|(id, _)| alike.contains(*id));
+        if let Some((id, hits)) = found.max_by_key(|(_, hits)| hits.bisected) {
             hits.recognised += 1;
             self.seen.insert(id.clone());
         }

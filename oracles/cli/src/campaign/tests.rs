@@ -58,6 +58,24 @@ fn one_bug_on_many_kernels_is_few_findings_and_all_hits() {
 }
 
 #[test]
+fn one_bug_in_two_phases_is_as_many_findings_as_in_one() {
+    let mut both = planted(120);
+    let again = Pass { name: "TheSameElsewhere", ..canary::phase() };
+    let at = both.check.phases.iter().position(|pass| pass.name == canary::NAME).expect("it was planted");
+    both.check.phases.insert(at, again);
+    let [one, two] = [planted(120), both].map(|options| {
+        let hits = finish(&options).hits;
+        (
+            hits.iter().map(|(id, _)| id.clone()).collect::<Vec<_>>(),
+            hits.iter().map(|(_, hits)| hits.total()).sum::<u64>(),
+        )
+    });
+    assert_eq!(one.0, two.0);
+    // What is not bisected is counted in either phase.
+    assert_eq!(2 * one.1, two.1);
+}
+
+#[test]
 fn an_interrupted_campaign_goes_on_without_gaps() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("findings.db");
