@@ -138,11 +138,26 @@ impl Builder<'_, '_> {
 
     /// An access on one side of a branch, or of one within another.
     fn meet_inside(&mut self, meeting: &mut Meeting) {
+        if self.entropy.percent(40) {
+            return self.store_inside_between_looks(meeting);
+        }
         // What is computed there is not known behind.
         let (computed, low) = (meeting.computed.len(), meeting.low);
         self.deep_inside(|builder| builder.meet(meeting));
         meeting.computed.truncate(computed);
         meeting.low = low;
+    }
+
+    /// A store there to a word that is looked at in front of the branch and behind its join.
+    fn store_inside_between_looks(&mut self, meeting: &Meeting) {
+        let Region { space, base, .. } = meeting.region;
+        let there = (space, base, u64::from(meeting.window + self.offset_of(Type::B32)));
+        self.look(there);
+        self.deep_inside(|builder| {
+            let value = builder.value(Type::B32);
+            builder.push(&access(Opcode::St, Type::B32, there).src(value));
+        });
+        self.look(there);
     }
 
     /// The address of a region of the thread's shared memory by which the cluster knows it.

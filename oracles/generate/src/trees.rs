@@ -85,7 +85,7 @@ impl Builder<'_, '_> {
             return self.constant(ty);
         }
         let ones = u64::MAX >> (64 - ty.bits());
-        let most = ones >> self.entropy.choose(&[0, 1, 1, ty.bits() / 2, ty.bits() - 8]);
+        let most = ones >> self.entropy.choose(&[0, 1, 1, ty.bits() / 2, ty.bits() - 8, ty.bits() - 1]);
         let bits = if self.entropy.percent(40) { ones & !most } else { most };
         self.func.imm(bits)
     }

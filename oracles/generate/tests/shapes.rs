@@ -500,6 +500,28 @@ fn what_faults_have_slipped_through_is_made() {
             })
         })
     });
+    found(
+        "a word that is read in front of a branch within another one, stored inside, and read behind both",
+        8,
+        &|module| {
+            let func = kernel(module);
+            let (graph, word) = (Graph::of(func), |inst| func.srcs(inst)[..2].to_vec());
+            let first = |block: usize, opcode| {
+                func.block_insts(graph.blocks[block]).next().filter(|inst| func.inst(*inst).opcode == opcode)
+            };
+            let last = |block: usize| {
+                let before = func.terminator(graph.blocks[block]).and_then(|last| func.prev_inst(last));
+                before.filter(|inst| func.inst(*inst).opcode == Opcode::Ld)
+            };
+            (0..graph.blocks.len()).any(|block| {
+                let Some(store) = first(block, Opcode::St) else { return false };
+                let joins = graph.successors[block].iter().flat_map(|join| &graph.successors[*join]);
+                let behind =
+                    joins.copied().any(|join| first(join, Opcode::Ld).is_some_and(|load| word(load) == word(store)));
+                behind && (0..graph.blocks.len()).any(|above| last(above).is_some_and(|load| word(load) == word(store)))
+            })
+        },
+    );
     found("an access that alternates with a counter", 20, &|module| {
         has(module, |func, inst| {
             let counted = definition(func, func.srcs(inst).first());
