@@ -380,7 +380,14 @@ impl Builder<'_, '_> {
             joins.push(join);
         }
         self.within(false, 1, inside);
-        joins.into_iter().rev().for_each(|join| self.jump(join, join));
+        let outer = joins[0];
+        for join in joins.into_iter().rev() {
+            self.jump(join, join);
+            // An empty join within another one is soon none.
+            if join != outer && self.entropy.percent(50) {
+                self.visit(41);
+            }
+        }
     }
 
     /// A value that is copied into a variable by way of another register, which the variable may be read before. The
