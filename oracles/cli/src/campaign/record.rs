@@ -1,12 +1,12 @@
 //! Findings as a campaign keeps them: one for each bug, as far as that can be told.
 //!
-//! Two findings are one where verdict and guilty rewrite agree, in whatever phase: each name of a rewrite belongs to
-//! one piece of code, which several phases may share. A wrong rewrite shows in different ways on different kernels, so
-//! step and failure signature count only where no rewrite is known, and of the step its family: the bundles of
-//! GeneralOptimize are one. The verdict does not count where a spelling is misread. From these comes the identifier,
-//! which is thus the same on every machine and in every campaign. A store keeps names, so that those of steps and
-//! verdicts that this version does not know stay readable; step and signature are those of the finding that was seen
-//! first.
+//! Two findings are one where verdict and guilty rewrite agree, in whatever phase: phases that share code call its
+//! rewrites alike. Only rules, which users name, are told apart from what other phases than GeneralOptimize do. A wrong
+//! rewrite shows in different ways on different kernels, so step and failure signature count only where no rewrite is
+//! known, and of the step its family: the bundles of GeneralOptimize are one. The verdict does not count where a
+//! spelling is misread. From these comes the identifier, which is thus the same on every machine and in every campaign.
+//! A store keeps names, so that those of steps and verdicts that this version does not know stay readable; step and
+//! signature are those of the finding that was seen first.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -22,6 +22,8 @@ use oriole_interp::launch::Launch;
 use oriole_ir::Module;
 use oriole_optimizer::pipeline::runner::default_phases;
 
+/// The family of the bundles, which apply rules.
+const GENERAL_OPTIMIZE: &str = "GeneralOptimize";
 /// What stands for the file in a replay command.
 const FILE: &str = "{file}";
 
@@ -59,7 +61,11 @@ impl Key {
     pub fn id(&self) -> String {
         let mut hash = Fnv::default();
         let verdict = if self.is_spelling() { "misread" } else { &self.verdict };
-        let (step, shape) = if self.rule.is_empty() { (family(&self.phase), &*self.shape) } else { ("", "") };
+        let (step, shape) = match family(&self.phase) {
+            step if self.rule.is_empty() => (step, &*self.shape),
+            GENERAL_OPTIMIZE => (GENERAL_OPTIMIZE, ""),
+            _ => ("", ""),
+        };
         [step, verdict, &self.rule, shape].into_iter().for_each(|part| hash.text(part));
         hash.hex()
     }
@@ -298,6 +304,8 @@ mod tests {
         assert_ne!(key(["a", "b", "", "d"]), key(["x", "b", "", "d"]));
         // One wrong rewrite is one finding, wherever it shows and however.
         assert_eq!(first, key(["a", "b", "c", "e"]));
+        assert_eq!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["GeneralOptimizeLate2", "b", "c", "e"]));
+        assert_ne!(key(["GeneralOptimizeMid", "b", "common", "d"]), key(["OriCommoning", "b", "common", "d"]));
         assert_eq!(key(["OriCommoning", "b", "common", "d"]), key(["OriReassociateAndCommon", "b", "common", "e"]));
         assert_eq!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["GeneralOptimizeLate2", "b", "", "d"]));
         assert_ne!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["OriLiveDead", "b", "", "d"]));
