@@ -143,9 +143,13 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let judge = Judge::new(Prover { solver, cache, limit: Duration::from_secs(args.timeout) }, trials);
     let pool = numbers::pool(args.jobs)?;
     let saved = Mutex::new(Instant::now());
+    let verdicts = Verdicts { start, waiting: Mutex::default() };
     let judged = |index: &usize| {
         let report = judge.rule(&set, *index);
         save_sometimes(&judge, &saved)?;
+        if let Ok(report) = &report {
+            verdicts.known(report);
+        }
         report
     };
     // One rule is judged on one thread; the answers of solvers are shared.
@@ -180,6 +184,28 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     } else {
         Status::Clean
     })
+}
+
+/// Verdicts of a check that takes long, told on standard error as soon as they are known.
+struct Verdicts {
+    start: Instant,
+    /// What is told when the check turns out to take long.
+    waiting: Mutex<String>,
+}
+
+impl Verdicts {
+    /// A check that takes less shows its table alone.
+    const LONG: Duration = Duration::from_secs(5);
+
+    fn known(&self, report: &RuleReport) {
+        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let (name, verdict, time) = (&report.name, report.verdict.name(), report.time.as_secs_f64());
+        *waiting += &format!("{name}: {verdict} in {time:.1} s\n");
+        if self.start.elapsed() > Verdicts::LONG {
+            // Nobody is left to tell where standard error is closed.
+            drop(write!(std::io::stderr(), "{}", std::mem::take(&mut *waiting)));
+        }
+    }
 }
 
 fn say_what_is_dropped(answers: usize) {
