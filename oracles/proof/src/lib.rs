@@ -5,6 +5,7 @@
 //! - [`query`]: whether one expression refines another under preconditions.
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
 //! - [`solve`]: premises that relate variables are met by construction.
+//! - [`integers`]: questions that multiply and divide, as questions about integers.
 //! - [`solver`]: answers by z3, cvc5 or bitwuzla, kept by [`cache`] under the text of the question.
 //!
 //! Nothing here comes from the optimizer but the opcode table, and nothing from the interpreter, which the tests
@@ -12,6 +13,7 @@
 
 pub mod cache;
 pub mod eval;
+pub mod integers;
 pub mod meaning;
 pub mod query;
 #[cfg(test)]

@@ -65,7 +65,7 @@ pub fn solve(terms: &mut Terms, query: &Query) -> Option<Solved> {
 }
 
 /// The conditions that a bit is the conjunction of, each with the value that it must have.
-fn split(terms: &Terms, bit: Term, holds: bool, into: &mut Vec<(Term, bool)>) {
+pub(super) fn split(terms: &Terms, bit: Term, holds: bool, into: &mut Vec<(Term, bool)>) {
     let node = terms.node(bit);
     match node.op {
         Op::Const(_) => {}

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use easy_smt::{Context, ContextBuilder, Response, SExpr};
 
 use super::cache::{Cache, CacheError};
+use super::integers::{self, Integers};
 use super::query::{Inputs, Query};
 use super::term::Terms;
 use super::text::Script;
@@ -322,22 +323,7 @@ impl Prover {
             return Ok(Answered { answer, solver: "simplification".into(), millis: 0, cached: false });
         }
         let script = query.script(terms);
-        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
-            (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= limit.as_millis(),
-            _ => true,
-        });
-        let answered = match (known, &self.solver) {
-            (Some(known), _) => known,
-            (None, None) => return Err(SolverError::Miss { hash: super::cache::hash(&script.text) }),
-            (None, Some(solver)) => {
-                let mut answered = solver.ask(&script, limit)?;
-                if let Answer::Unknown(_) = answered.answer {
-                    answered.millis = limit.as_millis() as u64;
-                }
-                self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
-                answered
-            }
-        };
+        let answered = self.kept_or_asked(&script, limit)?;
         let Answer::Refuted(values) = answered.answer else { return Ok(answered) };
         let mut inputs = vec![0; terms.variables().len()];
         for (number, value) in script.variables.iter().zip(&values) {
@@ -347,6 +333,66 @@ impl Prover {
             return Err(SolverError::WrongModel { solver: answered.solver, question: script.text });
         }
         Ok(Answered { answer: Answer::Refuted(inputs), ..answered })
+    }
+
+    /// The proof of a question by integers, where it multiplies or divides and there is one within the limit.
+    pub fn ask_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
+        let limit = self.limit.min(limit);
+        let Some(whole) = integers::integers(terms, query) else { return Ok(None) };
+        let cases = integers::by_cases(terms, query);
+        let cases: Option<Vec<Integers>> =
+            cases.iter().map(|(terms, query)| integers::integers(terms, query)).collect();
+        let cases = cases.unwrap_or_default();
+        // What arithmetic shows needs no solver.
+        let is_shown = |one: &Integers| *one == Integers::Impossible;
+        if is_shown(&whole) || !cases.is_empty() && cases.iter().all(is_shown) {
+            let solver = "arithmetic".into();
+            return Ok(Some(Answered { answer: Answer::Proved, solver, millis: 0, cached: false }));
+        }
+        // Where it shows some of the cases, the others are simpler than the whole.
+        if cases.iter().any(is_shown) {
+            let open = cases.into_iter().filter(|case| !is_shown(case));
+            let answers = open.map(|case| self.ask_over_integers(case, limit));
+            let answers: Option<Vec<Answered>> = answers.collect::<Result<_, _>>()?;
+            if let Some(answers) = answers {
+                let millis = answers.iter().map(|answered| answered.millis).sum();
+                return Ok(answers.into_iter().next().map(|first| Answered { millis, ..first }));
+            }
+        }
+        self.ask_over_integers(whole, limit)
+    }
+
+    fn ask_over_integers(&self, question: Integers, limit: Duration) -> Result<Option<Answered>, SolverError> {
+        let Integers::Text(text) = question else { return Ok(None) };
+        if self.solver.as_ref().is_some_and(|solver| solver.kind == Kind::Bitwuzla) {
+            return Ok(None);
+        }
+        // What meets the question over integers says nothing, so no values are asked for.
+        match self.kept_or_asked(&Script { text, variables: Vec::new() }, limit) {
+            Ok(answered) if answered.answer == Answer::Proved => Ok(Some(answered)),
+            Ok(_) | Err(SolverError::Miss { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The answer that is kept, else the solver's, which is kept then.
+    fn kept_or_asked(&self, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
+        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
+            (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= limit.as_millis(),
+            _ => true,
+        });
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let Some(solver) = &self.solver else {
+            return Err(SolverError::Miss { hash: super::cache::hash(&script.text) });
+        };
+        let mut answered = solver.ask(script, limit)?;
+        if let Answer::Unknown(_) = answered.answer {
+            answered.millis = limit.as_millis() as u64;
+        }
+        self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
+        Ok(answered)
     }
 }
 

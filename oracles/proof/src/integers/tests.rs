@@ -1,0 +1,285 @@
+use std::collections::HashSet;
+
+use num_bigint::BigInt;
+
+use super::super::eval::Program;
+use super::super::query::Query;
+use super::super::term::{Term, Terms, ones};
+use super::formula::Formula;
+use super::poly::{Poly, floor, power};
+use super::{Bit, Encoder, Integers, Origin, by_cases, integers, is_reciprocal};
+use oriole_interp::launch::random::SplitMix64;
+
+/// What unknowns stand for, for inputs.
+struct Model<'e> {
+    encoder: &'e Encoder<'e>,
+    inputs: &'e [u128],
+    atoms: Vec<BigInt>,
+    bits: Vec<bool>,
+}
+
+impl Model<'_> {
+    fn of<'e>(encoder: &'e Encoder<'e>, inputs: &'e [u128]) -> Model<'e> {
+        let mut model = Model { encoder, inputs, atoms: Vec::new(), bits: Vec::new() };
+        for origin in &encoder.origins {
+            if let Origin::Indicator(formula) | Origin::Choice(formula, ..) = origin {
+                model.bits_of(formula);
+            }
+            let value = model.meaning(origin);
+            model.atoms.push(value);
+        }
+        while model.bits.len() < encoder.bits.len() {
+            model.next_bit();
+        }
+        model
+    }
+
+    /// Truth values stand before the unknowns that ask for them.
+    fn bits_of(&mut self, formula: &Formula) {
+        let mut text = String::new();
+        formula.write(&mut text);
+        let words = text.split(|c: char| !c.is_ascii_alphanumeric());
+        let numbers = words.filter_map(|word| word.strip_prefix('b')?.parse::<usize>().ok());
+        let count = numbers.max().map_or(0, |most| most + 1);
+        while self.bits.len() < count {
+            self.next_bit();
+        }
+    }
+
+    fn next_bit(&mut self) {
+        let bit = match &self.encoder.bits[self.bits.len()] {
+            Bit::Variable(number) => self.inputs[*number as usize] == 1,
+            Bit::Defined(formula) => formula.eval(&self.atoms, &self.bits),
+        };
+        self.bits.push(bit);
+    }
+
+    fn meaning(&self, origin: &Origin) -> BigInt {
+        let value = |poly: &Poly| poly.eval(&self.atoms);
+        let zero = BigInt::from(0);
+        match origin {
+            Origin::Variable(number) => self.inputs[*number as usize].into(),
+            Origin::Wrapped(poly, width) => value(poly) - floor(&value(poly), &power(*width)) * power(*width),
+            Origin::Wraps(poly, width) => floor(&value(poly), &power(*width)),
+            Origin::Quotient(a, b, width) if value(b) == zero => {
+                assert!(value(a) >= zero);
+                ones(*width).into()
+            }
+            Origin::Quotient(a, b, _) => floor(&value(a), &value(b)),
+            Origin::Remainder(a, b) if value(b) == zero => value(a),
+            Origin::Remainder(a, b) => value(a) - floor(&value(a), &value(b)) * value(b),
+            Origin::Truncated(a, b) if value(b) == zero => if value(a) < zero { 1 } else { -1 }.into(),
+            Origin::Truncated(a, b) => value(a) / value(b),
+            Origin::TruncatedRest(a, b) if value(b) == zero => value(a),
+            Origin::TruncatedRest(a, b) => value(a) % value(b),
+            Origin::Signed(poly, width) => {
+                let value = value(poly);
+                if value < power(width - 1) { value } else { value - power(*width) }
+            }
+            Origin::Indicator(formula) => u8::from(formula.eval(&self.atoms, &self.bits)).into(),
+            Origin::Power(count, width) => {
+                let count = value(count).min((*width).into());
+                power(u32::try_from(count).expect("a width at most"))
+            }
+            Origin::Choice(formula, yes, no) => value(if formula.eval(&self.atoms, &self.bits) { yes } else { no }),
+            Origin::Common(a, b) => value(a) & value(b),
+        }
+    }
+}
+
+/// Any term of this width over what there is.
+fn grow(t: &mut Terms, random: &mut SplitMix64, pool: &[Term], width: u32) -> Term {
+    let mut any = |t: &mut Terms, width: u32| {
+        let term = pool[random.below(pool.len() as u64) as usize];
+        match random.below(8) {
+            0 => t.constant(random.next_u64().into(), width),
+            1 if t.width(term) < width => t.sign_extend(term, width),
+            _ if t.width(term) < width => t.zero_extend(term, width),
+            _ => t.extract(term, 0, width),
+        }
+    };
+    let (a, b, condition) = (any(t, width), any(t, width), any(t, 1));
+    let other = any(t, 1 + width / 2);
+    match random.below(24) {
+        0 => t.not(a),
+        1 => t.neg(a),
+        2 => t.and(a, b),
+        3 => t.or(a, b),
+        4 => t.xor(a, b),
+        5 | 6 => t.add(a, b),
+        7 | 8 => t.sub(a, b),
+        9 | 10 => t.mul(a, b),
+        11 => t.udiv(a, b),
+        12 => t.urem(a, b),
+        13 => t.sdiv(a, b),
+        14 => t.srem(a, b),
+        15 => t.shl(a, b),
+        16 => t.lshr(a, b),
+        17 => t.ashr(a, b),
+        18 => t.ite(condition, a, b),
+        19 if width > 1 => {
+            let high = t.extract(a, 0, width - t.width(other).min(width - 1));
+            let low = t.extract(b, 0, width - t.width(high));
+            t.concat(high, low)
+        }
+        20 => {
+            let wide = t.concat(a, other);
+            t.extract(wide, t.width(other) / 2, width)
+        }
+        n => {
+            let bit = match n % 3 {
+                0 => t.eq(a, b),
+                1 => t.ult(a, b),
+                _ => t.slt(a, b),
+            };
+            t.fit(bit, width)
+        }
+    }
+}
+
+/// What is said of unknowns holds for what they stand for, and the values of terms are those that terms have.
+#[test]
+fn facts_hold_and_values_agree() {
+    let mut random = SplitMix64::new(15);
+    let (mut checked, mut kinds) = (0, HashSet::new());
+    for _ in 0..600 {
+        let mut t = Terms::new();
+        let widths = [1, 2, 5, 8, 13].map(|_| [1, 2, 3, 5, 8, 11][random.below(6) as usize]);
+        let mut pool: Vec<Term> = widths.iter().map(|width| t.variable("v", *width)).collect();
+        for _ in 0..1 + random.below(12) {
+            let width = [1, 2, 3, 4, 8, 9][random.below(6) as usize];
+            let term = grow(&mut t, &mut random, &pool, width);
+            pool.push(term);
+        }
+        let needed = t.reachable(&pool);
+        let mut encoder = Encoder::new(&t);
+        let Some(()) = encoder.all(&needed) else { continue };
+        let values: Vec<Poly> = needed.iter().map(|term| encoder.value(*term)).collect();
+        let program = Program::new(&t, &needed);
+        kinds.extend(encoder.origins.iter().map(std::mem::discriminant));
+        for _ in 0..40 {
+            let corner = random.below(3) == 0;
+            let inputs: Vec<u128> = widths
+                .iter()
+                .map(|width| {
+                    let any = u128::from(random.next_u64());
+                    (if corner { [0, 1, u128::MAX, 1 << (width - 1)][any as usize % 4] } else { any }) & ones(*width)
+                })
+                .collect();
+            let model = Model::of(&encoder, &inputs);
+            let expected = program.eval(&inputs);
+            for (value, expected) in values.iter().zip(&expected) {
+                assert_eq!(value.eval(&model.atoms), BigInt::from(*expected), "{inputs:x?}");
+            }
+            for (atom, (low, high)) in model.atoms.iter().zip(&encoder.ranges) {
+                assert!(low <= atom && atom <= high, "{inputs:x?}");
+            }
+            for fact in &encoder.facts {
+                assert!(fact.eval(&model.atoms, &model.bits), "{fact:?} {inputs:x?}");
+            }
+            checked += 1;
+        }
+    }
+    assert!(checked > 10_000, "{checked}");
+    assert_eq!(kinds.len(), 12, "every kind of unknown occurs");
+}
+
+#[test]
+fn masks_have_runs() {
+    assert_eq!(super::runs(0b1011_0011), [(0, 2), (4, 2), (7, 1)]);
+    assert_eq!(super::runs(u128::MAX), [(0, 128)]);
+    assert_eq!(super::runs(0), []);
+}
+
+#[test]
+fn what_neither_multiplies_nor_divides_is_no_question_of_integers() {
+    let mut t = Terms::new();
+    let (x, y) = (t.variable("x", 32), t.variable("y", 32));
+    let (sum, product) = (t.add(x, y), t.mul(x, y));
+    let [plain, arithmetic] = [sum, product].map(|value| {
+        let goal = t.is_zero(value);
+        integers(&t, &Query { goal, premise: goal })
+    });
+    assert_eq!(plain, None);
+    let Some(Integers::Text(text)) = arithmetic else { panic!("{arithmetic:?}") };
+    assert!(text.starts_with("(set-logic QF_NIA)\n"));
+}
+
+/// Where a product with a reciprocal is said to be a quotient, it is one.
+#[test]
+fn reciprocals_are_what_they_stand_for() {
+    let (mut found, mut missed) = (0, 0);
+    let numbers = |range: std::ops::Range<i64>| range.map(BigInt::from);
+    for (m, d) in numbers(2..14).flat_map(|m| numbers(2..40).map(move |d| (m.clone(), d))) {
+        for (c, k) in numbers(1..9).flat_map(|c| numbers(-4..9).map(move |k| (c.clone(), k))) {
+            for (low, high) in [(0, 3), (0, 11), (1, 9), (5, 14)].map(|(a, b)| (BigInt::from(a), BigInt::from(b))) {
+                let mut all = (0..15).map(BigInt::from).filter(|p| *p >= low && *p <= high);
+                let equal = all.all(|p| floor(&(&m * &p + &k), &d) == floor(&p, &c));
+                let said = is_reciprocal(&m, &k, &d, &c, &low, &high);
+                assert!(equal || !said, "({m} * p + {k}) / {d} is not p / {c} from {low} to {high}");
+                found += u32::from(said);
+                missed += u32::from(equal && !said);
+            }
+        }
+    }
+    assert!(found > 1000 && missed < found, "{found} {missed}");
+}
+
+/// Divisions by constants through high products need no solver.
+#[test]
+fn high_products_are_quotients() {
+    let mut t = Terms::new();
+    let x = t.variable("x", 32);
+    let wide = t.zero_extend(x, 64);
+    let high = |t: &mut Terms, factor: u128| {
+        let factor = t.constant(factor, 64);
+        let product = t.mul(wide, factor);
+        t.extract(product, 32, 32)
+    };
+    let [one, two, three, seven] = [1, 2, 3, 7].map(|number| t.constant(number, 32));
+    let third = high(&mut t, 0xaaaa_aaab);
+    let third = t.lshr(third, one);
+    let rest = high(&mut t, 0x2492_4925);
+    let left = t.sub(x, rest);
+    let half = t.lshr(left, one);
+    let sum = t.add(half, rest);
+    let seventh = t.lshr(sum, two);
+    let by_three = t.udiv(x, three);
+    let by_seven = t.udiv(x, seven);
+    let product = t.mul(third, three);
+    let left = t.sub(x, product);
+    let rest_of_three = t.urem(x, three);
+    for (before, after) in [(by_three, third), (by_seven, seventh), (rest_of_three, left)] {
+        let goal = t.ne(before, after);
+        assert_eq!(integers(&t, &Query { goal, premise: goal }), Some(Integers::Impossible));
+    }
+    let wrong = high(&mut t, 0xaaaa_aaaa);
+    let wrong = t.lshr(wrong, one);
+    let goal = t.ne(by_three, wrong);
+    let wrong = integers(&t, &Query { goal, premise: goal });
+    assert!(matches!(wrong, Some(Integers::Text(_))), "0x80000001 / 3");
+}
+
+/// So do those of signed numbers, for each sign.
+#[test]
+fn signed_high_products_are_quotients_by_sign() {
+    let mut t = Terms::new();
+    let x = t.variable("x", 32);
+    let wide = t.sign_extend(x, 64);
+    let factor = t.constant(0x6666_6667, 64);
+    let product = t.mul(wide, factor);
+    let high = t.extract(product, 32, 32);
+    let [two, top, ten] = [2, 31, 10].map(|number| t.constant(number, 32));
+    let (shifted, sign) = (t.ashr(high, two), t.ashr(x, top));
+    let (after, before) = (t.sub(shifted, sign), t.sdiv(x, ten));
+    let goal = t.ne(before, after);
+    let cases = by_cases(&t, &Query { goal, premise: goal });
+    assert_eq!(cases.len(), 2);
+    for (terms, query) in &cases {
+        assert_eq!(integers(terms, query), Some(Integers::Impossible));
+    }
+    let goal = t.ne(before, shifted);
+    let wrong = by_cases(&t, &Query { goal, premise: goal });
+    let left: Vec<_> = wrong.iter().map(|(terms, query)| integers(terms, query)).collect();
+    assert!(left[0] == Some(Integers::Impossible) && left[1] != Some(Integers::Impossible), "-1 / 10");
+}
