@@ -1,8 +1,9 @@
 //! Answers by an SMT solver: z3, cvc5 or bitwuzla, as a process of its own for each question.
 //!
 //! [`Solver::find`] takes the first of them on the path, or the program that the user names. [`Prover`] puts the cache
-//! before it: it trusts what the cache knows, asks the solver otherwise, and without a solver calls a miss an error. A
-//! counterexample is believed only if the terms evaluate as it says.
+//! before it: it trusts what the cache knows. Otherwise it asks over integers where the question multiplies or divides,
+//! then the solver, and without a solver calls a miss an error. A counterexample is believed only if the terms evaluate
+//! as it says.
 
 use std::ffi::OsStr;
 use std::io;
@@ -293,6 +294,9 @@ fn parse(context: &Context, text: &str) -> Option<SExpr> {
     Some(one)
 }
 
+/// What a solver gets for a question over integers: it answers these soon or not at all.
+const BRIEFLY: Duration = Duration::from_secs(2);
+
 /// A solver with its cache.
 #[derive(Debug)]
 pub struct Prover {
@@ -323,7 +327,18 @@ impl Prover {
             return Ok(Answered { answer, solver: "simplification".into(), millis: 0, cached: false });
         }
         let script = query.script(terms);
-        let answered = self.kept_or_asked(&script, limit)?;
+        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
+            (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= limit.as_millis(),
+            _ => true,
+        });
+        let answered = match known {
+            Some(known) => known,
+            None => {
+                let answered = self.fresh(terms, query, &script, limit)?;
+                self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
+                answered
+            }
+        };
         let Answer::Refuted(values) = answered.answer else { return Ok(answered) };
         let mut inputs = vec![0; terms.variables().len()];
         for (number, value) in script.variables.iter().zip(&values) {
@@ -335,54 +350,10 @@ impl Prover {
         Ok(Answered { answer: Answer::Refuted(inputs), ..answered })
     }
 
-    /// The proof of a question by integers, where it multiplies or divides and there is one within the limit.
-    pub fn ask_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
-        let limit = self.limit.min(limit);
-        let Some(whole) = integers::integers(terms, query) else { return Ok(None) };
-        let cases = integers::by_cases(terms, query);
-        let cases: Option<Vec<Integers>> =
-            cases.iter().map(|(terms, query)| integers::integers(terms, query)).collect();
-        let cases = cases.unwrap_or_default();
-        // What arithmetic shows needs no solver.
-        let is_shown = |one: &Integers| *one == Integers::Impossible;
-        if is_shown(&whole) || !cases.is_empty() && cases.iter().all(is_shown) {
-            let solver = "arithmetic".into();
-            return Ok(Some(Answered { answer: Answer::Proved, solver, millis: 0, cached: false }));
-        }
-        // Where it shows some of the cases, the others are simpler than the whole.
-        if cases.iter().any(is_shown) {
-            let open = cases.into_iter().filter(|case| !is_shown(case));
-            let answers = open.map(|case| self.ask_over_integers(case, limit));
-            let answers: Option<Vec<Answered>> = answers.collect::<Result<_, _>>()?;
-            if let Some(answers) = answers {
-                let millis = answers.iter().map(|answered| answered.millis).sum();
-                return Ok(answers.into_iter().next().map(|first| Answered { millis, ..first }));
-            }
-        }
-        self.ask_over_integers(whole, limit)
-    }
-
-    fn ask_over_integers(&self, question: Integers, limit: Duration) -> Result<Option<Answered>, SolverError> {
-        let Integers::Text(text) = question else { return Ok(None) };
-        if self.solver.as_ref().is_some_and(|solver| solver.kind == Kind::Bitwuzla) {
-            return Ok(None);
-        }
-        // What meets the question over integers says nothing, so no values are asked for.
-        match self.kept_or_asked(&Script { text, variables: Vec::new() }, limit) {
-            Ok(answered) if answered.answer == Answer::Proved => Ok(Some(answered)),
-            Ok(_) | Err(SolverError::Miss { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// The answer that is kept, else the solver's, which is kept then.
-    fn kept_or_asked(&self, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
-        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
-            (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= limit.as_millis(),
-            _ => true,
-        });
-        if let Some(known) = known {
-            return Ok(known);
+    /// The answer to a question that no answer is kept of: by integers, then by the solver.
+    fn fresh(&self, terms: &Terms, query: &Query, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
+        if let Some(proved) = self.over_integers(terms, query, limit.min(BRIEFLY))? {
+            return Ok(proved);
         }
         let Some(solver) = &self.solver else {
             return Err(SolverError::Miss { hash: super::cache::hash(&script.text) });
@@ -391,8 +362,39 @@ impl Prover {
         if let Answer::Unknown(_) = answered.answer {
             answered.millis = limit.as_millis() as u64;
         }
-        self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
         Ok(answered)
+    }
+
+    /// The proof of a question that multiplies or divides over integers; nothing where arithmetic does not show it, and
+    /// no solver of integers within the limit.
+    fn over_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
+        let Some(whole) = integers::question(terms, query) else { return Ok(None) };
+        let cases: Option<Vec<Integers>> =
+            integers::by_cases(terms, query).iter().map(|(terms, query)| integers::question(terms, query)).collect();
+        // No case may be missing.
+        let cases = cases.unwrap_or_default();
+        let is_shown = |one: &Integers| *one == Integers::Impossible;
+        if is_shown(&whole) || !cases.is_empty() && cases.iter().all(is_shown) {
+            let solver = "arithmetic".into();
+            return Ok(Some(Answered { answer: Answer::Proved, solver, millis: 0, cached: false }));
+        }
+        let Some(solver) = self.solver.as_ref().filter(|solver| solver.kind != Kind::Bitwuzla) else { return Ok(None) };
+        // Where arithmetic shows some of the cases, the others are simpler than the whole.
+        let open: Vec<Integers> = match cases.iter().any(is_shown) {
+            true => cases.into_iter().filter(|case| !is_shown(case)).collect(),
+            false => vec![whole],
+        };
+        let (limit, mut millis) = (limit / open.len() as u32, 0);
+        for question in open {
+            let Integers::Text(text) = question else { continue };
+            // Integers that meet the question say nothing, so no values are asked for.
+            let answered = solver.ask(&Script { text, variables: Vec::new() }, limit)?;
+            if answered.answer != Answer::Proved {
+                return Ok(None);
+            }
+            millis += answered.millis;
+        }
+        Ok(Some(Answered { answer: Answer::Proved, solver: solver.version.clone(), millis, cached: false }))
     }
 }
 

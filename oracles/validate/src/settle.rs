@@ -1,4 +1,4 @@
-//! The answer to one question: samples, then a solver (of integers, of bit vectors), then every input, then cases.
+//! The answer to one question: samples, then a solver, then every input, then cases.
 
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -9,7 +9,7 @@ use oriole_proof::{
     shrink, solve,
 };
 
-/// What a solver gets for a question about integers, and for another before all inputs are tried.
+/// What a solver gets for a question before all inputs are tried.
 const BRIEFLY: Duration = Duration::from_secs(2);
 
 /// What is known about one question.
@@ -79,10 +79,6 @@ impl Judge {
                 return Ok(judged(Settled::Vacuous, &found));
             }
         }
-        if let Some(answered) = self.prover.ask_integers(terms, query, BRIEFLY)? {
-            let Answered { solver, millis, .. } = answered;
-            return Ok(judged(Settled::Solved { solver, millis }, &found));
-        }
         // Where all inputs can be tried, that is soon done.
         let limit = if input_bits(terms, query) <= self.settings.large_bits { BRIEFLY } else { Duration::MAX };
         let Some(answered) = self.asked_within(terms, query, limit)? else {
@@ -102,9 +98,6 @@ impl Judge {
 
     /// The solver's answer, or the one that is kept; nothing where there is neither.
     fn asked(&self, terms: &Terms, query: &Query) -> Result<Option<Answered>, SolverError> {
-        if let Some(answered) = self.prover.ask_integers(terms, query, BRIEFLY)? {
-            return Ok(Some(answered));
-        }
         self.asked_within(terms, query, Duration::MAX)
     }
 

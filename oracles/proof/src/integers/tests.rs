@@ -4,10 +4,11 @@ use num_bigint::BigInt;
 
 use super::super::eval::Program;
 use super::super::query::Query;
-use super::super::term::{Term, Terms, ones};
+use super::super::term::{Term, Terms, Variable, ones};
+use super::division::is_reciprocal;
 use super::formula::Formula;
 use super::poly::{Poly, floor, power};
-use super::{Bit, Encoder, Integers, Origin, by_cases, integers, is_reciprocal};
+use super::{Bit, Encoder, Integers, Origin, by_cases, question};
 use oriole_interp::launch::random::SplitMix64;
 
 /// What unknowns stand for, for inputs.
@@ -87,6 +88,66 @@ impl Model<'_> {
     }
 }
 
+impl Model<'_> {
+    /// All that the text of the question asserts holds.
+    fn meets(&self, text: &str) {
+        let mut asserted = 0;
+        for line in text.lines().filter(|line| line.starts_with("(assert ")) {
+            let spaced = line.replace('(', " ( ").replace(')', " ) ");
+            let mut words = spaced.split_whitespace().skip(2);
+            assert_eq!(self.read(&mut words), Some(Value::Truth(true)), "{line} for {:x?}", self.inputs);
+            asserted += 1;
+        }
+        assert!(asserted >= self.encoder.ranges.len());
+    }
+
+    /// The value of one expression; nothing at a closing parenthesis.
+    fn read<'w>(&self, words: &mut impl Iterator<Item = &'w str>) -> Option<Value> {
+        let word = words.next().expect("parentheses are balanced");
+        if word == ")" {
+            return None;
+        }
+        if word != "(" {
+            return Some(match (word, word.split_at(1)) {
+                ("true" | "false", _) => Value::Truth(word == "true"),
+                (_, ("n", number)) => Value::Number(self.atoms[number.parse::<usize>().expect("a number")].clone()),
+                (_, ("b", number)) => Value::Truth(self.bits[number.parse::<usize>().expect("a number")]),
+                _ => Value::Number(word.parse().expect("a literal")),
+            });
+        }
+        let operator = words.next().expect("an operator");
+        let mut arguments = Vec::new();
+        while let Some(argument) = self.read(&mut *words) {
+            arguments.push(argument);
+        }
+        let truths = || arguments.iter().map(|one| *one == Value::Truth(true));
+        let numbers = || {
+            arguments.iter().map(|one| match one {
+                Value::Number(number) => number.clone(),
+                Value::Truth(_) => panic!("{operator} takes numbers"),
+            })
+        };
+        Some(match (operator, &arguments[..]) {
+            ("+", _) => Value::Number(numbers().sum()),
+            ("*", _) => Value::Number(numbers().product()),
+            ("-", [_]) => Value::Number(-numbers().sum::<BigInt>()),
+            (">=", [Value::Number(a), Value::Number(b)]) => Value::Truth(a >= b),
+            ("=", [a, b]) => Value::Truth(a == b),
+            ("not", [Value::Truth(inner)]) => Value::Truth(!inner),
+            ("and", _) => Value::Truth(truths().all(|holds| holds)),
+            ("or", _) => Value::Truth(truths().any(|holds| holds)),
+            _ => panic!("{operator} with {} arguments", arguments.len()),
+        })
+    }
+}
+
+/// What SMT-LIB text computes.
+#[derive(Clone, PartialEq, Debug)]
+enum Value {
+    Number(BigInt),
+    Truth(bool),
+}
+
 /// Any term of this width over what there is.
 fn grow(t: &mut Terms, random: &mut SplitMix64, pool: &[Term], width: u32) -> Term {
     let mut any = |t: &mut Terms, width: u32| {
@@ -153,9 +214,10 @@ fn facts_hold_and_values_agree() {
         }
         let needed = t.reachable(&pool);
         let mut encoder = Encoder::new(&t);
-        let Some(()) = encoder.all(&needed) else { continue };
+        let Some(()) = encoder.encode(&needed) else { continue };
         let values: Vec<Poly> = needed.iter().map(|term| encoder.value(*term)).collect();
         let program = Program::new(&t, &needed);
+        let text = encoder.text();
         kinds.extend(encoder.origins.iter().map(std::mem::discriminant));
         for _ in 0..40 {
             let corner = random.below(3) == 0;
@@ -171,17 +233,107 @@ fn facts_hold_and_values_agree() {
             for (value, expected) in values.iter().zip(&expected) {
                 assert_eq!(value.eval(&model.atoms), BigInt::from(*expected), "{inputs:x?}");
             }
-            for (atom, (low, high)) in model.atoms.iter().zip(&encoder.ranges) {
-                assert!(low <= atom && atom <= high, "{inputs:x?}");
-            }
-            for fact in &encoder.facts {
-                assert!(fact.eval(&model.atoms, &model.bits), "{fact:?} {inputs:x?}");
-            }
+            model.meets(&text);
             checked += 1;
         }
     }
     assert!(checked > 10_000, "{checked}");
     assert_eq!(kinds.len(), 12, "every kind of unknown occurs");
+}
+
+/// A condition of the kinds that say something of a variable, which holds for a value of the term.
+fn condition(t: &mut Terms, random: &mut SplitMix64, term: Term, value: u128) -> Term {
+    let width = t.width(term);
+    let all = ones(width);
+    let any = u128::from(random.next_u64()) & all;
+    let near = value.wrapping_add(any % 3).wrapping_sub(1) & all;
+    let number = [any, near, 0, all, all >> 1, value][random.below(6) as usize];
+    let other = t.constant(number, width);
+    match random.below(7) {
+        0 => t.eq(term, other),
+        1 => t.ult(term, other),
+        2 => t.ult(other, term),
+        3 => t.slt(term, other),
+        4 => t.slt(other, term),
+        5 => {
+            let clear = t.constant(any & !value, width);
+            let masked = t.and(term, clear);
+            t.is_zero(masked)
+        }
+        _ => {
+            let low = random.below(u64::from(width)) as u32;
+            let high = t.extract(term, low, 1 + random.below(u64::from(width - low)) as u32);
+            t.is_zero(high)
+        }
+    }
+}
+
+/// A question that inputs meet is not called impossible, and they meet its text; nor are all of its cases.
+#[test]
+fn questions_that_are_met_stay_open() {
+    let mut random = SplitMix64::new(16);
+    let (mut asked, mut split, mut bounded) = (0, 0, 0);
+    while asked < 500 {
+        let mut t = Terms::new();
+        let widths = [1, 2, 5].map(|_| [1, 3, 5, 8, 11][random.below(5) as usize]);
+        let mut pool: Vec<Term> =
+            widths.iter().enumerate().map(|(at, width)| t.variable(format!("v{at}"), *width)).collect();
+        for _ in 0..1 + random.below(8) {
+            let width = [2, 3, 4, 8, 9][random.below(5) as usize];
+            let term = grow(&mut t, &mut random, &pool, width);
+            pool.push(term);
+        }
+        let mut inputs: Vec<u128> = widths.iter().map(|width| u128::from(random.next_u64()) & ones(*width)).collect();
+        // A result that is not always defined, and a variable behind constant bits.
+        let (last, bit) = (pool[pool.len() - 1], pool[random.below(pool.len() as u64) as usize]);
+        let (bit, free) = (t.extract(bit, 0, 1), t.variable("v3", t.width(last)));
+        inputs.push(u128::from(random.next_u64()) & ones(t.width(last)));
+        let high = t.constant(random.next_u64().into(), 2);
+        pool.extend([t.ite(bit, last, free), t.concat(high, pool[0])]);
+        let values = Program::new(&t, &pool).eval(&inputs);
+        let mut goal = t.bit(true);
+        for _ in 0..1 + random.below(6) {
+            let at = random.below(pool.len() as u64) as usize;
+            let bit = condition(&mut t, &mut random, pool[at], values[at]);
+            let holds = Program::new(&t, &[bit]).eval(&inputs) == [1];
+            let bit = if holds { bit } else { t.not(bit) };
+            goal = t.and(goal, bit);
+        }
+        let query = Query { goal, premise: goal };
+        assert!(query.holds(&t, &inputs));
+        let mut encoder = Encoder::new(&t);
+        encoder.assume(goal);
+        let Some(()) = encoder.encode(&t.reachable(&[goal])) else { continue };
+        bounded += usize::from(!encoder.assumed.is_empty());
+        let model = Model::of(&encoder, &inputs);
+        model.meets(&encoder.text());
+        let Some(whole) = question(&t, &query) else { continue };
+        assert_ne!(whole, Integers::Impossible, "{inputs:x?}");
+        let cases = by_cases(&t, &query);
+        let mut met = 0;
+        for (terms, query) in &cases {
+            // Variables of a case have the names of those whose low bits they are.
+            let low = |variable: &Variable| {
+                let at = t.variables().iter().position(|one| one.name == variable.name).expect("a name");
+                inputs[at] & ones(variable.width)
+            };
+            let inputs: Vec<u128> = terms.variables().iter().map(low).collect();
+            if query.holds(terms, &inputs) {
+                met += 1;
+                assert_ne!(question(terms, query), Some(Integers::Impossible), "{inputs:x?}");
+                let mut encoder = Encoder::new(terms);
+                encoder.assume(query.goal);
+                if encoder.encode(&terms.reachable(&[query.goal])).is_some() {
+                    Model::of(&encoder, &inputs).meets(&encoder.text());
+                }
+            }
+        }
+        // More than one, where the goal does not read a sign.
+        assert!(met > 0 || cases.is_empty(), "{inputs:x?} belong to a case");
+        asked += 1;
+        split += usize::from(met > 0);
+    }
+    assert!(split > 200 && bounded > 500, "{split} {bounded}");
 }
 
 #[test]
@@ -198,7 +350,7 @@ fn what_neither_multiplies_nor_divides_is_no_question_of_integers() {
     let (sum, product) = (t.add(x, y), t.mul(x, y));
     let [plain, arithmetic] = [sum, product].map(|value| {
         let goal = t.is_zero(value);
-        integers(&t, &Query { goal, premise: goal })
+        question(&t, &Query { goal, premise: goal })
     });
     assert_eq!(plain, None);
     let Some(Integers::Text(text)) = arithmetic else { panic!("{arithmetic:?}") };
@@ -251,12 +403,12 @@ fn high_products_are_quotients() {
     let rest_of_three = t.urem(x, three);
     for (before, after) in [(by_three, third), (by_seven, seventh), (rest_of_three, left)] {
         let goal = t.ne(before, after);
-        assert_eq!(integers(&t, &Query { goal, premise: goal }), Some(Integers::Impossible));
+        assert_eq!(question(&t, &Query { goal, premise: goal }), Some(Integers::Impossible));
     }
     let wrong = high(&mut t, 0xaaaa_aaaa);
     let wrong = t.lshr(wrong, one);
     let goal = t.ne(by_three, wrong);
-    let wrong = integers(&t, &Query { goal, premise: goal });
+    let wrong = question(&t, &Query { goal, premise: goal });
     assert!(matches!(wrong, Some(Integers::Text(_))), "0x80000001 / 3");
 }
 
@@ -276,10 +428,10 @@ fn signed_high_products_are_quotients_by_sign() {
     let cases = by_cases(&t, &Query { goal, premise: goal });
     assert_eq!(cases.len(), 2);
     for (terms, query) in &cases {
-        assert_eq!(integers(terms, query), Some(Integers::Impossible));
+        assert_eq!(question(terms, query), Some(Integers::Impossible));
     }
     let goal = t.ne(before, shifted);
     let wrong = by_cases(&t, &Query { goal, premise: goal });
-    let left: Vec<_> = wrong.iter().map(|(terms, query)| integers(terms, query)).collect();
+    let left: Vec<_> = wrong.iter().map(|(terms, query)| question(terms, query)).collect();
     assert!(left[0] == Some(Integers::Impossible) && left[1] != Some(Integers::Impossible), "-1 / 10");
 }

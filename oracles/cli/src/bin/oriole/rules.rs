@@ -148,7 +148,9 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         let report = judge.rule(&set, *index);
         save_sometimes(&judge, &saved)?;
         if let Ok(report) = &report {
-            verdicts.known(report);
+            let now = verdicts.now(&report.name, report.verdict.name(), report.time);
+            // Nobody is left to tell where standard error is closed.
+            drop(write!(std::io::stderr(), "{now}"));
         }
         report
     };
@@ -186,7 +188,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     })
 }
 
-/// Verdicts of a check that takes long, told on standard error as soon as they are known.
+/// Verdicts of a check that takes long, for standard error as soon as they are known.
 struct Verdicts {
     start: Instant,
     /// What is told when the check turns out to take long.
@@ -197,14 +199,11 @@ impl Verdicts {
     /// A check that takes less shows its table alone.
     const LONG: Duration = Duration::from_secs(5);
 
-    fn known(&self, report: &RuleReport) {
+    /// What is to be told now that one more is known.
+    fn now(&self, rule: &str, verdict: &str, time: Duration) -> String {
         let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let (name, verdict, time) = (&report.name, report.verdict.name(), report.time.as_secs_f64());
-        *waiting += &format!("{name}: {verdict} in {time:.1} s\n");
-        if self.start.elapsed() > Verdicts::LONG {
-            // Nobody is left to tell where standard error is closed.
-            drop(write!(std::io::stderr(), "{}", std::mem::take(&mut *waiting)));
-        }
+        *waiting += &format!("{rule}: {verdict} in {:.1} s\n", time.as_secs_f64());
+        if self.start.elapsed() > Verdicts::LONG { std::mem::take(&mut *waiting) } else { String::new() }
     }
 }
 
@@ -312,4 +311,19 @@ fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let report = judge.rule(&set, index).map_err(solver_failure)?;
     show::explain(out, &set, index, &report)?;
     Ok(if report.verdict == Verdict::Refuted { Status::Found } else { Status::Clean })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn verdicts_wait_until_a_check_takes_long() {
+        let second = Duration::from_secs(1);
+        let mut verdicts = Verdicts { start: Instant::now(), waiting: Mutex::default() };
+        assert_eq!(verdicts.now("one", "proved", second), "");
+        verdicts.start -= Verdicts::LONG;
+        assert_eq!(verdicts.now("two", "unknown", second), "one: proved in 1.0 s\ntwo: unknown in 1.0 s\n");
+        assert_eq!(verdicts.now("three", "proved", second), "three: proved in 1.0 s\n", "each is told once");
+    }
 }
