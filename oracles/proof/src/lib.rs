@@ -15,6 +15,7 @@ pub mod cache;
 pub mod eval;
 pub mod integers;
 pub mod meaning;
+pub mod narrow;
 pub mod query;
 #[cfg(test)]
 mod rewrites;
@@ -28,6 +29,7 @@ pub use cache::{Cache, CacheError};
 pub use meaning::{
     Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, special_values, with_other_nans,
 };
+pub use narrow::{few_values, narrowed};
 pub use query::{Inputs, Query, Side, equivalence, satisfiable, shrink};
 pub use search::{Domain, Searched, exhaustive, input_bits, sampled};
 pub use solve::{Solved, solve};

@@ -16,7 +16,7 @@ pub struct Solved {
     /// The question over the same variables, with other meanings.
     pub query: Query,
     /// The variables of the original question that are functions of the new ones, by their numbers.
-    values: Vec<(usize, Term)>,
+    pub(super) values: Vec<(usize, Term)>,
 }
 
 impl Solved {

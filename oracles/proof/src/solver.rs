@@ -17,6 +17,7 @@ use easy_smt::{Context, ContextBuilder, Response, SExpr};
 
 use super::cache::{Cache, CacheError};
 use super::integers::{self, Integers};
+use super::narrow::narrowed;
 use super::query::{Inputs, Query};
 use super::term::Terms;
 use super::text::Script;
@@ -368,6 +369,12 @@ impl Prover {
     /// The proof of a question that multiplies or divides over integers; nothing where arithmetic does not show it, and
     /// no solver of integers within the limit.
     fn over_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
+        if !integers::is_arithmetic(terms, query) {
+            return Ok(None);
+        }
+        let (mut terms, query) = integers::with_multiples(terms, query).unwrap_or_else(|| (terms.clone(), *query));
+        let query = narrowed(&mut terms, &query).query;
+        let (terms, query) = (&terms, &query);
         let Some(whole) = integers::question(terms, query) else { return Ok(None) };
         let cases: Option<Vec<Integers>> =
             integers::by_cases(terms, query).iter().map(|(terms, query)| integers::question(terms, query)).collect();
@@ -386,16 +393,26 @@ impl Prover {
         };
         let (limit, mut millis) = (limit / open.len() as u32, 0);
         for question in open {
-            let Integers::Text(text) = question else { continue };
-            // Integers that meet the question say nothing, so no values are asked for.
-            let answered = solver.ask(&Script { text, variables: Vec::new() }, limit)?;
-            if answered.answer != Answer::Proved {
-                return Ok(None);
-            }
-            millis += answered.millis;
+            let Some(took) = shown(solver, question, limit)? else { return Ok(None) };
+            millis += took;
         }
         Ok(Some(Answered { answer: Answer::Proved, solver: solver.version.clone(), millis, cached: false }))
     }
+}
+
+/// How many milliseconds the solver took to show that no integers meet a question; nothing where it does not.
+fn shown(solver: &Solver, question: Integers, limit: Duration) -> Result<Option<u64>, SolverError> {
+    let Integers::Texts(texts) = question else { return Ok(Some(0)) };
+    let (limit, mut millis) = (limit / texts.len().max(1) as u32, 0);
+    for text in texts {
+        // Integers that meet the question say nothing, so no values are asked for.
+        let answered = solver.ask(&Script { text, variables: Vec::new() }, limit)?;
+        millis += answered.millis;
+        if answered.answer == Answer::Proved {
+            return Ok(Some(millis));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

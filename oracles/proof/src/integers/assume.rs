@@ -3,7 +3,8 @@
 use super::super::solve::split;
 use super::super::term::{Node, Op, Term, ones};
 use super::Encoder;
-use super::poly::Range;
+use super::formula::Formula;
+use super::poly::{Poly, Range};
 
 impl Encoder<'_> {
     /// Bounds of variables from conditions that the goal is a conjunction of.
@@ -17,6 +18,66 @@ impl Encoder<'_> {
                 (None, Some(number)) => self.limit(op, holds, a, number, false),
                 (Some(number), None) => self.limit(op, holds, b, number, true),
                 _ => {}
+            }
+        }
+    }
+
+    /// Encodes what the premise is a conjunction of, the simplest first, so that what it says is known when the rest is
+    /// encoded.
+    pub(super) fn encode_conditions(&mut self, premise: Term) -> Option<()> {
+        let mut parts = Vec::new();
+        split(self.terms, premise, true, &mut parts);
+        let needed = parts.iter().map(|(condition, _)| self.terms.reachable(&[*condition]));
+        let mut conditions: Vec<Vec<Term>> = needed.collect();
+        // Where a product may wrap, others may say first that it does not.
+        let wraps = |needed: &[Term]| needed.iter().any(|term| self.may_wrap(*term));
+        conditions.sort_by_cached_key(|needed| (wraps(needed), needed.len(), needed.last().copied()));
+        conditions.iter().try_for_each(|needed| self.encode(needed))
+    }
+
+    /// Whether it is a product of numbers that are not known to be short enough.
+    fn may_wrap(&self, term: Term) -> bool {
+        let Node { op, args: [a, b, _], .. } = *self.terms.node(term);
+        let is_short = |term: Term| match self.terms.node(term) {
+            Node { op: Op::Const(_) | Op::ZeroExtend | Op::SignExtend, .. } => true,
+            Node { op: Op::Concat, args: [high, ..], .. } => self.terms.value(*high) == Some(0),
+            _ => false,
+        };
+        op == Op::Mul && !(is_short(a) && is_short(b))
+    }
+
+    /// What a condition that holds says of bits.
+    pub(super) fn learn_of_bits(&mut self, node: &Node) {
+        let [a, b, _] = node.args;
+        if let Op::Extract(0) = node.op
+            && let Some(atom) = self.value(a).as_atom()
+        {
+            self.odd.push(atom);
+        }
+        if node.op != Op::Eq || self.terms.width(a) == 1 {
+            return;
+        }
+        for (both, number) in [(a, b), (b, a)] {
+            let Node { op, args: [x, y, _], width } = *self.terms.node(both);
+            let Some(number) = self.terms.value(number).filter(|_| op == Op::And) else { continue };
+            if number & 1 == 1 {
+                let factors = [x, y].map(|term| self.value(term).as_atom());
+                self.odd.extend(factors.into_iter().flatten());
+            }
+            if number != 0 {
+                continue;
+            }
+            // Without common bits, their sum is that of different bits.
+            let (x, y) = (self.value(x), self.value(y));
+            let fact = Formula::at_most(&x.plus(&y), &Poly::constant(ones(width)));
+            self.learn(&fact);
+            self.facts.push(fact);
+            // Of `x` and `x - 1` only powers of two and zero have none.
+            for (power, below) in [(&x, &y), (&y, &x)] {
+                let is_below = power.plus_number(-1) == *below;
+                if is_below && !self.powers.contains(power) {
+                    self.powers.push(power.clone());
+                }
             }
         }
     }

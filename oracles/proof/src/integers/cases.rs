@@ -2,9 +2,10 @@
 
 use super::super::query::Query;
 use super::super::term::{Node, Op, Term, Terms};
+use super::Encoder;
 
-/// Variables whose signs are told apart.
-const MOST_SIGNS: usize = 2;
+/// Variables whose signs are told apart, where they are not known.
+const MOST_SIGNS: usize = 3;
 /// Conditions for results that are not defined which are told apart.
 const MOST_CONDITIONS: usize = 2;
 
@@ -21,10 +22,28 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
         choices.clone().filter(|node| is_variable(node.args[2])).map(|node| node.args[0]).collect();
     conditions.dedup();
     let chosen: Vec<Term> = choices.map(|node| node.args[2]).collect();
+    let mut encoder = Encoder::new(terms);
+    encoder.assume(query.goal);
+    let has_one_sign = |number: &u32, width: u32| {
+        let range = encoder.assumed.get(number);
+        range.is_some_and(|(low, high)| low.bit(u64::from(width) - 1) == high.bit(u64::from(width) - 1))
+    };
+    // Behind constant bits, the highest bit is no sign.
+    let has_sign = |variable: Term| {
+        needed.iter().any(|term| {
+            let Node { op, args: [high, ..], .. } = *terms.node(*term);
+            let is_behind = op == Op::ZeroExtend || op == Op::Concat && terms.value(high).is_some();
+            !is_behind && terms.node(*term).operands().contains(&variable)
+        })
+    };
     let mut variables: Vec<(usize, u32)> = Vec::new();
     for term in needed.iter().filter(|term| !chosen.contains(term)) {
         match terms.node(*term) {
-            Node { op: Op::Variable(number), width, .. } if *width > 1 => variables.push((*number as usize, *width)),
+            Node { op: Op::Variable(number), width, .. }
+                if *width > 1 && !has_one_sign(number, *width) && has_sign(*term) =>
+            {
+                variables.push((*number as usize, *width));
+            }
             _ => {}
         }
     }
@@ -38,21 +57,37 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
     }
     let case = |outcomes: u32| {
         let mut terms = terms.clone();
-        let mut goal = query.goal;
+        let mut chosen = terms.bit(true);
         for (at, condition) in conditions.iter().enumerate() {
             let holds = outcomes >> (variables.len() + at) & 1 == 1;
             let condition = if holds { *condition } else { terms.not(*condition) };
-            goal = terms.and(goal, condition);
+            chosen = terms.and(chosen, condition);
         }
-        let mut values = Vec::new();
+        let (mut values, mut bounds) = (Vec::new(), terms.bit(true));
         for (at, (number, width)) in variables.iter().enumerate() {
             let name = terms.variables()[*number].name.clone();
-            let magnitude = terms.variable(name, width - 1);
-            let sign = terms.bit(outcomes >> at & 1 == 1);
-            values.push((*number, terms.concat(sign, magnitude)));
+            let value = match outcomes >> at & 1 == 1 {
+                // With the magnitude as an unknown, products with it have one part.
+                true => {
+                    let magnitude = terms.variable(format!("-{name}"), *width);
+                    let (zero, most) = (terms.constant(0, *width), terms.constant(1 << (width - 1), *width));
+                    let (above, within) = (terms.ult(zero, magnitude), terms.ule(magnitude, most));
+                    bounds = terms.all(&[bounds, above, within]);
+                    terms.neg(magnitude)
+                }
+                false => {
+                    let magnitude = terms.variable(name, width - 1);
+                    let sign = terms.bit(false);
+                    terms.concat(sign, magnitude)
+                }
+            };
+            values.push((*number, value));
         }
-        let goal = terms.substitute(&[goal], &values)[0];
-        (terms, Query { goal, premise: goal })
+        let premise = terms.and(query.premise, chosen);
+        let goal = terms.and(query.goal, chosen);
+        let changed = terms.substitute(&[goal, premise], &values);
+        let [goal, premise] = [changed[0], changed[1]].map(|condition| terms.and(condition, bounds));
+        (terms, Query { goal, premise })
     };
     (0..1 << count).map(case).collect()
 }

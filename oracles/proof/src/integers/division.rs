@@ -5,60 +5,121 @@ use num_bigint::{BigInt, Sign};
 use super::super::term::{Term, ones};
 use super::formula::Formula;
 use super::poly::{Atom, Poly, floor, power};
-use super::{Encoder, Origin};
+use super::{Encoder, Origin, fits};
 
 impl Encoder<'_> {
     /// The quotient rounded down and what is left. The divisor is not negative; the dividend is neither, where the
     /// divisor may be zero.
     pub(super) fn divided(&mut self, a: &Poly, b: &Poly, width: u32) -> (Poly, Poly) {
-        if let Some(divisor) = b.value().filter(|divisor| *divisor > 0.into()) {
-            if let Some(split) = self.split_exactly(a, &divisor) {
-                return split;
+        if self.bounds(b).0 > 0.into() {
+            let a = &self.without_remainders(a, b);
+            let (multiple, left) = a.split(b);
+            for (quotient, rest) in [(&Poly::default(), a), (&multiple, &left)] {
+                if self.is_rest(rest, b) {
+                    return (quotient.clone(), rest.clone());
+                }
             }
-            if let Some(quotient) = self.quotient_of_less(a, &divisor) {
-                let (rest, is_new) = self.unknown(Origin::Remainder(a.clone(), b.clone()), (0.into(), divisor - 1));
+            if let Some(quotient) = self.quotient_of_less(a, b) {
+                let most = self.bounds(b).1 - 1;
+                let (rest, is_new) = self.unknown(Origin::Remainder(a.clone(), b.clone()), (0.into(), most));
                 if is_new {
-                    self.facts.push(Formula::equal(a, &b.product(&quotient).plus(&rest)));
+                    self.state_of_rest(a, b, &quotient, &rest);
                 }
                 return (quotient, rest);
             }
+            if multiple != Poly::default() {
+                let (quotient, rest) = self.divided(&left, b, 1);
+                return (multiple.plus(&quotient), rest);
+            }
+            return self.divided_as_it_is(a, b, width);
         }
         self.divided_as_it_is(a, b, width)
     }
 
-    /// Parts of a dividend that are multiples of the divisor, where what is left is less than it.
-    fn split_exactly(&self, a: &Poly, divisor: &BigInt) -> Option<(Poly, Poly)> {
-        let (multiple, rest) = a.split(divisor);
-        let (least, most) = self.bounds(&rest);
-        (least >= 0.into() && most < *divisor).then_some((multiple, rest))
+    /// Whether a number is what a division by another may leave.
+    fn is_rest(&self, rest: &Poly, divisor: &Poly) -> bool {
+        self.bounds(rest).0 >= 0.into() && self.bounds(&divisor.minus(rest)).0 > 0.into()
     }
 
-    /// The quotient by a number as that of simpler terms, where there is one: quotients of quotients are one quotient,
-    /// and a product with a reciprocal is the quotient that it stands for.
-    fn quotient_of_less(&mut self, a: &Poly, divisor: &BigInt) -> Option<Poly> {
-        let (mut inner, mut by) = (a.clone(), divisor.clone());
-        // floor((floor(p / d) + r) / b) = floor((p + d * r) / (d * b)) for whole r.
-        for atom in a.atoms() {
-            let Some((dividend, inner_divisor)) = self.quotient_by_number(atom) else { continue };
-            if inner.linear_in(atom).is_some_and(|coefficient| *coefficient == 1.into()) {
-                let others = inner.minus(&Poly::atom(atom));
-                inner = dividend.plus(&others.times(&inner_divisor));
-                by *= inner_divisor;
+    /// A dividend with `a - b * floor(a / b)` for what a division by `b` has left, where `b` is a multiple of the
+    /// divisor: all but `a` vanishes.
+    fn without_remainders(&mut self, dividend: &Poly, divisor: &Poly) -> Poly {
+        let mut dividend = dividend.clone();
+        for atom in dividend.atoms() {
+            let Origin::Remainder(a, b) = &self.origins[atom as usize] else { continue };
+            let (a, b) = (a.clone(), b.clone());
+            let is_multiple = b.split(divisor).1 == Poly::default();
+            let Some(factor) = dividend.linear_in(atom).cloned() else { continue };
+            if is_multiple && b != *divisor && self.bounds(&b).0 > 0.into() {
+                let quotient = self.divided(&a, &b, 1).0;
+                let whole = a.minus(&b.product(&quotient)).minus(&Poly::atom(atom));
+                dividend = dividend.plus(&whole.times(&factor));
             }
         }
-        let changed = inner != *a;
-        if let Some(quotient) = self.reciprocal(&inner, &by) {
-            return Some(quotient);
-        }
-        changed.then(|| self.divided(&inner, &Poly::constant(by), 1).0)
+        dividend
     }
 
-    /// The dividend and the divisor of an unknown that is a quotient by a positive number.
-    pub(super) fn quotient_by_number(&self, atom: Atom) -> Option<(Poly, BigInt)> {
+    /// The quotient by a positive number as that of simpler terms, where there is one: quotients of quotients are one
+    /// quotient, and a product with a reciprocal is the quotient that it stands for.
+    fn quotient_of_less(&mut self, a: &Poly, divisor: &Poly) -> Option<Poly> {
+        let (mut inner, by) = self.unfolded(a, divisor, false);
+        let by = self.without_common_factors(&mut inner, by);
+        if let Some(quotient) = by.value().and_then(|by| self.reciprocal(&inner, &by)) {
+            return Some(quotient);
+        }
+        let (opposite, by_all) = self.unfolded(a, divisor, true);
+        if let Some(quotient) = by_all.value().and_then(|by| self.reciprocal(&opposite, &by)) {
+            return Some(quotient);
+        }
+        (inner != *a).then(|| self.divided(&inner, &by, 1).0)
+    }
+
+    /// A dividend and a divisor with the same quotient, without quotients that the dividend adds, or subtracts, too:
+    /// floor((floor(p / d) + r) / b) = floor((p + d * r) / (d * b)) for whole r, and -floor(p / d) is
+    /// floor((d - 1 - p) / d).
+    fn unfolded(&self, a: &Poly, divisor: &Poly, subtracted: bool) -> (Poly, Poly) {
+        let (mut inner, mut by) = (a.clone(), divisor.clone());
+        for atom in a.atoms() {
+            let Some((dividend, inner_divisor)) = self.quotient_by_positive(atom) else { continue };
+            let Some(factor) = inner.linear_in(atom) else { continue };
+            let dividend = match i32::try_from(factor) {
+                Ok(1) => dividend,
+                Ok(-1) if subtracted => inner_divisor.minus(&dividend).plus_number(-1),
+                _ => continue,
+            };
+            let others = inner.minus(&Poly::atom(atom).times(factor));
+            let (whole, product) = (dividend.plus(&others.product(&inner_divisor)), by.product(&inner_divisor));
+            if fits(&whole) && fits(&product) {
+                (inner, by) = (whole, product);
+            }
+        }
+        (inner, by)
+    }
+
+    /// Takes positive factors off a dividend and its divisor: floor((f * p) / (f * d)) = floor(p / d).
+    fn without_common_factors(&self, dividend: &mut Poly, mut divisor: Poly) -> Poly {
+        for factor in divisor.common_factors() {
+            let factor = Poly::atom(factor);
+            let (shorter, rest) = dividend.split(&factor);
+            if rest == Poly::default() && self.bounds(&factor).0 > 0.into() {
+                *dividend = shorter;
+                divisor = divisor.split(&factor).0;
+            }
+        }
+        divisor
+    }
+
+    /// The dividend and the divisor of an unknown that is a quotient by something positive.
+    pub(super) fn quotient_by_positive(&self, atom: Atom) -> Option<(Poly, Poly)> {
         match &self.origins[atom as usize] {
-            Origin::Quotient(a, b, _) => b.value().filter(|b| *b > 0.into()).map(|b| (a.clone(), b)),
+            Origin::Quotient(a, b, _) if b.range(&self.ranges).0 > 0.into() => Some((a.clone(), b.clone())),
             _ => None,
         }
+    }
+
+    /// The same by a number.
+    pub(super) fn quotient_by_number(&self, atom: Atom) -> Option<(Poly, BigInt)> {
+        self.quotient_by_positive(atom).and_then(|(a, b)| Some((a, b.value()?)))
     }
 
     /// `floor((m * p + k) / d)` as `floor(p / c)`, where they are equal for all that `p` may be.
@@ -73,7 +134,7 @@ impl Encoder<'_> {
         }
         let shift = floor(&a.free_number(), &m);
         let k = a.free_number() - &shift * &m;
-        let p = a.plus_number(-&k).split(&m).0;
+        let p = a.plus_number(-&k).split(&Poly::constant(m.clone())).0;
         let (low, high) = self.bounds(&p);
         if high < 0.into() {
             // floor(-z / d) = -1 - floor((z - 1) / d)
@@ -104,7 +165,12 @@ impl Encoder<'_> {
     /// The quotient and the rest as unknowns.
     fn divided_as_it_is(&mut self, a: &Poly, b: &Poly, width: u32) -> (Poly, Poly) {
         let (low, high) = self.bounds(a);
-        let (least, most) = self.bounds(b);
+        let (least, mut most) = self.bounds(b);
+        // Bounds that exclude each other are those of a question that nothing meets.
+        if most < least {
+            self.facts.push(Formula::Known(false));
+            most = least.clone();
+        }
         // No result depends on the width unless the divisor may be zero.
         let width = if least > 0.into() { 1 } else { width };
         let all: BigInt = ones(width).into();
@@ -123,19 +189,34 @@ impl Encoder<'_> {
         let (quotient, is_new) = self.unknown(origin, bounds);
         let (rest, _) = self.unknown(Origin::Remainder(a.clone(), b.clone()), (0.into(), rest_most));
         if is_new {
-            self.facts.push(Formula::equal(a, &b.product(&quotient).plus(&rest)));
             let positive = self.decided(Formula::less(&Poly::default(), b));
             if least <= 0.into() {
+                self.facts.push(Formula::equal(a, &b.product(&quotient).plus(&rest)));
+                self.facts.push(positive.clone().implies(Formula::less(&rest, b)));
                 self.facts.push(positive.clone().or(Formula::equal(&quotient, &Poly::constant(all))));
-                self.facts.push(positive.clone().implies(Formula::at_most(&quotient, a)));
+                self.facts.push(positive.implies(Formula::at_most(&quotient, a)));
             }
             // Solvers multiply before they see this.
             if low >= 0.into() {
                 self.facts.push(Formula::less(a, b).implies(Formula::equal(&quotient, &Poly::default())));
             }
-            self.facts.push(positive.implies(Formula::less(&rest, b)));
+            if least > 0.into() {
+                self.state_of_rest(a, b, &quotient, &rest);
+            }
         }
         (quotient, rest)
+    }
+
+    /// What the quotient by a positive number and the rest mean. Of numbers, bounds say the second; they are learned
+    /// where these do not.
+    fn state_of_rest(&mut self, a: &Poly, b: &Poly, quotient: &Poly, rest: &Poly) {
+        let [whole, below] = [Formula::equal(a, &b.product(quotient).plus(rest)), Formula::less(rest, b)];
+        if b.value().is_none() {
+            self.learn(&whole);
+            self.learn(&below);
+            self.facts.push(below);
+        }
+        self.facts.push(whole);
     }
 
     /// The signed quotient rounded to zero, and what is left.
@@ -143,7 +224,12 @@ impl Encoder<'_> {
         let width = self.terms.width(a);
         let (a, b) = (self.signed(a), self.signed(b));
         let zero = Poly::default();
-        let (negative_a, negative_b) = (self.is_negative(&a), self.is_negative(&b));
+        // Of zero it does not matter.
+        let negative_a = match self.bounds(&a).1 <= 0.into() {
+            true => Formula::Known(true),
+            false => self.is_negative(&a),
+        };
+        let negative_b = self.is_negative(&b);
         if let (Formula::Known(negative_a), Formula::Known(negative_b)) = (negative_a, negative_b) {
             let magnitude = |poly: &Poly, negative: bool| if negative { zero.minus(poly) } else { poly.clone() };
             let divisor = magnitude(&b, negative_b);

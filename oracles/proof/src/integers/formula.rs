@@ -1,8 +1,9 @@
 //! Formulas over polynomials.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use super::poly::Poly;
+use super::poly::{Atom, Poly, Products};
 
 /// A statement about unknowns.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -27,7 +28,9 @@ impl Formula {
         let difference = a.minus(b);
         match difference.value() {
             Some(value) => Formula::Known(value == 0.into()),
-            None => Formula::Zero(difference),
+            // The same for `a = b` and `b = a`.
+            None if a < b => Formula::Zero(difference),
+            None => Formula::Zero(b.minus(a)),
         }
     }
 
@@ -69,6 +72,7 @@ impl Formula {
         match (self, other) {
             (Formula::Known(true), one) | (one, Formula::Known(true)) => one,
             (Formula::Known(false), one) | (one, Formula::Known(false)) => one.negated(),
+            (a, b) if a == b => Formula::Known(true),
             (a, b) => Formula::Same(Box::new([a, b])),
         }
     }
@@ -78,27 +82,29 @@ impl Formula {
         self.negated().or(other)
     }
 
-    /// The most unknowns that are multiplied.
-    pub(super) fn degree(&self) -> usize {
+    /// Adds the products of several unknowns that occur.
+    pub(super) fn products(&self, into: &mut BTreeSet<Vec<Atom>>) {
         match self {
-            Formula::Known(_) | Formula::Bit(_) => 0,
-            Formula::Zero(poly) | Formula::NotNegative(poly) => poly.degree(),
-            Formula::Not(inner) => inner.degree(),
-            Formula::All(parts) | Formula::Any(parts) => parts.iter().map(Formula::degree).max().unwrap_or(0),
-            Formula::Same(both) => both[0].degree().max(both[1].degree()),
+            Formula::Known(_) | Formula::Bit(_) => {}
+            Formula::Zero(poly) | Formula::NotNegative(poly) => {
+                into.extend(poly.products().map(|(product, _)| product).filter(|product| product.len() > 1).cloned());
+            }
+            Formula::Not(inner) => inner.products(into),
+            Formula::All(parts) | Formula::Any(parts) => parts.iter().for_each(|part| part.products(into)),
+            Formula::Same(both) => both.iter().for_each(|part| part.products(into)),
         }
     }
 
     /// As SMT-LIB writes it, with `b0`, `b1`, ... for the truth values.
-    pub(super) fn write(&self, text: &mut String) {
+    pub(super) fn write(&self, text: &mut String, products: Products) {
         let (name, parts): (&str, &[Formula]) = match self {
             Formula::Known(holds) => return text.push_str(if *holds { "true" } else { "false" }),
             Formula::Bit(bit) => {
                 let _ = write!(text, "b{bit}");
                 return;
             }
-            Formula::Zero(poly) => return relation(text, "=", poly),
-            Formula::NotNegative(poly) => return relation(text, ">=", poly),
+            Formula::Zero(poly) => return relation(text, "=", poly, products),
+            Formula::NotNegative(poly) => return relation(text, ">=", poly, products),
             Formula::Not(inner) => ("not", std::slice::from_ref(inner)),
             Formula::All(parts) => ("and", parts),
             Formula::Any(parts) => ("or", parts),
@@ -107,7 +113,7 @@ impl Formula {
         let _ = write!(text, "({name}");
         for part in parts {
             text.push(' ');
-            part.write(text);
+            part.write(text, products);
         }
         text.push(')');
     }
@@ -128,8 +134,8 @@ impl Formula {
     }
 }
 
-fn relation(text: &mut String, name: &str, poly: &Poly) {
+fn relation(text: &mut String, name: &str, poly: &Poly, products: Products) {
     let _ = write!(text, "({name} ");
-    poly.write(text);
+    poly.write(text, products);
     text.push_str(" 0)");
 }

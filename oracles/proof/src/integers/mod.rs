@@ -17,6 +17,7 @@ mod bounds;
 mod cases;
 mod division;
 mod formula;
+mod multiples;
 mod poly;
 #[cfg(test)]
 mod tests;
@@ -30,6 +31,7 @@ use super::query::Query;
 use super::term::{Node, Op, Term, Terms, ones};
 pub use cases::by_cases;
 use formula::Formula;
+pub use multiples::with_multiples;
 use poly::{Atom, Poly, Range, floor, power};
 
 /// Questions of more terms are left to solvers of bit vectors.
@@ -47,27 +49,33 @@ const MOST_RUNS: usize = 8;
 pub enum Integers {
     /// Nothing: arithmetic shows that no inputs meet it.
     Impossible,
-    /// SMT-LIB text, one command a line. No integers meet it only if no inputs meet the question.
-    Text(String),
+    /// SMT-LIB texts, one command a line, the simplest first. No integers meet one only if no inputs meet the question.
+    Texts(Vec<String>),
 }
 
-/// The question over integers, if it is one that these may help with: it multiplies or divides.
+/// Whether integers may help with a question: it multiplies or divides.
+pub fn is_arithmetic(terms: &Terms, query: &Query) -> bool {
+    let needed = terms.reachable(&[query.goal]);
+    let is_one = |term: &Term| matches!(terms.node(*term).op, Op::Mul | Op::UDiv | Op::URem | Op::SDiv | Op::SRem);
+    needed.len() <= MOST_TERMS && needed.iter().any(is_one)
+}
+
+/// The question over integers; nothing where it is too large, or has an operation without integers.
 pub fn question(terms: &Terms, query: &Query) -> Option<Integers> {
     let needed = terms.reachable(&[query.goal]);
-    let is_arithmetic =
-        |term: &Term| matches!(terms.node(*term).op, Op::Mul | Op::UDiv | Op::URem | Op::SDiv | Op::SRem);
-    if needed.len() > MOST_TERMS || !needed.iter().any(is_arithmetic) {
+    if needed.len() > MOST_TERMS {
         return None;
     }
     let mut encoder = Encoder::new(terms);
     encoder.assume(query.goal);
+    encoder.encode_conditions(query.premise)?;
     encoder.encode(&needed)?;
     let goal = encoder.truth(query.goal);
     encoder.facts.push(goal);
     if encoder.facts.contains(&Formula::Known(false)) {
         return Some(Integers::Impossible);
     }
-    Some(Integers::Text(encoder.text()))
+    Some(Integers::Texts(encoder.texts()))
 }
 
 /// What an unknown stands for.
@@ -120,6 +128,11 @@ struct Encoder<'t> {
     assumed: HashMap<u32, Range>,
     bits: Vec<Bit>,
     facts: Vec<Formula>,
+    /// Polynomials that are zero or positive where the goal is met, beside what bounds of unknowns say.
+    not_negative: Vec<Poly>,
+    /// Values that are powers of two or zero, and unknowns that are odd.
+    powers: Vec<Poly>,
+    odd: Vec<Atom>,
     /// Terms of one bit.
     truths: HashMap<Term, Formula>,
     /// Other terms: what they are modulo 2^width, and their values where these are known.
@@ -140,6 +153,9 @@ impl<'t> Encoder<'t> {
             assumed: HashMap::new(),
             bits: Vec::new(),
             facts: Vec::new(),
+            not_negative: Vec::new(),
+            powers: Vec::new(),
+            odd: Vec::new(),
             truths: HashMap::new(),
             residues: HashMap::new(),
             values: HashMap::new(),
@@ -150,6 +166,9 @@ impl<'t> Encoder<'t> {
     /// Encodes terms, operands first; nothing where that gets too large or an operation has no integers.
     fn encode(&mut self, needed: &[Term]) -> Option<()> {
         for term in needed {
+            if self.truths.contains_key(term) || self.residues.contains_key(term) {
+                continue;
+            }
             let node = *self.terms.node(*term);
             if node.width == 1 {
                 let truth = self.one_bit(&node)?;
@@ -157,7 +176,12 @@ impl<'t> Encoder<'t> {
                 // A condition that the goal needs is stated once, and known wherever else it is read.
                 let truth = match self.conditions.get(term).copied() {
                     Some(holds) => {
-                        self.facts.push(if holds { truth } else { truth.negated() });
+                        let statement = if holds { truth } else { truth.negated() };
+                        self.learn(&statement);
+                        self.facts.push(statement);
+                        if holds {
+                            self.learn_of_bits(&node);
+                        }
                         Formula::Known(holds)
                     }
                     None => self.named(truth),
@@ -178,7 +202,11 @@ impl<'t> Encoder<'t> {
         if matches!(formula, Formula::Known(_) | Formula::Bit(_)) {
             return formula;
         }
-        self.new_bit(Bit::Defined(formula))
+        let known = self.bits.iter().position(|bit| matches!(bit, Bit::Defined(known) if *known == formula));
+        match known {
+            Some(bit) => Formula::Bit(bit as u32),
+            None => self.new_bit(Bit::Defined(formula)),
+        }
     }
 
     fn new_bit(&mut self, bit: Bit) -> Formula {
@@ -223,14 +251,29 @@ impl<'t> Encoder<'t> {
         })
     }
 
-    /// Equal residues are equal values, whatever these are.
+    /// Values are equal where their difference is a multiple of 2^width, and so are their multiples by odd numbers.
     fn equal(&mut self, a: Term, b: Term) -> Formula {
         let width = self.terms.width(a);
-        let difference = self.residue(a).minus(&self.residue(b)).reduced(width);
-        match difference.value() {
-            Some(value) => Formula::Known(value == 0.into()),
-            None => Formula::equal(&self.value(a), &self.value(b)),
+        let whole = self.residue(a).minus(&self.residue(b)).reduced(width);
+        let mut difference = whole.clone();
+        for factor in difference.common_factors() {
+            if self.odd.contains(&factor) {
+                difference = difference.split(&Poly::atom(factor)).0;
+            }
         }
+        let (low, high) = self.bounds(&difference);
+        let (first, last) = (-floor(&-low, &power(width)), floor(&high, &power(width)));
+        if first > last {
+            return Formula::Known(false);
+        }
+        if first == last {
+            return Formula::equal(&difference, &Poly::constant(first * power(width)));
+        }
+        if difference == whole {
+            return Formula::equal(&self.value(a), &self.value(b));
+        }
+        let (added, subtracted) = difference.signs();
+        Formula::equal(&self.wrapped(&added, width), &self.wrapped(&subtracted, width))
     }
 
     fn vector(&mut self, term: Term, node: &Node) -> Option<()> {
@@ -354,19 +397,18 @@ impl<'t> Encoder<'t> {
     }
 
     fn product(&mut self, a: Term, b: Term, width: u32) -> Poly {
-        let (left, right) = (self.residue(a), self.residue(b));
+        let residue = self.residue(a).product(&self.residue(b));
         // As values, factors may show that their product does not wrap.
         let (exact_left, exact_right) = (self.values.get(&a).cloned(), self.values.get(&b).cloned());
         if let (Some(left), Some(right)) = (exact_left, exact_right) {
             let product = left.product(&right);
             let (least, most) = self.bounds(&product);
             if least >= 0.into() && most <= ones(width).into() && fits(&product) {
-                self.exact.insert((product.reduced(width), width), product.clone());
-                return product;
+                self.exact.insert((residue.reduced(width), width), product.clone());
+                return if fits(&residue) { residue } else { product };
             }
         }
-        let product = left.product(&right);
-        if fits(&product) { product } else { self.value(a).product(&self.value(b)) }
+        if fits(&residue) { residue } else { self.value(a).product(&self.value(b)) }
     }
 
     fn residue(&mut self, term: Term) -> Poly {
@@ -395,12 +437,17 @@ impl<'t> Encoder<'t> {
 
     /// The value modulo 2^width.
     fn wrapped(&mut self, residue: &Poly, width: u32) -> Poly {
+        if let Some(value) = self.exact.get(&(residue.clone(), width)) {
+            return value.clone();
+        }
         let (low, high) = self.bounds(residue);
         if low >= 0.into() && high <= ones(width).into() {
             return residue.clone();
         }
-        if let Some(value) = self.exact.get(&(residue.clone(), width)) {
-            return value.clone();
+        if let Some(shorter) = self.in_quotients(residue, width) {
+            let value = self.wrapped(&shorter, width);
+            self.exact.insert((residue.clone(), width), value.clone());
+            return value;
         }
         let range = (floor(&low, &power(width)), floor(&high, &power(width)));
         if range.0 == range.1 {
@@ -411,6 +458,30 @@ impl<'t> Encoder<'t> {
         self.facts.push(Formula::equal(&value, &residue.minus(&wraps.times(&power(width)))));
         self.exact.insert((residue.clone(), width), value.clone());
         value
+    }
+
+    /// A residue with `c * q + r` for unknowns that were divided by a number `c`, if then it wraps less often: by the
+    /// inverse of `c`, a multiple of `c` is multiplied to its quotient.
+    fn in_quotients(&mut self, residue: &Poly, width: u32) -> Option<Poly> {
+        let spread = |encoder: &Self, poly: &Poly| {
+            let (low, high) = poly.range(&encoder.ranges);
+            high - low
+        };
+        for atom in residue.atoms() {
+            let factor = residue.linear_in(atom).cloned();
+            let divisor = self.origins.iter().find_map(|origin| match origin {
+                Origin::Quotient(a, b, _) if a.as_atom() == Some(atom) => b.value(),
+                _ => None,
+            });
+            let (Some(factor), Some(divisor)) = (factor, divisor) else { continue };
+            let (quotient, rest) = self.divided(&Poly::atom(atom), &Poly::constant(divisor.clone()), width);
+            let whole = quotient.times(&divisor).plus(&rest).minus(&Poly::atom(atom));
+            let shorter = residue.plus(&whole.times(&factor)).reduced(width);
+            if spread(self, &shorter) < spread(self, residue) {
+                return Some(shorter);
+            }
+        }
+        None
     }
 
     /// The unknown that stands for this, the same one each time, and whether facts about it are to be stated. Where its
@@ -458,8 +529,15 @@ impl<'t> Encoder<'t> {
 
     /// The signed number that a vector stands for.
     fn signed(&mut self, term: Term) -> Poly {
-        let (value, width) = (self.value(term), self.terms.width(term));
+        let width = self.terms.width(term);
         let half = power(width - 1);
+        let residue = self.residue(term);
+        let (low, high) = self.bounds(&residue);
+        let wraps = floor(&(low + &half), &power(width)) * power(width);
+        if high - &wraps < half {
+            return residue.plus_number(-wraps);
+        }
+        let value = self.value(term);
         let (low, high) = self.bounds(&value);
         if high < half {
             return value;
@@ -495,6 +573,16 @@ impl<'t> Encoder<'t> {
                 sum = sum.plus(&self.field(other, low, count).times(&power(low)));
             }
             return sum;
+        }
+        // `x & (p - 1)` is `x % p`, and `x & -p` is what it leaves of `x`.
+        for (x, mask) in [(&x, &y), (&y, &x)] {
+            let (below, above) = (mask.plus_number(1), Poly::constant(power(width)).minus(mask));
+            for (power, is_rest) in [(below, true), (above, false)] {
+                if self.powers.contains(&power) && self.bounds(&power).0 > 0.into() {
+                    let rest = self.divided(x, &power, width).1;
+                    return if is_rest { rest } else { x.minus(&rest) };
+                }
+            }
         }
         let (x, y) = if x <= y { (x, y) } else { (y, x) };
         let most = self.bounds(&x).1.min(self.bounds(&y).1);

@@ -12,6 +12,13 @@ pub(super) type Atom = u32;
 /// The least and the greatest value that something takes.
 pub(super) type Range = (BigInt, BigInt);
 
+/// How products of unknowns are written: as such, or by a name (`n0.n1`), like an unknown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Products {
+    Multiplied,
+    Named,
+}
+
 /// A sum of products of unknowns with coefficients, none of them zero. The product of no unknown is 1.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Default)]
 pub(super) struct Poly {
@@ -29,16 +36,29 @@ pub(super) fn floor(a: &BigInt, b: &BigInt) -> BigInt {
     if a.sign() == Sign::Minus && &quotient * b != *a { quotient - 1 } else { quotient }
 }
 
+/// The product without some of its factors, if it has them.
+pub(super) fn without(product: &[Atom], factors: &[Atom]) -> Option<Vec<Atom>> {
+    let mut left = product.to_vec();
+    for factor in factors {
+        let at = left.iter().position(|atom| atom == factor)?;
+        left.remove(at);
+    }
+    Some(left)
+}
+
 impl Poly {
     pub(super) fn constant(value: impl Into<BigInt>) -> Poly {
-        let mut poly = Poly::default();
-        poly.insert(Vec::new(), value.into());
-        poly
+        Poly::product_of(&[], value.into())
     }
 
     pub(super) fn atom(atom: Atom) -> Poly {
+        Poly::product_of(&[atom], BigInt::from(1))
+    }
+
+    /// A product of unknowns, times a number.
+    pub(super) fn product_of(product: &[Atom], coefficient: BigInt) -> Poly {
         let mut poly = Poly::default();
-        poly.insert(vec![atom], BigInt::from(1));
+        poly.insert(product.to_vec(), coefficient);
         poly
     }
 
@@ -54,6 +74,15 @@ impl Poly {
         match self.parts.len() {
             0 => Some(BigInt::from(0)),
             1 => self.parts.get(&Vec::new()).cloned(),
+            _ => None,
+        }
+    }
+
+    /// The unknown that it is.
+    pub(super) fn as_atom(&self) -> Option<Atom> {
+        let mut parts = self.parts.iter();
+        match (parts.next(), parts.next()) {
+            (Some((product, coefficient)), None) if product.len() == 1 && *coefficient == 1.into() => Some(product[0]),
             _ => None,
         }
     }
@@ -115,20 +144,65 @@ impl Poly {
         })
     }
 
-    /// A multiple of a number and what is left, where the coefficients show it: no part of the rest is a multiple.
-    pub(super) fn split(&self, divisor: &BigInt) -> (Poly, Poly) {
+    /// A multiple of a divisor and what is left, where the coefficients show it: no part of the rest is a multiple. A
+    /// divisor that is a sum is no part of anything.
+    pub(super) fn split(&self, divisor: &Poly) -> (Poly, Poly) {
         let (mut multiple, mut rest) = (Poly::default(), Poly::default());
+        let [(factors, by)] = divisor.parts.iter().collect::<Vec<_>>()[..] else { return (multiple, self.clone()) };
+        if by.sign() != Sign::Plus {
+            return (multiple, self.clone());
+        }
         for (product, coefficient) in &self.parts {
-            let quotient = floor(coefficient, divisor);
-            let left = coefficient - &quotient * divisor;
-            if left.sign() == Sign::NoSign || product.is_empty() {
-                multiple.insert(product.clone(), quotient);
-                rest.insert(product.clone(), left);
-            } else {
-                rest.insert(product.clone(), coefficient.clone());
+            let quotient = floor(coefficient, by);
+            let left = coefficient - &quotient * by;
+            match without(product, factors) {
+                Some(others) if left.sign() == Sign::NoSign || product.is_empty() => {
+                    multiple.insert(others, quotient);
+                    rest.insert(product.clone(), left);
+                }
+                _ => rest.insert(product.clone(), coefficient.clone()),
             }
         }
         (multiple, rest)
+    }
+
+    /// The unknowns that all products have in common, and none where one has no unknown.
+    pub(super) fn common_factors(&self) -> Vec<Atom> {
+        let mut products = self.parts.keys();
+        let first = products.next().cloned().unwrap_or_default();
+        products.fold(first, |known, product| {
+            let (mut common, mut left) = (Vec::new(), product.clone());
+            for atom in known {
+                if let Some(others) = without(&left, &[atom]) {
+                    common.push(atom);
+                    left = others;
+                }
+            }
+            common
+        })
+    }
+
+    /// What it adds and what it subtracts.
+    pub(super) fn signs(&self) -> (Poly, Poly) {
+        let (mut added, mut subtracted) = (Poly::default(), Poly::default());
+        for (product, coefficient) in &self.parts {
+            if coefficient.sign() == Sign::Plus {
+                added.insert(product.clone(), coefficient.clone());
+            } else {
+                subtracted.insert(product.clone(), -coefficient);
+            }
+        }
+        (added, subtracted)
+    }
+
+    /// The products that have unknowns, with their coefficients.
+    pub(super) fn products(&self) -> impl Iterator<Item = (&Vec<Atom>, &BigInt)> {
+        self.parts.iter().filter(|(product, _)| !product.is_empty())
+    }
+
+    /// The coefficient of a product.
+    pub(super) fn coefficient(&self, product: &[Atom]) -> Option<&BigInt> {
+        self.parts.get(product)
     }
 
     /// The coefficient of an unknown that nothing multiplies; nothing where it is not there, or in a product too.
@@ -194,7 +268,7 @@ impl Poly {
     }
 
     /// As SMT-LIB writes it, with `n0`, `n1`, ... for the unknowns.
-    pub(super) fn write(&self, text: &mut String) {
+    pub(super) fn write(&self, text: &mut String, products: Products) {
         if self.parts.is_empty() {
             text.push('0');
             return;
@@ -206,22 +280,19 @@ impl Poly {
             if self.parts.len() > 1 {
                 text.push(' ');
             }
-            let is_one = *coefficient == BigInt::from(1);
-            match product.as_slice() {
-                [] => number(text, coefficient),
-                [atom] if is_one => {
-                    let _ = write!(text, "n{atom}");
-                }
-                product => {
-                    text.push_str("(*");
-                    if !is_one {
-                        text.push(' ');
-                        number(text, coefficient);
-                    }
-                    product.iter().for_each(|atom| {
-                        let _ = write!(text, " n{atom}");
-                    });
-                    text.push(')');
+            let mut factors: Vec<String> = Vec::new();
+            let names = product.iter().map(|atom| format!("n{atom}"));
+            match products {
+                Products::Named => factors.extend((!product.is_empty()).then(|| names.collect::<Vec<_>>().join("."))),
+                Products::Multiplied => factors.extend(names),
+            }
+            if *coefficient != BigInt::from(1) || factors.is_empty() {
+                factors.insert(0, number(coefficient));
+            }
+            match &factors[..] {
+                [factor] => text.push_str(factor),
+                factors => {
+                    let _ = write!(text, "(* {})", factors.join(" "));
                 }
             }
         }
@@ -232,9 +303,9 @@ impl Poly {
 }
 
 /// SMT-LIB has no negative literals.
-fn number(text: &mut String, value: &BigInt) {
-    let _ = match value.sign() {
-        Sign::Minus => write!(text, "(- {})", value.neg()),
-        _ => write!(text, "{value}"),
-    };
+fn number(value: &BigInt) -> String {
+    match value.sign() {
+        Sign::Minus => format!("(- {})", value.neg()),
+        _ => value.to_string(),
+    }
 }

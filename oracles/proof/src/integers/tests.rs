@@ -7,8 +7,8 @@ use super::super::query::Query;
 use super::super::term::{Term, Terms, Variable, ones};
 use super::division::is_reciprocal;
 use super::formula::Formula;
-use super::poly::{Poly, floor, power};
-use super::{Bit, Encoder, Integers, Origin, by_cases, question};
+use super::poly::{Poly, Products, floor, power};
+use super::{Bit, Encoder, Integers, Origin, by_cases, is_arithmetic, question, with_multiples};
 use oriole_interp::launch::random::SplitMix64;
 
 /// What unknowns stand for, for inputs.
@@ -38,7 +38,7 @@ impl Model<'_> {
     /// Truth values stand before the unknowns that ask for them.
     fn bits_of(&mut self, formula: &Formula) {
         let mut text = String::new();
-        formula.write(&mut text);
+        formula.write(&mut text, Products::Multiplied);
         let words = text.split(|c: char| !c.is_ascii_alphanumeric());
         let numbers = words.filter_map(|word| word.strip_prefix('b')?.parse::<usize>().ok());
         let count = numbers.max().map_or(0, |most| most + 1);
@@ -89,8 +89,12 @@ impl Model<'_> {
 }
 
 impl Model<'_> {
-    /// All that the text of the question asserts holds.
-    fn meets(&self, text: &str) {
+    /// All that the texts of the question assert holds.
+    fn meets(&self, texts: &[String]) {
+        texts.iter().for_each(|text| self.meets_text(text));
+    }
+
+    fn meets_text(&self, text: &str) {
         let mut asserted = 0;
         for line in text.lines().filter(|line| line.starts_with("(assert ")) {
             let spaced = line.replace('(', " ( ").replace(')', " ) ");
@@ -99,6 +103,9 @@ impl Model<'_> {
             asserted += 1;
         }
         assert!(asserted >= self.encoder.ranges.len());
+        for fact in &self.encoder.not_negative {
+            assert!(fact.eval(&self.atoms) >= 0.into(), "{fact:?} for {:x?}", self.inputs);
+        }
     }
 
     /// The value of one expression; nothing at a closing parenthesis.
@@ -110,7 +117,10 @@ impl Model<'_> {
         if word != "(" {
             return Some(match (word, word.split_at(1)) {
                 ("true" | "false", _) => Value::Truth(word == "true"),
-                (_, ("n", number)) => Value::Number(self.atoms[number.parse::<usize>().expect("a number")].clone()),
+                (_, ("n", _)) => {
+                    let factors = word.split('.').map(|name| name[1..].parse::<usize>().expect("a number"));
+                    Value::Number(factors.map(|number| self.atoms[number].clone()).product())
+                }
                 (_, ("b", number)) => Value::Truth(self.bits[number.parse::<usize>().expect("a number")]),
                 _ => Value::Number(word.parse().expect("a literal")),
             });
@@ -217,7 +227,7 @@ fn facts_hold_and_values_agree() {
         let Some(()) = encoder.encode(&needed) else { continue };
         let values: Vec<Poly> = needed.iter().map(|term| encoder.value(*term)).collect();
         let program = Program::new(&t, &needed);
-        let text = encoder.text();
+        let texts = encoder.texts();
         kinds.extend(encoder.origins.iter().map(std::mem::discriminant));
         for _ in 0..40 {
             let corner = random.below(3) == 0;
@@ -233,7 +243,7 @@ fn facts_hold_and_values_agree() {
             for (value, expected) in values.iter().zip(&expected) {
                 assert_eq!(value.eval(&model.atoms), BigInt::from(*expected), "{inputs:x?}");
             }
-            model.meets(&text);
+            model.meets(&texts);
             checked += 1;
         }
     }
@@ -241,28 +251,59 @@ fn facts_hold_and_values_agree() {
     assert_eq!(kinds.len(), 12, "every kind of unknown occurs");
 }
 
-/// A condition of the kinds that say something of a variable, which holds for a value of the term.
-fn condition(t: &mut Terms, random: &mut SplitMix64, term: Term, value: u128) -> Term {
+/// A condition of the kinds that say something of a variable, which may hold for a value of the term.
+fn condition(t: &mut Terms, random: &mut SplitMix64, term: Term, value: u128, other: Term) -> Term {
     let width = t.width(term);
     let all = ones(width);
     let any = u128::from(random.next_u64()) & all;
     let near = value.wrapping_add(any % 3).wrapping_sub(1) & all;
     let number = [any, near, 0, all, all >> 1, value][random.below(6) as usize];
-    let other = t.constant(number, width);
-    match random.below(7) {
-        0 => t.eq(term, other),
-        1 => t.ult(term, other),
-        2 => t.ult(other, term),
-        3 => t.slt(term, other),
-        4 => t.slt(other, term),
+    let number = t.constant(number, width);
+    let other = t.fit(other, width);
+    let another = if random.below(2) == 0 { number } else { other };
+    match random.below(13) {
+        0 => t.eq(term, another),
+        1 => t.ult(term, another),
+        2 => t.ult(another, term),
+        3 => t.slt(term, another),
+        4 => t.slt(another, term),
         5 => {
             let clear = t.constant(any & !value, width);
             let masked = t.and(term, clear);
             t.is_zero(masked)
         }
-        _ => {
+        6 => {
             let low = random.below(u64::from(width)) as u32;
             let high = t.extract(term, low, 1 + random.below(u64::from(width - low)) as u32);
+            t.is_zero(high)
+        }
+        7 => {
+            let rest = if random.below(2) == 0 { t.urem(term, another) } else { t.srem(term, another) };
+            t.is_zero(rest)
+        }
+        8 => {
+            let (one, half) = (t.constant(1, width), t.constant(all >> 1, width));
+            let step = if random.below(2) == 0 { t.sub(term, one) } else { t.add(term, one) };
+            let masked = t.and(term, step);
+            let power = t.is_zero(masked);
+            let small = t.ult(term, half);
+            if random.below(2) == 0 { power } else { t.and(power, small) }
+        }
+        9 => t.bit_of(term, 0),
+        10 => {
+            let outside = t.not(another);
+            let masked = t.and(term, outside);
+            t.is_zero(masked)
+        }
+        11 => {
+            let all = t.constant(all, width);
+            let most = t.udiv(all, another);
+            t.ule(term, most)
+        }
+        _ => {
+            let [a, b] = [term, another].map(|term| t.zero_extend(term, 2 * width));
+            let product = t.mul(a, b);
+            let high = t.extract(product, width, width);
             t.is_zero(high)
         }
     }
@@ -272,8 +313,8 @@ fn condition(t: &mut Terms, random: &mut SplitMix64, term: Term, value: u128) ->
 #[test]
 fn questions_that_are_met_stay_open() {
     let mut random = SplitMix64::new(16);
-    let (mut asked, mut split, mut bounded) = (0, 0, 0);
-    while asked < 500 {
+    let (mut asked, mut split, mut bounded, mut learned, mut multiples) = (0, 0, 0, 0, 0);
+    while asked < 1500 {
         let mut t = Terms::new();
         let widths = [1, 2, 5].map(|_| [1, 3, 5, 8, 11][random.below(5) as usize]);
         let mut pool: Vec<Term> =
@@ -294,7 +335,8 @@ fn questions_that_are_met_stay_open() {
         let mut goal = t.bit(true);
         for _ in 0..1 + random.below(6) {
             let at = random.below(pool.len() as u64) as usize;
-            let bit = condition(&mut t, &mut random, pool[at], values[at]);
+            let other = pool[random.below(pool.len() as u64) as usize];
+            let bit = condition(&mut t, &mut random, pool[at], values[at], other);
             let holds = Program::new(&t, &[bit]).eval(&inputs) == [1];
             let bit = if holds { bit } else { t.not(bit) };
             goal = t.and(goal, bit);
@@ -303,19 +345,27 @@ fn questions_that_are_met_stay_open() {
         assert!(query.holds(&t, &inputs));
         let mut encoder = Encoder::new(&t);
         encoder.assume(goal);
-        let Some(()) = encoder.encode(&t.reachable(&[goal])) else { continue };
+        let encoded = encoder.encode_conditions(goal).and_then(|()| encoder.encode(&t.reachable(&[goal])));
+        let Some(()) = encoded else { continue };
         bounded += usize::from(!encoder.assumed.is_empty());
+        learned += encoder.not_negative.len();
         let model = Model::of(&encoder, &inputs);
-        model.meets(&encoder.text());
-        let Some(whole) = question(&t, &query) else { continue };
+        model.meets(&encoder.texts());
+        let Some(whole) = question(&t, &query).filter(|_| is_arithmetic(&t, &query)) else { continue };
         assert_ne!(whole, Integers::Impossible, "{inputs:x?}");
+        if let Some((terms, changed)) = with_multiples(&t, &query) {
+            multiples += 1;
+            assert!(is_met_with_quotients(&terms, &changed, &inputs), "{inputs:x?}");
+        }
         let cases = by_cases(&t, &query);
         let mut met = 0;
         for (terms, query) in &cases {
-            // Variables of a case have the names of those whose low bits they are.
+            // Variables of a case have the names of those whose low bits, or opposites, they are.
             let low = |variable: &Variable| {
-                let at = t.variables().iter().position(|one| one.name == variable.name).expect("a name");
-                inputs[at] & ones(variable.width)
+                let name = variable.name.trim_start_matches('-');
+                let at = t.variables().iter().position(|one| one.name == name).expect("a name");
+                let value = if name == variable.name { inputs[at] } else { inputs[at].wrapping_neg() };
+                value & ones(variable.width)
             };
             let inputs: Vec<u128> = terms.variables().iter().map(low).collect();
             if query.holds(terms, &inputs) {
@@ -323,8 +373,9 @@ fn questions_that_are_met_stay_open() {
                 assert_ne!(question(terms, query), Some(Integers::Impossible), "{inputs:x?}");
                 let mut encoder = Encoder::new(terms);
                 encoder.assume(query.goal);
-                if encoder.encode(&terms.reachable(&[query.goal])).is_some() {
-                    Model::of(&encoder, &inputs).meets(&encoder.text());
+                let encoded = encoder.encode_conditions(query.premise);
+                if encoded.and_then(|()| encoder.encode(&terms.reachable(&[query.goal]))).is_some() {
+                    Model::of(&encoder, &inputs).meets(&encoder.texts());
                 }
             }
         }
@@ -333,7 +384,129 @@ fn questions_that_are_met_stay_open() {
         asked += 1;
         split += usize::from(met > 0);
     }
-    assert!(split > 200 && bounded > 500, "{split} {bounded}");
+    assert!(split > 800 && bounded > 400, "{split} {bounded}");
+    assert!(learned > 3000 && multiples > 15, "{learned} {multiples}");
+}
+
+/// Whether some quotients meet a question with them, for what the other variables are, and then it is not called
+/// impossible. More than one quotient is left to others.
+fn is_met_with_quotients(terms: &Terms, query: &Query, inputs: &[u128]) -> bool {
+    let new = &terms.variables()[inputs.len()..];
+    let [quotient] = new else { return new.len() > 1 };
+    let mut inputs = [inputs, &[0]].concat();
+    (0..=ones(quotient.width)).any(|value| {
+        *inputs.last_mut().expect("it was added") = value;
+        if !query.holds(terms, &inputs) {
+            return false;
+        }
+        assert_ne!(question(terms, query), Some(Integers::Impossible), "{inputs:x?}");
+        let mut encoder = Encoder::new(terms);
+        encoder.assume(query.goal);
+        let encoded = encoder.encode_conditions(query.premise);
+        if encoded.and_then(|()| encoder.encode(&terms.reachable(&[query.goal]))).is_some() {
+            Model::of(&encoder, &inputs).meets(&encoder.texts());
+        }
+        true
+    })
+}
+
+/// Whether arithmetic alone shows that two values are equal wherever conditions hold.
+fn is_shown(t: &Terms, before: Term, after: Term, conditions: &[Term]) -> bool {
+    let mut t = t.clone();
+    let premise = t.all(conditions);
+    let differ = t.ne(before, after);
+    let query = Query { goal: t.and(premise, differ), premise };
+    let (terms, query) = with_multiples(&t, &query).unwrap_or((t, query));
+    question(&terms, &query) == Some(Integers::Impossible)
+        || by_cases(&terms, &query).iter().all(|(terms, query)| question(terms, query) == Some(Integers::Impossible))
+            && !by_cases(&terms, &query).is_empty()
+}
+
+/// Quotients and remainders by numbers that are not known are shown without a solver, under conditions, and are not
+/// without the last of these.
+#[test]
+fn symbolic_quotients_need_no_solver() {
+    let mut t = Terms::new();
+    let [x, y, a, b] = ["x", "y", "A", "B"].map(|name| t.variable(name, 32));
+    let (zero, all) = (t.constant(0, 32), t.constant(u32::MAX.into(), 32));
+    let [has_a, has_b] = [a, b].map(|term| t.is_nonzero(term));
+    let (most_a, most_b) = (t.udiv(all, a), t.udiv(all, b));
+    // A * B does not wrap.
+    let fits = t.ule(a, most_b);
+    let product = t.mul(a, b);
+    let by_a = t.udiv(x, a);
+    let rest_of_a = t.urem(x, a);
+
+    let (before, after) = (t.udiv(by_a, b), t.udiv(x, product));
+    check(&t, "(x / A) / B = x / (A * B)", before, after, &[has_a, has_b, fits]);
+
+    let (digit, low, rest) = (t.urem(by_a, b), t.urem(x, a), t.urem(x, product));
+    let shifted = t.mul(digit, a);
+    let before = t.add(shifted, low);
+    check(&t, "(x / A % B) * A + x % A = x % (A * B)", before, rest, &[has_a, has_b, fits]);
+
+    let multiple = t.urem(a, b);
+    let divides = t.is_zero(multiple);
+    let (before, after) = (t.urem(rest_of_a, b), t.urem(x, b));
+    check(&t, "x % A % B = x % B", before, after, &[has_a, has_b, divides]);
+
+    let before = t.urem(rest_of_a, a);
+    assert!(is_shown(&t, before, rest_of_a, &[has_a]), "x % A % A = x % A");
+
+    // x * A does not wrap.
+    let outside = t.not(most_a);
+    let masked = t.and(x, outside);
+    let fits_x = t.is_zero(masked);
+    let scaled = t.mul(x, a);
+    let before = t.udiv(scaled, a);
+    check(&t, "x * A / A = x", before, x, &[has_a, fits_x]);
+
+    let (before, factor) = (t.udiv(scaled, b), t.udiv(a, b));
+    let after = t.mul(x, factor);
+    check(&t, "x * A / B = x * (A / B)", before, after, &[has_a, has_b, fits_x, divides]);
+
+    let (before, after, fits) = (t.ult(by_a, b), t.ult(x, product), t.ule(b, most_a));
+    check(&t, "x / A < B is x < A * B", before, after, &[has_a, fits]);
+
+    let odd = t.bit_of(a, 0);
+    let [left, right] = [x, y].map(|term| t.mul(term, a));
+    let (before, after) = (t.eq(left, right), t.eq(x, y));
+    check(&t, "x * A = y * A is x = y", before, after, &[odd]);
+
+    let one = t.constant(1, 32);
+    let less = t.sub(a, one);
+    let both = t.and(a, less);
+    let power = t.is_zero(both);
+    let (before, after) = (t.urem(x, a), t.and(x, less));
+    check(&t, "x % A = x & (A - 1)", before, after, &[has_a, power]);
+
+    let negative = t.neg(a);
+    let (before, after) = (t.sdiv(x, negative), t.sdiv(x, a));
+    let (after, positive) = (t.neg(after), t.slt(zero, a));
+    assert!(is_shown(&t, before, after, &[positive]), "x / -A = -(x / A)");
+    assert!(!is_shown(&t, before, x, &[positive]));
+}
+
+fn check(t: &Terms, what: &str, before: Term, after: Term, conditions: &[Term]) {
+    assert!(is_shown(t, before, after, conditions), "{what}");
+    let others = &conditions[..conditions.len() - 1];
+    assert!(!is_shown(t, before, after, others), "{what} without its last condition");
+}
+
+/// Of multiples, inverses of odd numbers make quotients: a product with one tells whether a number is a multiple.
+#[test]
+fn divisibility_is_linear() {
+    let mut t = Terms::new();
+    let x = t.variable("x", 64);
+    let [seven, inverse, most] = [7, 0x6db6_db6d_b6db_6db7, u128::from(u64::MAX) / 7].map(|n| t.constant(n, 64));
+    let (rest, product) = (t.urem(x, seven), t.mul(x, inverse));
+    let (before, after) = (t.is_zero(rest), t.ule(product, most));
+    let differ = t.ne(before, after);
+    let query = Query { goal: differ, premise: t.bit(true) };
+    let Some(Integers::Texts(texts)) = question(&t, &query) else { panic!("a solver has to be asked") };
+    assert_eq!(texts.len(), 1, "it is linear");
+    // x * inverse is the quotient, and a multiple of the inverse more for what is left: it wraps at most six times.
+    assert!(texts[0].contains("(* 7905747460161236407 "), "{}", texts[0]);
 }
 
 #[test]
@@ -350,11 +523,13 @@ fn what_neither_multiplies_nor_divides_is_no_question_of_integers() {
     let (sum, product) = (t.add(x, y), t.mul(x, y));
     let [plain, arithmetic] = [sum, product].map(|value| {
         let goal = t.is_zero(value);
-        question(&t, &Query { goal, premise: goal })
+        let query = Query { goal, premise: goal };
+        is_arithmetic(&t, &query).then(|| question(&t, &query)).flatten()
     });
     assert_eq!(plain, None);
-    let Some(Integers::Text(text)) = arithmetic else { panic!("{arithmetic:?}") };
-    assert!(text.starts_with("(set-logic QF_NIA)\n"));
+    let Some(Integers::Texts(texts)) = arithmetic else { panic!("{arithmetic:?}") };
+    let logics: Vec<&str> = texts.iter().filter_map(|text| text.lines().next()).collect();
+    assert_eq!(logics, ["(set-logic QF_LIA)", "(set-logic QF_NIA)"]);
 }
 
 /// Where a product with a reciprocal is said to be a quotient, it is one.
@@ -409,7 +584,7 @@ fn high_products_are_quotients() {
     let wrong = t.lshr(wrong, one);
     let goal = t.ne(by_three, wrong);
     let wrong = question(&t, &Query { goal, premise: goal });
-    assert!(matches!(wrong, Some(Integers::Text(_))), "0x80000001 / 3");
+    assert!(matches!(wrong, Some(Integers::Texts(_))), "0x80000001 / 3");
 }
 
 /// So do those of signed numbers, for each sign.

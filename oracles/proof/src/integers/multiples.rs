@@ -1,0 +1,73 @@
+//! Variables that are multiples of others.
+
+use super::super::query::Query;
+use super::super::solve::split;
+use super::super::term::{Node, Op, Term, Terms};
+use super::Encoder;
+
+/// The question with `b * q` for variables of which it demands that a division by `b` leaves nothing, over other terms:
+/// their quotients by `b` are simple then. Nothing where there are none.
+///
+/// Inputs that meet the question meet this one, too, with the quotient for `q`, and the product does not wrap.
+pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Query)> {
+    let mut conditions = Vec::new();
+    split(terms, query.goal, true, &mut conditions);
+    let mut terms = terms.clone();
+    let Query { mut goal, mut premise } = *query;
+    let mut changed = Vec::new();
+    for (condition, _) in conditions.into_iter().filter(|(_, holds)| *holds) {
+        let Some((number, divisor)) = multiple(&terms, goal, condition) else { continue };
+        // A divisor that is a multiple itself stands for what it was.
+        let mentioned = terms.reachable(&[divisor]);
+        if changed.iter().chain([&number]).any(|number| mentioned.contains(number)) || changed.contains(&number) {
+            continue;
+        }
+        let width = terms.width(divisor);
+        let Op::Variable(index) = terms.node(number).op else { continue };
+        let name = format!("{}/{}", terms.variables()[index as usize].name, changed.len());
+        let quotient = terms.variable(name, width);
+        let product = terms.mul(divisor, quotient);
+        let [wide, by] = [divisor, quotient].map(|term| terms.zero_extend(term, 2 * width));
+        let whole = terms.mul(wide, by);
+        // Of a number without a sign, product and quotient have none.
+        let bits = if is_positive(&terms, goal, number) { width - 1 } else { width };
+        let parts = [(whole, 2 * width - bits), (quotient, width - bits)];
+        let mut fits = terms.bit(true);
+        for (term, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
+            let high = terms.extract(term, bits, count);
+            let is_short = terms.is_zero(high);
+            fits = terms.and(fits, is_short);
+        }
+        let replaced = terms.substitute(&[goal, premise], &[(index as usize, product)]);
+        [goal, premise] = [replaced[0], replaced[1]].map(|condition| terms.and(condition, fits));
+        changed.push(number);
+    }
+    (!changed.is_empty()).then_some((terms, Query { goal, premise }))
+}
+
+/// The variable and the divisor of a condition that says that nothing is left of the variable.
+fn multiple(terms: &Terms, goal: Term, condition: Term) -> Option<(Term, Term)> {
+    let Node { op: Op::Eq, args: [a, b, _], .. } = *terms.node(condition) else { return None };
+    let rest = [(a, b), (b, a)].into_iter().find(|(_, zero)| terms.value(*zero) == Some(0))?.0;
+    let Node { op, args: [a, b, _], width } = *terms.node(rest);
+    let is_variable = matches!(terms.node(a).op, Op::Variable(_)) && 2 * width <= 128;
+    let is_multiple = match op {
+        Op::URem => true,
+        // Of positive numbers, the signs do not matter.
+        Op::SRem => [a, b].into_iter().all(|term| is_positive(terms, goal, term)),
+        _ => false,
+    };
+    (is_variable && is_multiple).then_some((a, b))
+}
+
+/// Whether the goal says that a variable, or a number, is not negative.
+fn is_positive(terms: &Terms, goal: Term, term: Term) -> bool {
+    let sign = u64::from(terms.width(term)) - 1;
+    let mut encoder = Encoder::new(terms);
+    encoder.assume(goal);
+    match terms.node(term).op {
+        Op::Const(value) => value >> sign & 1 == 0,
+        Op::Variable(number) => encoder.assumed.get(&number).is_some_and(|(_, high)| !high.bit(sign)),
+        _ => false,
+    }
+}

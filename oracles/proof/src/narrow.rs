@@ -1,0 +1,281 @@
+//! Variables without the bits that do not matter.
+//!
+//! A rule for 16 bits reads half of a register, and a guard says of others that they are zero. A question over what is
+//! left has fewer inputs, often so few that all can be tried.
+
+use std::collections::BTreeMap;
+
+use super::query::Query;
+use super::solve::{Solved, split};
+use super::term::{Node, Op, Term, Terms, ones};
+
+/// Bits of a variable: those that are read, those that the premise fixes, and how.
+#[derive(Clone, Copy, Default)]
+struct Bits {
+    read: u128,
+    fixed: u128,
+    values: u128,
+}
+
+impl Bits {
+    fn fix(&mut self, mask: u128, values: u128) {
+        // Conditions that exclude each other stay in the premise, which nothing meets then.
+        let new = mask & !self.fixed;
+        self.fixed |= new;
+        self.values |= new & values;
+    }
+}
+
+/// The question over shorter variables: without bits that nothing reads or that the premise fixes. Inputs that meet the
+/// one question follow from inputs that meet the other.
+pub fn narrowed(terms: &mut Terms, query: &Query) -> Solved {
+    let mut variables: BTreeMap<usize, Bits> = BTreeMap::new();
+    for term in terms.reachable(&[query.goal, query.premise]) {
+        let node = *terms.node(term);
+        for operand in node.operands() {
+            let Op::Variable(number) = terms.node(*operand).op else { continue };
+            let read = match node.op {
+                Op::Extract(low) => ones(node.width) << low,
+                _ => ones(terms.width(*operand)),
+            };
+            variables.entry(number as usize).or_default().read |= read;
+        }
+    }
+    let mut conditions = Vec::new();
+    split(terms, query.premise, true, &mut conditions);
+    for (condition, holds) in conditions {
+        for (number, mask, values) in fixed(terms, condition, holds) {
+            if let Some(bits) = variables.get_mut(&number) {
+                bits.fix(mask, values);
+            }
+        }
+    }
+    let mut values = Vec::new();
+    for (number, bits) in variables {
+        let (variable, width) = (terms.variable_term(number), terms.variables()[number].width);
+        let free = bits.read & !bits.fixed & ones(width);
+        if free != ones(width) {
+            values.push((number, scattered(terms, variable, free, bits.values)));
+        }
+    }
+    let changed = terms.substitute(&[query.goal, query.premise], &values);
+    Solved { query: Query { goal: changed[0], premise: changed[1] }, values }
+}
+
+/// The most values that a variable has which has few.
+const FEW: u128 = 64;
+
+/// All values that the premise leaves to a variable, where these are few: it is a power of two, a mask, or small.
+pub fn few_values(terms: &Terms, query: &Query, number: usize) -> Option<Vec<u128>> {
+    let width = terms.variables()[number].width;
+    let is_variable = |term: Term| terms.node(term).op == Op::Variable(number as u32);
+    let mut conditions = Vec::new();
+    split(terms, query.premise, true, &mut conditions);
+    conditions.into_iter().find_map(|(condition, holds)| {
+        let Node { op, args: [a, b, _], .. } = *terms.node(condition);
+        match (op, holds, terms.value(a), terms.value(b)) {
+            (Op::Ult, true, None, Some(bound)) if is_variable(a) && bound <= FEW => Some((0..bound).collect()),
+            (Op::Ult, false, Some(bound), None) if is_variable(b) && bound < FEW => Some((0..=bound).collect()),
+            (Op::Eq, true, Some(0), None) => without_common_bits(terms, b, number, width),
+            (Op::Eq, true, None, Some(0)) => without_common_bits(terms, a, number, width),
+            _ => None,
+        }
+    })
+}
+
+/// The values of `x` for which `x & (x - 1)` or `x & (x + 1)` is zero: powers of two and zero, and masks.
+fn without_common_bits(terms: &Terms, both: Term, number: usize, width: u32) -> Option<Vec<u128>> {
+    let is_variable = |term: Term| terms.node(term).op == Op::Variable(number as u32);
+    let Node { op: Op::And, args: [a, b, _], .. } = *terms.node(both) else { return None };
+    let sum = [(a, b), (b, a)].into_iter().find(|(x, _)| is_variable(*x))?.1;
+    let Node { op: Op::Add, args: [a, b, _], .. } = *terms.node(sum) else { return None };
+    let (_, step) = [(a, b), (b, a)].into_iter().find(|(x, _)| is_variable(*x))?;
+    match terms.value(step)? {
+        1 => Some((0..=width).map(|count| ones(count.max(1)) * u128::from(count > 0)).collect()),
+        step if step == ones(width) => Some([0].into_iter().chain((0..width).map(|bit| 1 << bit)).collect()),
+        _ => None,
+    }
+}
+
+/// A new variable for the free bits, put where they are, and constants elsewhere.
+fn scattered(terms: &mut Terms, variable: Term, free: u128, values: u128) -> Term {
+    let Node { op: Op::Variable(number), width, .. } = *terms.node(variable) else { return variable };
+    let constant = |terms: &mut Terms, low: u32, count: u32| terms.constant(values >> low & ones(count), count);
+    if free == 0 {
+        return constant(terms, 0, width);
+    }
+    let name = format!("{}'", terms.variables()[number as usize].name);
+    let short = terms.variable(name, free.count_ones());
+    let mut whole: Option<Term> = None;
+    let (mut at, mut taken) = (0, 0);
+    while at < width {
+        let is_free = free >> at & 1 == 1;
+        let same = if is_free { (free >> at).trailing_ones() } else { (free >> at).trailing_zeros() };
+        let count = same.min(width - at);
+        let part = match is_free {
+            true => terms.extract(short, taken, count),
+            false => constant(terms, at, count),
+        };
+        taken += if is_free { count } else { 0 };
+        whole = Some(match whole {
+            Some(below) => terms.concat(part, below),
+            None => part,
+        });
+        at += count;
+    }
+    whole.unwrap_or(variable)
+}
+
+/// Bits of variables that a condition fixes, each with a mask and values under it.
+fn fixed(terms: &Terms, condition: Term, holds: bool) -> Vec<(usize, u128, u128)> {
+    let Node { op, args: [a, b, _], .. } = *terms.node(condition);
+    if let Some((number, low)) = slice(terms, condition) {
+        return vec![(number, 1 << low, u128::from(holds) << low)];
+    }
+    let found = match (op, holds, terms.value(a), terms.value(b)) {
+        (Op::Eq, true, None, Some(value)) => equal(terms, a, value),
+        (Op::Eq, true, Some(value), None) => equal(terms, b, value),
+        (Op::Ult, true, None, Some(bound)) if bound > 0 => at_most(terms, a, bound - 1),
+        (Op::Ult, false, Some(bound), None) => at_most(terms, b, bound),
+        (Op::Slt, false, None, Some(bound)) if !is_negative(terms, b, bound) => at_most(terms, a, half(terms, a)),
+        (Op::Slt, true, Some(bound), None) if !is_negative(terms, a, bound) => at_most(terms, b, half(terms, b)),
+        _ => None,
+    };
+    found.into_iter().collect()
+}
+
+/// The greatest number of a term's width that is not negative.
+fn half(terms: &Terms, term: Term) -> u128 {
+    ones(terms.width(term)) >> 1
+}
+
+fn is_negative(terms: &Terms, term: Term, value: u128) -> bool {
+    value > half(terms, term)
+}
+
+fn equal(terms: &Terms, term: Term, value: u128) -> Option<(usize, u128, u128)> {
+    let Node { op, args: [a, b, _], width } = *terms.node(term);
+    let (part, mask) = match (op, terms.value(a), terms.value(b)) {
+        (Op::And, Some(mask), None) => (b, mask),
+        (Op::And, None, Some(mask)) => (a, mask),
+        _ => (term, ones(width)),
+    };
+    let (number, low) = slice(terms, part)?;
+    Some((number, (mask & ones(terms.width(part))) << low, value << low))
+}
+
+/// Above the highest bit of a bound, what is not greater has no bits.
+fn at_most(terms: &Terms, term: Term, bound: u128) -> Option<(usize, u128, u128)> {
+    let (number, low) = slice(terms, term)?;
+    let used = ones(128 - bound.leading_zeros()) & if bound == 0 { 0 } else { u128::MAX };
+    Some((number, (ones(terms.width(term)) & !used) << low, 0))
+}
+
+/// The variable that a term takes bits from as they are, and the lowest of these.
+fn slice(terms: &Terms, term: Term) -> Option<(usize, u32)> {
+    let Node { op, args: [a, ..], .. } = *terms.node(term);
+    match (op, terms.node(a).op) {
+        (Op::Variable(number), _) => Some((number as usize, 0)),
+        (Op::Extract(low), Op::Variable(number)) => Some((number as usize, low)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::eval::Program;
+    use super::super::search::input_bits;
+    use super::*;
+    use oriole_interp::launch::random::SplitMix64;
+
+    /// A condition on a variable that fixes bits of it, which the value meets.
+    fn condition(t: &mut Terms, random: &mut SplitMix64, x: Term, value: u128) -> Term {
+        let any = |random: &mut SplitMix64| u128::from(random.next_u64()) & 0xff;
+        let (mask, above) = (any(random), any(random) | value);
+        let constant = |t: &mut Terms, value: u128| t.constant(value, 8);
+        match random.below(7) {
+            0 => {
+                let (mask, masked) = (constant(t, mask), constant(t, mask & value));
+                let both = t.and(x, mask);
+                t.eq(both, masked)
+            }
+            1 => {
+                let bound = constant(t, above);
+                t.ule(x, bound)
+            }
+            2 => {
+                let bound = constant(t, (value + 1).min(0xff));
+                let (less, same) = (t.ult(x, bound), t.eq(x, bound));
+                t.or(less, same)
+            }
+            3 => {
+                let low = random.below(8) as u32;
+                let count = 1 + random.below(u64::from(8 - low)) as u32;
+                let (part, number) = (t.extract(x, low, count), t.constant(value >> low & ones(count), count));
+                t.eq(part, number)
+            }
+            4 => {
+                let zero = constant(t, 0);
+                let negative = t.slt(x, zero);
+                if value > 127 { negative } else { t.not(negative) }
+            }
+            5 => {
+                let low = constant(t, value.wrapping_sub(1) & 0xff);
+                let above = t.slt(low, x);
+                let holds = Program::new(t, &[above]).eval(&[value]) == [1];
+                if holds { above } else { t.not(above) }
+            }
+            _ => {
+                let bit = t.bit_of(x, random.below(8) as u32);
+                let holds = Program::new(t, &[bit]).eval(&[value]) == [1];
+                if holds { bit } else { t.not(bit) }
+            }
+        }
+    }
+
+    /// Inputs that meet the one question follow from those that meet the other: as many, and the same.
+    #[test]
+    fn both_questions_are_met_by_the_same_inputs() {
+        let mut random = SplitMix64::new(7);
+        let (mut shorter, mut bits) = (0, 0);
+        for _ in 0..400 {
+            let mut t = Terms::new();
+            let x = t.variable("x", 8);
+            let value = u128::from(random.next_u64()) & 0xff;
+            let mut premise = t.bit(true);
+            for _ in 0..random.below(3) {
+                let holds = condition(&mut t, &mut random, x, value);
+                premise = t.and(premise, holds);
+            }
+            // What reads only a part, or all.
+            let (low, count) = (random.below(4) as u32, 1 + random.below(4) as u32);
+            let part = t.extract(x, low, count);
+            let number = t.constant(random.next_u64().into(), count);
+            let mut wrong = t.ult(part, number);
+            if random.below(2) == 0 {
+                let other = t.constant(random.next_u64().into(), 8);
+                let product = t.mul(x, other);
+                let low = t.ult(product, x);
+                wrong = t.or(wrong, low);
+            }
+            let query = Query { goal: t.and(premise, wrong), premise };
+            let expected: Vec<u128> = (0..256).filter(|x| query.holds(&t, &[*x])).collect();
+            let short = narrowed(&mut t, &query);
+            let width = input_bits(&t, &short.query);
+            shorter += u32::from(width < 8);
+            bits += 8 - width;
+            let number = t.variables().len() - 1;
+            let mut found: Vec<u128> = Vec::new();
+            for value in 0..1u128 << width {
+                let mut inputs = vec![0; t.variables().len()];
+                inputs[number] = value;
+                if short.query.holds(&t, &inputs) {
+                    found.push(short.inputs(&t, inputs)[0]);
+                }
+            }
+            assert!(found.iter().all(|x| expected.contains(x)), "{found:x?} {expected:x?}");
+            assert_eq!(found.is_empty(), expected.is_empty(), "{expected:x?}");
+        }
+        assert!(shorter > 200 && bits > 400, "{shorter} {bits}");
+    }
+}
