@@ -13,7 +13,7 @@ use super::describe::described;
 use super::judge::Judge;
 use super::kernel::{self, Case, Confirmation};
 use super::report::{GuardReport, Need};
-use super::settle::{Settled, tried};
+use super::settle::{Effort, Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
 use oriole_proof::{SolverError, shrink};
@@ -89,13 +89,17 @@ fn need(judge: &Judge, set: &RuleSet, index: usize, number: usize) -> Result<Nee
         }
     }
     for question in questions.iter_mut().filter(|question| !question.opaque) {
-        match &judge.question(&mut question.terms, &question.query)?.settled {
+        match &judge.question(&mut question.terms, &question.query, Effort::Brief)?.settled {
             Settled::Wrong { inputs, .. } => {
                 let mut inputs = inputs.clone();
                 inputs.resize(question.terms.variables().len(), 0);
                 return Ok(shown(question, &inputs));
             }
-            Settled::Open { .. } => need = Need::Unclear,
+            // The others would take as long.
+            Settled::Open { .. } => {
+                need = Need::Unclear;
+                break;
+            }
             _ => {}
         }
     }

@@ -13,7 +13,7 @@ use super::describe::{described, label, labelled};
 use super::guards;
 use super::kernel::{self, Case, Confirmation};
 use super::report::{Proof, Refutation, RuleReport, Verdict};
-use super::settle::{Judged, Settled, tried};
+use super::settle::{Effort, Judged, Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
 use oriole_proof::{Inputs, Prover, SolverError, shrink};
@@ -155,7 +155,7 @@ impl Judge {
     ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
         let mut answers: Vec<Arc<Judged>> = Vec::new();
         for (at, question) in questions.iter_mut().enumerate() {
-            let judged = self.question(&mut question.terms, &question.query)?;
+            let judged = self.question(&mut question.terms, &question.query, Effort::Full)?;
             // Variants that differ in hints alone ask the same question, which is answered once.
             let answered = answers.iter().any(|known| Arc::ptr_eq(known, &judged));
             if !answered {

@@ -5,12 +5,21 @@ use std::time::{Duration, Instant};
 
 use super::judge::Judge;
 use oriole_proof::{
-    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, input_bits, sampled, satisfiable,
-    shrink, solve,
+    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, few_values, input_bits, narrowed,
+    sampled, satisfiable, shrink, solve, term::ones,
 };
 
-/// What a solver gets for a question before all inputs are tried.
+/// What a solver gets for a question before all inputs are tried, and for one that decides no verdict.
 const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// How much a question is worth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Effort {
+    /// All that there is: it decides a verdict.
+    Full,
+    /// Samples and a solver for two seconds.
+    Brief,
+}
 
 /// What is known about one question.
 #[derive(Clone, Debug)]
@@ -39,7 +48,12 @@ pub(super) struct Judged {
 
 impl Judge {
     /// The answer to one question, from memory where the same was asked.
-    pub(super) fn question(&self, terms: &mut Terms, query: &Query) -> Result<Arc<Judged>, SolverError> {
+    pub(super) fn question(
+        &self,
+        terms: &mut Terms,
+        query: &Query,
+        effort: Effort,
+    ) -> Result<Arc<Judged>, SolverError> {
         if let Some(value) = terms.value(query.goal) {
             let inputs = vec![0; terms.variables().len()];
             let settled = match (value, terms.value(query.premise)) {
@@ -55,16 +69,19 @@ impl Judge {
         if let Some(known) = known {
             return Ok(match &known.settled {
                 // The other question's variables have other numbers.
-                Settled::Wrong { .. } => Arc::new(self.fresh(terms, query, &script.text)?),
+                Settled::Wrong { .. } => Arc::new(self.fresh(terms, query, &script.text, effort)?),
                 _ => known,
             });
         }
-        let judged = Arc::new(self.fresh(terms, query, &script.text)?);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, judged.clone());
+        let judged = Arc::new(self.fresh(terms, query, &script.text, effort)?);
+        // What little effort leaves open, more of it may settle.
+        if effort == Effort::Full || !matches!(judged.settled, Settled::Open { .. }) {
+            self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(key, judged.clone());
+        }
         Ok(judged)
     }
 
-    fn fresh(&self, terms: &mut Terms, query: &Query, text: &str) -> Result<Judged, SolverError> {
+    fn fresh(&self, terms: &mut Terms, query: &Query, text: &str, effort: Effort) -> Result<Judged, SolverError> {
         let found = tried(terms, query, self.settings.samples, 2);
         let judged = |settled, found: &Searched| Judged { settled, tried: found.tried, relevant: found.relevant };
         if let Some(inputs) = found.counterexample.clone() {
@@ -79,8 +96,13 @@ impl Judge {
                 return Ok(judged(Settled::Vacuous, &found));
             }
         }
+        if let Some(settled) = self.by_few_values(terms, query)? {
+            return Ok(judged(settled, &found));
+        }
         // Where all inputs can be tried, that is soon done.
-        let limit = if input_bits(terms, query) <= self.settings.large_bits { BRIEFLY } else { Duration::MAX };
+        let short = narrowed(terms, query).query;
+        let is_small = input_bits(terms, &short) <= self.settings.large_bits;
+        let limit = if is_small || effort == Effort::Brief { BRIEFLY } else { Duration::MAX };
         let Some(answered) = self.asked_within(terms, query, limit)? else {
             let reason = "no answer is kept, and there is no solver to ask".to_owned();
             return Ok(judged(Settled::Open { reason }, &found));
@@ -88,7 +110,10 @@ impl Judge {
         let settled = match answered.answer {
             Answer::Proved => Settled::Solved { solver: answered.solver, millis: answered.millis },
             Answer::Refuted(inputs) => Settled::Wrong { inputs, found_by: "the solver" },
-            Answer::Unknown(reason) => match self.every_input(terms, query, text, &reason) {
+            Answer::Unknown(reason) if effort == Effort::Brief => {
+                Settled::Open { reason: format!("the solver gives up ({reason})") }
+            }
+            Answer::Unknown(reason) => match self.all_inputs(terms, query, text, &reason) {
                 open @ Settled::Open { .. } => self.by_cases(terms, query)?.unwrap_or(open),
                 settled => settled,
             },
@@ -108,12 +133,20 @@ impl Judge {
         }
     }
 
+    /// The question for each value of a constant that has few, by the premise: powers of two, masks, counts of bits.
+    /// Nothing where there is none, or one question is not answered.
+    fn by_few_values(&self, terms: &mut Terms, query: &Query) -> Result<Option<Settled>, SolverError> {
+        for number in constants(terms, query) {
+            let Some(values) = few_values(terms, query, number) else { continue };
+            return self.for_values(terms, query, number, &values, BRIEFLY);
+        }
+        Ok(None)
+    }
+
     /// The question for each value of one constant that matters, and for all others together: solvers that give up on
     /// shifts by any count, or divisions by any power of two, answer each at once. Nothing where one is not answered.
     fn by_cases(&self, terms: &mut Terms, query: &Query) -> Result<Option<Settled>, SolverError> {
-        let is_constant =
-            |number: &usize| terms.variables()[*number].name.starts_with(|c: char| c.is_ascii_uppercase());
-        for number in query.variables(terms).into_iter().filter(is_constant).collect::<Vec<_>>() {
+        for number in constants(terms, query) {
             if let Some(settled) = self.cases_of(terms, query, number)? {
                 return Ok(Some(settled));
             }
@@ -125,25 +158,19 @@ impl Judge {
         let width = terms.variables()[number].width;
         let powers = (0..width).map(|bit| 1u128 << bit);
         let mut values: Vec<u128> = (0..=64).chain(powers).collect();
-        values.retain(|value| value & !oriole_proof::term::ones(width) == 0);
+        values.retain(|value| value & !ones(width) == 0);
         values.sort_unstable();
         values.dedup();
+        let settled = self.for_values(terms, query, number, &values, Duration::MAX)?;
+        if !matches!(settled, Some(Settled::Solved { .. })) {
+            return Ok(settled);
+        }
         let variable = terms.variable_term(number);
         let mut others = query.goal;
         for value in values {
             let constant = terms.constant(value, width);
-            let goal = terms.substitute(&[query.goal], &[(number, constant)])[0];
             let differs = terms.ne(variable, constant);
             others = terms.and(others, differs);
-            let case = Query { goal, premise: goal };
-            match self.asked(terms, &case)?.map(|answered| answered.answer) {
-                Some(Answer::Proved) => {}
-                Some(Answer::Unknown(_)) | None => return Ok(None),
-                Some(Answer::Refuted(mut inputs)) => {
-                    inputs[number] = value;
-                    return Ok(Some(Settled::Wrong { inputs, found_by: "the solver" }));
-                }
-            }
         }
         let rest = Query { goal: others, premise: others };
         let Some(answered) = self.asked(terms, &rest)? else { return Ok(None) };
@@ -154,8 +181,36 @@ impl Judge {
         })
     }
 
+    /// The question for some values of a variable; nothing where one is not answered.
+    fn for_values(
+        &self,
+        terms: &mut Terms,
+        query: &Query,
+        number: usize,
+        values: &[u128],
+        limit: Duration,
+    ) -> Result<Option<Settled>, SolverError> {
+        let width = terms.variables()[number].width;
+        let (mut solver, mut millis) = (String::new(), 0);
+        for value in values {
+            let constant = terms.constant(*value, width);
+            let conditions = terms.substitute(&[query.goal, query.premise], &[(number, constant)]);
+            let case = Query { goal: conditions[0], premise: conditions[1] };
+            let Some(answered) = self.asked_within(terms, &case, limit)? else { return Ok(None) };
+            match answered.answer {
+                Answer::Proved => (solver, millis) = (answered.solver, millis + answered.millis),
+                Answer::Unknown(_) => return Ok(None),
+                Answer::Refuted(mut inputs) => {
+                    inputs[number] = *value;
+                    return Ok(Some(Settled::Wrong { inputs, found_by: "the solver" }));
+                }
+            }
+        }
+        Ok(Some(Settled::Solved { solver, millis }))
+    }
+
     /// All inputs, where they are not too many; kept like the answers of solvers.
-    fn every_input(&self, terms: &Terms, query: &Query, text: &str, reason: &str) -> Settled {
+    fn all_inputs(&self, terms: &mut Terms, query: &Query, text: &str, reason: &str) -> Settled {
         let key = format!("all inputs\n{text}");
         let kept = self.prover.cache().get(&key).map(|known| known.answer.clone());
         if let Some(Answer::Proved) = kept {
@@ -167,7 +222,7 @@ impl Judge {
         if self.prover.solver.is_none() {
             return open();
         }
-        let Some(all) = exhaustive(terms, query, self.settings.large_bits) else { return open() };
+        let Some(all) = every_input(terms, query, self.settings.large_bits) else { return open() };
         if all.counterexample.is_none() {
             let millis = start.elapsed().as_millis() as u64;
             let answered = Answered { answer: Answer::Proved, solver: "all-inputs".into(), millis, cached: true };
@@ -175,6 +230,20 @@ impl Judge {
         }
         exhausted(all)
     }
+}
+
+/// The constants of a rule that a question depends on.
+fn constants(terms: &Terms, query: &Query) -> Vec<usize> {
+    let is_constant = |number: &usize| terms.variables()[*number].name.starts_with(|c: char| c.is_ascii_uppercase());
+    query.variables(terms).into_iter().filter(is_constant).collect()
+}
+
+/// Every input of a question, without the bits that do not matter, if they are not too many.
+fn every_input(terms: &mut Terms, query: &Query, most_bits: u32) -> Option<Searched> {
+    let short = narrowed(terms, query);
+    let mut found = exhaustive(terms, &short.query, most_bits)?;
+    found.counterexample = found.counterexample.map(|inputs| short.inputs(terms, inputs));
+    Some(found)
 }
 
 fn exhausted(all: Searched) -> Settled {
