@@ -3,11 +3,12 @@
 //! It has four parts. They are compared one after the other for the two sides of a rule:
 //!
 //! 1. the cost of the operations that are gone, against that of the new ones. An operation inside a pattern is gone
-//!    unless it is marked shared;
-//! 2. the number of operations that the value is made of. It falls for whoever uses the value too, as long as the
-//!    result uses no operand more often than the pattern;
+//!    unless it is marked shared, or the result uses what it makes (`y@`);
+//! 2. the number of operations that the value is made of, those included that the result takes over from the pattern.
+//!    It falls for whoever uses the value too, as long as the result uses no operand more often than the pattern;
 //! 3. the weight of these operations, where a rule file states what operations weigh ([`Weights`]); zero otherwise;
-//! 4. the rank of the operations, the constants that do not stand last, and the rank of their comparisons.
+//! 4. the rank of the operations, the constants that do not stand last, and the rank of their comparisons. What the
+//!    result takes over counts on neither side.
 //!
 //! Each part is a natural number and no rule raises one without lowering one before it, so rewriting ends. That holds
 //! with the weights of a user too, since all rules of the set are held against them, those of the tree included.
@@ -107,10 +108,11 @@ fn operation_rank(opcode: Opcode, fields: &FieldValues, early_constants: u32) ->
 }
 
 /// The measure of what is matched.
-pub fn of_pattern(pattern: &Pattern, weights: &Weights) -> Measure {
-    let mut measure = Measure::default();
-    add_pattern(pattern, true, true, weights, &mut measure);
-    measure
+pub fn of_pattern(instance: &Instance, weights: &Weights) -> Measure {
+    let kept = result_uses(instance, weights).captures;
+    let mut matched = Matched { kept, weights, measure: Measure::default() };
+    matched.add(instance.pattern(), true, true, false);
+    matched.measure
 }
 
 /// Whether a pattern is a copy of anything, and not of what some operation makes.
@@ -122,24 +124,51 @@ fn is_plain_copy(pattern: &Pattern) -> bool {
     pattern.opcode.is(Flags::COPY) && !pattern.srcs.iter().any(made)
 }
 
-fn add_pattern(pattern: &Pattern, gone: bool, root: bool, weights: &Weights, measure: &mut Measure) {
-    let fields = pattern.some_fields();
-    let gone = gone && (root || !pattern.shared);
-    measure.cost += if gone { pattern.opcode.row().cost(&fields) } else { 0 };
-    measure.operations += u32::from(pattern.opcode.row().cost(&fields) > 0 || root);
-    measure.weight += weights.weight(pattern.opcode);
-    let constant = |source: &Source| matches!(source, Source::Constant(_) | Source::Equals(_));
-    let early = early(pattern.srcs.iter().map(constant));
-    measure.rank += operation_rank(pattern.opcode, &fields, early);
-    for source in &pattern.srcs {
+/// The measure of a pattern as it is summed up.
+struct Matched<'a> {
+    /// By capture, how often the results use it.
+    kept: Vec<u32>,
+    weights: &'a Weights,
+    measure: Measure,
+}
+
+impl Matched<'_> {
+    /// Adds an operation and those that make its operands. It is `gone` where its reader is and it has no other, and
+    /// `stays` where the results use it or what is made of it.
+    fn add(&mut self, pattern: &Pattern, root: bool, gone: bool, stays: bool) {
+        let fields = pattern.some_fields();
+        let gone = gone && (root || !pattern.shared);
+        let stays = stays || pattern.binding.is_some_and(|value| self.kept.get(value).is_some_and(|uses| *uses > 0));
+        let cost = pattern.opcode.row().cost(&fields);
+        self.measure.cost += if gone && !stays { cost } else { 0 };
+        self.measure.operations += u32::from(cost > 0 || root);
+        self.measure.weight += self.weights.weight(pattern.opcode);
+        let constant = |source: &Source| matches!(source, Source::Constant(_) | Source::Equals(_));
+        let early = early(pattern.srcs.iter().map(constant));
+        self.measure.rank += if stays { 0 } else { operation_rank(pattern.opcode, &fields, early) };
+        for made in operations_inside(pattern) {
+            self.add(made, false, gone, stays);
+        }
+    }
+}
+
+/// The operations that make operands of a pattern, words of them included.
+fn operations_inside(pattern: &Pattern) -> impl Iterator<Item = &Pattern> {
+    pattern.srcs.iter().filter_map(|source| {
         let mut inner = source;
         while let Source::Word(_, of) = inner {
             inner = of;
         }
-        if let Source::Inst(made) = inner {
-            add_pattern(made, gone, false, weights, measure);
-        }
+        if let Source::Inst(made) = inner { Some(&**made) } else { None }
+    })
+}
+
+/// The operation of a pattern whose value a capture names.
+fn named(pattern: &Pattern, capture: usize) -> Option<&Pattern> {
+    if pattern.binding == Some(capture) {
+        return Some(pattern);
     }
+    operations_inside(pattern).find_map(|made| named(made, capture))
 }
 
 /// Constants before the last operand that is none.
@@ -210,8 +239,12 @@ fn made_of(instance: &Instance, value: &Value, lets: &[Made], weights: &Weights)
     let mut made = Made::default();
     match value {
         Value::Capture(capture) | Value::Word(_, capture) => {
-            made.captures.resize(capture + 1, 0);
-            made.captures[*capture] = 1;
+            made.captures.resize(instance.captures.len(), 0);
+            match named(instance.pattern(), *capture) {
+                None => made.captures[*capture] = 1,
+                // What the pattern made of it belongs to the value as before.
+                Some(pattern) => take_over(pattern, weights, &mut made),
+            }
         }
         Value::Let(index) => made.add(&lets[*index]),
         Value::Op(operation) => {
@@ -223,6 +256,13 @@ fn made_of(instance: &Instance, value: &Value, lets: &[Made], weights: &Weights)
         Value::Constant(_) => {}
     }
     made
+}
+
+fn take_over(pattern: &Pattern, weights: &Weights, made: &mut Made) {
+    made.operations += u32::from(pattern.opcode.row().cost(&pattern.some_fields()) > 0);
+    made.weight += weights.weight(pattern.opcode);
+    count_operands(pattern, &mut made.captures);
+    operations_inside(pattern).for_each(|inner| take_over(inner, weights, made));
 }
 
 /// The fields of a result, with the lowest values for those that are captured.
@@ -248,6 +288,12 @@ pub fn repeats_nothing(instance: &Instance) -> bool {
 }
 
 fn count_pattern(pattern: &Pattern, counts: &mut [u32]) {
+    count_operands(pattern, counts);
+    operations_inside(pattern).for_each(|made| count_pattern(made, counts));
+}
+
+/// Counts the captures of an operation: its own, and those of its operands that no operation makes.
+fn count_operands(pattern: &Pattern, counts: &mut [u32]) {
     if let Some(binding) = pattern.binding {
         counts[binding] += 1;
     }
@@ -256,17 +302,15 @@ fn count_pattern(pattern: &Pattern, counts: &mut [u32]) {
         while let Source::Word(_, of) = inner {
             inner = of;
         }
-        match inner {
-            Source::Capture(capture) => counts[*capture] += 1,
-            Source::Inst(made) => count_pattern(made, counts),
-            _ => {}
+        if let Source::Capture(capture) = inner {
+            counts[*capture] += 1;
         }
     }
 }
 
 /// Whether a rule lowers the measure.
 pub fn falls(instance: &Instance, weights: &Weights) -> bool {
-    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
+    let (before, after) = (of_pattern(instance, weights), of_result(instance, weights));
     // What is no operation becomes a copy, which a rule about plain copies would meet again.
     let copies = instance.results.iter().all(|value| !matches!(value, Value::Op(_)));
     if copies && is_plain_copy(instance.pattern()) {

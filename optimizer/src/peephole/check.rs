@@ -10,7 +10,7 @@ use oriole_rules::language::{Fault, Span};
 use oriole_rules::number::related;
 
 fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>, weights: &Weights) -> Fault {
-    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
+    let (before, after) = (of_pattern(instance, weights), of_result(instance, weights));
     let of = |measure: Measure| match weights.iter().next() {
         Some(_) => format!("cost {}, {} operations, weight {}", measure.cost, measure.operations, measure.weight),
         None => format!("cost {}, {} operations", measure.cost, measure.operations),

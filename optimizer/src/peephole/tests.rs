@@ -135,6 +135,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: fadd{F}.f32(x, y) => fcopysign{F}.f32(x, y)", "1:30: unknown opcode `fcopysign`"),
     (
         "rule a: fadd{F}.f32(x, y) => fabs{F}.f32(x) if variable(y)",
+    // What the result takes over from the pattern is neither saved nor dropped.
+    (
+        "rule a: iadd.u32(y@imul.hi.u32(_, _), C) => isub.u32(iadd.u32(y, C), 1)",
+        "1:45: the result of `a` is not cheaper",
+    ),
+    ("rule a: iadd.u32(y@&imul.hi.u32(_, _), 1) => isub.u32(y, -1)", "1:46: the result of `a` is not cheaper"),
         "1:35: `fabs` has no place for the captured Rounding",
     ),
     ("rule a for T in bits: setp.lt.T(x, x) => 0", "1:23: `setp` does not allow"),

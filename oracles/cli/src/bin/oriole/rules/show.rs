@@ -317,7 +317,7 @@ pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> 
 
 /// What falls from the pattern to the result.
 fn measures(instance: &Instance, weights: &Weights) -> String {
-    let (before, after) = (of_pattern(instance.pattern(), weights), of_result(instance, weights));
+    let (before, after) = (of_pattern(instance, weights), of_result(instance, weights));
     let parts = [
         ("cost", before.cost, after.cost),
         ("operations", before.operations, after.operations),
