@@ -10,7 +10,7 @@ rule add-zero for T in int: iadd.T(x, 0) => x
   no  iadd.u32(x, 1)
 rule many priority 20 modulo nan for T in u32 s32, OP in imul.lo and where legal:
     OP.T(&fadd{F}.bits(T)(x, -(A + 1) * 2), y@not.pred(_)) => let t = shl.bits(T)(x, log2(C)); (t, lo(y))
-    if is_power_of_two(C), C >s 1 || !single_use(x), T in u32, F.Rounding != none, A /s 2 == 0x10000
+    if is_power_of_two(C), C >s 1 || !single_use(x), T in u32, F.Rounding != none, A /s 2 == 0x10000, OP == imul.lo
 ";
 
 /// The tree without its places, by way of its text.
@@ -27,7 +27,11 @@ fn what_is_printed_reads_back_the_same() {
     let (second, faults) = text_of(&first.join("\n"));
     assert_eq!((&second, faults), (&first, Vec::new()));
     assert!(first[1].contains("y@not.pred(_)"), "{}", first[1]);
-    assert!(first[1].contains("C >s 1 || !single_use(x), T in u32, F.Rounding != none"), "{}", first[1]);
+    assert!(
+        first[1].contains("C >s 1 || !single_use(x), T in u32, F.Rounding != none, A /s 2 == 0x10000, OP == imul.lo"),
+        "{}",
+        first[1]
+    );
 }
 
 #[test]

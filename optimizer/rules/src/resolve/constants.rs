@@ -8,7 +8,8 @@ use super::super::language::Span;
 use super::super::language::ast::{BinaryOp, Expr, Guard, Name, Operand, Relation};
 use super::super::number::{closed, related};
 use super::head::broken;
-use super::sets::{NONE, SETS, type_named};
+use super::pattern::is_pure;
+use super::sets::{NONE, SETS, is_value, type_named, unknown_value};
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use oriole_ir::ops::{Field, Type};
 
@@ -171,6 +172,10 @@ impl Resolver<'_> {
         let (opcode, fields, rest, copied) = self.operation_head(&inst.head)?;
         let row = opcode.row();
         super::pattern::check_legal(row, inst, true)?;
+        if !is_pure(opcode) {
+            let message = format!("`{}` does not depend on its operands alone", row.name);
+            return Err(fault(inst.head.span, message, "here", "fold operations without effect"));
+        }
         if rest.is_none() {
             broken(opcode, &fields, inst.head.span)?;
         }
@@ -222,8 +227,8 @@ impl Resolver<'_> {
                 let help = "compare a variable with `==` or `!=` to a value";
                 return Err(fault(right.span(), "this is no value of the variable".to_owned(), "here", help));
             };
-            let other = self.variable(&other.text).unwrap_or(&other.text);
-            return Ok(Condition::Always((value == other) == (relation == Relation::Eq)));
+            let same = value == self.value_of(other)?;
+            return Ok(Condition::Always(same == (relation == Relation::Eq)));
         }
         if !matches!(relation, Relation::Eq | Relation::Ne) && (is_float(left) || is_float(right)) {
             return Err(computes_with_bits(left.span().to(right.span()), relation.symbol()));
@@ -318,11 +323,27 @@ impl Resolver<'_> {
             let help = "`in` is about variables that `for` declares";
             return Err(fault(variable.span, format!("`{}` is no variable", variable.text), "here", help));
         };
-        let within = |name: &Name| match SETS.iter().find(|(set, _)| *set == name.text) {
-            Some((_, members)) => members.contains(&value),
-            None => name.text == value,
-        };
-        Ok(Condition::Always(set.iter().any(within)))
+        let mut within = false;
+        for name in set {
+            within |= match SETS.iter().find(|(set, _)| *set == name.text) {
+                Some((_, members)) => members.contains(&value),
+                None => value == self.value_of(name)?,
+            };
+        }
+        Ok(Condition::Always(within))
+    }
+
+    /// What a word stands for that a variable is compared with: the value of a variable, or itself. A word that no
+    /// variable can have for its value would settle the condition in silence.
+    fn value_of<'s>(&'s self, name: &'s Name) -> Resolved<&'s str> {
+        if let Some(value) = self.variable(&name.text) {
+            return Ok(value);
+        }
+        if SETS.iter().any(|(set, _)| *set == name.text) {
+            let help = format!("write `in {}` for one of its types", name.text);
+            return Err(fault(name.span, format!("`{}` is a set of types", name.text), "here", help));
+        }
+        if is_value(&name.text) { Ok(&name.text) } else { Err(unknown_value(name).into()) }
     }
 
     fn field_condition(&mut self, rest: &Name, field: &Name, equal: bool, value: &Name) -> Resolved<Condition> {

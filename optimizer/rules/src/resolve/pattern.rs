@@ -4,9 +4,10 @@ use super::super::instance::{Pattern, Rest, Source, place_type};
 use super::super::language::ast::{Inst, Name, Operand};
 use super::constants::is_reserved;
 use super::head::{Written, broken, vector_slot};
+use super::sets::type_named;
 use super::{Resolved, Resolver, fault, is_capital, lone_name};
 use oriole_ir::RegInfo;
-use oriole_ir::ops::{FieldValue, Flags, OpRow, Opcode, Shape, Type};
+use oriole_ir::ops::{Field, FieldValue, Flags, OpRow, Opcode, Shape, Type};
 
 /// An operation of a pattern with its fields resolved.
 struct Shaped {
@@ -55,7 +56,9 @@ impl Resolver<'_> {
         let pattern =
             Pattern { opcode: written.opcode, fields, rest: None, srcs: Vec::new(), shared: false, binding: None };
         let some = pattern.some_fields();
-        if !any {
+        if any {
+            one_width(row, &written.values, inst)?;
+        } else {
             broken(written.opcode, &some, inst.head.span)?;
         }
         if inst.operands.len() != row.srcs.len() {
@@ -218,6 +221,27 @@ pub fn is_constant(source: &Source) -> bool {
 /// Whether the results depend on the operands alone, and may be left out or computed again.
 pub(super) fn is_pure(opcode: Opcode) -> bool {
     opcode.is(Flags::PURE) && !opcode.is(Flags::TERMINATOR)
+}
+
+/// Types that `{F}` takes have one width: operands, constants and `W` have theirs by it.
+fn one_width(row: &OpRow, written: &[Option<u64>], inst: &Inst) -> Resolved<()> {
+    let is_type = |field: Field| matches!(field, Field::Type | Field::SrcType | Field::SecondType);
+    let free = row.fields.iter().zip(written).filter(|(spec, value)| value.is_none() && is_type(spec.field));
+    for (spec, _) in free {
+        let types = spec.values().filter_map(|value| type_named(spec.field.value_name(value)));
+        let mut widths: Vec<u32> = types.map(Type::bits).collect();
+        widths.dedup();
+        if widths.len() > 1 {
+            let message = format!("`{}` has a {} of several widths, which is not written", row.name, spec.field.name());
+            return Err(fault(
+                inst.head.span,
+                message,
+                "here",
+                "write it; a variable (`for T in int`) goes through several",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// What no operation of a rule may be.

@@ -40,12 +40,14 @@ pub(super) fn members(binder: &Binder) -> Result<Vec<String>, Fault> {
     Ok(members)
 }
 
-fn is_value(text: &str) -> bool {
+/// Whether a word is a value that a variable can have.
+pub(super) fn is_value(text: &str) -> bool {
     let field = || Field::ALL.iter().any(|field| field.value_index(text).is_some());
     text == NONE || Opcode::from_name(text).is_some() || field()
 }
 
-fn unknown_value(name: &Name) -> Fault {
+/// The fault of a word that is none.
+pub(super) fn unknown_value(name: &Name) -> Fault {
     let sets: Vec<&str> = SETS.iter().map(|(set, _)| *set).collect();
     Fault::new(
         name.span,

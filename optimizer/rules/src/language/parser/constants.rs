@@ -103,7 +103,13 @@ impl Parser<'_> {
         match self.peek() {
             Some(Token::ParenOpen) => {
                 self.at += 1;
+                if self.peek() == Some(Token::Bang) {
+                    return Err(grouped(start));
+                }
                 let inner = self.expr()?;
+                if self.peek() == Some(Token::Or) || self.relation().is_some() {
+                    return Err(grouped(start));
+                }
                 self.close(start, "`)`")?;
                 Ok(inner)
             }
@@ -199,11 +205,18 @@ impl Parser<'_> {
             return self.field_guard();
         }
         let left = self.expr()?;
-        if let Some((_, relation)) = RELATIONS.iter().find(|(token, _)| self.peek() == Some(*token)) {
+        if let Some(relation) = self.relation() {
             self.at += 1;
-            let ordered = !matches!(relation, Relation::Eq | Relation::Ne);
-            let signed = ordered && self.eat_signed();
-            return Ok(Guard::Compare { relation: *relation, signed, left, right: self.expr()? });
+            let signed = self.eat_signed();
+            if signed && matches!(relation, Relation::Eq | Relation::Ne) {
+                let help = format!("write `{}`: equality has no sign", relation.symbol());
+                let message = format!("there is no `{}s`", relation.symbol());
+                return Err(Fault::new(self.last_span(), message, "this `s`", help));
+            }
+            // Values of variables have dots: `OP == imul.lo`.
+            let dotted = self.peek() == Some(Token::Word) && self.peek_at(1) == Some(Token::Dot);
+            let right = if dotted { Expr::Name(self.dotted()?) } else { self.expr()? };
+            return Ok(Guard::Compare { relation, signed, left, right });
         }
         match left {
             Expr::Name(variable) if self.eat_word("in") => Ok(Guard::Member { variable, set: self.set()? }),
@@ -215,6 +228,12 @@ impl Parser<'_> {
                 "compare it (`C > 1`, `C <s 0`), or use a predicate such as `is_power_of_two(C)`",
             )),
         }
+    }
+
+    /// The comparison that stands here.
+    fn relation(&self) -> Option<Relation> {
+        let next = self.peek()?;
+        RELATIONS.iter().find(|(token, _)| *token == next).map(|(_, relation)| *relation)
     }
 
     fn field_guard(&mut self) -> Parsed<Guard> {
@@ -234,4 +253,11 @@ impl Parser<'_> {
 fn joined(span: Span, word: &str) -> Fault {
     let help = "write `,` between conditions that must all hold, and `||` between those of which one must";
     Fault::new(span, format!("`{word}` joins no conditions"), "here", help)
+}
+
+/// The fault of conditions in parentheses.
+fn grouped(open: Span) -> Fault {
+    let help =
+        "`!` takes one condition, `||` joins conditions and `,` joins those: write `a || b, c`, or several rules";
+    Fault::new(open, "parentheses are for constants, not for conditions", "opened here", help)
 }
