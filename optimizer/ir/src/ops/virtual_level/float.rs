@@ -98,13 +98,13 @@ macro_rules! float_rows {
         since 50, later &[from(53, Field::Type, HF), from(80, Field::Type, BF)],
         cost PerWord(2), rank 9, latency Fixed, undef Mixing;
 
-    /// The smaller value; -0 is smaller than +0.
+    /// The smaller value; -0 is smaller than +0, and a number is taken before a NaN.
     FMin "fmin" "min": [T] <- [T, T], COMM,
         fields &[FTZ, opt(Field::NanMode), opt(Field::XorSign), ty(F)], rules MINMAX_RULES,
         since 50, later MINMAX_LATER,
         cost PerWord(2), rank 10, latency Float, undef Mixing;
 
-    /// The larger value; +0 is larger than -0.
+    /// The larger value; +0 is larger than -0, and a number is taken before a NaN.
     FMax "fmax" "max": [T] <- [T, T], COMM,
         fields &[FTZ, opt(Field::NanMode), opt(Field::XorSign), ty(F)], rules MINMAX_RULES,
         since 50, later MINMAX_LATER,

@@ -85,7 +85,7 @@ macro_rules! integer_rows {
         since 50, later &[],
         cost PerWord(3), rank 10, latency Fixed, undef Mixing;
 
-    /// Quotient, toward zero; undefined for a zero divisor.
+    /// Quotient, toward zero, modulo 2^n; undefined for a zero divisor.
     IDiv "idiv" "div": [T] <- [T, T], PURE,
         fields &[ty(I)], rules &[],
         since 50, later &[],

@@ -142,20 +142,20 @@ macro_rules! logic_rows {
         since 70, later &[],
         cost PerWord(2), rank 10, latency Fixed, undef Mixing;
 
-    /// Funnel shift of a register pair.
+    /// Funnel shift of a register pair, the first operand its low word; counts above 32 clamp to 32 or wrap at 32.
     Shf "shf" "shf": [R] <- [R, R, R], PURE,
         fields &[req(Field::ShiftDirection), req(Field::ShiftMode), ty(bits!(Type: B32))],
         rules &[],
         since 50, later &[],
         cost PerWord(2), rank 10, latency Fixed, undef routing([2]);
 
-    /// Left shift; counts above the width give zero.
+    /// Left shift; counts from the width on give zero.
     Shl "shl" "shl": [T] <- [T, R], PURE,
         fields &[ty(B)], rules &[],
         since 50, later &[],
         cost PerWord(2), rank 3, latency Fixed, undef routing([1]);
 
-    /// Right shift, arithmetic for signed types; counts above the width fill.
+    /// Right shift, arithmetic for signed types; counts from the width on leave zero or the sign.
     Shr "shr" "shr": [T] <- [T, R], PURE,
         fields &[ty(B | I)], rules &[],
         since 50, later &[],
