@@ -66,7 +66,7 @@ pub(super) fn counter_to<'r>(rules: impl IntoIterator<Item = &'r Rule>, weights:
 }
 
 /// The rule that is tried before this one wherever this one applies.
-fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
+pub(super) fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
     let rule = &rules[index];
     let before = |other: &(usize, &Rule)| {
         let (place, other) = other;
@@ -74,7 +74,9 @@ fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
     };
     let mut by = None;
     for instance in rule.instances() {
-        let shadow = rules.iter().enumerate().filter(before).find(|(_, other)| covers_any(other, instance));
+        let root = instance.pattern().opcode;
+        let shadows = |(_, other): &(usize, &Rule)| other.roots.contains(&root) && covers_any(other, instance);
+        let shadow = rules.iter().enumerate().filter(before).find(shadows);
         by = Some(shadow?.1.name);
     }
     by

@@ -234,6 +234,18 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
+    /// The rules that never apply behind those of another set, each with one that is tried first and matches as much.
+    /// Rules that the other set has too, by their names, are left out.
+    pub fn shadowed_by(&self, first: &RuleSet) -> Vec<(&Rule, &'static str)> {
+        let all: Vec<Rule> = first.rules.iter().chain(&self.rules).cloned().collect();
+        let own = self.rules.iter().enumerate().filter(|(_, rule)| first.rule(rule.name).is_none());
+        let shadow = |(index, rule)| {
+            let name = check::shadow_of(&all, first.rules.len() + index)?;
+            first.rule(name).map(|shadow| (rule, shadow.name))
+        };
+        own.filter_map(shadow).collect()
+    }
+
     /// The best rule that applies to an instruction, whose sources are [`Subject::sources`].
     pub fn find(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
         self.find_or(subject, inst, srcs, &mut Bindings::default(), |_| {})

@@ -217,6 +217,14 @@ fn rule_files_are_checked_or_refused() {
     assert!(measured.contains("measure: shf 1; no rule"), "{measured}");
     let explained = oriole(&["rules", "explain", "a", "measure.rules"], here.path());
     assert!(String::from_utf8_lossy(&explained.stdout).contains(", weight 1 becomes 0, rank "), "{explained:?}");
+    // The same pattern as a built-in rule, at the same priority; one that is tried before it; one that matches more.
+    write(
+        "shadow.rules",
+        b"rule a: iadd.u32(x, 0) => x\nrule b priority 11: iadd.u32(x, 0) => x\nrule c: irem.u32(x, C) => 0 if C == 1, variable(x)\n",
+    );
+    let shadowed = String::from_utf8_lossy(&check("shadow.rules").stdout).into_owned();
+    assert!(shadowed.contains("a at shadow.rules:1: never applies beside the built-in `add-zero`"), "{shadowed}");
+    assert!(!shadowed.contains("b at shadow.rules:2: never") && !shadowed.contains("c at"), "{shadowed}");
     write("counter.rules", b"measure shl 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)\n");
     let counter = String::from_utf8_lossy(&check("counter.rules").stderr).into_owned();
     assert!(counter.contains("`prmt-to-high-half`"), "{counter}");

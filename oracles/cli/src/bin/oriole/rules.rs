@@ -168,8 +168,14 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     for (report, index) in reports.iter().zip(&chosen) {
         replays.push(reproduce(report, &set, *index, &args.out)?);
     }
-    let findings =
-        show::Findings { reports: &reports, replays: &replays, weights: set.weights(), time: start.elapsed() };
+    let shadowed = set.shadowed_by(&RuleSet::builtin());
+    let findings = show::Findings {
+        reports: &reports,
+        replays: &replays,
+        shadows: &shadowed.into_iter().map(|(rule, by)| (rule.name, by)).collect::<Vec<_>>(),
+        weights: set.weights(),
+        time: start.elapsed(),
+    };
     match args.format {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,

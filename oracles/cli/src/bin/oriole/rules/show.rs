@@ -24,6 +24,8 @@ pub struct Findings<'a> {
     pub reports: &'a [RuleReport],
     /// For each the command that replays what is wrong with it.
     pub replays: &'a [Option<String>],
+    /// Rules that never apply beside the built-in ones, each with one of those that is tried first.
+    pub shadows: &'a [(&'static str, &'static str)],
     /// What operations weigh, where a file states it.
     pub weights: &'a Weights,
     /// How long all took.
@@ -61,6 +63,16 @@ impl Findings<'_> {
                     report.place,
                     guard.text,
                     need(&guard.need)
+                )?;
+            }
+        }
+        for report in self.reports {
+            for (_, by) in self.shadows.iter().filter(|(rule, _)| *rule == report.name) {
+                writeln!(
+                    out,
+                    "\n{} at {}: never applies beside the built-in `{by}`, which is tried first and matches as much; \
+                     a higher priority lets it",
+                    report.name, report.place
                 )?;
             }
         }
