@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use super::*;
 use crate::analysis::{BitMemo, Definitions, Uses};
 use oriole_ir::ops::Opcode;
@@ -81,8 +83,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: sub.ftz.f32(x, 0) => x", "1:9: unknown opcode `sub`; did you mean `fsub.ftz.f32`?"),
     ("rule a: iadd.u32(x, C) => x if C > 1 && C < 9", "1:38: `&&` joins no conditions"),
     ("rule a: iadd.u32(x, C) => x if is_mask(C) and C < 9", "1:43: `and` joins no conditions"),
-    ("rule a: iadd.u32(x, (C => x", "1:21: the parenthesis is not closed: expected `)`, found `=>`"),
-    ("rule a: iadd.u32(x, 0) => shl.b32(x, log2(C)\nrule b: not.b32(x) => x", "1:34: the parenthesis is not closed"),
     ("rule a for T in int: iadd.T(x, 0) => x if T == u33", "1:48: `u33` is no type"),
     ("rule a for T in int: iadd.T(x, 0) => x if T != int", "1:48: `int` is a set of types"),
     ("rule a for T in int: iadd.T(x, 0) => x if T in u32 s33", "1:52: `s33` is no type"),
@@ -93,6 +93,8 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u32(x, C) => fold(vote.sync.all.pred(C, 1))", "1:32: `vote.sync` does not depend on its operands"),
     ("rule a: shr{F}(x, 0) => x", "1:9: `shr` has a Type of several widths"),
     ("rule a: iadd.u32(x, &set{_}.lt.u32(y, y)) => x", "1:22: `set` has a SrcType of several widths"),
+    ("rule a: iadd.u32(x, (C => x", "1:21: the parenthesis is not closed: expected `)`, found `=>`"),
+    ("rule a: iadd.u32(x, 0) => shl.b32(x, log2(C)\nrule b: not.b32(x) => x", "1:34: the parenthesis is not closed"),
     ("rule a: iadd.u32(x, C) => x if is_mask(C", "1:39: the parenthesis is not closed"),
     ("rule a: fadd.f32(x, 2.0f) => x", "1:24: `2.0f` is no number"),
     ("rule a: fadd.f32(x, 1e40) => x", "1:21: 1e40 is no float of 32 bits"),
@@ -133,6 +135,12 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: iadd.u32(vote.sync.ballot.b32(p, x), 0) => 0", "1:18: `vote.sync.ballot` cannot stand inside a rule"),
     ("rule a: redux.sync.add.u32(x, _) => x", "1:37: `redux.sync` has an effect"),
     ("rule a: mov.b32(_) => 1", "1:23: the result of `a` is not cheaper"),
+    // What the result takes over from the pattern is neither saved nor dropped.
+    (
+        "rule a: iadd.u32(y@imul.hi.u32(_, _), C) => isub.u32(iadd.u32(y, C), 1)",
+        "1:45: the result of `a` is not cheaper",
+    ),
+    ("rule a: iadd.u32(y@&imul.hi.u32(_, _), 1) => isub.u32(y, -1)", "1:46: the result of `a` is not cheaper"),
     ("rule a: not.b32(x) => not.b32(iadd.u32(x, 0))", "1:23: rule `a` applies to its own result"),
     ("rule a: iadd.carry.u32(x, 0, 0) => x", "1:36: `iadd.carry` has 2 results, not 1"),
     (
@@ -145,12 +153,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("rule a: fadd{F}.f32(x, y) => fcopysign{F}.f32(x, y)", "1:30: unknown opcode `fcopysign`"),
     (
         "rule a: fadd{F}.f32(x, y) => fabs{F}.f32(x) if variable(y)",
-    // What the result takes over from the pattern is neither saved nor dropped.
-    (
-        "rule a: iadd.u32(y@imul.hi.u32(_, _), C) => isub.u32(iadd.u32(y, C), 1)",
-        "1:45: the result of `a` is not cheaper",
-    ),
-    ("rule a: iadd.u32(y@&imul.hi.u32(_, _), 1) => isub.u32(y, -1)", "1:46: the result of `a` is not cheaper"),
         "1:35: `fabs` has no place for the captured Rounding",
     ),
     ("rule a for T in bits: setp.lt.T(x, x) => 0", "1:23: `setp` does not allow"),
@@ -449,5 +451,84 @@ fn root_opcodes_follow_from_the_mnemonic() {
         found.sort_unstable();
         found.dedup();
         assert_eq!(rule.roots, found, "{}", rule.name);
+    }
+}
+
+/// The description of the language.
+static README: LazyLock<String> = LazyLock::new(|| {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/rules/README.md");
+    std::fs::read_to_string(path).expect("the language is described")
+});
+
+/// The rules that the description shows, in blocks as they stand there.
+#[test]
+fn the_description_shows_rules_that_are_right() {
+    let mut blocks = vec![String::new()];
+    for line in README.lines() {
+        match line.strip_prefix("    ") {
+            Some(line) => blocks.last_mut().expect("there is one").extend([line, "\n"]),
+            None if line.is_empty() => {}
+            None => blocks.push(String::new()),
+        }
+    }
+    // The summary of the grammar is no rule.
+    let rules = |block: &&String| block.contains("rule ") && !block.contains('…');
+    let mut shown = 0;
+    for block in blocks.iter().filter(rules) {
+        let set = RuleSet::parse("README.md", block).unwrap_or_else(|error| panic!("{block}\n{}", error.lines()));
+        shown += set.rules().len();
+    }
+    assert_eq!(shown, 7);
+}
+
+/// The rows of the table below a header, by cells; a cell holds spans of code, or a word.
+fn table(header: &str) -> Vec<Vec<Vec<&'static str>>> {
+    let spans = |cell: &'static str| match cell.contains('`') {
+        true => cell.split('`').skip(1).step_by(2).collect(),
+        false => vec![cell.trim()],
+    };
+    let cells = |row: &'static str| row.trim_matches('|').split(" | ").map(spans).collect();
+    let rows = README.lines().skip_while(|line| *line != header).skip(2);
+    rows.take_while(|line| line.starts_with('|')).map(cells).collect()
+}
+
+/// Whether an example is as a rule for sums says.
+fn is_so(rule: &str, example: &str) -> bool {
+    RuleSet::parse("README.md", &format!("rule t: iadd.u32(_, C) => {rule}\n{example}")).is_ok()
+}
+
+fn example(input: &str, value: &str) -> String {
+    match value {
+        "none" => format!(" no iadd.u32(x, {input})"),
+        value => format!(" yes iadd.u32(x, {input}) => {value}"),
+    }
+}
+
+#[test]
+fn the_description_says_what_constants_come_to() {
+    let rows = table("| constant | `C` | value |");
+    assert!(rows.len() > 12, "{rows:?}");
+    for row in &rows {
+        let [expressions, inputs, values] = row.as_slice() else { panic!("{row:?}") };
+        for expression in expressions {
+            let rule = format!("{expression} if C == C");
+            assert!(is_so(&rule, &example(inputs[0], values[0])), "{expression}: {row:?}");
+            assert!(!is_so(&rule, &example(inputs[0], "77")), "{expression}: {row:?}");
+        }
+    }
+}
+
+#[test]
+fn the_description_says_which_guards_hold() {
+    let rows = table("| guard, at 32 bits | `C` | holds |");
+    assert!(rows.len() > 5, "{rows:?}");
+    for row in &rows {
+        let [guards, inputs, holds] = row.as_slice() else { panic!("{row:?}") };
+        for guard in guards {
+            let rule = format!("0 if C == C, {guard} || C == 12345");
+            let yes = is_so(&rule, &example(inputs[0], "0"));
+            let no = is_so(&rule, &example(inputs[0], "none"));
+            assert_eq!((yes, no), (holds == &["yes"], holds == &["no"]), "{guard}: {row:?}");
+        }
     }
 }

@@ -347,9 +347,12 @@ pub(super) fn register_bits(bits: u32) -> u32 {
 
 #[cfg(test)]
 mod tests {
+    use oriole_interp::scalar::ScalarOp;
     use oriole_proof::eval::Program;
     use oriole_rules::Instance;
+    use oriole_rules::language::parse;
     use oriole_rules::number::{closed, related};
+    use oriole_rules::resolve;
 
     use super::super::variant::Variant;
     use super::*;
@@ -406,6 +409,56 @@ mod tests {
         let (value, known) = translation.constant(expr).expect("numbers have terms");
         let values = Program::new(&translation.terms, &[value, known]).eval(&[]);
         (values[1] == 1).then_some(values[0] as u64)
+    }
+
+    /// The constant `fold(OPERATION)`, and the number that is written, in the operation's width.
+    fn edge(operation: &str, value: &str) -> (Const, Option<u64>) {
+        let number = if value == "undefined" { "0" } else { value };
+        let read = |root: &&str| {
+            let text = format!("rule t: {root}(_, C) => fold({operation}) if C == {number}");
+            let (file, faults) = parse(&text);
+            assert_eq!(faults, [], "{text}");
+            resolve::instances(&file.rules[0]).ok()
+        };
+        let instances = ["iadd.u32", "iadd.u64", "iadd.u16", "and.pred"].iter().find_map(read);
+        let instance = instances.unwrap_or_else(|| panic!("`{operation}` and `{value}` fit no root")).remove(0);
+        let ([Value::Constant(fold)], [Condition::Compare { right, .. }]) =
+            (instance.results.as_slice(), instance.conditions.as_slice())
+        else {
+            panic!("{instance:?}")
+        };
+        (fold.clone(), closed(right).filter(|_| value != "undefined"))
+    }
+
+    /// What the interpreter says of `fold(OPERATION)`; `None` where that is undefined.
+    fn by_interpreter(fold: &Const) -> Option<u64> {
+        let ConstKind::Fold(operation) = &fold.kind else { panic!("{fold:?}") };
+        let mut operands = [0; 5];
+        for (operand, src) in operands.iter_mut().zip(&operation.srcs) {
+            let Value::Constant(expr) = src else { panic!("{src:?}") };
+            *operand = closed(expr).expect("a number");
+        }
+        let lane = ScalarOp::resolve(operation.opcode, &operation.fields).expect("a lane alone").eval(&operands);
+        lane.defined.then_some(lane.value & ones(fold.bits) as u64)
+    }
+
+    /// The table in `optimizer/rules/README.md` that tells writers of rules what operations do.
+    #[test]
+    fn operations_at_the_edges_are_as_described() {
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../optimizer/rules/README.md");
+        let readme = std::fs::read_to_string(path).expect("the language is described");
+        let rows = readme.lines().skip_while(|line| *line != "| operation | value |").skip(2);
+        let mut compared = 0;
+        for row in rows.take_while(|line| line.starts_with('|')) {
+            let (operations, value) = row.trim_matches('|').trim().rsplit_once(" | ").expect("two cells");
+            for operation in operations.split('`').skip(1).step_by(2) {
+                let (fold, expected) = edge(operation, value.trim_matches('`'));
+                assert_eq!(by_terms(&fold), expected, "the terms of {operation}");
+                assert_eq!(by_interpreter(&fold), expected, "the interpreter's {operation}");
+                compared += 1;
+            }
+        }
+        assert!(compared > 40, "{compared}");
     }
 
     /// A rule is read with the one and proved with the other, so neither may be wrong alone.
