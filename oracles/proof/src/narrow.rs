@@ -204,9 +204,10 @@ mod tests {
                 t.ule(x, bound)
             }
             2 => {
-                let bound = constant(t, (value + 1).min(0xff));
-                let (less, same) = (t.ult(x, bound), t.eq(x, bound));
-                t.or(less, same)
+                let bound = constant(t, value + 1 + any(random) % 4);
+                let less = t.ult(x, bound);
+                let holds = Program::new(t, &[less]).eval(&[value]) == [1];
+                if holds { less } else { t.not(less) }
             }
             3 => {
                 let low = random.below(8) as u32;
@@ -251,7 +252,7 @@ mod tests {
             let (low, count) = (random.below(4) as u32, 1 + random.below(4) as u32);
             let part = t.extract(x, low, count);
             let number = t.constant(random.next_u64().into(), count);
-            let mut wrong = t.ult(part, number);
+            let mut wrong = if random.below(2) == 0 { t.ult(part, number) } else { t.ult(number, part) };
             if random.below(2) == 0 {
                 let other = t.constant(random.next_u64().into(), 8);
                 let product = t.mul(x, other);
@@ -277,5 +278,30 @@ mod tests {
             assert_eq!(found.is_empty(), expected.is_empty(), "{expected:x?}");
         }
         assert!(shorter > 200 && bits > 400, "{shorter} {bits}");
+    }
+
+    /// No value that meets the premise is missing.
+    #[test]
+    fn few_values_are_all() {
+        let mut t = Terms::new();
+        let x = t.variable("C", 8);
+        let [zero, one, all, bound] = [0, 1, 255, 9].map(|number| t.constant(number, 8));
+        let steps = [all, one].map(|step| {
+            let next = t.add(x, step);
+            let both = t.and(x, next);
+            t.eq(both, zero)
+        });
+        let (below, within) = (t.ult(x, bound), t.ule(x, bound));
+        let (above, odd) = (t.ult(bound, x), t.bit_of(x, 0));
+        for (premise, count) in [(steps[0], Some(9)), (steps[1], Some(9)), (below, Some(9)), (within, Some(10))] {
+            let premise = t.and(premise, odd);
+            let query = Query { goal: premise, premise };
+            let values = few_values(&t, &query, 0).unwrap_or_default();
+            assert_eq!(Some(values.len()), count);
+            assert!((0..256).all(|x| !query.holds(&t, &[x]) || values.contains(&x)), "{values:?}");
+        }
+        for premise in [above, odd] {
+            assert_eq!(few_values(&t, &Query { goal: premise, premise }, 0), None);
+        }
     }
 }

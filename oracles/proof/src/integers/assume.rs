@@ -37,13 +37,16 @@ impl Encoder<'_> {
 
     /// Whether it is a product of numbers that are not known to be short enough.
     fn may_wrap(&self, term: Term) -> bool {
-        let Node { op, args: [a, b, _], .. } = *self.terms.node(term);
-        let is_short = |term: Term| match self.terms.node(term) {
-            Node { op: Op::Const(_) | Op::ZeroExtend | Op::SignExtend, .. } => true,
-            Node { op: Op::Concat, args: [high, ..], .. } => self.terms.value(*high) == Some(0),
-            _ => false,
+        let Node { op, args: [a, b, _], width } = *self.terms.node(term);
+        let bits = |term: Term| match self.terms.node(term) {
+            Node { op: Op::Const(value), .. } => 128 - value.leading_zeros(),
+            Node { op: Op::ZeroExtend | Op::SignExtend, args: [inner, ..], .. } => self.terms.width(*inner),
+            Node { op: Op::Concat, args: [high, low, _], .. } if self.terms.value(*high) == Some(0) => {
+                self.terms.width(*low)
+            }
+            node => node.width,
         };
-        op == Op::Mul && !(is_short(a) && is_short(b))
+        op == Op::Mul && bits(a) + bits(b) > width
     }
 
     /// What a condition that holds says of bits.

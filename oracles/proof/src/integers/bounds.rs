@@ -3,8 +3,8 @@
 use num_bigint::{BigInt, Sign};
 
 use super::formula::Formula;
-use super::poly::{Atom, Poly, Range, floor, without};
-use super::{Encoder, fits};
+use super::poly::{Atom, Poly, Range, floor, power, without};
+use super::{Encoder, Origin, fits};
 
 /// Quotients that are looked into for the bounds of one value.
 const MOST_QUOTIENTS: usize = 6;
@@ -216,8 +216,18 @@ impl Encoder<'_> {
             _ => high = high.min(floor(&number, &-factor)),
         }
         // Facts that exclude each other are left to the solver, which is told all of them.
-        if low <= high {
-            self.ranges[atom as usize] = (low, high);
+        if low > high {
+            return;
         }
+        // A number with a known sign tells whether the highest bit is set.
+        if let Origin::Signed(whole, width) = self.origins[atom as usize].clone() {
+            let half = Poly::constant(power(width - 1));
+            if low >= 0.into() {
+                self.learn_not_negative(&half.minus(&whole).plus_number(-1));
+            } else if high < 0.into() {
+                self.learn_not_negative(&whole.minus(&half));
+            }
+        }
+        self.ranges[atom as usize] = (low, high);
     }
 }

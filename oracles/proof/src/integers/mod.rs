@@ -382,7 +382,10 @@ impl<'t> Encoder<'t> {
                 let by = self.power_of(b, node.width);
                 self.residue(a).product(&by)
             }
-            Op::Extract(0) => self.residue(a),
+            Op::Extract(0) => {
+                let residue = self.residue(a);
+                self.congruent(residue, node.width)
+            }
             Op::SDiv => self.truncated(a, b).0,
             Op::SRem => {
                 let (quotient, rest) = self.truncated(a, b);
@@ -409,6 +412,27 @@ impl<'t> Encoder<'t> {
             }
         }
         if fits(&residue) { residue } else { self.value(a).product(&self.value(b)) }
+    }
+
+    /// The same modulo 2^width, without unknowns that were reduced modulo as much or more.
+    fn congruent(&self, mut poly: Poly, width: u32) -> Poly {
+        for atom in poly.atoms() {
+            let whole = match &self.origins[atom as usize] {
+                Origin::Wrapped(whole, bits) | Origin::Signed(whole, bits) if *bits >= width => whole,
+                Origin::Remainder(whole, by)
+                    if by.value().is_some_and(|by| by.trailing_zeros() >= Some(width.into())) =>
+                {
+                    whole
+                }
+                _ => continue,
+            };
+            let Some(factor) = poly.linear_in(atom).cloned() else { continue };
+            let shorter = poly.plus(&whole.minus(&Poly::atom(atom)).times(&factor));
+            if fits(&shorter) {
+                poly = shorter;
+            }
+        }
+        poly
     }
 
     fn residue(&mut self, term: Term) -> Poly {

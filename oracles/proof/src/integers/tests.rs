@@ -8,7 +8,7 @@ use super::super::term::{Term, Terms, Variable, ones};
 use super::division::is_reciprocal;
 use super::formula::Formula;
 use super::poly::{Poly, Products, floor, power};
-use super::{Bit, Encoder, Integers, Origin, by_cases, is_arithmetic, question, with_multiples};
+use super::{Bit, Encoder, Integers, Origin, by_cases, fits, is_arithmetic, question, with_multiples};
 use oriole_interp::launch::random::SplitMix64;
 
 /// What unknowns stand for, for inputs.
@@ -410,6 +410,81 @@ fn is_met_with_quotients(terms: &Terms, query: &Query, inputs: &[u128]) -> bool 
     })
 }
 
+/// Of unknowns with bounds, divisions yield what they should, and what is learned of polynomials that has the form of a
+/// fact bounds and decides nothing wrongly.
+#[test]
+fn divisions_and_bounds_are_right() {
+    let mut random = SplitMix64::new(21);
+    let (mut divided, mut tight, mut decided) = (0, 0, 0);
+    for _ in 0..600 {
+        let t = Terms::new();
+        let inputs: Vec<u128> = (0..4).map(|_| u128::from(random.below(40))).collect();
+        let mut encoder = Encoder::new(&t);
+        let mut pool = Vec::new();
+        for (at, value) in inputs.iter().enumerate() {
+            let low = u128::from(random.below(2)) * random.next_u64() as u128 % (value + 1);
+            let range = (low.into(), (value + u128::from(random.below(30))).into());
+            pool.push(encoder.unknown(Origin::Variable(at as u32), range).0);
+        }
+        for _ in 0..12 {
+            let any = |random: &mut SplitMix64| pool[random.below(pool.len() as u64) as usize].clone();
+            let (a, b) = (any(&mut random), any(&mut random));
+            let number = BigInt::from(random.below(9)) - 4;
+            let new = match random.below(9) {
+                0 => a.plus(&b),
+                1 => a.minus(&b),
+                2 if fits(&a.product(&b)) => a.product(&b),
+                3 => a.times(&number),
+                4 => a.plus_number(number),
+                5 | 6 => {
+                    let b = if random.below(3) == 0 { Poly::constant(1 + random.below(9)) } else { b };
+                    if encoder.bounds(&b).0 <= 0.into() {
+                        continue;
+                    }
+                    let (quotient, rest) = encoder.divided(&a, &b, 1);
+                    let model = Model::of(&encoder, &inputs);
+                    let [x, y, q, r] = [&a, &b, &quotient, &rest].map(|poly| poly.eval(&model.atoms));
+                    assert_eq!((floor(&x, &y), &x - &y * floor(&x, &y)), (q, r), "{x} / {y}");
+                    divided += 1;
+                    if random.below(2) == 0 { quotient } else { rest }
+                }
+                _ => {
+                    let value = a.minus(&b).eval(&Model::of(&encoder, &inputs).atoms);
+                    let slack = BigInt::from(random.below(3));
+                    let fact = a.minus(&b).plus_number(&slack - &value);
+                    let formula = match slack == 0.into() && random.below(2) == 0 {
+                        true => Formula::Zero(fact),
+                        false => Formula::NotNegative(fact),
+                    };
+                    encoder.learn(&formula);
+                    continue;
+                }
+            };
+            pool.push(new);
+            let model = Model::of(&encoder, &inputs);
+            let shown = pool[random.below(pool.len() as u64) as usize].minus(&pool[pool.len() - 1]);
+            let value = shown.eval(&model.atoms);
+            let ((low, high), plain) = (encoder.bounds(&shown), shown.range(&encoder.ranges));
+            assert!(low <= value && value <= high, "{value} is not from {low} to {high}");
+            tight += u32::from((low, high) != plain);
+            let number: BigInt = &value + BigInt::from(random.below(3)) - 1;
+            let poly = shown.plus_number(-number);
+            for formula in [Formula::NotNegative(poly.clone()), Formula::Zero(poly)] {
+                let simpler = encoder.decided(formula.clone());
+                assert_eq!(simpler.eval(&model.atoms, &[]), formula.eval(&model.atoms, &[]), "{formula:?}");
+                decided += u32::from(simpler != formula);
+            }
+            for fact in &encoder.not_negative {
+                assert!(fact.eval(&model.atoms) >= 0.into(), "{fact:?} for {inputs:?}");
+            }
+            for (atom, (low, high)) in encoder.ranges.iter().enumerate() {
+                assert!(*low <= model.atoms[atom] && model.atoms[atom] <= *high, "{:?}", encoder.origins[atom]);
+            }
+        }
+    }
+    assert!(divided > 400 && tight > 400 && decided > 400, "{divided} {tight} {decided}");
+}
+
 /// Whether arithmetic alone shows that two values are equal wherever conditions hold.
 fn is_shown(t: &Terms, before: Term, after: Term, conditions: &[Term]) -> bool {
     let mut t = t.clone();
@@ -479,6 +554,16 @@ fn symbolic_quotients_need_no_solver() {
     let power = t.is_zero(both);
     let (before, after) = (t.urem(x, a), t.and(x, less));
     check(&t, "x % A = x & (A - 1)", before, after, &[has_a, power]);
+
+    let more = t.add(a, one);
+    let both = t.and(a, more);
+    let mask = t.is_zero(both);
+    assert!(!is_shown(&t, before, after, &[has_a, mask]), "A is no power of two");
+
+    let number = t.and(a, one);
+    let [even, odd] = [t.is_zero(number), t.eq(number, one)];
+    let (before, after) = (t.eq(left, right), t.eq(x, y));
+    assert!(is_shown(&t, before, after, &[odd]) && !is_shown(&t, before, after, &[even]));
 
     let negative = t.neg(a);
     let (before, after) = (t.sdiv(x, negative), t.sdiv(x, a));
