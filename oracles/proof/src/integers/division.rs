@@ -77,7 +77,7 @@ impl Encoder<'_> {
     /// A dividend and a divisor with the same quotient, without quotients that the dividend adds, or subtracts, too:
     /// floor((floor(p / d) + r) / b) = floor((p + d * r) / (d * b)) for whole r, and -floor(p / d) is
     /// floor((d - 1 - p) / d).
-    fn unfolded(&self, a: &Poly, divisor: &Poly, subtracted: bool) -> (Poly, Poly) {
+    pub(super) fn unfolded(&self, a: &Poly, divisor: &Poly, subtracted: bool) -> (Poly, Poly) {
         let (mut inner, mut by) = (a.clone(), divisor.clone());
         for atom in a.atoms() {
             let Some((dividend, inner_divisor)) = self.quotient_by_positive(atom) else { continue };
@@ -97,7 +97,7 @@ impl Encoder<'_> {
     }
 
     /// Takes positive factors off a dividend and its divisor: floor((f * p) / (f * d)) = floor(p / d).
-    fn without_common_factors(&self, dividend: &mut Poly, mut divisor: Poly) -> Poly {
+    pub(super) fn without_common_factors(&self, dividend: &mut Poly, mut divisor: Poly) -> Poly {
         for factor in divisor.common_factors() {
             let factor = Poly::atom(factor);
             let (shorter, rest) = dividend.split(&factor);

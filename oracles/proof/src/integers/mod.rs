@@ -598,11 +598,11 @@ impl<'t> Encoder<'t> {
             }
             return sum;
         }
-        // `x & (p - 1)` is `x % p`, and `x & -p` is what it leaves of `x`.
+        // `x & (p - 1)` is `x % p`, and `x & -p` is what it leaves of `x`; so it is where `p` is zero.
         for (x, mask) in [(&x, &y), (&y, &x)] {
             let (below, above) = (mask.plus_number(1), Poly::constant(power(width)).minus(mask));
             for (power, is_rest) in [(below, true), (above, false)] {
-                if self.powers.contains(&power) && self.bounds(&power).0 > 0.into() {
+                if self.powers.contains(&power) {
                     let rest = self.divided(x, &power, width).1;
                     return if is_rest { rest } else { x.minus(&rest) };
                 }
