@@ -29,6 +29,17 @@ impl Bits {
 /// The question over shorter variables: without bits that nothing reads or that the premise fixes. Inputs that meet the
 /// one question follow from inputs that meet the other.
 pub fn narrowed(terms: &mut Terms, query: &Query) -> Solved {
+    let mut conditions = Vec::new();
+    split(terms, query.premise, true, &mut conditions);
+    shortened(terms, query, &conditions)
+}
+
+/// The same without the bits alone that nothing reads: what is left of a variable is one number.
+pub fn without_unread_bits(terms: &mut Terms, query: &Query) -> Solved {
+    shortened(terms, query, &[])
+}
+
+fn shortened(terms: &mut Terms, query: &Query, conditions: &[(Term, bool)]) -> Solved {
     let mut variables: BTreeMap<usize, Bits> = BTreeMap::new();
     for term in terms.reachable(&[query.goal, query.premise]) {
         let node = *terms.node(term);
@@ -41,10 +52,8 @@ pub fn narrowed(terms: &mut Terms, query: &Query) -> Solved {
             variables.entry(number as usize).or_default().read |= read;
         }
     }
-    let mut conditions = Vec::new();
-    split(terms, query.premise, true, &mut conditions);
     for (condition, holds) in conditions {
-        for (number, mask, values) in fixed(terms, condition, holds) {
+        for (number, mask, values) in fixed(terms, *condition, *holds) {
             if let Some(bits) = variables.get_mut(&number) {
                 bits.fix(mask, values);
             }

@@ -17,7 +17,7 @@ use easy_smt::{Context, ContextBuilder, Response, SExpr};
 
 use super::cache::{Cache, CacheError};
 use super::integers::{self, Integers};
-use super::narrow::narrowed;
+use super::narrow::without_unread_bits;
 use super::query::{Inputs, Query};
 use super::term::Terms;
 use super::text::Script;
@@ -148,6 +148,9 @@ pub struct Solver {
     kind: Kind,
     /// Its name and version, as one word.
     version: String,
+    /// Another one that answers questions over integers, too: of z3 and cvc5, each decides some that the other does
+    /// not.
+    second: Option<Box<Solver>>,
 }
 
 impl Solver {
@@ -158,13 +161,14 @@ impl Solver {
             return Solver::start(program.into(), kind).map(Some);
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        for (kind, name) in Kind::ALL {
-            let found = std::env::split_paths(&path).map(|folder| folder.join(name)).find(|program| program.is_file());
-            if let Some(program) = found {
-                return Solver::start(program, kind).map(Some);
-            }
-        }
-        Ok(None)
+        let found = Kind::ALL.into_iter().filter_map(|(kind, name)| {
+            let mut programs = std::env::split_paths(&path).map(|folder| folder.join(name));
+            programs.find(|program| program.is_file()).map(|program| (kind, program))
+        });
+        let mut found = found.map(|(kind, program)| Solver::start(program, kind));
+        let Some(first) = found.next() else { return Ok(None) };
+        let second = found.flatten().find(|solver| solver.kind != Kind::Bitwuzla);
+        Ok(Some(Solver { second: second.map(Box::new), ..first? }))
     }
 
     fn start(program: PathBuf, kind: Kind) -> Result<Solver, SolverError> {
@@ -174,7 +178,13 @@ impl Solver {
         let number =
             text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit()) && word.contains('.'));
         let version = format!("{}-{}", kind.name(), number.unwrap_or("unknown"));
-        Ok(Solver { program, kind, version })
+        Ok(Solver { program, kind, version, second: None })
+    }
+
+    /// Those that answer questions over integers, the quickest first.
+    fn over_integers(&self) -> impl Iterator<Item = &Solver> {
+        let all = self.second.as_deref().into_iter().chain([self]);
+        all.filter(|solver| solver.kind != Kind::Bitwuzla)
     }
 
     /// Its name and version.
@@ -373,7 +383,7 @@ impl Prover {
             return Ok(None);
         }
         let (mut terms, query) = integers::with_multiples(terms, query).unwrap_or_else(|| (terms.clone(), *query));
-        let query = narrowed(&mut terms, &query).query;
+        let query = without_unread_bits(&mut terms, &query).query;
         let (terms, query) = (&terms, &query);
         let Some(whole) = integers::question(terms, query) else { return Ok(None) };
         let cases: Option<Vec<Integers>> =
@@ -385,31 +395,34 @@ impl Prover {
             let solver = "arithmetic".into();
             return Ok(Some(Answered { answer: Answer::Proved, solver, millis: 0, cached: false }));
         }
-        let Some(solver) = self.solver.as_ref().filter(|solver| solver.kind != Kind::Bitwuzla) else { return Ok(None) };
-        // Where arithmetic shows some of the cases, the others are simpler than the whole.
-        let open: Vec<Integers> = match cases.iter().any(is_shown) {
-            true => cases.into_iter().filter(|case| !is_shown(case)).collect(),
-            false => vec![whole],
-        };
-        let (limit, mut millis) = (limit / open.len() as u32, 0);
-        for question in open {
-            let Some(took) = shown(solver, question, limit)? else { return Ok(None) };
-            millis += took;
+        let solvers: Vec<&Solver> = self.solver.iter().flat_map(Solver::over_integers).collect();
+        if solvers.is_empty() {
+            return Ok(None);
         }
-        Ok(Some(Answered { answer: Answer::Proved, solver: solver.version.clone(), millis, cached: false }))
+        // Where arithmetic shows some of the cases, the others are simpler than the whole.
+        let open = if cases.iter().any(is_shown) { cases } else { vec![whole] };
+        let open: Vec<Vec<String>> = open.into_iter().filter_map(Integers::texts).collect();
+        let (limit, mut millis, mut solver) = (limit / open.len().max(1) as u32, 0, String::new());
+        for texts in open {
+            let Some(answered) = shown(&solvers, texts, limit)? else { return Ok(None) };
+            (solver, millis) = (answered.solver, millis + answered.millis);
+        }
+        Ok(Some(Answered { answer: Answer::Proved, solver, millis, cached: false }))
     }
 }
 
-/// How many milliseconds the solver took to show that no integers meet a question; nothing where it does not.
-fn shown(solver: &Solver, question: Integers, limit: Duration) -> Result<Option<u64>, SolverError> {
-    let Integers::Texts(texts) = question else { return Ok(Some(0)) };
-    let (limit, mut millis) = (limit / texts.len().max(1) as u32, 0);
+/// The answer of the first solver that shows that no integers meet one of the texts, with the time that all took.
+fn shown(solvers: &[&Solver], texts: Vec<String>, limit: Duration) -> Result<Option<Answered>, SolverError> {
+    let (limit, mut millis) = (limit / (texts.len() * solvers.len()).max(1) as u32, 0);
     for text in texts {
         // Integers that meet the question say nothing, so no values are asked for.
-        let answered = solver.ask(&Script { text, variables: Vec::new() }, limit)?;
-        millis += answered.millis;
-        if answered.answer == Answer::Proved {
-            return Ok(Some(millis));
+        let script = Script { text, variables: Vec::new() };
+        for solver in solvers {
+            let answered = solver.ask(&script, limit)?;
+            millis += answered.millis;
+            if answered.answer == Answer::Proved {
+                return Ok(Some(Answered { millis, ..answered }));
+            }
         }
     }
     Ok(None)

@@ -211,6 +211,7 @@ impl Encoder<'_> {
     /// where these do not.
     fn state_of_rest(&mut self, a: &Poly, b: &Poly, quotient: &Poly, rest: &Poly) {
         let [whole, below] = [Formula::equal(a, &b.product(quotient).plus(rest)), Formula::less(rest, b)];
+        self.rests.insert(a.minus(&b.product(quotient)), rest.clone());
         if b.value().is_none() {
             self.learn(&whole);
             self.learn(&below);

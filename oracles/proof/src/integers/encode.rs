@@ -112,7 +112,7 @@ impl Encoder<'_> {
             return Formula::Known(false);
         }
         if first == last {
-            return Formula::equal(&difference, &Poly::constant(first * power(width)));
+            return Formula::equal(&self.with_rests(difference), &Poly::constant(first * power(width)));
         }
         if difference == whole {
             return Formula::equal(&self.value(a), &self.value(b));

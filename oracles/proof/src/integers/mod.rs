@@ -25,7 +25,7 @@ mod tests;
 mod text;
 mod values;
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use super::query::Query;
 use super::term::{Op, Term, Terms};
@@ -48,6 +48,16 @@ pub enum Integers {
     Impossible,
     /// SMT-LIB texts, one command a line, the simplest first. No integers meet one only if no inputs meet the question.
     Texts(Vec<String>),
+}
+
+impl Integers {
+    /// The texts, where there are any.
+    pub fn texts(self) -> Option<Vec<String>> {
+        match self {
+            Integers::Impossible => None,
+            Integers::Texts(texts) => Some(texts),
+        }
+    }
 }
 
 /// Whether integers may help with a question: it multiplies or divides.
@@ -137,6 +147,8 @@ struct Encoder<'t> {
     values: HashMap<Term, Poly>,
     /// Values by residue and width.
     exact: HashMap<(Poly, u32), Poly>,
+    /// What divisions leave, by the dividend less the multiple of the divisor.
+    rests: BTreeMap<Poly, Poly>,
 }
 
 impl<'t> Encoder<'t> {
@@ -157,6 +169,7 @@ impl<'t> Encoder<'t> {
             residues: HashMap::new(),
             values: HashMap::new(),
             exact: HashMap::new(),
+            rests: BTreeMap::new(),
         }
     }
 }

@@ -61,7 +61,7 @@ impl Encoder<'_> {
         }
         let (low, high) = self.bounds(residue);
         if low >= 0.into() && high <= ones(width).into() {
-            return residue.clone();
+            return self.with_rests(residue.clone());
         }
         if let Some(shorter) = self.in_quotients(residue, width) {
             let value = self.wrapped(&shorter, width);
@@ -77,6 +77,15 @@ impl Encoder<'_> {
         self.facts.push(Formula::equal(&value, &residue.minus(&wraps.times(&power(width)))));
         self.exact.insert((residue.clone(), width), value.clone());
         value
+    }
+
+    /// A polynomial with the names of what divisions leave, where it has these as dividends less multiples.
+    pub(super) fn with_rests(&self, poly: Poly) -> Poly {
+        let shorter = |poly: Poly, (whole, rest): (&Poly, &Poly)| {
+            let forms = [poly.minus(whole).plus(rest), poly.plus(whole).minus(rest)];
+            forms.into_iter().chain([poly]).min_by_key(Poly::len).unwrap_or_default()
+        };
+        self.rests.iter().fold(poly, shorter)
     }
 
     /// A residue with `c * q + r` for unknowns that were divided by a number `c`, if then it wraps less often: by the

@@ -51,7 +51,8 @@ struct CheckArgs {
     /// Ask no solver: trust kept answers alone
     #[arg(long)]
     no_solver: bool,
-    /// The solver: a path to z3, cvc5 or bitwuzla; by default the first of them on the path
+    /// The solver: a path to z3, cvc5 or bitwuzla; by default the first of them on the path, and where rules
+    /// multiply or divide, z3 and cvc5 both
     #[arg(long, value_name = "PROGRAM", conflicts_with = "no_solver")]
     solver: Option<PathBuf>,
     /// How long the solver may take for a question; z3 by its steps, so that the answer does not depend on the load
