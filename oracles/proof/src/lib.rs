@@ -26,10 +26,11 @@ pub mod term;
 pub mod text;
 
 pub use cache::{Cache, CacheError};
+pub use integers::is_arithmetic;
 pub use meaning::{
     Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, special_values, with_other_nans,
 };
-pub use narrow::{few_values, narrowed};
+pub use narrow::{few_values, narrowed, without_unread_bits};
 pub use query::{Inputs, Query, Side, equivalence, satisfiable, shrink};
 pub use search::{Domain, Searched, exhaustive, input_bits, sampled};
 pub use solve::{Solved, solve};

@@ -45,8 +45,10 @@ fn shortened(terms: &mut Terms, query: &Query, conditions: &[(Term, bool)]) -> S
         let node = *terms.node(term);
         for operand in node.operands() {
             let Op::Variable(number) = terms.node(*operand).op else { continue };
+            let masks = node.operands().iter().find_map(|other| terms.value(*other));
             let read = match node.op {
                 Op::Extract(low) => ones(node.width) << low,
+                Op::And => masks.unwrap_or(ones(node.width)),
                 _ => ones(terms.width(*operand)),
             };
             variables.entry(number as usize).or_default().read |= read;

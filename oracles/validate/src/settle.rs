@@ -5,12 +5,15 @@ use std::time::{Duration, Instant};
 
 use super::judge::Judge;
 use oriole_proof::{
-    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, few_values, input_bits, narrowed,
-    sampled, satisfiable, shrink, solve, term::ones,
+    Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, few_values, input_bits,
+    is_arithmetic, narrowed, sampled, satisfiable, shrink, solve, term::ones, without_unread_bits,
 };
 
 /// What a solver gets for a question before all inputs are tried, and for one that decides no verdict.
 const BRIEFLY: Duration = Duration::from_secs(2);
+
+/// Bits of a variable whose values are gone through.
+const MOST_COUNT_BITS: u32 = 6;
 
 /// How much a question is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -140,7 +143,19 @@ impl Judge {
             let Some(values) = few_values(terms, query, number) else { continue };
             return self.for_values(terms, query, number, &values, BRIEFLY);
         }
-        Ok(None)
+        // By what is done with them, other operands may have few values, too: counts modulo 32.
+        if !is_arithmetic(terms, query) {
+            return Ok(None);
+        }
+        let short = without_unread_bits(terms, query);
+        let is_short = |number: &usize| (2..=MOST_COUNT_BITS).contains(&terms.variables()[*number].width);
+        let Some(number) = short.query.variables(terms).into_iter().find(is_short) else { return Ok(None) };
+        let values: Vec<u128> = (0..=ones(terms.variables()[number].width)).collect();
+        let settled = self.for_values(terms, &short.query, number, &values, BRIEFLY)?;
+        Ok(settled.map(|settled| match settled {
+            Settled::Wrong { inputs, found_by } => Settled::Wrong { inputs: short.inputs(terms, inputs), found_by },
+            other => other,
+        }))
     }
 
     /// The question for each value of one constant that matters, and for all others together: solvers that give up on

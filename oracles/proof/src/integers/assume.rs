@@ -27,7 +27,7 @@ impl Encoder<'_> {
     pub(super) fn encode_conditions(&mut self, premise: Term) -> Option<()> {
         let mut parts = Vec::new();
         split(self.terms, premise, true, &mut parts);
-        let needed = parts.iter().map(|(condition, _)| self.terms.reachable(&[*condition]));
+        let needed = parts.iter().map(|(condition, _)| self.needed(*condition));
         let mut conditions: Vec<Vec<Term>> = needed.collect();
         // Where a product may wrap, others may say first that it does not.
         let wraps = |needed: &[Term]| needed.iter().any(|term| self.may_wrap(*term));
@@ -70,6 +70,7 @@ impl Encoder<'_> {
             if number != 0 {
                 continue;
             }
+            self.apart.push((x, y));
             // Without common bits, their sum is that of different bits.
             let (x, y) = (self.value(x), self.value(y));
             let fact = Formula::at_most(&x.plus(&y), &Poly::constant(ones(width)));

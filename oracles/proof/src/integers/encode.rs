@@ -15,6 +15,12 @@ impl Encoder<'_> {
                 continue;
             }
             let node = *self.terms.node(*term);
+            if let Some(counted) = self.populations.get(term).copied() {
+                let count = self.ones_of(counted)?;
+                self.residues.insert(*term, count.clone());
+                self.values.insert(*term, count);
+                continue;
+            }
             if node.width == 1 {
                 let truth = self.one_bit(&node)?;
                 let truth = self.decided(truth);

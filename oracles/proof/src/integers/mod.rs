@@ -19,6 +19,7 @@ mod division;
 mod encode;
 mod formula;
 mod multiples;
+mod ones;
 mod poly;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ use super::term::{Op, Term, Terms};
 pub use cases::by_cases;
 use formula::Formula;
 pub use multiples::with_multiples;
+use ones::populations;
 use poly::{Atom, Poly, Range};
 
 /// Questions of more terms are left to solvers of bit vectors.
@@ -60,11 +62,11 @@ impl Integers {
     }
 }
 
-/// Whether integers may help with a question: it multiplies or divides.
+/// Whether integers may help with a question: it multiplies, divides, or counts ones.
 pub fn is_arithmetic(terms: &Terms, query: &Query) -> bool {
     let needed = terms.reachable(&[query.goal]);
     let is_one = |term: &Term| matches!(terms.node(*term).op, Op::Mul | Op::UDiv | Op::URem | Op::SDiv | Op::SRem);
-    needed.len() <= MOST_TERMS && needed.iter().any(is_one)
+    needed.len() <= MOST_TERMS && (needed.iter().any(is_one) || !populations(terms, &needed).is_empty())
 }
 
 /// The question over integers; nothing where it is too large, or has an operation without integers.
@@ -74,9 +76,10 @@ pub fn question(terms: &Terms, query: &Query) -> Option<Integers> {
         return None;
     }
     let mut encoder = Encoder::new(terms);
+    encoder.populations = populations(terms, &needed);
     encoder.assume(query.goal);
     encoder.encode_conditions(query.premise)?;
-    encoder.encode(&needed)?;
+    encoder.encode(&encoder.needed(query.goal))?;
     let goal = encoder.truth(query.goal);
     encoder.facts.push(goal);
     if encoder.facts.contains(&Formula::Known(false)) {
@@ -112,6 +115,8 @@ enum Origin {
     Choice(Formula, Poly, Poly),
     /// The bits that both have.
     Common(Poly, Poly),
+    /// For how many `i` below the end bit `i` plus an offset is set in each of these terms, for their offsets.
+    Ones(Vec<(Term, i64)>, i64),
 }
 
 /// What a truth value is.
@@ -140,6 +145,9 @@ struct Encoder<'t> {
     /// Values that are powers of two or zero, and unknowns that are odd.
     powers: Vec<Poly>,
     odd: Vec<Atom>,
+    /// Terms that count the ones of others, with these; and terms without common bits.
+    populations: HashMap<Term, Term>,
+    apart: Vec<(Term, Term)>,
     /// Terms of one bit.
     truths: HashMap<Term, Formula>,
     /// Other terms: what they are modulo 2^width, and their values where these are known.
@@ -165,6 +173,8 @@ impl<'t> Encoder<'t> {
             not_negative: Vec::new(),
             powers: Vec::new(),
             odd: Vec::new(),
+            populations: HashMap::new(),
+            apart: Vec::new(),
             truths: HashMap::new(),
             residues: HashMap::new(),
             values: HashMap::new(),

@@ -6,7 +6,8 @@ use super::super::formula::Formula;
 use super::super::poly::Poly;
 use super::super::poly::{Products, floor, power};
 use super::super::{Bit, Encoder, Origin};
-use crate::term::ones;
+use crate::eval::Program;
+use crate::term::{Term, ones};
 
 /// What unknowns stand for, for inputs.
 pub(super) struct Model<'e> {
@@ -81,6 +82,13 @@ impl Model<'_> {
             }
             Origin::Choice(formula, yes, no) => value(if formula.eval(&self.atoms, &self.bits) { yes } else { no }),
             Origin::Common(a, b) => value(a) & value(b),
+            Origin::Ones(bits, end) => {
+                let terms: Vec<Term> = bits.iter().map(|(term, _)| *term).collect();
+                let values = Program::new(self.encoder.terms, &terms).eval(self.inputs);
+                let is_set = |i: i64, value: u128, offset: i64| i + offset >= 0 && value >> (i + offset) & 1 == 1;
+                let all = |i: &i64| values.iter().zip(bits).all(|(value, (_, offset))| is_set(*i, *value, *offset));
+                (0..*end).filter(all).count().into()
+            }
         }
     }
 }

@@ -8,7 +8,8 @@ use super::super::formula::Formula;
 use super::super::poly::{Poly, floor};
 use super::super::{Encoder, Origin, fits};
 use super::model::Model;
-use crate::term::Terms;
+use crate::eval::Program;
+use crate::term::{Term, Terms};
 
 /// Of unknowns with bounds, divisions yield what they should, and what is learned of polynomials that has the form of a
 /// fact bounds and decides nothing wrongly.
@@ -145,4 +146,53 @@ fn reciprocals_are_what_they_stand_for() {
         }
     }
     assert!(found > 1000 && missed < found, "{found} {missed}");
+}
+
+/// Counts of ones are those of the values.
+#[test]
+fn ones_are_counted() {
+    let mut random = SplitMix64::new(31);
+    let (mut counted, mut unknowns) = (0, 0);
+    for _ in 0..300 {
+        let mut t = Terms::new();
+        let mut pool: Vec<Term> = (0..3).map(|at| t.variable(format!("v{at}"), 16)).collect();
+        for _ in 0..1 + random.below(6) {
+            let mut any = || pool[random.below(pool.len() as u64) as usize];
+            let (a, b) = (any(), any());
+            let number = t.constant(random.next_u64().into(), 16);
+            let cut = 1 + random.below(15) as u32;
+            let by = t.constant(random.below(20).into(), 16);
+            let new = match random.below(9) {
+                7 => t.shl(a, by),
+                8 => t.lshr(a, by),
+                0 => t.and(a, b),
+                1 => t.or(a, b),
+                2 => t.xor(a, b),
+                3 => t.not(a),
+                4 => t.and(a, number),
+                5 => {
+                    let (high, low) = (t.extract(a, cut, 16 - cut), t.extract(b, 0, cut));
+                    t.concat(low, high)
+                }
+                _ => {
+                    let part = t.extract(a, cut, 16 - cut);
+                    t.zero_extend(part, 16)
+                }
+            };
+            pool.push(new);
+        }
+        let last = pool[pool.len() - 1];
+        let mut encoder = Encoder::new(&t);
+        let Some(count) = encoder.ones_of(last) else { continue };
+        counted += 1;
+        unknowns += encoder.origins.len();
+        for _ in 0..20 {
+            let inputs: Vec<u128> = (0..3).map(|_| u128::from(random.next_u64()) & 0xffff).collect();
+            let model = Model::of(&encoder, &inputs);
+            let value = Program::new(&t, &[last]).eval(&inputs)[0];
+            assert_eq!(count.eval(&model.atoms), value.count_ones().into(), "{inputs:x?}");
+            model.meets(&encoder.texts());
+        }
+    }
+    assert!(counted > 250 && unknowns > 400, "{counted} {unknowns}");
 }

@@ -4,6 +4,7 @@ use num_bigint::BigInt;
 
 use super::super::values::runs;
 use super::super::{Encoder, Integers, Origin, by_cases, is_arithmetic, question, with_multiples};
+use crate::meaning::population;
 use crate::query::Query;
 use crate::term::{Term, Terms};
 
@@ -116,6 +117,29 @@ fn divisibility_is_linear() {
     // x * inverse is the quotient, and the inverse once more for each number that is left.
     assert_eq!(times, [BigInt::from(2)]);
     assert_eq!(encoder.texts().len(), 1, "it is linear");
+}
+
+/// Sums of counts of ones need no solver.
+#[test]
+fn counts_of_ones_are_sums() {
+    let mut t = Terms::new();
+    let [x, y] = ["x", "y"].map(|name| t.variable(name, 64));
+    let (both, either, one) = (t.and(x, y), t.or(x, y), t.xor(x, y));
+    let zero = t.constant(0, 64);
+    let apart = t.eq(both, zero);
+    let (high, low) = (t.extract(x, 23, 41), t.extract(x, 0, 23));
+    let rotated = t.concat(low, high);
+    let [x, both, either, one, rotated, y] = [x, both, either, one, rotated, y].map(|term| population(&mut t, term));
+    let (sum, rest, all) = (t.add(both, one), t.sub(either, both), t.add(x, y));
+    for (before, after) in [(sum, either), (rest, one), (rotated, x)] {
+        assert!(is_shown(&t, before, after, &[]));
+    }
+    assert!(is_shown(&t, all, either, &[apart]));
+    for (before, after) in [(all, either), (x, y), (sum, one)] {
+        assert!(!is_shown(&t, before, after, &[]));
+    }
+    let goal = t.ne(all, either);
+    assert!(is_arithmetic(&t, &Query { goal, premise: goal }));
 }
 
 #[test]
