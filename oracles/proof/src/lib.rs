@@ -26,7 +26,7 @@ pub mod term;
 pub mod text;
 
 pub use cache::{Cache, CacheError};
-pub use integers::is_arithmetic;
+pub use integers::{is_arithmetic, with_multiples};
 pub use meaning::{
     Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, special_values, with_other_nans,
 };

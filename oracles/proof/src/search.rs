@@ -5,11 +5,13 @@
 //! (those of its width, and the constants of the terms with their neighbours, so that a guard that compares with one is
 //! met), then mixtures of such values, runs of ones, values near other variables' and plain random ones.
 
+use std::collections::HashSet;
+
 use rayon::prelude::*;
 
 use super::eval::{Machine, Program, Word};
 use super::query::{Inputs, Query};
-use super::term::{Terms, ones};
+use super::term::{Node, Op, Term, Terms, ones};
 use oriole_interp::launch::random::SplitMix64;
 
 /// Inputs that are computed at once: so many that a step costs little beside its lanes, and so few that the registers
@@ -88,9 +90,21 @@ pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, see
         .iter()
         .map(|(number, width)| Pool::new(terms, query, *width, domains.get(*number).unwrap_or(&Domain::Any)))
         .collect();
-    let sizes: Vec<u64> = pools.iter().map(|pool| pool.values.len() as u64).collect();
-    let crossed = sizes.iter().try_fold(1u64, |all, size| all.checked_mul(*size)).filter(|all| *all <= count);
-    let crossed = crossed.unwrap_or(0);
+    // All boundary values where they fit, else the first of each variable, in half of the inputs. What stands for
+    // undefined results has one value then.
+    let all: Vec<u64> = pools.iter().map(|pool| pool.values.len() as u64).collect();
+    let read = read_variables(terms, query);
+    let product = |sizes: &[u64]| sizes.iter().try_fold(1u64, |all, size| all.checked_mul(*size));
+    let sizes = match product(&all).is_some_and(|all| all <= count) {
+        true => all,
+        false => {
+            let is_read = |(number, _): &(usize, u32)| read.contains(number);
+            let most = root(count / 2, variables.iter().filter(|one| is_read(one)).count().max(1) as u32);
+            let size = |(size, one): (u64, &(usize, u32))| size.min(if is_read(one) { most } else { 1 });
+            all.into_iter().zip(&variables).map(size).collect()
+        }
+    };
+    let crossed = product(&sizes).unwrap_or(0);
     let strides: Vec<u64> =
         (0..sizes.len()).map(|at| sizes[at + 1..].iter().fold(1u64, |a, b| a.wrapping_mul(*b))).collect();
     let value = |index: u64, position: usize| match index < crossed {
@@ -119,6 +133,26 @@ pub fn sampled(terms: &Terms, query: &Query, domains: &[Domain], count: u64, see
     all.relevant += second.relevant;
     all.counterexample = second.first.map(|index| near.inputs(terms, index));
     all
+}
+
+/// The variables that are not only chosen where a condition fails.
+fn read_variables(terms: &Terms, query: &Query) -> HashSet<usize> {
+    let mut read = HashSet::new();
+    for term in terms.reachable(&[query.goal]) {
+        let node = terms.node(term);
+        let operands = node.operands();
+        let used = if node.op == Op::Ite { &operands[..2] } else { operands };
+        read.extend(used.iter().filter_map(|operand| match terms.node(*operand).op {
+            Op::Variable(number) => Some(number as usize),
+            _ => None,
+        }));
+    }
+    read
+}
+
+/// The greatest number whose power is at most a value.
+fn root(value: u64, power: u32) -> u64 {
+    (1..=value).take_while(|root| root.checked_pow(power).is_some_and(|all| all <= value)).last().unwrap_or(0)
 }
 
 /// Up to `count` inputs that meet the premise, of the kinds that [`sampled`] tries; where they are rare, none.
@@ -265,13 +299,16 @@ struct Pool {
     width: u32,
     /// Whether samples are only these values.
     closed: bool,
+    /// Those that tell most come first.
     values: Vec<u128>,
+    /// What the terms divide by: reciprocals go wrong at multiples, or before them.
+    divisors: Vec<u128>,
 }
 
 impl Pool {
     fn new(terms: &Terms, query: &Query, width: u32, domain: &Domain) -> Pool {
         let mask = ones(width);
-        let closed = |values: Vec<u128>| Pool { width, closed: true, values };
+        let closed = |values: Vec<u128>| Pool { width, closed: true, values, divisors: Vec::new() };
         match domain {
             Domain::Of(values) if !values.is_empty() => closed(values.iter().map(|value| value & mask).collect()),
             Domain::PowerOfTwo => closed((0..width).map(|bit| 1 << bit).collect()),
@@ -282,7 +319,10 @@ impl Pool {
                 values.retain(|value| value < bound);
                 closed(values)
             }
-            _ => Pool { width, closed: false, values: boundaries(terms, query, width) },
+            _ => {
+                let divisors = divisors(terms, query, width);
+                Pool { width, closed: false, values: boundaries(terms, query, width), divisors }
+            }
         }
     }
 
@@ -301,7 +341,13 @@ impl Pool {
         }
         let plain = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
         let shift = random.below(self.width.into()) as u32;
-        let value = match random.below(8) {
+        let kinds = if self.divisors.is_empty() { 8 } else { 9 };
+        let value = match random.below(kinds) {
+            8 => {
+                let divisor = self.divisors[random.below(self.divisors.len() as u64) as usize];
+                let times = ((plain & ones(self.width)) / divisor) >> (shift / 8);
+                (times * divisor).wrapping_sub(plain >> 100 & 1)
+            }
             0..=2 => known,
             3 => known ^ 1 << shift,
             4 => known.wrapping_add(plain & 7).wrapping_sub(4),
@@ -333,10 +379,33 @@ fn numbers_near_one(seed: u64, index: u64, width: u32, random: &mut SplitMix64) 
     chosen.then(|| (0..width).step_by(bits as usize).fold(0, |all, low| all | u128::from(one()) << low))
 }
 
-/// Boundary values of a width, and those of the terms' constants that fit it, with their neighbours, sorted.
+/// The constants that terms divide by, if they fit a width.
+fn divisors(terms: &Terms, query: &Query, width: u32) -> Vec<u128> {
+    let divisor = |term: Term| match terms.node(term) {
+        Node { op: Op::UDiv | Op::URem | Op::SDiv | Op::SRem, args: [_, by, _], .. } => terms.value(*by),
+        _ => None,
+    };
+    let found = terms.reachable(&[query.goal]).into_iter().filter_map(divisor);
+    let mut divisors: Vec<u128> = found.filter(|by| *by > 1 && *by <= ones(width)).take(4).collect();
+    divisors.dedup();
+    divisors
+}
+
+/// Boundary values of a width, and those of the terms' constants that fit it, with their neighbours; those of the terms
+/// come first, and opposites last.
 fn boundaries(terms: &Terms, query: &Query, width: u32) -> Vec<u128> {
     let mask = ones(width);
-    let mut seeds: Vec<u128> = vec![0, mask, mask >> 1, u128::from(width), u128::from(width) / 2];
+    let constants = terms.reachable(&[query.goal]).into_iter().filter_map(|term| terms.value(term));
+    let mut seeds: Vec<u128> = vec![0, mask >> 1];
+    for by in divisors(terms, query, width) {
+        // The last multiples of numbers with and without a sign.
+        for most in [mask, mask >> 1] {
+            let multiple = most / by * by;
+            seeds.extend([multiple, multiple - by]);
+        }
+    }
+    seeds.extend(constants.filter(|value| value & !mask == 0).take(24));
+    seeds.extend([mask, u128::from(width), u128::from(width) / 2]);
     seeds.extend((0..width).filter(|bit| *bit < 4 || bit % 4 == 3 || width <= 16).map(|bit| 1 << bit));
     for pattern in [0x55, 0x33, 0x0f, 0x80, 0x7f] {
         seeds.push((0..16).fold(0, |all, byte| all | pattern << (8 * byte)));
@@ -344,12 +413,12 @@ fn boundaries(terms: &Terms, query: &Query, width: u32) -> Vec<u128> {
     // The ends of the floating-point formats: one, infinity, the smallest normal number.
     seeds.extend([0x3f80_0000, 0x7f80_0000, 0x0080_0000, 0x7fc0_0000, 0x3c00, 0x7c00, 0x0400, 0x3f80, 0x7f80]);
     seeds.extend([0x3ff0_0000_0000_0000, 0x7ff0_0000_0000_0000, 0x0010_0000_0000_0000]);
-    let constants = terms.reachable(&[query.goal]).into_iter().filter_map(|term| terms.value(term));
-    seeds.extend(constants.filter(|value| value & !mask == 0).take(24));
-    let around = |seed: &u128| [*seed, seed.wrapping_add(1), seed.wrapping_sub(1), !*seed, seed.wrapping_neg()];
-    let mut values: Vec<u128> = seeds.iter().flat_map(around).map(|value| value & mask).collect();
-    values.sort_unstable();
-    values.dedup();
+    let near = |seed: &u128| [*seed, seed.wrapping_add(1), seed.wrapping_sub(1)];
+    let opposite = |seed: &u128| [!*seed, seed.wrapping_neg()];
+    let all = seeds.iter().flat_map(near).chain(seeds.iter().flat_map(opposite));
+    let mut values: Vec<u128> = all.map(|value| value & mask).collect();
+    let mut seen = HashSet::new();
+    values.retain(|value| seen.insert(*value));
     values
 }
 
@@ -421,7 +490,7 @@ mod tests {
     /// Products of two and a third rounded together, or one after the other: near one they differ often.
     #[test]
     fn some_inputs_are_floats_near_one() {
-        let pool = Pool { width: 64, closed: false, values: vec![0] };
+        let pool = Pool { width: 64, closed: false, values: vec![0], divisors: Vec::new() };
         let of = |index: u64, at: usize| f64::from_bits(pool.sample(7, index, at) as u64);
         let near = |x: f64| x.is_finite() && (0.05..17.0).contains(&x.abs());
         let inputs: Vec<[f64; 3]> = (0..400).map(|index| [0, 1, 2].map(|at| of(index, at))).collect();
@@ -451,6 +520,27 @@ mod tests {
         let query = equivalence(&mut t, &side(other), &side(same), &[related]);
         let found = sampled(&t, &query, &[], 100_000, 3);
         assert!(found.counterexample.is_none() && found.relevant > 5_000, "{found:?}");
+    }
+
+    /// A reciprocal that is wrong for the last number before a multiple alone, and a guard that is off by one.
+    #[test]
+    fn needles_near_multiples_and_bounds_are_found() {
+        let mut t = Terms::new();
+        let [x, a, b] = ["x", "A", "B"].map(|name| t.variable(name, 32));
+        let wide = t.zero_extend(x, 64);
+        let (magic, by) = (t.constant(0xe703_5f25, 64), t.constant(145_249, 32));
+        let product = t.mul(wide, magic);
+        let high = t.extract(product, 49, 15);
+        let (before, after) = (t.udiv(x, by), t.zero_extend(high, 32));
+        let query = equivalence(&mut t, &side(before), &side(after), &[]);
+        let found = sampled(&t, &query, &[], 500, 1).counterexample;
+        assert!(found.is_some_and(|inputs| query.holds(&t, &inputs)));
+        let (short, bound) = (t.constant(0xffff, 32), t.constant(0x1_0002, 32));
+        let premise = [t.ule(x, short), t.ule(a, bound), t.is_nonzero(b)];
+        let product = t.mul(x, a);
+        let (multiple, zero) = (t.urem(product, a), t.constant(0, 32));
+        let query = equivalence(&mut t, &side(multiple), &side(zero), &premise);
+        assert!(sampled(&t, &query, &[], 10_000, 1).counterexample.is_some());
     }
 
     #[test]

@@ -382,7 +382,8 @@ impl Prover {
         if !integers::is_arithmetic(terms, query) {
             return Ok(None);
         }
-        let (mut terms, query) = integers::with_multiples(terms, query).unwrap_or_else(|| (terms.clone(), *query));
+        let multiples = integers::with_multiples(terms, query);
+        let (mut terms, query) = multiples.map_or((terms.clone(), *query), |(terms, solved)| (terms, solved.query));
         let query = without_unread_bits(&mut terms, &query).query;
         let (terms, query) = (&terms, &query);
         let Some(whole) = integers::question(terms, query) else { return Ok(None) };

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::judge::Judge;
 use oriole_proof::{
     Answer, Answered, Inputs, Query, Searched, SolverError, Terms, cache, exhaustive, few_values, input_bits,
-    is_arithmetic, narrowed, sampled, satisfiable, shrink, solve, term::ones, without_unread_bits,
+    is_arithmetic, narrowed, sampled, satisfiable, shrink, solve, term::ones, with_multiples, without_unread_bits,
 };
 
 /// What a solver gets for a question before all inputs are tried, and for one that decides no verdict.
@@ -271,6 +271,23 @@ fn exhausted(all: Searched) -> Settled {
 
 /// Inputs of the question as it is, and of the question whose premise is met by construction.
 pub(super) fn tried(terms: &mut Terms, query: &Query, count: u64, seed: u64) -> Searched {
+    // One is a multiple of another once in many inputs, and then rarely where a bound is.
+    let Some((multiples, solved)) = with_multiples(terms, query) else {
+        return without_multiples(terms, query, count, seed);
+    };
+    let mut found = without_multiples(&mut multiples.clone(), &solved.query, count / 2, seed);
+    found.counterexample = found.counterexample.map(|inputs| {
+        let inputs = solved.inputs(&multiples, shrink(&multiples, &solved.query, inputs));
+        inputs[..terms.variables().len()].to_vec()
+    });
+    if found.counterexample.is_some() {
+        return found;
+    }
+    let plain = without_multiples(terms, query, count - count / 2, seed);
+    Searched { tried: found.tried + plain.tried, relevant: found.relevant + plain.relevant, ..plain }
+}
+
+fn without_multiples(terms: &mut Terms, query: &Query, count: u64, seed: u64) -> Searched {
     let Some(solved) = solve(terms, query) else { return sampled(terms, query, &[], count, seed) };
     let mut found = sampled(terms, &solved.query, &[], count - count / 4, seed);
     // Small where the relations between variables hold by construction: later each is made small by itself.

@@ -1,7 +1,7 @@
 //! Variables that are multiples of others.
 
 use super::super::query::Query;
-use super::super::solve::split;
+use super::super::solve::{Solved, split};
 use super::super::term::{Node, Op, Term, Terms};
 use super::Encoder;
 
@@ -9,12 +9,12 @@ use super::Encoder;
 /// their quotients by `b` are simple then. Nothing where there are none.
 ///
 /// Inputs that meet the question meet this one, too, with the quotient for `q`, and the product does not wrap.
-pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Query)> {
+pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
     let mut conditions = Vec::new();
     split(terms, query.goal, true, &mut conditions);
     let mut terms = terms.clone();
     let Query { mut goal, mut premise } = *query;
-    let mut changed = Vec::new();
+    let (mut changed, mut values) = (Vec::new(), Vec::new());
     for (condition, _) in conditions.into_iter().filter(|(_, holds)| *holds) {
         let Some((number, divisor)) = multiple(&terms, goal, condition) else { continue };
         // A divisor that is a multiple itself stands for what it was.
@@ -41,8 +41,9 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Query)> {
         let replaced = terms.substitute(&[goal, premise], &[(index as usize, product)]);
         [goal, premise] = [replaced[0], replaced[1]].map(|condition| terms.and(condition, fits));
         changed.push(number);
+        values.push((index as usize, product));
     }
-    (!changed.is_empty()).then_some((terms, Query { goal, premise }))
+    (!changed.is_empty()).then_some((terms, Solved { query: Query { goal, premise }, values }))
 }
 
 /// The variable and the divisor of a condition that says that nothing is left of the variable.

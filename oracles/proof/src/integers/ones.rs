@@ -140,7 +140,7 @@ impl Encoder<'_> {
         }
         // Bits are counted by their places in the first term.
         bits.iter_mut().for_each(|(_, at)| *at -= offset);
-        let mut below = |encoder: &mut Self, end: i64| match end {
+        let below = |encoder: &mut Self, end: i64| match end {
             0 => Poly::default(),
             end => encoder.unknown(Origin::Ones(bits.clone(), end), (0.into(), end.into())).0,
         };

@@ -14,7 +14,8 @@ fn is_shown(t: &Terms, before: Term, after: Term, conditions: &[Term]) -> bool {
     let premise = t.all(conditions);
     let differ = t.ne(before, after);
     let query = Query { goal: t.and(premise, differ), premise };
-    let (terms, query) = with_multiples(&t, &query).unwrap_or((t, query));
+    let multiples = with_multiples(&t, &query).map(|(terms, solved)| (terms, solved.query));
+    let (terms, query) = multiples.unwrap_or((t, query));
     question(&terms, &query) == Some(Integers::Impossible)
         || by_cases(&terms, &query).iter().all(|(terms, query)| question(terms, query) == Some(Integers::Impossible))
             && !by_cases(&terms, &query).is_empty()
