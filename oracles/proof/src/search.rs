@@ -401,7 +401,7 @@ fn boundaries(terms: &Terms, query: &Query, width: u32) -> Vec<u128> {
         // The last multiples of numbers with and without a sign.
         for most in [mask, mask >> 1] {
             let multiple = most / by * by;
-            seeds.extend([multiple, multiple - by]);
+            seeds.extend([multiple, multiple.wrapping_sub(by)]);
         }
     }
     seeds.extend(constants.filter(|value| value & !mask == 0).take(24));
@@ -528,6 +528,11 @@ mod tests {
         let mut t = Terms::new();
         let [x, a, b] = ["x", "A", "B"].map(|name| t.variable(name, 32));
         let wide = t.zero_extend(x, 64);
+        // A divisor of more than half of all numbers has one multiple.
+        let most = t.constant(0xc000_0000, 32);
+        let (quotient, none) = (t.udiv(x, most), t.constant(0, 32));
+        let query = equivalence(&mut t, &side(quotient), &side(none), &[]);
+        assert!(sampled(&t, &query, &[], 500, 1).counterexample.is_some());
         let (magic, by) = (t.constant(0xe703_5f25, 64), t.constant(145_249, 32));
         let product = t.mul(wide, magic);
         let high = t.extract(product, 49, 15);
