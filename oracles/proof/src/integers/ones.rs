@@ -1,8 +1,8 @@
 //! Counts of ones.
 //!
-//! The ones of `a | b` are those of `a` and of `b`, less those of `a & b`; so the count for any bitwise function is a sum
-//! of counts for conjunctions of what it is made of, and these are the unknowns. Each is a difference of two counts from
-//! the lowest bit on, so that parts of a word add up to the word.
+//! The ones of `a | b` are those of `a` and of `b`, less those of `a & b`; so the count for any bitwise function is a
+//! sum of counts for conjunctions of what it is made of, and these are the unknowns. Each is a difference of two counts
+//! from the lowest bit on, so that parts of a word add up to the word.
 
 use std::collections::HashMap;
 
