@@ -71,15 +71,7 @@ pub fn is_arithmetic(terms: &Terms, query: &Query) -> bool {
 
 /// The question over integers; nothing where it is too large, or has an operation without integers.
 pub fn question(terms: &Terms, query: &Query) -> Option<Integers> {
-    let needed = terms.reachable(&[query.goal]);
-    if needed.len() > MOST_TERMS {
-        return None;
-    }
-    let mut encoder = Encoder::new(terms);
-    encoder.populations = populations(terms, &needed);
-    encoder.assume(query.goal);
-    encoder.encode_conditions(query.premise)?;
-    encoder.encode(&encoder.needed(query.goal))?;
+    let mut encoder = Encoder::of(terms, query)?;
     let goal = encoder.truth(query.goal);
     encoder.facts.push(goal);
     if encoder.facts.contains(&Formula::Known(false)) {
@@ -160,6 +152,20 @@ struct Encoder<'t> {
 }
 
 impl<'t> Encoder<'t> {
+    /// All of a question but that its goal holds; nothing where it is too large, or has an operation without integers.
+    fn of(terms: &'t Terms, query: &Query) -> Option<Encoder<'t>> {
+        let needed = terms.reachable(&[query.goal]);
+        if needed.len() > MOST_TERMS {
+            return None;
+        }
+        let mut encoder = Encoder::new(terms);
+        encoder.populations = populations(terms, &needed);
+        encoder.assume(query.goal);
+        encoder.encode_conditions(query.premise)?;
+        encoder.encode(&encoder.needed(query.goal))?;
+        Some(encoder)
+    }
+
     fn new(terms: &'t Terms) -> Encoder<'t> {
         Encoder {
             terms,

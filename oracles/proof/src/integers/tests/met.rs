@@ -197,10 +197,7 @@ fn questions_that_are_met_stay_open() {
         }
         let query = Query { goal, premise: goal };
         assert!(query.holds(&t, &inputs));
-        let mut encoder = Encoder::new(&t);
-        encoder.assume(goal);
-        let encoded = encoder.encode_conditions(goal).and_then(|()| encoder.encode(&t.reachable(&[goal])));
-        let Some(()) = encoded else { continue };
+        let Some(encoder) = Encoder::of(&t, &query) else { continue };
         bounded += usize::from(!encoder.assumed.is_empty());
         learned += encoder.not_negative.len();
         let model = Model::of(&encoder, &inputs);
@@ -225,10 +222,7 @@ fn questions_that_are_met_stay_open() {
             if query.holds(terms, &inputs) {
                 met += 1;
                 assert_ne!(question(terms, query), Some(Integers::Impossible), "{inputs:x?}");
-                let mut encoder = Encoder::new(terms);
-                encoder.assume(query.goal);
-                let encoded = encoder.encode_conditions(query.premise);
-                if encoded.and_then(|()| encoder.encode(&terms.reachable(&[query.goal]))).is_some() {
+                if let Some(encoder) = Encoder::of(terms, query) {
                     Model::of(&encoder, &inputs).meets(&encoder.texts());
                 }
             }
@@ -254,10 +248,7 @@ fn is_met_with_quotients(terms: &Terms, query: &Query, inputs: &[u128]) -> bool 
             return false;
         }
         assert_ne!(question(terms, query), Some(Integers::Impossible), "{inputs:x?}");
-        let mut encoder = Encoder::new(terms);
-        encoder.assume(query.goal);
-        let encoded = encoder.encode_conditions(query.premise);
-        if encoded.and_then(|()| encoder.encode(&terms.reachable(&[query.goal]))).is_some() {
+        if let Some(encoder) = Encoder::of(terms, query) {
             Model::of(&encoder, &inputs).meets(&encoder.texts());
         }
         true
