@@ -195,7 +195,7 @@ fn slice(terms: &Terms, term: Term) -> Option<(usize, u32)> {
 #[cfg(test)]
 mod tests {
     use super::super::eval::Program;
-    use super::super::search::input_bits;
+    use super::super::search::{exhaustive, input_bits};
     use super::*;
     use oriole_interp::launch::random::SplitMix64;
 
@@ -289,6 +289,23 @@ mod tests {
             assert_eq!(found.is_empty(), expected.is_empty(), "{expected:x?}");
         }
         assert!(shorter > 200 && bits > 400, "{shorter} {bits}");
+    }
+
+    /// The greatest number below a bound has the bits that it needs.
+    #[test]
+    fn bounds_keep_their_greatest_number() {
+        for greatest in 0..255u128 {
+            let mut t = Terms::new();
+            let x = t.variable("x", 8);
+            let [last, next] = [greatest, greatest + 1].map(|number| t.constant(number, 8));
+            let is_last = t.eq(x, last);
+            for premise in [t.ult(x, next), t.ule(x, last)] {
+                let query = Query { goal: t.and(premise, is_last), premise };
+                let short = narrowed(&mut t, &query);
+                let found = exhaustive(&t, &short.query, 8).and_then(|found| found.counterexample);
+                assert_eq!(found.map(|inputs| short.inputs(&t, inputs)[0]), Some(greatest));
+            }
+        }
     }
 
     /// No value that meets the premise is missing.
