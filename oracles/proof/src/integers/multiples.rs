@@ -14,7 +14,7 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
     split(terms, query.goal, true, &mut conditions);
     let mut terms = terms.clone();
     let Query { mut goal, mut premise } = *query;
-    let (mut changed, mut values) = (Vec::new(), Vec::new());
+    let (mut changed, mut values): (Vec<Term>, Vec<(usize, Term)>) = (Vec::new(), Vec::new());
     for (condition, _) in conditions.into_iter().filter(|(_, holds)| *holds) {
         let Some((number, divisor)) = multiple(&terms, goal, condition) else { continue };
         // A divisor that is a multiple itself stands for what it was.
@@ -38,8 +38,12 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
             let is_short = terms.is_zero(high);
             fits = terms.and(fits, is_short);
         }
-        let replaced = terms.substitute(&[goal, premise], &[(index as usize, product)]);
+        // A variable whose divisor this one is, is a multiple of a product.
+        let mut roots = vec![goal, premise];
+        roots.extend(values.iter().map(|(_, value)| *value));
+        let replaced = terms.substitute(&roots, &[(index as usize, product)]);
         [goal, premise] = [replaced[0], replaced[1]].map(|condition| terms.and(condition, fits));
+        values.iter_mut().zip(&replaced[2..]).for_each(|((_, value), new)| *value = *new);
         changed.push(number);
         values.push((index as usize, product));
     }

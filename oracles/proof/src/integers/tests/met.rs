@@ -236,6 +236,28 @@ fn questions_that_are_met_stay_open() {
     assert!(learned > 3000 && multiples > 15, "{learned} {multiples}");
 }
 
+/// What a multiple of a multiple is follows from the last divisor.
+#[test]
+fn multiples_of_multiples_have_their_values() {
+    let mut t = Terms::new();
+    let [a, b, c] = ["A", "B", "C"].map(|name| t.variable(name, 4));
+    let rests = [t.urem(a, b), t.urem(b, c)].map(|rest| t.is_zero(rest));
+    let goal = t.all(&rests);
+    let query = Query { goal, premise: goal };
+    let (terms, solved) = with_multiples(&t, &query).expect("A and B are multiples");
+    let mut found = HashSet::new();
+    for [c, p, q] in (0..16u128.pow(3)).map(|n| [n & 15, n >> 4 & 15, n >> 8]) {
+        let inputs = [0, 0, c, p, q].to_vec();
+        if solved.query.holds(&terms, &inputs) {
+            let inputs = solved.inputs(&terms, inputs);
+            assert!(query.holds(&t, &inputs[..3]), "{inputs:?}");
+            found.insert(inputs[..3].to_vec());
+        }
+    }
+    let all = (0..16u128.pow(3)).map(|n| vec![n & 15, n >> 4 & 15, n >> 8]).filter(|inputs| query.holds(&t, inputs));
+    assert_eq!(found, all.collect());
+}
+
 /// Whether some quotients meet a question with them, for what the other variables are, and then it is not called
 /// impossible. More than one quotient is left to others.
 fn is_met_with_quotients(terms: &Terms, query: &Query, inputs: &[u128]) -> bool {
