@@ -2,7 +2,7 @@
 
 use super::super::query::Query;
 use super::super::term::{Node, Op, Term, Terms};
-use super::Encoder;
+use super::assume::assumed;
 
 /// Variables whose signs are told apart, where they are not known.
 const MOST_SIGNS: usize = 3;
@@ -22,10 +22,9 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
         choices.clone().filter(|node| is_variable(node.args[2])).map(|node| node.args[0]).collect();
     conditions.dedup();
     let chosen: Vec<Term> = choices.map(|node| node.args[2]).collect();
-    let mut encoder = Encoder::new(terms);
-    encoder.assume(query.goal);
+    let assumed = assumed(terms, query.goal);
     let has_one_sign = |number: &u32, width: u32| {
-        let range = encoder.assumed.get(number);
+        let range = assumed.get(number);
         range.is_some_and(|(low, high)| low.bit(u64::from(width) - 1) == high.bit(u64::from(width) - 1))
     };
     // Behind constant bits, the highest bit is no sign.

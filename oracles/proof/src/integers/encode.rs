@@ -60,7 +60,7 @@ impl Encoder<'_> {
         }
     }
 
-    pub(super) fn new_bit(&mut self, bit: Bit) -> Formula {
+    fn new_bit(&mut self, bit: Bit) -> Formula {
         self.bits.push(bit);
         Formula::Bit(self.bits.len() as u32 - 1)
     }
@@ -69,7 +69,7 @@ impl Encoder<'_> {
         self.truths[&term].clone()
     }
 
-    pub(super) fn one_bit(&mut self, node: &Node) -> Option<Formula> {
+    fn one_bit(&mut self, node: &Node) -> Option<Formula> {
         let [a, b, c] = node.args;
         let wide = self.terms.width(a) > 1;
         Some(match node.op {
@@ -221,7 +221,7 @@ impl Encoder<'_> {
     }
 
     /// Operations whose results are known modulo 2^width.
-    pub(super) fn wrapping(&mut self, node: &Node) -> Option<Poly> {
+    fn wrapping(&mut self, node: &Node) -> Option<Poly> {
         let [a, b, _] = node.args;
         Some(match node.op {
             Op::Not => Poly::constant(-1).minus(&self.residue(a)),

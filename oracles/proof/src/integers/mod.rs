@@ -29,7 +29,9 @@ mod values;
 use std::collections::{BTreeMap, HashMap};
 
 use super::query::Query;
+use super::solve::split;
 use super::term::{Op, Term, Terms};
+use assume::assumed;
 pub use cases::by_cases;
 use formula::Formula;
 pub use multiples::with_multiples;
@@ -43,6 +45,7 @@ const MOST_ATOMS: usize = 600;
 /// A product of sums stays a polynomial up to this size; beyond it, its factors become unknowns.
 const MOST_PARTS: usize = 24;
 const MOST_FACTORS: usize = 4;
+
 /// What is left of a question over integers.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Integers {
@@ -152,7 +155,8 @@ struct Encoder<'t> {
 }
 
 impl<'t> Encoder<'t> {
-    /// All of a question but that its goal holds; nothing where it is too large, or has an operation without integers.
+    /// Encodes all terms of a question, and states what its goal is a conjunction of but for what the sides yield.
+    /// Nothing where that is too large, or an operation has no integers.
     fn of(terms: &'t Terms, query: &Query) -> Option<Encoder<'t>> {
         let needed = terms.reachable(&[query.goal]);
         if needed.len() > MOST_TERMS {
@@ -160,7 +164,10 @@ impl<'t> Encoder<'t> {
         }
         let mut encoder = Encoder::new(terms);
         encoder.populations = populations(terms, &needed);
-        encoder.assume(query.goal);
+        let mut conditions = Vec::new();
+        split(terms, query.goal, true, &mut conditions);
+        encoder.assumed = assumed(terms, query.goal);
+        encoder.conditions = conditions.into_iter().collect();
         encoder.encode_conditions(query.premise)?;
         encoder.encode(&encoder.needed(query.goal))?;
         Some(encoder)

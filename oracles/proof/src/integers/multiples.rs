@@ -3,7 +3,7 @@
 use super::super::query::Query;
 use super::super::solve::{Solved, split};
 use super::super::term::{Node, Op, Term, Terms};
-use super::Encoder;
+use super::assume::assumed;
 
 /// The question with `b * q` for variables of which it demands that a division by `b` leaves nothing, over other terms:
 /// their quotients by `b` are simple then. Nothing where there are none.
@@ -68,11 +68,9 @@ fn multiple(terms: &Terms, goal: Term, condition: Term) -> Option<(Term, Term)> 
 /// Whether the goal says that a variable, or a number, is not negative.
 fn is_positive(terms: &Terms, goal: Term, term: Term) -> bool {
     let sign = u64::from(terms.width(term)) - 1;
-    let mut encoder = Encoder::new(terms);
-    encoder.assume(goal);
     match terms.node(term).op {
         Op::Const(value) => value >> sign & 1 == 0,
-        Op::Variable(number) => encoder.assumed.get(&number).is_some_and(|(_, high)| !high.bit(sign)),
+        Op::Variable(number) => assumed(terms, goal).get(&number).is_some_and(|(_, high)| !high.bit(sign)),
         _ => false,
     }
 }

@@ -90,7 +90,7 @@ impl Encoder<'_> {
 
     /// A residue with `c * q + r` for unknowns that were divided by a number `c`, if then it wraps less often: by the
     /// inverse of `c`, a multiple of `c` is multiplied to its quotient.
-    pub(super) fn in_quotients(&mut self, residue: &Poly, width: u32) -> Option<Poly> {
+    fn in_quotients(&mut self, residue: &Poly, width: u32) -> Option<Poly> {
         let spread = |encoder: &Self, poly: &Poly| {
             let (low, high) = poly.range(&encoder.ranges);
             high - low
