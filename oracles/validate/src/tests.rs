@@ -134,6 +134,68 @@ fn wrong_rules_are_refuted_with_a_kernel() {
     assert!(slowest < Duration::from_secs(10), "two seconds on a machine that does nothing else");
 }
 
+/// What needs no solver: quotients, remainders and products by constants that guards relate, and counts of ones. Each
+/// is right, and wrong with the change behind it.
+const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
+    ("idiv.u32(x, 3) => shr.u32(imul.hi.u32(x, 0xaaaaaaab), 1)", ("aaab", "aaaa")),
+    ("irem.u32(irem.u32(x, A), B) => irem.u32(x, B) if A != 0, B != 0, A % B == 0", ("A % B", "B % A")),
+    ("irem.s16(irem.s16(x, A), B) => irem.s16(x, B) if A >s 0, B >s 0, A %s B == 0", ("A %s B", "A & B")),
+    (
+        "idiv.u64(idiv.u64(x, A), B) => idiv.u64(x, A * B) if A != 0, B != 0, A <= UMAX / B",
+        ("UMAX / B", "UMAX / B + 1"),
+    ),
+    (
+        "idiv.s16(idiv.s16(x, A), B) => idiv.s16(x, A * B)
+            if A >s 0, B >s 0, fold(imul.hi.s16(A, B)) == 0, A * B >s 0",
+        (", A * B >s 0", ""),
+    ),
+    (
+        "idiv.u32(shr.u32(x, A), B) => idiv.u32(x, B << A) if A < W, B != 0, B <= UMAX >> A",
+        ("UMAX >> A", "UMAX >> (A - 1)"),
+    ),
+    ("setp.lt.u32(idiv.u32(x, A), B) => setp.lt.u32(x, A * B) if A != 0, B <= UMAX / A", ("B <= ", "B - 1 <= ")),
+    (
+        "idiv.u32(imul.lo.u32(x, A), B) => idiv.u32(x, B / A) if A != 0, B % A == 0, B != 0, known_zero(x, ~(UMAX / A))",
+        ("B % A == 0, ", ""),
+    ),
+    (
+        "idiv.s32(ineg.s32(x), C) => idiv.s32(x, -C) if C != 0, C != MIN, known_zero(x, MIN)",
+        (", known_zero(x, MIN)", ""),
+    ),
+    ("setp.eq.s64(irem.s64(x, 2), 1) => setp.eq.b64(and.b64(x, MIN | 1), 1)", ("MIN | 1", "1")),
+    ("setp.eq.u32(imul.lo.u32(x, C), imul.lo.u32(y, C)) => setp.eq.u32(x, y) if C & 1 == 1", ("& 1 == 1", "& 1 == 0")),
+    ("popc.b32(shf.l.wrap.b32(x, x, _)) => popc.b32(x)", ("b32(x, x, _)", "b32(x, 0, _)")),
+    ("isub.u32(popc.b64(or.b64(x, y)), popc.b64(and.b64(x, y))) => popc.b64(xor.b64(x, y))", ("xor", "and")),
+    ("irem.u32(x, C) => and.b32(x, C - 1) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
+];
+
+#[test]
+fn arithmetic_needs_no_solver() {
+    for (text, (right, wrong)) in BY_ARITHMETIC {
+        let text = format!("rule a: {text}");
+        let report = verdict(&text);
+        assert!(report.verdict == Verdict::Proved && report.proof.applied > 0, "{text}: {report:?}");
+        let changed = text.replace(right, wrong);
+        assert_ne!(text, changed);
+        assert_eq!(verdict(&changed).verdict, Verdict::Refuted, "{changed}");
+    }
+}
+
+/// Wrong for one input, or for few: reciprocals, at a multiple, and guards that are off by one, at their bound.
+#[test]
+fn needles_are_found_without_a_solver() {
+    for text in [
+        "idiv.u32(x, 145249) => shr.u32(imul.hi.u32(x, 0xe7035f25), 17)",
+        "idiv.u64(x, 963993) => shr.u64(imul.hi.u64(x, 0x8b3b2414e76b9d52), 19)",
+        "irem.u32(imul.lo.u32(x, A), B) => 0 if known_zero(x, 0xffff0000), B != 0, A % B == 0, A <= 0x10002",
+        "irem.u32(iadd.u32(x, A), B) => irem.u32(x, B) if known_zero(x, MIN), B != 0, A % B == 0, A <= MIN + 1",
+        "idiv.s32(idiv.s32(x, A), B) => idiv.s32(x, A * B) if A >s 0, B >s 0, A <= 0x10000, B <= 0x8000",
+    ] {
+        let report = verdict(&format!("rule a: {text}"));
+        assert_eq!(report.verdict, Verdict::Refuted, "{text}");
+    }
+}
+
 /// Under a guard that holds in some threads, the others keep what they had; a wrong rule is seen there too.
 #[test]
 fn guarded_roots_are_executed() {
