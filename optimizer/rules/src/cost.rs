@@ -154,13 +154,15 @@ impl Matched<'_> {
 
 /// The operations that make operands of a pattern, words of them included.
 fn operations_inside(pattern: &Pattern) -> impl Iterator<Item = &Pattern> {
-    pattern.srcs.iter().filter_map(|source| {
-        let mut inner = source;
-        while let Source::Word(_, of) = inner {
-            inner = of;
-        }
-        if let Source::Inst(made) = inner { Some(&**made) } else { None }
-    })
+    pattern.srcs.iter().filter_map(|source| if let Source::Inst(made) = whole(source) { Some(&**made) } else { None })
+}
+
+/// What a source takes a word of, or itself.
+fn whole(mut source: &Source) -> &Source {
+    while let Source::Word(_, of) = source {
+        source = of;
+    }
+    source
 }
 
 /// The operation of a pattern whose value a capture names.
@@ -298,11 +300,7 @@ fn count_operands(pattern: &Pattern, counts: &mut [u32]) {
         counts[binding] += 1;
     }
     for source in &pattern.srcs {
-        let mut inner = source;
-        while let Source::Word(_, of) = inner {
-            inner = of;
-        }
-        if let Source::Capture(capture) = inner {
+        if let Source::Capture(capture) = whole(source) {
             counts[*capture] += 1;
         }
     }

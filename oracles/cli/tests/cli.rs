@@ -225,6 +225,9 @@ fn rule_files_are_checked_or_refused() {
     let shadowed = String::from_utf8_lossy(&check("shadow.rules").stdout).into_owned();
     assert!(shadowed.contains("a at shadow.rules:1: never applies beside the built-in `add-zero`"), "{shadowed}");
     assert!(!shadowed.contains("b at shadow.rules:2: never") && !shadowed.contains("c at"), "{shadowed}");
+    let told = oriole(&["rules", "check", "shadow.rules", "--no-solver", "--format", "json"], here.path());
+    let told: serde_json::Value = serde_json::from_slice(&told.stdout).expect("it is JSON");
+    assert_eq!([0, 1].map(|at| told[at]["shadowed_by"].as_str()), [Some("add-zero"), None]);
     write("counter.rules", b"measure shl 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)\n");
     let counter = String::from_utf8_lossy(&check("counter.rules").stderr).into_owned();
     assert!(counter.contains("`prmt-to-high-half`"), "{counter}");

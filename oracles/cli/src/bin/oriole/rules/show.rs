@@ -67,7 +67,7 @@ impl Findings<'_> {
             }
         }
         for report in self.reports {
-            for (_, by) in self.shadows.iter().filter(|(rule, _)| *rule == report.name) {
+            if let Some(by) = self.shadow(report) {
                 writeln!(
                     out,
                     "\n{} at {}: never applies beside the built-in `{by}`, which is tried first and matches as much; \
@@ -111,10 +111,15 @@ impl Findings<'_> {
             .reports
             .iter()
             .zip(self.replays)
-            .map(|(report, replay)| Item::new(report, replay.as_deref()))
+            .map(|(report, replay)| Item::new(report, replay.as_deref(), self.shadow(report)))
             .collect();
         serde_json::to_writer_pretty(&mut *out, &items)?;
         writeln!(out)
+    }
+
+    /// The built-in rule that a rule never applies beside.
+    fn shadow(&self, report: &RuleReport) -> Option<&'static str> {
+        self.shadows.iter().find(|(rule, _)| *rule == report.name).map(|(_, by)| *by)
     }
 }
 
@@ -248,6 +253,7 @@ struct Item<'a> {
     counterexample: Option<String>,
     confirmed: Option<bool>,
     replay: Option<&'a str>,
+    shadowed_by: Option<&'a str>,
     ms: u64,
 }
 
@@ -259,7 +265,7 @@ struct GuardItem<'a> {
 }
 
 impl<'a> Item<'a> {
-    fn new(report: &'a RuleReport, replay: Option<&'a str>) -> Item<'a> {
+    fn new(report: &'a RuleReport, replay: Option<&'a str>, shadowed_by: Option<&'a str>) -> Item<'a> {
         let proof = &report.proof;
         let guard = |guard: &'a GuardReport| GuardItem {
             guard: &guard.text,
@@ -298,6 +304,7 @@ impl<'a> Item<'a> {
             counterexample: report.refutation.as_ref().map(ToString::to_string),
             confirmed: report.refutation.as_ref().map(|refutation| confirmed(&refutation.confirmation)),
             replay,
+            shadowed_by,
             ms: report.time.as_millis() as u64,
         }
     }
@@ -322,7 +329,7 @@ pub fn list(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
 
 /// The same for programs.
 pub fn list_json(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
-    let items: Vec<Item<'_>> = reports.iter().map(|report| Item::new(report, None)).collect();
+    let items: Vec<Item<'_>> = reports.iter().map(|report| Item::new(report, None, None)).collect();
     serde_json::to_writer_pretty(&mut *out, &items)?;
     writeln!(out)
 }
