@@ -540,6 +540,13 @@ mod tests {
         let query = equivalence(&mut t, &side(before), &side(after), &[]);
         let found = sampled(&t, &query, &[], 500, 1).counterexample;
         assert!(found.is_some_and(|inputs| query.holds(&t, &inputs)));
+        // Below 2^28 alone, where the last multiples of the width are not met.
+        let (magic, by, most) = (t.constant(0x29e_c96b, 64), t.constant(100_045, 32), t.constant(1 << 28, 32));
+        let product = t.mul(wide, magic);
+        let high = t.extract(product, 42, 22);
+        let (before, after, below) = (t.udiv(x, by), t.zero_extend(high, 32), t.ult(x, most));
+        let query = equivalence(&mut t, &side(before), &side(after), &[below]);
+        assert!(sampled(&t, &query, &[], 10_000, 1).counterexample.is_some());
         let (short, bound) = (t.constant(0xffff, 32), t.constant(0x1_0002, 32));
         let premise = [t.ule(x, short), t.ule(a, bound), t.is_nonzero(b)];
         let product = t.mul(x, a);

@@ -433,6 +433,33 @@ fn shown(solvers: &[&Solver], texts: Vec<String>, limit: Duration) -> Result<Opt
 mod tests {
     use super::*;
 
+    /// Of two solvers the second, which answers linear questions soon, comes first; one without integers does not.
+    #[test]
+    fn questions_over_integers_go_to_all_that_know_them() {
+        let solver = |kind: Kind, second| Solver { program: kind.name().into(), kind, version: String::new(), second };
+        let kinds = |solver: &Solver| solver.over_integers().map(|one| one.kind).collect::<Vec<_>>();
+        let both = solver(Kind::Z3, Some(Box::new(solver(Kind::Cvc5, None))));
+        assert_eq!(kinds(&both), [Kind::Cvc5, Kind::Z3]);
+        assert_eq!(kinds(&solver(Kind::Bitwuzla, None)), []);
+    }
+
+    /// One text that no integers meet is enough, whichever it is.
+    #[test]
+    fn one_text_that_is_not_met_shows_it() {
+        let Some(solver) = Solver::find(None).expect("a solver on the path can be asked its version") else {
+            return eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
+        };
+        let solvers: Vec<&Solver> = solver.over_integers().collect();
+        let text = |value: u8| {
+            format!("(set-logic QF_LIA)\n(declare-const n0 Int)\n(assert (= n0 1))\n(assert (= n0 {value}))")
+        };
+        let limit = Duration::from_secs(5);
+        for (values, is_shown) in [([1, 2], true), ([2, 1], true), ([1, 1], false)] {
+            let shown = shown(&solvers, values.map(text).to_vec(), limit).expect("it answers");
+            assert_eq!(shown.is_some(), is_shown && !solvers.is_empty());
+        }
+    }
+
     /// What else the machine does must not decide what z3 answers.
     #[test]
     fn limits_of_z3_are_steps() {

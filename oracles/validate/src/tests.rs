@@ -10,6 +10,7 @@ use oriole_rules::Source;
 
 use super::kernel::{Case, Confirmation, Guarding};
 use super::mutate::mutants;
+use super::settle::{Effort, Settled};
 use super::translate::translate;
 use super::variant::variants;
 use super::*;
@@ -167,6 +168,23 @@ const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
     ("popc.b32(shf.l.wrap.b32(x, x, _)) => popc.b32(x)", ("b32(x, x, _)", "b32(x, 0, _)")),
     ("isub.u32(popc.b64(or.b64(x, y)), popc.b64(and.b64(x, y))) => popc.b64(xor.b64(x, y))", ("xor", "and")),
     ("irem.u32(x, C) => and.b32(x, C - 1) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
+    ("idiv.u32(x, C) => shr.u32(x, log2(C)) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
+    (
+        "idiv.u32(imul.lo.u32(x, A), B) => imul.lo.u32(x, A / B)
+            if B != 0, A % B == 0, A < 0x10000, known_zero(x, 0xffff0000)",
+        ("0x10000", "0x20000"),
+    ),
+    (
+        "setp.eq.u32(imul.lo.u32(x, A), B) => setp.eq.u32(x, B / A)
+            if A != 0, B != 0, B % A == 0, known_zero(x, ~(UMAX / A))",
+        (", known_zero(x, ~(UMAX / A))", ""),
+    ),
+    (
+        "idiv.u32(irem.u32(x, A), B) => and.b32(idiv.u32(x, B), A / B - 1)
+            if B != 0, A % B == 0, is_power_of_two(A / B)",
+        ("is_power_of_two", "is_mask"),
+    ),
+    ("setp.le.u32(popc.b32(and.b32(_, 0xff00)), 8) => 1", (", 8)", ", 7)")),
 ];
 
 #[test]
@@ -194,6 +212,45 @@ fn needles_are_found_without_a_solver() {
         let report = verdict(&format!("rule a: {text}"));
         assert_eq!(report.verdict, Verdict::Refuted, "{text}");
     }
+}
+
+/// A solver that knows nothing: what is settled beside it, all inputs without the bits that guards fix settle.
+#[cfg(unix)]
+#[test]
+fn all_inputs_are_tried_where_a_solver_gives_up() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let program = folder.path().join("z3-without-answers");
+    let script = "#!/bin/sh\nwhile read -r line; do\n  case $line in\n    *check-sat*) echo unknown ;;\n    *) echo success ;;\n  esac\ndone\n";
+    std::fs::write(&program, script).expect("the folder is writable");
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).expect("it is ours");
+    let solver = oriole_proof::Solver::find(Some(&program)).expect("it runs");
+    let prover = Prover { solver, cache: Mutex::new(Cache::in_memory()), limit: Duration::from_secs(1) };
+    let judge = Judge::new(prover, Settings { guards: false, ..Settings::default() });
+    let set = rules(
+        "rule right: and.b64(iadd.u64(x, 0x700), 0xff) => and.b64(x, 0xff) if known_zero(x, 0xfffffffffff00000)
+         rule wrong: setp.eq.u64(imul.lo.u64(x, x), 0x734caed084) => 0 if known_zero(x, 0xfffffffffff00000)",
+    );
+    let instance = &set.rules()[0].instances()[0];
+    let mut question = translate(variants(instance).expect("few fields").remove(0)).expect("it has a meaning");
+    for (effort, open) in [(Effort::Brief, true), (Effort::Full, false), (Effort::Brief, false)] {
+        let judged = judge.question(&mut question.terms, &question.query, effort).expect("it answers");
+        assert_eq!(matches!(judged.settled, Settled::Open { .. }), open, "{judged:?}");
+    }
+    assert_eq!(judge.rule(&set, 0).expect("it answers").verdict, Verdict::Exhaustive);
+    let wrong = judge.rule(&set, 1).expect("it answers").refutation.expect("0xabcde is wrong");
+    assert_eq!((wrong.inputs[0].2, wrong.found_by), (0xabcde, "all inputs"));
+    assert!(matches!(wrong.confirmation, Confirmation::Confirmed(_)));
+}
+
+/// A count of five bits is gone through, and what a solver finds for one of them is told of the whole operand.
+#[test]
+fn counterexamples_of_counts_are_of_their_operands() {
+    let Some(judge) = judge_with_solver() else { return };
+    let text = "rule a: setp.eq.u32(imul.lo.u32(shf.l.wrap.b32(x, x, _), 0x9e3779b1), 0x12345) => 0";
+    let wrong = judge.rule(&rules(text), 0).expect("the solver answers").refutation.expect("there is one x for each n");
+    assert_eq!(wrong.found_by, "the solver");
+    assert!(matches!(wrong.confirmation, Confirmation::Confirmed(_)), "{wrong}");
 }
 
 /// Under a guard that holds in some threads, the others keep what they had; a wrong rule is seen there too.

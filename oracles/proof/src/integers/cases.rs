@@ -27,20 +27,10 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
         let range = assumed.get(number);
         range.is_some_and(|(low, high)| low.bit(u64::from(width) - 1) == high.bit(u64::from(width) - 1))
     };
-    // Behind constant bits, the highest bit is no sign.
-    let has_sign = |variable: Term| {
-        needed.iter().any(|term| {
-            let Node { op, args: [high, ..], .. } = *terms.node(*term);
-            let is_behind = op == Op::ZeroExtend || op == Op::Concat && terms.value(high).is_some();
-            !is_behind && terms.node(*term).operands().contains(&variable)
-        })
-    };
     let mut variables: Vec<(usize, u32)> = Vec::new();
     for term in needed.iter().filter(|term| !chosen.contains(term)) {
         match terms.node(*term) {
-            Node { op: Op::Variable(number), width, .. }
-                if *width > 1 && !has_one_sign(number, *width) && has_sign(*term) =>
-            {
+            Node { op: Op::Variable(number), width, .. } if *width > 1 && !has_one_sign(number, *width) => {
                 variables.push((*number as usize, *width));
             }
             _ => {}
