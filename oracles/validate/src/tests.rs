@@ -167,6 +167,7 @@ const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
     ("setp.eq.u32(imul.lo.u32(x, C), imul.lo.u32(y, C)) => setp.eq.u32(x, y) if C & 1 == 1", ("& 1 == 1", "& 1 == 0")),
     ("popc.b32(shf.l.wrap.b32(x, x, _)) => popc.b32(x)", ("b32(x, x, _)", "b32(x, 0, _)")),
     ("isub.u32(popc.b64(or.b64(x, y)), popc.b64(and.b64(x, y))) => popc.b64(xor.b64(x, y))", ("xor", "and")),
+    ("setp.le.u32(popc.b64(shr.u64(_, 24)), 40) => 1", (", 40", ", 39")),
     ("irem.u32(x, C) => and.b32(x, C - 1) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     ("idiv.u32(x, C) => shr.u32(x, log2(C)) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     (
@@ -247,8 +248,12 @@ fn all_inputs_are_tried_where_a_solver_gives_up() {
 #[test]
 fn counterexamples_of_counts_are_of_their_operands() {
     let Some(judge) = judge_with_solver() else { return };
-    let text = "rule a: setp.eq.u32(imul.lo.u32(shf.l.wrap.b32(x, x, _), 0x9e3779b1), 0x12345) => 0";
-    let wrong = judge.rule(&rules(text), 0).expect("the solver answers").refutation.expect("there is one x for each n");
+    let text = "rule a: setp.eq.u32(imul.lo.u32(xor.b32(shf.l.wrap.b32(x, x, _), x), 0x9e3779b1), 0x777) => 0";
+    let wrong = judge
+        .rule(&rules(text), 0)
+        .expect("the solver answers")
+        .refutation
+        .expect("some x is wrong for a count that is not 0");
     assert_eq!(wrong.found_by, "the solver");
     assert!(matches!(wrong.confirmation, Confirmation::Confirmed(_)), "{wrong}");
 }

@@ -186,21 +186,8 @@ impl Encoder<'_> {
             if is_alone && fact.degree() == 1 {
                 self.learn_bound(&fact);
             } else if fact.degree() > 0 && !self.not_negative.contains(&fact) {
-                if is_alone {
-                    self.learn_factors(&fact);
-                }
                 self.not_negative.push(fact);
             }
-        }
-    }
-
-    /// The factors of a product that is positive are so, too, where none is negative.
-    fn learn_factors(&mut self, fact: &Poly) {
-        let Some((product, factor)) = fact.products().next() else { return };
-        let may_be_negative = |atom: &Atom| self.ranges[*atom as usize].0 < 0.into();
-        if factor.sign() == Sign::Plus && fact.free_number() < 0.into() && !product.iter().any(may_be_negative) {
-            let product = product.clone();
-            product.iter().for_each(|atom| self.learn_bound(&Poly::atom(*atom).plus_number(-1)));
         }
     }
 
