@@ -7,6 +7,8 @@
 //! kernels before the first phase. The parts come from a run that takes the same steps one by one; the round trip
 //! through PTX is no part of a full check, so a check with it stands beside the check without.
 
+use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::fmt::Display;
 use std::time::Duration;
 
@@ -31,6 +33,8 @@ static ALLOCATOR: Mimalloc = Mimalloc;
 const KERNELS: u64 = 2000;
 /// Passes over the kernels.
 const PASSES: usize = 5;
+/// How many steps are listed by their time.
+const STEPS: usize = 24;
 /// The seed of the kernels.
 const SEED: u64 = 1;
 
@@ -122,6 +126,8 @@ struct Parts {
     compare: Duration,
     /// Times that the module was executed.
     runs: u64,
+    /// The phases' part by step, with how often a step changed the module.
+    steps: HashMap<&'static str, (Duration, u64)>,
 }
 
 /// Prints what each part of a check takes, and what is left of `all`.
@@ -130,7 +136,7 @@ fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
     let phases = default_phases();
     for number in 0..kernels {
         let generated = timed(&mut parts.generate, || case(SEED, number, config));
-        timed(&mut parts.phases, || verify_module(&generated.module)).expect("kernels are valid");
+        parts.step("verifier of the kernel", || (verify_module(&generated.module), false)).expect("kernels are valid");
         parts.check(generated, &phases, disabled);
     }
     println!("\n{:.2} runs a kernel; parts of generate and check:", parts.runs as f64 / kernels as f64);
@@ -147,6 +153,13 @@ fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
     for (name, time) in rows {
         let share = 100.0 * time.as_secs_f64() / all.as_secs_f64();
         println!("{name:<28}{:>9.1} us{share:>7.1} %", micros(time, kernels));
+    }
+    println!("\nsteps that take most, verifier included:");
+    let mut steps: Vec<_> = parts.steps.into_iter().collect();
+    steps.sort_unstable_by_key(|(name, (time, _))| (Reverse(*time), *name));
+    for (name, (time, changes)) in steps.into_iter().take(STEPS) {
+        let changed = 100.0 * changes as f64 / kernels as f64;
+        println!("{name:<28}{:>9.1} us   changes {changed:.0} % of the kernels", micros(time, kernels));
     }
 }
 
@@ -165,18 +178,33 @@ impl Parts {
         if ssa::is_virtual(&state) {
             let construct = || {
                 ssa::construct_module(&mut state);
-                verify_module(&state)
+                (verify_module(&state), true)
             };
-            timed(&mut self.phases, construct).expect("SSA construction leaves valid functions");
+            self.step("SSA construction", construct).expect("SSA construction leaves valid functions");
             self.judge("SSA construction", &state, &launches, &mut judges);
         }
         for (entry, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
-            let step = || run_phases(std::slice::from_ref(entry), &mut state, &options, &mut ());
-            let report = timed(&mut self.phases, step).expect("phases leave valid functions");
-            if report.phases[0].changed.is_yes() {
+            let step = || {
+                let report = run_phases(std::slice::from_ref(entry), &mut state, &options, &mut ());
+                let report = report.expect("phases leave valid functions");
+                let changed = report.phases[0].changed.is_yes();
+                (changed, changed)
+            };
+            if self.step(entry.name, step) {
                 self.judge(entry.name, &state, &launches, &mut judges);
             }
         }
+    }
+
+    /// Takes a step, which says whether it changed the module.
+    fn step<T>(&mut self, name: &'static str, work: impl FnOnce() -> (T, bool)) -> T {
+        let mut time = Duration::ZERO;
+        let (value, changed) = timed(&mut time, work);
+        self.phases += time;
+        let (all, changes) = self.steps.entry(name).or_default();
+        *all += time;
+        *changes += u64::from(changed);
+        value
     }
 
     /// Runs a changed module, and compares.

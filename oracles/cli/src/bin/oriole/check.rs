@@ -83,6 +83,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
+    begin_rules();
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
     args.scope.check(Path::new(""), given)?;
@@ -140,6 +141,11 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, F
     prepare(&module, check.pipeline.rules.clone());
     let job = Job { name, module, launches, options: check };
     job.check(args.patience.hang_after).map_err(|error| check_failure(&job.name, &error))
+}
+
+/// Has another thread read where the built-in rules stand while kernels are read; see [`prepare`].
+fn begin_rules() {
+    let _ = thread::Builder::new().name("rules".to_owned()).spawn(|| catch(RuleSet::builtin));
 }
 
 /// Has another thread read and compile rules while the original is executed: in a small kernel nothing takes longer.

@@ -104,8 +104,8 @@ impl Command {
 }
 
 fn main() -> ExitCode {
-    let program = Cli::command();
-    let matches = program.clone().try_get_matches().unwrap_or_else(|error| failure::exit(&error));
+    let mut program = Cli::command();
+    let matches = program.try_get_matches_from_mut(std::env::args_os()).unwrap_or_else(|error| failure::exit(&error));
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| failure::exit(&error));
     let given = Given::of(&program, &matches);
     output::report_full_files();
