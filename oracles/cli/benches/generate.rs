@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use oriole::allocator::Mimalloc;
 use oriole_check::input::NamedLaunch;
-use oriole_check::judge::{Judge, Judged};
+use oriole_check::judge::Judge;
 use oriole_check::kernels::case;
 use oriole_check::{CheckOptions, check_module, target_of};
 use oriole_generate::{Config, Generated, another_launch};
@@ -123,7 +123,6 @@ struct Parts {
     phases: Duration,
     decode: Duration,
     execute: Duration,
-    compare: Duration,
     /// Times that the module was executed.
     runs: u64,
     /// The phases' part by step, with how often a step changed the module.
@@ -140,14 +139,13 @@ fn parts(kernels: u64, config: &Config, disabled: &[String], all: Duration) {
         parts.check(generated, &phases, disabled);
     }
     println!("\n{:.2} runs a kernel; parts of generate and check:", parts.runs as f64 / kernels as f64);
-    let Parts { generate, phases, decode, execute, compare, .. } = parts;
-    let rest = all.saturating_sub(generate + phases + decode + execute + compare);
+    let Parts { generate, phases, decode, execute, .. } = parts;
+    let rest = all.saturating_sub(generate + phases + decode + execute);
     let rows = [
         ("generate", generate),
         ("phases and verifier", phases),
         ("decode", decode),
-        ("execute", execute),
-        ("compare", compare),
+        ("execute and compare", execute),
         ("reports and copies", rest),
     ];
     for (name, time) in rows {
@@ -181,7 +179,7 @@ impl Parts {
                 (verify_module(&state), true)
             };
             self.step("SSA construction", construct).expect("SSA construction leaves valid functions");
-            self.judge("SSA construction", &state, &launches, &mut judges);
+            self.judge("SSA construction", &state, &mut judges);
         }
         for (entry, _) in phases.iter().zip(skips).filter(|(_, skip)| skip.is_none()) {
             let step = || {
@@ -191,7 +189,7 @@ impl Parts {
                 (changed, changed)
             };
             if self.step(entry.name, step) {
-                self.judge(entry.name, &state, &launches, &mut judges);
+                self.judge(entry.name, &state, &mut judges);
             }
         }
     }
@@ -208,13 +206,13 @@ impl Parts {
     }
 
     /// Runs a changed module, and compares.
-    fn judge(&mut self, step: &str, module: &Module, launches: &[NamedLaunch], judges: &mut [Judge<'_>]) {
-        let after = self.run(module, launches);
-        let executable = Executable::new(module).unwrap_or_else(|error| fail(&error));
-        for (judge, result) in judges.iter_mut().zip(after) {
-            let verdict = timed(&mut self.compare, || judge.compare(&executable, &result));
-            assert!(verdict.is_good(), "{step}: {verdict}");
-            judge.adopt(Judged { result, verdict });
+    fn judge(&mut self, step: &str, module: &Module, judges: &mut [Judge<'_>]) {
+        self.runs += judges.len() as u64;
+        let executable = timed(&mut self.decode, || Executable::new(module)).unwrap_or_else(|error| fail(&error));
+        for judge in judges {
+            let judged = timed(&mut self.execute, || judge.judge(&executable));
+            assert!(judged.verdict.is_good(), "{step}: {}", judged.verdict);
+            judge.adopt(judged);
         }
     }
 

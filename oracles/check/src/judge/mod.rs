@@ -10,7 +10,7 @@
 //! 4. A difference is inconclusive where threads of the original race, or where the order of threads decides what it
 //!    does.
 //! 5. Without a difference, the changed program is wrong where its threads race and those of the original do not. Races
-//!    are looked for only if the sequence of barriers and shared accesses has changed ([`order`]).
+//!    are looked for only if the sequence of barriers and shared accesses has changed since they last were ([`order`]).
 //! 6. Otherwise it is wrong where a thread does not keep the strong operations of the original ([`strong`]), which the
 //!    results of one order of threads do not show. Only threads whose sequence of them has changed are looked at, and
 //!    nothing follows where those of the original race, or the order of threads changes the sequence there too.
@@ -62,7 +62,8 @@ pub struct Judge<'a> {
     original: &'a Module,
     /// Whether threads of the original race on this launch; looked for when something differs.
     raced: OnceLock<bool>,
-    /// What orders its threads; asked for when there is something to compare it with.
+    /// What orders the threads of the last program whose races are known: the original, or a later one in which none
+    /// were found. Asked for when there is something to compare it with.
     order: OnceLock<Option<Order>>,
     /// What of its results is open; asked for when code differs in them.
     open: OnceLock<Open>,
@@ -85,6 +86,8 @@ pub struct Judged {
     pub result: RunResult,
     /// Compared with the run before.
     pub verdict: Verdict,
+    /// What orders its threads, where no race was found in it although that has changed.
+    order: Option<Option<Order>>,
 }
 
 impl<'a> Judge<'a> {
@@ -120,28 +123,35 @@ impl<'a> Judge<'a> {
 
     /// Judges a changed program.
     pub fn judge(&self, changed: &Executable<'_>) -> Judged {
-        let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
+        let order = self.new_order(changed);
+        let options =
+            RunOptions { steps: Some(budget(self.before.steps)), races: order.is_some(), ..RunOptions::default() };
         match changed.run(&self.launch, &options) {
-            Ok(result) => self.judge_run(changed, result),
-            Err(error) => Judged { result: self.before.clone(), verdict: Verdict::InvalidIr(error.to_string()) },
+            Ok(result) => Judged { order, ..self.judge_run(changed, result) },
+            Err(error) => {
+                let verdict = Verdict::InvalidIr(error.to_string());
+                Judged { result: self.before.clone(), verdict, order: None }
+            }
         }
     }
 
     /// Judges the run of a changed program.
     fn judge_run(&self, changed: &Executable<'_>, mut result: RunResult) -> Judged {
+        // What is found of the next program does not depend on them.
+        let race = std::mem::take(&mut result.races).into_iter().next();
         let verdict = match self.compare(changed, &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() => verdict,
             verdict => {
-                let worse = self.new_race(changed).or_else(|| self.weaker(changed, &result));
-                worse.unwrap_or(verdict)
+                let race = race.filter(|_| !self.races()).map(|race| Verdict::Mismatch(Mismatch::Race(race)));
+                race.or_else(|| self.weaker(changed, &result)).unwrap_or(verdict)
             }
         };
         if verdict == Verdict::Refined && compare(&self.before, &result).is_finding() {
             // It does not say what the next program must keep; the run before does.
             result = RunResult { steps: result.steps, ..self.before.clone() };
         }
-        Judged { result, verdict }
+        Judged { result, verdict, order: None }
     }
 
     /// Compares a run of a changed program with the last good one, races aside.
@@ -170,6 +180,9 @@ impl<'a> Judge<'a> {
     /// Makes the run of a good program the one that the next is compared with.
     pub fn adopt(&mut self, judged: Judged) {
         self.before = judged.result;
+        if let Some(order) = judged.order {
+            self.order = OnceLock::from(order);
+        }
     }
 
     /// Whether threads of the original were seen to race: then a difference is inconclusive.
@@ -211,13 +224,11 @@ impl<'a> Judge<'a> {
         !first.races.is_empty() || SLICES.iter().any(differs)
     }
 
-    /// The verdict on a program that does the same but whose threads race, if it may have changed what orders them.
-    fn new_race(&self, changed: &Executable<'_>) -> Option<Verdict> {
+    /// What orders the threads of a changed program, if it may let them race where they did not.
+    fn new_order(&self, changed: &Executable<'_>) -> Option<Option<Order>> {
         let order = self.order.get_or_init(|| Order::of(self.original).filter(|_| self.launch.threads() > 1));
-        if order.as_ref()?.is_kept_by(changed.module()) {
-            return None;
-        }
-        Some(Verdict::Mismatch(Mismatch::Race(self.race_in(changed)?)))
+        let new = order.as_ref().map(|_| Order::of(changed.module()))?;
+        (!order.as_ref()?.is_kept_by(new.as_ref())).then_some(new)
     }
 
     /// A race between threads of a changed program, if those of the original do not race.

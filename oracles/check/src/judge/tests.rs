@@ -33,6 +33,25 @@ fn a_race_that_changes_no_byte_is_found_unless_it_was_there_before() {
     assert_eq!(verdict(&without, &without), Verdict::Equal);
 }
 
+/// A phase may change the order without any race, and the next one is held against what it left.
+#[test]
+fn a_race_is_found_behind_a_good_change_of_the_order() {
+    const BARRIER: &str = "  bar.sync 0, 0\n";
+    let two = format!("{BARRIER}{BARRIER}");
+    let programs = [&two, BARRIER, ""].map(exchange);
+    let [before, good, bad] = programs.each_ref().map(|module| Executable::new(module).expect("it loads"));
+    let mut launch = Launch::new(None);
+    launch.block = [32, 1, 1];
+    let mut judge = Judge::of(&before, &launch, None).expect("the original finishes");
+    let dropped = judge.judge(&good);
+    assert_eq!((&dropped.verdict, dropped.order.is_some()), (&Verdict::Equal, true), "it is looked at");
+    judge.adopt(dropped);
+    let again = judge.judge(&good);
+    assert_eq!((&again.verdict, again.order.is_some()), (&Verdict::Equal, false), "its races are known");
+    judge.adopt(again);
+    assert!(matches!(judge.judge(&bad).verdict, Verdict::Mismatch(Mismatch::Race(_))));
+}
+
 /// The next phase must keep what the original defines, although the interpreter lost sight of it here.
 #[test]
 fn what_tracking_gave_up_on_is_still_to_be_kept() {
