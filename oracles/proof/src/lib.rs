@@ -5,17 +5,21 @@
 //! - [`query`]: whether one expression refines another under preconditions.
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
 //! - [`solve`]: premises that relate variables are met by construction.
+//! - [`defined`]: questions in cases, by whether results are defined.
 //! - [`integers`]: questions that multiply and divide, as questions about integers.
-//! - [`solver`]: answers by z3, cvc5 or bitwuzla, kept by [`cache`] under the text of the question.
+//! - [`prover`]: answers kept by [`cache`] under the text of the question, of arithmetic, and of solvers.
+//! - [`solver`]: answers by z3, cvc5 or bitwuzla.
 //!
 //! Nothing here comes from the optimizer but the opcode table, and nothing from the interpreter, which the tests
 //! compare [`meaning`] with.
 
 pub mod cache;
+pub mod defined;
 pub mod eval;
 pub mod integers;
 pub mod meaning;
 pub mod narrow;
+pub mod prover;
 pub mod query;
 #[cfg(test)]
 mod rewrites;
@@ -31,8 +35,9 @@ pub use meaning::{
     Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, special_values, with_other_nans,
 };
 pub use narrow::{few_values, narrowed, without_unread_bits};
+pub use prover::Prover;
 pub use query::{Inputs, Query, Side, equivalence, satisfiable, shrink};
 pub use search::{Domain, Searched, exhaustive, input_bits, sampled};
 pub use solve::{Solved, solve};
-pub use solver::{Answer, Answered, Prover, Solver, SolverError};
+pub use solver::{Answer, Answered, Solver, SolverError};
 pub use term::{Term, Terms, Variable};

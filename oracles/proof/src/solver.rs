@@ -1,25 +1,19 @@
 //! Answers by an SMT solver: z3, cvc5 or bitwuzla, as a process of its own for each question.
 //!
-//! [`Solver::find`] takes the first of them on the path, or the program that the user names. [`Prover`] puts the cache
-//! before it: it trusts what the cache knows. Otherwise it asks over integers where the question multiplies or divides,
-//! then the solver, and without a solver calls a miss an error. A counterexample is believed only if the terms evaluate
-//! as it says.
+//! [`Solver::find`] takes the first of them on the path, or the program that the user names.
 
 use std::ffi::OsStr;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
+use std::sync::mpsc;
 use std::thread;
 use std::time::{Duration, Instant};
 
 use easy_smt::{Context, ContextBuilder, Response, SExpr};
 
-use super::cache::{Cache, CacheError};
-use super::integers::{self, Integers};
-use super::narrow::without_unread_bits;
-use super::query::{Inputs, Query};
-use super::term::Terms;
+use super::cache::CacheError;
+use super::query::Inputs;
 use super::text::Script;
 
 /// What a solver says.
@@ -182,7 +176,7 @@ impl Solver {
     }
 
     /// Those that answer questions over integers, the quickest first.
-    fn over_integers(&self) -> impl Iterator<Item = &Solver> {
+    pub(super) fn over_integers(&self) -> impl Iterator<Item = &Solver> {
         let all = self.second.as_deref().into_iter().chain([self]);
         all.filter(|solver| solver.kind != Kind::Bitwuzla)
     }
@@ -305,130 +299,6 @@ fn parse(context: &Context, text: &str) -> Option<SExpr> {
     Some(one)
 }
 
-/// What a solver gets for a question over integers: it answers these soon or not at all.
-const BRIEFLY: Duration = Duration::from_secs(2);
-
-/// A solver with its cache.
-#[derive(Debug)]
-pub struct Prover {
-    /// The solver; the cache alone is trusted where there is none.
-    pub solver: Option<Solver>,
-    /// Known answers.
-    pub cache: Mutex<Cache>,
-    /// How long a question may take.
-    pub limit: Duration,
-}
-
-impl Prover {
-    /// The known answers, for as long as nobody else needs them.
-    pub fn cache(&self) -> MutexGuard<'_, Cache> {
-        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// The answer to a question. A kept `unknown` is asked again if there is more time now than it had.
-    pub fn ask(&self, terms: &Terms, query: &Query) -> Result<Answered, SolverError> {
-        self.ask_within(terms, query, self.limit)
-    }
-
-    /// The same within another limit, if that is the shorter one.
-    pub fn ask_within(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Answered, SolverError> {
-        let limit = self.limit.min(limit);
-        if let Some(value) = terms.value(query.goal) {
-            let answer = if value == 0 { Answer::Proved } else { Answer::Refuted(vec![0; terms.variables().len()]) };
-            return Ok(Answered { answer, solver: "simplification".into(), millis: 0, cached: false });
-        }
-        let script = query.script(terms);
-        let known = self.cache().get(&script.text).cloned().filter(|known| match (&known.answer, &self.solver) {
-            (Answer::Unknown(_), Some(_)) => u128::from(known.millis) >= limit.as_millis(),
-            _ => true,
-        });
-        let answered = match known {
-            Some(known) => known,
-            None => {
-                let answered = self.fresh(terms, query, &script, limit)?;
-                self.cache().put(&script.text, Answered { cached: true, ..answered.clone() });
-                answered
-            }
-        };
-        let Answer::Refuted(values) = answered.answer else { return Ok(answered) };
-        let mut inputs = vec![0; terms.variables().len()];
-        for (number, value) in script.variables.iter().zip(&values) {
-            inputs[*number] = *value;
-        }
-        if values.len() != script.variables.len() || !query.holds(terms, &inputs) {
-            return Err(SolverError::WrongModel { solver: answered.solver, question: script.text });
-        }
-        Ok(Answered { answer: Answer::Refuted(inputs), ..answered })
-    }
-
-    /// The answer to a question that no answer is kept of: by integers, then by the solver.
-    fn fresh(&self, terms: &Terms, query: &Query, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
-        if let Some(proved) = self.over_integers(terms, query, limit.min(BRIEFLY))? {
-            return Ok(proved);
-        }
-        let Some(solver) = &self.solver else {
-            return Err(SolverError::Miss { hash: super::cache::hash(&script.text) });
-        };
-        let mut answered = solver.ask(script, limit)?;
-        if let Answer::Unknown(_) = answered.answer {
-            answered.millis = limit.as_millis() as u64;
-        }
-        Ok(answered)
-    }
-
-    /// The proof of a question that multiplies or divides over integers; nothing where arithmetic does not show it, and
-    /// no solver of integers within the limit.
-    fn over_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
-        if !integers::is_arithmetic(terms, query) {
-            return Ok(None);
-        }
-        let multiples = integers::with_multiples(terms, query);
-        let (mut terms, query) = multiples.map_or((terms.clone(), *query), |(terms, solved)| (terms, solved.query));
-        let query = without_unread_bits(&mut terms, &query).query;
-        let (terms, query) = (&terms, &query);
-        let Some(whole) = integers::question(terms, query) else { return Ok(None) };
-        let cases: Option<Vec<Integers>> =
-            integers::by_cases(terms, query).iter().map(|(terms, query)| integers::question(terms, query)).collect();
-        // No case may be missing.
-        let cases = cases.unwrap_or_default();
-        let is_shown = |one: &Integers| *one == Integers::Impossible;
-        if is_shown(&whole) || !cases.is_empty() && cases.iter().all(is_shown) {
-            let solver = "arithmetic".into();
-            return Ok(Some(Answered { answer: Answer::Proved, solver, millis: 0, cached: false }));
-        }
-        let solvers: Vec<&Solver> = self.solver.iter().flat_map(Solver::over_integers).collect();
-        if solvers.is_empty() {
-            return Ok(None);
-        }
-        // Where arithmetic shows some of the cases, the others are simpler than the whole.
-        let open = if cases.iter().any(is_shown) { cases } else { vec![whole] };
-        let open: Vec<Vec<String>> = open.into_iter().filter_map(Integers::texts).collect();
-        let (limit, mut millis, mut solver) = (limit / open.len().max(1) as u32, 0, String::new());
-        for texts in open {
-            let Some(answered) = shown(&solvers, texts, limit)? else { return Ok(None) };
-            (solver, millis) = (answered.solver, millis + answered.millis);
-        }
-        Ok(Some(Answered { answer: Answer::Proved, solver, millis, cached: false }))
-    }
-}
-
-/// The answer of the first solver that shows that no integers meet one of the texts, with the time that all took.
-fn shown(solvers: &[&Solver], texts: Vec<String>, limit: Duration) -> Result<Option<Answered>, SolverError> {
-    let (limit, mut millis) = (limit / (texts.len() * solvers.len()).max(1) as u32, 0);
-    for text in texts {
-        // Integers that meet the question say nothing, so no values are asked for.
-        let script = Script { text, variables: Vec::new() };
-        for solver in solvers {
-            let answered = solver.ask(&script, limit)?;
-            millis += answered.millis;
-            if answered.answer == Answer::Proved {
-                return Ok(Some(Answered { millis, ..answered }));
-            }
-        }
-    }
-    Ok(None)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -441,23 +311,6 @@ mod tests {
         let both = solver(Kind::Z3, Some(Box::new(solver(Kind::Cvc5, None))));
         assert_eq!(kinds(&both), [Kind::Cvc5, Kind::Z3]);
         assert_eq!(kinds(&solver(Kind::Bitwuzla, None)), []);
-    }
-
-    /// One text that no integers meet is enough, whichever it is.
-    #[test]
-    fn one_text_that_is_not_met_shows_it() {
-        let Some(solver) = Solver::find(None).expect("a solver on the path can be asked its version") else {
-            return eprintln!("skipped: no z3, cvc5 or bitwuzla on the path");
-        };
-        let solvers: Vec<&Solver> = solver.over_integers().collect();
-        let text = |value: u8| {
-            format!("(set-logic QF_LIA)\n(declare-const n0 Int)\n(assert (= n0 1))\n(assert (= n0 {value}))")
-        };
-        let limit = Duration::from_secs(5);
-        for (values, is_shown) in [([1, 2], true), ([2, 1], true), ([1, 1], false)] {
-            let shown = shown(&solvers, values.map(text).to_vec(), limit).expect("it answers");
-            assert_eq!(shown.is_some(), is_shown && !solvers.is_empty());
-        }
     }
 
     /// What else the machine does must not decide what z3 answers.

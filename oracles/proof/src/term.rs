@@ -307,9 +307,20 @@ impl Terms {
 
     /// These terms with other terms in the place of some variables, which are given by their numbers, all at once.
     pub fn substitute(&mut self, roots: &[Term], values: &[(usize, Term)]) -> Vec<Term> {
+        let values: Vec<(Term, Term)> =
+            values.iter().map(|(number, value)| (self.variable_term(*number), *value)).collect();
+        self.replace(roots, &values)
+    }
+
+    /// These terms with others in the place of some that they are made of, all at once.
+    pub fn replace(&mut self, roots: &[Term], others: &[(Term, Term)]) -> Vec<Term> {
         let needed = self.reachable(roots);
         let mut replaced: Vec<Term> = Vec::with_capacity(needed.len());
         for term in &needed {
+            if let Some((_, other)) = others.iter().find(|(of, _)| of == term) {
+                replaced.push(*other);
+                continue;
+            }
             let node = *self.node(*term);
             let operands: Vec<Term> = node
                 .operands()
@@ -317,8 +328,7 @@ impl Terms {
                 .map(|arg| needed.binary_search(arg).map_or(*arg, |place| replaced[place]))
                 .collect();
             replaced.push(match node.op {
-                Op::Const(_) => *term,
-                Op::Variable(number) => values.iter().find(|(of, _)| *of == number as usize).map_or(*term, |v| v.1),
+                Op::Const(_) | Op::Variable(_) => *term,
                 op => self.make(op, &operands, node.width),
             });
         }

@@ -168,6 +168,12 @@ const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
     ("popc.b32(shf.l.wrap.b32(x, x, _)) => popc.b32(x)", ("b32(x, x, _)", "b32(x, 0, _)")),
     ("isub.u32(popc.b64(or.b64(x, y)), popc.b64(and.b64(x, y))) => popc.b64(xor.b64(x, y))", ("xor", "and")),
     ("setp.le.u32(popc.b64(shr.u64(_, 24)), 40) => 1", (", 40", ", 39")),
+    ("iadd.u32(imul.lo.u32(idiv.u32(x, y), y), irem.u32(x, y)) => x", (" irem.u32(x, y)", " irem.u32(y, x)")),
+    // Its `x` is read as a signed half and as a word without higher bits.
+    (
+        "iadd.s16(imul.lo.s16(idiv.s16(x, y), y), irem.s16(x, y)) => x if nonzero(y)",
+        ("lo.s16(idiv.s16(x, y), y", "lo.s16(idiv.s16(x, y), x"),
+    ),
     ("irem.u32(x, C) => and.b32(x, C - 1) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     ("idiv.u32(x, C) => shr.u32(x, log2(C)) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     (

@@ -13,8 +13,8 @@
 use oriole_ir::ops::{FieldValues, Opcode};
 
 use super::translate::Translation;
-use oriole_proof::Term;
-use oriole_proof::term::Op;
+use oriole_proof::term::ones;
+use oriole_proof::{Term, Terms};
 
 /// An operation whose results are undefined for some operands.
 pub(super) struct Unknown {
@@ -50,32 +50,29 @@ impl Translation<'_> {
 
     /// The bits of values that depend on nothing unknown; nothing where all are such.
     pub(super) fn certain_bits(&mut self, values: &[Term]) -> Option<Vec<Term>> {
-        let number = |terms: &oriole_proof::Terms, term: Term| match terms.node(term).op {
-            Op::Variable(number) => Some(number as usize),
-            _ => None,
-        };
         let read = self.terms.reachable(values);
         let pairs = self.unknown.iter().flat_map(|one| one.variables.iter().copied().zip(one.modelled.iter().copied()));
         let pairs: Vec<(Term, Term)> = pairs.filter(|(variable, _)| read.contains(variable)).collect();
         if pairs.is_empty() {
             return None;
         }
+        let mut with = |choice: fn(&mut Terms, Term) -> Option<Term>| {
+            let other = |(variable, modelled): &(Term, Term)| {
+                (*variable, choice(&mut self.terms, *variable).unwrap_or(*modelled))
+            };
+            let others: Vec<(Term, Term)> = pairs.iter().map(other).collect();
+            self.terms.replace(values, &others)
+        };
+        let zeros = with(|terms, variable| Some(terms.constant(0, terms.width(variable))));
+        let all_ones = with(|terms, variable| Some(terms.constant(ones(terms.width(variable)), terms.width(variable))));
+        let modelled = with(|_, _| None);
         let mut depends: Vec<Term> =
             values.iter().map(|value| self.terms.constant(0, self.terms.width(*value))).collect();
-        for choice in 0..3 {
-            let mut replaced = Vec::new();
-            for (variable, modelled) in &pairs {
-                let width = self.terms.width(*variable);
-                let other = match choice {
-                    0 => self.terms.constant(0, width),
-                    1 => self.terms.constant(oriole_proof::term::ones(width), width),
-                    _ => *modelled,
-                };
-                replaced.extend(number(&self.terms, *variable).map(|number| (number, other)));
-            }
-            let others = self.terms.substitute(values, &replaced);
-            for ((bits, value), other) in depends.iter_mut().zip(values).zip(others) {
-                let differs = self.terms.xor(*value, other);
+        // Bits that differ between the first two differ from one of them whatever else is chosen. That says nothing
+        // new, but of a value that is unknown altogether it leaves a constant.
+        for (some, others) in [(&zeros[..], &all_ones), (values, &zeros), (values, &all_ones), (values, &modelled)] {
+            for ((bits, value), other) in depends.iter_mut().zip(some).zip(others) {
+                let differs = self.terms.xor(*value, *other);
                 *bits = self.terms.or(*bits, differs);
             }
         }

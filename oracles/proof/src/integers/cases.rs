@@ -6,29 +6,23 @@ use super::assume::assumed;
 
 /// Variables whose signs are told apart, where they are not known.
 const MOST_SIGNS: usize = 3;
-/// Conditions for results that are not defined which are told apart.
-const MOST_CONDITIONS: usize = 2;
 
-/// The question in cases, over other terms: for each sign of its variables, where it has signed numbers, and for each
-/// outcome of the conditions that choose a variable for a result that is not defined. Quotients are simple for numbers
-/// of one sign. Nothing where there are no cases, or too many variables.
+/// The question in cases, over other terms: for each sign of its variables, where it has signed numbers. Quotients are
+/// simple for numbers of one sign. Nothing where there are no cases, or too many variables.
 pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
     let needed = terms.reachable(&[query.goal]);
     let is_signed =
         |term: &Term| matches!(terms.node(*term).op, Op::SDiv | Op::SRem | Op::SignExtend | Op::AShr | Op::Slt);
-    let is_variable = |term: Term| matches!(terms.node(term).op, Op::Variable(_));
-    let choices = needed.iter().map(|term| terms.node(*term)).filter(|node| node.op == Op::Ite);
-    let mut conditions: Vec<Term> =
-        choices.clone().filter(|node| is_variable(node.args[2])).map(|node| node.args[0]).collect();
-    conditions.dedup();
-    let chosen: Vec<Term> = choices.map(|node| node.args[2]).collect();
+    if !needed.iter().any(is_signed) {
+        return Vec::new();
+    }
     let assumed = assumed(terms, query.goal);
     let has_one_sign = |number: &u32, width: u32| {
         let range = assumed.get(number);
         range.is_some_and(|(low, high)| low.bit(u64::from(width) - 1) == high.bit(u64::from(width) - 1))
     };
     let mut variables: Vec<(usize, u32)> = Vec::new();
-    for term in needed.iter().filter(|term| !chosen.contains(term)) {
+    for term in &needed {
         match terms.node(*term) {
             Node { op: Op::Variable(number), width, .. } if *width > 1 && !has_one_sign(number, *width) => {
                 variables.push((*number as usize, *width));
@@ -36,22 +30,11 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
             _ => {}
         }
     }
-    if !needed.iter().any(is_signed) || variables.len() > MOST_SIGNS {
-        variables.clear();
-    }
-    conditions.truncate(MOST_CONDITIONS);
-    let count = variables.len() + conditions.len();
-    if count == 0 {
+    if variables.is_empty() || variables.len() > MOST_SIGNS {
         return Vec::new();
     }
     let case = |outcomes: u32| {
         let mut terms = terms.clone();
-        let mut chosen = terms.bit(true);
-        for (at, condition) in conditions.iter().enumerate() {
-            let holds = outcomes >> (variables.len() + at) & 1 == 1;
-            let condition = if holds { *condition } else { terms.not(*condition) };
-            chosen = terms.and(chosen, condition);
-        }
         let (mut values, mut bounds) = (Vec::new(), terms.bit(true));
         for (at, (number, width)) in variables.iter().enumerate() {
             let name = terms.variables()[*number].name.clone();
@@ -72,11 +55,9 @@ pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
             };
             values.push((*number, value));
         }
-        let premise = terms.and(query.premise, chosen);
-        let goal = terms.and(query.goal, chosen);
-        let changed = terms.substitute(&[goal, premise], &values);
+        let changed = terms.substitute(&[query.goal, query.premise], &values);
         let [goal, premise] = [changed[0], changed[1]].map(|condition| terms.and(condition, bounds));
         (terms, Query { goal, premise })
     };
-    (0..1 << count).map(case).collect()
+    (0..1 << variables.len()).map(case).collect()
 }
