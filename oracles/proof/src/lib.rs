@@ -32,7 +32,8 @@ pub mod text;
 pub use cache::{Cache, CacheError};
 pub use integers::{is_arithmetic, with_multiples};
 pub use meaning::{
-    Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, special_values, with_other_nans,
+    Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, population, special_values,
+    with_other_nans,
 };
 pub use narrow::{few_values, narrowed, without_unread_bits};
 pub use prover::Prover;

@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use super::integers::populations;
 use super::query::Query;
 use super::solve::{Solved, split};
 use super::term::{Node, Op, Term, Terms, ones};
@@ -54,6 +55,9 @@ fn shortened(terms: &mut Terms, query: &Query, conditions: &[(Term, bool)]) -> S
             variables.entry(number as usize).or_default().read |= read;
         }
     }
+    for (number, most) in capped(terms, &[query.goal, query.premise]) {
+        variables.entry(number).or_default().read = ones(128 - most.leading_zeros());
+    }
     for (condition, holds) in conditions {
         for (number, mask, values) in fixed(terms, *condition, *holds) {
             if let Some(bits) = variables.get_mut(&number) {
@@ -73,6 +77,51 @@ fn shortened(terms: &mut Terms, query: &Query, conditions: &[(Term, bool)]) -> S
     Solved { query: Query { goal: changed[0], premise: changed[1] }, values }
 }
 
+/// Variables that nothing reads but what is the same for all values from some number on, with that: counts of shifts,
+/// and numbers that are compared with smaller ones.
+fn capped(terms: &Terms, roots: &[Term]) -> BTreeMap<usize, u128> {
+    let mut most: BTreeMap<usize, Option<u128>> = BTreeMap::new();
+    for term in terms.reachable(roots) {
+        let node = terms.node(term);
+        for (place, operand) in node.operands().iter().enumerate() {
+            // A number that is extended is what it was.
+            let extended = match terms.node(*operand) {
+                Node { op: Op::ZeroExtend, args: [short, ..], .. } => *short,
+                _ => *operand,
+            };
+            let Op::Variable(number) = terms.node(extended).op else { continue };
+            if node.op == Op::ZeroExtend {
+                continue;
+            }
+            let cap = cap_of(terms, node, place);
+            let known = most.entry(number as usize).or_insert(Some(0));
+            *known = known.zip(cap).map(|(known, cap)| known.max(cap));
+        }
+    }
+    let is_short = |(number, most): (usize, Option<u128>)| {
+        let most = most.filter(|most| *most > 0 && *most < ones(terms.variables()[number].width))?;
+        Some((number, most))
+    };
+    most.into_iter().filter_map(is_short).collect()
+}
+
+/// A number from which on a node is the same for all values of the operand at a place.
+fn cap_of(terms: &Terms, node: &Node, place: usize) -> Option<u128> {
+    let Node { op, args, width } = *node;
+    let other = || args.get(1 - place).and_then(|other| terms.value(*other));
+    match (op, place) {
+        (Op::Shl | Op::LShr | Op::AShr, 1) => Some(width.into()),
+        (Op::Ult, 0) => other(),
+        (Op::Ult, 1) | (Op::Eq, _) => other()?.checked_add(1),
+        // The smaller one.
+        (Op::Ite, 1) => match *terms.node(args[0]) {
+            Node { op: Op::Ult, args: [a, bound, _], .. } if a == args[1] => terms.value(bound),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
 /// The most values that a variable has which has few.
 const FEW: u128 = 64;
 
@@ -89,21 +138,52 @@ pub fn few_values(terms: &Terms, query: &Query, number: usize) -> Option<Vec<u12
             (Op::Ult, false, Some(bound), None) if is_variable(b) && bound < FEW => Some((0..=bound).collect()),
             (Op::Eq, true, Some(0), None) => without_common_bits(terms, b, number, width),
             (Op::Eq, true, None, Some(0)) => without_common_bits(terms, a, number, width),
+            (Op::Eq, true, Some(1), None) => with_one_bit(terms, b, number),
+            (Op::Eq, true, None, Some(1)) => with_one_bit(terms, a, number),
             _ => None,
         }
     })
 }
 
-/// The values of `x` for which `x & (x - 1)` or `x & (x + 1)` is zero: powers of two and zero, and masks.
+/// The values of a variable for which `x & (x - 1)` or `x & (x + 1)` is zero, where `x` is the variable or its sum with
+/// a constant: powers of two and zero, and masks.
 fn without_common_bits(terms: &Terms, both: Term, number: usize, width: u32) -> Option<Vec<u128>> {
-    let is_variable = |term: Term| terms.node(term).op == Op::Variable(number as u32);
     let Node { op: Op::And, args: [a, b, _], .. } = *terms.node(both) else { return None };
-    let sum = [(a, b), (b, a)].into_iter().find(|(x, _)| is_variable(*x))?.1;
-    let Node { op: Op::Add, args: [a, b, _], .. } = *terms.node(sum) else { return None };
-    let (_, step) = [(a, b), (b, a)].into_iter().find(|(x, _)| is_variable(*x))?;
-    match terms.value(step)? {
-        1 => Some((0..=width).map(|count| ones(count.max(1)) * u128::from(count > 0)).collect()),
-        step if step == ones(width) => Some([0].into_iter().chain((0..width).map(|bit| 1 << bit)).collect()),
+    let (first, second) = (added(terms, a, number)?, added(terms, b, number)?);
+    let powers = [0].into_iter().chain((0..width).map(|bit| 1u128 << bit));
+    let [step, back] = [second.wrapping_sub(first), first.wrapping_sub(second)].map(|step| step & ones(width));
+    let lower = match (step, back) {
+        (1, _) => first,
+        (_, 1) => second,
+        _ => return None,
+    };
+    // Of `x` and `x + 1`, the second is a power of two where they have no bit in common, or zero.
+    Some(powers.map(|power| power.wrapping_sub(1).wrapping_sub(lower) & ones(width)).collect())
+}
+
+/// The values of a variable for which it, or its sum with a constant, has one bit.
+fn with_one_bit(terms: &Terms, mut count: Term, number: usize) -> Option<Vec<u128>> {
+    // No count of up to 128 loses bits in a byte.
+    while let Node { op: Op::ZeroExtend | Op::Extract(0), args: [inner, ..], width: 8.. } = *terms.node(count) {
+        count = inner;
+    }
+    let counted = *populations(terms, &terms.reachable(&[count])).get(&count)?;
+    let (width, constant) = (terms.width(counted), added(terms, counted, number)?);
+    Some((0..width).map(|bit| (1u128 << bit).wrapping_sub(constant) & ones(width)).collect())
+}
+
+/// What a term is, less a variable, where that is a constant.
+fn added(terms: &Terms, term: Term, number: usize) -> Option<u128> {
+    let Node { op, args: [a, b, _], .. } = *terms.node(term);
+    match op {
+        Op::Variable(of) => (of as usize == number).then_some(0),
+        Op::Add => {
+            let (inner, constant) = match (terms.value(a), terms.value(b)) {
+                (Some(constant), _) => (b, constant),
+                (_, constant) => (a, constant?),
+            };
+            Some(added(terms, inner, number)?.wrapping_add(constant))
+        }
         _ => None,
     }
 }
@@ -195,6 +275,7 @@ fn slice(terms: &Terms, term: Term) -> Option<(usize, u32)> {
 #[cfg(test)]
 mod tests {
     use super::super::eval::Program;
+    use super::super::meaning::population;
     use super::super::search::{exhaustive, input_bits};
     use super::*;
     use oriole_interp::launch::random::SplitMix64;
@@ -243,6 +324,54 @@ mod tests {
                 if holds { bit } else { t.not(bit) }
             }
         }
+    }
+
+    /// A count of shifts, and a number that is compared, has values that stand for all greater ones.
+    #[test]
+    fn counts_are_as_short_as_what_reads_them() {
+        let mut random = SplitMix64::new(3);
+        let mut shorter = 0;
+        for _ in 0..300 {
+            let mut t = Terms::new();
+            let (n, x) = (t.variable("n", 8), t.variable("x", 4));
+            let mut goal = t.bit(random.below(2) == 0);
+            for _ in 0..1 + random.below(3) {
+                let constant = t.constant(u128::from(random.below(12)), 8);
+                let smaller = t.min(n, constant, false);
+                let (less, more, same) = (t.ult(n, constant), t.ult(constant, n), t.eq(n, constant));
+                let wide = t.zero_extend(x, 8);
+                let (left, right, signed) = (t.shl(wide, n), t.lshr(wide, n), t.ashr(wide, n));
+                let other = t.constant(u128::from(random.next_u64()) & 0xff, 8);
+                let sum = t.add(n, other);
+                // The sum reads all bits.
+                let value = match random.below(16) {
+                    0 => sum,
+                    other => [smaller, left, right, signed][other as usize % 4],
+                };
+                let is_other = if random.below(2) == 0 { t.is_zero(value) } else { t.eq(value, constant) };
+                let above = t.ult(other, value);
+                let bit = [less, more, same, above, is_other, is_other][random.below(6) as usize];
+                goal = if random.below(2) == 0 { t.xor(goal, bit) } else { t.or(goal, bit) };
+            }
+            let premise = t.bit(true);
+            let query = Query { goal, premise };
+            let whole = t.clone();
+            let short = without_unread_bits(&mut t, &query).query;
+            // What is left of `n`, where that is not all; `x` is whole.
+            let Some(number) = short.variables(&t).into_iter().find(|number| *number > 1) else { continue };
+            shorter += 1;
+            let met = |t: &Terms, query: &Query, number: usize| -> Vec<bool> {
+                let width = t.variables()[number].width;
+                let holds = |n: u128, x: u128| {
+                    let mut inputs = vec![0; t.variables().len()];
+                    (inputs[number], inputs[1]) = (n, x);
+                    query.holds(t, &inputs)
+                };
+                (0..16).map(|x| (0..1u128 << width).any(|n| holds(n, x))).collect()
+            };
+            assert_eq!(met(&whole, &query, 0), met(&t, &short, number));
+        }
+        assert!(shorter > 100, "{shorter}");
     }
 
     /// Inputs that meet the one question follow from those that meet the other: as many, and the same.
@@ -320,7 +449,7 @@ mod tests {
             t.eq(both, zero)
         });
         let (below, within) = (t.ult(x, bound), t.ule(x, bound));
-        let (above, odd) = (t.ult(bound, x), t.bit_of(x, 0));
+        let odd = t.bit_of(x, 0);
         for (premise, count) in [(steps[0], Some(9)), (steps[1], Some(9)), (below, Some(9)), (within, Some(10))] {
             let premise = t.and(premise, odd);
             let query = Query { goal: premise, premise };
@@ -328,6 +457,29 @@ mod tests {
             assert_eq!(Some(values.len()), count);
             assert!((0..256).all(|x| !query.holds(&t, &[x]) || values.contains(&x)), "{values:?}");
         }
+        // Sums with constants, and counts of ones.
+        let mut t = Terms::new();
+        let x = t.variable("C", 16);
+        let [zero, one, seven] = [0, 1, 7].map(|number| t.constant(number, 16));
+        let sum = t.add(x, seven);
+        let next = t.add(sum, one);
+        let common = t.and(sum, next);
+        let is_mask = t.eq(common, zero);
+        let counts = [x, sum].map(|term| population(&mut t, term));
+        let has_one_bit = counts.map(|count| {
+            let (count, one) = (t.zero_extend(count, 32), t.constant(1, 32));
+            t.eq(count, one)
+        });
+        for (premise, count) in [(is_mask, 17), (has_one_bit[0], 16), (has_one_bit[1], 16)] {
+            let query = Query { goal: premise, premise };
+            let values = few_values(&t, &query, 0).unwrap_or_default();
+            let met: Vec<u128> = (0..1 << 16).filter(|x| query.holds(&t, &[*x])).collect();
+            assert!(values.len() == count && met.iter().all(|x| values.contains(x)), "{values:?} {met:?}");
+        }
+        let mut t = Terms::new();
+        let x = t.variable("C", 8);
+        let bound = t.constant(9, 8);
+        let (above, odd) = (t.ult(bound, x), t.bit_of(x, 0));
         for premise in [above, odd] {
             assert_eq!(few_values(&t, &Query { goal: premise, premise }, 0), None);
         }

@@ -12,7 +12,7 @@ use super::defined::by_definedness;
 use super::integers::{self, Integers};
 use super::narrow::{narrowed, without_unread_bits};
 use super::query::Query;
-use super::solve::Solved;
+use super::solve::{Solved, without_equals};
 use super::solver::{Answer, Answered, Solver, SolverError};
 use super::term::Terms;
 use super::text::Script;
@@ -75,10 +75,12 @@ impl Prover {
 
     /// The answer to a question that no answer is kept of: by integers, then by the solver.
     fn fresh(&self, terms: &Terms, query: &Query, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
-        if let Some(proved) = self.by_definedness(terms, query, limit)? {
-            return Ok(proved);
+        let mut short = terms.clone();
+        let known = narrowed(&mut short, query).query;
+        if short.value(known.goal) == Some(0) {
+            return Ok(Answered { answer: Answer::Proved, solver: "simplification".into(), millis: 0, cached: false });
         }
-        if let Some(proved) = self.over_integers(terms, query, limit.min(BRIEFLY))? {
+        if let Some(proved) = self.as_arithmetic(terms, query, limit)? {
             return Ok(proved);
         }
         let Some(solver) = &self.solver else {
@@ -91,12 +93,21 @@ impl Prover {
         Ok(answered)
     }
 
-    /// The proof of a question that multiplies or divides, for defined results and for others; nothing where one case
-    /// is not proved.
-    fn by_definedness(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
+    /// The proof of a question that multiplies or divides, where there is one.
+    fn as_arithmetic(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
         if !integers::is_arithmetic(terms, query) {
             return Ok(None);
         }
+        let mut terms = terms.clone();
+        let query = without_equals(&mut terms, query);
+        match self.by_definedness(&terms, &query, limit)? {
+            Some(proved) => Ok(Some(proved)),
+            None => self.over_integers(&terms, &query, limit.min(BRIEFLY)),
+        }
+    }
+
+    /// The proof of a question for defined results and for others; nothing where one case is not proved.
+    fn by_definedness(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
         let cases = by_definedness(terms, query);
         if cases.is_empty() {
             return Ok(None);
@@ -116,12 +127,9 @@ impl Prover {
         Ok(Some(Answered { answer: Answer::Proved, solver, millis, cached: false }))
     }
 
-    /// The proof of a question that multiplies or divides over integers; nothing where arithmetic does not show it, and
-    /// no solver of integers within the limit.
+    /// The proof of a question over integers; nothing where arithmetic does not show it, and no solver of integers
+    /// within the limit.
     fn over_integers(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
-        if !integers::is_arithmetic(terms, query) {
-            return Ok(None);
-        }
         let multiples = integers::with_multiples(terms, query);
         let (terms, query) = multiples.map_or((terms.clone(), *query), |(terms, solved)| (terms, solved.query));
         let Some(read) = InCases::of(&terms, &query, without_unread_bits) else { return Ok(None) };

@@ -8,7 +8,7 @@
 
 use super::eval::Program;
 use super::query::{Inputs, Query};
-use super::term::{Op, Term, Terms, ones};
+use super::term::{Node, Op, Term, Terms, ones};
 
 /// A question whose inputs meet parts of the premise by construction.
 #[derive(Clone, Debug)]
@@ -62,6 +62,25 @@ pub fn solve(terms: &mut Terms, query: &Query) -> Option<Solved> {
     }
     let changed = terms.substitute(&[query.goal, query.premise], &values);
     Some(Solved { query: Query { goal: changed[0], premise: changed[1] }, values })
+}
+
+/// The question without variables that its premise holds equal to something else: `d` is `-c` where `d == -c`. Inputs
+/// that meet the one meet the other, with what they say of the variables that are left.
+pub fn without_equals(terms: &mut Terms, query: &Query) -> Query {
+    let mut query = *query;
+    for _ in 0..MOST_CONDITIONS {
+        let mut conditions = Vec::new();
+        split(terms, query.premise, true, &mut conditions);
+        conditions.retain(|(condition, holds)| is_equation(terms, *condition) && *holds);
+        let known = conditions.into_iter().find_map(|(equation, _)| {
+            let [a, b, _] = terms.node(equation).args;
+            isolated(terms, a, b).or_else(|| isolated(terms, b, a))
+        });
+        let Some(known) = known else { break };
+        let replaced = terms.substitute(&[query.goal, query.premise], &[known]);
+        query = Query { goal: replaced[0], premise: replaced[1] };
+    }
+    query
 }
 
 /// The conditions that a bit is the conjunction of, each with the value that it must have.
@@ -184,6 +203,27 @@ fn above(t: &mut Terms, a: Term, b: Term, signed: bool) -> Option<(usize, Term)>
     let within = t.add(within, next);
     let target = ordered(t, within, signed);
     independent(t, a, target, b)
+}
+
+/// A variable and the one value, which does not depend on it, with which alone a term is equal to a target.
+fn isolated(t: &mut Terms, term: Term, target: Term) -> Option<(usize, Term)> {
+    let Node { op, args: [a, b, _], .. } = *t.node(term);
+    match op {
+        Op::Variable(number) => (!mentions(t, target, number as usize)).then_some((number as usize, target)),
+        Op::Not => {
+            let target = t.not(target);
+            isolated(t, a, target)
+        }
+        Op::Neg => {
+            let target = t.neg(target);
+            isolated(t, a, target)
+        }
+        Op::Add | Op::Sub | Op::Xor => [0, 1].into_iter().find_map(|at| {
+            let wanted = operand_target(t, op, [a, b], at, target)?;
+            isolated(t, [a, b][at], wanted)
+        }),
+        _ => None,
+    }
 }
 
 /// A variable and a value that make a term equal to a target, if the variable does not occur in `apart`.
@@ -360,6 +400,32 @@ mod tests {
         let short = t.ult(field, width);
         let long = t.not(short);
         assert!(relevant(&mut t, long) > 0.9);
+    }
+
+    /// Inputs that meet a question meet it without the variables that its premise fixes.
+    #[test]
+    fn variables_equal_to_others_are_gone() {
+        let mut t = Terms::new();
+        let [a, b, c] = ["a", "b", "c"].map(|name| t.variable(name, 4));
+        let three = t.constant(3, 4);
+        let (opposite, less) = (t.neg(a), t.sub(b, three));
+        let (sum, mixed, not) = (t.add(a, b), t.xor(c, a), t.not(b));
+        let product = t.mul(a, three);
+        let square = t.mul(b, b);
+        let equations = [(c, opposite), (opposite, less), (sum, three), (not, mixed), (c, product), (square, b)];
+        for (first, second) in equations.into_iter().flat_map(|one| equations.map(|other| (one, other))) {
+            let [first, second] = [first, second].map(|(x, y)| t.eq(x, y));
+            let premise = t.and(first, second);
+            let wrong = t.ult(product, c);
+            let query = Query { goal: t.and(premise, wrong), premise };
+            let changed = without_equals(&mut t, &query);
+            let reads_all = |query: &Query| query.variables(&t).len() == 3;
+            assert!(!reads_all(&changed) || first == second && t.node(first).args.contains(&square));
+            for number in 0..1u128 << 12 {
+                let inputs = [number & 15, number >> 4 & 15, number >> 8];
+                assert!(!query.holds(&t, &inputs) || changed.holds(&t, &inputs), "{inputs:?}");
+            }
+        }
     }
 
     #[test]

@@ -265,10 +265,29 @@ impl Terms {
             Op::ZeroExtend | Op::SignExtend if self.width(a) == node.width => Some(a),
             Op::Extract(0) if self.width(a) == node.width => Some(a),
             Op::Extract(low) => self.simplified_extract(a, low, node.width),
+            Op::Xor if let Some((flipped, by)) = self.flipped(a, b) => Some(self.xor(flipped, by)),
             Op::Xor if right.is_some() && self.node(a).op == Op::Concat => Some(self.flipped_parts(a, b)),
             Op::Xor if left.is_some() && self.node(b).op == Op::Concat => Some(self.flipped_parts(b, a)),
             _ => None,
         }
+    }
+
+    /// An exclusive or whose one side has bits flipped, as one of other terms and the constant by which they are: which
+    /// factor of a product has its sign flipped does not matter then.
+    fn flipped(&mut self, a: Term, b: Term) -> Option<(Term, Term)> {
+        for (side, other) in [(a, b), (b, a)] {
+            let Node { op, args: [x, y, _], .. } = *self.node(side);
+            let Some((inner, by)) = [(x, y), (y, x)].into_iter().find(|(_, by)| self.value(*by).is_some()) else {
+                continue;
+            };
+            if op == Op::Xor {
+                return Some(match self.value(other) {
+                    Some(_) => (inner, self.xor(by, other)),
+                    None => (self.xor(inner, other), by),
+                });
+            }
+        }
+        None
     }
 
     /// The exclusive or of a concatenation and a constant, part by part.
@@ -280,6 +299,13 @@ impl Terms {
         self.concat(high, low)
     }
 
+    /// Whether some bits of a term are seen to be constants.
+    fn has_known_bits(&self, term: Term) -> bool {
+        let Node { op, args: [high, low, _], .. } = *self.node(term);
+        let known = |term: Term| self.value(term).is_some();
+        known(term) || op == Op::Concat && (known(high) || known(low))
+    }
+
     /// Bits of an extension, of a concatenation's one part, or of bits.
     fn simplified_extract(&mut self, of: Term, low: u32, width: u32) -> Option<Term> {
         let inner = *self.node(of);
@@ -288,10 +314,10 @@ impl Terms {
             Op::ZeroExtend | Op::SignExtend if low + width <= self.width(part) => Some(self.extract(part, low, width)),
             Op::ZeroExtend if low >= self.width(part) => Some(self.constant(0, width)),
             Op::Extract(from) => Some(self.extract(part, from + low, width)),
-            // Flipped signs of floats: the other bits are seen to be those of the value.
-            Op::Xor if inner.args[..2].iter().any(|arg| self.value(*arg).is_some()) => {
+            // Flipped signs of floats: the other bits are seen to be those of the value. So are bits under a mask.
+            Op::Xor | Op::And | Op::Or if inner.args[..2].iter().any(|arg| self.has_known_bits(*arg)) => {
                 let parts = [self.extract(part, low, width), self.extract(inner.args[1], low, width)];
-                Some(self.xor(parts[0], parts[1]))
+                Some(self.make(inner.op, &parts, width))
             }
             Op::Concat => {
                 let below = self.width(inner.args[1]);
@@ -508,7 +534,9 @@ binary! {
 
 #[cfg(test)]
 mod tests {
+    use super::super::eval::Program;
     use super::*;
+    use oriole_interp::launch::random::SplitMix64;
 
     #[test]
     fn equal_terms_are_one_and_constants_fold() {
@@ -525,6 +553,64 @@ mod tests {
         let wide = t.zero_extend(x, 64);
         assert_eq!(t.extract(wide, 8, 8), t.extract(x, 8, 8));
         assert_eq!(t.extract(wide, 32, 32), t.constant(0, 32));
+    }
+
+    /// What is built of terms has the value that is computed of their values, however it is simplified.
+    #[test]
+    fn simplified_terms_have_the_value_of_what_they_stand_for() {
+        let mut random = SplitMix64::new(11);
+        for _ in 0..400 {
+            let mut t = Terms::new();
+            let inputs: Vec<u128> = (0..3).map(|_| u128::from(random.next_u64()) & 0xff).collect();
+            let mut pool: Vec<(Term, u128)> = inputs.iter().map(|value| (t.variable("x", 8), *value)).collect();
+            for constant in [0, 1, 0x80, 0xff, 0x0f] {
+                pool.push((t.constant(constant, 8), constant));
+            }
+            for _ in 0..30 {
+                let pick = |random: &mut SplitMix64| pool[random.below(pool.len() as u64) as usize];
+                let (a, b) = (pick(&mut random), pick(&mut random));
+                let (width, other) = (t.width(a.0), t.width(b.0));
+                let ops = [Op::Xor, Op::And, Op::Or, Op::Add, Op::Sub, Op::Mul, Op::Eq, Op::Ult];
+                let (op, operands, width) = match random.below(6) {
+                    0 if width + other <= 32 => (Op::Concat, vec![a, b], width + other),
+                    1 => {
+                        let low = random.below(width.into()) as u32;
+                        (Op::Extract(low), vec![a], 1 + random.below(u64::from(width - low)) as u32)
+                    }
+                    2 => (Op::Not, vec![a], width),
+                    3 => (Op::ZeroExtend, vec![a], width + random.below(4) as u32),
+                    _ if width == other => {
+                        let op = ops[random.below(ops.len() as u64) as usize];
+                        (op, vec![a, b], if matches!(op, Op::Eq | Op::Ult) { 1 } else { width })
+                    }
+                    _ => continue,
+                };
+                let (terms, mut values): (Vec<Term>, Vec<u128>) = operands.iter().copied().unzip();
+                values.resize(3, 0);
+                let widths = [terms[0], terms[terms.len() - 1]].map(|term| t.width(term));
+                let value = fold(op, width, widths[0], widths[1], [values[0], values[1], values[2]]);
+                pool.push((t.make(op, &terms, width), value));
+            }
+            let (terms, values): (Vec<Term>, Vec<u128>) = pool.into_iter().unzip();
+            assert_eq!(Program::new(&t, &terms).eval(&inputs), values);
+        }
+    }
+
+    /// Which factor has its sign flipped does not matter, and masked bits are seen.
+    #[test]
+    fn flipped_and_masked_bits_are_seen() {
+        let mut t = Terms::new();
+        let [x, y] = ["x", "y"].map(|name| t.variable(name, 32));
+        let sign = t.constant(1 << 31, 32);
+        let [other_x, other_y] = [x, y].map(|term| t.xor(term, sign));
+        let both = t.xor(x, y);
+        assert_eq!(t.xor(other_x, y), t.xor(x, other_y));
+        assert_eq!(t.xor(other_x, other_y), both);
+        let high = t.variable("high", 8);
+        let low = t.constant(0xff_ffff, 24);
+        let mask = t.concat(high, low);
+        let masked = t.and(x, mask);
+        assert_eq!(t.extract(masked, 0, 24), t.extract(x, 0, 24));
     }
 
     #[test]

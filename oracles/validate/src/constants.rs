@@ -10,7 +10,7 @@ use oriole_rules::language::ast::{BinaryOp, Relation, UnaryOp};
 
 use super::translate::{Absence, Translation};
 use oriole_proof::term::ones;
-use oriole_proof::{Term, meaning, numbers_of};
+use oriole_proof::{Term, meaning, numbers_of, population};
 
 /// The value of an expression, as wide as the expression, and whether it has one.
 pub(super) type Known = (Term, Term);
@@ -150,12 +150,11 @@ impl Translation<'_> {
 
     /// The number of set bits, in 32 bits.
     fn population(&mut self, a: Term) -> Term {
-        let zero = self.terms.constant(0, 32);
-        (0..self.terms.width(a)).fold(zero, |count, position| {
-            let bit = self.terms.bit_of(a, position);
-            let bit = self.terms.zero_extend(bit, 32);
-            self.terms.add(count, bit)
-        })
+        let count = population(&mut self.terms, a);
+        match self.terms.width(count) {
+            ..32 => self.terms.zero_extend(count, 32),
+            _ => self.terms.extract(count, 0, 32),
+        }
     }
 
     /// What an operation yields for constants.

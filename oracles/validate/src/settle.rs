@@ -13,7 +13,7 @@ use oriole_proof::{
 const BRIEFLY: Duration = Duration::from_secs(2);
 
 /// Bits of a variable whose values are gone through.
-const MOST_COUNT_BITS: u32 = 6;
+const MOST_COUNT_BITS: u32 = 7;
 
 /// How much a question is worth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -188,7 +188,12 @@ impl Judge {
             others = terms.and(others, differs);
         }
         let rest = Query { goal: others, premise: others };
-        let Some(answered) = self.asked(terms, &rest)? else { return Ok(None) };
+        self.settled_within(terms, &rest, Duration::MAX)
+    }
+
+    /// What a solver, or arithmetic, says of a question; nothing where that is not known.
+    fn settled_within(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Settled>, SolverError> {
+        let Some(answered) = self.asked_within(terms, query, limit)? else { return Ok(None) };
         Ok(match answered.answer {
             Answer::Proved => Some(Settled::Solved { solver: answered.solver, millis: answered.millis }),
             Answer::Unknown(_) => None,
@@ -206,22 +211,20 @@ impl Judge {
         limit: Duration,
     ) -> Result<Option<Settled>, SolverError> {
         let width = terms.variables()[number].width;
-        let (mut solver, mut millis) = (String::new(), 0);
+        let (mut by, mut taken) = (String::new(), 0);
         for value in values {
             let constant = terms.constant(*value, width);
             let conditions = terms.substitute(&[query.goal, query.premise], &[(number, constant)]);
-            let case = Query { goal: conditions[0], premise: conditions[1] };
-            let Some(answered) = self.asked_within(terms, &case, limit)? else { return Ok(None) };
-            match answered.answer {
-                Answer::Proved => (solver, millis) = (answered.solver, millis + answered.millis),
-                Answer::Unknown(_) => return Ok(None),
-                Answer::Refuted(mut inputs) => {
+            match self.settled_within(terms, &Query { goal: conditions[0], premise: conditions[1] }, limit)? {
+                Some(Settled::Solved { solver, millis }) => (by, taken) = (solver, taken + millis),
+                Some(Settled::Wrong { mut inputs, found_by }) => {
                     inputs[number] = *value;
-                    return Ok(Some(Settled::Wrong { inputs, found_by: "the solver" }));
+                    return Ok(Some(Settled::Wrong { inputs, found_by }));
                 }
+                _ => return Ok(None),
             }
         }
-        Ok(Some(Settled::Solved { solver, millis }))
+        Ok(Some(Settled::Solved { solver: by, millis: taken }))
     }
 
     /// All inputs, where they are not too many; kept like the answers of solvers.

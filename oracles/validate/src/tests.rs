@@ -174,6 +174,19 @@ const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
         "iadd.s16(imul.lo.s16(idiv.s16(x, y), y), irem.s16(x, y)) => x if nonzero(y)",
         ("lo.s16(idiv.s16(x, y), y", "lo.s16(idiv.s16(x, y), x"),
     ),
+    ("imad.lo.u32(idiv.u32(x, C), D, x) => irem.u32(x, C) if C != 0, D == -C", ("== -C", "== ~C")),
+    ("idiv.u16(imul.lo.u16(x, C), C) => x if C != 0, known_zero(x, ~(UMAX / C))", (", known_zero(x, ~(UMAX / C))", "")),
+    (
+        "imul.lo.u64(x, C) => isub.u64(shl.b64(x, log2(C + 1)), x) if popc(C + 1) == 1, C > 1",
+        ("popc(C + 1)", "popc(C)"),
+    ),
+    ("imul.lo.u64(x, C) => isub.u64(shl.b64(x, log2(C + 1)), x) if is_power_of_two(C + 1), C > 1", ("isub", "iadd")),
+    ("popc.b32(shf.l.clamp.b32(x, x, _)) => popc.b32(x)", ("x, x, _", "x, 0, _")),
+    (
+        "imul24.lo.u32(and.b32(x, C), y) => imul24.lo.u32(x, y) if (C & 0xffffff) == 0xffffff",
+        ("== 0xffffff", "== 0x7fffff"),
+    ),
+    ("ffma.rn.f32(fneg.f32(x), fneg.f32(y), z) => ffma.rn.f32(x, y, z)", ("(x), fneg.f32(y)", "(x), y")),
     ("irem.u32(x, C) => and.b32(x, C - 1) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     ("idiv.u32(x, C) => shr.u32(x, log2(C)) if is_power_of_two(C)", ("is_power_of_two", "is_mask")),
     (

@@ -58,9 +58,11 @@ impl Encoder<'_> {
                 continue;
             }
             self.apart.push((x, y));
-            // Without common bits, their sum is that of different bits.
+            // Without common bits, their sum is that of different bits, none above the highest of both.
             let (x, y) = (self.value(x), self.value(y));
-            let fact = Formula::at_most(&x.plus(&y), &Poly::constant(ones(width)));
+            let bits = [&x, &y].map(|value| self.bounds(value).1.bits()).into_iter().max();
+            let bits = bits.map_or(width, |bits| width.min(bits as u32).max(1));
+            let fact = Formula::at_most(&x.plus(&y), &Poly::constant(ones(bits)));
             self.learn(&fact);
             self.facts.push(fact);
             // Of `x` and `x - 1` only powers of two and zero have none.

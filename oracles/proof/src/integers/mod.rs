@@ -35,7 +35,7 @@ use assume::assumed;
 pub use cases::by_cases;
 use formula::Formula;
 pub use multiples::with_multiples;
-use ones::populations;
+pub(super) use ones::populations;
 use poly::{Atom, Poly, Range};
 
 /// Questions of more terms are left to solvers of bit vectors.

@@ -19,7 +19,7 @@ const MOST_CONJUNCTIONS: u32 = 400;
 type Bits = (Term, i64);
 
 /// Terms that count the ones of others, which they stand for, by the shape that counting has in terms.
-pub(super) fn populations(terms: &Terms, needed: &[Term]) -> HashMap<Term, Term> {
+pub fn populations(terms: &Terms, needed: &[Term]) -> HashMap<Term, Term> {
     // The sums of eight bits are masked by this in every count.
     let is_mask = |term: &Term| {
         let width = terms.width(*term);

@@ -193,7 +193,7 @@ fn select_byte(t: &mut Terms, bytes: Term, index: Term) -> Term {
 }
 
 /// The number of set bits, as wide as the value: sums of neighbouring fields, which double in width.
-pub(crate) fn population(t: &mut Terms, value: Term) -> Term {
+pub fn population(t: &mut Terms, value: Term) -> Term {
     let width = t.width(value);
     let mut sums = value;
     let mut field = 1;

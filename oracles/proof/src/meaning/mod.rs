@@ -24,7 +24,7 @@ mod video;
 
 use oriole_ir::ops::{Approx, FieldValue, FieldValues, Flags, OpRow, Opcode, Rounding, Shape, Type};
 
-pub(crate) use self::bits::population;
+pub use self::bits::population;
 pub use self::special::special_values;
 use super::term::{Term, Terms};
 
