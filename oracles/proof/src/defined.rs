@@ -5,6 +5,7 @@
 //! operands that are constants, such as a divisor that is zero.
 
 use super::query::Query;
+use super::solve::Solved;
 use super::term::{Node, Op, Term, Terms};
 
 /// Conditions that are told apart.
@@ -12,7 +13,7 @@ const MOST_CONDITIONS: usize = 2;
 
 /// The question for each outcome of the conditions that choose a variable in the place of a result, one of which holds
 /// of all inputs that meet the question. Nothing where there is no such condition.
-pub fn by_definedness(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
+pub fn by_definedness(terms: &Terms, query: &Query) -> Vec<(Terms, Solved)> {
     let needed = terms.reachable(&[query.goal]);
     let is_variable = |term: Term| matches!(terms.node(term).op, Op::Variable(_));
     let mut conditions: Vec<Term> = Vec::new();
@@ -25,28 +26,31 @@ pub fn by_definedness(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
     let cases = if conditions.is_empty() { 0 } else { 1 << conditions.len() };
     let case = |outcomes: u32| {
         let mut terms = terms.clone();
-        let (mut known, mut chosen) = (Vec::new(), terms.bit(true));
+        let (mut known, mut values, mut chosen) = (Vec::new(), Vec::new(), terms.bit(true));
         for (at, condition) in conditions.iter().enumerate() {
             let holds = outcomes >> at & 1 == 1;
             known.push((*condition, terms.bit(holds)));
-            known.extend(constant_of(&terms, *condition, holds));
+            values.extend(constant_of(&terms, *condition, holds));
             let condition = if holds { *condition } else { terms.not(*condition) };
             chosen = terms.and(chosen, condition);
         }
         let replaced = terms.replace(&[query.goal, query.premise], &known);
+        let replaced = terms.substitute(&replaced, &values);
         let [goal, premise] = [replaced[0], replaced[1]].map(|condition| terms.and(condition, chosen));
-        (terms, Query { goal, premise })
+        (terms, Solved { query: Query { goal, premise }, values })
     };
     (0..cases).map(case).collect()
 }
 
-/// The variable that a condition holds equal to a constant, and that.
-fn constant_of(terms: &Terms, condition: Term, holds: bool) -> Option<(Term, Term)> {
+/// The number of the variable that a condition holds equal to a constant, and that.
+fn constant_of(terms: &Terms, condition: Term, holds: bool) -> Option<(usize, Term)> {
     let Node { op, args: [a, b, _], .. } = *terms.node(condition);
-    let is_variable = |term: Term| matches!(terms.node(term).op, Op::Variable(_));
     match op {
         Op::Not => constant_of(terms, a, !holds),
-        Op::Eq if holds => [(a, b), (b, a)].into_iter().find(|(a, b)| is_variable(*a) && terms.value(*b).is_some()),
+        Op::Eq if holds => [(a, b), (b, a)].into_iter().find_map(|(a, b)| match terms.node(a).op {
+            Op::Variable(number) => terms.value(b).map(|_| (number as usize, b)),
+            _ => None,
+        }),
         _ => None,
     }
 }
@@ -79,12 +83,19 @@ mod tests {
         for number in 0..values.len().pow(4) {
             let inputs: Vec<u128> = (0..4).map(|at| values[number / values.len().pow(at) % values.len()]).collect();
             let met = |terms: &Terms, term| Program::new(terms, &[term]).eval(&inputs) == [1];
-            let meeting = |of: fn(&Query) -> Term| cases.iter().filter(|(terms, case)| met(terms, of(case))).count();
+            let meeting =
+                |of: fn(&Query) -> Term| cases.iter().filter(|(terms, case)| met(terms, of(&case.query))).count();
             assert_eq!(meeting(|query| query.goal), usize::from(met(&t, goal)), "{inputs:x?}");
             assert_eq!(meeting(|query| query.premise), usize::from(met(&t, premise)), "{inputs:x?}");
+            // What a case says of variables that are constants in it does not matter.
+            for (terms, case) in cases.iter().filter(|(_, case)| !case.values.is_empty()) {
+                let mut others = inputs.clone();
+                case.values.iter().for_each(|(number, _)| others[*number] ^= 1);
+                assert!(!met(terms, case.query.goal) || case.inputs(terms, others) == inputs);
+            }
         }
-        let divides = |(terms, case): &&(Terms, Query)| {
-            terms.reachable(&[case.goal]).iter().any(|term| terms.node(*term).op == Op::UDiv)
+        let divides = |(terms, case): &&(Terms, Solved)| {
+            terms.reachable(&[case.query.goal]).iter().any(|term| terms.node(*term).op == Op::UDiv)
         };
         assert_eq!(cases.iter().filter(divides).count(), 2, "nothing is divided by zero");
         assert_eq!(by_definedness(&t, &Query { goal: premise, premise }).len(), 0);

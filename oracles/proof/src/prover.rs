@@ -80,8 +80,12 @@ impl Prover {
         if short.value(known.goal) == Some(0) {
             return Ok(Answered { answer: Answer::Proved, solver: "simplification".into(), millis: 0, cached: false });
         }
-        if let Some(proved) = self.as_arithmetic(terms, query, limit)? {
-            return Ok(proved);
+        if let Some(answered) = self.as_arithmetic(terms, query, limit)? {
+            let answer = match answered.answer {
+                Answer::Refuted(inputs) => Answer::Refuted(script.variables.iter().map(|at| inputs[*at]).collect()),
+                answer => answer,
+            };
+            return Ok(Answered { answer, ..answered });
         }
         let Some(solver) = &self.solver else {
             return Err(SolverError::Miss { hash: super::cache::hash(&script.text) });
@@ -93,38 +97,45 @@ impl Prover {
         Ok(answered)
     }
 
-    /// The proof of a question that multiplies or divides, where there is one.
+    /// The answer to a question that multiplies or divides, where it is found without the whole question being asked.
     fn as_arithmetic(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
         if !integers::is_arithmetic(terms, query) {
             return Ok(None);
         }
         let mut terms = terms.clone();
-        let query = without_equals(&mut terms, query);
-        match self.by_definedness(&terms, &query, limit)? {
-            Some(proved) => Ok(Some(proved)),
-            None => self.over_integers(&terms, &query, limit.min(BRIEFLY)),
-        }
+        let solved = without_equals(&mut terms, query);
+        let Some(answered) = self.by_definedness(&terms, &solved.query, limit)? else {
+            return self.over_integers(&terms, &solved.query, limit.min(BRIEFLY));
+        };
+        let answer = match answered.answer {
+            Answer::Refuted(inputs) => Answer::Refuted(solved.inputs(&terms, inputs)),
+            answer => answer,
+        };
+        Ok(Some(Answered { answer, ..answered }))
     }
 
-    /// The proof of a question for defined results and for others; nothing where one case is not proved.
+    /// The answer to a question by those for defined results and for others: inputs that meet one of these, or a proof
+    /// of all; nothing where there is neither.
     fn by_definedness(&self, terms: &Terms, query: &Query, limit: Duration) -> Result<Option<Answered>, SolverError> {
         let cases = by_definedness(terms, query);
-        if cases.is_empty() {
-            return Ok(None);
-        }
-        let limit = BRIEFLY.min(limit / cases.len() as u32);
-        let (mut solver, mut millis) = (String::new(), 0);
-        for (terms, query) in cases {
-            let answered = match self.ask_within(&terms, &query, limit) {
+        let limit = BRIEFLY.min(limit / cases.len().max(1) as u32);
+        let (mut proved, mut solver, mut millis) = (!cases.is_empty(), String::new(), 0);
+        for (terms, case) in cases {
+            let answered = match self.ask_within(&terms, &case.query, limit) {
                 Err(SolverError::Miss { .. }) => return Ok(None),
                 answered => answered?,
             };
-            if answered.answer != Answer::Proved {
-                return Ok(None);
-            }
             (solver, millis) = (answered.solver, millis + answered.millis);
+            match answered.answer {
+                Answer::Proved => {}
+                Answer::Unknown(_) => proved = false,
+                Answer::Refuted(inputs) => {
+                    let answer = Answer::Refuted(case.inputs(&terms, inputs));
+                    return Ok(Some(Answered { answer, solver, millis, cached: false }));
+                }
+            }
         }
-        Ok(Some(Answered { answer: Answer::Proved, solver, millis, cached: false }))
+        Ok(proved.then_some(Answered { answer: Answer::Proved, solver, millis, cached: false }))
     }
 
     /// The proof of a question over integers; nothing where arithmetic does not show it, and no solver of integers

@@ -66,8 +66,8 @@ pub fn solve(terms: &mut Terms, query: &Query) -> Option<Solved> {
 
 /// The question without variables that its premise holds equal to something else: `d` is `-c` where `d == -c`. Inputs
 /// that meet the one meet the other, with what they say of the variables that are left.
-pub fn without_equals(terms: &mut Terms, query: &Query) -> Query {
-    let mut query = *query;
+pub fn without_equals(terms: &mut Terms, query: &Query) -> Solved {
+    let (mut query, mut values) = (*query, Vec::new());
     for _ in 0..MOST_CONDITIONS {
         let mut conditions = Vec::new();
         split(terms, query.premise, true, &mut conditions);
@@ -77,10 +77,14 @@ pub fn without_equals(terms: &mut Terms, query: &Query) -> Query {
             isolated(terms, a, b).or_else(|| isolated(terms, b, a))
         });
         let Some(known) = known else { break };
-        let replaced = terms.substitute(&[query.goal, query.premise], &[known]);
+        let mut roots = vec![query.goal, query.premise];
+        roots.extend(values.iter().map(|(_, value): &(usize, Term)| *value));
+        let replaced = terms.substitute(&roots, &[known]);
         query = Query { goal: replaced[0], premise: replaced[1] };
+        values.iter_mut().zip(&replaced[2..]).for_each(|((_, value), new)| *value = *new);
+        values.push(known);
     }
-    query
+    Solved { query, values }
 }
 
 /// The conditions that a bit is the conjunction of, each with the value that it must have.
@@ -420,10 +424,13 @@ mod tests {
             let query = Query { goal: t.and(premise, wrong), premise };
             let changed = without_equals(&mut t, &query);
             let reads_all = |query: &Query| query.variables(&t).len() == 3;
-            assert!(!reads_all(&changed) || first == second && t.node(first).args.contains(&square));
+            assert!(!reads_all(&changed.query) || first == second && t.node(first).args.contains(&square));
             for number in 0..1u128 << 12 {
-                let inputs = [number & 15, number >> 4 & 15, number >> 8];
-                assert!(!query.holds(&t, &inputs) || changed.holds(&t, &inputs), "{inputs:?}");
+                let inputs = vec![number & 15, number >> 4 & 15, number >> 8];
+                assert!(!query.holds(&t, &inputs) || changed.query.holds(&t, &inputs), "{inputs:?}");
+                if changed.query.holds(&t, &inputs) {
+                    assert!(query.holds(&t, &changed.inputs(&t, inputs)));
+                }
             }
         }
     }
