@@ -181,6 +181,7 @@ const BY_ARITHMETIC: &[(&str, (&str, &str))] = &[
         ("popc(C + 1)", "popc(C)"),
     ),
     ("imul.lo.u64(x, C) => isub.u64(shl.b64(x, log2(C + 1)), x) if is_power_of_two(C + 1), C > 1", ("isub", "iadd")),
+    ("irem.u64(imul.wide.u32(_, A), B) => 0 if B != 0, zext(A) % B == 0", ("zext(A) % B", "B % zext(A)")),
     ("popc.b32(shf.l.clamp.b32(x, x, _)) => popc.b32(x)", ("x, x, _", "x, 0, _")),
     (
         "imul24.lo.u32(and.b32(x, C), y) => imul24.lo.u32(x, y) if (C & 0xffffff) == 0xffffff",

@@ -24,13 +24,14 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
         }
         let width = terms.width(divisor);
         let Op::Variable(index) = terms.node(number).op else { continue };
+        let own = terms.width(number);
         let name = format!("{}/{}", terms.variables()[index as usize].name, changed.len());
         let quotient = terms.variable(name, width);
         let product = terms.mul(divisor, quotient);
         let [wide, by] = [divisor, quotient].map(|term| terms.zero_extend(term, 2 * width));
         let whole = terms.mul(wide, by);
         // Of a number without a sign, product and quotient have none.
-        let bits = if is_positive(&terms, goal, number) { width - 1 } else { width };
+        let bits = if is_positive(&terms, goal, number) { own - 1 } else { own };
         let parts = [(whole, 2 * width - bits), (quotient, width - bits)];
         let mut fits = terms.bit(true);
         for (term, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
@@ -38,6 +39,7 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
             let is_short = terms.is_zero(high);
             fits = terms.and(fits, is_short);
         }
+        let product = terms.extract(product, 0, own);
         // A variable whose divisor this one is, is a multiple of a product.
         let mut roots = vec![goal, premise];
         roots.extend(values.iter().map(|(_, value)| *value));
@@ -50,19 +52,24 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
     (!changed.is_empty()).then_some((terms, Solved { query: Query { goal, premise }, values }))
 }
 
-/// The variable and the divisor of a condition that says that nothing is left of the variable.
+/// The variable and the divisor of a condition that says that nothing is left of the variable, or of what it is
+/// extended to.
 fn multiple(terms: &Terms, goal: Term, condition: Term) -> Option<(Term, Term)> {
     let Node { op: Op::Eq, args: [a, b, _], .. } = *terms.node(condition) else { return None };
     let rest = [(a, b), (b, a)].into_iter().find(|(_, zero)| terms.value(*zero) == Some(0))?.0;
     let Node { op, args: [a, b, _], width } = *terms.node(rest);
-    let is_variable = matches!(terms.node(a).op, Op::Variable(_)) && 2 * width <= 128;
     let is_multiple = match op {
         Op::URem => true,
         // Of positive numbers, the signs do not matter.
         Op::SRem => [a, b].into_iter().all(|term| is_positive(terms, goal, term)),
         _ => false,
     };
-    (is_variable && is_multiple).then_some((a, b))
+    let number = match terms.node(a) {
+        Node { op: Op::ZeroExtend, args: [short, ..], .. } => *short,
+        _ => a,
+    };
+    let is_variable = matches!(terms.node(number).op, Op::Variable(_)) && 2 * width <= 128;
+    (is_variable && is_multiple).then_some((number, b))
 }
 
 /// Whether the goal says that a variable, or a number, is not negative.
