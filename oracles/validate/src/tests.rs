@@ -411,6 +411,16 @@ fn bits_that_nothing_unspecified_reaches_are_kept() {
     assert_eq!(verdict("rule high: and.b32(&irem.u32(_, 0), 0xff) => 0x107"), Verdict::Refuted);
 }
 
+/// By zero, `x - x / y * y` is `x` and `x % y` anything. The interpreter has the difference undefined, too, which hides
+/// it.
+#[test]
+fn what_undefined_results_hide_is_told_apart_from_disagreement() {
+    let text = "rule a: isub.u32(x, imul.lo.u32(idiv.u32(x, y), y)) => irem.u32(x, y)";
+    let found = verdict(text).refutation.expect("it is wrong for zero");
+    assert_eq!((&found.confirmation, found.inputs[1].2), (&Confirmation::Undefined, 0), "{found}");
+    assert_eq!(verdict(&format!("{text} if nonzero(y)")).verdict, Verdict::Proved);
+}
+
 /// Without a solver a right rule is tried and executed, and unknown.
 #[test]
 fn open_questions_end_nothing() {

@@ -12,7 +12,7 @@
 
 use oriole_ir::ops::{FieldValues, Opcode};
 
-use super::translate::Translation;
+use super::translate::{Question, Translation};
 use oriole_proof::term::ones;
 use oriole_proof::{Term, Terms};
 
@@ -24,6 +24,17 @@ pub(super) struct Unknown {
     /// What the interpreter yields there, and the variables that stand for it.
     modelled: Vec<Term>,
     variables: Vec<Term>,
+}
+
+/// The name of variables that stand for results which are not defined.
+const NAME: &str = "undefined";
+
+impl Question<'_> {
+    /// Whether it depends on results that may be undefined.
+    pub(super) fn reads_undefined(&self) -> bool {
+        let variables = self.query.variables(&self.terms);
+        variables.into_iter().any(|number| self.terms.variables()[number].name == NAME)
+    }
 }
 
 impl Translation<'_> {
@@ -39,7 +50,7 @@ impl Translation<'_> {
         let same = |one: &&Unknown| one.opcode == opcode && one.fields == *fields && one.operands == operands;
         let variables = match self.unknown.iter().find(same) {
             Some(known) => known.variables.clone(),
-            None => results.iter().map(|value| self.terms.variable("undefined", self.terms.width(*value))).collect(),
+            None => results.iter().map(|value| self.terms.variable(NAME, self.terms.width(*value))).collect(),
         };
         let choose = |(value, other): (&Term, &Term)| self.terms.ite(defined, *value, *other);
         let chosen = results.iter().zip(&variables).map(choose).collect();

@@ -50,6 +50,9 @@ pub enum Confirmation {
     Confirmed(Box<Reproducer>),
     /// With a NaN that PTX allows the device to choose; the interpreter chooses another one, so there is no kernel.
     OtherNan,
+    /// An operation of the pattern is not defined, and its root does not depend on what it yields; the interpreter
+    /// calls all undefined that is computed of it, so there is no kernel.
+    Undefined,
     /// The terms say that the rule is wrong here, and executing does not show it: one of them is wrong, or the rule
     /// cannot be made to apply to this input.
     Disagreement {
@@ -121,6 +124,7 @@ pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Con
                 Ok(verdict) if verdict.is_finding() => None,
                 Err(reason) => Some(reason.to_string()),
                 Ok(_) if ran.applied == 0 => Some("the optimizer does not apply the rule to this kernel".to_owned()),
+                Ok(_) if question.reads_undefined() => return Confirmation::Undefined,
                 Ok(verdict) => {
                     Some(format!("the rule applies, and the interpreter sees no difference ({})", verdict.name()))
                 }

@@ -260,7 +260,7 @@ fn reproduce(report: &RuleReport, set: &RuleSet, index: usize, folder: &Path) ->
     let Some(refutation) = &report.refutation else { return Ok(None) };
     let reproducer = match &refutation.confirmation {
         Confirmation::Confirmed(reproducer) | Confirmation::Disagreement { reproducer, .. } => reproducer,
-        Confirmation::OtherNan | Confirmation::NotTried => return Ok(None),
+        Confirmation::OtherNan | Confirmation::Undefined | Confirmation::NotTried => return Ok(None),
     };
     write_reproducer(reproducer, set, index, folder).map(Some).map_err(|error| {
         let help = "name another folder with --out";

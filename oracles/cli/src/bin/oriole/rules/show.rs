@@ -217,6 +217,11 @@ fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::
         Confirmation::OtherNan => {
             writeln!(out, "  PTX allows the device to choose this NaN; the interpreter chooses one that hides it")?;
         }
+        Confirmation::Undefined => writeln!(
+            out,
+            "  PTX leaves a result inside the pattern open here, and the pattern does not depend on it; the interpreter \
+             calls all undefined that is computed of such a result, which hides it"
+        )?,
         Confirmation::NotTried => {}
     }
     match replay {
