@@ -149,7 +149,7 @@ pub fn few_values(terms: &Terms, query: &Query, number: usize) -> Option<Vec<u12
 /// a constant: powers of two and zero, and masks.
 fn without_common_bits(terms: &Terms, both: Term, number: usize, width: u32) -> Option<Vec<u128>> {
     let Node { op: Op::And, args: [a, b, _], .. } = *terms.node(both) else { return None };
-    let (first, second) = (added(terms, a, number)?, added(terms, b, number)?);
+    let (first, second) = (offset_from(terms, a, number)?, offset_from(terms, b, number)?);
     let powers = [0].into_iter().chain((0..width).map(|bit| 1u128 << bit));
     let [step, back] = [second.wrapping_sub(first), first.wrapping_sub(second)].map(|step| step & ones(width));
     let lower = match (step, back) {
@@ -168,12 +168,12 @@ fn with_one_bit(terms: &Terms, mut count: Term, number: usize) -> Option<Vec<u12
         count = inner;
     }
     let counted = *populations(terms, &terms.reachable(&[count])).get(&count)?;
-    let (width, constant) = (terms.width(counted), added(terms, counted, number)?);
+    let (width, constant) = (terms.width(counted), offset_from(terms, counted, number)?);
     Some((0..width).map(|bit| (1u128 << bit).wrapping_sub(constant) & ones(width)).collect())
 }
 
 /// What a term is, less a variable, where that is a constant.
-fn added(terms: &Terms, term: Term, number: usize) -> Option<u128> {
+fn offset_from(terms: &Terms, term: Term, number: usize) -> Option<u128> {
     let Node { op, args: [a, b, _], .. } = *terms.node(term);
     match op {
         Op::Variable(of) => (of as usize == number).then_some(0),
@@ -182,7 +182,7 @@ fn added(terms: &Terms, term: Term, number: usize) -> Option<u128> {
                 (Some(constant), _) => (b, constant),
                 (_, constant) => (a, constant?),
             };
-            Some(added(terms, inner, number)?.wrapping_add(constant))
+            Some(offset_from(terms, inner, number)?.wrapping_add(constant))
         }
         _ => None,
     }

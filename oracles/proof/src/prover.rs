@@ -73,7 +73,7 @@ impl Prover {
         Ok(Answered { answer: Answer::Refuted(inputs), ..answered })
     }
 
-    /// The answer to a question that no answer is kept of: by integers, then by the solver.
+    /// The answer to a question that no answer is kept of: by simplification, by arithmetic, then by the solver.
     fn fresh(&self, terms: &Terms, query: &Query, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
         let mut short = terms.clone();
         let known = narrowed(&mut short, query).query;
@@ -178,7 +178,7 @@ impl InCases {
     fn of(terms: &Terms, query: &Query, shorten: fn(&mut Terms, &Query) -> Solved) -> Option<InCases> {
         let mut terms = terms.clone();
         let query = shorten(&mut terms, query).query;
-        let cases = integers::by_cases(&terms, &query);
+        let cases = integers::by_signs(&terms, &query);
         let cases: Option<Vec<Integers>> =
             cases.iter().map(|(terms, query)| integers::question(terms, query)).collect();
         Some(InCases { whole: integers::question(&terms, &query)?, cases: cases.unwrap_or_default() })

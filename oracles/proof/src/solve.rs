@@ -29,6 +29,16 @@ impl Solved {
         }
         inputs
     }
+
+    /// Puts a value in the place of a variable, in what others stand for too.
+    pub(super) fn put(&mut self, terms: &mut Terms, number: usize, value: Term) {
+        let mut roots = vec![self.query.goal, self.query.premise];
+        roots.extend(self.values.iter().map(|(_, value)| *value));
+        let replaced = terms.substitute(&roots, &[(number, value)]);
+        self.query = Query { goal: replaced[0], premise: replaced[1] };
+        self.values.iter_mut().zip(&replaced[2..]).for_each(|((_, value), new)| *value = *new);
+        self.values.push((number, value));
+    }
 }
 
 /// The most conditions of a premise that are looked at.
@@ -67,24 +77,19 @@ pub fn solve(terms: &mut Terms, query: &Query) -> Option<Solved> {
 /// The question without variables that its premise holds equal to something else: `d` is `-c` where `d == -c`. Inputs
 /// that meet the one meet the other, with what they say of the variables that are left.
 pub fn without_equals(terms: &mut Terms, query: &Query) -> Solved {
-    let (mut query, mut values) = (*query, Vec::new());
+    let mut solved = Solved { query: *query, values: Vec::new() };
     for _ in 0..MOST_CONDITIONS {
         let mut conditions = Vec::new();
-        split(terms, query.premise, true, &mut conditions);
+        split(terms, solved.query.premise, true, &mut conditions);
         conditions.retain(|(condition, holds)| is_equation(terms, *condition) && *holds);
         let known = conditions.into_iter().find_map(|(equation, _)| {
             let [a, b, _] = terms.node(equation).args;
             isolated(terms, a, b).or_else(|| isolated(terms, b, a))
         });
-        let Some(known) = known else { break };
-        let mut roots = vec![query.goal, query.premise];
-        roots.extend(values.iter().map(|(_, value): &(usize, Term)| *value));
-        let replaced = terms.substitute(&roots, &[known]);
-        query = Query { goal: replaced[0], premise: replaced[1] };
-        values.iter_mut().zip(&replaced[2..]).for_each(|((_, value), new)| *value = *new);
-        values.push(known);
+        let Some((number, value)) = known else { break };
+        solved.put(terms, number, value);
     }
-    Solved { query, values }
+    solved
 }
 
 /// The conditions that a bit is the conjunction of, each with the value that it must have.

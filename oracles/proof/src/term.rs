@@ -276,16 +276,14 @@ impl Terms {
     /// factor of a product has its sign flipped does not matter then.
     fn flipped(&mut self, a: Term, b: Term) -> Option<(Term, Term)> {
         for (side, other) in [(a, b), (b, a)] {
-            let Node { op, args: [x, y, _], .. } = *self.node(side);
+            let Node { op: Op::Xor, args: [x, y, _], .. } = *self.node(side) else { continue };
             let Some((inner, by)) = [(x, y), (y, x)].into_iter().find(|(_, by)| self.value(*by).is_some()) else {
                 continue;
             };
-            if op == Op::Xor {
-                return Some(match self.value(other) {
-                    Some(_) => (inner, self.xor(by, other)),
-                    None => (self.xor(inner, other), by),
-                });
-            }
+            return Some(match self.value(other) {
+                Some(_) => (inner, self.xor(by, other)),
+                None => (self.xor(inner, other), by),
+            });
         }
         None
     }

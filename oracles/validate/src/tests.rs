@@ -419,6 +419,16 @@ fn what_undefined_results_hide_is_told_apart_from_disagreement() {
     let found = verdict(text).refutation.expect("it is wrong for zero");
     assert_eq!((&found.confirmation, found.inputs[1].2), (&Confirmation::Undefined, 0), "{found}");
     assert_eq!(verdict(&format!("{text} if nonzero(y)")).verdict, Verdict::Proved);
+    // By anything else, that the interpreter sees no difference would be one between it and the terms.
+    let set = rules(text);
+    let question = translate(variants(&set.rules()[0].instances()[0]).expect("no fields").remove(0));
+    let question = question.expect("it has a meaning");
+    let is_undefined = |y: u128| {
+        let mut inputs = vec![1; question.terms.variables().len()];
+        inputs[1] = y;
+        question.is_undefined_at(&inputs)
+    };
+    assert_eq!([0, 3].map(is_undefined), [true, false]);
 }
 
 /// Without a solver a right rule is tried and executed, and unknown.

@@ -13,7 +13,8 @@
 use oriole_ir::ops::{FieldValues, Opcode};
 
 use super::translate::{Question, Translation};
-use oriole_proof::term::ones;
+use oriole_proof::eval::Program;
+use oriole_proof::term::{Node, Op, ones};
 use oriole_proof::{Term, Terms};
 
 /// An operation whose results are undefined for some operands.
@@ -30,10 +31,15 @@ pub(super) struct Unknown {
 const NAME: &str = "undefined";
 
 impl Question<'_> {
-    /// Whether it depends on results that may be undefined.
-    pub(super) fn reads_undefined(&self) -> bool {
-        let variables = self.query.variables(&self.terms);
-        variables.into_iter().any(|number| self.terms.variables()[number].name == NAME)
+    /// Whether some result that it depends on is not defined for these inputs.
+    pub(super) fn is_undefined_at(&self, inputs: &[u128]) -> bool {
+        let is_chosen = |term: &Term| {
+            let Node { op: Op::Ite, args: [defined, _, other], .. } = *self.terms.node(*term) else { return None };
+            let Op::Variable(number) = self.terms.node(other).op else { return None };
+            (self.terms.variables()[number as usize].name == NAME).then_some(defined)
+        };
+        let defined: Vec<Term> = self.terms.reachable(&[self.query.goal]).iter().filter_map(is_chosen).collect();
+        Program::new(&self.terms, &defined).eval(inputs).contains(&0)
     }
 }
 

@@ -64,7 +64,7 @@ pub struct Judge<'a> {
     raced: OnceLock<bool>,
     /// What orders the threads of the last program whose races are known: the original, or a later one in which none
     /// were found. Asked for when there is something to compare it with.
-    order: OnceLock<Option<Order>>,
+    order: OnceLock<Order>,
     /// What of its results is open; asked for when code differs in them.
     open: OnceLock<Open>,
 }
@@ -86,8 +86,8 @@ pub struct Judged {
     pub result: RunResult,
     /// Compared with the run before.
     pub verdict: Verdict,
-    /// What orders its threads, where no race was found in it although that has changed.
-    order: Option<Option<Order>>,
+    /// What orders its threads, where that has changed and races were looked for.
+    order: Option<Order>,
 }
 
 impl<'a> Judge<'a> {
@@ -225,10 +225,13 @@ impl<'a> Judge<'a> {
     }
 
     /// What orders the threads of a changed program, if it may let them race where they did not.
-    fn new_order(&self, changed: &Executable<'_>) -> Option<Option<Order>> {
-        let order = self.order.get_or_init(|| Order::of(self.original).filter(|_| self.launch.threads() > 1));
-        let new = order.as_ref().map(|_| Order::of(changed.module()))?;
-        (!order.as_ref()?.is_kept_by(new.as_ref())).then_some(new)
+    fn new_order(&self, changed: &Executable<'_>) -> Option<Order> {
+        if self.launch.threads() <= 1 {
+            return None;
+        }
+        let order = self.order.get_or_init(|| Order::of(self.original));
+        let new = Order::of(changed.module());
+        (!order.is_kept_by(&new)).then_some(new)
     }
 
     /// A race between threads of a changed program, if those of the original do not race.

@@ -8,8 +8,8 @@
 use oriole_ir::ops::{self, Flags, Opcode, Space};
 use oriole_ir::{InstData, Module};
 
-/// The operations that other threads can see, and those that order them.
-#[derive(Clone, PartialEq, Eq, Debug)]
+/// The operations that other threads can see, and those that order them; none where nothing orders threads.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Order(Vec<Step>);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -21,19 +21,25 @@ struct Step {
 }
 
 impl Order {
-    /// The order of a module; `None` where it has nothing that orders threads.
-    pub fn of(module: &Module) -> Option<Order> {
+    /// The order of a module.
+    pub fn of(module: &Module) -> Order {
         let steps: Vec<Step> = module.operations().filter_map(step).collect();
-        steps.iter().any(|step| orders(step.opcode) || step.order.is_some()).then_some(Order(steps))
+        let is_ordered = steps.iter().any(|step| orders(step.opcode) || step.order.is_some());
+        if is_ordered { Order(steps) } else { Order::default() }
+    }
+
+    /// Whether nothing orders threads.
+    pub fn is_none(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Whether nothing can race in a changed module of this order that did not before: it does the same in the same
     /// order, but for plain accesses that it does no longer.
-    pub fn is_kept_by(&self, changed: Option<&Order>) -> bool {
-        let Some(changed) = changed else { return false };
+    pub fn is_kept_by(&self, changed: &Order) -> bool {
         let mut rest = changed.0.iter().peekable();
-        let kept = self.0.iter().all(|step| rest.next_if_eq(&step).is_some() || step.is_plain());
-        kept && rest.next().is_none()
+        let is_kept = |step: &Step| rest.next_if_eq(&step).is_some() || step.is_plain();
+        // What nothing orders cannot be ordered less.
+        self.is_none() || self.0.iter().all(is_kept) && rest.next().is_none()
     }
 }
 
@@ -76,8 +82,8 @@ mod tests {
     fn dropped_barriers_and_moved_accesses_show_and_dropped_accesses_do_not() {
         let order = |parts: &[&str]| Order::of(&module(&parts.concat()));
         let kept = |parts: &[&str]| {
-            let order = order(&[STORE, BARRIER, LOAD]).expect("there is a barrier");
-            order.is_kept_by(Order::of(&module(&parts.concat())).as_ref())
+            let order = order(&[STORE, BARRIER, LOAD]);
+            order.is_kept_by(&Order::of(&module(&parts.concat())))
         };
         assert!(order(&[STORE, LOAD]).is_none());
         assert!(kept(&[STORE, BARRIER, LOAD]) && kept(&[BARRIER, LOAD]) && kept(&[STORE, BARRIER]));
@@ -89,13 +95,13 @@ mod tests {
     fn loads_moved_over_what_acquires_show() {
         const ACQUIRE: &str = "  %r2 = ld.acquire.cta.shared.b32 [@s+8]\n";
         let order = |parts: &[&str]| Order::of(&module(&parts.concat()));
-        let kept = |order: &Order, text: &str| order.is_kept_by(Order::of(&module(text)).as_ref());
-        let original = order(&[ACQUIRE, LOAD]).expect("an acquire load orders threads");
+        let kept = |order: &Order, text: &str| order.is_kept_by(&Order::of(&module(text)));
+        let original = order(&[ACQUIRE, LOAD]);
         assert!(kept(&original, &[ACQUIRE, LOAD].concat()));
         assert!(!kept(&original, &[LOAD, ACQUIRE].concat()));
         assert!(kept(&original, ACQUIRE) && !kept(&original, &[LOAD, LOAD, ACQUIRE].concat()));
         let weaker = ACQUIRE.replace("acquire", "relaxed");
-        let two = order(&[ACQUIRE, ACQUIRE, LOAD]).expect("it does");
+        let two = order(&[ACQUIRE, ACQUIRE, LOAD]);
         assert!(!kept(&two, &[ACQUIRE, &weaker, LOAD].concat()), "one is weaker");
         assert!(!kept(&two, &[ACQUIRE, LOAD].concat()), "one is dropped");
     }

@@ -14,13 +14,14 @@
 
 mod assume;
 mod bounds;
-mod cases;
+
 mod division;
 mod encode;
 mod formula;
 mod multiples;
 mod ones;
 mod poly;
+mod signs;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -32,11 +33,11 @@ use super::query::Query;
 use super::solve::split;
 use super::term::{Op, Term, Terms};
 use assume::assumed;
-pub use cases::by_cases;
 use formula::Formula;
 pub use multiples::with_multiples;
 pub(super) use ones::populations;
 use poly::{Atom, Poly, Range};
+pub use signs::by_signs;
 
 /// Questions of more terms are left to solvers of bit vectors.
 const MOST_TERMS: usize = 400;

@@ -13,10 +13,10 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
     let mut conditions = Vec::new();
     split(terms, query.goal, true, &mut conditions);
     let mut terms = terms.clone();
-    let Query { mut goal, mut premise } = *query;
-    let (mut changed, mut values): (Vec<Term>, Vec<(usize, Term)>) = (Vec::new(), Vec::new());
+    let mut solved = Solved { query: *query, values: Vec::new() };
+    let mut changed: Vec<Term> = Vec::new();
     for (condition, _) in conditions.into_iter().filter(|(_, holds)| *holds) {
-        let Some((number, divisor)) = multiple(&terms, goal, condition) else { continue };
+        let Some((number, divisor)) = multiple(&terms, solved.query.goal, condition) else { continue };
         // A divisor that is a multiple itself stands for what it was.
         let mentioned = terms.reachable(&[divisor]);
         if changed.iter().chain([&number]).any(|number| mentioned.contains(number)) || changed.contains(&number) {
@@ -31,7 +31,7 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
         let [wide, by] = [divisor, quotient].map(|term| terms.zero_extend(term, 2 * width));
         let whole = terms.mul(wide, by);
         // Of a number without a sign, product and quotient have none.
-        let bits = if is_positive(&terms, goal, number) { own - 1 } else { own };
+        let bits = if is_positive(&terms, solved.query.goal, number) { own - 1 } else { own };
         let parts = [(whole, 2 * width - bits), (quotient, width - bits)];
         let mut fits = terms.bit(true);
         for (term, count) in parts.into_iter().filter(|(_, count)| *count > 0) {
@@ -40,16 +40,14 @@ pub fn with_multiples(terms: &Terms, query: &Query) -> Option<(Terms, Solved)> {
             fits = terms.and(fits, is_short);
         }
         let product = terms.extract(product, 0, own);
-        // A variable whose divisor this one is, is a multiple of a product.
-        let mut roots = vec![goal, premise];
-        roots.extend(values.iter().map(|(_, value)| *value));
-        let replaced = terms.substitute(&roots, &[(index as usize, product)]);
-        [goal, premise] = [replaced[0], replaced[1]].map(|condition| terms.and(condition, fits));
-        values.iter_mut().zip(&replaced[2..]).for_each(|((_, value), new)| *value = *new);
+        // A variable whose divisor this one is, is a multiple of a product then.
+        solved.put(&mut terms, index as usize, product);
+        let Query { goal, premise } = solved.query;
+        let [goal, premise] = [goal, premise].map(|condition| terms.and(condition, fits));
+        solved.query = Query { goal, premise };
         changed.push(number);
-        values.push((index as usize, product));
     }
-    (!changed.is_empty()).then_some((terms, Solved { query: Query { goal, premise }, values }))
+    (!changed.is_empty()).then_some((terms, solved))
 }
 
 /// The variable and the divisor of a condition that says that nothing is left of the variable, or of what it is

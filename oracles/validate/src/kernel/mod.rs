@@ -124,7 +124,9 @@ pub fn confirm(question: &Question<'_>, case: &Case, only: &Arc<RuleSet>) -> Con
                 Ok(verdict) if verdict.is_finding() => None,
                 Err(reason) => Some(reason.to_string()),
                 Ok(_) if ran.applied == 0 => Some("the optimizer does not apply the rule to this kernel".to_owned()),
-                Ok(_) if question.reads_undefined() => return Confirmation::Undefined,
+                Ok(_) if case.lanes.iter().any(|inputs| question.is_undefined_at(inputs)) => {
+                    return Confirmation::Undefined;
+                }
                 Ok(verdict) => {
                     Some(format!("the rule applies, and the interpreter sees no difference ({})", verdict.name()))
                 }

@@ -83,10 +83,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    begin_rules();
     let files = kernels(&args.paths)?;
     // What is wrong with the options is said once.
-    args.scope.check(Path::new(""), given)?;
+    let options = args.scope.check(Path::new(""), given)?;
+    if options.pipeline.rules.is_none() {
+        begin_rules();
+    }
     let pool = numbers::pool(args.jobs)?;
     let progress = progress(files.len() as u64);
     let check = |file: &PathBuf| {

@@ -6,7 +6,7 @@ use num_bigint::BigInt;
 use oriole_interp::launch::random::SplitMix64;
 
 use super::super::poly::Poly;
-use super::super::{Encoder, Integers, by_cases, is_arithmetic, question, with_multiples};
+use super::super::{Encoder, Integers, by_signs, is_arithmetic, question, with_multiples};
 use super::model::Model;
 use crate::eval::Program;
 use crate::query::Query;
@@ -208,7 +208,7 @@ fn questions_that_are_met_stay_open() {
             multiples += 1;
             assert!(is_met_with_quotients(&terms, &changed.query, &inputs), "{inputs:x?}");
         }
-        let cases = by_cases(&t, &query);
+        let cases = by_signs(&t, &query);
         let mut met = 0;
         for (terms, query) in &cases {
             // Variables of a case have the names of those whose low bits, or opposites, they are.

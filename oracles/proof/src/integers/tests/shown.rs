@@ -3,7 +3,7 @@
 use num_bigint::BigInt;
 
 use super::super::values::runs;
-use super::super::{Encoder, Integers, Origin, by_cases, is_arithmetic, question, with_multiples};
+use super::super::{Encoder, Integers, Origin, by_signs, is_arithmetic, question, with_multiples};
 use crate::meaning::population;
 use crate::query::Query;
 use crate::term::{Term, Terms};
@@ -17,8 +17,8 @@ fn is_shown(t: &Terms, before: Term, after: Term, conditions: &[Term]) -> bool {
     let multiples = with_multiples(&t, &query).map(|(terms, solved)| (terms, solved.query));
     let (terms, query) = multiples.unwrap_or((t, query));
     question(&terms, &query) == Some(Integers::Impossible)
-        || by_cases(&terms, &query).iter().all(|(terms, query)| question(terms, query) == Some(Integers::Impossible))
-            && !by_cases(&terms, &query).is_empty()
+        || by_signs(&terms, &query).iter().all(|(terms, query)| question(terms, query) == Some(Integers::Impossible))
+            && !by_signs(&terms, &query).is_empty()
 }
 
 /// Quotients and remainders by numbers that are not known are shown without a solver, under conditions, and are not
@@ -214,13 +214,13 @@ fn signed_high_products_are_quotients_by_sign() {
     let (shifted, sign) = (t.ashr(high, two), t.ashr(x, top));
     let (after, before) = (t.sub(shifted, sign), t.sdiv(x, ten));
     let goal = t.ne(before, after);
-    let cases = by_cases(&t, &Query { goal, premise: goal });
+    let cases = by_signs(&t, &Query { goal, premise: goal });
     assert_eq!(cases.len(), 2);
     for (terms, query) in &cases {
         assert_eq!(question(terms, query), Some(Integers::Impossible));
     }
     let goal = t.ne(before, shifted);
-    let wrong = by_cases(&t, &Query { goal, premise: goal });
+    let wrong = by_signs(&t, &Query { goal, premise: goal });
     let left: Vec<_> = wrong.iter().map(|(terms, query)| question(terms, query)).collect();
     assert!(left[0] == Some(Integers::Impossible) && left[1] != Some(Integers::Impossible), "-1 / 10");
 }

@@ -1,4 +1,4 @@
-//! Questions in cases.
+//! Questions in cases, by the signs of numbers.
 
 use super::super::query::Query;
 use super::super::term::{Node, Op, Term, Terms};
@@ -7,9 +7,9 @@ use super::assume::assumed;
 /// Variables whose signs are told apart, where they are not known.
 const MOST_SIGNS: usize = 3;
 
-/// The question in cases, over other terms: for each sign of its variables, where it has signed numbers. Quotients are
-/// simple for numbers of one sign. Nothing where there are no cases, or too many variables.
-pub fn by_cases(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
+/// The question over other terms for each sign of its variables, where it has signed numbers. Quotients are simple for
+/// numbers of one sign. Nothing where there are no cases, or too many variables.
+pub fn by_signs(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
     let needed = terms.reachable(&[query.goal]);
     let is_signed =
         |term: &Term| matches!(terms.node(*term).op, Op::SDiv | Op::SRem | Op::SignExtend | Op::AShr | Op::Slt);
