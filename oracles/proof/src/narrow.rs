@@ -487,6 +487,10 @@ mod tests {
             let met: Vec<u128> = (0..1 << 16).filter(|x| query.holds(&t, &[*x])).collect();
             assert!(values.len() == count && met.iter().all(|x| values.contains(x)), "{values:?} {met:?}");
         }
+        // In two bits, counts of 5 and 9 are 1, too.
+        let (low, one) = (t.extract(counts[0], 0, 2), t.constant(1, 2));
+        let premise = t.eq(low, one);
+        assert_eq!(few_values(&t, &Query { goal: premise, premise }, 0), None);
         let mut t = Terms::new();
         let x = t.variable("C", 8);
         let bound = t.constant(9, 8);

@@ -121,7 +121,7 @@ impl Prover {
         let limit = BRIEFLY.min(limit / cases.len().max(1) as u32);
         let (mut proved, mut solver, mut millis) = (!cases.is_empty(), String::new(), 0);
         for (terms, case) in cases {
-            let answered = match self.ask_within(&terms, &case.query, limit) {
+            let answered = match self.ask_within(&terms, &case, limit) {
                 Err(SolverError::Miss { .. }) => return Ok(None),
                 answered => answered?,
             };
@@ -130,7 +130,7 @@ impl Prover {
                 Answer::Proved => {}
                 Answer::Unknown(_) => proved = false,
                 Answer::Refuted(inputs) => {
-                    let answer = Answer::Refuted(case.inputs(&terms, inputs));
+                    let answer = Answer::Refuted(inputs);
                     return Ok(Some(Answered { answer, solver, millis, cached: false }));
                 }
             }
@@ -211,6 +211,71 @@ fn shown(solvers: &[&Solver], texts: Vec<String>, limit: Duration) -> Result<Opt
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::term::Term;
+
+    /// Without a solver, so that it knows what the cache does.
+    fn prover() -> Prover {
+        Prover { solver: None, cache: Mutex::new(Cache::in_memory()), limit: Duration::from_secs(1) }
+    }
+
+    /// A quotient that is not defined where `y` has a value.
+    fn quotient(t: &mut Terms, value: u128) -> [Term; 4] {
+        let [x, y, other] = ["x", "y", "undefined"].map(|name| t.variable(name, 8));
+        let value = t.constant(value, 8);
+        let (is_defined, quotient) = (t.ne(y, value), t.udiv(x, y));
+        [t.ite(is_defined, quotient, other), x, y, other]
+    }
+
+    /// Keeps an answer to one of the cases that a question has.
+    fn keep(prover: &Prover, terms: &Terms, query: &Query, case: usize, answer: Answer) {
+        let mut terms = terms.clone();
+        let solved = without_equals(&mut terms, query);
+        let (terms, case) = by_definedness(&terms, &solved.query).swap_remove(case);
+        let kept = Answered { answer, solver: "kept".into(), millis: 1000, cached: true };
+        prover.cache().put(&case.script(&terms).text, kept);
+    }
+
+    /// By zero it is what stands for it; whether it is otherwise, nobody knows.
+    #[test]
+    fn a_case_that_is_not_answered_leaves_the_question_open() {
+        let (prover, mut t) = (prover(), Terms::new());
+        let [quotient, .., other] = quotient(&mut t, 0);
+        let (goal, premise) = (t.ne(quotient, other), t.bit(true));
+        let query = Query { goal, premise };
+        for (answer, is_proved) in [(Answer::Unknown("timeout".into()), false), (Answer::Proved, true)] {
+            keep(&prover, &t, &query, 1, answer);
+            let answered = prover.ask(&t, &query);
+            assert_eq!(answered.is_ok_and(|answered| answered.answer == Answer::Proved), is_proved);
+        }
+    }
+
+    /// Inputs of a case say nothing of variables that are equal to others.
+    #[test]
+    fn inputs_of_a_case_are_inputs_of_the_question() {
+        let (prover, mut t) = (prover(), Terms::new());
+        let [quotient, x, ..] = quotient(&mut t, 7);
+        let d = t.variable("d", 8);
+        let opposite = t.neg(x);
+        let (premise, differs) = (t.eq(d, opposite), t.ne(quotient, x));
+        let query = Query { goal: t.and(premise, differs), premise };
+        keep(&prover, &t, &query, 0, Answer::Refuted(vec![3, 7, 9]));
+        let answer = prover.ask(&t, &query).expect("the case is refuted").answer;
+        let Answer::Refuted(inputs) = answer else { panic!("{answer:?}") };
+        assert_eq!((inputs[0], inputs[3]), (3, 0xfd), "the opposite");
+    }
+
+    /// What the premise fixes may make it true, too.
+    #[test]
+    fn a_question_that_is_always_met_is_not_proved() {
+        let (prover, mut t) = (prover(), Terms::new());
+        let (x, five) = (t.variable("x", 8), t.constant(5, 8));
+        let is_five = t.eq(x, five);
+        let other = t.ne(x, five);
+        let never = Query { goal: t.and(is_five, other), premise: is_five };
+        assert_eq!(prover.ask(&t, &never).map(|answered| answered.answer).ok(), Some(Answer::Proved));
+        let always = Query { goal: is_five, premise: is_five };
+        assert!(matches!(prover.ask(&t, &always), Err(SolverError::Miss { .. })));
+    }
 
     /// One text that no integers meet is enough, whichever it is.
     #[test]

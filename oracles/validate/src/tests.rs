@@ -409,6 +409,9 @@ fn bits_that_nothing_unspecified_reaches_are_kept() {
     let verdict = |text: &str| judge.rule(&rules(text), 0).expect("the solver answers").verdict;
     assert_eq!(verdict("rule low: and.b32(&irem.u32(_, 0), 0xff) => 7"), Verdict::Proved);
     assert_eq!(verdict("rule high: and.b32(&irem.u32(_, 0), 0xff) => 0x107"), Verdict::Refuted);
+    // Whether the value is 5 depends on what it is: on zero and all ones it does not, on others it may.
+    assert_eq!(verdict("rule other: setp.eq.u32(irem.u32(_, 0), 5) => 0"), Verdict::Proved);
+    assert_eq!(verdict("rule modelled: setp.eq.u32(irem.u32(x, 0), 5) => setp.eq.u32(x, 5)"), Verdict::Proved);
 }
 
 /// By zero, `x - x / y * y` is `x` and `x % y` anything. The interpreter has the difference undefined, too, which hides

@@ -31,6 +31,15 @@ fn a_race_that_changes_no_byte_is_found_unless_it_was_there_before() {
     assert!(matches!(verdict(&with, &without), Verdict::Mismatch(Mismatch::Race(_))));
     assert_eq!(verdict(&with, &with), Verdict::Equal);
     assert_eq!(verdict(&without, &without), Verdict::Equal);
+    // Behind the accesses, the barrier orders none of them.
+    let late = without.to_string().replace("  ret", "  bar.sync 0, 0\n  ret");
+    let late = parse_module(&late).unwrap_or_else(|error| panic!("{error}\n{late}"));
+    let [original, changed] = [&late, &without].map(|module| Executable::new(module).expect("it loads"));
+    let mut judge = Judge::of(&original, &launch, None).expect("the original finishes");
+    let judged = judge.judge(&changed);
+    assert_eq!((&judged.verdict, judged.order.is_some()), (&Verdict::Equal, true), "it raced before");
+    judge.adopt(judged);
+    assert_eq!(judge.judge(&changed).verdict, Verdict::Equal);
 }
 
 /// A phase may change the order without any race, and the next one is held against what it left.

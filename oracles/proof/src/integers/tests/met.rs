@@ -239,23 +239,27 @@ fn questions_that_are_met_stay_open() {
 /// What a multiple of a multiple is follows from the last divisor.
 #[test]
 fn multiples_of_multiples_have_their_values() {
-    let mut t = Terms::new();
-    let [a, b, c] = ["A", "B", "C"].map(|name| t.variable(name, 4));
-    let rests = [t.urem(a, b), t.urem(b, c)].map(|rest| t.is_zero(rest));
-    let goal = t.all(&rests);
-    let query = Query { goal, premise: goal };
-    let (terms, solved) = with_multiples(&t, &query).expect("A and B are multiples");
-    let mut found = HashSet::new();
-    for [c, p, q] in (0..16u128.pow(3)).map(|n| [n & 15, n >> 4 & 15, n >> 8]) {
-        let inputs = [0, 0, c, p, q].to_vec();
-        if solved.query.holds(&terms, &inputs) {
-            let inputs = solved.inputs(&terms, inputs);
-            assert!(query.holds(&t, &inputs[..3]), "{inputs:?}");
-            found.insert(inputs[..3].to_vec());
+    // What is extended may be one, too.
+    for bits in [4, 3] {
+        let mut t = Terms::new();
+        let (a, b, c) = (t.variable("A", bits), t.variable("B", 4), t.variable("C", 4));
+        let wide = t.zero_extend(a, 4);
+        let rests = [t.urem(wide, b), t.urem(b, c)].map(|rest| t.is_zero(rest));
+        let goal = t.all(&rests);
+        let query = Query { goal, premise: goal };
+        let (terms, solved) = with_multiples(&t, &query).expect("A and B are multiples");
+        let mut found = HashSet::new();
+        for [c, p, q] in (0..16u128.pow(3)).map(|n| [n & 15, n >> 4 & 15, n >> 8]) {
+            let inputs = [0, 0, c, p, q].to_vec();
+            if solved.query.holds(&terms, &inputs) {
+                let inputs = solved.inputs(&terms, inputs);
+                assert!(query.holds(&t, &inputs[..3]), "{inputs:?}");
+                found.insert(inputs[..3].to_vec());
+            }
         }
+        let all = (0..1u128 << (bits + 8)).map(|n| vec![n >> 8, n >> 4 & 15, n & 15]);
+        assert_eq!(found, all.filter(|inputs| query.holds(&t, inputs)).collect());
     }
-    let all = (0..16u128.pow(3)).map(|n| vec![n & 15, n >> 4 & 15, n >> 8]).filter(|inputs| query.holds(&t, inputs));
-    assert_eq!(found, all.collect());
 }
 
 /// Whether some quotients meet a question with them, for what the other variables are, and then it is not called
