@@ -20,6 +20,12 @@ const PATIENCE: Duration = Duration::from_secs(120);
 /// How often a compiler that has not ended is looked at.
 const LOOK: Duration = Duration::from_millis(2);
 
+/// How glibc is to give memory to the compiler, unless the environment says something else (glibc manual, "Memory
+/// Allocation Tunables"): from one heap that grows by 32 MiB at a time, in huge pages where the kernel has some. A
+/// batch of small kernels takes a tenth less time so, since fewer pages are touched first. Other C libraries ignore it.
+const TUNABLES: (&str, &str) =
+    ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432:glibc.malloc.mmap_threshold=1000000000");
+
 /// One way to compile: an SM, an optimization level, and further options.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
@@ -178,6 +184,9 @@ impl Ptxas {
         let log = std::fs::File::create(&messages).map_err(start)?;
         let mut command = Command::new(&self.tool);
         command.args(arguments).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
+        if std::env::var_os(TUNABLES.0).is_none() {
+            command.env(TUNABLES.0, TUNABLES.1);
+        }
         let mut child = command.spawn().map_err(start)?;
         let started = Instant::now();
         let status = loop {
