@@ -18,21 +18,17 @@ use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Block, Function, Inst};
 
+/// What a removed store is counted as.
+const DEAD: &str = "access:dead-store";
 /// How many places a walk keeps, the nearest ones.
 const KEPT: usize = 16;
 
 /// Removes them, but for those that are closed.
-pub(super) fn run(
-    func: &mut Function,
-    cx: &mut PhaseContext<'_>,
-    facts: &Facts,
-    closed: &EntitySet<Inst>,
-    rule: &'static str,
-) -> Changed {
+pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>, facts: &Facts, closed: &EntitySet<Inst>) -> Changed {
     let mut changed = Changed::No;
     for block in facts.cfg.rpo() {
         for store in dead(func, facts, *block) {
-            if closed.contains(store) || !cx.rewrite(rule) {
+            if closed.contains(store) || !cx.rewrite(DEAD) {
                 continue;
             }
             func.remove_inst(store);

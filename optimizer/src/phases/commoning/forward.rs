@@ -11,6 +11,9 @@ use cranelift_entity::EntitySet;
 use oriole_ir::ops::{FieldValue, FieldValues, Opcode, SrcType, Type};
 use oriole_ir::{Function, Inst, Operand};
 
+/// What a forwarded store is counted as.
+const FORWARD: &str = "access:forward-store";
+
 /// Forwards to all loads but those that are closed, from stores in a scope.
 pub(super) fn run(
     func: &mut Function,
@@ -18,7 +21,6 @@ pub(super) fn run(
     facts: &Facts,
     scope: Scope,
     closed: &EntitySet<Inst>,
-    rule: &'static str,
 ) -> Changed {
     let mut changed = Changed::No;
     for load in facts.stored.loads() {
@@ -26,7 +28,7 @@ pub(super) fn run(
         let near = scope == Scope::Dominators || store == func.block_of(load);
         let open = near && !closed.contains(load) && class(func, load, cx.target) == Some(Class::Load);
         let Some(forwarded) = open.then(|| Forwarded::of(func, facts, load)).flatten() else { continue };
-        if !cx.rewrite(rule) {
+        if !cx.rewrite(FORWARD) {
             return changed;
         }
         forwarded.replace(func, load);

@@ -10,6 +10,7 @@
 
 use cranelift_entity::SecondaryMap;
 
+use super::commoned;
 use super::facts::Facts;
 use super::leaders::{behind_phis, replace};
 use super::numbering::Numbers;
@@ -17,6 +18,9 @@ use super::scope_tree::ScopeTree;
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Flags;
 use oriole_ir::{Block, Function, Inst, Operand, Reg};
+
+/// What an exchange of operands is counted as.
+const ORDER: &str = "common:order";
 
 /// From where a value may be taken.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -90,7 +94,7 @@ impl Full<'_> {
                 continue;
             }
             match self.values(func, block, inst) {
-                Some(values) if cx.rewrite("gvn-full") => {
+                Some(values) if cx.rewrite(commoned(func, inst)) => {
                     replace(func, inst, behind, &values);
                     changed = Changed::Yes;
                 }
@@ -119,7 +123,7 @@ impl Full<'_> {
         let [Operand::Reg(first), Operand::Reg(second), ..] = *func.srcs(inst) else { return Changed::No };
         let in_order = self.numbers.get(first) <= self.numbers.get(second);
         let wanted = cx.target.orders_commutative_operands() && func.inst(inst).is(Flags::COMMUTATIVE);
-        if in_order || !wanted || !cx.rewrite("gvn-order") {
+        if in_order || !wanted || !cx.rewrite(ORDER) {
             return Changed::No;
         }
         func.srcs_mut(inst).swap(0, 1);

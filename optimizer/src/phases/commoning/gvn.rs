@@ -67,24 +67,22 @@ fn round(
 ) -> Changed {
     let target = cx.target;
     let scope = if variant == Variant::Simple { Scope::Block } else { Scope::Dominators };
-    let forwarded = forward::run(func, cx, facts, scope, closed, "gvn-forward-store");
+    let forwarded = forward::run(func, cx, facts, scope, closed);
     let is_eligible = |func: &Function, inst| !closed.contains(inst) && is_eligible(func, inst, target);
     let numbered = match variant {
-        Variant::Simple => Walk::new(facts, scope, "gvn-simple").run(func, cx, is_eligible),
-        Variant::Standard if skips_extended_blocks(cx) => {
-            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_eligible)
-        }
+        Variant::Simple => Walk::new(facts, scope).run(func, cx, is_eligible),
+        Variant::Standard if skips_extended_blocks(cx) => Walk::new(facts, scope).run(func, cx, is_eligible),
         Variant::Standard => {
             let marked = extended_blocks::candidates(func, target, |inst| is_eligible(func, inst));
             let is_marked = |_: &Function, inst| !closed.contains(inst) && marked.contains(inst);
-            Walk::new(facts, scope, "gvn-standard").run(func, cx, is_marked)
+            Walk::new(facts, scope).run(func, cx, is_marked)
         }
         Variant::Full(reach) => {
             let any = |func: &Function, inst| !closed.contains(inst) && class(func, inst, target).is_some();
             global::run(func, cx, facts, reach, any)
         }
     };
-    forwarded | numbered | dead_stores::run(func, cx, facts, closed, "gvn-dead-store")
+    forwarded | numbered | dead_stores::run(func, cx, facts, closed)
 }
 
 /// Whether an instruction is eligible by its own class.

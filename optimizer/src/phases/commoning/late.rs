@@ -49,9 +49,9 @@ fn round(func: &mut Function, cx: &mut PhaseContext<'_>, facts: &Facts, closed: 
     let eligible = |func: &Function, inst: Inst| {
         !closed.contains(inst) && !func.inputs(inst).is_empty() && class(func, inst, target).is_some()
     };
-    let forwarded = forward::run(func, cx, facts, Scope::Dominators, closed, "common-forward-store");
+    let forwarded = forward::run(func, cx, facts, Scope::Dominators, closed);
     let copies = !cx.knobs.flag(Knob::DisableMoveCommoning);
-    let walk = Walk::new(facts, Scope::Dominators, "common").following_copies(copies).late("common-operand");
+    let walk = Walk::new(facts, Scope::Dominators).following_copies(copies).late();
     let commoned = walk.run(func, cx, eligible);
-    forwarded | commoned | dead_stores::run(func, cx, facts, closed, "common-dead-store")
+    forwarded | commoned | dead_stores::run(func, cx, facts, closed)
 }

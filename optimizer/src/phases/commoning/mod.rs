@@ -20,3 +20,16 @@ mod scope_tree;
 mod scoped;
 mod signature;
 pub(super) mod table;
+
+use oriole_ir::ops::Flags;
+use oriole_ir::{Function, Inst};
+
+/// What it is counted as that an operation becomes a copy of an equal one, here and in reassociation.
+pub(super) const COMMON: &str = "common";
+/// The same of a load, which is equal only if memory is: what aliases and memory SSA are asked for is one family.
+const COMMON_LOAD: &str = "access:common";
+
+/// What it is counted as that an instruction becomes copies of an equal one.
+fn commoned(func: &Function, inst: Inst) -> &'static str {
+    if func.inst(inst).is(Flags::READS) { COMMON_LOAD } else { COMMON }
+}

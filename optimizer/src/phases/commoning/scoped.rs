@@ -12,6 +12,7 @@
 //! A walk makes copies, and leaves it to others to read past them. Near-linear: each instruction is keyed once, and a
 //! load that finds a leader asks memory SSA once for each of the two.
 
+use super::commoned;
 use super::expression::Expression;
 use super::facts::Facts;
 use super::leaders::{Representatives, behind_phis, replace};
@@ -21,6 +22,9 @@ use crate::analysis::MemoryState;
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Flags;
 use oriole_ir::{Block, Function, Inst, Reg};
+
+/// What a change of operands is counted as.
+const OPERAND: &str = "common:operand";
 
 /// Where a leader may stand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,30 +49,21 @@ struct Leader {
 pub(super) struct Walk<'a> {
     facts: &'a Facts,
     scope: Scope,
-    /// What a replacement is counted as.
-    rule: &'static str,
     values: Representatives,
     /// By expression: the nearest leader, as a place in `leaders`.
     table: ValueTable<Option<usize>>,
     leaders: Vec<Leader>,
     key: Expression,
     follows_copies: bool,
-    late: Option<Late>,
-}
-
-/// What late commoning does besides.
-struct Late {
-    signatures: Signatures,
-    /// What a change of operands is counted as.
-    rule: &'static str,
+    /// What late commoning has besides.
+    late: Option<Signatures>,
 }
 
 impl<'a> Walk<'a> {
-    pub(super) fn new(facts: &'a Facts, scope: Scope, rule: &'static str) -> Walk<'a> {
+    pub(super) fn new(facts: &'a Facts, scope: Scope) -> Walk<'a> {
         Walk {
             facts,
             scope,
-            rule,
             values: Representatives::default(),
             table: ValueTable::default(),
             leaders: Vec::new(),
@@ -83,9 +78,9 @@ impl<'a> Walk<'a> {
         Walk { follows_copies, ..self }
     }
 
-    /// Also reads representatives, and rejects by signatures. `rule` is what a change of operands is counted as.
-    pub(super) fn late(self, rule: &'static str) -> Walk<'a> {
-        Walk { late: Some(Late { signatures: Signatures::default(), rule }), ..self }
+    /// Also reads representatives, and rejects by signatures.
+    pub(super) fn late(self) -> Walk<'a> {
+        Walk { late: Some(Signatures::default()), ..self }
     }
 
     /// Walks. `eligible` says which instructions are replaced, and may be leaders.
@@ -98,7 +93,7 @@ impl<'a> Walk<'a> {
         let mut changed = Changed::No;
         for block in self.facts.preorder() {
             let behind = behind_phis(func, block);
-            self.late.iter_mut().for_each(|late| late.signatures.enter(self.facts, block));
+            self.late.iter_mut().for_each(|signatures| signatures.enter(self.facts, block));
             let mut next = func.first_inst(block);
             while let Some(inst) = next {
                 next = func.next_inst(inst);
@@ -110,16 +105,15 @@ impl<'a> Walk<'a> {
                     self.values.follow(func, inst);
                 }
             }
-            self.late.iter_mut().for_each(|late| late.signatures.leave(block));
+            self.late.iter_mut().for_each(|signatures| signatures.leave(block));
         }
         changed
     }
 
     /// Has an instruction read the representatives of what it reads.
     fn operands(&self, func: &mut Function, cx: &mut PhaseContext<'_>, inst: Inst) -> Changed {
-        let Some(Late { rule, .. }) = self.late else { return Changed::No };
         let values = &self.values;
-        if func.uses(inst).all(|reg| values.of(reg) == reg) || !cx.rewrite(rule) {
+        if self.late.is_none() || func.uses(inst).all(|reg| values.of(reg) == reg) || !cx.rewrite(OPERAND) {
             return Changed::No;
         }
         func.inputs_mut(inst).iter_mut().for_each(|operand| *operand = operand.map_reg(|reg| values.of(reg)));
@@ -137,7 +131,7 @@ impl<'a> Walk<'a> {
         inst: Inst,
     ) -> Changed {
         let Some(leader) = self.leader(func, block, inst) else { return Changed::No };
-        if !cx.rewrite(self.rule) {
+        if !cx.rewrite(commoned(func, inst)) {
             return Changed::No;
         }
         let values: Vec<Reg> = func.defs(leader).map(|reg| self.values.of(reg)).collect();
@@ -151,7 +145,7 @@ impl<'a> Walk<'a> {
         let values = &self.values;
         self.key.assign(func, inst, |reg| values.of(reg).as_u32(), None);
         let nearest = *self.table.entry(&self.key, || None).0;
-        let may_stand = |late: &mut Late| late.signatures.may_stand(func, inst, &self.key);
+        let may_stand = |signatures: &mut Signatures| signatures.may_stand(func, inst, &self.key);
         let nearest = match self.late.as_mut().is_none_or(may_stand) {
             true => self.in_scope(nearest, block),
             false => {

@@ -10,12 +10,11 @@
 use super::work::Work;
 use crate::analysis::Cfg;
 use crate::pass::{Changed, PhaseContext};
+use crate::phases::commoning::COMMON;
 use crate::phases::commoning::expression::Expression;
 use crate::phases::commoning::table::ValueTable;
 use oriole_ir::ops::{Flags, Opcode};
 use oriole_ir::{Block, Function, Inst, Reg, Rewriter};
-
-const COMMON: &str = "common";
 
 /// Commons in the reachable blocks where there is work or that have been touched, and touches those around.
 pub(super) fn common(

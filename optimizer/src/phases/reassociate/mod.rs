@@ -39,10 +39,10 @@ use crate::analysis::Cfg;
 use crate::pass::{Changed, Knob, PhaseContext};
 use oriole_ir::{Function, Inst, Rewriter};
 
-const FOLD: &str = "reassociate-constants";
-const LIKE_TERMS: &str = "reassociate-like-terms";
-const REPEATED: &str = "reassociate-repeated";
-const DISTRIBUTE: &str = "distribute";
+const FOLD: &str = "reassociate:constants";
+const LIKE_TERMS: &str = "reassociate:like-terms";
+const REPEATED: &str = "reassociate:repeated";
+const DISTRIBUTE: &str = "reassociate:distribute";
 const ORDER: &str = "reassociate";
 
 /// Rounds at most: each level of an expression whose parts only reassociation makes equal takes one.

@@ -35,7 +35,7 @@ fn long_sums_are_one_tree() {
         writeln!(body, "  %r{at} = iadd.u32 %r{}, {term}", at - 1).expect("a string takes all");
     }
     let mut module = module(&body, TERMS + 2);
-    assert_eq!(run(&mut module, Knobs::new()), [("reassociate-constants", 1)]);
+    assert_eq!(run(&mut module, Knobs::new()), [("reassociate:constants", 1)]);
     let constant: usize = (3..TERMS + 3).filter(|at| at % 3 == 0).sum();
     let text = module.to_string();
     assert!(text.contains(&format!(", 0x{:x}\n", constant as u32)), "{text}");
@@ -55,7 +55,7 @@ fn long_sums_of_products_are_looked_at_once() {
     }
     let mut module = module(&body, 2 * TERMS - 1);
     let changes = run(&mut module, Knobs::new());
-    assert!(matches!(changes[..], [("distribute", 1..)]), "{changes:?}");
+    assert!(matches!(changes[..], [("reassociate:distribute", 1..)]), "{changes:?}");
 }
 
 /// Many trees with the same beginning: each is compared with what was met before, not with each other.

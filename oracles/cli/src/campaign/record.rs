@@ -1,12 +1,13 @@
 //! Findings as a campaign keeps them: one for each bug, as far as that can be told.
 //!
-//! Two findings are one where verdict and guilty rewrite agree, in whatever phase: phases that share code call its
-//! rewrites alike. Only rules, which users name, are told apart from what other phases than GeneralOptimize do. A wrong
-//! rewrite shows in different ways on different kernels, so step and failure signature count only where no rewrite is
-//! known, and of the step its family: the bundles of GeneralOptimize are one. The verdict does not count where a
-//! spelling is misread. From these comes the identifier, which is thus the same on every machine and in every campaign.
-//! A store keeps names, so that those of steps and verdicts that this version does not know stay readable; step and
-//! signature are those of the finding that was seen first.
+//! Two findings are one where verdict and the family of the guilty rewrite agree, in whatever phase: phases that share
+//! code call its rewrites alike, and those that rest on one analysis are a family
+//! ([`oriole_optimizer::pass::PhaseContext::rewrite`]). Only rules, which users name, are told apart from what other
+//! phases than GeneralOptimize do. A wrong rewrite shows in different ways on different kernels, so step and failure
+//! signature count only where no rewrite is known, and of the step its family: the bundles of GeneralOptimize are one.
+//! The verdict does not count where a spelling is misread. From these comes the identifier, which is thus the same on
+//! every machine and in every campaign. A store keeps names, so that those of steps and verdicts that this version does
+//! not know stay readable; step and signature are those of the finding that was seen first.
 
 use std::collections::HashMap;
 use std::path::PathBuf;
@@ -66,7 +67,8 @@ impl Key {
             GENERAL_OPTIMIZE => (GENERAL_OPTIMIZE, ""),
             _ => ("", ""),
         };
-        [step, verdict, &self.rule, shape].into_iter().for_each(|part| hash.text(part));
+        let rewrite = self.rule.split(':').next().unwrap_or_default();
+        [step, verdict, rewrite, shape].into_iter().for_each(|part| hash.text(part));
         hash.hex()
     }
 
@@ -307,6 +309,9 @@ mod tests {
         assert_eq!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["GeneralOptimizeLate2", "b", "c", "e"]));
         assert_ne!(key(["GeneralOptimizeMid", "b", "common", "d"]), key(["OriCommoning", "b", "common", "d"]));
         assert_eq!(key(["OriCommoning", "b", "common", "d"]), key(["OriReassociateAndCommon", "b", "common", "e"]));
+        // What rests on one analysis is, too.
+        assert_eq!(key(["GvnCse", "b", "access:dead-store", "d"]), key(["OriCommoning", "b", "access:common", "e"]));
+        assert_ne!(key(["GvnCse", "b", "access:common", "d"]), key(["GvnCse", "b", "common", "d"]));
         assert_eq!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["GeneralOptimizeLate2", "b", "", "d"]));
         assert_ne!(key(["GeneralOptimizeMid", "b", "", "d"]), key(["OriLiveDead", "b", "", "d"]));
     }

@@ -20,9 +20,10 @@ use crate::table::Table;
 
 /// Lists, shows, exports, merges and replays what campaigns have found
 ///
-/// A finding is one bug as far as that can be told: verdict and rewrite rule, or else verdict, phase and shape of the
-/// difference. Its identifier comes from these, so it is the same on every machine; the first digits suffice. Exit code
-/// 0, or 2 on bad input; `replay` ends with 1 where a finding still shows.
+/// A finding is one bug as far as that can be told: verdict and rewrite rule (of `access:dead-store` what stands
+/// before the colon), or else verdict, phase and shape of the difference. Its identifier comes from these, so it is
+/// the same on every machine; the first digits suffice. Exit code 0, or 2 on bad input; `replay` ends with 1 where a
+/// finding still shows.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(subcommand)]
