@@ -7,8 +7,8 @@
 //! - Invalid IR and panics: the message without names of functions and what it quotes, and with every number as `#`, so
 //!   that `%r12` and `%r7` are one bug. The place of a panic is kept: it says most about what is wrong.
 //!
-//! Findings of one step, verdict, rule and signature are taken for one bug, and a finding keeps its signature while it
-//! is reduced.
+//! Findings of one step, verdict, rule and signature, but for how bytes differ, are taken for one bug, and a finding
+//! keeps its signature while it is reduced.
 
 use crate::judge::{Extent, Hang, Mismatch, Verdict};
 use crate::supervise::StepId;
@@ -54,12 +54,20 @@ pub fn of_step(step: StepId, verdict: &Verdict) -> String {
 /// trap may become another one.
 pub fn coarse(verdict: &Verdict) -> String {
     match verdict {
-        Verdict::Mismatch(Mismatch::Bytes { .. }) => "bytes".to_owned(),
+        Verdict::Mismatch(Mismatch::Bytes { .. }) => kept(&of(verdict)).to_owned(),
         Verdict::Mismatch(Mismatch::Outcome(outcome)) => {
             let fine = of_outcome(outcome);
             fine.split_once(": ").map_or(fine, |(class, _)| class).to_owned()
         }
         verdict => of(verdict),
+    }
+}
+
+/// A signature of [`of`] in the words that one bug keeps: which bytes are wrong, and how, differs between kernels.
+pub fn kept(signature: &str) -> &str {
+    match signature.split_once(", ") {
+        Some(("wrong" | "undefined", _)) => "bytes",
+        _ => signature,
     }
 }
 

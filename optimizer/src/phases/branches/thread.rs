@@ -1,5 +1,5 @@
-//! Branches whose outcome is known: in a block, where a branch above has decided it (`known-branch`), and on one way
-//! into a block, which then leads on at once (`thread-branch`).
+//! Branches whose outcome is known: in a block, where a branch above has decided it (`branch:known`), and on one way
+//! into a block, which then leads on at once (`branch:thread`).
 //!
 //! One walk down the dominator tree collects both ([`Facts`]). A way from `p` through `b` to `t` becomes one from `p`
 //! through a copy of `b` to `t`; the copy has one predecessor and merges with it. It is threaded only if
@@ -52,8 +52,8 @@ pub(super) fn run(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
     let mut edits = Edits::default();
     for plan in plans {
         let allowed = match &plan {
-            Plan::Always(block, to) => is_open(func, *block, *to) && cx.rewrite("known-branch"),
-            Plan::Through(from, block, to, _) => leads(func, *from, *block, *to) && cx.rewrite("thread-branch"),
+            Plan::Always(block, to) => is_open(func, *block, *to) && cx.rewrite("branch:known"),
+            Plan::Through(from, block, to, _) => leads(func, *from, *block, *to) && cx.rewrite("branch:thread"),
         };
         if allowed {
             edits.apply(func, plan);

@@ -18,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::target::Target;
 use oriole_check::bisection_limit::FailureClass;
 use oriole_check::report::Finding;
+use oriole_check::signature;
 use oriole_check::supervise::StepId;
 use oriole_interp::launch::Launch;
 use oriole_ir::Module;
@@ -63,7 +64,7 @@ impl Key {
         let mut hash = Fnv::default();
         let verdict = if self.is_spelling() { "misread" } else { &self.verdict };
         let (step, shape) = match family(&self.phase) {
-            step if self.rule.is_empty() => (step, &*self.shape),
+            step if self.rule.is_empty() => (step, signature::kept(&self.shape)),
             GENERAL_OPTIMIZE => (GENERAL_OPTIMIZE, ""),
             _ => ("", ""),
         };
@@ -304,6 +305,8 @@ mod tests {
         assert!(others.into_iter().all(|other| key(other) != first));
         assert_ne!(key(["a", "b", "", "d"]), key(["a", "b", "", "e"]));
         assert_ne!(key(["a", "b", "", "d"]), key(["x", "b", "", "d"]));
+        assert_eq!(key(["a", "b", "", "wrong, one lane"]), key(["a", "b", "", "undefined, some words"]));
+        assert_ne!(key(["a", "b", "", "wrong, one lane"]), key(["a", "b", "", "out of steps"]));
         // One wrong rewrite is one finding, wherever it shows and however.
         assert_eq!(first, key(["a", "b", "c", "e"]));
         assert_eq!(key(["GeneralOptimizeMid", "b", "c", "d"]), key(["GeneralOptimizeLate2", "b", "c", "e"]));
