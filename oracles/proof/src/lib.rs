@@ -5,7 +5,7 @@
 //! - [`query`]: whether one expression refines another under preconditions.
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
 //! - [`solve`]: premises that relate variables are met by construction.
-//! - [`defined`]: questions in cases, by whether results are defined.
+//! - [`cases`]: questions in cases, by the outcomes of conditions.
 //! - [`integers`]: questions that multiply and divide, as questions about integers.
 //! - [`prover`]: answers kept by [`cache`] under the text of the question, of arithmetic, and of solvers.
 //! - [`solver`]: answers by z3, cvc5 or bitwuzla.
@@ -14,7 +14,7 @@
 //! compare [`meaning`] with.
 
 pub mod cache;
-pub mod defined;
+pub mod cases;
 pub mod eval;
 pub mod integers;
 pub mod meaning;

@@ -231,8 +231,24 @@ fn special_product(t: &mut Terms, format: &Format, a: Term, b: Term) -> (Term, T
     (t.or(inf_a, inf_b), t.any(&[nan_a, nan_b, first, second]))
 }
 
+/// One factor of a product whose other one is 1 or -1, with the product's sign; IEEE 754 products by these are exact.
+fn times_one(t: &mut Terms, format: &Format, a: Term, b: Term) -> Option<Term> {
+    let sign = 1 << (format.width() - 1);
+    for (factor, other) in [(a, b), (b, a)] {
+        let value = t.value(factor).filter(|value| value & !sign == format.one());
+        let Some(value) = value else { continue };
+        let flipped = t.constant(value & sign, format.width());
+        return Some(t.xor(other, flipped));
+    }
+    None
+}
+
 /// A product of two values.
 pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+    if let Some(value) = times_one(t, format, a, b) {
+        let nan = format.is_nan(t, value);
+        return or_nan(t, format, nan, value);
+    }
     let (a, b) = ordered(a, b);
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let exact = product(t, format, x, y);
@@ -245,6 +261,9 @@ pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Te
 
 /// A product of two values plus a third, rounded once.
 pub(super) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c]: [Term; 3]) -> Term {
+    if let Some(value) = times_one(t, format, a, b) {
+        return add(t, format, rounding, value, c);
+    }
     let (a, b) = ordered(a, b);
     let (x, y, z) = (unpack(t, format, a), unpack(t, format, b), unpack(t, format, c));
     let exact = product(t, format, x, y);
@@ -396,4 +415,34 @@ pub(super) fn from_integer(t: &mut Terms, format: &Format, rounding: Rounding, v
     let top = exponent(t, i128::from(width) - 1);
     let exact = normalised(t, negative, magnitude, top);
     round(t, format, rounding, exact)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::eval::Program;
+    use crate::term::Terms;
+
+    /// Products by 1 and -1 are what the circuit makes of a factor that may be anything, here of every eleventh half.
+    #[test]
+    fn products_by_one_are_those_of_the_circuit() {
+        let format = &Format::F16;
+        let addends = [0, 0x8000, 1, 0x83ff, 0x3c00, 0xbc01, 0x7bff, 0xfc00, 0x7e01];
+        for (one, rounding) in
+            [(0x3c00, Rounding::Rn), (0xbc00, Rounding::Rm), (0xbc00, Rounding::Rp), (0x3c00, Rounding::Rz)]
+        {
+            let mut t = Terms::new();
+            let [x, y, factor] = ["x", "y", "factor"].map(|name| t.variable(name, 16));
+            let known = t.constant(one, 16);
+            let [short, long] = [known, factor].map(|by| {
+                let product = multiply(&mut t, format, rounding, x, by);
+                [product, fused(&mut t, format, rounding, [by, x, y])]
+            });
+            let program = Program::new(&t, &[short, long].concat());
+            for (x, y) in (0..1 << 16).step_by(11).flat_map(|x| addends.map(|y| (x, y))) {
+                let values = program.eval(&[x, y, one]);
+                assert_eq!(values[..2], values[2..], "{x:x} times {one:x}, and {y:x}, {rounding:?}");
+            }
+        }
+    }
 }

@@ -1,14 +1,41 @@
-//! Questions in cases, by whether results are defined.
+//! Questions in cases, by the outcomes of conditions.
 //!
 //! Where an operation's result is not defined, a variable stands for it. A question over both is neither simple
 //! arithmetic nor simple logic; the one for defined results is arithmetic without the variable, and the others have
-//! the variable alone.
+//! the variable alone. Whatever a condition chooses between, nothing is left to choose in a case: the product of the
+//! smaller and the larger of two numbers is that of both, whichever is which.
 
 use super::query::Query;
 use super::term::{Op, Term, Terms};
 
-/// Conditions that are told apart.
+/// Conditions that are told apart by whether results are defined.
 const MOST_CONDITIONS: usize = 2;
+/// Conditions that are given outcomes before a question is taken for one that cases do not show.
+const MOST_CHOICES: usize = 64;
+
+/// Whether simplification alone shows, in every case of the conditions that choose, that no inputs meet the question.
+pub fn is_shown_by_choices(terms: &Terms, query: &Query) -> bool {
+    let mut choices = MOST_CHOICES;
+    is_never(&mut terms.clone(), query.goal, &mut choices)
+}
+
+/// Whether a bit is clear for each outcome of its conditions. Whatever the inputs are, they make a condition true or
+/// false, and the bit is then what it is with that in the condition's place.
+fn is_never(terms: &mut Terms, bit: Term, choices: &mut usize) -> bool {
+    if let Some(value) = terms.value(bit) {
+        return value == 0;
+    }
+    // Terms follow their operands, so the first condition contains no choice of its own.
+    let needed = terms.reachable(&[bit]);
+    let first = needed.iter().map(|term| terms.node(*term)).find(|node| node.op == Op::Ite);
+    let Some(condition) = first.map(|node| node.args[0]).filter(|_| *choices > 0) else { return false };
+    *choices -= 1;
+    [true, false].into_iter().all(|holds| {
+        let outcome = terms.bit(holds);
+        let case = terms.replace(&[bit], &[(condition, outcome)])[0];
+        is_never(terms, case, choices)
+    })
+}
 
 /// The question for each outcome of the conditions that choose a variable in the place of a result, one of which holds
 /// of all inputs that meet the question. Nothing where there is no such condition.
@@ -43,6 +70,20 @@ pub fn by_definedness(terms: &Terms, query: &Query) -> Vec<(Terms, Query)> {
 mod tests {
     use super::*;
     use crate::eval::Program;
+
+    /// The product of the smaller and the larger is that of both; that of the smaller and the first is not.
+    #[test]
+    fn whatever_is_chosen_both_ways_is_shown() {
+        let mut t = Terms::new();
+        let [x, y] = ["x", "y"].map(|name| t.variable(name, 32));
+        let (smaller, larger, product) = (t.min(x, y, true), t.max(x, y, true), t.mul(x, y));
+        let premise = t.bit(true);
+        for (factors, is_shown) in [([smaller, larger], true), ([larger, smaller], true), ([smaller, x], false)] {
+            let chosen = t.mul(factors[0], factors[1]);
+            let goal = t.ne(chosen, product);
+            assert_eq!(is_shown_by_choices(&t, &Query { goal, premise }), is_shown);
+        }
+    }
 
     /// Of the cases of a question exactly one is met by inputs that meet it, and none by others.
     #[test]
