@@ -225,6 +225,8 @@ fn execute(
         let (ran, text) = (ran[*question], label(&questions[*question]));
         match questions[*question].unmodelled {
             Some(reason) => proof.open.push(format!("{text}: {reason}")),
+            // Kernels behind one that goes wrong are not executed.
+            None if ran.applied == 0 && refutation.is_some() => {}
             None if ran.applied == 0 => proof.open.push(format!("{text}: no kernel was found that shows it")),
             None => {
                 proof.kernels_only.push(text);

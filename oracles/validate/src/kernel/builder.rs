@@ -1,7 +1,9 @@
 //! Kernels of a rule's left sides.
 
 use oriole_ir::ops::{Compare, Flags, Opcode, Shape, Space, SpecialReg, Type};
-use oriole_ir::{Block, Function, FunctionKind, Guard, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
+use oriole_ir::{
+    Block, Form, FuncId, Function, FunctionKind, Guard, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable,
+};
 use oriole_rules::instance::{Condition, Pattern, Source, place_type};
 
 use super::effect::{self, Pointer, SCRATCH};
@@ -69,9 +71,11 @@ impl<'q, 'i> Builder<'q, 'i> {
         // A parameter holds at most 64 bits, and all threads share it.
         let wide = question.terms.variables().iter().any(|variable| variable.width > 64);
         let feed = if cases.len() == 1 && threads == 1 && !wide { Feed::Parameters } else { Feed::Buffer };
-        let mut func = Function::new("rule", FunctionKind::Entry);
-        func.linkage = Linkage::Visible;
-        func.form = oriole_ir::Form::Ssa;
+        let pointers = effect::pointers(question);
+        // Only device functions write to the parameter space at an address, which is their own frame.
+        let is_called = pointers.iter().any(|pointer| pointer.space == Space::Param);
+        let mut func = if is_called { Function::new("left", FunctionKind::Device) } else { entry() };
+        func.form = Form::Ssa;
         let block = func.new_block();
         let mut builder = Builder {
             question,
@@ -90,7 +94,7 @@ impl<'q, 'i> Builder<'q, 'i> {
             next_other: 0,
             next_constant: 0,
             module: Module::default(),
-            pointers: effect::pointers(question),
+            pointers,
             scratch: Vec::new(),
             memory: None,
             multicast: None,
@@ -353,7 +357,7 @@ impl<'q, 'i> Builder<'q, 'i> {
     /// The kernel and its launch.
     pub(super) fn finish(mut self) -> (Module, Launch) {
         if let Some(memory) = self.memory {
-            let elsewhere = |space: &Space| matches!(space, Space::Shared | Space::Local);
+            let elsewhere = |space: &Space| matches!(space, Space::Shared | Space::Local | Space::Param);
             for (space, address) in self.scratch.clone().into_iter().filter(|(space, _)| elsewhere(space)) {
                 self.copy((space, address), (Space::Global, memory));
             }
@@ -389,9 +393,44 @@ impl<'q, 'i> Builder<'q, 'i> {
         }
         let scalar = |(name, scalar)| Arg { name: Some(name), value: ArgValue::Scalar(scalar) };
         launch.args.extend(self.scalars.into_iter().map(scalar));
-        self.module.functions.push(self.func);
+        let kind = self.func.kind;
+        let func = self.module.functions.push(self.func);
+        if kind == FunctionKind::Device {
+            let entry = calling(func, &self.module.functions[func]);
+            self.module.functions.push(entry);
+        }
         (self.module, launch)
     }
+}
+
+/// The kernel that is launched, without its code.
+fn entry() -> Function {
+    let mut func = Function::new("rule", FunctionKind::Entry);
+    func.linkage = Linkage::Visible;
+    func
+}
+
+/// A kernel that calls a function with its own parameters.
+fn calling(id: FuncId, callee: &Function) -> Function {
+    let mut func = entry();
+    func.form = Form::Ssa;
+    let block = func.new_block();
+    let mut call = InstBuilder::new(Opcode::Call).src(Operand::Func(id)).src(Operand::imm(0));
+    for param in &callee.params {
+        let Variable { name, ty, .. } = callee.locals[*param].clone();
+        let given = func.locals.push(Variable::new(format!("given_{name}"), Space::Param, ty, None));
+        let param = func.locals.push(Variable::new(name, Space::Param, ty, None));
+        func.params.push(param);
+        let load = InstBuilder::new(Opcode::Ld).field(ty).field(Space::Param);
+        let load = load.src(Operand::Local(param)).src(Operand::imm(0));
+        let value = load.append_value(&mut func, block, RegInfo::of(ty));
+        let store = InstBuilder::new(Opcode::St).field(ty).field(Space::Param);
+        store.src(Operand::Local(given)).src(Operand::imm(0)).src(value).append(&mut func, block);
+        call = call.src(Operand::Local(given));
+    }
+    call.append(&mut func, block);
+    InstBuilder::new(Opcode::Ret).append(&mut func, block);
+    func
 }
 
 /// Whether a capture has the same value in every thread: it is a constant of the kernel.

@@ -68,9 +68,9 @@ fn accesses(question: &Question<'_>) -> Vec<Access> {
     found
 }
 
-/// The variable of which an address is the sum with something.
+/// The variable of which an address is the sum with something, or that sum in 32 bits extended with zeros.
 fn pointer(question: &Question<'_>, base: Term, space: Space) -> Option<Pointer> {
-    let (terms, width) = (&question.terms, question.terms.width(base));
+    let terms = &question.terms;
     let program = Program::new(terms, &[base]);
     let read = terms.reachable(&[base]);
     let variables = read.iter().filter_map(|term| match terms.node(*term).op {
@@ -83,9 +83,9 @@ fn pointer(question: &Question<'_>, base: Term, space: Space) -> Option<Pointer>
             inputs[variable] = value;
             program.eval(&inputs)[0]
         };
-        let start = at(0);
+        let (start, width) = (at(0), terms.variables()[variable].width);
         let is_sum = [1u128, 8, 0x1234].iter().all(|value| at(*value) == start.wrapping_add(*value) & ones(width));
-        if terms.variables()[variable].width == width && is_sum {
+        if (width == 32 || width == terms.width(base)) && is_sum {
             let window = (start as u64) & !(WINDOW - 1);
             let generic = [Space::Shared, Space::Local].into_iter().find(|one| generic_window(*one) == Some(window));
             let inner = match space {
@@ -293,7 +293,7 @@ fn members(thread: u32, threads: u32, guard: Guarding) -> u32 {
 /// Makes an address point into its scratch region: 16 bytes further with every case, aligned. A wrong
 /// rule may access what lies around it.
 fn place(question: &Question<'_>, access: &Access, number: u64, inputs: &mut Inputs) -> u64 {
-    let width = question.terms.width(access.base);
+    let width = question.terms.variables()[access.pointer.variable].width;
     let steps = (16 / access.bytes.max(1)).max(1);
     let at = 16 * (number % TOGETHER as u64) + access.bytes * (number / 3 % steps);
     inputs[access.pointer.variable] = 0;

@@ -24,7 +24,7 @@ impl Builder<'_, '_> {
                 let area = variable(space, SCRATCH * u64::from(self.threads));
                 Operand::Global(self.module.globals.push(area))
             }
-            Space::Local => Operand::Local(self.func.locals.push(variable(space, SCRATCH))),
+            Space::Local | Space::Param => Operand::Local(self.func.locals.push(variable(space, SCRATCH))),
             _ => {
                 self.scratch.push((space, self.multicast.unwrap_or(memory)));
                 return;
