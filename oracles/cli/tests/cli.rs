@@ -231,6 +231,13 @@ fn rule_files_are_checked_or_refused() {
     write("counter.rules", b"measure shl 1\nrule a: shl.b32(x, 16) => prmt.b32(x, 0, 0x1044)\n");
     let counter = String::from_utf8_lossy(&check("counter.rules").stderr).into_owned();
     assert!(counter.contains("`prmt-to-high-half`"), "{counter}");
+    // What is wrong with a rule that is not asked for is its own.
+    let two = b"rule endless: iadd.u32(x, y) => iadd.u32(y, x)\n\nrule fine:\n    isub.u32(x, x) => 0\n";
+    write("two.rules", two);
+    let one = |name: &str| oriole(&["rules", "check", "two.rules", "--no-solver", "--rule", name], here.path());
+    assert_ends(&one("fine"), 0, "1 proved", "");
+    assert_ends(&one("endless"), 2, "1 proved", "applies to its own result");
+    assert_ends(&one("fine,endless"), 2, "2 proved", "applies to its own result");
     // What only a solver could tell ends nothing: all rules are tried, and each open question has its rule's name.
     write(
         "open.rules",

@@ -4,11 +4,13 @@ mod show;
 
 use std::fs;
 use std::io::Write;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use miette::{Report, miette};
+use oriole_ir::place::line_column;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_proof::{Cache, Prover, Solver, SolverError};
 use oriole_rules::{Source, SourceError};
@@ -127,6 +129,7 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
         return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
     }
     let chosen = chosen(&set, &args.rule)?;
+    let faults = faults.and_then(|faults| without_others(faults, &set, &chosen));
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
         let install = "install one to have them answered (on Debian: apt-get install z3)";
@@ -241,6 +244,26 @@ fn chosen(set: &RuleSet, names: &[String]) -> Result<Vec<usize>, Failure> {
         return Ok((0..set.rules().len()).collect());
     }
     names.iter().map(|name| position(set, name)).collect()
+}
+
+/// Faults without those of rules that were not asked for; none where there are no others.
+fn without_others(mut faults: SourceError, set: &RuleSet, chosen: &[usize]) -> Option<SourceError> {
+    let is_chosen = |index: &usize| chosen.contains(index);
+    let others: Vec<_> = (0..set.rules().len()).filter(|index| !is_chosen(index)).map(|at| lines(set, at)).collect();
+    let SourceError { source_code, related } = &mut faults;
+    related.retain(|fault| {
+        let (line, _) = source_code.line_column(fault.span.offset());
+        !others.iter().any(|(file, lines)| *file == source_code.name() && lines.contains(&line))
+    });
+    (!related.is_empty()).then_some(faults)
+}
+
+/// The file that a rule stands in, and its lines there.
+fn lines(set: &RuleSet, rule: usize) -> (&str, RangeInclusive<usize>) {
+    let rule = &set.rules()[rule];
+    let (source, span) = (&set.sources()[rule.source], rule.decl().span);
+    let line = |at: usize| line_column(&source.text, at).0;
+    (&source.name, line(span.start)..=line(span.end))
 }
 
 fn position(set: &RuleSet, name: &str) -> Result<usize, Failure> {
