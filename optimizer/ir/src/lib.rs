@@ -32,6 +32,7 @@ mod register;
 mod rewriter;
 mod schedule;
 mod shape;
+mod symbols;
 #[cfg(test)]
 mod tests;
 

@@ -205,6 +205,9 @@ fn frame(
     module.functions.push(func);
     let threads = geometry.blocks * geometry.threads;
     images.into_iter().for_each(|images| images.declare(module, threads));
+    if named.is_some() {
+        lean::forget_unnamed(module);
+    }
     geometry
 }
 
@@ -415,7 +418,7 @@ impl Builder<'_, '_> {
         sum
     }
 
-    /// Every thread stores its variables and checksums to its slot of the results; those alone that are named, where
+    /// Every thread stores its variables and checksums to its slot of the results; those alone that are written, where
     /// that is said. Each has its place, whatever else is stored.
     pub(super) fn store_results(&mut self, named: Option<&Named>) {
         let Some(results) = self.results else { return };
@@ -423,7 +426,7 @@ impl Builder<'_, '_> {
         let [sum, wide_sum] = self.sums;
         let (predicates, mut values): (Vec<Reg>, Vec<Reg>) =
             self.variables.iter().copied().chain([wide_sum]).partition(|reg| self.info(*reg).is_predicate());
-        let is_stored = |reg: Reg| named.is_none_or(|named| named.has(reg));
+        let is_stored = |reg: Reg| named.is_none_or(|named| named.writes(reg));
         for predicate in predicates.iter().filter(|reg| is_stored(**reg)) {
             self.fold(*predicate);
         }

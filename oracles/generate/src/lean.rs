@@ -2,14 +2,14 @@
 //!
 //! The frame of a kernel has variables of every width and memory of every space, so that the body can use what it
 //! wants. Around a single instruction that is ten times as much code as the instruction itself, and a compiler that is
-//! not ours takes its time for each line. Here the frame loses what the body does not name: stores of variables that
-//! are what they were, memory that nobody reads or writes, and what led to them.
+//! not ours takes its time for each line and each symbol. Here the frame loses what the body does not name: stores of
+//! variables that are what they were, memory that nobody reads or writes, and what led to them.
 
 use std::collections::HashSet;
 use std::ops::Range;
 
 use oriole_ir::ops::{Opcode, Space, Type, Vector};
-use oriole_ir::{Function, Inst, InstBuilder, Operand, Reg, Rewriter};
+use oriole_ir::{Function, Global, Inst, InstBuilder, Module, Operand, Reg, Rewriter, SymbolRef};
 
 use super::builder::Builder;
 use super::memory::Region;
@@ -17,17 +17,26 @@ use super::memory::Region;
 /// What the instructions of a body name.
 pub(super) struct Named {
     operands: HashSet<Operand>,
+    /// The registers that they write.
+    written: HashSet<Reg>,
 }
 
 impl Named {
     /// Of the instructions that a function has got since it had so many.
     pub(super) fn since(func: &Function, first: usize) -> Named {
-        let body = func.layout_insts().filter(|inst| inst.as_u32() as usize >= first);
-        let named = |inst: Inst| {
+        let body: Vec<Inst> = func.layout_insts().filter(|inst| inst.as_u32() as usize >= first).collect();
+        let named = |inst: &Inst| {
+            let inst = *inst;
             let regs = func.defs(inst).chain(func.uses(inst)).map(Operand::Reg);
             regs.chain(func.srcs(inst).iter().copied().filter(|src| src.reg().is_none()))
         };
-        Named { operands: body.flat_map(named).collect() }
+        let written = body.iter().flat_map(|inst| func.defs(*inst)).collect();
+        Named { operands: body.iter().flat_map(named).collect(), written }
+    }
+
+    /// Whether a register is written.
+    pub(super) fn writes(&self, reg: Reg) -> bool {
+        self.written.contains(&reg)
     }
 
     /// Whether a register or a variable is named.
@@ -69,6 +78,20 @@ pub(super) fn forget_unread(func: &mut Function, body: usize) {
         if !results.is_empty() && results.iter().all(|reg| rewriter.def_use().read_count(*reg) == 0) {
             rewriter.remove(inst);
         }
+    }
+}
+
+/// Takes out the variables that nothing names, and those that these alone name.
+pub(super) fn forget_unnamed(module: &mut Module) {
+    loop {
+        let named = module.named_symbols();
+        let is_unnamed =
+            |id: &Global| !named.contains(&SymbolRef::Global(*id)) && !module.globals[*id].ty.is_reference();
+        let unnamed: Vec<Global> = module.globals.keys().filter(is_unnamed).collect();
+        if unnamed.is_empty() {
+            return;
+        }
+        module.remove_symbols(&[], &unnamed);
     }
 }
 

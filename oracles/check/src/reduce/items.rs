@@ -1,10 +1,8 @@
 //! Mutators of what stands around the instructions: functions, variables, parameters, directives, initial content.
 
-use cranelift_entity::{EntityRef, PrimaryMap, SecondaryMap};
+use cranelift_entity::EntityRef;
 use oriole_ir::ops::Opcode;
-use oriole_ir::{
-    Block, Form, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, Relocation, SymbolRef,
-};
+use oriole_ir::{Block, Form, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, SymbolRef};
 
 use super::choice::Choice;
 use super::edit::{become_plain, places};
@@ -20,83 +18,16 @@ pub fn entry(evidence: &Evidence) -> Option<FuncId> {
     entries.next().map(|(id, _)| id)
 }
 
-/// The symbols that operands and initial content name.
-fn named(module: &Module) -> Vec<SymbolRef> {
-    let mut out = Vec::new();
-    for func in module.functions.values() {
-        for inst in func.layout_insts() {
-            out.extend(func.srcs(inst).iter().filter_map(|operand| match operand {
-                Operand::Global(id) => Some(SymbolRef::Global(*id)),
-                Operand::Func(id) => Some(SymbolRef::Func(*id)),
-                _ => None,
-            }));
-        }
-        out.extend(func.locals.values().flat_map(|local| &local.relocations).map(|relocation| relocation.symbol));
-    }
-    out.extend(module.globals.values().flat_map(|global| &global.relocations).map(|relocation| relocation.symbol));
-    out
-}
-
 /// Functions that nothing names and nobody launches, and variables that nothing names.
 pub fn unused_symbols(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    let (entry, named) = (entry(evidence), named(&evidence.module));
+    let (entry, named) = (entry(evidence), evidence.module.named_symbols());
     let module = &mut evidence.module;
     let function = |id: FuncId| Some(id) != entry && !named.contains(&SymbolRef::Func(id));
     let dead: Vec<FuncId> = module.functions.keys().filter(|id| function(*id) && choice.take()).collect();
     let global = |id: Global| !named.contains(&SymbolRef::Global(id));
     let unused: Vec<Global> = module.globals.keys().filter(|id| global(*id) && choice.take()).collect();
     if !dead.is_empty() || !unused.is_empty() {
-        drop_symbols(module, &dead, &unused);
-    }
-}
-
-/// What a symbol is called after others are gone; those that are gone themselves stay as they are, and must be named
-/// nowhere.
-struct Renaming {
-    functions: SecondaryMap<FuncId, Option<FuncId>>,
-    globals: SecondaryMap<Global, Option<Global>>,
-}
-
-fn drop_symbols(module: &mut Module, dead: &[FuncId], unused: &[Global]) {
-    let mut renaming = Renaming { functions: SecondaryMap::new(), globals: SecondaryMap::new() };
-    let mut functions: PrimaryMap<FuncId, Function> = PrimaryMap::new();
-    for (id, func) in std::mem::take(&mut module.functions) {
-        if !dead.contains(&id) {
-            renaming.functions[id] = Some(functions.push(func));
-        }
-    }
-    let mut globals = PrimaryMap::new();
-    for (id, global) in std::mem::take(&mut module.globals) {
-        if !unused.contains(&id) {
-            renaming.globals[id] = Some(globals.push(global));
-        }
-    }
-    (module.functions, module.globals) = (functions, globals);
-    module.globals.values_mut().for_each(|global| renaming.relocations(&mut global.relocations));
-    for func in module.functions.values_mut() {
-        func.locals.values_mut().for_each(|local| renaming.relocations(&mut local.relocations));
-        for inst in func.insts().keys().collect::<Vec<_>>() {
-            func.inputs_mut(inst).iter_mut().for_each(|operand| renaming.operand(operand));
-        }
-    }
-}
-
-impl Renaming {
-    fn operand(&self, operand: &mut Operand) {
-        match operand {
-            Operand::Func(id) => *id = self.functions[*id].unwrap_or(*id),
-            Operand::Global(id) => *id = self.globals[*id].unwrap_or(*id),
-            _ => {}
-        }
-    }
-
-    fn relocations(&self, relocations: &mut [Relocation]) {
-        for relocation in relocations {
-            match &mut relocation.symbol {
-                SymbolRef::Func(id) => *id = self.functions[*id].unwrap_or(*id),
-                SymbolRef::Global(id) => *id = self.globals[*id].unwrap_or(*id),
-            }
-        }
+        module.remove_symbols(&dead, &unused);
     }
 }
 
