@@ -48,6 +48,16 @@ fn captured_code_is_equal_and_changed_code_is_not() {
     let json = judge(&[path(&kernel), "--cubin", "wrong.cubin", "--format", "json"], folder.path());
     let document: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!((&document["equal"], &document["axes"][0]["answer"]), (&false.into(), &"different".into()));
+    // Both sides end at the store, and in front of it they have values in common.
+    let steps = document["axes"][0]["difference"]["steps"].as_array().expect("the thread was executed again");
+    let text = |line: &serde_json::Value, side: &str| line[side]["text"].as_str().unwrap_or_default().to_owned();
+    let last = steps.last().expect("there is a store");
+    assert!(text(last, "ptx").starts_with("st.global") && text(last, "code").contains("STG.E"), "{last}");
+    let equal: Vec<_> = steps.iter().filter(|line| line["same"] == true).collect();
+    let low = |line: &serde_json::Value, side: &str| line[side]["value"].as_u64().expect("it made a value") as u16;
+    assert!(equal.len() > 3 && equal.iter().all(|line| low(line, "ptx") == low(line, "code")), "{steps:#?}");
+    let fused = |line: &serde_json::Value| text(line, "code").contains("HFMA2") && line["same"] == false;
+    assert!(steps.iter().any(fused), "what is wrong is no equal of anything: {steps:#?}");
 }
 
 #[test]

@@ -29,6 +29,7 @@ mod state;
 #[cfg(test)]
 mod tests;
 mod tiles;
+mod trace;
 mod warpgroup;
 
 pub use run::{Image, RunError};

@@ -10,6 +10,7 @@ use super::engine::Next;
 use super::lanes::{LANES, Lanes, set};
 use super::program::*;
 use super::state::{Group, Wait, Warp};
+use super::trace::Tracing;
 
 /// Operations of a group before another one's turn.
 pub const SLICE: u32 = 4096;
@@ -157,6 +158,8 @@ pub struct Machine<'a> {
     pub watch: Vec<u64>,
     /// These stores.
     pub writes: Vec<Write>,
+    /// The thread whose operations are recorded; its group's turn is one operation then.
+    pub trace: Option<Tracing>,
 }
 
 impl Machine<'_> {
@@ -214,7 +217,12 @@ impl Machine<'_> {
                 moved = true;
                 let turns = cta.warps[warp].groups[at].turns;
                 let (ctaid, first) = (cta.ctaid, cta.warps[warp].first);
-                self.run_group(cta, warp, at).map_err(|stop| Stopped { stop, ctaid, first })?;
+                let front = self.front(cta, warp, at);
+                let end = self.run_group(cta, warp, at);
+                if let Some(front) = front {
+                    self.note_operation(front, &cta.warps[warp]);
+                }
+                end.map_err(|stop| Stopped { stop, ctaid, first })?;
                 cta.warps[warp].release();
                 if cta.warps[warp].next().is_some_and(|next| cta.warps[warp].groups[next].turns > turns) {
                     break;

@@ -17,6 +17,7 @@ use super::launch::{BANKS, Banks};
 use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
 use super::program::Program;
 use super::state::{CODE, Wait};
+use super::trace::Tracing;
 
 /// Operations that a run may execute if nothing else is said.
 const DEFAULT_STEPS: u64 = 1 << 28;
@@ -206,12 +207,16 @@ impl Image {
             global: self.memory(bound),
             shared: (self.shared.max(RESERVED_SHARED) + launch.dynamic_shared as usize).next_multiple_of(16),
             local,
-            slice: options.slice.map_or(SLICE, |slice| slice.clamp(1, SLICE.into()) as u32),
+            slice: match (options.trace, options.slice) {
+                (Some(_), _) => 1,
+                (None, slice) => slice.map_or(SLICE, |slice| slice.clamp(1, SLICE.into()) as u32),
+            },
             executed: 0,
             budget: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             hint: 0,
             watch: options.watch.iter().filter_map(watched).collect(),
             writes: Vec::new(),
+            trace: options.trace.map(|thread| Tracing::of(thread, launch.block)),
         };
         let end = machine.run();
         let names = Names { program: &program, table, launch };
@@ -227,6 +232,7 @@ impl Image {
             })
         });
         let stores = stores.collect();
+        let trace = machine.trace.as_ref().map_or(Vec::new(), |tracing| tracing.events(&names));
         let executed = machine.executed;
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA + MOST_DATA);
@@ -242,7 +248,7 @@ impl Image {
             steps: executed,
             stats: Default::default(),
             reached: Vec::new(),
-            trace: Vec::new(),
+            trace,
             stores,
             races: Vec::new(),
             strong: Default::default(),
@@ -328,7 +334,7 @@ pub(super) fn unsettled(stuck: &[Stuck]) -> Option<u32> {
 }
 
 /// Names of places and threads.
-struct Names<'a> {
+pub struct Names<'a> {
     program: &'a Program,
     table: &'a Table,
     launch: &'a Launch,
@@ -341,7 +347,7 @@ impl Names<'_> {
     }
 
     /// An operation: its function, its address there, its text.
-    fn place(&self, pc: u32) -> Place {
+    pub fn place(&self, pc: u32) -> Place {
         let at = self.program.functions.partition_point(|(first, _)| *first <= pc);
         let (first, function) = match at.checked_sub(1) {
             Some(at) => self.program.functions[at].clone(),

@@ -71,6 +71,7 @@ fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<
         hint: 0,
         watch: Vec::new(),
         writes: Vec::new(),
+        trace: None,
     };
     let cta = machine.cta([0; 3], 0);
     act(&mut machine, cta)

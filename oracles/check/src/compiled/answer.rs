@@ -6,6 +6,7 @@ use oriole_interp::{Executable, StoreRecord};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
+use super::aligned::{self, Line};
 use crate::cases::Case;
 use crate::compiler::CompileError;
 use crate::judge::code::Executor;
@@ -68,6 +69,11 @@ pub struct Difference {
     pub code: Option<String>,
     /// The instruction of the PTX that stored the right one.
     pub ptx: Option<String>,
+    /// What the thread did until then, on both sides; see [`Judged::look_closer`].
+    pub steps: Vec<Line>,
+    /// The argument and the offset of that byte, where bytes differ.
+    #[serde(skip)]
+    byte: Option<(usize, usize)>,
 }
 
 impl Judged {
@@ -82,6 +88,15 @@ impl Judged {
         match code {
             Ok(cubin) => Judged::of_code(original, cases, axis, cubin, executor),
             Err(error) => Judged::without_code(axis, error),
+        }
+    }
+
+    /// Has the thread that stored the first wrong byte executed again, in the PTX and in the code.
+    pub fn look_closer(&mut self, original: &Executable<'_>, cases: &[Case<'_>], cubin: &Cubin) {
+        if let (Some(difference), Some((case, _))) = (&mut self.difference, &self.wrong)
+            && let Some(byte) = difference.byte
+        {
+            difference.steps = aligned::lines(original, &cases[*case], cubin, byte);
         }
     }
 
@@ -141,7 +156,7 @@ impl Difference {
         let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
         let said = |store: StoreRecord| format!("{} at {}", store.thread, store.place);
         let (code, ptx) = (code.map(said), ptx.map(said));
-        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx }
+        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx, steps: Vec::new(), byte }
     }
 }
 

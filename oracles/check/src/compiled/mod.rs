@@ -4,13 +4,15 @@
 //! each as a file of its own whose symbols get names of their own. The words of each are executed on the launches of
 //! the kernel ([`Judge::judge_code`](crate::judge::Judge::judge_code)), on every axis. What differs is reduced as PTX
 //! with the compiler in the loop ([`fault`]), and known by what is left ([`signature`]); [`report`] makes something of
-//! it that can be handed on.
+//! it that can be handed on. [`aligned`] has both executions of the thread that went wrong side by side.
 
+pub mod aligned;
 pub mod answer;
 pub mod fault;
 mod prepare;
 pub mod report;
 pub mod signature;
+mod slice;
 
 use std::sync::Arc;
 use std::time::Instant;

@@ -172,9 +172,14 @@ impl<'a> Judge<'a> {
 
     /// The last store of a program to a byte of a buffer: the argument that owns it, and the offset.
     pub fn last_store(&self, program: &Module, byte: (usize, usize)) -> Option<StoreRecord> {
-        let steps = Some(budget(self.before.steps));
-        let options = RunOptions { steps, watch: vec![byte], ..RunOptions::default() };
-        Executable::new(program).ok()?.run(&self.launch, &options).ok()?.stores.pop()
+        let options = RunOptions { watch: vec![byte], ..RunOptions::default() };
+        self.run_again(program, &options)?.stores.pop()
+    }
+
+    /// Runs a program on the launch once more, to look closer.
+    pub fn run_again(&self, program: &Module, options: &RunOptions) -> Option<RunResult> {
+        let options = RunOptions { steps: Some(budget(self.before.steps)), ..options.clone() };
+        Executable::new(program).ok()?.run(&self.launch, &options).ok()
     }
 
     /// Makes the run of a good program the one that the next is compared with.

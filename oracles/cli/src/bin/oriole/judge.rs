@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use miette::miette;
 use oriole_check::CheckOptions;
 use oriole_check::cases::first_runs;
+use oriole_check::compiled::aligned::{Line, Step};
 use oriole_check::compiled::answer::{Answer, Difference, Judged};
 use oriole_check::compiler::{Axis, CompileError, ON_GPU};
 use oriole_check::input::{launches_for, read_kernel};
@@ -86,7 +87,9 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let mut judged = Vec::new();
     let gpu = gpu(args.gpu)?;
     for Compiled { axis, code } in codes(args)? {
-        judged.push(Judged::of(&original, &cases, axis.clone(), code.as_ref(), Executor::Interpreter));
+        let mut here = Judged::of(&original, &cases, axis.clone(), code.as_ref(), Executor::Interpreter);
+        code.iter().for_each(|cubin| here.look_closer(&original, &cases, cubin));
+        judged.push(here);
         let on_gpu = gpu.as_deref().map(|gpu| (format!("{axis}{ON_GPU}"), Executor::Gpu(gpu)));
         judged.extend(on_gpu.map(|(axis, gpu)| Judged::of(&original, &cases, axis, code.as_ref(), gpu)));
     }
@@ -138,13 +141,14 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
 fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Write) -> Result<(), Failure> {
     for Judged { axis, answer, compared, reason, difference, .. } in judged {
         writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared")?;
-        if let Some(Difference { case, detail, code, ptx, .. }) = difference {
+        if let Some(Difference { case, detail, code, ptx, steps, .. }) = difference {
             writeln!(out, "  {case}: {detail}")?;
             for (what, place) in [("the code", code), ("the PTX", ptx)] {
                 if let Some(place) = place {
                     writeln!(out, "  {what} stores it last by {place}")?;
                 }
             }
+            side_by_side(steps, out)?;
         }
         if let Some(reason) = reason {
             writeln!(out, "  {reason}")?;
@@ -159,6 +163,37 @@ fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Writ
             out,
             "{inconclusive} more cases say nothing: the PTX traps there, races, or depends on something undefined"
         )?;
+    }
+    Ok(())
+}
+
+/// How wide the text of an instruction of the PTX is shown, and of the code.
+const WIDTHS: [usize; 2] = [36, 56];
+
+/// What the thread did on both sides: in one line what made the same value.
+fn side_by_side(steps: &[Line], out: &mut dyn Write) -> Result<(), Failure> {
+    if steps.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "  the thread until then, the PTX beside the code (`=`: the same value):")?;
+    let value = |step: &Option<Step>| match step.as_ref().and_then(|step| step.value) {
+        Some(value) => format!("{value:#x}"),
+        None => String::new(),
+    };
+    let text = |step: &Option<Step>, width: usize| -> String {
+        step.as_ref().map_or("", |step| &step.text).chars().take(width).collect()
+    };
+    let [left, right] = WIDTHS;
+    for Line { ptx, code, same } in steps {
+        let same = if *same { "=" } else { "|" };
+        let line = format!(
+            "    {:<left$} {:>18} {same} {:>18} {}",
+            text(ptx, left),
+            value(ptx),
+            value(code),
+            text(code, right)
+        );
+        writeln!(out, "{}", line.trim_end())?;
     }
     Ok(())
 }

@@ -1,0 +1,125 @@
+//! The operations of a trace that the last one depends on, by the registers that their texts name.
+//!
+//! A compiler schedules what belongs together far apart, so most of what stands in front of a store has nothing to do
+//! with it. Loads begin a slice: who stored what they read is not asked for.
+
+use std::collections::HashSet;
+
+use super::aligned::Step;
+
+/// The steps that the last one depends on, and itself.
+pub(super) fn of_last(steps: Vec<Step>) -> Vec<Step> {
+    let Some(last) = steps.last() else { return steps };
+    let mut needed: HashSet<String> = names(&last.text).into_iter().flat_map(Name::registers).collect();
+    let (mut kept, end) = (Vec::new(), steps.len() - 1);
+    for (at, step) in steps.into_iter().enumerate().rev() {
+        let (written, read) = split(&step);
+        let written: Vec<String> = written.into_iter().flat_map(Name::registers).collect();
+        if at != end && !written.iter().any(|register| needed.contains(register)) {
+            continue;
+        }
+        needed.retain(|register| !written.contains(register));
+        needed.extend(read.into_iter().flat_map(Name::registers));
+        kept.push(step);
+    }
+    kept.reverse();
+    kept
+}
+
+/// A register as a text names it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Name {
+    file: String,
+    number: Option<u32>,
+    /// How many registers, from this one on.
+    count: u32,
+}
+
+impl Name {
+    fn registers(self) -> Vec<String> {
+        match self.number {
+            Some(number) => (number..number + self.count).map(|number| format!("{}{number}", self.file)).collect(),
+            None => vec![self.file],
+        }
+    }
+}
+
+/// What a step writes, and what it reads. A step without a value writes no register, as a store; machine code names
+/// what it writes first, and PTX in front of `=`.
+fn split(step: &Step) -> (Vec<Name>, Vec<Name>) {
+    if let Some((written, read)) = step.text.split_once(" = ") {
+        return (names(written), names(read));
+    }
+    let mut all = names(&step.text);
+    // A condition stands in front of the operation.
+    let mut words = step.text.split_whitespace().skip_while(|word| word.starts_with("/*"));
+    let conditions = words.clone().filter(|word| word.starts_with('@')).count();
+    let operation = words.nth(conditions).unwrap_or_default();
+    if step.value.is_none() || all.len() <= conditions {
+        return (Vec::new(), all);
+    }
+    let mut written = all.remove(conditions);
+    let is_wide = [".WIDE", ".64"].iter().any(|mark| operation.contains(mark)) || step.value > Some(u32::MAX.into());
+    written.count = if operation.contains(".128") { 4 } else { 1 + u32::from(is_wide) };
+    // The addend of a wide product is a pair.
+    if let Some(addend) = all.last_mut().filter(|_| operation.contains(".WIDE")) {
+        addend.count = 2;
+    }
+    (vec![written], all)
+}
+
+/// The registers that a text names, in order.
+fn names(text: &str) -> Vec<Name> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '%' | '.' | '_'));
+    words.filter_map(name).collect()
+}
+
+fn name(word: &str) -> Option<Name> {
+    let (register, marks) = word.split_once('.').unwrap_or((word, ""));
+    if register.starts_with('%') {
+        return Some(Name { file: register.to_owned(), number: None, count: 1 });
+    }
+    let digits = register.trim_start_matches(|c: char| c.is_ascii_uppercase());
+    let file = &register[..register.len() - digits.len()];
+    let number = digits.parse().ok().filter(|_| matches!(file, "R" | "UR" | "P" | "UP"))?;
+    let count = if marks.split('.').any(|mark| mark == "64") { 2 } else { 1 };
+    Some(Name { file: file.to_owned(), number: Some(number), count })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(steps: &[(&str, Option<u64>)]) -> Vec<String> {
+        let step = |(text, value): &(&str, Option<u64>)| Step { text: (*text).to_owned(), value: *value };
+        of_last(steps.iter().map(step).collect()).into_iter().map(|step| step.text).collect()
+    }
+
+    #[test]
+    fn what_the_store_depends_on_is_kept() {
+        let ptx = [
+            ("%d0 = ld.param.u64 [$p] !11", Some(1)),
+            ("%r1 = iadd.u32 %r9, 1", Some(2)),
+            ("%r2 = iadd.u32 %r1, 1", Some(3)),
+            ("st.global.u32 [%d0], %r9", None),
+            ("%r1 = iadd.u32 %r7, 1", Some(3)),
+            ("@%p3 st.global.u32 [%d0], %r2 !19", None),
+        ];
+        assert_eq!(texts(&ptx), [ptx[0].0, ptx[1].0, ptx[2].0, ptx[5].0]);
+    }
+
+    #[test]
+    fn machine_code_has_pairs_and_conditions() {
+        let code = [
+            ("/*0000*/ LDC.64 R2, c[0x0][0x210]", Some(1 << 32)),
+            ("/*0010*/ ISETP.GE.AND P0, PT, R7, R8, PT", Some(1)),
+            ("/*0020*/ MOV R3, R6", Some(1)),
+            ("/*0030*/ @!P0 IMAD.WIDE R2, R4, 0x4, R2", Some(2 << 32)),
+            ("/*0040*/ MOV R9, R5", Some(4)),
+            ("/*0050*/ STG.E desc[UR4][R2.64+0x8], R5", None),
+        ];
+        // The address is made of both words of the pair, the upper of which the copy has overwritten.
+        assert_eq!(texts(&code), [code[0].0, code[1].0, code[2].0, code[3].0, code[5].0]);
+        assert_eq!(texts(&[]), [""; 0]);
+    }
+}
