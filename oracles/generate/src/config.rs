@@ -271,8 +271,8 @@ pub struct MeetingWeights {
     pub first: u32,
     /// Percentage of accesses that are at the group's own place and of its type; others overlap with it in part.
     pub alike: u32,
-    /// Percentage of groups of which most loads and stores are volatile, in memory where PTX has that.
-    pub volatile: u32,
+    /// Percentage of groups of which most loads and stores are volatile or relaxed, in memory where PTX has that.
+    pub strong: u32,
     /// Percentage of accesses that stand on one side of a branch, or of one within another.
     pub nested: u32,
     /// Percentage of groups that are loads of variables by name, where a kernel has several in global memory.
@@ -612,7 +612,7 @@ impl Default for MeetingWeights {
             order: 6,
             first: 60,
             alike: 55,
-            volatile: 8,
+            strong: 8,
             nested: 15,
             mapped: 40,
             named: 20,

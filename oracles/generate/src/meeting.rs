@@ -5,7 +5,7 @@
 //! to chance, two accesses of one kernel hardly ever overlap. The bytes belong to the thread, so nothing races; all
 //! of them were defined in the prologue, so no load finds anything undefined.
 
-use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Space, SpecialReg, SrcType, Type, Vector};
+use oriole_ir::ops::{AtomOp, Compare, Opcode, Order, Scope, Space, SpecialReg, SrcType, Type, Vector};
 use oriole_ir::{FuncId, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
@@ -48,8 +48,8 @@ struct Meeting {
     computes: bool,
     /// The address of the first byte of the region in the cluster.
     mapped: Option<Reg>,
-    /// Whether most accesses are volatile.
-    volatile: bool,
+    /// How most accesses are ordered, where they are strong.
+    strong: Option<Order>,
 }
 
 /// The space and the address of an access: a base and an offset.
@@ -100,7 +100,8 @@ impl Builder<'_, '_> {
             return self.meeting_by_words(region);
         }
         let shared = matches!(region.space, Space::Global | Space::Shared);
-        let volatile = shared && self.entropy.percent(self.config.meeting.volatile);
+        let strong = shared && self.entropy.percent(self.config.meeting.strong);
+        let strong = strong.then(|| self.entropy.choose(&[Order::Volatile, Order::Volatile, Order::Relaxed]));
         // Groups of one kernel, and those of the function that it calls, are to meet too.
         let first = self.entropy.percent(self.config.meeting.first);
         let window = if first { 0 } else { WINDOW * self.entropy.below((REGION / WINDOW) as usize) as u32 };
@@ -111,7 +112,7 @@ impl Builder<'_, '_> {
             .flatten();
         let computes = self.entropy.percent(self.config.meeting.computes);
         let computed = Vec::new();
-        let mut meeting = Meeting { region, window, ty, offset, computed, low: None, computes, mapped, volatile };
+        let mut meeting = Meeting { region, window, ty, offset, computed, low: None, computes, mapped, strong };
         let since = self.entropy.percent(self.config.operand.timed).then(|| self.clock());
         let [low, high] = self.config.meeting.accesses;
         for _ in 0..self.entropy.between(low, high) {
@@ -315,8 +316,8 @@ impl Builder<'_, '_> {
         let (ty, place) = self.place(meeting);
         let guard = self.guard();
         let to = self.destination(RegInfo::of(ty), guard.is_some());
-        let order = self.order_of(meeting, place.0);
-        self.push(&access(Opcode::Ld, ty, place).field(order).dst(to).guard(guard));
+        let load = self.ordered(access(Opcode::Ld, ty, place), meeting, place.0);
+        self.push(&load.dst(to).guard(guard));
     }
 
     /// A load of an integer that a conversion alone reads: to 64 bits, from as many as were loaded or fewer, of either
@@ -359,10 +360,16 @@ impl Builder<'_, '_> {
         self.func.imm(bits)
     }
 
-    /// How an access is ordered.
-    fn order_of(&mut self, meeting: &Meeting, space: Space) -> Order {
-        let volatile = meeting.volatile && space == meeting.region.space && self.entropy.percent(70);
-        if volatile { Order::Volatile } else { Order::Weak }
+    /// An access in a space, ordered as those of its group.
+    fn ordered(&mut self, access: InstBuilder, meeting: &Meeting, space: Space) -> InstBuilder {
+        match meeting.strong.filter(|_| space == meeting.region.space && self.entropy.percent(70)) {
+            Some(Order::Relaxed) => {
+                let scope = self.entropy.choose(&[Scope::Cta, Scope::Gpu, Scope::Sys]);
+                access.field(Order::Relaxed).field(scope)
+            }
+            Some(order) => access.field(order),
+            None => access,
+        }
     }
 
     fn store_there(&mut self, meeting: &mut Meeting, guard: Option<Guard>) {
@@ -380,8 +387,8 @@ impl Builder<'_, '_> {
         }
         let (ty, place) = self.place(meeting);
         let value = self.stored(ty);
-        let order = self.order_of(meeting, place.0);
-        self.push(&access(Opcode::St, ty, place).field(order).src(value).guard(guard));
+        let store = self.ordered(access(Opcode::St, ty, place), meeting, place.0);
+        self.push(&store.src(value).guard(guard));
         if self.entropy.percent(self.config.meeting.read_back) {
             let to = self.destination(RegInfo::of(ty), false);
             let signs = TYPES.into_iter().filter(|other| other.bits() == ty.bits()).collect::<Vec<_>>();

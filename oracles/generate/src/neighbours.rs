@@ -21,6 +21,8 @@ struct Rounds {
     bound: Operand,
     at_head: bool,
     place: Option<Place>,
+    /// Whether no loop behind it counts alike.
+    alone: bool,
 }
 
 /// Eight bytes of a region.
@@ -40,9 +42,9 @@ impl Builder<'_, '_> {
         let bound = self.widened(trips.limit, ty);
         let at_head = self.entropy.percent(40);
         let place = self.eight_bytes(true);
-        let first = Rounds { ty, start: 0, step: 1, less: Compare::Lt, bound, at_head, place };
-        let sums = [(); 2].map(|()| self.sum_of_its_own(ty));
         let two = self.entropy.percent(70);
+        let first = Rounds { ty, start: 0, step: 1, less: Compare::Lt, bound, at_head, place, alone: !two };
+        let sums = [(); 2].map(|()| self.sum_of_its_own(ty));
         let [begin, second, end] = self.blocks();
         if two && self.entropy.percent(8) {
             let on = self.condition(false);
@@ -119,6 +121,7 @@ impl Builder<'_, '_> {
         let Rounds { ty, start, step, .. } = rounds;
         let bits = if ty == Type::U64 { Type::B64 } else { Type::B32 };
         let counter = self.hidden(Self::typed(Opcode::Mov, bits).src(start), RegInfo::of(ty));
+        let uneven = (rounds.alone && self.entropy.percent(35)).then(|| self.sum_of_its_own(ty));
         let [head, body] = self.blocks();
         self.jump(head, head);
         if rounds.at_head {
@@ -137,6 +140,15 @@ impl Builder<'_, '_> {
                 builder.branch(on, [next, rest], rest);
             }
             builder.push(&Self::typed(Opcode::IAdd, ty).src(counter).src(step).dst(counter));
+            if rounds.alone && builder.entropy.percent(35) {
+                // What is multiplied is the counter of the next round.
+                builder.add_product(ty, counter, sum);
+            }
+            if let Some(uneven) = uneven {
+                // It counts, too, but by what the loop changes.
+                builder.add_product(ty, uneven, sum);
+                builder.push(&Self::typed(Opcode::IAdd, ty).src(uneven).src(sum).dst(uneven));
+            }
             builder.step_again(rounds, counter, head);
         });
         if rounds.at_head {
@@ -177,10 +189,7 @@ impl Builder<'_, '_> {
         let writes = self.entropy.percent(50);
         let alike = place.filter(|_| self.entropy.percent(60));
         match self.entropy.below(9) {
-            0..=3 => {
-                let product = self.product_of_counter(ty, counter);
-                self.add(ty, sum, product.into());
-            }
+            0..=3 => self.add_product(ty, counter, sum),
             4 => self.add(ty, sum, counter.into()),
             5 => self.push(&Self::typed(Opcode::IMadLo, ty).src(sum).src(Operand::imm(5)).src(counter).dst(sum)),
             _ => {
@@ -189,6 +198,11 @@ impl Builder<'_, '_> {
                 }
             }
         }
+    }
+
+    fn add_product(&mut self, ty: Type, counter: Reg, sum: Reg) {
+        let product = self.product_of_counter(ty, counter);
+        self.add(ty, sum, product.into());
     }
 
     /// A product of a counter and what no loop of these changes, maybe with an addend.

@@ -24,6 +24,10 @@ impl Builder<'_, '_> {
             self.hidden(Self::typed(Opcode::Mov, Type::Pred).src(from), RegInfo::PRED)
         });
         let counter = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1));
+        let turn = self
+            .entropy
+            .percent(25)
+            .then(|| self.hidden(Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0)), RegInfo::words(1)));
         let Trips { limit, .. } = self.trips();
         let [head, exit] = self.blocks();
         self.jump(head, head);
@@ -64,7 +68,10 @@ impl Builder<'_, '_> {
             self.push(&Self::typed(Opcode::IAdd, Type::U32).src(b).src(Operand::imm(9)).dst(b).guard(guard));
             self.push(&Self::typed(Opcode::Mov, Type::Pred).src(next).dst(held));
         }
-        self.count(counter, 1);
+        match turn {
+            Some(turn) => self.take_turns(counter, turn),
+            None => self.count(counter, 1),
+        }
         let more = self.below(counter, limit);
         self.branch(more.into(), [head, exit], exit);
         if has_halves && self.entropy.percent(30) {
@@ -76,6 +83,15 @@ impl Builder<'_, '_> {
             if self.entropy.percent(45) {
                 self.mix(sum, Type::U32, reg.into());
             }
+        }
+    }
+
+    /// A counter becomes another one, and that a step more than it was: it comes to its limit in twice the rounds.
+    fn take_turns(&mut self, counter: Reg, other: Reg) {
+        let next = Self::typed(Opcode::IAdd, Type::U32).src(counter).src(Operand::imm(1));
+        let next = self.hidden(next, RegInfo::words(1));
+        for (to, from) in [(counter, other), (other, next)] {
+            self.push(&Self::typed(Opcode::Mov, Type::B32).src(from).dst(to));
         }
     }
 

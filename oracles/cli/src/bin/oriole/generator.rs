@@ -55,7 +55,7 @@ const LIMITS: &[(&str, i64)] = &[
     ("meeting.accesses", 1000),
     ("meeting.first", ALL),
     ("meeting.alike", ALL),
-    ("meeting.volatile", ALL),
+    ("meeting.strong", ALL),
     ("meeting.nested", ALL),
     ("meeting.mapped", ALL),
     ("meeting.named", ALL),
