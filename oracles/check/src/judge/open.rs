@@ -1,8 +1,8 @@
 //! What the PTX ISA leaves open, and a compiler may therefore decide: which NaN an operation yields, the errors of
 //! approximate functions, the order in which matrix products are summed, what registers of the machine hold, where
 //! variables in local and shared memory lie, which lane has which element of a `wmma` fragment, what `istypep` and
-//! `isspacep` say of what is no handle or address, whether `.ftz` flushes before or after rounding, and whether a
-//! program goes on behind a breakpoint.
+//! `isspacep` say of what is no handle or address, whether `.ftz` flushes before or after rounding, whether a barrier's
+//! phase is over of which the state is older than the phase before, and whether a program goes on behind a breakpoint.
 //!
 //! Whether a result depends on such a choice is found by making another one: a copy of the program gets instructions
 //! behind each open result that change it within what is allowed, or far beyond for sums, whose errors have no bound
@@ -32,6 +32,8 @@ const COARSER: u32 = 32;
 const MOST_ALIGN: u32 = 1024;
 /// Where variables begin to be elsewhere, in bytes. The machine has those in shared memory there.
 const ELSEWHERE: Placement = Placement { shared: 1024, frame: 1024 };
+/// The bit of a barrier's state that says whether its phase is odd.
+const ODD_PHASE: u32 = 63;
 /// Bytes that are open together: a float may straddle a carry into any of its bytes.
 const WORD: usize = 4;
 
@@ -178,6 +180,9 @@ fn choose(func: &mut Function, inst: Inst, choice: Choice, wide: &mut Vec<Reg>) 
     if opcode == Opcode::BrkPt {
         patch.put(InstBuilder::new(Opcode::Trap));
     }
+    if opcode == Opcode::MbarrierWait && choice == Choice::Larger {
+        patch.ask_by_parity();
+    }
     for (reg, ty) in results {
         if matches!(opcode, Opcode::IsTypeP | Opcode::IsSpaceP) {
             patch.put(InstBuilder::new(Opcode::Not).field(Type::Pred).dst(reg).src(reg));
@@ -236,6 +241,26 @@ struct Patch<'a> {
 impl Patch<'_> {
     fn put(&mut self, builder: InstBuilder) {
         self.last = builder.guard(self.guard).insert_after(self.func, self.last);
+    }
+
+    /// Asks a barrier again, for the parity of a state's phase: of the current phase and the one before the answer is
+    /// the same.
+    fn ask_by_parity(&mut self) {
+        let inst = self.last;
+        let (&[base, offset, state], Some(answer)) = (self.func.srcs(inst), self.func.defs(inst).next()) else {
+            return;
+        };
+        if self.guard.is_some_and(|guard| guard.reg() == answer) {
+            return;
+        }
+        let space = self.func.inst(inst).field::<Space>();
+        let [shifted, parity] = [2, 1].map(|words| self.func.new_reg(RegInfo::words(words)));
+        let odd = InstBuilder::new(Opcode::Shr).field(Type::U64).src(state).src(Operand::imm(ODD_PHASE));
+        self.put(odd.dst(shifted));
+        self.put(InstBuilder::new(Opcode::Mov).field(Type::B32).src(Operand::Word(shifted, 0)).dst(parity));
+        let again = InstBuilder::new(Opcode::MbarrierWaitParity).field(Type::B64);
+        let again = space.into_iter().fold(again, InstBuilder::field);
+        self.put(again.src(base).src(offset).src(parity).dst(answer));
     }
 
     fn temporary(&mut self, format: Format) -> Reg {

@@ -251,6 +251,23 @@ fn every_bit_of_a_pending_count_is_open() {
     assert_eq!(open_words(bytes, ".reg .b32 %r<4>;\n"), [true, false], "the difference of two bytes");
 }
 
+/// Only of the current phase and the one before PTX says whether it is over.
+#[test]
+fn what_a_barrier_says_of_a_phase_long_ago_is_open() {
+    let registers = ".reg .b32 %r<4>;\n.reg .pred %p<2>;\n.shared .align 8 .b64 barriers[32];\n";
+    let body = |more: &str| {
+        format!(
+            "mov.u32 %r1, %tid.x;\nshl.b32 %r1, %r1, 3;\nmov.u32 %r2, barriers;\nadd.u32 %r1, %r1, %r2;\n\
+             mbarrier.init.shared.b64 [%r1], 1;\nmbarrier.arrive.shared.b64 %d2, [%r1];\n{more}\
+             mbarrier.test_wait.shared.b64 %p1, [%r1], %d2;\nselp.u32 %r1, 1, 2, %p1;\n\
+             st.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 7;\n"
+        )
+    };
+    assert_eq!(open_words(&body(""), registers), [false, false], "the phase before");
+    let arrive = "mbarrier.arrive.shared.b64 %d3, [%r1];\n";
+    assert_eq!(open_words(&body(arrive), registers), [true, false], "the phase before that");
+}
+
 #[test]
 fn what_is_no_handle_or_address_is_of_any_kind() {
     let registers = ".reg .b32 %r<4>;\n.reg .pred %p<2>;\n";
