@@ -5,7 +5,7 @@
 //! subsequence of the values), and between these lines what was executed there on either side. So what the PTX made
 //! and the code did not is beside other values, or beside nothing.
 
-use oriole_interp::{Executable, RunOptions, ThreadId, TraceEvent};
+use oriole_interp::{Executable, Place, RunOptions, ThreadId, TraceEvent};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
@@ -45,12 +45,16 @@ pub fn lines(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, byte: (u
     let Some(ptx) = case.judge.run_again(original.module(), &options(store.thread)) else { return Vec::new() };
     let Some(stored) = case.judge.last_store_of_code(original, cubin, byte) else { return Vec::new() };
     let Ok(code) = case.judge.run_code(original, cubin, &options(stored.thread)) else { return Vec::new() };
-    let until = |trace: Vec<TraceEvent>, place: &oriole_interp::Place| {
+    let until = |mut trace: Vec<TraceEvent>, place: &Place, keeps: &dyn Fn(&TraceEvent) -> bool| {
+        trace.retain(keeps);
         let end = trace.iter().rposition(|event| event.place == *place).map_or(0, |at| at + 1);
         let steps = trace[end.saturating_sub(LOOK_BACK)..end].iter();
         slice::of_last(steps.map(|event| Step { text: event.place.text.clone(), value: event.value }).collect())
     };
-    let mut lines = aligned(until(ptx.trace, &store.place), until(code.trace, &stored.place));
+    // Registers of PTX are those of a function; code has one set of them.
+    let is_there = |event: &TraceEvent| event.place.function == store.place.function;
+    let ptx = until(ptx.trace, &store.place, &is_there);
+    let mut lines = aligned(ptx, until(code.trace, &stored.place, &|_| true));
     lines.split_off(lines.len().saturating_sub(LINES))
 }
 

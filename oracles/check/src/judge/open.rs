@@ -30,8 +30,17 @@ use choice::{Choice, Format};
 /// How much coarser variables are aligned to be elsewhere, and the coarsest alignment that PTX has any use for.
 const COARSER: u32 = 32;
 const MOST_ALIGN: u32 = 1024;
-/// Where variables begin to be elsewhere, in bytes. The machine has those in shared memory there.
-const ELSEWHERE: Placement = Placement { shared: 1024, frame: 1024 };
+/// Where variables begin by each choice, in bytes. The machine has those in shared memory where the first has them. An
+/// address that is taken for a number is another one by each, as far as its bits go.
+fn placement(choice: Choice) -> Placement {
+    let [shared, frame] = match choice {
+        Choice::Larger => [1, 1],
+        Choice::Smaller => [0, 0],
+        Choice::MixedLarger => [3, 6],
+        Choice::MixedSmaller => [6, 11],
+    };
+    Placement { shared: 1024 * shared, frame: 1024 * frame }
+}
 /// The bit of a barrier's state that says whether its phase is odd.
 const ODD_PHASE: u32 = 63;
 /// Bytes that are open together: a float may straddle a carry into any of its bytes.
@@ -55,8 +64,7 @@ impl Open {
             let Some(Chosen { module: other, moves }) = chosen(original, choice) else { continue };
             open.everything |= moves;
             let options = RunOptions { steps: Some(budget(before.steps)), ..RunOptions::default() };
-            let placement = if choice == Choice::Larger { ELSEWHERE } else { Placement::default() };
-            let other = Executable::placed(&other, placement);
+            let other = Executable::placed(&other, placement(choice));
             let run = other.and_then(|other| other.run(launch, &options));
             let Ok(run) = run else { continue };
             if run.outcome != Outcome::Finished {
@@ -101,11 +109,12 @@ struct Chosen {
 /// The program with another choice; `None` where nothing in it is open.
 fn chosen(original: &Module, choice: Choice) -> Option<Chosen> {
     let mut module = ssa::destructed(original);
+    let shared = module.globals.values_mut().filter(|global| global.space == Space::Shared);
     let mut any = false;
-    if choice == Choice::Larger {
-        for global in module.globals.values_mut().filter(|global| global.space == Space::Shared) {
+    for global in shared.filter(|_| choice != Choice::Smaller) {
+        any = true;
+        if choice == Choice::Larger {
             spread(global);
-            any = true;
         }
     }
     let mut moves = false;
@@ -114,8 +123,8 @@ fn chosen(original: &Module, choice: Choice) -> Option<Chosen> {
             Choice::Larger => any |= move_locals(func),
             // Factors have at most four registers, as a rule: each of them stands in the place of each other one.
             Choice::Smaller => any |= fragments::permute(func, 1),
-            Choice::MixedLarger => any |= fragments::permute(func, 2),
-            Choice::MixedSmaller => any |= fragments::permute(func, 3),
+            Choice::MixedLarger => any |= fragments::permute(func, 2) | has_locals(func),
+            Choice::MixedSmaller => any |= fragments::permute(func, 3) | has_locals(func),
         }
         let insts: Vec<Inst> = func.layout_insts().collect();
         let mut results = Vec::new();
@@ -136,6 +145,12 @@ fn has_count_of_nothing(func: &Function) -> bool {
 /// Puts a variable farther from the one before it.
 fn spread(variable: &mut Variable) {
     variable.align = (variable.align * COARSER).min(MOST_ALIGN).max(variable.align);
+}
+
+/// Whether a function has variables in a frame, which may lie elsewhere.
+fn has_locals(func: &Function) -> bool {
+    let fixed = if func.kind == FunctionKind::Entry { func.params.len() } else { 0 };
+    func.locals.len() > fixed
 }
 
 /// Gives the variables of a function other addresses; whether it has any. The parameters of a kernel stay, since the

@@ -144,6 +144,21 @@ fn addresses_of_locals_are_open() {
     assert_eq!(open_words(apart, registers), [true, false], "how far two are apart");
 }
 
+/// Whatever is made of an address, several other ones are tried.
+#[test]
+fn bits_of_addresses_are_open() {
+    for (space, bits) in [("local", 10..=13), ("shared", 10..=12)] {
+        for bit in bits {
+            let registers = format!(".reg .b32 %r<4>;\n.{space} .align 4 .b8 array[8];\n");
+            let body = format!(
+                "mov.u32 %r1, array;\nand.b32 %r1, %r1, {};\nst.global.u32 [%d1], %r1;\nst.global.u32 [%d1+4], 7;\n",
+                1 << bit
+            );
+            assert_eq!(open_words(&body, &registers), [true, false], "{space}, bit {bit}");
+        }
+    }
+}
+
 #[test]
 fn addresses_of_shared_variables_are_open() {
     let registers = ".reg .b32 %r<4>;\n.shared .align 4 .b8 array[8];\n";
