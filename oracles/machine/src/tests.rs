@@ -37,7 +37,7 @@ fn run(sm: u16, words: &[(u128, &str)], registers: &[(u16, u32)], shared: &[u64]
 }
 
 /// What `act` makes of a CTA of one warp that is about to execute words which have these texts.
-fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<'_>, Cta) -> T) -> T {
+pub(crate) fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&mut Machine<'_>, Cta) -> T) -> T {
     let table = Table::of(sm).expect("the words are known");
     let mut code: Vec<u128> = Vec::new();
     for (word, expected) in words {

@@ -128,6 +128,29 @@ fn registers(w: &Warp, lane: usize) -> Vec<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tests::on_machine;
+
+    /// Of a thread, what its lane executes; an operation whose condition does not hold there is none.
+    #[test]
+    fn a_thread_has_executed_what_its_lane_has() {
+        let word = 0x004f_ca00_0380_0100_0000_0005_0405_720f;
+        let first = (word, "VIMNMX3 R5, R4, R5, R0, PT");
+        let second = (word & !(7 << 12), "@P0 VIMNMX3 R5, R4, R5, R0, PT");
+        for (lane, operations) in [(3, [0, 1].to_vec()), (4, vec![0])] {
+            let traced = on_machine(100, &[first, second], |machine, mut cta| {
+                machine.trace = Some(Tracing::of(ThreadId { ctaid: [0; 3], tid: [lane, 0, 0] }, [32, 1, 1]));
+                machine.slice = 1;
+                let w = &mut cta.warps[0];
+                [(4, 7), (5, 9), (0, 8)].into_iter().for_each(|(row, value)| w.rows[row] = [value; 32]);
+                w.preds[0] = 1 << 3;
+                while machine.turn(&mut cta).is_ok_and(|moved| moved) {}
+                machine.trace.take().expect("it was set").operations
+            });
+            let behind = traced.iter().filter(|one| one.pc < 2);
+            assert_eq!(behind.map(|one| one.pc).collect::<Vec<_>>(), operations, "lane {lane}");
+            assert_eq!(traced[0].changed, [(5, 7)], "the smallest of 7, 9 and 8");
+        }
+    }
 
     #[test]
     fn what_is_written_first_is_the_first_operand() {

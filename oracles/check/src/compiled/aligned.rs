@@ -5,7 +5,7 @@
 //! subsequence of the values), and between these lines what was executed there on either side. So what the PTX made
 //! and the code did not is beside other values, or beside nothing.
 
-use oriole_interp::{Executable, Place, RunOptions, ThreadId, TraceEvent};
+use oriole_interp::{Executable, Place, RunOptions, StoreRecord, TraceEvent};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
@@ -14,6 +14,8 @@ use crate::cases::Case;
 
 /// Operations in front of the store that are looked at, on each side.
 const LOOK_BACK: usize = 4096;
+/// Of these, steps that are compared with those of the other side: the work grows with their product.
+const COMPARED: usize = 512;
 /// Lines that are kept, the last ones.
 const LINES: usize = 32;
 
@@ -37,29 +39,30 @@ pub struct Line {
     pub same: bool,
 }
 
-/// The last lines of the thread that stored a byte in the PTX, up to the store on either side; none where a side did
-/// not store it.
-pub fn lines(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, byte: (usize, usize)) -> Vec<Line> {
-    let Some(store) = case.judge.last_store(original.module(), byte) else { return Vec::new() };
-    let options = |thread: ThreadId| RunOptions { trace: Some(thread), watch: vec![byte], ..RunOptions::default() };
-    let Some(ptx) = case.judge.run_again(original.module(), &options(store.thread)) else { return Vec::new() };
-    let Some(stored) = case.judge.last_store_of_code(original, cubin, byte) else { return Vec::new() };
-    let Ok(code) = case.judge.run_code(original, cubin, &options(stored.thread)) else { return Vec::new() };
-    let until = |mut trace: Vec<TraceEvent>, place: &Place, keeps: &dyn Fn(&TraceEvent) -> bool| {
-        trace.retain(keeps);
-        let end = trace.iter().rposition(|event| event.place == *place).map_or(0, |at| at + 1);
-        let steps = trace[end.saturating_sub(LOOK_BACK)..end].iter();
-        slice::of_last(steps.map(|event| Step { text: event.place.text.clone(), value: event.value }).collect())
-    };
+/// The last lines of the threads that stored a byte, by the PTX and by the code, up to these stores. Where a thread
+/// executes its store again for other bytes, they end with the last time.
+pub fn lines(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, [ptx, code]: [&StoreRecord; 2]) -> Vec<Line> {
+    let options = |store: &StoreRecord| RunOptions { trace: Some(store.thread), ..RunOptions::default() };
+    let Some(by_ptx) = case.judge.run_again(original.module(), &options(ptx)) else { return Vec::new() };
+    let Ok(by_code) = case.judge.run_code(original, cubin, &options(code)) else { return Vec::new() };
     // Registers of PTX are those of a function; code has one set of them.
-    let is_there = |event: &TraceEvent| event.place.function == store.place.function;
-    let ptx = until(ptx.trace, &store.place, &is_there);
-    let mut lines = aligned(ptx, until(code.trace, &stored.place, &|_| true));
+    let mut trace = by_ptx.trace;
+    trace.retain(|event| event.place.function == ptx.place.function);
+    let mut lines = aligned(&until(&trace, &ptx.place), &until(&by_code.trace, &code.place));
     lines.split_off(lines.len().saturating_sub(LINES))
 }
 
+/// The last steps that a store depends on, and itself.
+fn until(trace: &[TraceEvent], store: &Place) -> Vec<Step> {
+    let end = trace.iter().rposition(|event| event.place == *store).map_or(0, |at| at + 1);
+    let steps = trace[end.saturating_sub(LOOK_BACK)..end].iter();
+    let mut steps =
+        slice::of_last(steps.map(|event| Step { text: event.place.text.clone(), value: event.value }).collect());
+    steps.split_off(steps.len().saturating_sub(COMPARED))
+}
+
 /// Two sequences side by side. Their last operations, which are the stores, are one line.
-fn aligned(ptx: Vec<Step>, code: Vec<Step>) -> Vec<Line> {
+fn aligned(ptx: &[Step], code: &[Step]) -> Vec<Line> {
     let (Some((last_ptx, ptx)), Some((last_code, code))) = (ptx.split_last(), code.split_last()) else {
         return Vec::new();
     };
@@ -122,7 +125,7 @@ mod tests {
 
     #[test]
     fn equal_values_stand_in_one_line() {
-        let lines = aligned(steps(&[1, 5, 2, 3, 8, 9, 4]), steps(&[7, 1, 2, 4, 3, 5, 6, 8]));
+        let lines = aligned(&steps(&[1, 5, 2, 3, 8, 9, 4]), &steps(&[7, 1, 2, 4, 3, 5, 6, 8]));
         let value = |side: &Option<Step>| side.as_ref().and_then(|step| step.value).unwrap_or_default();
         let seen: Vec<(u64, u64, bool)> =
             lines.iter().map(|line| (value(&line.ptx), value(&line.code), line.same)).collect();
@@ -138,7 +141,7 @@ mod tests {
             (4, 8, false),
         ];
         assert_eq!(seen, expected);
-        assert_eq!(aligned(Vec::new(), steps(&[1])), []);
+        assert_eq!(aligned(&[], &steps(&[1])), []);
     }
 
     #[test]

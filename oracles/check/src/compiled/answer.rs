@@ -71,9 +71,9 @@ pub struct Difference {
     pub ptx: Option<String>,
     /// What the thread did until then, on both sides; see [`Judged::look_closer`].
     pub steps: Vec<Line>,
-    /// The argument and the offset of that byte, where bytes differ.
+    /// The stores of that byte, of the PTX and of the code, where both have one.
     #[serde(skip)]
-    byte: Option<(usize, usize)>,
+    stores: Option<[StoreRecord; 2]>,
 }
 
 impl Judged {
@@ -94,9 +94,9 @@ impl Judged {
     /// Has the thread that stored the first wrong byte executed again, in the PTX and in the code.
     pub fn look_closer(&mut self, original: &Executable<'_>, cases: &[Case<'_>], cubin: &Cubin) {
         if let (Some(difference), Some((case, _))) = (&mut self.difference, &self.wrong)
-            && let Some(byte) = difference.byte
+            && let Some(stores) = &difference.stores
         {
-            difference.steps = aligned::lines(original, &cases[*case], cubin, byte);
+            difference.steps = aligned::lines(original, &cases[*case], cubin, stores.each_ref());
         }
     }
 
@@ -154,9 +154,11 @@ impl Difference {
         };
         let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte));
         let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
-        let said = |store: StoreRecord| format!("{} at {}", store.thread, store.place);
-        let (code, ptx) = (code.map(said), ptx.map(said));
-        Difference { case: case.name.clone(), detail: verdict.to_string(), code, ptx, steps: Vec::new(), byte }
+        let said = |store: &StoreRecord| format!("{} at {}", store.thread, store.place);
+        let [by_code, by_ptx] = [&code, &ptx].map(|store| store.as_ref().map(said));
+        let (case, detail) = (case.name.clone(), verdict.to_string());
+        let stores = ptx.zip(code).map(<[StoreRecord; 2]>::from);
+        Difference { case, detail, code: by_code, ptx: by_ptx, steps: Vec::new(), stores }
     }
 }
 

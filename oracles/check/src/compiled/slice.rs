@@ -44,28 +44,33 @@ impl Name {
     }
 }
 
-/// What a step writes, and what it reads. A step without a value writes no register, as a store; machine code names
-/// what it writes first, and PTX in front of `=`.
+/// What a step writes, and what it reads. PTX names what it writes in front of `=`, and machine code first, unless the
+/// step has no value, as a store.
 fn split(step: &Step) -> (Vec<Name>, Vec<Name>) {
-    if let Some((written, read)) = step.text.split_once(" = ") {
-        return (names(written), names(read));
+    let text = step.text.trim_start();
+    let text =
+        text.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map_or(text, |(_, rest)| rest.trim_start());
+    // A condition stands in front of the operation, and is read.
+    let (condition, text) = match text.split_once(' ') {
+        Some((condition, rest)) if condition.starts_with('@') => (names(condition), rest),
+        _ => (Vec::new(), text),
+    };
+    if let Some((written, read)) = text.split_once(" = ") {
+        return (names(written), [condition, names(read)].concat());
     }
-    let mut all = names(&step.text);
-    // A condition stands in front of the operation.
-    let mut words = step.text.split_whitespace().skip_while(|word| word.starts_with("/*"));
-    let conditions = words.clone().filter(|word| word.starts_with('@')).count();
-    let operation = words.nth(conditions).unwrap_or_default();
-    if step.value.is_none() || all.len() <= conditions {
-        return (Vec::new(), all);
+    let mut all = names(text);
+    if step.value.is_none() || all.is_empty() {
+        return (Vec::new(), [condition, all].concat());
     }
-    let mut written = all.remove(conditions);
+    let operation = text.split_whitespace().next().unwrap_or_default();
+    let mut written = all.remove(0);
     let is_wide = [".WIDE", ".64"].iter().any(|mark| operation.contains(mark)) || step.value > Some(u32::MAX.into());
     written.count = if operation.contains(".128") { 4 } else { 1 + u32::from(is_wide) };
     // The addend of a wide product is a pair.
     if let Some(addend) = all.last_mut().filter(|_| operation.contains(".WIDE")) {
         addend.count = 2;
     }
-    (vec![written], all)
+    (vec![written], [condition, all].concat())
 }
 
 /// The registers that a text names, in order.
@@ -100,12 +105,13 @@ mod tests {
         let ptx = [
             ("%d0 = ld.param.u64 [$p] !11", Some(1)),
             ("%r1 = iadd.u32 %r9, 1", Some(2)),
-            ("%r2 = iadd.u32 %r1, 1", Some(3)),
+            ("%p4 = setp.ne.u32 %r1, 0", Some(1)),
+            ("@%p4 %r2 = iadd.u32 %r1, 1 else %r5", Some(3)),
             ("st.global.u32 [%d0], %r9", None),
             ("%r1 = iadd.u32 %r7, 1", Some(3)),
             ("@%p3 st.global.u32 [%d0], %r2 !19", None),
         ];
-        assert_eq!(texts(&ptx), [ptx[0].0, ptx[1].0, ptx[2].0, ptx[5].0]);
+        assert_eq!(texts(&ptx), [ptx[0].0, ptx[1].0, ptx[2].0, ptx[3].0, ptx[6].0]);
     }
 
     #[test]

@@ -14,7 +14,6 @@
 
 mod assume;
 mod bounds;
-
 mod division;
 mod encode;
 mod formula;
