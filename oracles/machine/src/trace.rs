@@ -55,18 +55,24 @@ impl Tracing {
             let place = names.place(*pc);
             let value = match destination(&place.text) {
                 Some(Destination::Predicate(at)) => Some(u64::from(predicates >> at & 1)),
-                Some(Destination::Register(row)) => registers.get(usize::from(row)).copied().flatten().map(|low| {
+                Some(Destination::Register(row)) => {
                     // The register above is part of the result where it has changed with it, or the text says so.
                     let is_pair = is_wide(&place.text) || changed.iter().any(|(other, _)| *other == row + 1);
-                    let high = registers.get(usize::from(row) + 1).copied().flatten().filter(|_| is_pair);
-                    u64::from(low) | u64::from(high.unwrap_or(0)) << 32
-                }),
+                    word_or_pair(&registers, row.into(), is_pair)
+                }
                 None => None,
             };
             TraceEvent { place, value }
         };
         self.operations.iter().map(event).collect()
     }
+}
+
+/// What a register holds, as far as that is known, together with the one above where both are a pair.
+fn word_or_pair(registers: &[Option<u32>], row: usize, is_pair: bool) -> Option<u64> {
+    let word = |row: usize| registers.get(row).copied().flatten().map(u64::from);
+    let high = word(row + 1).filter(|_| is_pair).unwrap_or(0);
+    word(row).map(|low| low | high << 32)
 }
 
 /// What an operation writes first.
@@ -150,6 +156,14 @@ mod tests {
             assert_eq!(behind.map(|one| one.pc).collect::<Vec<_>>(), operations, "lane {lane}");
             assert_eq!(traced[0].changed, [(5, 7)], "the smallest of 7, 9 and 8");
         }
+    }
+
+    #[test]
+    fn pairs_have_both_words() {
+        let registers = [Some(1), Some(2), None];
+        let held =
+            [(0, false), (0, true), (1, true), (2, false)].map(|(row, pair)| word_or_pair(&registers, row, pair));
+        assert_eq!(held, [Some(1), Some(0x2_0000_0001), Some(2), None]);
     }
 
     #[test]

@@ -126,6 +126,8 @@ mod tests {
         ];
         // The address is made of both words of the pair, the upper of which the copy has overwritten.
         assert_eq!(texts(&code), [code[0].0, code[1].0, code[2].0, code[3].0, code[5].0]);
+        let wide = [("/*0000*/ LDL.128 R8, [R1]", Some(1)), ("/*0010*/ STG.E desc[UR4][R2.64], R11", None)];
+        assert_eq!(texts(&wide), [wide[0].0, wide[1].0]);
         assert_eq!(texts(&[]), [""; 0]);
     }
 }

@@ -170,6 +170,8 @@ fn wrong_rules_are_refuted() {
         let refutation = report.refutation.as_ref().unwrap_or_else(|| panic!("{name}: {report:?}"));
         assert!(matches!(refutation.confirmation, Confirmation::Confirmed(_)), "{name}: {refutation:?}");
         assert!(!refutation.to_string().contains("()"), "{refutation}");
+        // What was not executed behind the kernel that shows it is not called open.
+        assert!(!report.proof.open.iter().any(|open| open.contains("no kernel was found")), "{:?}", report.proof.open);
     }
 }
 
