@@ -611,3 +611,25 @@ fn products_of_warpgroups_are_waited_for_in_other_blocks() {
     println!("{found} of {} kernels", modules.len());
     assert!(found * 20 > modules.len(), "{found} of {}", modules.len());
 }
+
+/// A function that gets an address computes addresses of it, and no checksum.
+#[test]
+fn addresses_are_no_numbers() {
+    let modules = modules(600);
+    let touching = modules.iter().flat_map(|module| module.functions.values()).filter(|func| func.name == "touching");
+    let mut seen = 0;
+    for func in touching {
+        seen += 1;
+        let reads = |inst: &Inst| func.srcs(*inst).contains(&Operand::Local(func.params[1]));
+        let load = func.layout_insts().find(reads).expect("it reads its address");
+        let address = func.defs(load).next().expect("a load has a result");
+        let copied = |inst: Inst| {
+            let copies = func.inst(inst).is(Flags::COPY) && func.srcs(inst).first() == Some(&address.into());
+            func.defs(inst).next().filter(|_| copies)
+        };
+        let held: Vec<Operand> = func.layout_insts().filter_map(copied).chain([address]).map(Operand::Reg).collect();
+        let mut products = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::IMadLo);
+        assert!(!products.any(|inst| held.contains(&func.srcs(inst)[2])), "{address} is mixed into a checksum");
+    }
+    assert!(seen > 50, "{seen} functions get an address");
+}

@@ -154,6 +154,26 @@ mod tests {
         }
     }
 
+    /// What rests on aliases and memory is one family, in every mode; what is computed is another.
+    #[test]
+    fn changes_are_named_by_what_they_rest_on() {
+        let text = "target sm_90 ptx 9.0\nentry @k ssa {\n  param $p: u64 param align 8\nbb0:\n\
+            %d0 = ld.param.u64 [$p]\n%r1 = ld.global.u32 [%d0]\n%r2 = ld.global.u32 [%d0]\n\
+            %r3 = iadd.u32 %r1, 1\n%r4 = iadd.u32 %r1, 1\nst.global.u32 [%d0+8], %r2\n\
+            st.global.u32 [%d0+8], %r3\nst.global.u32 [%d0+12], %r4\nret\n}\n";
+        for mode in [1, 2, 4] {
+            let mut module = oriole_ir::parse_module(text).unwrap_or_else(|error| panic!("{error}"));
+            let mut options = Options::new(Target::portable(90).expect("the machine is known"));
+            options.knobs.set(&format!("EnableGvnCseMode={mode}")).expect("a mode");
+            let pass = std::slice::from_ref(Phase::GvnCse.row());
+            let mut report = run_phases(pass, &mut module, &options, &mut ()).unwrap_or_else(|error| panic!("{error}"));
+            let made: Vec<&str> = report.phases.remove(0).statistics.into_keys().collect();
+            for name in ["access:common", "access:dead-store", "common"] {
+                assert!(made.contains(&name), "mode {mode}: {made:?}");
+            }
+        }
+    }
+
     /// Each scope finds what the narrower one does, and more somewhere.
     #[test]
     fn wider_scopes_find_more() {
