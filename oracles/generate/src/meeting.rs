@@ -101,7 +101,7 @@ impl Builder<'_, '_> {
         }
         let shared = matches!(region.space, Space::Global | Space::Shared);
         let strong = shared && self.entropy.percent(self.config.meeting.strong);
-        let strong = strong.then(|| self.entropy.choose(&[Order::Volatile, Order::Volatile, Order::Relaxed]));
+        let strong = strong.then(|| self.entropy.choose(&[Order::Volatile, Order::Relaxed]));
         // Groups of one kernel, and those of the function that it calls, are to meet too.
         let first = self.entropy.percent(self.config.meeting.first);
         let window = if first { 0 } else { WINDOW * self.entropy.below((REGION / WINDOW) as usize) as u32 };
@@ -389,6 +389,11 @@ impl Builder<'_, '_> {
         let value = self.stored(ty);
         let store = self.ordered(access(Opcode::St, ty, place), meeting, place.0);
         self.push(&store.src(value).guard(guard));
+        // Of two weak stores the first may go; of these neither.
+        if meeting.strong.is_some() && self.entropy.percent(40) {
+            let (value, again) = (self.stored(ty), self.ordered(access(Opcode::St, ty, place), meeting, place.0));
+            self.push(&again.src(value));
+        }
         if self.entropy.percent(self.config.meeting.read_back) {
             let to = self.destination(RegInfo::of(ty), false);
             let signs = TYPES.into_iter().filter(|other| other.bits() == ty.bits()).collect::<Vec<_>>();
