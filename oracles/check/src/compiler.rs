@@ -26,13 +26,59 @@ const LOOK: Duration = Duration::from_millis(2);
 const TUNABLES: (&str, &str) =
     ("GLIBC_TUNABLES", "glibc.malloc.hugetlb=1:glibc.malloc.top_pad=33554432:glibc.malloc.mmap_threshold=1000000000");
 
-/// One way to compile: an SM, an optimization level, and further options.
+/// How much the compiler does for the code that it makes.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Effort {
+    /// A level of optimization: 0 to 3.
+    Level(u8),
+    /// It compiles fast, and optimizes less. ptxas takes no level beside that.
+    Fast(FastCompile),
+}
+
+/// How far ptxas goes to compile fast: its option `--Ofast-compile`.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum FastCompile {
+    /// Without some of the optimizations that take long.
+    Min,
+    /// Without all of them.
+    Mid,
+    /// Without most optimizations.
+    Max,
+}
+
+impl FastCompile {
+    /// Each with the name that ptxas has for it.
+    pub const NAMES: [(FastCompile, &'static str); 3] =
+        [(FastCompile::Min, "min"), (FastCompile::Mid, "mid"), (FastCompile::Max, "max")];
+
+    /// The one of a name.
+    pub fn of(name: &str) -> Option<FastCompile> {
+        FastCompile::NAMES.iter().find(|(_, known)| *known == name).map(|(fast, _)| *fast)
+    }
+
+    /// Its name.
+    pub fn name(self) -> &'static str {
+        FastCompile::NAMES.iter().find(|(fast, _)| *fast == self).map_or("", |(_, name)| name)
+    }
+}
+
+/// The option as ptxas takes it: `-O3`, `-Ofc=max`.
+impl std::fmt::Display for Effort {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Effort::Level(level) => write!(out, "-O{level}"),
+            Effort::Fast(fast) => write!(out, "-Ofc={}", fast.name()),
+        }
+    }
+}
+
+/// One way to compile: an SM, how much is optimized, and further options.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Axis {
     /// The architecture, as ptxas names it: `sm_90`, `sm_90a`.
     pub arch: String,
-    /// The level of optimization: 0 to 3.
-    pub level: u8,
+    /// How much is optimized.
+    pub effort: Effort,
     /// Further options, as ptxas takes them.
     pub options: Vec<String>,
     /// Where the code runs.
@@ -55,7 +101,12 @@ pub enum Machine {
 impl Axis {
     /// The axis of an architecture at a level, executed here.
     pub fn new(arch: &str, level: u8) -> Axis {
-        Axis { arch: arch.to_owned(), level, options: Vec::new(), machine: Machine::default() }
+        Axis::with(arch, Effort::Level(level))
+    }
+
+    /// The axis of an architecture, executed here.
+    pub fn with(arch: &str, effort: Effort) -> Axis {
+        Axis { arch: arch.to_owned(), effort, options: Vec::new(), machine: Machine::default() }
     }
 
     /// The same code on the GPU.
@@ -67,7 +118,7 @@ impl Axis {
 /// `sm_90 -O3`, with the further options behind; `sm_90 -O3 on the GPU`.
 impl std::fmt::Display for Axis {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{} -O{}", self.arch, self.level)?;
+        write!(out, "{} {}", self.arch, self.effort)?;
         self.options.iter().try_for_each(|option| write!(out, " {option}"))?;
         if self.machine == Machine::Gpu { out.write_str(ON_GPU) } else { Ok(()) }
     }
@@ -176,7 +227,7 @@ impl Ptxas {
         let output = folder.path().join("code.cubin");
         let messages = folder.path().join("messages");
         let mut arguments: Vec<OsString> = vec!["-arch".into(), axis.arch.clone().into()];
-        arguments.push(format!("-O{}", axis.level).into());
+        arguments.push(axis.effort.to_string().into());
         arguments.extend(["--fmad", "false"].map(OsString::from));
         arguments.extend(axis.options.iter().map(OsString::from));
         arguments.extend(files.iter().map(|file| file.as_ref().into()));

@@ -146,3 +146,26 @@ fn crashes_are_found_among_many_and_reduced_to_what_crashes() {
     let replay = tool.oriole(&["findings", "replay", "--store", &format!("{out}/findings.db")]);
     assert!(said(&replay).contains("still shows"), "{}", said(&replay));
 }
+
+/// A kernel of somebody's is reduced with the compiler in the loop; one that compiles well, or no kernel, is refused.
+#[test]
+fn a_kernel_on_which_the_compiler_crashes_is_reduced() {
+    let tool = StandIn::new("grep -q 'sub\\.' $files && kill -SEGV $$\nexit 255");
+    let kernel = |name: &str| {
+        Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../corpus/kernels/{name}.ptx")).display().to_string()
+    };
+    let reduce = |name: &str, more: &[&str]| {
+        tool.oriole(&[&["reduce", &kernel(name), "-o", &tool.file("small.ptx")], more].concat())
+    };
+    let output = reduce("edit_distance", &["--predicate", "miscompile", "--max-registers", "24"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("shows the same"), "{}", said(&output));
+    let text = std::fs::read_to_string(tool.file("small.ptx")).expect("it is written");
+    assert!(text.contains("sub.") && text.lines().count() < 24, "{text}");
+    let well = reduce("saxpy", &["--predicate", "miscompile"]);
+    assert_eq!(well.status.code(), Some(2), "{}", said(&well));
+    assert!(said(&well).contains("not interesting"), "{}", said(&well));
+    let unused = reduce("saxpy", &["--max-registers", "24"]);
+    assert_eq!(unused.status.code(), Some(2), "{}", said(&unused));
+    assert!(said(&unused).contains("--predicate miscompile"), "{}", said(&unused));
+}

@@ -59,6 +59,8 @@ pub(super) struct FunctionWriter<'a> {
     pub(super) flag: Option<Reg>,
     /// The words of wider registers, and the halves of words, that stand in temporaries.
     pub(super) words: FxHashMap<Reg, Vec<(u8, String)>>,
+    /// The temporaries that hold constants of the instruction at hand.
+    pub(super) constants: Vec<(u64, Temp, String)>,
     /// The temporaries from which the instruction at hand widens its results.
     pub(super) written_halves: Vec<(Reg, String)>,
     /// The instruction that the one before it was written with.
@@ -87,6 +89,7 @@ impl<'a> FunctionWriter<'a> {
             halves: Halves::default(),
             flag: None,
             words: FxHashMap::default(),
+            constants: Vec::new(),
             written_halves: Vec::new(),
             written: None,
             entry_shifts: entry_shifts(func),
@@ -105,6 +108,7 @@ impl<'a> FunctionWriter<'a> {
             }
             for inst in self.func.block_insts(*block) {
                 self.current = Some(inst);
+                self.constants.clear();
                 if self.written.take_if(|written| *written == inst).is_none() {
                     self.inst(inst, next)?;
                 }

@@ -9,6 +9,8 @@ use oriole_ir::{Operand, Reg};
 
 /// Added to the number of a word: the part is its low half.
 pub(super) const HALF: u8 = 1 << 7;
+/// Added to the number of a pair of words: the part is the pair.
+const DOUBLE: u8 = 1 << 6;
 
 impl FunctionWriter<'_> {
     /// A source of a type: a register, or a constant where PTX has a way to write one.
@@ -23,29 +25,35 @@ impl FunctionWriter<'_> {
 
     /// A source of a type in a register: 16-bit types in a 16-bit one, all others in one of their size.
     pub(super) fn register(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
-        let wide = self.wide_register(operand, ty)?;
-        if ty.bits() != 16 || self.is_half(operand) {
-            return Ok(wide);
+        let is_constant = matches!(operand, Operand::Imm(_) | Operand::Undef);
+        if ty.bits() != 16 || is_constant || self.is_half(operand) {
+            return self.wide_register(operand, ty);
         }
-        Ok(self.half(operand, &wide))
+        self.half(operand, ty)
     }
 
     /// The low half of a word: once for all reads up to the next block or write of the register.
-    fn half(&mut self, operand: Operand, wide: &str) -> String {
+    fn half(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         let part = match operand {
             Operand::Reg(reg) => Some((reg, HALF)),
             Operand::Word(reg, word) => Some((reg, HALF | word)),
             _ => None,
         };
         if let Some(half) = part.and_then(|(reg, part)| self.known_part(reg, part)) {
-            return half;
+            return Ok(half);
         }
+        let (from, wide) = match operand {
+            Operand::Word(reg, 0) if self.func.regs()[reg].words == 2 && self.known_part(reg, 0).is_none() => {
+                (64, self.reg(reg))
+            }
+            operand => (32, self.wide_register(operand, ty)?),
+        };
         let half = self.temp(Temp::Half);
-        self.line(format_args!("cvt.u16.u32 {half}, {wide}"));
+        self.line(format_args!("cvt.u16.u{from} {half}, {wide}"));
         if let Some((reg, part)) = part {
             self.words.entry(reg).or_default().push((part, half.clone()));
         }
-        half
+        Ok(half)
     }
 
     /// The temporary that holds a part of a register.
@@ -54,7 +62,7 @@ impl FunctionWriter<'_> {
         known.map(|(_, temp)| temp.clone())
     }
 
-    /// A source in a register of whole words.
+    /// A source in a register of whole words, a constant in one of its type.
     pub(super) fn wide_register(&mut self, operand: Operand, ty: Type) -> Result<String, EmitError> {
         match operand {
             Operand::Reg(reg) => Ok(self.reg(reg)),
@@ -80,31 +88,25 @@ impl FunctionWriter<'_> {
         }
     }
 
+    /// A register with a constant: one for all places of an instruction where the constant stands.
     fn constant_register(&mut self, bits: u64, ty: Type) -> String {
-        match ty.bits() {
-            1 => {
-                let temp = self.temp(Temp::Pred);
-                self.line(format_args!("mov.pred {temp}, {}", bits & 1));
-                temp
-            }
-            64 => {
-                let temp = self.temp(Temp::Double);
-                self.line(format_args!("mov.b64 {temp}, {bits:#x}"));
-                temp
-            }
-            128 => {
-                let (low, high, quad) = (self.temp(Temp::Double), self.temp(Temp::Double), self.temp(Temp::Quad));
-                self.line(format_args!("mov.b64 {low}, {bits:#x}"));
-                self.line(format_args!("mov.b64 {high}, 0"));
-                self.line(format_args!("mov.b128 {quad}, {{{low}, {high}}}"));
-                quad
-            }
-            _ => {
-                let temp = self.temp(Temp::Word);
-                self.line(format_args!("mov.b32 {temp}, {:#x}", bits & 0xFFFF_FFFF));
-                temp
+        let kind = Temp::of(ty);
+        if let Some((.., known)) = self.constants.iter().find(|(known, of, _)| (*known, *of) == (bits, kind)) {
+            return known.clone();
+        }
+        let temp = self.temp(kind);
+        match kind {
+            Temp::Pred => self.line(format_args!("mov.pred {temp}, {}", bits & 1)),
+            Temp::Half => self.line(format_args!("mov.b16 {temp}, {:#x}", bits & 0xFFFF)),
+            Temp::Word => self.line(format_args!("mov.b32 {temp}, {:#x}", bits & 0xFFFF_FFFF)),
+            Temp::Double => self.line(format_args!("mov.b64 {temp}, {bits:#x}")),
+            Temp::Quad => {
+                let [low, high] = [bits, 0].map(|half| self.constant_register(half, Type::B64));
+                self.line(format_args!("mov.b128 {temp}, {{{low}, {high}}}"));
             }
         }
+        self.constants.push((bits, kind, temp.clone()));
+        temp
     }
 
     /// One word of a wider register: once for all reads up to the next block or write of the register.
@@ -123,17 +125,23 @@ impl FunctionWriter<'_> {
 
     fn unpacked(&mut self, reg: Reg, name: String, word: u8) -> String {
         let temp = self.temp(Temp::Word);
-        let double = if self.func.regs()[reg].words == 2 {
-            name
-        } else {
-            let double = self.temp(Temp::Double);
-            let parts = if word < 2 { format!("{{{double}, _}}") } else { format!("{{_, {double}}}") };
-            self.line(format_args!("mov.b128 {parts}, {name}"));
-            double
-        };
+        let double = if self.func.regs()[reg].words == 2 { name } else { self.double(reg, &name, word / 2) };
         let parts = if word.is_multiple_of(2) { format!("{{{temp}, _}}") } else { format!("{{_, {temp}}}") };
         self.line(format_args!("mov.b64 {parts}, {double}"));
         temp
+    }
+
+    /// One half of a register of 128 bits: once for all reads, as its words.
+    fn double(&mut self, reg: Reg, name: &str, half: u8) -> String {
+        let part = DOUBLE | half;
+        if let Some(double) = self.known_part(reg, part) {
+            return double;
+        }
+        let double = self.temp(Temp::Double);
+        let parts = if half == 0 { format!("{{{double}, _}}") } else { format!("{{_, {double}}}") };
+        self.line(format_args!("mov.b128 {parts}, {name}"));
+        self.words.entry(reg).or_default().push((part, double.clone()));
+        double
     }
 
     /// The name of a variable or function.

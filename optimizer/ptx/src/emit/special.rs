@@ -121,6 +121,13 @@ impl<'a> FunctionWriter<'a> {
     fn pack(&mut self, inst: Inst, data: &InstData) -> Result<(), EmitError> {
         let to = self.destination(inst)?;
         let parts = self.func.srcs(inst).to_vec();
+        if let (&[word, high], 32) = (parts.as_slice(), data.ty().bits())
+            && self.func.imm_bits(high) == Some(0)
+        {
+            let word = self.register(word, Type::B32)?;
+            self.guarded(format_args!("cvt.u64.u32 {to}, {word}"));
+            return Ok(());
+        }
         let total = data.ty().bits() as usize * parts.len();
         let list = match data.ty() {
             Type::B8 => self.words_of_bytes(&parts)?,

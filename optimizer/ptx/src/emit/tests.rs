@@ -220,6 +220,34 @@ fn constants_of_packed_types_come_from_registers() {
     assert_eq!(printed(body)[1..5], expected);
 }
 
+/// A constant stands in one register for all places of an instruction, of sixteen bits where the operand is.
+#[test]
+fn a_constant_has_one_register_an_instruction() {
+    let lines = printed("  %r1 = set.bool.eq.and.f16.f16 0, 0, 1\n  st.global.b32 [8], %r1\n");
+    let expected = ["mov.b16 %xh0, 0x0;", "mov.pred %xp0, 1;", "set.eq.and.f16.f16 %xh1, %xh0, %xh0, %xp0;"];
+    assert_eq!(lines[..3], expected);
+    let lines = printed("  %d1 = pack.b16 0, 1, 0, 1\n  st.global.b64 [8], %d1\n");
+    let expected = ["mov.b16 %xh0, 0x0;", "mov.b16 %xh1, 0x1;", "mov.b64 %d1, {%xh0, %xh1, %xh0, %xh1};"];
+    assert_eq!(lines[..3], expected);
+}
+
+#[test]
+fn extensions_to_double_words_and_their_low_halves_are_conversions() {
+    let body = "  %r1 = ld.global.b32 [8]\n  %d2 = pack.b32 %r1, 0\n  %d3 = iadd.u64 %d2, 1\n  \
+                %r4 = imul.lo.s16 %d3.0, %d3.0\n  st.global.b16 [12], %r4\n";
+    let lines = printed(body);
+    assert_eq!(lines[1..4], ["cvt.u64.u32 %d2, %r1;", "add.u64 %d3, %d2, 1;", "cvt.u16.u64 %xh0, %d3;"]);
+    assert!(printed("  %r1 = ld.global.b32 [8]\n  %d2 = pack.b32 0, %r1\n")[1].starts_with("mov.b32 %xr0"));
+}
+
+#[test]
+fn a_register_of_four_words_is_taken_apart_once() {
+    let body = "  %q1 = ld.global.b128 [16]\n  st.global.b32 [8], %q1.0\n  st.global.b32 [12], %q1.1\n  \
+                st.global.b32 [16], %q1.2\n";
+    let halves = printed(body).iter().filter(|line| line.starts_with("mov.b128")).cloned().collect::<Vec<_>>();
+    assert_eq!(halves, ["mov.b128 {%xd0, _}, %q1;", "mov.b128 {_, %xd1}, %q1;"]);
+}
+
 /// The declaration that a variable is printed as.
 fn declaration(variable: &str) -> String {
     let text = format!(".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n{variable}\n");

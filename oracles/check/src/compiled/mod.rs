@@ -14,6 +14,7 @@ pub mod report;
 pub mod signature;
 mod slice;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -26,7 +27,7 @@ use oriole_optimizer::pass::Statistics;
 use oriole_sass::cubin::Cubin;
 
 use crate::cases::{Case, first_runs};
-use crate::compiler::{Axis, Code, CompileError, Machine, Ptxas};
+use crate::compiler::{Axis, Code, CompileError, Effort, Machine, Ptxas};
 use crate::input::{NamedLaunch, write_ptx};
 use crate::judge::Verdict;
 use crate::judge::code::Executor;
@@ -246,14 +247,26 @@ impl Compiler {
     fn replay(&self) -> String {
         let mut archs: Vec<&str> = self.axes.iter().map(|axis| axis.arch.as_str()).collect();
         archs.dedup();
-        let mut levels: Vec<String> = self.axes.iter().map(|axis| axis.level.to_string()).collect();
-        levels.sort_unstable();
-        levels.dedup();
+        let efforts: BTreeSet<Effort> = self.axes.iter().map(|axis| axis.effort).collect();
+        let level = |effort: &Effort| match effort {
+            Effort::Level(level) => Some(level.to_string()),
+            Effort::Fast(_) => None,
+        };
+        let fast = |effort: &Effort| match effort {
+            Effort::Level(_) => None,
+            Effort::Fast(fast) => Some(fast.name().to_owned()),
+        };
+        let list = |option: &str, words: Vec<String>| match words.is_empty() {
+            true => String::new(),
+            false => format!(" {option} {}", words.join(",")),
+        };
+        let levels = list("-O", efforts.iter().filter_map(level).collect());
+        let fast = list("--fast-compile", efforts.iter().filter_map(fast).collect());
         let mut options: Vec<&String> = self.axes.iter().flat_map(|axis| &axis.options).collect();
         options.dedup();
         let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
         let gpu = if self.gpu.is_some() { " --gpu" } else { "" };
-        format!(" --sm {} -O {}{options}{gpu}", archs.join(","), levels.join(","))
+        format!(" --sm {}{levels}{fast}{options}{gpu}", archs.join(","))
     }
 }
 

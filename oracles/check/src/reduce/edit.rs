@@ -95,7 +95,7 @@ impl Substitution {
 }
 
 /// One word of a value.
-fn word_of(func: &Function, value: Operand, word: u8) -> Operand {
+pub fn word_of(func: &Function, value: Operand, word: u8) -> Operand {
     match value {
         Operand::Reg(reg) => Operand::Word(reg, word),
         Operand::Word(..) if word == 0 => value,

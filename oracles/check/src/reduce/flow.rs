@@ -1,7 +1,7 @@
 //! Mutators of control flow. After each, [`super::edit::repair`] puts phis and dominance right.
 
 use oriole_ir::ops::Opcode;
-use oriole_ir::{Block, Function, Inst, Operand};
+use oriole_ir::{Block, Function, Guard, Inst, Operand};
 
 use super::choice::Choice;
 use super::edit::{Substitution, become_plain, predecessors};
@@ -132,6 +132,46 @@ fn bypass(func: &mut Function, block: Block, target: Block) {
         func.set_srcs(inst, &srcs);
     }
     func.retain_blocks(|other| *other != block);
+}
+
+/// Branches around a block that only has effects: its instructions get the condition as their guard.
+pub fn guarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    terminators(evidence, |func, block, branch| {
+        let &[Operand::Reg(condition), Operand::Block(yes), Operand::Block(no)] = func.srcs(branch) else { return };
+        for (side, other, negated) in [(yes, no, false), (no, yes, true)] {
+            if is_passed_by(func, block, side, other) && choice.take() {
+                let guard = Guard::new(condition, negated);
+                for inst in func.block_insts(side).collect::<Vec<_>>() {
+                    if Some(inst) != func.terminator(side) {
+                        func.set_guard(inst, Some(guard));
+                    }
+                }
+                func.remove_inst(branch);
+                func.move_insts(side, block);
+                func.retain_blocks(|kept| *kept != side);
+                return;
+            }
+        }
+    });
+}
+
+/// Whether one side of a branch is a block of effects, behind which goes on, or ends, what the other side is.
+fn is_passed_by(func: &Function, block: Block, side: Block, other: Block) -> bool {
+    let Some(end) = func.terminator(side).filter(|_| predecessors(func)[side] == [block] && side != other) else {
+        return false;
+    };
+    let can_be_guarded = |inst: Inst| func.dsts(inst).is_empty() && func.inst(inst).guard.is_none();
+    let same_end = only_inst(func, other).is_some_and(|only| func.inst(only).head() == func.inst(end).head());
+    let meets = match func.inst(end).opcode {
+        Opcode::Bra => func.srcs(end) == [Operand::Block(other)] && !begins_with_phi(func, other),
+        Opcode::Ret | Opcode::Exit => same_end,
+        _ => false,
+    };
+    meets && func.block_insts(side).all(|inst| inst == end || can_be_guarded(inst))
+}
+
+fn begins_with_phi(func: &Function, block: Block) -> bool {
+    func.first_inst(block).is_some_and(|inst| func.inst(inst).opcode == Opcode::Phi)
 }
 
 /// Blocks with one way in, from a block with one way out, joined to it.

@@ -6,19 +6,19 @@ use oriole_ir::ops::{Field, Flags, Opcode, Shape, Type};
 use oriole_ir::{FuncId, Function, Inst, InstHead, Operand, Reg, RegInfo};
 
 use super::choice::Choice;
-use super::edit::{Substitution, ZERO, places, unguard};
+use super::edit::{Substitution, ZERO, places, unguard, word_of};
 use crate::report::Evidence;
 
 /// Substitutions in several functions.
 #[derive(Default)]
-struct Substitutions(BTreeMap<FuncId, Substitution>);
+pub(super) struct Substitutions(BTreeMap<FuncId, Substitution>);
 
 impl Substitutions {
-    fn of(&mut self, func: FuncId) -> &mut Substitution {
+    pub fn of(&mut self, func: FuncId) -> &mut Substitution {
         self.0.entry(func).or_default()
     }
 
-    fn apply(self, evidence: &mut Evidence) {
+    pub fn apply(self, evidence: &mut Evidence) {
         for (id, substitution) in self.0 {
             substitution.apply(&mut evidence.module.functions[id]);
         }
@@ -97,6 +97,28 @@ pub fn forwarded(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         }
     }
     changes.apply(evidence);
+}
+
+/// Words of what is packed, replaced by the part that is there, or begins there.
+pub fn parts(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    for func in evidence.module.functions.values_mut() {
+        let insts: Vec<Inst> = func.layout_insts().collect();
+        let packs = insts.iter().filter(|inst| func.inst(**inst).opcode == Opcode::Pack);
+        let packed: BTreeMap<Reg, Inst> = packs.flat_map(|inst| func.defs(*inst).map(|reg| (reg, *inst))).collect();
+        for inst in insts {
+            for place in 0..func.inputs(inst).len() {
+                let Operand::Word(reg, word) = func.inputs(inst)[place] else { continue };
+                let Some(pack) = packed.get(&reg) else { continue };
+                let at = u32::from(word) * 32;
+                let bits = func.inst(*pack).ty().bits();
+                let Some(part) = func.srcs(*pack).get((at / bits) as usize).copied() else { continue };
+                let part = if bits > 32 { word_of(func, part, (at % bits / 32) as u8) } else { part };
+                if fits(func, part, RegInfo::words(1)) && choice.take() {
+                    func.inputs_mut(inst)[place] = part;
+                }
+            }
+        }
+    }
 }
 
 /// Whether an operand can stand wherever a register of this kind does.

@@ -1,11 +1,11 @@
 //! Mutators of what stands around the instructions: functions, variables, parameters, directives, initial content.
 
 use cranelift_entity::EntityRef;
-use oriole_ir::ops::Opcode;
+use oriole_ir::ops::{Opcode, Space};
 use oriole_ir::{Block, Form, FuncId, Function, FunctionKind, Global, Inst, Local, Module, Operand, SymbolRef};
 
 use super::choice::Choice;
-use super::edit::{become_plain, places};
+use super::edit::{Substitution, become_plain, places};
 use crate::report::Evidence;
 use oriole_interp::launch::{ArgValue, Launch};
 
@@ -125,7 +125,9 @@ pub fn inlined(evidence: &mut Evidence, choice: &mut Choice<'_>) {
         let same = body.form == func.form && func.form != Form::Physical;
         if body.is_definition() && leaf && data.guard.is_none() && same && choice.take() {
             let body = body.clone();
-            inline(&mut evidence.module.functions[id], inst, &body);
+            let func = &mut evidence.module.functions[id];
+            inline(func, inst, &body);
+            pass_in_registers(func);
         }
     }
 }
@@ -167,6 +169,45 @@ fn inline(func: &mut Function, call: Inst, body: &Function) {
     let at = layout.iter().position(|block| *block == rest).unwrap_or(layout.len());
     layout.splice(at..at, body.layout().iter().map(|old| blocks[old.index()]));
     func.set_layout(layout);
+}
+
+/// What is stored once to a variable for a call, and loaded as it was stored, is passed in a register. PTX has no other
+/// way behind an inlined call: it takes such variables beside calls alone.
+fn pass_in_registers(func: &mut Function) {
+    let insts: Vec<Inst> = func.layout_insts().collect();
+    let mut substitution = Substitution::default();
+    for (local, variable) in &func.locals {
+        if variable.space != Space::Param || func.params.contains(&local) || func.returns.contains(&local) {
+            continue;
+        }
+        let named: Vec<Inst> = insts.iter().copied().filter(|inst| names(func, *inst, local)).collect();
+        let (stores, loads): (Vec<Inst>, Vec<Inst>) =
+            named.into_iter().partition(|inst| func.inst(*inst).opcode == Opcode::St);
+        let &[store] = stores.as_slice() else { continue };
+        let Some(&value) = func.srcs(store).get(2).filter(|_| is_whole(func, store, Opcode::St)) else { continue };
+        let as_stored = |load: &Inst| {
+            is_whole(func, *load, Opcode::Ld) && func.inst(*load).ty().bits() == func.inst(store).ty().bits()
+        };
+        if loads.iter().all(as_stored) {
+            for load in loads {
+                func.defs(load).for_each(|reg| substitution.replace(reg, value));
+                substitution.remove(func, load);
+            }
+            substitution.remove(func, store);
+        }
+    }
+    substitution.apply(func);
+}
+
+fn names(func: &Function, inst: Inst, local: Local) -> bool {
+    func.inputs(inst).contains(&Operand::Local(local))
+}
+
+/// Whether an instruction accesses a variable from its beginning on, one value of at least a word, under no condition.
+fn is_whole(func: &Function, inst: Inst, opcode: Opcode) -> bool {
+    let data = func.inst(inst);
+    let begins = func.srcs(inst).get(1).is_some_and(|offset| func.imm_bits(*offset) == Some(0));
+    data.opcode == opcode && data.guard.is_none() && data.vector_len() == 1 && data.ty().bits() >= 32 && begins
 }
 
 /// Phis behind a block that was split name its second half.

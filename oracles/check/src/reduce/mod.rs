@@ -25,6 +25,7 @@ pub mod mutators;
 #[cfg(test)]
 mod tests;
 pub mod text;
+mod threads;
 
 use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};

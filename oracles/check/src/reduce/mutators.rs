@@ -4,7 +4,7 @@
 //! it makes is valid, smaller ([`super::measure`]) and still shows the finding is decided elsewhere.
 
 use super::choice::Choice;
-use super::{flow, insts, items, launches};
+use super::{flow, insts, items, launches, threads};
 use crate::report::Evidence;
 
 /// One way to make a program simpler.
@@ -27,6 +27,8 @@ macro_rules! mutators {
 
 mutators! {
     "launch-single" launches::single, "grid and block of one in a dimension";
+    "one-block" threads::one_block, "one block of the grid, with another's number";
+    "one-thread" threads::one_thread, "one thread of a block, with another's data or number";
     "ends" flow::ends, "a block ends the function";
     "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
     "removed" insts::removed, "instructions are dropped, zero stands for their results";
@@ -37,12 +39,14 @@ mutators! {
     "one-trip" flow::one_trip, "a branch back to a loop's test leaves the loop";
     "unreachable" flow::unreachable, "blocks that nothing leads to are dropped";
     "joined" flow::joined, "a block and its only successor become one";
+    "guarded" flow::guarded, "a branch around a block of effects becomes a guard of each";
     "detours" flow::detours, "blocks that only branch on are passed by";
     "inlined" items::inlined, "a call becomes the body of the function";
     "unused-symbols" items::unused_symbols, "functions and variables that nothing names are dropped";
     "unread" insts::unread, "instructions whose results nothing reads are dropped";
     "unused-locals" items::unused_locals, "variables, parameters and arguments that nothing names are dropped";
     "forwarded" insts::forwarded, "an instruction is dropped, one of its operands stands for its result";
+    "parts" insts::parts, "a word of what is packed becomes the part that stands there";
     "unguarded" insts::unguarded, "an instruction loses its guard";
     "switch-targets" flow::switch_targets, "a switch loses a target";
     "zeros" insts::zeros, "operands become zero";

@@ -16,6 +16,7 @@ use crate::input::{launches_for, read_kernel};
 use crate::kernels::case;
 use oriole_generate::Config;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch};
+use oriole_interp::{Executable, Outcome, RunOptions};
 
 /// The kernels of a folder of the corpus, in SSA form, with their first launch.
 fn corpus(folder: &str) -> Vec<(PathBuf, Evidence)> {
@@ -322,7 +323,6 @@ bb0:
 
 /// What the only buffer holds in the end.
 fn run(evidence: &Evidence) -> Vec<u8> {
-    use oriole_interp::{Executable, Outcome, RunOptions};
     let executable = Executable::new(&evidence.module).expect("it decodes");
     let launch = evidence.launch.as_ref().expect("there is a launch");
     let result = executable.run(launch, &RunOptions::default()).expect("it loads");
@@ -349,4 +349,123 @@ fn unused_parameters_go_with_their_arguments() {
     assert_eq!(changed.launch.expect("there was a launch").args, []);
     assert!(!changed.module.to_string().contains("$out"), "{}", changed.module);
     assert_eq!(verify_module(&changed.module), Ok(()));
+}
+
+const THREADS: &str = "target sm_90 ptx 9.0
+
+entry @k visible ssa {
+  param $data: u64 param align 8
+bb0:
+  %d0 = ld.param.u64 [$data]
+  %r1 = s2r.b32 sr.tid.x
+  %d2 = imul.wide.u32 %r1, 4
+  %d3 = iadd.u64 %d2, %d0
+  %r4 = ld.global.b32 [%d3]
+  %p5 = setp.eq.u32 %TESTED, 5
+  cbra %p5, bb1, bb2
+bb1:
+  st.global.b32 [%d3], 9
+  ret
+bb2:
+  ret
+}
+";
+
+/// The thread that tells is the sixth, for its datum.
+#[test]
+fn the_one_thread_that_tells_is_left_alone() {
+    let mut evidence = parsed(&THREADS.replace("TESTED", "r4"));
+    let launch = evidence.launch.as_mut().expect("there is a launch");
+    (launch.block, launch.grid) = ([8, 1, 1], [3, 1, 1]);
+    let ArgValue::Buffer(buffer) = &mut launch.args[0].value else { panic!("it is a buffer") };
+    buffer.bytes[20] = 5;
+    let stores = |candidate: &Evidence| {
+        let launch = candidate.launch.as_ref()?;
+        let result = Executable::new(&candidate.module).ok()?.run(launch, &RunOptions::default()).ok()?;
+        let data = result.buffer(0).filter(|_| result.outcome == Outcome::Finished)?;
+        Some(data.data().contains(&9) && holds(&candidate.module, Opcode::SetP))
+    };
+    let reduced = reduce(&evidence, &|candidate| stores(candidate) == Some(true), &Options::default());
+    assert_eq!(reduced.after.threads, 1, "{}", reduced.evidence.module);
+}
+
+#[test]
+fn one_block_and_one_thread_stand_for_another() {
+    let text = THREADS.replace("TESTED", "r1").replace("%r4 = ld.global.b32 [%d3]", "%r4 = s2r.b32 sr.ctaid.y");
+    let mut evidence = parsed(&text);
+    let launch = evidence.launch.as_mut().expect("there is a launch");
+    (launch.block, launch.grid) = ([4, 2, 1], [2, 3, 1]);
+    let take = |name: &str, opportunity: usize| {
+        let mutator = MUTATORS.iter().find(|mutator| mutator.name == name).expect("there is such a mutator");
+        let mut changed = evidence.clone();
+        (mutator.apply)(&mut changed, &mut Choice::new(opportunity..opportunity + 1, &Facts::default()));
+        changed
+    };
+    // The sixth block is the third row's second; the last way to leave the seventh thread is by its number.
+    let block = take("one-block", 4);
+    assert_eq!(block.launch.as_ref().map(|launch| (launch.grid, launch.block)), Some(([1; 3], [4, 2, 1])));
+    assert!(!block.module.to_string().contains("ctaid"), "{}", block.module);
+    let thread = take("one-thread", 6 * 6 - 1);
+    assert_eq!(thread.launch.as_ref().map(|launch| (launch.grid, launch.block)), Some(([2, 3, 1], [1; 3])));
+    let text = thread.module.to_string();
+    assert!(text.contains("imul.wide.u32 2, 4") && text.contains("setp.eq.u32 2, 5"), "{text}");
+}
+
+/// What a call passes stands in registers once it is inlined, since PTX has those variables beside calls alone.
+#[test]
+fn what_an_inlined_call_passes_stands_in_registers() {
+    let text = everywhere("inlined", &parsed(LOOP));
+    assert!(!text.contains("[$a]") && !text.contains("[$b]"), "{text}");
+    // Not where it is stored twice, or only sometimes.
+    let kept = |store: &str| {
+        let text = everywhere("inlined", &parsed(&LOOP.replace("st.param.u32 [$a], %r1", store)));
+        text.contains("ld.param.u32 [$a]")
+    };
+    assert!(kept("st.param.u32 [$a], 1\n  st.param.u32 [$a], %r1"));
+    assert!(kept("st.param.u32 [$a], 1\n  @%p3 st.param.u32 [$a], %r1"));
+    assert!(kept("st.param.u16 [$a+2], 1"));
+    assert!(!kept("st.param.b32 [$a], %r1"));
+}
+
+#[test]
+fn words_of_what_is_packed_are_its_parts() {
+    let kernel = |pack: &str, word: &str| {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $out: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.u64 [$out]\n  %d1 = ld.global.b64 [%d0]\n  %r2 = ld.global.b32 [%d0+8]\n  {pack}\n  \
+             st.global.b32 [%d0], {word}\n  ret\n}}\n"
+        );
+        let made = everywhere("parts", &parsed(&text));
+        let store = made.lines().find(|line| line.contains("st.global.b32")).expect("there is a store").to_owned();
+        store.rsplit_once(' ').expect("there is a value").1.to_owned()
+    };
+    assert_eq!(kernel("%d3 = pack.b32 7, %r2", "%d3.1"), "%r2");
+    assert_eq!(kernel("%d3 = pack.b32 7, %r2", "%d3.0"), "7");
+    assert_eq!(kernel("%q3 = pack.b64 %d1, 0x200000003", "%q3.1"), "%d1.1");
+    assert_eq!(kernel("%q3 = pack.b64 %d1, 0x200000003", "%q3.3"), "2");
+    assert_eq!(kernel("%d3 = pack.b16 1, 2, %r2, 4", "%d3.1"), "%r2");
+}
+
+#[test]
+fn a_branch_around_effects_becomes_their_guard() {
+    let kernel = |branch: &str, side: &str, other: &str| {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $out: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.u64 [$out]\n  %r1 = ld.global.b32 [%d0]\n  %p2 = setp.eq.u32 %r1, 0\n  {branch}\n\
+             bb1:\n  {side}\nbb2:\n  {other}\n}}\n"
+        );
+        everywhere("guarded", &parsed(&text))
+    };
+    let (store, effects) = ("st.global.b32 [%d0], 1", "st.global.b32 [%d0], 1\n  ret");
+    let taken = kernel("cbra %p2, bb1, bb2", effects, "ret");
+    assert!(taken.contains(&format!("@%p2 {store}\n  ret")), "{taken}");
+    let passed = kernel("cbra %p2, bb2, bb1", effects, "ret");
+    assert!(passed.contains(&format!("@!%p2 {store}\n  ret")), "{passed}");
+    let joining = kernel("cbra %p2, bb1, bb2", "st.global.b32 [%d0], 1\n  bra bb2", "st.global.b32 [%d0+4], 2\n  ret");
+    assert!(joining.contains(&format!("@%p2 {store}\n  bra bb2")), "{joining}");
+    // What is computed is not guarded, and neither side goes on elsewhere.
+    for (side, other) in [("%r3 = ld.global.b32 [%d0]\n  ret", "ret"), (effects, "st.global.b32 [%d0], 2\n  ret")] {
+        let kept = kernel("cbra %p2, bb1, bb2", side, other);
+        assert!(kept.contains("cbra"), "{kept}");
+    }
 }

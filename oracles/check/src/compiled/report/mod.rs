@@ -105,7 +105,7 @@ impl Report<'_> {
         let Subject { ptx, axis, launch, .. } = *self.subject;
         self.line(format!("# ptxas {what}: {axis}\n"));
         self.line(format!("- compiler: {}", self.compiler.version));
-        self.line(format!("- command: `ptxas -arch {} -O{} --fmad false{}`", axis.arch, axis.level, options(axis)));
+        self.line(format!("- command: `ptxas -arch {} {} --fmad false{}`", axis.arch, axis.effort, options(axis)));
         self.line(concat!("- judged by: oriole ", env!("CARGO_PKG_VERSION"), ", which executes PTX and machine code"));
         for judged in self.judged {
             let reason = judged.reason.as_ref().map_or(String::new(), |reason| format!(" ({reason})"));

@@ -1,8 +1,11 @@
 //! The compiler that commands judge, and the ways in which it compiles.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use oriole_check::compiler::{Axis, Ptxas};
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use oriole_check::compiled::Compiler;
+use oriole_check::compiler::{Axis, Effort, FastCompile, Ptxas};
 use oriole_gpu::Gpu;
 
 use crate::failure::Failure;
@@ -38,15 +41,87 @@ pub fn gpu(wanted: bool) -> Result<Option<Arc<Gpu>>, Failure> {
     gpu.map(|gpu| Some(Arc::new(gpu))).map_err(|error| Failure::Input(miette!(help = help, "{error}")))
 }
 
-/// Every combination of architecture and level, first without any further option, then with each alone.
-pub fn axes(archs: &[String], levels: &[u8], options: &[String]) -> Vec<Axis> {
-    let further = std::iter::once(None).chain(options.iter().map(Some));
-    let mut axes = Vec::new();
-    for option in further {
-        for arch in archs {
-            let axis = |level: &u8| Axis { options: option.cloned().into_iter().collect(), ..Axis::new(arch, *level) };
-            axes.extend(levels.iter().map(axis));
+/// Ways to compile beside the levels of optimization.
+#[derive(clap::Args)]
+pub struct Variants {
+    /// How far ptxas goes to compile fast; each is an axis of its own beside the levels, which ptxas does not take with
+    /// it
+    #[arg(long, value_name = "EFFORT", value_delimiter = ',', value_parser = fast_compile())]
+    fast_compile: Vec<FastCompile>,
+    /// How many registers a thread may have; each is an axis of its own beside those without a limit
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    max_registers: Vec<u32>,
+    /// A further option of ptxas; each is an axis of its own beside those without any
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    ptxas_option: Vec<String>,
+}
+
+impl Variants {
+    /// Every combination of architecture with level or fast compilation, first without any further option, then with
+    /// each alone.
+    pub fn axes(&self, archs: &[String], levels: &[u8]) -> Vec<Axis> {
+        let limits = self.max_registers.iter().map(|limit| format!("--maxrregcount={limit}"));
+        let options: Vec<String> = limits.chain(self.ptxas_option.iter().cloned()).collect();
+        let levels = levels.iter().copied().map(Effort::Level);
+        let efforts: Vec<Effort> = levels.chain(self.fast_compile.iter().copied().map(Effort::Fast)).collect();
+        let mut axes = Vec::new();
+        for option in std::iter::once(None).chain(options.iter().map(Some)) {
+            for arch in archs {
+                let axis = |effort: &Effort| Axis {
+                    options: option.cloned().into_iter().collect(),
+                    ..Axis::with(arch, *effort)
+                };
+                axes.extend(efforts.iter().map(axis));
+            }
         }
+        axes
     }
-    axes
+
+    fn is_idle(&self) -> bool {
+        self.fast_compile.is_empty() && self.max_registers.is_empty() && self.ptxas_option.is_empty()
+    }
+}
+
+/// What is no way of ptxas to compile fast.
+#[derive(Debug, thiserror::Error)]
+#[error("ptxas has no such way to compile fast")]
+struct NoFastCompile;
+
+fn fast_compile() -> impl TypedValueParser<Value = FastCompile> {
+    let names = PossibleValuesParser::new(FastCompile::NAMES.map(|(_, name)| name));
+    names.try_map(|name| FastCompile::of(&name).ok_or(NoFastCompile))
+}
+
+/// How ptxas compiles where it is judged by invented or reduced kernels.
+#[derive(clap::Args)]
+pub struct Compiling {
+    /// The architectures that ptxas compiles for; sm_90 where none is named
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
+    sm: Vec<String>,
+    /// Levels of optimization of ptxas; 0 and 3 where none is named
+    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=3))]
+    ptxas_level: Vec<u8>,
+    #[command(flatten)]
+    variants: Variants,
+    /// The code that ptxas makes runs on this machine's GPU, too; each such run is an axis of its own
+    #[arg(long)]
+    gpu: bool,
+}
+
+impl Compiling {
+    /// The compiler; it hangs where it has not ended after so long.
+    pub fn compiler(&self, patience: Duration) -> Result<Compiler, Failure> {
+        let ptxas = ptxas()?.within(patience);
+        let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
+        let sm = if self.sm.is_empty() { &["sm_90".to_owned()] } else { &self.sm[..] };
+        let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
+        Ok(Compiler { ptxas, axes: self.variants.axes(sm, levels), version, gpu: gpu(self.gpu)? })
+    }
+
+    /// That ptxas is not judged, unless options say how it would compile. `help` says how it is chosen.
+    pub fn unused(&self, help: &str) -> Result<(), Failure> {
+        let is_idle = self.sm.is_empty() && self.ptxas_level.is_empty() && self.variants.is_idle() && !self.gpu;
+        let options = "--sm, --ptxas-level, --fast-compile, --max-registers, --ptxas-option and --gpu";
+        if is_idle { Ok(()) } else { Err(Failure::Input(miette!(help = help.to_owned(), "{options} are for ptxas"))) }
+    }
 }

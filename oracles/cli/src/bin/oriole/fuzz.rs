@@ -33,13 +33,14 @@ use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 
+use crate::axes::Compiling;
 use crate::check::{Format, kernels};
 use crate::failure::{Failure, Status};
 use crate::generator::{self, config};
 use crate::numbers::{self, duration};
 use crate::options::Given;
 use crate::settings::{Patience, Planting, Settings, check_failure, selected};
-use compiler::{Chosen, Compiling};
+use compiler::Chosen;
 use report::{Context, Live, Report};
 
 /// The store's file in the folder of findings.
@@ -316,7 +317,7 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         replay: given.replay(),
         ..CheckOptions::default()
     };
-    let compiler = args.compiling.compiler(&args.target, args.patience.hang_after)?;
+    let compiler = compiler::compiler(&args.compiling, &args.target, args.patience.hang_after)?;
     let base = if compiler.is_some() { Config::for_compilers() } else { Config::default() };
     let mut config = config(args.config.as_deref(), base)?;
     if let Some(compiler) = &compiler {

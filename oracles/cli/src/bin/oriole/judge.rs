@@ -16,7 +16,7 @@ use oriole_interp::Executable;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
-use crate::axes::{arch, axes, gpu, ptxas};
+use crate::axes::{Variants, arch, gpu, ptxas};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::settings::check_failure;
@@ -35,7 +35,8 @@ pub struct Args {
     /// The program: PTX
     kernel: PathBuf,
     /// Cubins that were made of it, instead of compiling it
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "ptxas_option"])]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "fast_compile", "max_registers",
+        "ptxas_option"])]
     cubin: Vec<PathBuf>,
     /// Architectures to compile for, as ptxas names them
     #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()],
@@ -45,9 +46,8 @@ pub struct Args {
     #[arg(long, short = 'O', value_name = "N", value_delimiter = ',', default_values_t = [0, 1, 2, 3],
         value_parser = clap::value_parser!(u8).range(0..=3))]
     level: Vec<u8>,
-    /// A further option of ptxas; each is an axis of its own beside those without any
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    ptxas_option: Vec<String>,
+    #[command(flatten)]
+    variants: Variants,
     /// A launch file, instead of those beside the kernel
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
@@ -129,7 +129,7 @@ fn codes(args: &Args) -> Result<Vec<Compiled>, Failure> {
     }
     let ptxas = ptxas()?;
     let compiled = |axis: Axis| Compiled { axis: axis.to_string(), code: ptxas.compile(&args.kernel, &axis) };
-    Ok(axes(&args.sm, &args.level, &args.ptxas_option).into_iter().map(compiled).collect())
+    Ok(args.variants.axes(&args.sm, &args.level).into_iter().map(compiled).collect())
 }
 
 fn read_cubin(path: &Path) -> Result<Cubin, Failure> {

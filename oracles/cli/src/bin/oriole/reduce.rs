@@ -1,5 +1,6 @@
 //! `oriole reduce`: makes a kernel as small as what it shows allows.
 
+mod miscompile;
 mod text;
 
 use std::fs;
@@ -9,6 +10,7 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use miette::miette;
+use oriole_check::compiled::fault::Miscompile;
 use oriole_check::input::{Language, NamedLaunch, read_kernel, write_ptx};
 use oriole_check::judge::Verdict;
 use oriole_check::reduce::external::{External, Wanted};
@@ -22,6 +24,7 @@ use oriole_ir::verify::verify_module;
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
 
+use crate::axes::Compiling;
 use crate::failure::{Failure, Status};
 use crate::fuzz::show_finding;
 use crate::numbers::{self, duration};
@@ -45,6 +48,8 @@ pub enum Predicate {
     Hang,
     /// The PTX front end refuses the file.
     Refused,
+    /// The real ptxas makes code of it that does not do what it says, or crashes on it.
+    Miscompile,
 }
 
 /// Makes a kernel as small as what it shows allows
@@ -52,8 +57,9 @@ pub enum Predicate {
 /// Without --exec, a check finds what is wrong; the guilty phase alone is then what must stay wrong in the same way, on
 /// a launch where the original finishes, defines all it uses and has no race. The reduced kernel is written with its
 /// launch. PTX on which the front end panics, or that it makes an invalid module of, is reduced as text; so is PTX that
-/// it refuses, with `--predicate refused` or where --exec says what is interesting. Exit code 0 when it was reduced, 2
-/// on bad input and where nothing is wrong.
+/// it refuses, with `--predicate refused` or where --exec says what is interesting. With `--predicate miscompile` the
+/// real ptxas is the one who goes wrong: the kernel, printed as PTX, is compiled, and the machine code executed, for
+/// each candidate. Exit code 0 when it was reduced, 2 on bad input and where nothing is wrong.
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -61,6 +67,8 @@ pub struct Args {
     /// What must stay wrong; by default what a check finds first
     #[arg(long, value_enum)]
     predicate: Option<Predicate>,
+    #[command(flatten)]
+    compiling: Compiling,
     /// The finding's message must contain this text
     #[arg(long, value_name = "TEXT", conflicts_with = "exec")]
     check: Option<String>,
@@ -68,7 +76,7 @@ pub struct Args {
     /// ORIOLE_LAUNCH name all its files
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["predicate", "phase"])]
     exec: Option<String>,
-    /// How long one run of --exec may take, and after how long the optimizer counts as hanging
+    /// How long one run of --exec or of ptxas may take, and after how long the optimizer counts as hanging
     #[arg(long, value_name = "TIME", value_parser = duration, default_value = "10s")]
     limit: Duration,
     /// Where the reduced kernel goes; by default `K-reduced.ori` in the current folder
@@ -94,6 +102,8 @@ enum Question {
     Fault(Box<Fault>),
     /// A check finds something whose message contains a text.
     Text { check: Box<CheckOptions>, text: String, verdict: Verdict },
+    /// What ptxas makes of it goes wrong in the same way.
+    Miscompile(Box<Miscompile>),
     /// A command decides; what keeps it from doing so is kept.
     Command(External, Mutex<Option<std::io::Error>>),
 }
@@ -116,7 +126,13 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if args.predicate == Some(Predicate::Refused) {
         return Err(boring(args, "the PTX front end reads it"));
     }
-    let job = job(args, given, module)?;
+    let job = match args.predicate {
+        Some(Predicate::Miscompile) => miscompile::job(args, module)?,
+        _ => {
+            args.compiling.unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
+            job(args, given, module)?
+        }
+    };
     let pool = numbers::pool(args.jobs)?;
     let reduced = pool.install(|| reduce(&job.evidence, &|evidence| job.question.holds(evidence), &options));
     if let Question::Command(_, error) = &job.question
@@ -221,7 +237,7 @@ fn wanted(args: &Args, finding: &Finding) -> bool {
         Some(Predicate::Mismatch) => matches!(finding.verdict, Verdict::Mismatch(_)),
         Some(Predicate::Panic) => matches!(finding.verdict, Verdict::Panicked(_)),
         Some(Predicate::Invalid) => matches!(finding.verdict, Verdict::InvalidIr(_) | Verdict::Refused(_)),
-        Some(Predicate::Refused) => false,
+        Some(Predicate::Refused | Predicate::Miscompile) => false,
     };
     verdict && args.check.as_ref().is_none_or(|text| message(finding).contains(text))
 }
@@ -234,6 +250,7 @@ impl Question {
     fn holds(&self, evidence: &Evidence) -> bool {
         match self {
             Question::Fault(fault) => fault.shows(evidence),
+            Question::Miscompile(miscompile) => miscompile.shows(evidence),
             Question::Text { check, text, verdict } => {
                 let shows = |finding: &Finding| finding.verdict.is_like(verdict) && message(finding).contains(text);
                 findings("candidate", evidence, check).iter().any(shows)
@@ -330,10 +347,9 @@ fn emit(path: &Path, job: &Job, reduced: &Reduced, out: &mut dyn Write) -> Resul
         Err(error) => return Ok(writeln!(out, "it cannot be written as PTX: {error}")?),
     };
     store(path, &text)?;
-    let again = ptx::read(&text).ok().map(|module| match ssa::is_virtual(&reduced.evidence.module) {
-        true => module,
-        false => in_ssa(&module),
-    });
+    // What a compiler gets is the text, whatever form the candidates had.
+    let is_read = ssa::is_virtual(&reduced.evidence.module) || matches!(job.question, Question::Miscompile(_));
+    let again = ptx::read(&text).ok().map(|module| if is_read { module } else { in_ssa(&module) });
     let again = again.map(|module| Evidence { module, launch: reduced.evidence.launch.clone() });
     let same = again.is_some_and(|evidence| job.question.holds(&evidence));
     let word = if same { "shows the same" } else { "does not show the same: reading it makes another module" };

@@ -13,7 +13,7 @@ use oriole_check::compiled::{Compiler, Kernel};
 use oriole_check::input::write_ptx;
 use oriole_check::report::KernelReport;
 
-use crate::axes::{arch, axes, gpu, ptxas};
+use crate::axes::Compiling;
 use crate::failure::Failure;
 use crate::settings::check_failure;
 
@@ -65,41 +65,16 @@ impl fmt::Display for Chosen {
     }
 }
 
-/// How the compiler compiles.
-#[derive(clap::Args)]
-pub struct Compiling {
-    /// With --target ptxas: the architectures to compile for; sm_90 where none is named
-    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
-    sm: Vec<String>,
-    /// With --target ptxas: its levels of optimization; 0 and 3 where none is named
-    #[arg(long, value_name = "N", value_delimiter = ',', value_parser = clap::value_parser!(u8).range(0..=3))]
-    ptxas_level: Vec<u8>,
-    /// With --target ptxas: a further option of it; each is an axis of its own beside those without any
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
-    ptxas_option: Vec<String>,
-    /// With --target ptxas: the code runs on this machine's GPU, too; each such run is an axis of its own
-    #[arg(long)]
-    gpu: bool,
-}
-
-impl Compiling {
-    /// The compiler, if it was chosen; it hangs where it has not ended after so long.
-    pub fn compiler(&self, chosen: &[Chosen], patience: Duration) -> Result<Option<Arc<Compiler>>, Failure> {
-        let Compiling { sm, ptxas_level, ptxas_option, .. } = self;
-        if !chosen.contains(&Chosen::Ptxas) {
-            let is_idle = sm.is_empty() && ptxas_level.is_empty() && ptxas_option.is_empty() && !self.gpu;
-            let help = "--target ptxas chooses who is judged";
-            let idle =
-                || Failure::Input(miette!(help = help, "--sm, --ptxas-level, --ptxas-option and --gpu are for ptxas"));
-            return if is_idle { Ok(None) } else { Err(idle()) };
-        }
-        let ptxas = ptxas()?.within(patience);
-        let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
-        let sm = if sm.is_empty() { &["sm_90".to_owned()] } else { &sm[..] };
-        let levels = if ptxas_level.is_empty() { &[0, 3] } else { &ptxas_level[..] };
-        let (axes, gpu) = (axes(sm, levels, ptxas_option), gpu(self.gpu)?);
-        Ok(Some(Arc::new(Compiler { ptxas, axes, version, gpu })))
+/// The compiler, if it was chosen; it hangs where it has not ended after so long.
+pub fn compiler(
+    compiling: &Compiling,
+    chosen: &[Chosen],
+    patience: Duration,
+) -> Result<Option<Arc<Compiler>>, Failure> {
+    if chosen.contains(&Chosen::Ptxas) {
+        return Ok(Some(Arc::new(compiling.compiler(patience)?)));
     }
+    compiling.unused("--target ptxas chooses who is judged").map(|()| None)
 }
 
 /// Writes the PTX of a case and checks it, with what each axis comes to.

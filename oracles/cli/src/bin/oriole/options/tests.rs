@@ -35,6 +35,8 @@ const OTHER: &[(&str, &str)] = &[
     ("corpus", "--corpus FOLDER"),
     ("sm", "--target ptxas --sm sm_80"),
     ("ptxas_level", "--target ptxas --ptxas-level 1"),
+    ("fast_compile", "--target ptxas --fast-compile max"),
+    ("max_registers", "--target ptxas --max-registers 32"),
     ("ptxas_option", "--target ptxas --ptxas-option -Ofc=max"),
     ("gpu", "--target ptxas --gpu"),
     ("phases", "--phases GeneralOptimize"),

@@ -49,7 +49,7 @@ fn is_asked_for(predicate: Option<Predicate>, verdict: &Verdict) -> bool {
         Some(Predicate::Refused) => matches!(verdict, Verdict::Refused(_)),
         Some(Predicate::Panic) => matches!(verdict, Verdict::Panicked(_)),
         Some(Predicate::Invalid) => matches!(verdict, Verdict::InvalidIr(_)),
-        Some(Predicate::Mismatch | Predicate::Hang) => false,
+        Some(Predicate::Mismatch | Predicate::Hang | Predicate::Miscompile) => false,
     }
 }
 
