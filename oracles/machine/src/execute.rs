@@ -297,6 +297,7 @@ impl Machine<'_> {
                 return Ok(w.split(at, group, &[(if taken { active } else { 0 }, *to)]));
             }
             Kind::Jump(row, base) => return self.jump(cta, warp, at, group, active, (*row, *base)),
+            Kind::Call(to) => return self.call(cta, warp, at, group, active, *to),
             Kind::Exit(pred) => {
                 let ended = active & w.pred(*pred);
                 if ended == 0 {
@@ -377,6 +378,37 @@ impl Machine<'_> {
             Some(name) => self.external(cta, warp, group.pc, active, name)?,
             None => addresses.map(|address| address.wrapping_add_signed(base)),
         };
+        self.go(cta, warp, at, group, active, addresses)
+    }
+
+    /// Calls what stands at a place of the code, or a function of the driver behind it.
+    fn call(
+        &mut self,
+        cta: &mut Cta,
+        warp: usize,
+        at: usize,
+        group: Group,
+        active: u32,
+        to: u32,
+    ) -> Result<Next, Stop> {
+        let address = 16 * u64::from(to);
+        let addresses = match self.external_at(address) {
+            Some(name) => self.external(cta, warp, group.pc, active, name)?,
+            None => [address; LANES],
+        };
+        self.go(cta, warp, at, group, active, addresses)
+    }
+
+    /// Goes to addresses relative to the code, each lane to its own.
+    fn go(
+        &self,
+        cta: &mut Cta,
+        warp: usize,
+        at: usize,
+        group: Group,
+        active: u32,
+        addresses: [u64; LANES],
+    ) -> Result<Next, Stop> {
         let w = &mut cta.warps[warp];
         let mut targets: Vec<(u32, u32)> = Vec::new();
         for lane in set(active) {

@@ -712,6 +712,8 @@ pub enum Kind {
     },
     /// Goes to an address in a register pair, plus a distance from the function's first word.
     Jump(u16, i64),
+    /// Goes to a place that an address in the word names: in the code, or a function of the driver.
+    Call(u32),
     /// Ends lanes.
     Exit(Pred),
     /// Notes the active lanes in a convergence barrier.

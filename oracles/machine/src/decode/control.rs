@@ -97,7 +97,10 @@ fn divergent(ops: &mut Operands<'_>, at: u32, missing: bool) -> Result<Kind, Unk
 fn jump(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
     let register = ops.find(|what| matches!(what, What::Register(File::R | File::Ur)));
     let relative = !ops.has("ABS");
-    let Some(register) = register else { return Ok(Kind::Branch(target(ops, at)?, condition(ops))) };
+    let Some(register) = register else {
+        let to = target(ops, at)?;
+        return Ok(if relative { Kind::Branch(to, condition(ops)) } else { Kind::Call(to) });
+    };
     let place = ops.find(|what| matches!(what, What::Target | What::TargetBehind | What::Distance));
     let distance = match place {
         Some(place) => {
