@@ -4,6 +4,7 @@
 //! and its meaning that of the text.
 
 use oriole_interp::{Executable, RunOptions};
+use oriole_optimizer::ssa;
 
 use super::Compiler;
 use super::prepare::faulty_text;
@@ -15,6 +16,7 @@ use crate::judge::{Judge, Mismatch, Verdict, budget};
 use crate::reduce::{Options, Reduced, reduce};
 use crate::report::{Evidence, Finding};
 use crate::signature;
+use crate::supervise::catch;
 
 /// What a compiler does wrong, to be preserved while the kernel shrinks.
 #[derive(Clone, Debug)]
@@ -52,7 +54,15 @@ impl Miscompile {
 
     /// Makes the kernel of the finding as simple as that allows.
     pub fn reduced(&self, evidence: &Evidence, options: &Options) -> Reduced {
-        reduce(evidence, &|evidence| self.shows(evidence), options)
+        let evidence = self.in_ssa(evidence).unwrap_or_else(|| evidence.clone());
+        reduce(&evidence, &|evidence| self.shows(evidence), options)
+    }
+
+    /// The kernel in SSA form, which has more that can go; `None` where it does not show the same there.
+    pub fn in_ssa(&self, evidence: &Evidence) -> Option<Evidence> {
+        let mut evidence = evidence.clone();
+        catch(|| ssa::construct_module(&mut evidence.module)).ok()?;
+        self.shows(&evidence).then_some(evidence)
     }
 
     /// What goes wrong on the axis of the finding, where something does.

@@ -17,11 +17,13 @@ mod edit;
 pub mod external;
 mod fault;
 mod flow;
+mod inline;
 mod insts;
 mod items;
 mod launches;
 pub mod measure;
 pub mod mutators;
+mod offsets;
 #[cfg(test)]
 mod tests;
 pub mod text;

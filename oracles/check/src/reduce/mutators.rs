@@ -4,7 +4,7 @@
 //! it makes is valid, smaller ([`super::measure`]) and still shows the finding is decided elsewhere.
 
 use super::choice::Choice;
-use super::{flow, insts, items, launches, threads};
+use super::{flow, inline, insts, items, launches, offsets, threads};
 use crate::report::Evidence;
 
 /// One way to make a program simpler.
@@ -41,11 +41,13 @@ mutators! {
     "joined" flow::joined, "a block and its only successor become one";
     "guarded" flow::guarded, "a branch around a block of effects becomes a guard of each";
     "detours" flow::detours, "blocks that only branch on are passed by";
-    "inlined" items::inlined, "a call becomes the body of the function";
+    "inlined" inline::inlined, "a call becomes the body of the function";
+    "inlined-unknown" inline::inlined_unknown, "the same, and the kernel gets the constants that it passes";
     "unused-symbols" items::unused_symbols, "functions and variables that nothing names are dropped";
     "unread" insts::unread, "instructions whose results nothing reads are dropped";
     "unused-locals" items::unused_locals, "variables, parameters and arguments that nothing names are dropped";
     "forwarded" insts::forwarded, "an instruction is dropped, one of its operands stands for its result";
+    "offsets-gone" offsets::offsets_gone, "an address loses its offset, a buffer what stands before it";
     "parts" insts::parts, "a word of what is packed becomes the part that stands there";
     "unguarded" insts::unguarded, "an instruction loses its guard";
     "switch-targets" flow::switch_targets, "a switch loses a target";

@@ -224,16 +224,21 @@ fn parsed(text: &str) -> Evidence {
     Evidence { module: parse_module(text).expect("the kernel is well-formed"), launch: Some(launch) }
 }
 
-/// A mutator, applied everywhere, and the text of what it makes.
-fn everywhere(name: &str, evidence: &Evidence) -> String {
+/// What a mutator makes where it takes these opportunities.
+fn mutated(name: &str, evidence: &Evidence, opportunities: std::ops::Range<usize>) -> Evidence {
     let mutator = MUTATORS.iter().find(|mutator| mutator.name == name).expect("there is such a mutator");
     let mut changed = evidence.clone();
-    (mutator.apply)(&mut changed, &mut Choice::new(0..usize::MAX, &Facts::default()));
+    (mutator.apply)(&mut changed, &mut Choice::new(opportunities, &Facts::default()));
     changed.module.functions.values_mut().for_each(edit::repair);
     if let Err(violations) = verify_module(&changed.module) {
         panic!("{name}: {}\n{}", violations[0], changed.module);
     }
-    changed.module.to_string()
+    changed
+}
+
+/// A mutator, applied everywhere, and the text of what it makes.
+fn everywhere(name: &str, evidence: &Evidence) -> String {
+    mutated(name, evidence, 0..usize::MAX).module.to_string()
 }
 
 const LOOP: &str = "target sm_90 ptx 9.0
@@ -343,12 +348,9 @@ fn values_are_those_of_the_run_and_addresses_stay() {
 fn unused_parameters_go_with_their_arguments() {
     let text = LOOP.replace("st.global.u32 [%d0+4], %r4\n", "").replace("  %d0 = ld.param.u64 [$out]\n", "");
     let evidence = parsed(&text.replace("[$a], %r1", "[$a], 1"));
-    let mut changed = evidence.clone();
-    let mutator = MUTATORS.iter().find(|mutator| mutator.name == "unused-locals").expect("there is such a mutator");
-    (mutator.apply)(&mut changed, &mut Choice::new(0..usize::MAX, &Facts::default()));
+    let changed = mutated("unused-locals", &evidence, 0..usize::MAX);
     assert_eq!(changed.launch.expect("there was a launch").args, []);
     assert!(!changed.module.to_string().contains("$out"), "{}", changed.module);
-    assert_eq!(verify_module(&changed.module), Ok(()));
 }
 
 const THREADS: &str = "target sm_90 ptx 9.0
@@ -395,12 +397,7 @@ fn one_block_and_one_thread_stand_for_another() {
     let mut evidence = parsed(&text);
     let launch = evidence.launch.as_mut().expect("there is a launch");
     (launch.block, launch.grid) = ([4, 2, 1], [2, 3, 1]);
-    let take = |name: &str, opportunity: usize| {
-        let mutator = MUTATORS.iter().find(|mutator| mutator.name == name).expect("there is such a mutator");
-        let mut changed = evidence.clone();
-        (mutator.apply)(&mut changed, &mut Choice::new(opportunity..opportunity + 1, &Facts::default()));
-        changed
-    };
+    let take = |name: &str, opportunity: usize| mutated(name, &evidence, opportunity..opportunity + 1);
     // The sixth block is the third row's second; the last way to leave the seventh thread is by its number.
     let block = take("one-block", 4);
     assert_eq!(block.launch.as_ref().map(|launch| (launch.grid, launch.block)), Some(([1; 3], [4, 2, 1])));
@@ -467,5 +464,36 @@ fn a_branch_around_effects_becomes_their_guard() {
     for (side, other) in [("%r3 = ld.global.b32 [%d0]\n  ret", "ret"), (effects, "st.global.b32 [%d0], 2\n  ret")] {
         let kept = kernel("cbra %p2, bb1, bb2", side, other);
         assert!(kept.contains("cbra"), "{kept}");
+    }
+}
+
+/// What the kernel passes is a parameter once the call is gone, with an argument in the launch.
+#[test]
+fn constants_of_an_inlined_call_may_come_from_parameters() {
+    let text = LOOP.replace("st.param.u32 [$a], %r1", "st.param.u32 [$a], 21");
+    let changed = mutated("inlined-unknown", &parsed(&text), 0..usize::MAX);
+    let whole = changed.module.to_string();
+    assert!(!whole.contains("call") && whole.contains("ld.param.u32 [$u0]"), "{whole}");
+    assert_eq!(run(&changed)[4..8], [42, 0, 0, 0]);
+    // Nothing is passed that a compiler would know.
+    assert_eq!(mutated("inlined-unknown", &parsed(LOOP), 0..usize::MAX), parsed(LOOP));
+}
+
+#[test]
+fn what_stands_at_an_offset_moves_to_the_beginning() {
+    for sum in ["iadd.u64 %d0, 8", "imad.wide.u32 2, 4, %d0"] {
+        let text = format!(
+            "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $data: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.u64 [$data]\n  %d1 = {sum}\n  %r2 = ld.global.b32 [%d1]\n  \
+             %r3 = iadd.u32 %r2, 1\n  st.global.b32 [%d1+4], %r3\n  ret\n}}\n"
+        );
+        let mut evidence = parsed(&text);
+        let launch = evidence.launch.as_mut().expect("there is a launch");
+        let ArgValue::Buffer(buffer) = &mut launch.args[0].value else { panic!("it is a buffer") };
+        buffer.bytes[8] = 41;
+        let changed = mutated("offsets-gone", &evidence, 0..usize::MAX);
+        let data = run(&changed);
+        assert_eq!((data.len(), data[0], data[4]), (56, 41, 42), "{}", changed.module);
+        assert!(!changed.module.to_string().contains("%d1"), "{}", changed.module);
     }
 }
