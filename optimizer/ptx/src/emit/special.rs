@@ -35,7 +35,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::Ld | Opcode::St if self.is_one_of_results(inst) => Self::access_result,
             opcode if is_group_product(opcode) => Self::group_product,
             opcode if is_video(opcode) => Self::video,
-            Opcode::SetPBool if data.ty().bits() == 16 && self.is_used(self.func.dsts(inst)[1]) => {
+            Opcode::SetPBool if is_half_float(data.ty()) && self.is_used(self.func.dsts(inst)[1]) => {
                 Self::half_comparison
             }
             Opcode::CvtPackInt => Self::pack_integers,
@@ -378,6 +378,10 @@ impl<'a> FunctionWriter<'a> {
         self.line(format_args!("{name}: .callprototype {results}_ {arguments}"));
         name
     }
+}
+
+fn is_half_float(ty: Type) -> bool {
+    ty.is_float() && ty.bits() == 16
 }
 
 /// The selectors of result, first and second source, with their dots; empty where PTX implies them.

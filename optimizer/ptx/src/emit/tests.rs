@@ -248,6 +248,20 @@ fn a_register_of_four_words_is_taken_apart_once() {
     assert_eq!(halves, ["mov.b128 {%xd0, _}, %q1;", "mov.b128 {_, %xd1}, %q1;"]);
 }
 
+/// PTX gives comparisons of halves one result, and those of short integers two.
+#[test]
+fn comparisons_of_short_integers_have_both_results() {
+    let compared = |ty: &str| {
+        let body = format!(
+            "  %r1 = ld.global.b16 [8]\n  %p2, %p3 = setp.bool.lt.and.{ty} %r1, %r1, 1\n  \
+             %r4 = selp.b32 1, 2, %p2\n  %r5 = selp.b32 1, 2, %p3\n  st.global.v2.b32 [16], %r4, %r5\n"
+        );
+        printed(&body).into_iter().filter(|line| line.contains("setp") || line.contains(".pred")).collect::<Vec<_>>()
+    };
+    assert_eq!(compared("s16"), ["mov.pred %xp0, 1;", "setp.lt.and.s16 %p2|%p3, %h1, %h1, %xp0;"]);
+    assert!(compared("f16").contains(&"setp.lt.f16 %xp1, %h1, %h1;".to_owned()), "{:?}", compared("f16"));
+}
+
 /// The declaration that a variable is printed as.
 fn declaration(variable: &str) -> String {
     let text = format!(".version 9.0\n.target sm_90\n.address_size 64\n.global .align 4 .b32 a[4];\n{variable}\n");
