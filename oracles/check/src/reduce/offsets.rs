@@ -36,7 +36,11 @@ fn displaced(func: &Function, inst: Inst) -> Option<(Operand, u64)> {
     let data = func.inst(inst);
     let constant = |operand: Operand| func.imm_bits(operand);
     let found = match (data.opcode, func.srcs(inst)) {
-        (Opcode::IAdd, &[base, offset]) if data.ty().bits() == 64 => (base, constant(offset)?),
+        (Opcode::IAdd, &[base, offset]) if data.ty().bits() == 64 => match (constant(base), constant(offset)) {
+            (None, Some(offset)) => (base, offset),
+            (Some(distance), None) => (offset, distance),
+            _ => return None,
+        },
         (Opcode::IMadWide, &[index, size, base]) if data.ty().bits() == 32 => {
             (base, constant(index)?.checked_mul(constant(size)?)?)
         }

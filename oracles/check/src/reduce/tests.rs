@@ -481,7 +481,7 @@ fn constants_of_an_inlined_call_may_come_from_parameters() {
 
 #[test]
 fn what_stands_at_an_offset_moves_to_the_beginning() {
-    for sum in ["iadd.u64 %d0, 8", "imad.wide.u32 2, 4, %d0"] {
+    for sum in ["iadd.u64 %d0, 8", "iadd.u64 8, %d0", "imad.wide.u32 2, 4, %d0"] {
         let text = format!(
             "target sm_90 ptx 9.0\n\nentry @k visible ssa {{\n  param $data: u64 param align 8\nbb0:\n  \
              %d0 = ld.param.u64 [$data]\n  %d1 = {sum}\n  %r2 = ld.global.b32 [%d1]\n  \
