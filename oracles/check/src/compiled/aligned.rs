@@ -9,7 +9,7 @@ use oriole_interp::{Executable, Place, RunOptions, StoreRecord, TraceEvent};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
-use super::slice;
+use super::slice::{self, Roots};
 use crate::cases::Case;
 
 /// Operations in front of the store that are looked at, on each side.
@@ -40,28 +40,43 @@ pub struct Line {
 }
 
 /// The last lines of the threads that stored a byte, by the PTX and by the code, up to these stores. Where a thread
-/// executes its store again for other bytes, they end with the last time.
-pub fn lines(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, [ptx, code]: [&StoreRecord; 2]) -> Vec<Line> {
-    let options = |store: &StoreRecord| RunOptions { trace: Some(store.thread), ..RunOptions::default() };
+/// executes its store again for other bytes, they end with the last time. Where one side has no such store, it is the
+/// thread of the other to its end, and on both sides conditions and what they depend on are there, too.
+pub fn lines(
+    original: &Executable<'_>,
+    case: &Case<'_>,
+    cubin: &Cubin,
+    [ptx, code]: [Option<&StoreRecord>; 2],
+) -> Vec<Line> {
+    let Some(any) = ptx.or(code) else { return Vec::new() };
+    let thread = |store: Option<&StoreRecord>| Some(store.unwrap_or(any).thread);
+    let options = |store| RunOptions { trace: thread(store), ..RunOptions::default() };
     let Some(by_ptx) = case.judge.run_again(original.module(), &options(ptx)) else { return Vec::new() };
     let Ok(by_code) = case.judge.run_code(original, cubin, &options(code)) else { return Vec::new() };
-    // Registers of PTX are those of a function; code has one set of them.
+    // Registers of PTX are those of a function; code has one set of them. A thread ends in its kernel.
     let mut trace = by_ptx.trace;
-    trace.retain(|event| event.place.function == ptx.place.function);
-    let mut lines = aligned(&until(&trace, &ptx.place), &until(&by_code.trace, &code.place));
+    let last = trace.last().map(|event| &event.place);
+    let function = ptx.map(|store| &store.place).or(last).map(|place| place.function.clone());
+    trace.retain(|event| Some(&event.place.function) == function.as_ref());
+    let roots = if ptx.is_some() && code.is_some() { Roots::Last } else { Roots::Conditions };
+    let place = |store: Option<&StoreRecord>| store.map(|store| store.place.clone());
+    let mut lines = aligned(&until(&trace, place(ptx), roots), &until(&by_code.trace, place(code), roots));
     lines.split_off(lines.len().saturating_sub(LINES))
 }
 
-/// The last steps that a store depends on, and itself.
-fn until(trace: &[TraceEvent], store: &Place) -> Vec<Step> {
-    let end = trace.iter().rposition(|event| event.place == *store).map_or(0, |at| at + 1);
+/// The last steps that a store, or the end of a thread, depends on, and itself.
+fn until(trace: &[TraceEvent], store: Option<Place>, roots: Roots) -> Vec<Step> {
+    let end = match store {
+        Some(store) => trace.iter().rposition(|event| event.place == store).map_or(0, |at| at + 1),
+        None => trace.len(),
+    };
     let steps = trace[end.saturating_sub(LOOK_BACK)..end].iter();
-    let mut steps =
-        slice::of_last(steps.map(|event| Step { text: event.place.text.clone(), value: event.value }).collect());
+    let steps = steps.map(|event| Step { text: event.place.text.clone(), value: event.value }).collect();
+    let mut steps = slice::of(steps, roots);
     steps.split_off(steps.len().saturating_sub(COMPARED))
 }
 
-/// Two sequences side by side. Their last operations, which are the stores, are one line.
+/// Two sequences side by side. Their last operations, which are the stores or the ends, are one line.
 fn aligned(ptx: &[Step], code: &[Step]) -> Vec<Line> {
     let (Some((last_ptx, ptx)), Some((last_code, code))) = (ptx.split_last(), code.split_last()) else {
         return Vec::new();

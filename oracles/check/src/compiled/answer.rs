@@ -71,9 +71,9 @@ pub struct Difference {
     pub ptx: Option<String>,
     /// What the thread did until then, on both sides; see [`Judged::look_closer`].
     pub steps: Vec<Line>,
-    /// The stores of that byte, of the PTX and of the code, where both have one.
+    /// The stores of that byte, of the PTX and of the code.
     #[serde(skip)]
-    stores: Option<[StoreRecord; 2]>,
+    stores: [Option<StoreRecord>; 2],
 }
 
 impl Judged {
@@ -93,10 +93,9 @@ impl Judged {
 
     /// Has the thread that stored the first wrong byte executed again, in the PTX and in the code.
     pub fn look_closer(&mut self, original: &Executable<'_>, cases: &[Case<'_>], cubin: &Cubin) {
-        if let (Some(difference), Some((case, _))) = (&mut self.difference, &self.wrong)
-            && let Some(stores) = &difference.stores
-        {
-            difference.steps = aligned::lines(original, &cases[*case], cubin, stores.each_ref());
+        if let (Some(difference), Some((case, _))) = (&mut self.difference, &self.wrong) {
+            let stores = difference.stores.each_ref().map(Option::as_ref);
+            difference.steps = aligned::lines(original, &cases[*case], cubin, stores);
         }
     }
 
@@ -157,8 +156,7 @@ impl Difference {
         let said = |store: &StoreRecord| format!("{} at {}", store.thread, store.place);
         let [by_code, by_ptx] = [&code, &ptx].map(|store| store.as_ref().map(said));
         let (case, detail) = (case.name.clone(), verdict.to_string());
-        let stores = ptx.zip(code).map(<[StoreRecord; 2]>::from);
-        Difference { case, detail, code: by_code, ptx: by_ptx, steps: Vec::new(), stores }
+        Difference { case, detail, code: by_code, ptx: by_ptx, steps: Vec::new(), stores: [ptx, code] }
     }
 }
 

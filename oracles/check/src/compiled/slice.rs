@@ -1,4 +1,5 @@
-//! The operations of a trace that the last one depends on, by the registers that their texts name.
+//! The operations of a trace that the last one depends on, by the registers that their texts name, and on request those
+//! that conditions depend on.
 //!
 //! A compiler schedules what belongs together far apart, so most of what stands in front of a store has nothing to do
 //! with it. Loads begin a slice: who stored what they read is not asked for.
@@ -7,15 +8,29 @@ use std::collections::HashSet;
 
 use super::aligned::Step;
 
-/// The steps that the last one depends on, and itself.
-pub(super) fn of_last(steps: Vec<Step>) -> Vec<Step> {
+/// What a slice is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Roots {
+    /// The last step.
+    Last,
+    /// That, and conditions: what writes predicates, and branches that read them.
+    Conditions,
+}
+
+/// The steps that the roots depend on, and these.
+pub(super) fn of(steps: Vec<Step>, roots: Roots) -> Vec<Step> {
     let Some(last) = steps.last() else { return steps };
     let mut needed: HashSet<String> = names(&last.text).into_iter().flat_map(Name::registers).collect();
     let (mut kept, end) = (Vec::new(), steps.len() - 1);
     for (at, step) in steps.into_iter().enumerate().rev() {
         let (written, read) = split(&step);
+        let is_condition = match written.is_empty() {
+            true => read.iter().any(Name::is_predicate),
+            false => written.iter().any(Name::is_predicate),
+        };
+        let is_root = at == end || roots == Roots::Conditions && is_condition;
         let written: Vec<String> = written.into_iter().flat_map(Name::registers).collect();
-        if at != end && !written.iter().any(|register| needed.contains(register)) {
+        if !is_root && !written.iter().any(|register| needed.contains(register)) {
             continue;
         }
         needed.retain(|register| !written.contains(register));
@@ -36,6 +51,10 @@ struct Name {
 }
 
 impl Name {
+    fn is_predicate(&self) -> bool {
+        self.file.starts_with("%p") || matches!(self.file.as_str(), "P" | "UP")
+    }
+
     fn registers(self) -> Vec<String> {
         match self.number {
             Some(number) => (number..number + self.count).map(|number| format!("{}{number}", self.file)).collect(),
@@ -96,8 +115,35 @@ mod tests {
     use super::*;
 
     fn texts(steps: &[(&str, Option<u64>)]) -> Vec<String> {
+        texts_of(steps, Roots::Last)
+    }
+
+    fn texts_of(steps: &[(&str, Option<u64>)], roots: Roots) -> Vec<String> {
         let step = |(text, value): &(&str, Option<u64>)| Step { text: (*text).to_owned(), value: *value };
-        of_last(steps.iter().map(step).collect()).into_iter().map(|step| step.text).collect()
+        of(steps.iter().map(step).collect(), roots).into_iter().map(|step| step.text).collect()
+    }
+
+    #[test]
+    fn conditions_are_kept_with_what_they_compare() {
+        let ptx = [
+            ("%r1 = ld.u32 [%d0] !11", Some(7)),
+            ("%p2 = setp.le.s32 %r1, 1 !12", Some(1)),
+            ("cbra %p2, bb1, bb4 !13", None),
+            ("%r3 = iadd.u32 %r1, 1 !14", Some(8)),
+            ("%r4 = mov.b32 5 !15", Some(5)),
+            ("st.u32 [%d0], %r4 !16", None),
+        ];
+        assert_eq!(texts_of(&ptx, Roots::Conditions), [ptx[0].0, ptx[1].0, ptx[2].0, ptx[4].0, ptx[5].0]);
+        let code = [
+            ("/*0000*/ LDC R2, c[0x0][0x210]", Some(7)),
+            ("/*0010*/ MOV R3, R6", Some(1)),
+            ("/*0020*/ ISETP.GT.AND P0, PT, R2, 0x1, PT", Some(0)),
+            ("/*0030*/ @!P0 BRA `(.L_x_1)", None),
+            ("/*0040*/ BSYNC B0", None),
+            ("/*0050*/ EXIT", None),
+        ];
+        assert_eq!(texts_of(&code, Roots::Conditions), [code[0].0, code[2].0, code[3].0, code[5].0]);
+        assert_eq!(texts_of(&code, Roots::Last), [code[5].0]);
     }
 
     #[test]
