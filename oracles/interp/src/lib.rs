@@ -54,8 +54,8 @@ pub use load::{
 };
 pub use mbarrier::{Arrive, BarrierOp, after_operation as after_barrier_operation};
 pub use memory::{
-    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, PARAM_WINDOW, Region, SHARED_WINDOW, WINDOW,
-    generic_window, may_be_address,
+    Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, MULTICAST_WINDOW, PARAM_WINDOW, Region,
+    SHARED_WINDOW, WINDOW, generic_window, may_be_address,
 };
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
 pub use strong::{Extent, MemoryOrder, Owner, Strong, StrongKind, StrongOperation, StrongSequence, StrongTrace};

@@ -158,15 +158,17 @@ impl Machine<'_> {
                     return Ok(());
                 }
                 for lane in set(active) {
-                    let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())?;
-                    self.note(cta, warp, pc, lane, place, width.bytes.into());
-                    for (piece, word) in words.iter().enumerate().take(count) {
-                        let bytes = usize::from(width.bytes).min(4);
-                        self.put(cta, warp, advance(place, 4 * piece), bytes, word[lane].into());
+                    for place in self.written(cta, warp, pc, lane, *space, addresses[lane], width.bytes.into())? {
+                        self.note(cta, warp, pc, lane, place, width.bytes.into());
+                        for (piece, word) in words.iter().enumerate().take(count) {
+                            let bytes = usize::from(width.bytes).min(4);
+                            self.put(cta, warp, advance(place, 4 * piece), bytes, word[lane].into());
+                        }
                     }
                 }
                 Ok(())
             }
+            Kind::LoadCombined { .. } => self.load_combined(cta, warp, pc, active, kind),
             Kind::Atomic { .. } => self.atomic(cta, warp, pc, active, kind),
             Kind::CopyAsync { to, from, bytes, fills, unless } => {
                 let (to, from) = (cta.warps[warp].addresses(to, false), cta.warps[warp].addresses(from, true));
@@ -255,44 +257,45 @@ impl Machine<'_> {
         let mut old = [[0; LANES]; 4];
         let (mut exchanged, mut performed) = (0, 0);
         for lane in set(active) {
-            let place = self.locate(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())?;
-            // With a predicate, the code itself does what the memory behind a generic address cannot do.
-            if *done != NOWHERE && *space == Space::Generic && !matches!(place, Place::Global { .. }) {
-                continue;
-            }
-            performed |= 1 << lane;
-            let mut before = 0;
-            for piece in 0..usize::from(words) {
-                let size = usize::from(*bytes).min(4);
-                before |= u128::from(self.read(cta, warp, advance(place, 4 * piece), size)) << (32 * piece);
-            }
-            let first = operand(&cta.warps[warp], srcs[0], lane, self.literals);
-            let after = match modify {
-                Modify::Cas | Modify::Cast if before == first => {
-                    exchanged |= 1 << lane;
-                    operand(&cta.warps[warp], srcs[1], lane, self.literals)
+            for place in self.written(cta, warp, pc, lane, *space, addresses[lane], (*bytes).into())? {
+                // With a predicate, the code itself does what the memory behind a generic address cannot do.
+                if *done != NOWHERE && *space == Space::Generic && !matches!(place, Place::Global { .. }) {
+                    continue;
                 }
-                Modify::Cas | Modify::Cast => before,
-                Modify::Count => u128::from(before as u32 + 1),
-                Modify::Op(AtomOp::Exch, _) => first,
-                // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
-                Modify::Op(op, ty) if matches!(place, Place::Shared(_) | Place::Peer(..)) && *ty == Type::F32 => {
-                    scalar::atomic_with_subnormals(*op, *ty, before as u64, first as u64).into()
+                performed |= 1 << lane;
+                let mut before = 0;
+                for piece in 0..usize::from(words) {
+                    let size = usize::from(*bytes).min(4);
+                    before |= u128::from(self.read(cta, warp, advance(place, 4 * piece), size)) << (32 * piece);
                 }
-                Modify::Op(op, ty) => {
-                    let size = ty.bits().min(64);
-                    let element = |at: u32| {
-                        let one = |value: u128| (value >> at) as u64 & (u64::MAX >> (64 - size));
-                        u128::from(scalar::atomic(*op, *ty, one(before), one(first))) << at
-                    };
-                    (0..8 * u32::from(*bytes)).step_by(size as usize).map(element).fold(0, |all, one| all | one)
+                let first = operand(&cta.warps[warp], srcs[0], lane, self.literals);
+                let after = match modify {
+                    Modify::Cas | Modify::Cast if before == first => {
+                        exchanged |= 1 << lane;
+                        operand(&cta.warps[warp], srcs[1], lane, self.literals)
+                    }
+                    Modify::Cas | Modify::Cast => before,
+                    Modify::Count => u128::from(before as u32 + 1),
+                    Modify::Op(AtomOp::Exch, _) => first,
+                    // Denormals are kept in shared memory and flushed in global memory (PTX ISA, "atom").
+                    Modify::Op(op, ty) if matches!(place, Place::Shared(_) | Place::Peer(..)) && *ty == Type::F32 => {
+                        scalar::atomic_with_subnormals(*op, *ty, before as u64, first as u64).into()
+                    }
+                    Modify::Op(op, ty) => {
+                        let size = ty.bits().min(64);
+                        let element = |at: u32| {
+                            let one = |value: u128| (value >> at) as u64 & (u64::MAX >> (64 - size));
+                            u128::from(scalar::atomic(*op, *ty, one(before), one(first))) << at
+                        };
+                        (0..8 * u32::from(*bytes)).step_by(size as usize).map(element).fold(0, |all, one| all | one)
+                    }
+                };
+                self.note(cta, warp, pc, lane, place, (*bytes).into());
+                for (piece, old) in old.iter_mut().enumerate().take(words.into()) {
+                    let size = usize::from(*bytes).min(4);
+                    self.put(cta, warp, advance(place, 4 * piece), size, (after >> (32 * piece)) as u64);
+                    old[lane] = (before >> (32 * piece)) as u32;
                 }
-            };
-            self.note(cta, warp, pc, lane, place, (*bytes).into());
-            for (piece, old) in old.iter_mut().enumerate().take(words.into()) {
-                let size = usize::from(*bytes).min(4);
-                self.put(cta, warp, advance(place, 4 * piece), size, (after >> (32 * piece)) as u64);
-                old[lane] = (before >> (32 * piece)) as u32;
             }
         }
         if *modify == Modify::Cast {

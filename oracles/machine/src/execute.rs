@@ -158,17 +158,18 @@ impl Machine<'_> {
                 let [a, b] = srcs.map(|src| w.fetch(literals, src));
                 w.set_pred(*pred, mask(|lane| is_hard_quotient(a[lane], b[lane])), active);
             }
-            Kind::PredsToReg(dst, src, which, first) => {
+            Kind::PredsToReg(dst, src, which, first, byte) => {
                 let base = w.fetch(literals, *src);
                 let preds = &w.preds[usize::from(*first)..];
                 let word = |lane: usize| (0..7).fold(0, |word, at| word | (preds[at] >> lane & 1) << at);
-                let result = std::array::from_fn(|lane| base[lane] & !which | word(lane) & which);
+                let shift = 8 * u32::from(*byte);
+                let result = std::array::from_fn(|lane| base[lane] & !(which << shift) | (word(lane) & which) << shift);
                 w.write(*dst, &result, active);
             }
-            Kind::RegToPreds(src, which, first) => {
+            Kind::RegToPreds(src, which, first, byte) => {
                 let word = w.fetch(literals, *src);
                 for at in (0..7u8).filter(|at| which >> at & 1 == 1) {
-                    w.set_pred(first + at, mask(|lane| word[lane] >> at & 1 == 1), active);
+                    w.set_pred(first + at, mask(|lane| word[lane] >> (8 * byte + at) & 1 == 1), active);
                 }
             }
             Kind::Special(dst, specials, words) => {
@@ -234,6 +235,7 @@ impl Machine<'_> {
             }
             Kind::LoadConstant { .. }
             | Kind::Load { .. }
+            | Kind::LoadCombined { .. }
             | Kind::Store { .. }
             | Kind::Atomic { .. }
             | Kind::CopyAsync { .. }

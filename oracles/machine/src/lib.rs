@@ -22,6 +22,7 @@ mod external;
 mod lanes;
 mod launch;
 mod machine;
+mod multicast;
 mod operands;
 mod program;
 mod run;

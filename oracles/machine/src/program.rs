@@ -197,6 +197,24 @@ pub enum Modify {
     Count,
 }
 
+/// How a load combines what replicas hold.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OfReplicas {
+    /// By an operation of PTX on values of a type.
+    Op(AtomOp, Type),
+    /// As a sum of halves that is accumulated in single precision and rounded once.
+    SingleSum(Type),
+}
+
+impl OfReplicas {
+    /// The type of an element.
+    pub fn ty(self) -> Type {
+        match self {
+            OfReplicas::Op(_, ty) | OfReplicas::SingleSum(ty) => ty,
+        }
+    }
+}
+
 /// How many registers a program may read: rows of general ones, and of uniform ones.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Used {
@@ -540,10 +558,10 @@ pub enum Kind {
     If(Pred, Box<Kind>),
     /// One behind the other.
     Sequence(Box<[Kind; 2]>),
-    /// Predicates into a word, the first of a mask, over another word.
-    PredsToReg(u16, Src, u32, u8),
-    /// A word into predicates.
-    RegToPreds(Src, u32, u8),
+    /// Predicates of a mask, from a number on, into a byte of a word, over another word.
+    PredsToReg(u16, Src, u32, u8, u8),
+    /// A byte of a word into predicates.
+    RegToPreds(Src, u32, u8, u8),
     /// A word of a bank at an address.
     LoadConstant {
         /// The result.
@@ -563,6 +581,17 @@ pub enum Kind {
         space: Space,
         /// How much.
         width: Width,
+        /// The address.
+        address: Address,
+    },
+    /// A load of all replicas of multicast memory, combined.
+    LoadCombined {
+        /// The result.
+        dst: u16,
+        /// How many bytes.
+        bytes: u8,
+        /// How.
+        combine: OfReplicas,
         /// The address.
         address: Address,
     },

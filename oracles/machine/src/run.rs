@@ -112,10 +112,6 @@ impl Image {
             let known = cubin.entries().map(|entry| entry.name.as_str()).collect::<Vec<_>>().join(", ");
             RunError::NoKernel { name: bound.entry.clone(), known }
         })?;
-        if bound.global.regions().iter().any(|region| region.replicas > 0) {
-            let (place, why) = ("multicast memory", "replicas are not modelled at this level");
-            return Err(RunError::Unknown { place: place.to_owned(), why: why.to_owned() });
-        }
         let mut placement = Placement::new(cubin, CODE, DATA, CODE + 2 * MOST_CODE);
         for (at, symbol) in cubin.symbols.iter().enumerate().filter(|(_, symbol)| symbol.kind == SymbolKind::Object) {
             let region =

@@ -1,7 +1,7 @@
 //! Single words of code, executed by themselves, with values worked out by hand.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Bytes, ClusterShape, GlobalMemory};
+use oriole_interp::{Bytes, ClusterShape, GlobalMemory, MULTICAST_WINDOW};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Compare as FloatCompare, Ftz, Opcode, Type};
 use oriole_sass::{Table, text};
@@ -598,4 +598,69 @@ fn registers_that_are_named_are_used() {
     let mut all = Used::default();
     [254, UNIFORM + 255].into_iter().for_each(|row| all.note(row));
     assert_eq!(all, Used::ALL);
+}
+
+/// 256 + 1 + 1 in bf16, where each sum rounds to 256, and rounded once: 258. The other elements are zero.
+#[test]
+fn replicas_are_summed_in_either_precision() {
+    let sum = |word: (u128, &str)| {
+        on_machine(90, &[word], |machine, mut cta| {
+            let [most, one] = [[0x80, 0x43, 0, 0, 0, 0, 0, 0], [0x80, 0x3f, 0, 0, 0, 0, 0, 0]];
+            let base = machine.global.map_replicas("replicas", Bytes::defined([most, one, one].concat()), 3);
+            let address = MULTICAST_WINDOW + base;
+            let rows = &mut cta.warps[0].rows;
+            (rows[4], rows[5]) = ([address as u32; 32], [(address >> 32) as u32; 32]);
+            assert!(machine.turn(&mut cta).is_ok());
+            [4, 5].map(|row| cta.warps[0].rows[row][31])
+        })
+    };
+    let [once, each] = [
+        (0x0032_1e00_0b01_497f_0000_0000_0404_79a5, "LDGMC.E.F32ADD.BF16x4.RN.STRONG.SYS R4, [R4.64+URZ]"),
+        (0x0032_1e00_0801_497f_0000_0000_0404_79a5, "LDGMC.E.ADD.BF16x4.RN.STRONG.SYS R4, [R4.64+URZ]"),
+    ]
+    .map(sum);
+    assert_eq!((once, each), ([0x4381, 0], [0x4380, 0]));
+}
+
+/// A word of all replicas is loaded from a multicast address alone, and stored to each of them by a plain store.
+#[test]
+fn stores_reach_every_replica() {
+    let store = (0x0043_e200_0c10_f908_0000_000d_0400_7986, "STG.E.STRONG.GPU desc[UR8][R4.64], R13");
+    on_machine(90, &[store], |machine, mut cta| {
+        let base = machine.global.map_replicas("replicas", Bytes::defined(vec![0; 12]), 3);
+        let address = MULTICAST_WINDOW + base;
+        let rows = &mut cta.warps[0].rows;
+        (rows[4], rows[5], rows[13]) = ([address as u32; 32], [(address >> 32) as u32; 32], [77; 32]);
+        assert!(machine.turn(&mut cta).is_ok());
+        let (region, _) = machine.global.find_replicas(address, 4).expect("it is there");
+        let bytes = machine.global.region(region).bytes.data().to_vec();
+        assert_eq!([bytes[0], bytes[4], bytes[8]], [77; 3], "{bytes:x?}");
+    });
+    let load = (0x0032_1e00_0801_417f_0000_0000_0404_79a4, "LDGMC.E.ADD.32.STRONG.SYS R4, [R4.64+URZ]");
+    on_machine(90, &[load], |machine, mut cta| {
+        cta.warps[0].rows[4] = [GLOBAL; 32];
+        assert!(machine.turn(&mut cta).is_err(), "it is no multicast address");
+    });
+}
+
+/// Predicates 0 and 2, in the upper byte of a word whose other bytes stay, and out of it.
+#[test]
+fn predicates_stand_in_any_byte() {
+    let save = (0x000f_c800_0800_3000_0000_00ff_3e3e_7883, "UP2UR.B3 UR62, UPR, UR62, 0xff");
+    let load = (0x000f_e200_0800_3000_0000_00ff_3e00_7884, "UR2UP UPR, UR62.B3");
+    let row = usize::from(UNIFORM) + 62;
+    let uniform = usize::from(UNIFORM_PREDICATES);
+    on_machine(90, &[save], |machine, mut cta| {
+        let w = &mut cta.warps[0];
+        w.rows[row] = [0x7f12_3456; 32];
+        w.preds[uniform..uniform + 7].copy_from_slice(&[u32::MAX, 0, u32::MAX, 0, 0, 0, 0]);
+        assert!(machine.turn(&mut cta).is_ok());
+        assert_eq!(cta.warps[0].rows[row][0], 0x0512_3456);
+    });
+    on_machine(90, &[load], |machine, mut cta| {
+        cta.warps[0].rows[row] = [0x0512_3456; 32];
+        assert!(machine.turn(&mut cta).is_ok());
+        let set = |at: usize| cta.warps[0].preds[uniform + at] & 1;
+        assert_eq!([0, 1, 2, 3].map(set), [1, 0, 1, 0]);
+    });
 }

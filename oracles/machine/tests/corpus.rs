@@ -4,10 +4,10 @@
 
 use std::path::{Path, PathBuf};
 
-use oriole_interp::launch::{ArgValue, Launch, launch_files_for};
+use oriole_interp::launch::{Launch, launch_files_for};
 use oriole_interp::{Executable, Outcome, RunOptions};
 use oriole_ir::Module;
-use oriole_machine::{Image, RunError};
+use oriole_machine::Image;
 use oriole_sass::cubin::Cubin;
 
 fn corpus(folder: &str) -> PathBuf {
@@ -61,23 +61,6 @@ fn captured_code_does_what_its_ptx_says() {
         }
     }
     assert!(compared > 100, "{compared} compared");
-}
-
-/// Whatever such code leaves, it says nothing: accesses would go to one replica, not to all.
-#[test]
-fn launches_with_replicas_are_not_executed() {
-    let (_, kernel_name, cubin) = cubins().into_iter().next().unwrap();
-    let (path, module) = kernel(&kernel_name);
-    let executable = Executable::new(&module).unwrap();
-    let mut launch = Launch::load(&launch_files_for(&path)[0]).unwrap();
-    let buffer = launch.args.iter_mut().find_map(|arg| match &mut arg.value {
-        ArgValue::Buffer(buffer) => Some(buffer),
-        _ => None,
-    });
-    buffer.expect("the kernel has a buffer").replicas = 1;
-    let bound = executable.bound(&launch).unwrap();
-    let refused = Image::load(&cubin, &bound).err();
-    assert!(matches!(&refused, Some(RunError::Unknown { place, .. }) if place == "multicast memory"), "{refused:?}");
 }
 
 #[test]

@@ -263,26 +263,26 @@ fn plop3(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     Ok(Kind::Plop3(dsts, [a?, b?, c?], [ops.value(signs)? as u8, ops.value(signs + 1)? as u8]))
 }
 
+/// The bytes of a word that predicates may stand in, but for the first.
+const BYTES: &[(&str, u8)] = &[("B1", 1), ("B2", 2), ("B3", 3)];
+
 /// Operands: result, `PR`, the word that is kept, the mask of predicates, which begin with number `first`.
 fn p2r(ops: &mut Operands<'_>, first: u8) -> Result<Kind, Unknown> {
-    if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
-        return Err("another byte".to_owned());
-    }
     let last = ops.len() - 1;
     let mask = ops.src(last, Sign::Integer)?;
     let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
-    Ok(Kind::PredsToReg(ops.dst(0)?, ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first))
+    let byte = ops.one_of(BYTES).unwrap_or(0);
+    Ok(Kind::PredsToReg(ops.dst(0)?, ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first, byte))
 }
 
 /// Operands: `PR`, the word, the mask of predicates, which begin with number `first`.
 fn r2p(ops: &mut Operands<'_>, first: u8) -> Result<Kind, Unknown> {
-    if ["B1", "B2", "B3"].iter().any(|name| ops.has(name)) {
-        return Err("another byte".to_owned());
-    }
     let last = ops.len() - 1;
     let mask = ops.src(last, Sign::Integer)?;
     let mask = ops.literal_of(mask).ok_or("a mask that is no constant")?;
-    Ok(Kind::RegToPreds(ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first))
+    let suffix = ops.suffix(last - 1)?;
+    let byte = BYTES.iter().find(|(name, _)| *name == suffix).map_or(0, |(_, byte)| *byte);
+    Ok(Kind::RegToPreds(ops.src(last - 1, Sign::Integer)?, mask & 0x7f, first, byte))
 }
 
 /// Operands: the barrier's number, how many threads, the predicate of a reduction.

@@ -11,6 +11,7 @@ use crate::program::*;
 pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown>> {
     Some(match base {
         "LDC" | "ULDC" | "LDCU" => constant(ops),
+        "LDGMC" => load_combined(ops),
         "LDG" => load(ops, Space::Global),
         "LD" => load(ops, Space::Generic),
         "LDS" => load(ops, Space::Shared),
@@ -84,6 +85,19 @@ fn load(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     let width = width(ops);
     let dst = aligned(ops.dst(data)?, u16::from(width.bytes.div_ceil(4)))?;
     Ok(Kind::Load { dst, space, width, address: address(ops, space)? })
+}
+
+/// Operands: result, address.
+fn load_combined(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+    let ty = ops.one_of(&[("32", Type::U32)]).or_else(|| ops.one_of(TYPES)).ok_or("a type")?;
+    let combine = match () {
+        () if ops.has("F32ADD") || ops.has("HPADD") => OfReplicas::SingleSum(ty),
+        () => OfReplicas::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
+    };
+    let bytes = (ty.bits() / 8) as u8 * ops.one_of(VECTORS).unwrap_or(1);
+    let data = *registers(ops).first().ok_or("no result")?;
+    let dst = aligned(ops.dst(data)?, u16::from(bytes.div_ceil(4)))?;
+    Ok(Kind::LoadCombined { dst, bytes, combine, address: address(ops, Space::Global)? })
 }
 
 /// Operands: address, value.
@@ -170,6 +184,9 @@ const TYPES: &[(&str, Type)] = &[
     ("128", Type::B128),
 ];
 
+/// How many elements a vector has, each of which is operated on by itself.
+const VECTORS: &[(&str, u8)] = &[("F32x2", 2), ("F32x4", 4), ("F16x4", 2), ("F16x8", 4), ("BF16x4", 2), ("BF16x8", 4)];
+
 /// Operands: a predicate and the old value where there are any, the address, the operand, and its replacement.
 fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
     let start = ops
@@ -192,9 +209,6 @@ fn atomic(ops: &mut Operands<'_>, space: Space) -> Result<Kind, Unknown> {
         () if ops.has("POPC") && ops.has("INC") && ops.has("32") => Modify::Count,
         () => Modify::Op(ops.one_of(OPERATIONS).ok_or("an operation")?, ty),
     };
-    // Elements of a vector are operated on by themselves.
-    const VECTORS: &[(&str, u8)] =
-        &[("F32x2", 2), ("F32x4", 4), ("F16x4", 2), ("F16x8", 4), ("BF16x4", 2), ("BF16x8", 4)];
     let bytes = (ty.bits() / 8) as u8 * ops.one_of(VECTORS).unwrap_or(1);
     for row in [dst, srcs[0], srcs[1]] {
         aligned(row, u16::from(bytes.div_ceil(4)))?;
