@@ -87,6 +87,17 @@ fn kept_miscompiles_show_again() {
     }
 }
 
+/// What a campaign leaves out names operations that there are.
+#[test]
+fn the_list_of_known_operations_is_a_configuration() {
+    let tool = StandIn::new("exit 255");
+    let list = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../corpus/miscompiles/without.toml");
+    let list = list.to_str().expect("paths of the tree are text");
+    let output = tool.oriole(&["fuzz", "--target", "ptxas", "--config", list, "--print-config"]);
+    assert_eq!(output.status.code(), Some(0), "{}", said(&output));
+    assert!(said(&output).contains("\"multimem.red\""), "{}", said(&output));
+}
+
 /// A stand-in for ptxas that does what some lines of shell say to `$out` and the files of PTX.
 struct StandIn {
     folder: tempfile::TempDir,
