@@ -31,15 +31,16 @@ use choice::{Choice, Format};
 const COARSER: u32 = 32;
 const MOST_ALIGN: u32 = 1024;
 /// Where variables begin by each choice, in bytes. The machine has those in shared memory where the first has them. An
-/// address that is taken for a number is another one by each, as far as its bits go.
+/// address that is taken for a number is another one by each, as far as its bits go: of a variable in a frame that is
+/// aligned to 4 bytes, or to 16, each bit above is set by one of the last two.
 fn placement(choice: Choice) -> Placement {
-    let [shared, frame] = match choice {
-        Choice::Larger => [1, 1],
-        Choice::Smaller => [0, 0],
-        Choice::MixedLarger => [3, 6],
-        Choice::MixedSmaller => [6, 11],
+    let (shared, frame) = match choice {
+        Choice::Larger => (1, 1024),
+        Choice::Smaller => (0, 0),
+        Choice::MixedLarger => (3, 6 * 1024 + 0x5c),
+        Choice::MixedSmaller => (6, 11 * 1024 + 0xa4),
     };
-    Placement { shared: 1024 * shared, frame: 1024 * frame }
+    Placement { shared: 1024 * shared, frame }
 }
 /// The bit of a barrier's state that says whether its phase is odd.
 const ODD_PHASE: u32 = 63;

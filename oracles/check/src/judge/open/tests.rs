@@ -147,7 +147,7 @@ fn addresses_of_locals_are_open() {
 /// Whatever is made of an address, several other ones are tried.
 #[test]
 fn bits_of_addresses_are_open() {
-    for (space, bits) in [("local", 10..=13), ("shared", 10..=12)] {
+    for (space, bits) in [("local", 4..=7), ("local", 10..=13), ("shared", 10..=12)] {
         for bit in bits {
             let registers = format!(".reg .b32 %r<4>;\n.{space} .align 4 .b8 array[8];\n");
             let body = format!(
