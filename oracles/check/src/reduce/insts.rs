@@ -245,6 +245,11 @@ pub fn constants_half(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     constants(evidence, choice, |bits| if bits == 0 { 0 } else { bits >> bits.ilog2().div_ceil(2) });
 }
 
+/// Constants that keep the higher half of the bits that are set.
+pub fn constants_upper_bits(evidence: &mut Evidence, choice: &mut Choice<'_>) {
+    constants(evidence, choice, |bits| (0..bits.count_ones() / 2).fold(bits, |left, _| left & left.wrapping_sub(1)));
+}
+
 /// Constants without their lowest bit that is set.
 pub fn constants_fewer_bits(evidence: &mut Evidence, choice: &mut Choice<'_>) {
     constants(evidence, choice, |bits| bits & bits.wrapping_sub(1));

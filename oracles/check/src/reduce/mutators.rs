@@ -64,6 +64,7 @@ mutators! {
     "constants-one" insts::constants_one, "constants become one";
     "constants-power" insts::constants_power, "constants become their highest bit";
     "constants-half" insts::constants_half, "constants have half as many bits";
+    "constants-upper-bits" insts::constants_upper_bits, "constants lose the lower half of their bits";
     "constants-fewer-bits" insts::constants_fewer_bits, "constants lose their lowest bit";
     "launch-half" launches::half, "half as many threads or blocks in a dimension";
     "launch-less" launches::less, "fewer threads or blocks in a dimension, by a quarter down to one";

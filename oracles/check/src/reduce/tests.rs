@@ -402,7 +402,7 @@ fn one_block_and_one_thread_stand_for_another() {
     let block = take("one-block", 4);
     assert_eq!(block.launch.as_ref().map(|launch| (launch.grid, launch.block)), Some(([1; 3], [4, 2, 1])));
     assert!(!block.module.to_string().contains("ctaid"), "{}", block.module);
-    let thread = take("one-thread", 6 * 6 - 1);
+    let thread = take("one-thread", 6 * 3 - 1);
     assert_eq!(thread.launch.as_ref().map(|launch| (launch.grid, launch.block)), Some(([2, 3, 1], [1; 3])));
     let text = thread.module.to_string();
     assert!(text.contains("imul.wide.u32 2, 4") && text.contains("setp.eq.u32 2, 5"), "{text}");

@@ -12,10 +12,10 @@ use super::edit::places;
 use super::insts::Substitutions;
 use crate::report::Evidence;
 
-/// So many threads of a block, and blocks of a grid, are tried.
-const MOST: u32 = 128;
+/// So many threads of a block, and blocks of a grid, are tried: each round asks for all of them.
+const MOST: u32 = 32;
 /// How many bytes of a buffer a thread may have to itself.
-const WIDTHS: [usize; 5] = [4, 8, 16, 2, 1];
+const WIDTHS: [usize; 2] = [4, 8];
 /// The lanes of a warp.
 const LANES: u32 = 32;
 
