@@ -24,12 +24,13 @@ use crate::settings::check_failure;
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
 ///
 /// No GPU is needed: the words of the code are decoded and executed, warp by warp, on the launches beside K.ptx or
-/// given by --launch, each with its own data and with random data of its shape. Every combination of SM and level of
-/// optimization is an axis with a verdict of its own. Where all axes disagree with the PTX in the same way, the fault
-/// may be Oriole's own; --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may
-/// otherwise fuse products and sums, which changes results by design. With --cubin, code that somebody else made is
-/// judged instead. Exit code 0 where all axes do what the PTX says, 1 where one does not, or ptxas crashes, 2 on bad
-/// input, 3 where nothing could be judged.
+/// given by --launch, each with its own data and with random data of its shape. Every combination of SM with a level of
+/// optimization, or with fast compilation, is an axis with a verdict of its own, and so is each of them with a limit of
+/// registers or a further option. Where all axes disagree with the PTX in the same way, the fault may be Oriole's own;
+/// --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and
+/// sums, which changes results by design. With --cubin, code that somebody else made is judged instead. `oriole reduce
+/// --predicate miscompile` makes a kernel smaller that is compiled wrongly. Exit code 0 where all axes do what the PTX
+/// says, 1 where one does not, or ptxas crashes, 2 on bad input, 3 where nothing could be judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program: PTX
