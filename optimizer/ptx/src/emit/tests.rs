@@ -229,6 +229,9 @@ fn a_constant_has_one_register_an_instruction() {
     let lines = printed("  %d1 = pack.b16 0, 1, 0, 1\n  st.global.b64 [8], %d1\n");
     let expected = ["mov.b16 %xh0, 0x0;", "mov.b16 %xh1, 0x1;", "mov.b64 %d1, {%xh0, %xh1, %xh0, %xh1};"];
     assert_eq!(lines[..3], expected);
+    // Another one has its own: it may stand where the first is not executed.
+    let packs = "  %d1 = pack.b16 0, 0, 0, 0\n  %d2 = pack.b16 0, 0, 0, 0\n";
+    assert_eq!(printed(packs).iter().filter(|line| line.starts_with("mov.b16")).count(), 2);
 }
 
 #[test]

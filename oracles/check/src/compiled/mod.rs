@@ -233,7 +233,7 @@ impl Compiler {
             store_before: difference.and_then(|difference| difference.ptx.clone()),
             store_after: difference.and_then(|difference| difference.code.clone()),
             reproducer: None,
-            replay: format!("oriole judge {} --randoms 0{}", kernel.name, self.replay()),
+            replay: format!("oriole judge {} --randoms 0{}", kernel.name, replay(&self.axes, self.gpu.is_some())),
             text: write_ptx(&kernel.module).ok().map(Arc::from),
             axes,
             evidence: Arc::new(Evidence {
@@ -242,32 +242,32 @@ impl Compiler {
             }),
         })
     }
+}
 
-    /// The axes as `oriole judge` takes them.
-    fn replay(&self) -> String {
-        let mut archs: Vec<&str> = self.axes.iter().map(|axis| axis.arch.as_str()).collect();
-        archs.dedup();
-        let efforts: BTreeSet<Effort> = self.axes.iter().map(|axis| axis.effort).collect();
-        let level = |effort: &Effort| match effort {
-            Effort::Level(level) => Some(level.to_string()),
-            Effort::Fast(_) => None,
-        };
-        let fast = |effort: &Effort| match effort {
-            Effort::Level(_) => None,
-            Effort::Fast(fast) => Some(fast.name().to_owned()),
-        };
-        let list = |option: &str, words: Vec<String>| match words.is_empty() {
-            true => String::new(),
-            false => format!(" {option} {}", words.join(",")),
-        };
-        let levels = list("-O", efforts.iter().filter_map(level).collect());
-        let fast = list("--fast-compile", efforts.iter().filter_map(fast).collect());
-        let mut options: Vec<&String> = self.axes.iter().flat_map(|axis| &axis.options).collect();
-        options.dedup();
-        let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
-        let gpu = if self.gpu.is_some() { " --gpu" } else { "" };
-        format!(" --sm {}{levels}{fast}{options}{gpu}", archs.join(","))
-    }
+/// Axes as `oriole judge` takes them.
+fn replay(axes: &[Axis], gpu: bool) -> String {
+    let mut archs: Vec<&str> = axes.iter().map(|axis| axis.arch.as_str()).collect();
+    archs.dedup();
+    let efforts: BTreeSet<Effort> = axes.iter().map(|axis| axis.effort).collect();
+    let level = |effort: &Effort| match effort {
+        Effort::Level(level) => Some(level.to_string()),
+        Effort::Fast(_) => None,
+    };
+    let fast = |effort: &Effort| match effort {
+        Effort::Level(_) => None,
+        Effort::Fast(fast) => Some(fast.name().to_owned()),
+    };
+    let list = |option: &str, words: Vec<String>| match words.is_empty() {
+        true => String::new(),
+        false => format!(" {option} {}", words.join(",")),
+    };
+    let levels = list("-O", efforts.iter().filter_map(level).collect());
+    let fast = list("--fast-compile", efforts.iter().filter_map(fast).collect());
+    let mut options: Vec<&String> = axes.iter().flat_map(|axis| &axis.options).collect();
+    options.dedup();
+    let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
+    let gpu = if gpu { " --gpu" } else { "" };
+    format!(" --sm {}{levels}{fast}{options}{gpu}", archs.join(","))
 }
 
 /// Why code for an architecture cannot be made of a module, where that is known beforehand.
@@ -314,6 +314,17 @@ fn suspicion(wrong: &[Axis], all: &[Axis]) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::compiler::FastCompile;
+
+    #[test]
+    fn a_replay_names_every_way_to_compile() {
+        let fast = Axis::with("sm_90", Effort::Fast(FastCompile::Max));
+        let limited = Axis { options: vec!["--maxrregcount=24".to_owned()], ..fast.clone() };
+        let axes = [Axis::new("sm_90", 3), Axis::new("sm_90", 0), fast, limited];
+        let said = " --sm sm_90 -O 0,3 --fast-compile max --ptxas-option --maxrregcount=24 --gpu";
+        assert_eq!(replay(&axes, true), said);
+        assert_eq!(replay(&axes[2..3], false), " --sm sm_90 --fast-compile max");
+    }
 
     #[test]
     fn oriole_is_suspected_where_no_level_and_no_gpu_contradicts() {
