@@ -140,10 +140,13 @@ mod tests {
             ("/*0020*/ ISETP.GT.AND P0, PT, R2, 0x1, PT", Some(0)),
             ("/*0030*/ @!P0 BRA `(.L_x_1)", None),
             ("/*0040*/ BSYNC B0", None),
-            ("/*0050*/ EXIT", None),
+            // What stands behind it is not executed, as it does not hold.
+            ("/*0050*/ ISETP.EQ.AND P1, PT, R3, RZ, PT", Some(0)),
+            ("/*0070*/ EXIT", None),
         ];
-        assert_eq!(texts_of(&code, Roots::Conditions), [code[0].0, code[2].0, code[3].0, code[5].0]);
-        assert_eq!(texts_of(&code, Roots::Last), [code[5].0]);
+        let expected = [code[0].0, code[1].0, code[2].0, code[3].0, code[5].0, code[6].0];
+        assert_eq!(texts_of(&code, Roots::Conditions), expected);
+        assert_eq!(texts_of(&code, Roots::Last), [code[6].0]);
     }
 
     #[test]
