@@ -176,6 +176,11 @@ fn a_kernel_on_which_the_compiler_crashes_is_reduced() {
     let well = reduce("saxpy", &["--predicate", "miscompile"]);
     assert_eq!(well.status.code(), Some(2), "{}", said(&well));
     assert!(said(&well).contains("interesting: the code that ptxas makes"), "{}", said(&well));
+    for option in [["-O", "1"], ["--phase", "GvnCse"], ["--check", "sub"]] {
+        let refused = reduce("saxpy", &[&["--predicate", "miscompile"][..], &option[..]].concat());
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert!(said(&refused).contains("--ptxas-level"), "{}", said(&refused));
+    }
     let unused = reduce("saxpy", &["--max-registers", "24"]);
     assert_eq!(unused.status.code(), Some(2), "{}", said(&unused));
     assert!(said(&unused).contains("--predicate miscompile"), "{}", said(&unused));

@@ -118,8 +118,8 @@ impl Compiling {
         Ok(Compiler { ptxas, axes: self.variants.axes(sm, levels), version, gpu: gpu(self.gpu)? })
     }
 
-    /// That ptxas is not judged, unless options say how it would compile. `help` says how it is chosen.
-    pub fn unused(&self, help: &str) -> Result<(), Failure> {
+    /// Refuses options that say how ptxas compiles, where it is not judged. `help` says how it is chosen.
+    pub fn require_unused(&self, help: &str) -> Result<(), Failure> {
         let is_idle = self.sm.is_empty() && self.ptxas_level.is_empty() && self.variants.is_idle() && !self.gpu;
         let options = "--sm, --ptxas-level, --fast-compile, --max-registers, --ptxas-option and --gpu";
         if is_idle { Ok(()) } else { Err(Failure::Input(miette!(help = help.to_owned(), "{options} are for ptxas"))) }

@@ -127,9 +127,9 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
         return Err(boring(args, "the PTX front end reads it"));
     }
     let job = match args.predicate {
-        Some(Predicate::Miscompile) => miscompile::job(args, module)?,
+        Some(Predicate::Miscompile) => miscompile::job(args, given, module)?,
         _ => {
-            args.compiling.unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
+            args.compiling.require_unused("`--predicate miscompile` reduces what ptxas makes of a kernel")?;
             job(args, given, module)?
         }
     };

@@ -74,7 +74,7 @@ pub fn compiler(
     if chosen.contains(&Chosen::Ptxas) {
         return Ok(Some(Arc::new(compiling.compiler(patience)?)));
     }
-    compiling.unused("--target ptxas chooses who is judged").map(|()| None)
+    compiling.require_unused("--target ptxas chooses who is judged").map(|()| None)
 }
 
 /// Writes the PTX of a case and checks it, with what each axis comes to.

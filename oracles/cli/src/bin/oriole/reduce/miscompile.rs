@@ -8,10 +8,21 @@ use oriole_ir::Module;
 
 use super::{Args, Job, Question, boring};
 use crate::failure::Failure;
+use crate::options::Given;
 use crate::settings::check_failure;
 
 /// What ptxas does wrong with the kernel, on the first axis on which it does.
-pub fn job(args: &Args, module: Module) -> Result<Job, Failure> {
+///
+/// # Errors
+///
+/// Options about Oriole's own phases are refused: a level for them would be taken for one of ptxas.
+pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
+    if !given.check().is_empty() || args.subject.scope.phase.is_some() || args.check.is_some() {
+        let help = "--ptxas-level, --fast-compile and so on say how ptxas compiles";
+        let what = "with `--predicate miscompile` ptxas is judged, and no phase: leave out";
+        let options = "-O, --phase, --check, and what is about phases, rules and knobs";
+        return Err(Failure::Input(miette!(help = help, "{what} {options}")));
+    }
     let compiler = args.compiling.compiler(args.limit)?;
     let (name, check) = (args.subject.name(), CheckOptions::default());
     let kernel = Kernel { name: name.clone(), module, launches: args.subject.launches()? };
