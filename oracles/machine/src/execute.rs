@@ -299,7 +299,7 @@ impl Machine<'_> {
                 return Ok(w.split(at, group, &[(if taken { active } else { 0 }, *to)]));
             }
             Kind::Jump(row, base) => return self.jump(cta, warp, at, group, active, (*row, *base)),
-            Kind::Call(to) => return self.call(cta, warp, at, group, active, *to),
+            Kind::Call(to) => return self.go(cta, warp, at, group, active, [16 * u64::from(*to); LANES]),
             Kind::Exit(pred) => {
                 let ended = active & w.pred(*pred);
                 if ended == 0 {
@@ -374,36 +374,13 @@ impl Machine<'_> {
         let w = &cta.warps[warp];
         let low = w.fetch_row(self.literals, row);
         let high = if row == ZERO { low } else { w.rows[usize::from(row) + 1] };
-        let addresses = std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]));
-        let called = set(active).find_map(|lane| self.external_at(addresses[lane].wrapping_add_signed(base)));
-        let addresses = match called {
-            Some(name) => self.external(cta, warp, group.pc, active, name)?,
-            None => addresses.map(|address| address.wrapping_add_signed(base)),
-        };
-        self.go(cta, warp, at, group, active, addresses)
+        let pair = |lane: usize| u64::from(high[lane]) << 32 | u64::from(low[lane]);
+        self.go(cta, warp, at, group, active, std::array::from_fn(|lane| pair(lane).wrapping_add_signed(base)))
     }
 
-    /// Calls what stands at a place of the code, or a function of the driver behind it.
-    fn call(
-        &mut self,
-        cta: &mut Cta,
-        warp: usize,
-        at: usize,
-        group: Group,
-        active: u32,
-        to: u32,
-    ) -> Result<Next, Stop> {
-        let address = 16 * u64::from(to);
-        let addresses = match self.external_at(address) {
-            Some(name) => self.external(cta, warp, group.pc, active, name)?,
-            None => [address; LANES],
-        };
-        self.go(cta, warp, at, group, active, addresses)
-    }
-
-    /// Goes to addresses relative to the code, each lane to its own.
+    /// Goes to addresses relative to the code, each lane to its own; a function of the driver returns at once.
     fn go(
-        &self,
+        &mut self,
         cta: &mut Cta,
         warp: usize,
         at: usize,
@@ -411,6 +388,11 @@ impl Machine<'_> {
         active: u32,
         addresses: [u64; LANES],
     ) -> Result<Next, Stop> {
+        let called = set(active).find_map(|lane| self.external_at(addresses[lane]));
+        let addresses = match called {
+            Some(name) => self.external(cta, warp, group.pc, active, name)?,
+            None => addresses,
+        };
         let w = &mut cta.warps[warp];
         let mut targets: Vec<(u32, u32)> = Vec::new();
         for lane in set(active) {

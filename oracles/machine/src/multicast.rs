@@ -45,7 +45,7 @@ impl Machine<'_> {
         bytes: u64,
     ) -> Result<Copies, Stop> {
         let can_be = matches!(space, Space::Global | Space::Generic) && address.is_multiple_of(bytes);
-        match self.global.find_replicas(address, bytes).filter(|_| can_be) {
+        match can_be.then(|| self.global.find_replicas(address, bytes)).flatten() {
             Some((region, at)) => Ok(self.copies(region, at)),
             None => {
                 let next = self.locate(cta, warp, pc, lane, space, address, bytes)?;
