@@ -233,7 +233,7 @@ impl Compiler {
             store_before: difference.and_then(|difference| difference.ptx.clone()),
             store_after: difference.and_then(|difference| difference.code.clone()),
             reproducer: None,
-            replay: format!("oriole judge {} --randoms 0{}", kernel.name, replay(&self.axes, self.gpu.is_some())),
+            replay: format!("oriole judge {} --randoms 0 {}", kernel.name, replay(&self.axes, self.gpu.is_some())),
             text: write_ptx(&kernel.module).ok().map(Arc::from),
             axes,
             evidence: Arc::new(Evidence {
@@ -246,28 +246,25 @@ impl Compiler {
 
 /// Axes as `oriole judge` takes them.
 fn replay(axes: &[Axis], gpu: bool) -> String {
-    let mut archs: Vec<&str> = axes.iter().map(|axis| axis.arch.as_str()).collect();
-    archs.dedup();
+    let archs: BTreeSet<&str> = axes.iter().map(|axis| axis.arch.as_str()).collect();
     let efforts: BTreeSet<Effort> = axes.iter().map(|axis| axis.effort).collect();
-    let level = |effort: &Effort| match effort {
-        Effort::Level(level) => Some(level.to_string()),
-        Effort::Fast(_) => None,
-    };
-    let fast = |effort: &Effort| match effort {
-        Effort::Level(_) => None,
-        Effort::Fast(fast) => Some(fast.name().to_owned()),
-    };
-    let list = |option: &str, words: Vec<String>| match words.is_empty() {
-        true => String::new(),
-        false => format!(" {option} {}", words.join(",")),
-    };
-    let levels = list("-O", efforts.iter().filter_map(level).collect());
-    let fast = list("--fast-compile", efforts.iter().filter_map(fast).collect());
-    let mut options: Vec<&String> = axes.iter().flat_map(|axis| &axis.options).collect();
-    options.dedup();
-    let options: String = options.iter().map(|option| format!(" --ptxas-option {option}")).collect();
-    let gpu = if gpu { " --gpu" } else { "" };
-    format!(" --sm {}{levels}{fast}{options}{gpu}", archs.join(","))
+    let options: BTreeSet<&String> = axes.iter().flat_map(|axis| &axis.options).collect();
+    let (mut levels, mut fast) = (Vec::new(), Vec::new());
+    for effort in efforts {
+        match effort {
+            Effort::Level(level) => levels.push(level.to_string()),
+            Effort::Fast(how) => fast.push(how.name().to_owned()),
+        }
+    }
+    let mut words = vec![format!("--sm {}", Vec::from_iter(archs).join(","))];
+    for (option, values) in [("-O", levels), ("--fast-compile", fast)] {
+        if !values.is_empty() {
+            words.push(format!("{option} {}", values.join(",")));
+        }
+    }
+    words.extend(options.into_iter().map(|option| format!("--ptxas-option {option}")));
+    words.extend(gpu.then(|| "--gpu".to_owned()));
+    words.join(" ")
 }
 
 /// Why code for an architecture cannot be made of a module, where that is known beforehand.
@@ -321,9 +318,12 @@ mod tests {
         let fast = Axis::with("sm_90", Effort::Fast(FastCompile::Max));
         let limited = Axis { options: vec!["--maxrregcount=24".to_owned()], ..fast.clone() };
         let axes = [Axis::new("sm_90", 3), Axis::new("sm_90", 0), fast, limited];
-        let said = " --sm sm_90 -O 0,3 --fast-compile max --ptxas-option --maxrregcount=24 --gpu";
+        let said = "--sm sm_90 -O 0,3 --fast-compile max --ptxas-option --maxrregcount=24 --gpu";
         assert_eq!(replay(&axes, true), said);
-        assert_eq!(replay(&axes[2..3], false), " --sm sm_90 --fast-compile max");
+        assert_eq!(replay(&axes[2..3], false), "--sm sm_90 --fast-compile max");
+        // Each once, in whatever order the axes have them.
+        let twice = ["sm_90", "sm_80", "sm_90"].map(|arch| Axis::new(arch, 3));
+        assert_eq!(replay(&twice, false), "--sm sm_80,sm_90 -O 3");
     }
 
     #[test]

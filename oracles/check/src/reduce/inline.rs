@@ -66,7 +66,8 @@ fn from_parameter(evidence: &mut Evidence, id: FuncId, store: Inst) {
     let &[base, offset, value] = func.srcs(store) else { return };
     let (ty, scalar) = match func.inst(store).ty().bits() {
         64 => (Type::U64, ScalarType::U64),
-        _ => (Type::U32, ScalarType::U32),
+        32 => (Type::U32, ScalarType::U32),
+        _ => return,
     };
     let Some(bits) = func.imm_bits(value) else { return };
     let free = |name: &String| func.locals.values().all(|variable| variable.name != *name);

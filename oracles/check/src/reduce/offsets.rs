@@ -1,6 +1,6 @@
 //! A mutator of addresses: what a buffer holds behind an offset is moved to its beginning, and the offset goes.
 
-use oriole_interp::launch::{Arg, ArgValue};
+use oriole_interp::launch::ArgValue;
 use oriole_ir::ops::Opcode;
 use oriole_ir::{Function, Inst, Operand};
 
@@ -11,14 +11,12 @@ use crate::report::Evidence;
 
 /// Sums of an address and a constant become the address, and a buffer loses as many bytes at its beginning.
 pub fn offsets_gone(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    let buffers = evidence.launch.as_ref().map_or(0, |launch| launch.args.len());
     let mut changes = Substitutions::default();
     for (id, _, inst) in places(&evidence.module) {
         let func = &evidence.module.functions[id];
         let (Some((base, offset)), Some(sum)) = (displaced(func, inst), func.defs(inst).next()) else { continue };
-        for buffer in 0..buffers {
-            let arg = evidence.launch.as_mut().map(|launch| &mut launch.args[buffer]);
-            let Some(Arg { value: ArgValue::Buffer(buffer), .. }) = arg else { continue };
+        for arg in evidence.launch.iter_mut().flat_map(|launch| &mut launch.args) {
+            let ArgValue::Buffer(buffer) = &mut arg.value else { continue };
             if offset > 0 && offset < buffer.bytes.len() as u64 && buffer.replicas == 0 && choice.take() {
                 buffer.bytes.drain(..offset as usize);
                 buffer.expect = None;

@@ -3,7 +3,7 @@
 //! Often a single thread shows what goes wrong, for its data or for its number. To leave the first one alone shows
 //! nothing then, and neither does any step on the way to it.
 
-use oriole_interp::launch::{ArgValue, Launch};
+use oriole_interp::launch::ArgValue;
 use oriole_ir::Operand;
 use oriole_ir::ops::SpecialReg;
 
@@ -32,7 +32,7 @@ const BLOCKS: Registers = (
 /// One thread of a block is left: the first with what the buffers hold for another one, or with that one's number. Of
 /// several opportunities the first is taken.
 pub fn one_thread(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    let Some(block) = size_of(evidence, |launch| launch.block) else { return };
+    let Some(block) = evidence.launch.as_ref().map(|launch| launch.block) else { return };
     for thread in 1..count(block) {
         if let Some(width) = WIDTHS.into_iter().find(|_| choice.take()) {
             leave_data(evidence, thread as usize * width, width);
@@ -50,15 +50,11 @@ pub fn one_thread(evidence: &mut Evidence, choice: &mut Choice<'_>) {
 
 /// One block of the grid is left, with the number of another than the first.
 pub fn one_block(evidence: &mut Evidence, choice: &mut Choice<'_>) {
-    let Some(grid) = size_of(evidence, |launch| launch.grid) else { return };
+    let Some(grid) = evidence.launch.as_ref().map(|launch| launch.grid) else { return };
     if let Some(block) = (1..count(grid)).find(|_| choice.take()) {
         fix(evidence, &numbered(BLOCKS, block, grid));
         evidence.launch.iter_mut().for_each(|launch| launch.grid = [1; 3]);
     }
-}
-
-fn size_of(evidence: &Evidence, size: fn(&Launch) -> [u32; 3]) -> Option<[u32; 3]> {
-    evidence.launch.as_ref().map(size)
 }
 
 /// How many of a size are tried.
