@@ -571,7 +571,7 @@ impl<'m> Executable<'m> {
         });
         let stores = stores.collect();
         let conflicts = machine.races.as_ref().map_or(&[][..], |detector| &detector.conflicts);
-        let side = |access: &race::Access| (machine.thread_at(access.thread), machine.place(access.pc), access.write);
+        let side = |party: &race::Party| (machine.thread_at(party.thread), machine.place(party.pc), party.write);
         let races = conflicts.iter().map(|conflict| Race {
             space: if conflict.memory == Memory::Shared { "shared" } else { "global" },
             address: conflict.address,

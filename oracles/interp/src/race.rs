@@ -32,11 +32,15 @@ pub struct Access {
     pub beside: Option<u64>,
 }
 
-impl Access {
-    /// Whether the same thread itself makes both, or the same asynchronous operation.
-    fn has_maker_of(&self, other: &Access) -> bool {
-        (self.thread, self.beside) == (other.thread, other.beside)
-    }
+/// One side of a race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Party {
+    /// The thread's index in the grid.
+    pub thread: u64,
+    /// The operation.
+    pub pc: u32,
+    /// Whether it writes.
+    pub write: bool,
 }
 
 /// Two accesses that race.
@@ -46,20 +50,84 @@ pub struct Conflict {
     pub memory: Memory,
     /// The byte's address in it.
     pub address: u64,
-    pub first: Access,
-    pub second: Access,
+    pub first: Party,
+    pub second: Party,
 }
 
+/// An access that has been made. Each byte in use has up to three, so this is kept small.
 #[derive(Clone, Copy)]
 struct Seen {
-    access: Access,
+    thread: u64,
+    /// One more than the number of the asynchronous operation, or 0 where there is none.
+    beside: u64,
     time: u64,
+    pc: u32,
+    is_strong: bool,
 }
 
+impl Seen {
+    fn of(access: &Access, time: u64) -> Seen {
+        let Access { thread, pc, strong, beside, .. } = *access;
+        Seen { thread, beside: beside.map_or(0, |operation| operation + 1), time, pc, is_strong: strong.is_some() }
+    }
+
+    /// Whether the same thread itself makes both, or the same asynchronous operation.
+    fn has_maker_of(&self, other: &Seen) -> bool {
+        (self.thread, self.beside) == (other.thread, other.beside)
+    }
+
+    fn party(&self, write: bool) -> Party {
+        Party { thread: self.thread, pc: self.pc, write }
+    }
+}
+
+/// The last accesses to a byte: the last write, and two of the reads since.
 #[derive(Clone, Copy, Default)]
 struct Shadow {
     write: Option<Seen>,
     reads: [Option<Seen>; 2],
+}
+
+impl Shadow {
+    /// The access that races with a new one.
+    fn rival(&self, new: &Seen, write: bool, sync: &Synchronisation) -> Option<Party> {
+        let reads = if write { &self.reads[..] } else { &[] };
+        let read = reads.iter().flatten().find(|seen| sync.races(seen, new, false)).map(|seen| seen.party(false));
+        let written = || self.write.filter(|seen| sync.races(seen, new, true)).map(|seen| seen.party(true));
+        read.or_else(written)
+    }
+
+    fn note(&mut self, new: Seen, write: bool) {
+        if write {
+            *self = Shadow { write: Some(new), reads: [None; 2] };
+        } else if self.reads[0].is_none_or(|read| read.has_maker_of(&new)) {
+            self.reads[0] = Some(new);
+        } else {
+            self.reads[1] = Some(new);
+        }
+    }
+}
+
+/// The bytes of a granule.
+const GRANULE: u64 = 4;
+
+/// The last accesses to a few bytes. Nearly all accesses are to whole words, so one shadow stands for all bytes until
+/// an access tells them apart.
+#[derive(Clone, Default)]
+struct Granule {
+    whole: Shadow,
+    bytes: Option<Box<[Shadow; GRANULE as usize]>>,
+}
+
+impl Granule {
+    /// The shadows of the bytes from one place to another; one for all of them where they are alike.
+    fn shadows(&mut self, from: usize, to: usize) -> &mut [Shadow] {
+        let is_whole = to - from == GRANULE as usize;
+        if is_whole && self.bytes.is_none() {
+            return std::slice::from_mut(&mut self.whole);
+        }
+        &mut self.bytes.get_or_insert_with(|| Box::new([self.whole; GRANULE as usize]))[from..to]
+    }
 }
 
 /// When a thread synchronised, in each way: the last time, but for releases, of which any may be what another thread
@@ -81,15 +149,47 @@ impl Clock {
 /// The most races that are reported.
 const MAX_CONFLICTS: usize = 16;
 
-/// What has been seen of a run.
+/// What orders accesses.
 #[derive(Default)]
-pub struct Detector {
-    shadow: FxHashMap<(u64, u64), Shadow>,
+struct Synchronisation {
     clocks: FxHashMap<u64, Clock>,
     /// When asynchronous operations had read what they read, and were done.
     have_read: FxHashMap<u64, u64>,
     done: FxHashMap<u64, u64>,
     time: u64,
+}
+
+impl Synchronisation {
+    fn tick(&mut self) -> u64 {
+        self.time += 1;
+        self.time
+    }
+
+    /// Whether nothing orders an access that was seen before a new one, where one of them writes.
+    fn races(&self, seen: &Seen, new: &Seen, seen_writes: bool) -> bool {
+        if seen.has_maker_of(new) || seen.is_strong && new.is_strong {
+            return false;
+        }
+        let never = Clock::default();
+        let clock = |thread| self.clocks.get(&thread).unwrap_or(&never);
+        if let Some(operation) = seen.beside.checked_sub(1) {
+            let over = if seen_writes { &self.done } else { &self.have_read };
+            return over.get(&operation).is_none_or(|time| clock(new.thread).acquire <= *time);
+        }
+        let (first, second) = (clock(seen.thread), clock(new.thread));
+        let barrier = first.barrier > seen.time && second.barrier > seen.time;
+        let fenced = first.released(seen.time).is_some_and(|release| second.acquire > release);
+        let same = seen.thread == new.thread;
+        !(same || barrier || fenced)
+    }
+}
+
+/// What has been seen of a run.
+#[derive(Default)]
+pub struct Detector {
+    /// By owner and number of the granule.
+    shadow: FxHashMap<(u64, u64), Granule>,
+    sync: Synchronisation,
     /// The races found, in order.
     pub conflicts: Vec<Conflict>,
 }
@@ -101,51 +201,48 @@ impl Detector {
             self.order(access.thread, strong);
         }
         let owner = if memory == Memory::Shared { cta + 1 } else { 0 };
-        for address in address..address + bytes {
-            let shadow = self.shadow.get(&(owner, address)).copied().unwrap_or_default();
-            let others = if access.write { &shadow.reads[..] } else { &[] };
-            let conflict = others.iter().chain([&shadow.write]).flatten().find(|seen| self.races(seen, &access));
-            if let Some(seen) = conflict {
-                self.report(Conflict { memory, address, first: seen.access, second: access });
-                return;
+        let seen = Seen::of(&access, self.sync.time);
+        let (mut at, end) = (address, address + bytes);
+        while at < end {
+            let (number, from) = (at / GRANULE, at % GRANULE);
+            let to = GRANULE.min(from + end - at);
+            let granule = self.shadow.entry((owner, number)).or_default();
+            for (address, shadow) in (at..).zip(granule.shadows(from as usize, to as usize)) {
+                if let Some(first) = shadow.rival(&seen, access.write, &self.sync) {
+                    let second = seen.party(access.write);
+                    return self.report(Conflict { memory, address, first, second });
+                }
+                shadow.note(seen, access.write);
             }
-            let seen = Some(Seen { access, time: self.time });
-            let slot = self.shadow.entry((owner, address)).or_default();
-            if access.write {
-                *slot = Shadow { write: seen, reads: [None; 2] };
-            } else if slot.reads[0].is_none_or(|read| read.access.has_maker_of(&access)) {
-                slot.reads[0] = seen;
-            } else {
-                slot.reads[1] = seen;
-            }
+            at += to - from;
         }
     }
 
     /// Threads that pass a barrier together.
     pub fn barrier(&mut self, threads: impl Iterator<Item = u64>) {
-        let time = self.tick();
+        let time = self.sync.tick();
         threads.for_each(|thread| {
-            let clock = self.clocks.entry(thread).or_default();
+            let clock = self.sync.clocks.entry(thread).or_default();
             (clock.barrier, clock.acquire) = (time, time);
         });
     }
 
     /// Threads that arrive at a barrier without waiting: what they did before is ordered before what its waiters do.
     pub fn arrive(&mut self, threads: impl Iterator<Item = u64>) {
-        let time = self.tick();
-        threads.for_each(|thread| self.clocks.entry(thread).or_default().releases.push(time));
+        let time = self.sync.tick();
+        threads.for_each(|thread| self.sync.clocks.entry(thread).or_default().releases.push(time));
     }
 
     /// Threads that have waited for others that arrived.
     pub fn acquire(&mut self, threads: impl Iterator<Item = u64>) {
-        let time = self.tick();
-        threads.for_each(|thread| self.clocks.entry(thread).or_default().acquire = time);
+        let time = self.sync.tick();
+        threads.for_each(|thread| self.sync.clocks.entry(thread).or_default().acquire = time);
     }
 
     /// A fence, or an access that orders others of its thread.
     pub fn order(&mut self, thread: u64, strong: Strong) {
-        let time = self.tick();
-        let clock = self.clocks.entry(thread).or_default();
+        let time = self.sync.tick();
+        let clock = self.sync.clocks.entry(thread).or_default();
         if strong.releases() {
             clock.releases.push(time);
         }
@@ -156,36 +253,14 @@ impl Detector {
 
     /// An asynchronous operation has read what it reads.
     pub fn has_read(&mut self, operation: u64) {
-        let time = self.tick();
-        self.have_read.entry(operation).or_insert(time);
+        let time = self.sync.tick();
+        self.sync.have_read.entry(operation).or_insert(time);
     }
 
     /// An asynchronous operation is done.
     pub fn is_done(&mut self, operation: u64) {
         self.has_read(operation);
-        self.done.insert(operation, self.time);
-    }
-
-    fn tick(&mut self) -> u64 {
-        self.time += 1;
-        self.time
-    }
-
-    fn races(&self, seen: &Seen, access: &Access) -> bool {
-        if seen.access.has_maker_of(access) || seen.access.strong.is_some() && access.strong.is_some() {
-            return false;
-        }
-        let never = Clock::default();
-        let clock = |thread| self.clocks.get(&thread).unwrap_or(&never);
-        if let Some(operation) = seen.access.beside {
-            let over = if seen.access.write { &self.done } else { &self.have_read };
-            return over.get(&operation).is_none_or(|time| clock(access.thread).acquire <= *time);
-        }
-        let (first, second) = (clock(seen.access.thread), clock(access.thread));
-        let barrier = first.barrier > seen.time && second.barrier > seen.time;
-        let fenced = first.released(seen.time).is_some_and(|release| second.acquire > release);
-        let same = seen.access.thread == access.thread;
-        !(same || barrier || fenced)
+        self.sync.done.insert(operation, self.sync.time);
     }
 
     fn report(&mut self, conflict: Conflict) {
