@@ -442,6 +442,11 @@ pub fn is_token(token: &str) -> bool {
     addressed(token).is_some()
 }
 
+/// Whether `token` addresses a step inside phases.
+pub fn is_sub_pass(token: &str) -> bool {
+    matches!(addressed(token), Some(Selection::SubPass(_)))
+}
+
 fn addressed(token: &str) -> Option<&'static Selection> {
     let number = token.parse::<u32>().map(|number| number.to_string());
     ADDRESSED.get(&number.unwrap_or_else(|_| token.to_ascii_lowercase()))

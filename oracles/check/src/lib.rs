@@ -41,6 +41,7 @@ use std::time::Instant;
 
 use oriole_ir::Module;
 use oriole_optimizer::pipeline::runner::{Known, Options, SkipReason};
+use oriole_optimizer::pipeline::table::is_sub_pass;
 
 use crate::input::NamedLaunch;
 use crate::judge::Verdict;
@@ -72,6 +73,8 @@ fn check(
     pipeline.target = target_of(module)?;
     (pipeline.verify, pipeline.time) = (true, true);
     let plan = step::plan(options, &pipeline)?;
+    // Phases that are left out as a whole are so by the plan; what a phase does without, it reads at each step.
+    pipeline.disabled.retain(|token| is_sub_pass(token));
     let start = Instant::now();
     let (cases, report) = cases::first_runs(name, module, launches, options)?;
     let mut check = Check {
