@@ -114,6 +114,25 @@ fn without_ssa_construction_phases_work_in_virtual_form() {
     assert!(check_module("k", &module, &launches, &options).is_err());
 }
 
+/// A token of a step inside phases is read where the phase is, one of a whole phase where the steps are planned.
+#[test]
+fn what_is_disabled_inside_a_phase_or_as_a_whole_is_not_done() {
+    let module = parse_module(KERNEL).expect("the kernel reads");
+    let launch = command_line::launch(None, "1", "4", &["zeroed:16".to_owned()]).expect("it is well-formed");
+    let launches = [NamedLaunch { name: "zeros".to_owned(), launch }];
+    let copies = |disabled: &[&str]| {
+        let mut options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+        options.pipeline.disabled = disabled.iter().map(|token| (*token).to_owned()).collect();
+        let report = check_module("k", &module, &launches, &options).expect("it can be checked");
+        let skipped = report.phases.iter().any(|line| line.skipped == Some("disabled"));
+        (report.statistics.keys().any(|name| name.starts_with("copy-")), skipped)
+    };
+    assert_eq!(copies(&[]), (true, false));
+    assert_eq!(copies(&["OriCopyProp"]), (false, false));
+    assert_eq!(copies(&["GvnCse"]), (true, true));
+    assert_eq!(copies(&["oricopyprop", "GvnCse"]), (false, true));
+}
+
 /// What a phase says of itself is not believed: it alone is to blame for what it changes in silence.
 #[test]
 fn a_change_that_a_phase_does_not_report_is_judged() {
