@@ -21,6 +21,11 @@ impl Unexecuted {
         Unexecuted { missing, left }
     }
 
+    /// Whether a quarter of all operations or more is left.
+    fn is_much(&self) -> bool {
+        4 * self.left >= self.missing.len()
+    }
+
     /// Whether every operation was executed.
     pub fn is_complete(&self) -> bool {
         self.left == 0
@@ -49,8 +54,8 @@ pub struct ExtraLaunch {
 }
 
 /// How many launches in a row may reach nothing new before no more are tried: by then most operations that were not
-/// executed are unreachable.
-const FUTILE: u64 = 1;
+/// executed are unreachable. The second number is for programs of which much is left.
+const FUTILE: [u64; 2] = [1, 3];
 
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are
 /// looked at.
@@ -65,7 +70,7 @@ pub fn extra_launches(
     let mut found = Vec::new();
     let mut useful = 0;
     for seed in 0..u64::from(tries) {
-        if unexecuted.is_complete() || seed >= useful + FUTILE {
+        if unexecuted.is_complete() || seed >= useful + FUTILE[usize::from(unexecuted.is_much())] {
             break;
         }
         let launch = another(seed);
@@ -85,7 +90,7 @@ mod tests {
     use super::*;
     use oriole_interp::launch::{Arg, ArgValue, Scalar, ScalarType};
 
-    /// The first branch is taken where the argument is odd, the second never.
+    /// The first branch is taken where the argument is odd, the second never. `ODD` is what stands behind the first.
     const KERNEL: &str = "\
 target sm_90 ptx 9.0
 
@@ -97,7 +102,7 @@ bb0:
   %p2 = setp.ne.u32 %r1, 0
   cbra %p2, bb1, bb2
 bb1:
-  %r3 = iadd.u32 %r0, 1
+ODD
   bra bb2
 bb2:
   %p4 = setp.gt.u32 %r1, 1
@@ -117,22 +122,34 @@ bb4:
         launch
     }
 
-    #[test]
-    fn what_reaches_more_is_kept_until_all_is_reached() {
-        let module = oriole_ir::parse_module(KERNEL).expect("the kernel reads");
+    /// With so many instructions behind the first branch, and so many tries in vain.
+    #[track_caller]
+    fn assert_tries(odd: usize, futile: u64) {
+        let behind: Vec<String> = (0..odd).map(|at| format!("  %r{} = iadd.u32 %r0, 1", 5 + at)).collect();
+        let module = oriole_ir::parse_module(&KERNEL.replace("ODD", &behind.join("\n"))).expect("the kernel reads");
         let executable = Executable::new(&module).expect("the kernel loads");
         let mut unexecuted = Unexecuted::new(&executable);
         let options = RunOptions { reach: true, ..RunOptions::default() };
         let even = executable.run(&with(2), &options).expect("the launch fits");
         assert!(unexecuted.note(&even) && !unexecuted.is_complete() && !unexecuted.note(&even));
         let found = extra_launches(&executable, &mut unexecuted, 9, &options, |seed| {
-            with(2 * seed + u64::from(seed == FUTILE))
+            with(2 * seed + u64::from(seed == futile))
         });
         assert!(found.is_empty(), "too many tries were in vain");
         let found = extra_launches(&executable, &mut unexecuted, 9, &options, |seed| {
-            with(2 * seed + u64::from(seed + 1 == FUTILE))
+            with(2 * seed + u64::from(seed + 1 == futile))
         });
-        assert_eq!(found.iter().map(|further| further.seed).collect::<Vec<_>>(), [FUTILE - 1]);
+        assert_eq!(found.iter().map(|further| further.seed).collect::<Vec<_>>(), [futile - 1]);
         assert!(unexecuted.is_complete(), "what stands behind the trap does not count");
+    }
+
+    #[test]
+    fn what_reaches_more_is_kept_until_all_is_reached() {
+        assert_tries(1, FUTILE[0]);
+    }
+
+    #[test]
+    fn more_is_tried_where_much_is_left() {
+        assert_tries(9, FUTILE[1]);
     }
 }
