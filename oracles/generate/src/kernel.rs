@@ -153,10 +153,12 @@ fn frame(
     Needs { whole, least, multicast: has_multicast }: Needs,
     body: impl FnOnce(&mut Builder<'_, '_>),
 ) -> Geometry {
-    let blocks = entropy.between(1, config.blocks);
+    // Two blocks of one warp see more than one block of two at the same cost: uniform values differ between them.
+    let blocks = entropy.between(1, config.blocks).max(entropy.between(1, config.blocks));
     let cluster = if blocks > 1 && entropy.percent(config.cluster) { CLUSTER } else { 1 };
     let blocks = blocks.next_multiple_of(cluster);
-    let warps = [1, 2, 4, 8][entropy.below(config.warps.clamp(1, 4) as usize)].max(least);
+    let sizes = config.warps.clamp(1, 4) as usize;
+    let warps = [1, 2, 4, 8][entropy.below(sizes).min(entropy.below(sizes))].max(least);
     let geometry = Geometry { blocks, threads: 32 * warps, cluster };
     let variables = variables(module, entropy, config, geometry);
     let mut func = Function::new("kernel", FunctionKind::Entry);
@@ -178,7 +180,7 @@ fn frame(
     (builder.callees, builder.touching) =
         (module.functions.keys().filter(|id| !touches(id)).collect(), module.functions.keys().find(touches));
     builder.budget = 1000;
-    let number = builder.prologue(structure, &variables, whole);
+    let number = builder.prologue(structure, &variables, whole, blocks);
     if let Some(params) = multicast {
         builder.read_multicast(params, number);
     }
@@ -264,8 +266,8 @@ impl Builder<'_, '_> {
         crowd
     }
 
-    /// Reads the parameters and defines the variables; the thread's index in the grid.
-    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool) -> Reg {
+    /// Reads the parameters and defines the variables, for a launch of so many blocks; the thread's index in the grid.
+    fn prologue(&mut self, structure: Local, variables: &Variables, whole: bool, blocks: u32) -> Reg {
         let (word, double) = (RegInfo::words(1), RegInfo::words(2));
         let read = |reg| Self::typed(Opcode::S2r, Type::B32).src(Operand::Special(reg));
         let tid = self.hidden(read(SpecialReg::TidX), word);
@@ -283,6 +285,12 @@ impl Builder<'_, '_> {
         let wide = self.read_param(params[5], Type::B64);
         self.uniforms = vec![(plain, 8), (plain, 8)];
         if self.cluster == 1 {
+            if blocks > 1 {
+                // The second block goes the other way wherever this decides, so that one launch sees both.
+                let turn = self.hidden(Self::typed(Opcode::ISub, Type::U32).src(Operand::imm(0)).src(cta), word);
+                let turned = Self::typed(Opcode::Xor, Type::B32).src(plain).src(turn);
+                self.uniforms[1] = (self.hidden(turned, word), 8);
+            }
             self.uniforms.push((cta, 1));
         }
         self.cells = Some(addresses[3]);
@@ -367,13 +375,16 @@ impl Builder<'_, '_> {
     /// thread has other corner values; the others, and all where there is none, come from a word and a double.
     pub(super) fn variables_from(&mut self, word: Reg, double: Reg, memory: Option<Reg>) {
         for at in 0..WORDS as u64 {
-            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(2 * at * at * 977 + 1);
+            // The last one is less than zero, as a signed number, for half of all words, however small these are.
+            let top = if at + 1 == WORDS as u64 { 1 << 31 } else { 0 };
+            let made = Self::typed(Opcode::IMulLo, Type::U32).src(word).src(top | (2 * at * at * 977 + 1));
             let load = |base| Self::typed(Opcode::Ld, Type::B32).src(base).src(16 + 4 * at);
             let base = memory.filter(|_| at + 1 < WORDS as u64);
             self.variable(base.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(1));
         }
         for at in 0..DOUBLES as u64 {
-            let made = Self::typed(Opcode::IMadWide, Type::U32).src(word).src(at * 0x0100_0005).src(double);
+            let factor = self.variables[WORDS - 1];
+            let made = Self::typed(Opcode::IMadWide, Type::U32).src(factor).src(at * 0x0100_0005).src(double);
             let load = |base| Self::typed(Opcode::Ld, Type::B64).src(base).src(8 * at);
             self.variable(memory.map_or(made, |base| load(base).field(Space::Global)), RegInfo::words(2));
         }
@@ -579,7 +590,7 @@ const NOT_STORED: [u8; 251] = {
 
 /// Of a hundred words in arguments, so many are corner values. The others have something in each byte, so that bytes
 /// that are not loaded show.
-const PLAIN: u32 = 10;
+const PLAIN: u32 = 5;
 
 /// The argument whose bits decide where whole warps go.
 const UNIFORM: usize = 4;

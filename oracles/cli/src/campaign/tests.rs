@@ -71,8 +71,9 @@ fn one_bug_in_two_phases_is_as_many_findings_as_in_one() {
         )
     });
     assert_eq!(one.0, two.0);
-    // What is not bisected is counted in either phase.
-    assert_eq!(2 * one.1, two.1);
+    // What is not bisected is counted in either phase. A change that shows nothing when it is made first may show when
+    // it is made again, so there are a few more.
+    assert!((2 * one.1..=2 * one.1 + one.1 / 4).contains(&two.1), "{} and {}", one.1, two.1);
 }
 
 #[test]

@@ -202,7 +202,7 @@ fn branch_swapped(func: &mut Function, cx: &mut PhaseContext<'_>) -> Changed {
             let at = |wanted| func.layout().iter().position(|other| Some(*other) == wanted);
             at(op.block()) > at(func.block_of(inst))
         };
-        is(func, inst, Opcode::CBra) && srcs[1..].iter().all(forward)
+        is(func, inst, Opcode::CBra) && srcs[1] != srcs[2] && srcs[1..].iter().all(forward)
     };
     each(func, cx, fits, |func, inst| func.srcs_mut(inst).swap(1, 2))
 }
