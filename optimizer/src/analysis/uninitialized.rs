@@ -8,8 +8,7 @@
 use rustc_hash::FxHashSet;
 
 use super::cfg::Cfg;
-use super::dense_liveness::DenseLiveness;
-use super::dominators::Dominators;
+use super::dense_liveness::{DenseLiveness, Variant};
 use super::live_scan::kills;
 use super::liveness::Liveness;
 use oriole_ir::ops::Opcode;
@@ -35,7 +34,7 @@ impl Uninitialized {
             return Vec::new();
         }
         let is_suspect = |reg: Reg| suspects.binary_search(&reg).is_ok();
-        let defined = DenseLiveness::solve(func, cfg, Some(&Dominators::new(cfg)), is_suspect);
+        let defined = DenseLiveness::solve(func, cfg, Variant::Reached, is_suspect);
         let reads = exposed_reads(func, cfg, is_suspect);
         let describe = |reg: &Reg| {
             let mut of_reg = reads.iter().filter(|read| read.reg == *reg).peekable();

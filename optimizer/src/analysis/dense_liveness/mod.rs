@@ -21,7 +21,6 @@ use cranelift_entity::EntityRef;
 
 use super::bitset;
 use super::cfg::Cfg;
-use super::dominators::Dominators;
 use super::live_scan::{NONE, Scan};
 use oriole_ir::{Block, Function, Reg, RegFile};
 
@@ -34,6 +33,15 @@ mod tests;
 use available::available;
 use predicates::Predicates;
 pub use sets::{BlockSets, Which};
+
+/// Which registers are live at a border.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Variant {
+    /// Those that are read behind it.
+    Plain,
+    /// Those of them that a definition may have reached: the dominator-respecting variant.
+    Reached,
+}
 
 /// The chosen registers that are live at the borders of each block.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,14 +64,8 @@ pub struct FileSets {
 }
 
 impl DenseLiveness {
-    /// Solves both files for the registers that are wanted, with predicates beside them; with dominators, in the
-    /// dominator-respecting variant.
-    pub fn solve(
-        func: &Function,
-        cfg: &Cfg,
-        dominators: Option<&Dominators>,
-        wanted: impl Fn(Reg) -> bool,
-    ) -> DenseLiveness {
+    /// Solves both files for the registers that are wanted, with predicates beside them.
+    pub fn solve(func: &Function, cfg: &Cfg, variant: Variant, wanted: impl Fn(Reg) -> bool) -> DenseLiveness {
         let mut position = vec![NONE; func.blocks().len()];
         for (place, block) in cfg.blocks().iter().enumerate() {
             position[block.index()] = place as u32;
@@ -74,13 +76,13 @@ impl DenseLiveness {
             let chosen = |reg: &Reg| files.contains(&func.regs()[*reg].file) && wanted(*reg);
             crossing.iter().copied().filter(chosen).collect::<Vec<Reg>>()
         };
-        let solved = |members| FileSets::solve(func, cfg, &scan, dominators, members);
+        let solved = |members| FileSets::solve(func, cfg, &scan, variant, members);
         let uniform = of([RegFile::UR; 2]);
         let members = of([RegFile::P, RegFile::UP]);
         let mut predicates = Predicates::solve(cfg, &scan, &members);
-        if let Some(dominators) = dominators {
+        if variant == Variant::Reached {
             let number = numbered(func, &members);
-            predicates.restrict(&available(func, cfg, dominators, &number), &number);
+            predicates.restrict(&available(func, cfg, &number), &number);
         }
         DenseLiveness {
             position,
@@ -146,7 +148,7 @@ fn numbered(func: &Function, members: &[Reg]) -> Vec<u32> {
 }
 
 impl FileSets {
-    fn solve(func: &Function, cfg: &Cfg, scan: &Scan, dominators: Option<&Dominators>, members: Vec<Reg>) -> FileSets {
+    fn solve(func: &Function, cfg: &Cfg, scan: &Scan, variant: Variant, members: Vec<Reg>) -> FileSets {
         let number = numbered(func, &members);
         let mut sets = BlockSets::new(cfg, members.len());
         for (pairs, which) in
@@ -158,8 +160,8 @@ impl FileSets {
             }
         }
         sets.solve(cfg);
-        if let Some(dominators) = dominators {
-            let available = available(func, cfg, dominators, &number);
+        if variant == Variant::Reached {
+            let available = available(func, cfg, &number);
             for place in 0..cfg.blocks().len() {
                 bitset::intersect_if_changed(sets.get_mut(Which::LiveIn, place), available.entry.row(place));
                 bitset::intersect_if_changed(sets.get_mut(Which::LiveOut, place), available.end.row(place));

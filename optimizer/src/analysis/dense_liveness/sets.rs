@@ -131,6 +131,7 @@ fn backward(cfg: &Cfg) -> Vec<usize> {
     reachable.chain(others).collect()
 }
 
-fn predecessors(cfg: &Cfg, place: usize) -> impl Iterator<Item = usize> + '_ {
+/// The places of a block's predecessors.
+pub(super) fn predecessors(cfg: &Cfg, place: usize) -> impl Iterator<Item = usize> + '_ {
     cfg.predecessors(cfg.blocks()[place]).iter().filter_map(|from| cfg.position(*from))
 }

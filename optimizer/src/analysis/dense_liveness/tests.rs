@@ -5,7 +5,7 @@ use oriole_ir::parse_function;
 use proptest::prelude::*;
 
 fn dense(func: &Function) -> DenseLiveness {
-    DenseLiveness::solve(func, &Cfg::new(func), None, |_| true)
+    DenseLiveness::solve(func, &Cfg::new(func), Variant::Plain, |_| true)
 }
 
 proptest! {
@@ -67,7 +67,7 @@ fn uniform_registers_have_sets_where_they_live_across_blocks() {
 fn what_is_not_wanted_is_in_no_set() {
     let text = "device @f {\nbb0:\n  bra bb1\nbb1:\n  st.global.b32 [%r1], %r2\n  ret\n}\n";
     let func = parse_function(text).expect("the text is a function");
-    let liveness = DenseLiveness::solve(&func, &Cfg::new(&func), None, |reg| reg.index() == 2);
+    let liveness = DenseLiveness::solve(&func, &Cfg::new(&func), Variant::Plain, |reg| reg.index() == 2);
     assert_eq!(liveness.general().members(), [Reg::from_u32(2)]);
     assert!(!liveness.live_in(func.layout()[1], Reg::from_u32(1)));
     assert!(liveness.live_in(func.layout()[0], Reg::from_u32(2)));
@@ -80,7 +80,7 @@ fn the_dominator_respecting_variant_leaves_out_what_nothing_defines() {
                 st.global.b32 [%r1], %r2\n  cbra %p9, bb1, bb3\nbb3:\n  %r2 = mov.b32 1\n  ret\n}\n";
     let func = parse_function(text).expect("the text is a function");
     let cfg = Cfg::new(&func);
-    let liveness = DenseLiveness::solve(&func, &cfg, Some(&Dominators::new(&cfg)), |_| true);
+    let liveness = DenseLiveness::solve(&func, &cfg, Variant::Reached, |_| true);
     let [entry, one, two, _] = func.layout()[..] else { panic!("four blocks") };
     let [r1, r2] = [1, 2].map(Reg::from_u32);
     assert!(dense(&func).live_in(entry, r1) && dense(&func).live_in(entry, r2));

@@ -13,11 +13,12 @@
 //! What reads behind an exit then reads a part that begins there, phis on exit edges the part through the loop. Loops
 //! are taken from the last to the first, so that the part before one loop can be split around an earlier one.
 
+use cranelift_entity::EntityRef;
 use rustc_hash::FxHashMap;
 
 use super::{split_of, takes};
-use crate::analysis::bitset::{self, BitSet};
-use crate::analysis::dense_liveness::{FileSets, Which};
+use crate::analysis::bitset::{self, BitMatrix, BitSet};
+use crate::analysis::dense_liveness::{FileSets, Variant, Which};
 use crate::analysis::{Cfg, Definitions, DenseLiveness, Dominators, Liveness, Loop, LoopNest, Pressure, SpillCosts};
 use crate::pass::{Changed, PhaseContext};
 use oriole_ir::ops::Opcode;
@@ -38,7 +39,7 @@ pub(super) fn split(func: &mut Function, cx: &mut PhaseContext<'_>, pressure: &P
     }
     let (dominators, liveness) = (cx.analyses.get::<Dominators>(func), cx.analyses.get::<Liveness>(func));
     let wanted = live_at_headers(func, &cfg, &nest, &liveness, &mut tight);
-    let live = DenseLiveness::solve(func, &cfg, Some(&dominators), |reg| wanted.contains(reg.as_u32() as usize));
+    let live = DenseLiveness::solve(func, &cfg, Variant::Reached, |reg| wanted.contains(reg.as_u32() as usize));
     let mut facts = Facts {
         definitions: &cx.analyses.get::<Definitions>(func),
         costs: SpillCosts::compute(func, &cfg, &nest, &liveness),
@@ -47,6 +48,7 @@ pub(super) fn split(func: &mut Function, cx: &mut PhaseContext<'_>, pressure: &P
         nest: &nest,
         dominators: &dominators,
         live: &live,
+        touched: touched_in_loops(&cfg, &nest, &live),
     };
     let mut changed = Changed::No;
     for tight in tight.iter().rev() {
@@ -111,6 +113,27 @@ fn tight_loops(func: &Function, cfg: &Cfg, nest: &LoopNest, pressure: &Pressure,
     nest.loops().filter_map(tight).collect()
 }
 
+/// By loop: the general registers in gen or kill of one of its blocks. A set is made of those of the loops inside and
+/// of the blocks beside them, so that each block counts once, however deep the nest is.
+fn touched_in_loops(cfg: &Cfg, nest: &LoopNest, live: &DenseLiveness) -> BitMatrix {
+    let sets = live.general();
+    let mut touched = BitMatrix::new(nest.loops().count(), sets.members().len());
+    for block in cfg.rpo() {
+        if let (Some(of), Some(place)) = (nest.innermost(cfg, *block), live.place(*block)) {
+            for which in [Which::Generated, Which::Killed] {
+                bitset::union(touched.row_mut(of.index()), sets.sets().get(which, place));
+            }
+        }
+    }
+    for of in nest.loops().rev() {
+        if let Some(parent) = nest.parent(of) {
+            let (around, inside) = touched.two_rows(parent.index(), of.index());
+            bitset::union(around, inside);
+        }
+    }
+    touched
+}
+
 /// A read, and the block at which the value must be there: that of the instruction, or the predecessor of a phi.
 #[derive(Clone, Copy)]
 pub(super) struct Read {
@@ -158,6 +181,8 @@ struct Facts<'a> {
     dominators: &'a Dominators,
     definitions: &'a Definitions,
     live: &'a DenseLiveness,
+    /// By loop: what its blocks read or define ([`touched_in_loops`]).
+    touched: BitMatrix,
     costs: SpillCosts,
     reads: FxHashMap<Reg, Vec<Read>>,
 }
@@ -166,11 +191,12 @@ impl Facts<'_> {
     fn split_around(&mut self, func: &mut Function, cx: &mut PhaseContext<'_>, tight: &TightLoop) -> Changed {
         let mut excess = tight.excess;
         let (mut candidates, mut changed) = (Vec::new(), Changed::No);
+        let exits = self.own_exits(tight.of);
         for reg in self.through(tight.of) {
             let words = u32::from(func.regs()[reg].words);
             if self.is_split_before(func, reg, tight.preheader) {
                 excess = excess.saturating_sub(words);
-            } else if let Some(parts) = self.parts(func, reg, tight) {
+            } else if let Some(parts) = self.parts(func, reg, tight, &exits) {
                 candidates.push((reg, words, parts));
             }
         }
@@ -190,14 +216,10 @@ impl Facts<'_> {
     fn through(&self, of: Loop) -> Vec<Reg> {
         let sets: &FileSets = self.live.general();
         let Some(header) = self.live.place(self.nest.header(of)) else { return Vec::new() };
-        let mut through = sets.sets().get(Which::LiveIn, header).to_vec();
-        let mut touched = vec![0; through.len()];
-        for place in self.nest.blocks(of).iter().filter_map(|block| self.live.place(*block)) {
-            bitset::union(&mut touched, sets.sets().get(Which::Generated, place));
-            bitset::union(&mut touched, sets.sets().get(Which::Killed, place));
-        }
-        bitset::intersect(&mut touched, sets.sets().get(Which::LiveIn, header));
-        bitset::xor(&mut through, &touched);
+        let live_in = sets.sets().get(Which::LiveIn, header);
+        let mut through = self.touched.row(of.index()).to_vec();
+        bitset::intersect(&mut through, live_in);
+        bitset::xor(&mut through, live_in);
         bitset::iter(&through).map(|bit| sets.members()[bit]).collect()
     }
 
@@ -208,13 +230,12 @@ impl Facts<'_> {
     }
 
     /// What each read of a value becomes; `None` where one of the conditions 3 and 4 does not hold, or nothing behind
-    /// the loop reads the value.
-    fn parts(&self, func: &Function, reg: Reg, tight: &TightLoop) -> Option<Vec<Part>> {
+    /// the loop reads the value. `exits` are the loop's own.
+    fn parts(&self, func: &Function, reg: Reg, tight: &TightLoop, exits: &[Block]) -> Option<Vec<Part>> {
         let defined = func.block_of(self.definitions.inst(reg)?)?;
         if self.nest.parent(tight.of).is_some_and(|around| !self.nest.contains(self.cfg, around, defined)) {
             return None;
         }
-        let exits = self.own_exits(tight.of);
         let part = |read: &Read| {
             let block = func.block_of(read.inst)?;
             if self.nest.contains(self.cfg, tight.of, read.at) {

@@ -1,7 +1,8 @@
 //! Liveness by dense sets, file by file, against liveness by paths.
 
 use oriole_ir::{Function, Reg, RegFile};
-use oriole_optimizer::analysis::{DenseLiveness, Dominators};
+use oriole_optimizer::analysis::DenseLiveness;
+use oriole_optimizer::analysis::dense_liveness::Variant;
 use oriole_reference::{DefinedRegisters, LiveRegisters};
 
 use super::{Disagreement, Judge};
@@ -9,7 +10,7 @@ use super::{Disagreement, Judge};
 impl Judge<'_> {
     /// The sets of general and of uniform registers, each about its own file alone.
     pub(super) fn live_files(&self, truth: &Function) -> Result<(), Disagreement> {
-        let dense = DenseLiveness::solve(self.func, &self.cfg, None, |_| true);
+        let dense = DenseLiveness::solve(self.func, &self.cfg, Variant::Plain, |_| true);
         let in_sets = [(Some(dense.general()), RegFile::R), (dense.uniform(), RegFile::UR)];
         for (sets, file) in in_sets {
             let mut members = sets.into_iter().flat_map(|sets| sets.members());
@@ -24,7 +25,7 @@ impl Judge<'_> {
 
     /// The lists of predicates.
     pub(super) fn live_predicates(&self, truth: &Function) -> Result<(), Disagreement> {
-        let dense = DenseLiveness::solve(self.func, &self.cfg, None, |_| true);
+        let dense = DenseLiveness::solve(self.func, &self.cfg, Variant::Plain, |_| true);
         let live = LiveRegisters::of(truth, &self.graph);
         self.borders(&dense, &[RegFile::P, RegFile::UP, RegFile::B], |place, reg| {
             (live.live_in(place, reg), live.live_out(place, reg))
@@ -33,8 +34,7 @@ impl Judge<'_> {
 
     /// The dominator-respecting variant: live by paths, and defined on some way, where control can come at all.
     pub(super) fn live_and_defined(&self, truth: &Function) -> Result<(), Disagreement> {
-        let dominators = Dominators::new(&self.cfg);
-        let dense = DenseLiveness::solve(self.func, &self.cfg, Some(&dominators), |_| true);
+        let dense = DenseLiveness::solve(self.func, &self.cfg, Variant::Reached, |_| true);
         let (live, defined) = (LiveRegisters::of(truth, &self.graph), DefinedRegisters::of(truth, &self.graph));
         self.borders(&dense, &[RegFile::R, RegFile::UR, RegFile::P, RegFile::UP], |place, reg| {
             let anything = !self.dominance.is_reachable(place);
