@@ -19,18 +19,21 @@ pub enum Shape {
     Diamonds,
     /// Loops of one block, one after the other.
     Loops,
+    /// Loops inside of loops, 64 levels deep, one nest after the other.
+    Nests,
     /// If and else that change one of 64 variables in turn; all are live everywhere.
     Variables,
 }
 
 impl Shape {
     /// Every shape with its name.
-    pub const ALL: [(Shape, &'static str); 6] = [
+    pub const ALL: [(Shape, &'static str); 7] = [
         (Shape::Line, "line"),
         (Shape::Rewrites, "rewrites"),
         (Shape::Nested, "nested"),
         (Shape::Diamonds, "diamonds"),
         (Shape::Loops, "loops"),
+        (Shape::Nests, "nests"),
         (Shape::Variables, "variables"),
     ];
 
@@ -43,6 +46,7 @@ impl Shape {
             Shape::Nested => nested(&mut out, instructions / 7),
             Shape::Diamonds => diamonds(&mut out, instructions / 8),
             Shape::Loops => loops(&mut out, instructions / 6),
+            Shape::Nests => nests(&mut out, instructions.div_ceil(6 * DEPTH)),
             Shape::Variables => variables(&mut out, instructions / 8),
         };
         written.expect("writing to a string succeeds");
@@ -120,6 +124,24 @@ fn loops(out: &mut String, count: usize) -> std::fmt::Result {
     for n in 0..count {
         writeln!(out, "\tmov.u32 %i, {n};\n$loop{n}:\n\tmul.lo.u32 %x, %x, %b;\n\txor.b32 %x, %x, %i;")?;
         writeln!(out, "\tadd.u32 %i, %i, 3;\n\tsetp.lt.u32 %p{n}, %i, %a;\n\t@%p{n} bra $loop{n};")?;
+    }
+    writeln!(out, "\tst.global.u32 [%out], %x;")
+}
+
+/// Loops in a nest.
+const DEPTH: usize = 64;
+
+fn nests(out: &mut String, count: usize) -> std::fmt::Result {
+    let all = count * DEPTH;
+    writeln!(out, "\t.reg .pred %p<{all}>;\n\t.reg .b32 %i<{all}>, %x;\n\tmov.u32 %x, %a;")?;
+    for first in (0..all).step_by(DEPTH) {
+        for n in first..first + DEPTH {
+            writeln!(out, "\tmov.u32 %i{n}, {n};\n$loop{n}:")?;
+        }
+        for n in (first..first + DEPTH).rev() {
+            writeln!(out, "\tmad.lo.u32 %x, %x, %b, %i{n};\n\tadd.u32 %i{n}, %i{n}, 3;")?;
+            writeln!(out, "\tsetp.lt.u32 %p{n}, %i{n}, %a;\n\t@%p{n} bra $loop{n};")?;
+        }
     }
     writeln!(out, "\tst.global.u32 [%out], %x;")
 }
