@@ -26,16 +26,15 @@ pub(super) struct Available {
 /// Where the registers with a number, which is their bit, may be defined.
 pub(super) fn available(func: &Function, cfg: &Cfg, number: &[u32]) -> Available {
     let bits = number.iter().filter(|bit| **bit != NONE).count();
-    let mut own = BitMatrix::new(cfg.blocks().len(), bits);
-    let mut entry = own.clone();
+    let mut end = BitMatrix::new(cfg.blocks().len(), bits);
+    let mut entry = end.clone();
     for (place, block) in cfg.blocks().iter().enumerate() {
         // A guarded definition may happen.
         let defined = func.block_insts(*block).flat_map(|inst| func.defs(inst)).map(|reg| number[reg.index()]);
         for bit in defined.filter(|bit| *bit != NONE) {
-            bitset::insert(own.row_mut(place), bit as usize);
+            bitset::insert(end.row_mut(place), bit as usize);
         }
     }
-    let mut end = own;
     let nest = LoopNest::compute(cfg);
     let outermost = outermost(&nest);
     // Predecessors outside of a cycle come before all of it, since the first of its blocks stands for it.
