@@ -99,7 +99,7 @@ fn mutators_take_every_kernel() {
         }
         made.mutate(&evidence, &path.display().to_string());
     }
-    for number in 0..12 {
+    for number in 0..20 {
         let evidence = generated(number);
         made.mutate(&evidence, &format!("case {number}"));
         // Edits lead to programs that neither source makes: blocks that nothing leads to, for one.
