@@ -270,7 +270,7 @@ fn found_in(modules: &[Module], name: &str, least: usize, holds: &dyn Fn(&Module
 /// Each is what some phase goes wrong on, and what nothing else in a kernel makes.
 #[test]
 fn loops_and_sides_meet_in_rare_ways() {
-    let modules = modules(4000);
+    let modules = modules(8000);
     let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
     found("a word of what a loop changes", 20, &|module| {
         has(module, |func, inst| {

@@ -40,7 +40,7 @@ fn other_spellings_are_read() {
 
 #[test]
 fn every_way_of_spelling_comes_up() {
-    let all: String = printed(300).iter().map(|text| respelled(text)).collect();
+    let all: String = printed(600).iter().map(|text| respelled(text)).collect();
     let ways = [
         "0X",
         "0B",
