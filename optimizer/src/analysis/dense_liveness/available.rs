@@ -39,21 +39,17 @@ pub(super) fn available(func: &Function, cfg: &Cfg, number: &[u32]) -> Available
     let outermost = outermost(&nest);
     // Predecessors outside of a cycle come before all of it, since the first of its blocks stands for it.
     for block in cfg.rpo() {
-        let of = nest.innermost(cfg, *block).map(|of| outermost[of.index()]);
-        let blocks = match of {
+        let blocks = match nest.innermost(cfg, *block).map(|of| outermost[of.index()]) {
             None => std::slice::from_ref(block),
             Some(of) if nest.header(of) == *block => nest.blocks(of),
             Some(_) => continue,
         };
         let places = || blocks.iter().filter_map(|block| cfg.position(*block));
         let Some(first) = cfg.position(*block) else { continue };
+        // In a cycle each block comes before another one, so what the cycle defines is among this.
         let before = places().flat_map(|place| predecessors(cfg, place));
         for from in before.filter(|place| cfg.is_reachable(cfg.blocks()[*place])) {
             bitset::union(entry.row_mut(first), end.row(from));
-        }
-        if of.is_some() {
-            // What the cycle defines has come to its entry too.
-            places().for_each(|place| bitset::union(entry.row_mut(first), end.row(place)));
         }
         let reaching = entry.row(first).to_vec();
         for place in places() {

@@ -113,8 +113,9 @@ fn tight_loops(func: &Function, cfg: &Cfg, nest: &LoopNest, pressure: &Pressure,
     nest.loops().filter_map(tight).collect()
 }
 
-/// By loop: the general registers in gen or kill of one of its blocks. A set is made of those of the loops inside and
-/// of the blocks beside them, so that each block counts once, however deep the nest is.
+/// By loop: the general registers in gen or kill of one of its blocks. Condition 4 fails for these too, but only once
+/// their reads are gone through, of which each loop may have all before it. A set is made of those of the loops inside
+/// and of the blocks beside them, so that each block counts once, however deep the nest is.
 fn touched_in_loops(cfg: &Cfg, nest: &LoopNest, live: &DenseLiveness) -> BitMatrix {
     let sets = live.general();
     let mut touched = BitMatrix::new(nest.loops().count(), sets.members().len());
