@@ -7,6 +7,10 @@
 use oriole_interp::launch::Launch;
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
 
+/// Launches in vain; see [`Unexecuted::patience`].
+const PATIENCE: u64 = 1;
+const LONG_PATIENCE: u64 = 3;
+
 /// The operations of a program that nothing has executed yet.
 pub struct Unexecuted {
     missing: Vec<bool>,
@@ -21,9 +25,10 @@ impl Unexecuted {
         Unexecuted { missing, left }
     }
 
-    /// Whether a quarter of all operations or more is left.
-    fn is_much(&self) -> bool {
-        4 * self.left >= self.missing.len()
+    /// How many launches in a row may reach nothing new before no more are tried: most operations that were not
+    /// executed by then are unreachable, unless a quarter of all or more is left.
+    fn patience(&self) -> u64 {
+        if 4 * self.left >= self.missing.len() { LONG_PATIENCE } else { PATIENCE }
     }
 
     /// Whether every operation was executed.
@@ -53,10 +58,6 @@ pub struct ExtraLaunch {
     pub run: RunResult,
 }
 
-/// How many launches in a row may reach nothing new before no more are tried: by then most operations that were not
-/// executed are unreachable. The second number is for programs of which much is left.
-const FUTILE: [u64; 2] = [1, 3];
-
 /// Those of the launches `another(0)`, `another(1)` and so on that finish and reach something new; at most `tries` are
 /// looked at.
 pub fn extra_launches(
@@ -70,7 +71,7 @@ pub fn extra_launches(
     let mut found = Vec::new();
     let mut useful = 0;
     for seed in 0..u64::from(tries) {
-        if unexecuted.is_complete() || seed >= useful + FUTILE[usize::from(unexecuted.is_much())] {
+        if unexecuted.is_complete() || seed >= useful + unexecuted.patience() {
             break;
         }
         let launch = another(seed);
@@ -145,11 +146,11 @@ bb4:
 
     #[test]
     fn what_reaches_more_is_kept_until_all_is_reached() {
-        assert_tries(1, FUTILE[0]);
+        assert_tries(1, PATIENCE);
     }
 
     #[test]
     fn more_is_tried_where_much_is_left() {
-        assert_tries(9, FUTILE[1]);
+        assert_tries(9, LONG_PATIENCE);
     }
 }
