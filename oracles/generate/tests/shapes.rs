@@ -6,7 +6,7 @@ use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Space, SrcType, Type};
+use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Space, SpecialReg, SrcType, Type};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, loops};
 
@@ -48,6 +48,48 @@ fn loops_begin_at_the_entry_behind_it_and_deep_inside() {
     let found = [count(&modules, entry), count(&modules, behind), count(&modules, deep)];
     println!("{found:?} of 600 kernels have a loop at the entry, one behind it, and four in each other");
     assert!(found[0] >= 9 && found[1] >= 20 && found[2] >= 4, "{found:?}");
+}
+
+/// What is uniform differs between the blocks of a grid: most grids have two, and in the second one the word that
+/// decides where warps go is inverted, which kernels of one block do without.
+#[test]
+fn two_blocks_go_both_ways() {
+    let config = Config { cluster: 0, ..Config::default() };
+    let all: Vec<_> = (0..600).map(|seed| from_seed(seed, &config)).collect();
+    let (two, one): (Vec<_>, Vec<_>) = all.iter().partition(|generated| generated.launches[0].launch.grid[0] == 2);
+    assert!(two.len() > 2 * one.len(), "{} kernels of two blocks, {} of one", two.len(), one.len());
+    // `word ^ (0 - block)`
+    let turns = |module: &Module| {
+        has(module, |func, inst| {
+            let subtracted = func.srcs(inst).get(1).and_then(|operand| definition(func, Some(operand)));
+            let from_zero = subtracted.filter(|made| {
+                func.inst(*made).opcode == Opcode::ISub && func.imm_bits(func.srcs(*made)[0]) == Some(0)
+            });
+            let block = from_zero.and_then(|made| definition(func, func.srcs(made).get(1)));
+            func.inst(inst).opcode == Opcode::Xor
+                && block.is_some_and(|s2r| func.srcs(s2r) == [Operand::Special(SpecialReg::CtaidX)])
+        })
+    };
+    let found = count(&two, |generated| turns(&generated.module));
+    println!("{found} of {} kernels of two blocks turn", two.len());
+    // Where nothing reads it, it is not there.
+    assert!(6 * found > two.len(), "{found} of {}", two.len());
+    assert!(!one.iter().any(|generated| turns(&generated.module)));
+}
+
+/// Words that a called function makes of a small argument are less than zero for half of all arguments.
+#[test]
+fn functions_have_negative_words_of_small_arguments() {
+    let factors = |func: &Function| -> Vec<u64> {
+        let products = func.layout_insts().filter(|inst| func.inst(*inst).opcode == Opcode::IMulLo);
+        products.filter_map(|inst| func.imm_bits(func.srcs(inst)[1])).collect()
+    };
+    let modules = modules(200);
+    let functions = modules.iter().flat_map(|module| module.functions.values());
+    let called: Vec<&Function> = functions.filter(|func| func.name.starts_with("device")).collect();
+    let negative = |func: &&Function| factors(func).iter().any(|factor| factor % 2 == 1 && factor >> 31 == 1);
+    let found = called.iter().filter(|func| negative(func)).count();
+    assert!(called.len() > 40 && 2 * found > called.len(), "{found} of {}", called.len());
 }
 
 /// Whether some path from the entry to a reading instruction of the kernel meets no definition of what it reads.
