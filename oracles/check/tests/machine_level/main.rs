@@ -36,7 +36,7 @@ struct Difference {
 type Known = fn(&Difference) -> bool;
 
 /// Why nvdisasm's marks are others. What a call reads and writes nvdisasm takes from the ABI, so sections with calls
-/// are left out, and the predicates that `P2R` reads it does not count at all.
+/// are left out, and the predicates that `P2R` and `UP2UR` read, and `UR2UP` writes, it does not count at all.
 const KNOWN: &[(Known, &str)] = &[
     (|it| it.reg == ("GPR", 1), "R1 is the stack pointer, which is alive to the end, read or not"),
     (|it| it.reg.0 == "UGPR" && it.reg.1 > 62, "there are no columns for uniform registers that came with sm_100"),

@@ -63,8 +63,8 @@ fn register(reg: Reg) -> Option<Register> {
     Some((file, reg.number))
 }
 
-/// The function with each register of several words taken apart, and without those that are constant. The predicates
-/// that `P2R` reads all at once are left out too: nvdisasm does not count them.
+/// The function with each register of several words taken apart, and without those that are constant. What nvdisasm
+/// does not count is left out too: the predicates that `P2R` and `UP2UR` read all at once, and that `UR2UP` writes.
 fn apart(func: &Function) -> Function {
     let mut func = func.clone();
     let singles = |operand: &Operand| -> Vec<Operand> {
@@ -76,10 +76,16 @@ fn apart(func: &Function) -> Function {
     };
     let insts: Vec<Inst> = func.layout_insts().collect();
     for inst in insts {
-        let dsts: Vec<Operand> = func.dsts(inst).iter().flat_map(singles).collect();
+        let mut dsts: Vec<Operand> = func.dsts(inst).iter().flat_map(singles).collect();
         let mut srcs: Vec<Operand> = func.srcs(inst).iter().flat_map(singles).collect();
-        if mnemonic(&func, inst) == "P2R" {
-            srcs.retain(|operand| operand.reg().and_then(PhysicalReg::of).is_none_or(|reg| reg.file != RegFile::P));
+        let is_in = |operand: &Operand, file| {
+            operand.reg().and_then(PhysicalReg::of).is_some_and(|reg: PhysicalReg| reg.file == file)
+        };
+        match mnemonic(&func, inst) {
+            "P2R" => srcs.retain(|operand| !is_in(operand, RegFile::P)),
+            "UP2UR" => srcs.retain(|operand| !is_in(operand, RegFile::UP)),
+            "UR2UP" => dsts.retain(|operand| !is_in(operand, RegFile::UP)),
+            _ => {}
         }
         func.set_inst(inst, func.inst(inst).head(), &dsts, &srcs, &[]);
     }
