@@ -3,9 +3,12 @@
 //! Left to chance, nothing multiplies a counter, no two loops count alike, and a loop reads what the loop before it has
 //! made. Here each loop works on a sum of its own, and what would make it matter in which order the rounds of two loops
 //! are executed is chosen by itself, so that most pairs have one such thing or none.
+//!
+//! What must hold phases back is seldom there, one thing at a time: what stops at the largest number or counts by what
+//! the loop changes, a way back that leaves out the test, a loop that some threads come to from elsewhere.
 
-use oriole_ir::ops::{Compare, Opcode, Type};
-use oriole_ir::{Block, Guard, Operand, Reg, RegInfo};
+use oriole_ir::ops::{Compare, Opcode, Saturate, Type};
+use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::Builder;
 use super::loops::Trips;
@@ -23,6 +26,16 @@ struct Rounds {
     place: Option<Place>,
     /// Whether no loop behind it counts alike.
     alone: bool,
+    /// Whether each round stores the sum.
+    stores: bool,
+}
+
+/// What a loop changes.
+struct Work {
+    counter: Reg,
+    sum: Reg,
+    /// What is nearly a counter, and its step.
+    near: Option<(Reg, InstBuilder)>,
 }
 
 /// Eight bytes of a region.
@@ -43,27 +56,55 @@ impl Builder<'_, '_> {
         let at_head = self.entropy.percent(40);
         let place = self.eight_bytes(true);
         let two = self.entropy.percent(70);
-        let first = Rounds { ty, start: 0, step: 1, less: Compare::Lt, bound, at_head, place, alone: !two };
+        let first =
+            Rounds { ty, start: 0, step: 1, less: Compare::Lt, bound, at_head, place, alone: !two, stores: false };
         let sums = [(); 2].map(|()| self.sum_of_its_own(ty));
-        let [begin, second, end] = self.blocks();
-        if two && self.entropy.percent(8) {
-            let on = self.condition(false);
-            self.branch(on, [begin, second], begin);
-        } else {
+        if !two {
+            let [begin, end] = self.blocks();
             self.jump(begin, begin);
-        }
-        self.counting_loop(first, &trips, sums[0], second);
-        if two {
-            self.between(ty, sums);
+            self.counting_loop(first, &trips, sums[0], end);
+        } else if self.entropy.percent(16) {
+            return self.first_may_be_left_out(first, &trips, sums);
+        } else {
+            let [begin, second, end] = self.blocks();
+            self.jump(begin, begin);
+            self.counting_loop(first, &trips, sums[0], second);
+            self.between(ty, sums, place);
             let again = self.varied(first);
             if self.entropy.percent(10) {
                 self.add(ty, sums[1], sums[0].into());
             }
             self.counting_loop(again, &trips, sums[1], end);
-        } else {
-            self.jump(end, end);
         }
         sums.into_iter().for_each(|sum| self.fold(sum));
+    }
+
+    /// Two loops, the first of which some threads go around: to the block in front of the second one, or straight into
+    /// that. Those that come from the first one may begin to count later.
+    fn first_may_be_left_out(&mut self, first: Rounds, trips: &Trips, [sum, other]: [Reg; 2]) {
+        let again = self.varied(first);
+        let on = self.condition(false);
+        let [begin, second, end] = self.blocks();
+        if self.entropy.percent(40) {
+            self.branch(on, [begin, second], begin);
+            self.counting_loop(first, trips, sum, second);
+            self.counting_loop(again, trips, other, end);
+            return [sum, other].into_iter().for_each(|sum| self.fold(sum));
+        }
+        let counter = self.counter(again);
+        self.branch(on, [begin, second], begin);
+        // Nothing reads the sum behind both, as that would be read in the second loop, in SSA form.
+        let first = Rounds { stores: true, ..first };
+        if self.entropy.percent(40) {
+            let [behind] = self.blocks();
+            self.counting_loop(first, trips, sum, behind);
+            self.push(&Self::typed(Opcode::IAdd, again.ty).src(counter).src(Operand::imm(1)).dst(counter));
+            self.jump(second, second);
+        } else {
+            self.counting_loop(first, trips, sum, second);
+        }
+        self.counting_rounds(again, trips, Work { counter, sum: other, near: None }, (second, end));
+        self.fold(other);
     }
 
     /// A limit of trips as a value of a type.
@@ -90,8 +131,8 @@ impl Builder<'_, '_> {
     }
 
     /// Code between two loops: mostly none.
-    fn between(&mut self, ty: Type, [first, second]: [Reg; 2]) {
-        match self.entropy.below(12) {
+    fn between(&mut self, ty: Type, [first, second]: [Reg; 2], place: Option<Place>) {
+        match self.entropy.below(13) {
             0 => self.fold(first),
             1 => self.add(ty, second, first.into()),
             2 => {
@@ -99,6 +140,13 @@ impl Builder<'_, '_> {
                 self.add(ty, second, value);
             }
             3 => self.stretch(),
+            4 => {
+                // What the loops mostly meet.
+                if let Some(place) = place {
+                    let writes = self.entropy.percent(50);
+                    self.access_place(ty, (second, second), Place { alternates: false, ..place }, writes);
+                }
+            }
             _ => {}
         }
     }
@@ -116,14 +164,41 @@ impl Builder<'_, '_> {
         }
     }
 
+    /// A register that begins as a loop's counter does.
+    fn counter(&mut self, Rounds { ty, start, .. }: Rounds) -> Reg {
+        let bits = if ty == Type::U64 { Type::B64 } else { Type::B32 };
+        self.hidden(Self::typed(Opcode::Mov, bits).src(start), RegInfo::of(ty))
+    }
+
     /// A loop that works on a sum, in front of `next`.
     fn counting_loop(&mut self, rounds: Rounds, trips: &Trips, sum: Reg, next: Block) {
-        let Rounds { ty, start, step, .. } = rounds;
-        let bits = if ty == Type::U64 { Type::B64 } else { Type::B32 };
-        let counter = self.hidden(Self::typed(Opcode::Mov, bits).src(start), RegInfo::of(ty));
-        let uneven = (rounds.alone && self.entropy.percent(35)).then(|| self.sum_of_its_own(ty));
-        let [head, body] = self.blocks();
+        let counter = self.counter(rounds);
+        let near = if rounds.alone { self.near_counter(rounds.ty, sum) } else { None };
+        let [head] = self.blocks();
         self.jump(head, head);
+        self.counting_rounds(rounds, trips, Work { counter, sum, near }, (head, next));
+    }
+
+    /// What is stepped in each round and is no counter: by what the loop changes, or up to the largest number.
+    fn near_counter(&mut self, ty: Type, sum: Reg) -> Option<(Reg, InstBuilder)> {
+        let drawn = self.entropy.below(100);
+        let (near, adds, step) = if drawn < 35 {
+            (self.sum_of_its_own(ty), Self::typed(Opcode::IAdd, ty), Operand::Reg(sum))
+        } else if drawn < 85 && ty == Type::U32 {
+            let start = i32::MAX.unsigned_abs() - self.entropy.between(0, 3);
+            let near = Self::typed(Opcode::Mov, Type::B32).src(u64::from(start));
+            let adds = Self::typed(Opcode::IAdd, Type::S32).field(Saturate::Sat);
+            (self.hidden(near, RegInfo::words(1)), adds, Operand::imm(self.entropy.between(1, 2)))
+        } else {
+            return None;
+        };
+        Some((near, adds.src(near).src(step).dst(near)))
+    }
+
+    /// Such a loop from its head on, where its counter has begun.
+    fn counting_rounds(&mut self, rounds: Rounds, trips: &Trips, work: Work, (head, next): (Block, Block)) {
+        let (Rounds { ty, step, .. }, Work { counter, sum, near }) = (rounds, work);
+        let [body] = self.blocks();
         if rounds.at_head {
             let more = self.goes_on(rounds, counter);
             self.branch(more.into(), [body, next], body);
@@ -131,6 +206,9 @@ impl Builder<'_, '_> {
             self.jump(body, body);
         }
         self.within(trips.uniform, trips.most, |builder| {
+            if let Some(place) = rounds.place.filter(|_| rounds.stores) {
+                builder.access_place(ty, (sum, counter), place, true);
+            }
             for _ in 0..builder.entropy.between(1, 2) {
                 builder.work(rounds, counter, sum);
             }
@@ -144,19 +222,31 @@ impl Builder<'_, '_> {
                 // What is multiplied is the counter of the next round.
                 builder.add_product(ty, counter, sum);
             }
-            if let Some(uneven) = uneven {
-                // It counts, too, but by what the loop changes.
-                builder.add_product(ty, uneven, sum);
-                builder.push(&Self::typed(Opcode::IAdd, ty).src(uneven).src(sum).dst(uneven));
+            if let Some((near, step)) = &near {
+                builder.add_product(ty, *near, sum);
+                builder.push(step);
             }
             builder.step_again(rounds, counter, head);
         });
         if rounds.at_head {
             self.jump(head, next);
         } else {
+            if self.entropy.percent(8) {
+                self.skip_test(ty, counter, trips.most, head);
+            }
             let more = self.goes_on(rounds, counter);
             self.branch(more.into(), [head, next], next);
         }
+    }
+
+    /// Has some threads go on without the test at the end, a round more than there are trips at most.
+    fn skip_test(&mut self, ty: Type, counter: Reg, most: u32, head: Block) {
+        let early = self.compares(ty, Compare::Le, counter, Operand::imm(most));
+        let on = self.condition(false);
+        let skips = Self::typed(Opcode::And, Type::Pred).src(early).src(on);
+        let skips = self.hidden(skips, RegInfo::PRED);
+        let [test] = self.blocks();
+        self.branch(skips.into(), [head, test], test);
     }
 
     /// In some loops, a second step in some rounds: under a guard, or on a way back of its own where the head tests.
@@ -164,8 +254,7 @@ impl Builder<'_, '_> {
         let again = Self::typed(Opcode::IAdd, ty).src(counter).src(step).dst(counter);
         match self.entropy.below(12) {
             0 => {
-                let past = Self::typed(Opcode::SetP, ty).field(Compare::Gt).src(counter).src(Operand::imm(1));
-                let past = self.hidden(past, RegInfo::PRED);
+                let past = self.compares(ty, Compare::Gt, counter, Operand::imm(1));
                 self.push(&again.guard(Some(Guard::new(past, false))));
             }
             1 if at_head => {
@@ -180,7 +269,11 @@ impl Builder<'_, '_> {
     }
 
     fn goes_on(&mut self, Rounds { ty, less, bound, .. }: Rounds, counter: Reg) -> Reg {
-        let inst = Self::typed(Opcode::SetP, ty).field(less).src(counter).src(bound);
+        self.compares(ty, less, counter, bound)
+    }
+
+    fn compares(&mut self, ty: Type, how: Compare, counter: Reg, bound: Operand) -> Reg {
+        let inst = Self::typed(Opcode::SetP, ty).field(how).src(counter).src(bound);
         self.hidden(inst, RegInfo::PRED)
     }
 
@@ -201,13 +294,13 @@ impl Builder<'_, '_> {
     }
 
     fn add_product(&mut self, ty: Type, counter: Reg, sum: Reg) {
-        let product = self.product_of_counter(ty, counter);
+        let product = self.product_of_counter(ty, counter, sum);
         self.add(ty, sum, product.into());
     }
 
-    /// A product of a counter and what no loop of these changes, maybe with an addend.
-    fn product_of_counter(&mut self, ty: Type, counter: Reg) -> Reg {
-        let factor = self.value(ty);
+    /// A product of a counter and what no loop of these changes, or seldom the sum, maybe with an addend.
+    fn product_of_counter(&mut self, ty: Type, counter: Reg, sum: Reg) -> Reg {
+        let factor = if self.entropy.percent(5) { sum.into() } else { self.value(ty) };
         let addend = self.entropy.percent(40).then(|| self.value(ty));
         let opcode = if addend.is_some() { Opcode::IMadLo } else { Opcode::IMulLo };
         let pair = if self.entropy.percent(30) { [factor, counter.into()] } else { [counter.into(), factor] };

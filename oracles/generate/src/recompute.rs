@@ -40,7 +40,11 @@ impl Builder<'_, '_> {
         if here.is_empty() {
             return;
         }
-        let at = self.entropy.choose(&here);
+        // Few operations compare, and what comes first matters to each in its own way.
+        let compares = |at: &usize| self.made[*at].opcode.row().slot(Compare::FIELD).is_some();
+        let comparisons: Vec<usize> = here.iter().copied().filter(compares).collect();
+        let preferred = if !comparisons.is_empty() && self.entropy.percent(20) { &comparisons } else { &here };
+        let at = self.entropy.choose(preferred);
         let Made { opcode, mut fields, mut srcs, mut guard, .. } = self.made[at].clone();
         let worded = srcs.iter().any(|operand| matches!(operand, Operand::Word(..)));
         // Few operations read words, and which word it is decides.

@@ -61,6 +61,9 @@ impl Builder<'_, '_> {
         if self.entropy.percent(30) {
             self.kept_under_a_guard(half, counter);
         }
+        if self.entropy.percent(15) {
+            self.left_by_the_round_before(counter);
+        }
         if let Some(held) = held {
             // What guards is the predicate of the round before, and that of the next round is there already.
             let next = self.compare(Compare::Lt, a.into(), 1 << 31);
@@ -110,5 +113,18 @@ impl Builder<'_, '_> {
         self.mix(sum, Type::U32, copy.into());
         let step = Self::typed(Opcode::IMadLo, Type::U32).src(copy).src(Operand::imm(3)).src(Operand::imm(7));
         self.push(&step.dst(copy));
+    }
+    /// A copy of what is only made behind it: it is what the round before has left, and not known in the first round,
+    /// which does not read it.
+    fn left_by_the_round_before(&mut self, counter: Reg) {
+        let word = RegInfo::words(1);
+        let left = self.func.new_reg(word);
+        let copy = self.hidden(Self::typed(Opcode::Mov, Type::B32).src(left), word);
+        let [a, b] = [(); 2].map(|()| self.register(word));
+        self.push(&Self::typed(Opcode::IMulLo, Type::U32).src(a).src(b).dst(left));
+        let first = self.compare(Compare::Eq, counter.into(), 0);
+        let known = self.hidden(Self::typed(Opcode::SelP, Type::B32).src(a).src(copy).src(first), word);
+        let [sum, _] = self.sums;
+        self.mix(sum, Type::U32, known.into());
     }
 }

@@ -95,22 +95,26 @@ impl Builder<'_, '_> {
         if opcode != Opcode::IAdd || self.entropy.percent(60) {
             return value;
         }
+        // Of a product of halves more is gone than of one that fills the sum.
+        let narrow = ty == Type::U32 && self.entropy.percent(25);
+        let of = if narrow { Type::U16 } else { ty };
         let multiple = match self.entropy.below(4) {
-            0 => {
-                // Of a product of halves more is gone than of one that fills the sum.
-                let narrow = ty == Type::U32 && self.entropy.percent(15);
-                let ty = if narrow { Type::U16 } else { ty };
-                Self::typed(Opcode::IMulLo, ty).src(value).src(self.entropy.choose(values))
-            }
+            0 => Self::typed(Opcode::IMulLo, of).src(value).src(self.entropy.choose(values)),
             1 => {
                 let signed = Type::integer(ty.bits(), true).unwrap_or(ty);
                 Self::typed(Opcode::INeg, signed).src(value)
             }
-            2 => Self::typed(Opcode::IMulLo, ty).src(value).src(u64::from(self.entropy.between(2, 6))),
+            2 => Self::typed(Opcode::IMulLo, of).src(value).src(u64::from(self.entropy.between(2, 6))),
             _ => {
-                let bits = if ty.bits() == 64 { Type::B64 } else { Type::B32 };
                 // By as many bits as there are nothing is left, which is no multiple.
-                let all = ty.bits();
+                let all = of.bits();
+                let bits = if narrow {
+                    Type::B16
+                } else if all == 64 {
+                    Type::B64
+                } else {
+                    Type::B32
+                };
                 let by = self.entropy.choose(&[1, 2, 3, 1, 2, 3, 31, all - 1, all, all + 1]);
                 Self::typed(Opcode::Shl, bits).src(value).src(u64::from(by))
             }

@@ -6,9 +6,9 @@ use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Space, SpecialReg, SrcType, Type};
+use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
-use oriole_reference::{Graph, loops};
+use oriole_reference::{Graph, NestedLoop, loops};
 
 /// Kernels in virtual form, as they are made.
 fn modules(count: u64) -> Vec<Module> {
@@ -694,6 +694,89 @@ fn what_is_multiplied_counts_by_what_the_loop_changes() {
     let found = count(&modules, |module| follows(module, product, uneven));
     println!("{found} of 1500 kernels multiply what counts by a register");
     assert!(found >= 2, "{found}");
+}
+
+/// Each is what a condition of a phase over loops is there for.
+#[test]
+fn loops_are_nearly_what_phases_look_for() {
+    let modules = modules(6000);
+    let found = |name: &str, least: usize, holds: &dyn Fn(&Module) -> bool| found_in(&modules, name, least, holds);
+    let opcode = |func: &Function, inst: Inst| func.inst(inst).opcode;
+    let is_counted = |func: &Function, inst: Inst| {
+        opcode(func, inst) == Opcode::IAdd
+            && func.defs(inst).next().map(Operand::Reg) == func.srcs(inst).first().copied()
+    };
+    let is_product = |func: &Function, inst: Inst| matches!(opcode(func, inst), Opcode::IMulLo | Opcode::IMadLo);
+    found("a product of what counts up to the largest number", 8, &|module| {
+        let counts = |func: &Function, one: Inst, other: Inst| {
+            let saturates = func.inst(other).field() == Some(Saturate::Sat);
+            is_counted(func, other) && saturates && func.srcs(one).contains(&func.dsts(other)[0])
+        };
+        follows(module, is_product, counts)
+    });
+    found("a product of what counts and the sum that it is added to", 6, &|module| {
+        let func = kernel(module);
+        let counters: Vec<Operand> =
+            func.layout_insts().filter(|inst| is_counted(func, *inst)).map(|inst| func.dsts(inst)[0]).collect();
+        let adds = |func: &Function, one: Inst, other: Inst| {
+            let ([product], [sum]) = (func.dsts(one), func.dsts(other)) else { return false };
+            let factors = &func.srcs(one)[..2];
+            func.srcs(other) == [*sum, *product]
+                && factors.contains(sum)
+                && factors.iter().any(|factor| factor != sum && counters.contains(factor))
+        };
+        follows(module, is_product, adds)
+    });
+    found("a way back in front of the test at the end", 6, &|module| {
+        let func = kernel(module);
+        let graph = Graph::of(func);
+        loops(&graph).iter().any(|one| {
+            let leads_out = |at: &&usize| graph.successors[**at].iter().any(|to| !one.blocks.contains(to));
+            let tests: Vec<usize> = one.blocks.iter().filter(leads_out).copied().collect();
+            let [test] = tests[..] else { return false };
+            let early = |at: usize| {
+                let condition =
+                    func.terminator(graph.blocks[at]).and_then(|last| definition(func, func.srcs(last).first()));
+                graph.successors[at] == [one.header, test]
+                    && condition.is_some_and(|on| {
+                        opcode(func, on) == Opcode::And && func.block_of(on) == Some(graph.blocks[at])
+                    })
+            };
+            graph.successors[test].contains(&one.header) && one.blocks.iter().any(|at| early(*at))
+        })
+    });
+    found("a loop behind another one that some threads go around, straight into it", 6, &|module| {
+        let graph = Graph::of(kernel(module));
+        let all = loops(&graph);
+        let leads = |from: usize, to: usize| graph.successors[from].contains(&to);
+        let is_behind = |one: &NestedLoop, first: &NestedLoop| {
+            let outside = graph.predecessors[one.header].iter().filter(|from| !one.blocks.contains(from));
+            let [around, left] = outside.copied().collect::<Vec<_>>()[..] else { return false };
+            let leaves = |at: usize| first.blocks.contains(&at) && !first.blocks.contains(&one.header);
+            let to_first = graph.successors[around].iter().any(|begin| leads(*begin, first.header));
+            to_first && (leaves(left) || graph.predecessors[left].iter().any(|before| leaves(*before)))
+        };
+        all.iter().any(|one| all.iter().any(|first| is_behind(one, first)))
+    });
+    found("a copy of what is made behind it", 12, &|module| {
+        let copies = |func: &Function, inst: Inst| opcode(func, inst) == Opcode::Mov && func.inst(inst).guard.is_none();
+        let makes = |func: &Function, one: Inst, other: Inst| {
+            definition(func, func.srcs(one).first()) == Some(other) && opcode(func, other) == Opcode::IMulLo
+        };
+        follows(module, copies, makes)
+    });
+    found("a multiple of a half in a sum of words with that half", 2, &|module| {
+        has(module, |func, inst| {
+            let is_sum = matches!(opcode(func, inst), Opcode::IAdd | Opcode::ISub) && func.inst(inst).ty() == Type::U32;
+            let narrow = |of: &Inst| {
+                matches!(
+                    (opcode(func, *of), func.inst(*of).ty()),
+                    (Opcode::IMulLo, Type::U16) | (Opcode::Shl, Type::B16)
+                ) && func.srcs(*of)[1].is_imm()
+            };
+            is_sum && func.srcs(inst).iter().any(|src| definition(func, Some(src)).is_some_and(|of| narrow(&of)))
+        })
+    });
 }
 
 /// A function that gets an address computes addresses of it, and no variables, which go into checksums.
