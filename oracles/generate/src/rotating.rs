@@ -114,6 +114,7 @@ impl Builder<'_, '_> {
         let step = Self::typed(Opcode::IMadLo, Type::U32).src(copy).src(Operand::imm(3)).src(Operand::imm(7));
         self.push(&step.dst(copy));
     }
+
     /// A copy of what is only made behind it: it is what the round before has left, and not known in the first round,
     /// which does not read it.
     fn left_by_the_round_before(&mut self, counter: Reg) {

@@ -108,12 +108,10 @@ impl Builder<'_, '_> {
             _ => {
                 // By as many bits as there are nothing is left, which is no multiple.
                 let all = of.bits();
-                let bits = if narrow {
-                    Type::B16
-                } else if all == 64 {
-                    Type::B64
-                } else {
-                    Type::B32
+                let bits = match all {
+                    16 => Type::B16,
+                    64 => Type::B64,
+                    _ => Type::B32,
                 };
                 let by = self.entropy.choose(&[1, 2, 3, 1, 2, 3, 31, all - 1, all, all + 1]);
                 Self::typed(Opcode::Shl, bits).src(value).src(u64::from(by))

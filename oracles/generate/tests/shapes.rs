@@ -765,7 +765,7 @@ fn loops_are_nearly_what_phases_look_for() {
         };
         follows(module, copies, makes)
     });
-    found("a multiple of a half in a sum of words with that half", 2, &|module| {
+    found("a multiple of a half in a sum of words", 2, &|module| {
         has(module, |func, inst| {
             let is_sum = matches!(opcode(func, inst), Opcode::IAdd | Opcode::ISub) && func.inst(inst).ty() == Type::U32;
             let narrow = |of: &Inst| {
