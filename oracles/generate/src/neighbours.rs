@@ -18,7 +18,7 @@ use super::memory::Region;
 #[derive(Clone, Copy)]
 struct Rounds {
     ty: Type,
-    start: u64,
+    start: u32,
     step: u64,
     less: Compare,
     bound: Operand,
@@ -91,7 +91,7 @@ impl Builder<'_, '_> {
             self.counting_loop(again, trips, other, end);
             return [sum, other].into_iter().for_each(|sum| self.fold(sum));
         }
-        let counter = self.counter(again);
+        let counter = self.begun_with(again.ty, Operand::imm(again.start));
         self.branch(on, [begin, second], begin);
         // Nothing reads the sum behind both, as that would be read in the second loop, in SSA form.
         let first = Rounds { stores: true, ..first };
@@ -121,6 +121,11 @@ impl Builder<'_, '_> {
     /// A register of its own that begins with some value.
     fn sum_of_its_own(&mut self, ty: Type) -> Reg {
         let value = self.value(ty);
+        self.begun_with(ty, value)
+    }
+
+    /// A register of its own that begins with a value.
+    fn begun_with(&mut self, ty: Type, value: Operand) -> Reg {
         let bits = if ty == Type::U64 { Type::B64 } else { Type::B32 };
         self.hidden(Self::typed(Opcode::Mov, bits).src(value), RegInfo::of(ty))
     }
@@ -164,15 +169,9 @@ impl Builder<'_, '_> {
         }
     }
 
-    /// A register that begins as a loop's counter does.
-    fn counter(&mut self, Rounds { ty, start, .. }: Rounds) -> Reg {
-        let bits = if ty == Type::U64 { Type::B64 } else { Type::B32 };
-        self.hidden(Self::typed(Opcode::Mov, bits).src(start), RegInfo::of(ty))
-    }
-
     /// A loop that works on a sum, in front of `next`.
     fn counting_loop(&mut self, rounds: Rounds, trips: &Trips, sum: Reg, next: Block) {
-        let counter = self.counter(rounds);
+        let counter = self.begun_with(rounds.ty, Operand::imm(rounds.start));
         let near = if rounds.alone { self.near_counter(rounds.ty, sum) } else { None };
         let [head] = self.blocks();
         self.jump(head, head);
@@ -185,10 +184,9 @@ impl Builder<'_, '_> {
         let (near, adds, step) = if drawn < 35 {
             (self.sum_of_its_own(ty), Self::typed(Opcode::IAdd, ty), Operand::Reg(sum))
         } else if drawn < 85 && ty == Type::U32 {
-            let start = i32::MAX.unsigned_abs() - self.entropy.between(0, 3);
-            let near = Self::typed(Opcode::Mov, Type::B32).src(u64::from(start));
+            let start = Operand::imm(i32::MAX.unsigned_abs() - self.entropy.between(0, 3));
             let adds = Self::typed(Opcode::IAdd, Type::S32).field(Saturate::Sat);
-            (self.hidden(near, RegInfo::words(1)), adds, Operand::imm(self.entropy.between(1, 2)))
+            (self.begun_with(ty, start), adds, Operand::imm(self.entropy.between(1, 2)))
         } else {
             return None;
         };

@@ -40,7 +40,7 @@ impl Builder<'_, '_> {
         if here.is_empty() {
             return;
         }
-        // Few operations compare, and what comes first matters to each in its own way.
+        // Few operations compare, and a phase that exchanges what they compare must know each of them.
         let compares = |at: &usize| self.made[*at].opcode.row().slot(Compare::FIELD).is_some();
         let comparisons: Vec<usize> = here.iter().copied().filter(compares).collect();
         let preferred = if !comparisons.is_empty() && self.entropy.percent(20) { &comparisons } else { &here };

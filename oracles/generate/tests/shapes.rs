@@ -758,6 +758,28 @@ fn loops_are_nearly_what_phases_look_for() {
         };
         all.iter().any(|one| all.iter().any(|first| is_behind(one, first)))
     });
+    found("an access behind a loop, and in front of another one, to what the first one meets", 1, &|module| {
+        let func = kernel(module);
+        let graph = Graph::of(func);
+        let all = loops(&graph);
+        let places = |at: usize| -> Vec<&[Operand]> {
+            let is_met =
+                |inst: &Inst| [Space::Global, Space::Shared].iter().any(|space| is_access(func, *inst, *space));
+            func.block_insts(graph.blocks[at]).filter(is_met).map(|inst| &func.srcs(inst)[..2]).collect()
+        };
+        let leads = |from: usize, to: &NestedLoop| graph.successors[from].contains(&to.header);
+        (0..graph.blocks.len()).any(|between| {
+            let is_left = |one: &&NestedLoop| {
+                !one.blocks.contains(&between)
+                    && graph.predecessors[between].iter().all(|from| one.blocks.contains(from))
+            };
+            let met = places(between);
+            let few = func.block_insts(graph.blocks[between]).count() <= 4;
+            let meets =
+                |one: &NestedLoop| one.blocks.iter().any(|at| places(*at).iter().any(|place| met.contains(place)));
+            few && all.iter().any(|next| leads(between, next)) && all.iter().filter(is_left).any(meets)
+        })
+    });
     found("a copy of what is made behind it", 12, &|module| {
         let copies = |func: &Function, inst: Inst| opcode(func, inst) == Opcode::Mov && func.inst(inst).guard.is_none();
         let makes = |func: &Function, one: Inst, other: Inst| {
