@@ -8,6 +8,7 @@
 use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, Opcode, Type};
 use oriole_ir::{Block, Guard, InstBuilder, Operand, Reg, RegInfo};
 
+use super::Entropy;
 use super::builder::Builder;
 use super::insts::result_info;
 
@@ -40,22 +41,14 @@ impl Builder<'_, '_> {
         if here.is_empty() {
             return;
         }
-        // Few operations compare, and a phase that exchanges what they compare must know each of them.
-        let compares = |at: &usize| self.made[*at].opcode.row().slot(Compare::FIELD).is_some();
-        let comparisons: Vec<usize> = here.iter().copied().filter(compares).collect();
-        let preferred = if !comparisons.is_empty() && self.entropy.percent(20) { &comparisons } else { &here };
-        let at = self.entropy.choose(preferred);
+        let at = self.entropy.choose(&here);
         let Made { opcode, mut fields, mut srcs, mut guard, .. } = self.made[at].clone();
         let worded = srcs.iter().any(|operand| matches!(operand, Operand::Word(..)));
         // Few operations read words, and which word it is decides.
         let how = if worded && self.entropy.percent(50) { 2 } else { self.entropy.below(8) };
         match how {
             0 | 1 if is_exchangeable(opcode) => {
-                srcs.swap(0, 1);
-                let compare = opcode.row().value::<Compare>(&fields).filter(|_| self.entropy.percent(60));
-                if let (Some(compare), Some(slot)) = (compare, opcode.row().slot(Compare::FIELD)) {
-                    fields.0[slot] = compare.mirrored().index();
-                }
+                exchange(opcode, &mut fields, &mut srcs, self.entropy);
             }
             2 => {
                 self.exchange_one(&mut srcs);
@@ -115,9 +108,18 @@ impl Builder<'_, '_> {
     }
 }
 
+/// Exchanges the first two operands of an operation that allows it; a comparison is mostly mirrored.
+pub(super) fn exchange(opcode: Opcode, fields: &mut FieldValues, srcs: &mut [Operand], entropy: &mut Entropy<'_>) {
+    srcs.swap(0, 1);
+    let compare = opcode.row().value::<Compare>(fields).filter(|_| entropy.percent(60));
+    if let (Some(compare), Some(slot)) = (compare, opcode.row().slot(Compare::FIELD)) {
+        fields.0[slot] = compare.mirrored().index();
+    }
+}
+
 /// Whether the first two operands may stand in the other order: in commutative operations, and in comparisons, which
 /// mean something else then, or the same once they are mirrored. Parts of words that are compared stay where they are.
-fn is_exchangeable(opcode: Opcode) -> bool {
+pub(super) fn is_exchangeable(opcode: Opcode) -> bool {
     let row = opcode.row();
     let compares = row.slot(Compare::FIELD).is_some();
     opcode.is(Flags::COMMUTATIVE) || (compares && matches!(row.srcs, [a, b, ..] if a == b))

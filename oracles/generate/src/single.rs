@@ -14,7 +14,7 @@
 
 use std::sync::LazyLock;
 
-use oriole_ir::ops::{Compare, Field, OpRow, Opcode, ROWS, Space, SpecialReg, Type};
+use oriole_ir::ops::{Compare, Field, FieldValues, OpRow, Opcode, ROWS, Space, SpecialReg, Type};
 use oriole_ir::{Function, FunctionKind, InstBuilder, Linkage, Module, Operand, Reg, RegInfo, Variable};
 
 use super::Generated;
@@ -24,6 +24,7 @@ use super::config::{Config, TableLevel};
 use super::entropy::Entropy;
 use super::insts::{Family, result_info};
 use super::kernel;
+use super::recompute::{exchange, is_exchangeable};
 use super::values::{Place, extreme};
 use oriole_interp::launch::random::SplitMix64;
 use oriole_interp::launch::{Arg, ArgValue, Buffer, Launch, NamedLaunch};
@@ -90,7 +91,7 @@ fn repeated((opcode, field): Pin, entropy: &mut Entropy<'_>, config: &Config) ->
     let mut builder = Builder::new(func, entropy, config);
     builder.pin = field.map(|(field, value)| (opcode, field, value));
     let [results, operands] = builder.lane_addresses();
-    let mut sweep = Sweep { opcode, results, operands, loaded: Vec::new(), stored: 0, zeros: false };
+    let mut sweep = Sweep { opcode, results, operands, loaded: Vec::new(), stored: 0, zeros: false, last: None };
     for _ in 0..config.repeats.max(1) {
         sweep.once(&mut builder);
     }
@@ -131,7 +132,20 @@ struct Sweep {
     stored: u32,
     /// Whether the constants of the instance at hand are zeros, of either sign: two of them rarely meet by chance.
     zeros: bool,
+    /// The instance before, whose operands may be exchanged in this one.
+    last: Option<Instance>,
 }
+
+/// An operation with its operands, and where these come from.
+struct Instance {
+    fields: FieldValues,
+    sources: Vec<Operand>,
+    mixture: Mixture,
+}
+
+/// Percentage of instances that are the one before with its first two operands exchanged, where the operation allows
+/// that: it is the same then, or its mirror image, or looks like that.
+const EXCHANGED: u32 = 15;
 
 /// Whether a register of the type is one word and a number.
 fn is_integer_word(ty: Type) -> bool {
@@ -156,31 +170,46 @@ enum Mixture {
 }
 
 impl Sweep {
-    /// One instance.
-    fn once(&mut self, builder: &mut Builder<'_, '_>) {
+    /// The instance before with its operands exchanged; otherwise a new one, if fields and places go together.
+    fn instance(&mut self, builder: &mut Builder<'_, '_>) -> Option<Instance> {
+        if let Some(mut last) = self.last.take().filter(|_| is_exchangeable(self.opcode))
+            && builder.entropy.percent(EXCHANGED)
+        {
+            exchange(self.opcode, &mut last.fields, &mut last.sources, builder.entropy);
+            return Some(last);
+        }
         let row = self.opcode.row();
-        let Some(fields) = builder.fields(self.opcode, &[]) else { return };
-        let Some(places) = builder.places(row, &fields) else { return };
+        let fields = builder.fields(self.opcode, &[])?;
+        let places = builder.places(row, &fields)?;
         let mixture = self.mixture(builder, places.len());
         self.zeros = builder.entropy.percent(builder.config.operand.zeros);
         let mut sources: Vec<Operand> =
             places.iter().enumerate().map(|(at, place)| self.operand(builder, mixture, at, *place)).collect();
         builder.specify(self.opcode, row.value::<Type>(&fields).unwrap_or(Type::B32), &mut sources);
-        let mut inst = InstBuilder::new(self.opcode).fields(fields).srcs(sources.iter().copied());
+        Some(Instance { fields, sources, mixture })
+    }
+
+    /// One instance.
+    fn once(&mut self, builder: &mut Builder<'_, '_>) {
+        let Some(instance) = self.instance(builder) else { return };
+        let Instance { fields, sources, mixture } = &instance;
+        let row = self.opcode.row();
+        let mut inst = InstBuilder::new(self.opcode).fields(*fields).srcs(sources.iter().copied());
         let mut results = Vec::new();
         for shape in row.dsts {
-            let reg = builder.func.new_reg(result_info(row, &fields, *shape, sources.len()));
+            let reg = builder.func.new_reg(result_info(row, fields, *shape, sources.len()));
             results.push(reg);
             inst = inst.dst(reg);
         }
         builder.push(&inst);
-        let types = row.dsts.iter().map(|shape| row.shape_type(&fields, *shape));
+        let types = row.dsts.iter().map(|shape| row.shape_type(fields, *shape));
         for (reg, ty) in results.into_iter().zip(types.collect::<Vec<_>>()) {
-            match mixture == Mixture::Bounded && ty.is_some_and(is_integer_word) {
+            match *mixture == Mixture::Bounded && ty.is_some_and(is_integer_word) {
                 true => self.compare(builder, reg),
                 false => self.store(builder, reg),
             }
         }
+        self.last = Some(instance);
     }
 
     /// Stores a number where a comparison with a number near an end of its range holds, or where it does not.

@@ -6,7 +6,7 @@ use oriole_generate::config::{OpcodeName, TableLevel};
 use oriole_generate::{Config, Entropy, from_seed, single};
 use oriole_interp::launch::NamedLaunch;
 use oriole_interp::{Executable, Outcome, RunOptions};
-use oriole_ir::ops::{CopyFrom, Flags, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type};
+use oriole_ir::ops::{Compare, CopyFrom, Flags, Opcode, Order, Saturate, Space, SpecialReg, SrcType, Type};
 use oriole_ir::{Form, FuncId, Function, FunctionKind, Global, Inst, InstData, Module, Operand, Reg};
 use oriole_reference::{Graph, NestedLoop, loops};
 
@@ -634,6 +634,24 @@ fn what_faults_have_slipped_through_is_made() {
         };
         func.layout().windows(2).any(|pair| pair.iter().all(|block| halves(*block)))
     });
+}
+
+/// Comparisons of parts of words are no mirror images of each other, though they look like that.
+#[test]
+fn single_operations_exchange_what_they_compare() {
+    let places = (0..).zip(single::pins(TableLevel::Virtual)).filter(|(_, (opcode, _))| *opcode == Opcode::VSet);
+    let config = Config::default();
+    let made = |place: u64| single::instruction(place, &mut Entropy::from_seed(place), &config).module;
+    let modules: Vec<Module> = places.map(|(place, _)| made(place)).collect();
+    let compares = |func: &Function, inst: Inst| func.inst(inst).opcode == Opcode::VSet;
+    let mirrored = |func: &Function, one: Inst, other: Inst| {
+        let [how, mirrored] = [one, other].map(|inst| func.inst(inst).field::<Compare>());
+        let (a, b) = (func.srcs(one), func.srcs(other));
+        compares(func, other) && how.map(Compare::mirrored) == mirrored && (a[0], a[1]) == (b[1], b[0]) && a[0] != a[1]
+    };
+    let found = count(&modules, |module| follows(module, compares, mirrored));
+    println!("{found} of {} kernels", modules.len());
+    assert!(found * 2 > modules.len(), "{found} of {}", modules.len());
 }
 
 #[test]
