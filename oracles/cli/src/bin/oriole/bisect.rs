@@ -14,6 +14,7 @@ use oriole_optimizer::pipeline::runner::default_phases;
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
+use crate::numbers;
 use crate::options::Given;
 use crate::settings::{Patience, Subject, check_failure};
 
@@ -30,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Variants with random data for each launch
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = numbers::randoms())]
     randoms: u32,
     /// Where the kernel before the guilty phase is written
     #[arg(long, value_name = "FOLDER", default_value = "oriole-findings")]

@@ -3,7 +3,6 @@
 mod render;
 
 use std::collections::HashSet;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,16 +10,16 @@ use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use oriole_check::CheckOptions;
-use oriole_check::input::{InputError, Language, launches_for, read_kernel};
+use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::catch;
-use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
 
 use crate::failure::{Failure, Status};
+use crate::folders::kernels;
 use crate::numbers;
 use crate::options::Given;
 use crate::settings::{Patience, Scope, check_failure};
@@ -55,7 +54,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
     /// Variants with random data for each launch
-    #[arg(long, value_name = "N", default_value_t = 2)]
+    #[arg(long, value_name = "N", default_value_t = 2, value_parser = numbers::randoms())]
     randoms: u32,
     /// Let each phase make at most so many changes, as bisection does
     #[arg(long, value_name = "N")]
@@ -159,52 +158,4 @@ fn prepare(module: &Module, rules: Option<Arc<RuleSet>>) {
         module.operations().map(|data| (data.opcode, data.fields)).filter(|kind| met.insert(*kind)).collect();
     let prepare = move || catch(|| rules.unwrap_or_else(RuleSet::builtin).prepare(kinds));
     let _ = thread::Builder::new().name("rules".to_owned()).spawn(prepare);
-}
-
-/// The kernel files among and below the paths, each folder's in order of their names.
-pub fn kernels(paths: &[PathBuf]) -> Result<Vec<PathBuf>, InputError> {
-    let mut files = Vec::new();
-    for path in paths {
-        if !path.is_dir() {
-            files.push(path.clone());
-            continue;
-        }
-        let before = files.len();
-        collect(path, 0, &mut files)?;
-        if files.len() == before {
-            return Err(InputError::NoKernels { path: path.clone() });
-        }
-    }
-    Ok(files)
-}
-
-/// Whether a file in a folder is meant to be checked: texts of the IR serve other purposes too, such as goldens.
-fn is_kernel(path: &Path) -> bool {
-    match Language::of(path) {
-        Some(Language::Ptx) => true,
-        Some(Language::Ori) => !launch_files_for(path).is_empty(),
-        None => false,
-    }
-}
-
-/// Folders are followed this deep; links could make a ring of them.
-const MAX_DEPTH: usize = 32;
-
-fn collect(folder: &Path, depth: usize, files: &mut Vec<PathBuf>) -> Result<(), InputError> {
-    let unreadable = |error: std::io::Error| InputError::Unreadable { path: folder.to_owned(), failure: error.into() };
-    let mut entries = Vec::new();
-    for entry in fs::read_dir(folder).map_err(unreadable)? {
-        entries.push(entry.map_err(unreadable)?.path());
-    }
-    entries.sort();
-    for path in entries {
-        if path.is_dir() {
-            if depth < MAX_DEPTH {
-                collect(&path, depth + 1, files)?;
-            }
-        } else if is_kernel(&path) {
-            files.push(path);
-        }
-    }
-    Ok(())
 }

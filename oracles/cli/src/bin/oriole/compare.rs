@@ -14,6 +14,7 @@ use serde::Serialize;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::numbers;
 use crate::settings::check_failure;
 
 /// Executes two programs on the same launches and compares what they leave behind
@@ -33,7 +34,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
     /// Variants with random data for each launch
-    #[arg(long, value_name = "N", default_value_t = 8)]
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = numbers::randoms())]
     randoms: u32,
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]

@@ -17,8 +17,9 @@ use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::check::{Format, kernels};
+use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::folders::kernels;
 use crate::numbers;
 use crate::settings::{Patience, Settings, check_failure};
 

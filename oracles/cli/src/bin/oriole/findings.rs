@@ -16,6 +16,8 @@ use serde::Serialize;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::options::{only_checks, words_of};
+use crate::output::Visible;
 use crate::table::Table;
 
 /// Lists, shows, exports, merges and replays what campaigns have found
@@ -32,6 +34,9 @@ pub struct Args {
     #[arg(long, global = true, value_name = "FILE", default_value = "oriole-findings/findings.db")]
     store: PathBuf,
 }
+
+/// What is said in place of a command that no campaign writes; the store may come from elsewhere.
+const NO_REPLAY: &str = "its command does more than check a kernel, which no campaign writes";
 
 /// How a list of findings is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -137,7 +142,7 @@ fn list(store: &Store, format: ListFormat, root: &Path, open: bool, out: &mut dy
     let mut findings = store.findings().map_err(Failure::input)?;
     findings.retain(|stored| !open || stored.life.state.counts());
     match format {
-        ListFormat::Text => table(&findings, out),
+        ListFormat::Text => table(&findings, &mut Visible(out)),
         ListFormat::Json => json(&Document { version: 1, findings: &findings }, out),
         ListFormat::Sarif => json(&sarif::document(&findings, root, &folder_of(store)), out),
     }
@@ -184,6 +189,7 @@ fn show(store: &Store, id: &str, format: Format, out: &mut dyn Write) -> Result<
     if format == Format::Json {
         return json(&stored, out);
     }
+    let out = &mut Visible(out);
     let Stored { id, hits, life, record } = &stored;
     writeln!(out, "{id}: {} in {}", record.key.verdict, record.key.phase)?;
     writeln!(out, "  shape: {}", record.key.shape)?;
@@ -247,7 +253,9 @@ fn reproducer(store: &Store, stored: &Stored, out: &mut dyn Write) -> Result<(),
         let (id, path) = (&stored.id, store.path().display());
         writeln!(out, "  files:  oriole findings export {id} -o {folder} --store {path}")?;
     }
-    Ok(writeln!(out, "  replay: {}", record.replay_of(&file))?)
+    let command = record.replay_of(&file);
+    let command = if only_checks(&words_of(&command)) { &command } else { NO_REPLAY };
+    Ok(writeln!(out, "  replay: {command}")?)
 }
 
 fn shown(content: &[u8], out: &mut dyn Write) -> Result<(), Failure> {

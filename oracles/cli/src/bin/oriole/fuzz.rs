@@ -3,7 +3,6 @@
 mod compiler;
 mod report;
 
-use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,18 +27,19 @@ use oriole_generate::insts::Family;
 use oriole_generate::mutate::Corpus;
 use oriole_generate::patterns::Patterns;
 use oriole_ir::Module;
-use oriole_optimizer::pass::Pass;
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::default_phases;
 use rayon::prelude::*;
 
 use crate::axes::Compiling;
-use crate::check::{Format, kernels};
+use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::folders::kernels;
 use crate::generator::{self, config};
 use crate::numbers::{self, duration};
 use crate::options::Given;
-use crate::settings::{Patience, Planting, Settings, check_failure, selected};
+use crate::selection;
+use crate::settings::{Patience, Planting, Settings, check_failure};
 use compiler::Chosen;
 use report::{Context, Live, Report};
 
@@ -104,7 +104,7 @@ pub struct Args {
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
     /// Variants with random data for each launch
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = numbers::randoms())]
     randoms: u32,
     /// Print one generated case in so many as PTX and read it again, in another spelling; 0 for none, 1 for all
     #[arg(long, value_name = "N", default_value_t = 4)]
@@ -308,9 +308,15 @@ fn campaign_failure(error: CampaignError) -> Failure {
 pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
     let mut phases = default_phases();
     args.planting.plant(&mut phases);
+    let pipeline = args.settings.options(&Module::default())?;
+    if args.phases.is_empty() {
+        selection::require_some(&phases, &pipeline)?;
+    } else {
+        phases = selection::keep(&phases, &args.phases, &pipeline)?;
+    }
     let check = CheckOptions {
-        phases: chosen(phases, &args.phases)?,
-        pipeline: args.settings.options(&Module::default())?,
+        phases,
+        pipeline,
         randoms: args.randoms,
         round_trip: args.phases.is_empty(),
         faults: args.planting.faults(),
@@ -351,18 +357,6 @@ pub fn options(args: &Args, given: &Given) -> Result<Options, Failure> {
         check,
         compiler,
     })
-}
-
-/// The phases that some tokens name, in order; all where there is none.
-fn chosen(phases: Vec<Pass>, tokens: &[String]) -> Result<Vec<Pass>, Failure> {
-    if tokens.is_empty() {
-        return Ok(phases);
-    }
-    let mut positions = BTreeSet::new();
-    for token in tokens {
-        positions.extend(selected(&phases, token)?);
-    }
-    Ok(positions.into_iter().map(|at| phases[at].clone()).collect())
 }
 
 /// The kernels that mutants are made of, where mutants are wanted.

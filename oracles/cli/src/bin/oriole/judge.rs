@@ -13,12 +13,14 @@ use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::judge::code::Executor;
 use oriole_gpu::Device;
 use oriole_interp::Executable;
+use oriole_interp::file::read_input;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, ptxas};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
+use crate::numbers;
 use crate::settings::check_failure;
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
@@ -53,7 +55,7 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
     /// Variants with random data for each launch
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = numbers::randoms())]
     randoms: u32,
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -133,9 +135,12 @@ fn codes(args: &Args) -> Result<Vec<Compiled>, Failure> {
     Ok(args.variants.axes(&args.sm, &args.level).into_iter().map(compiled).collect())
 }
 
+/// A cubin may have this many bytes.
+const MAX_CUBIN_BYTES: u64 = 256 << 20;
+
 fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
     let name = path.display();
-    let bytes = std::fs::read(path).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
+    let bytes = read_input(path, MAX_CUBIN_BYTES).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
     Cubin::read(&bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))
 }
 

@@ -21,6 +21,14 @@ pub fn pool(jobs: usize) -> Result<ThreadPool, Failure> {
     pool.map_err(|error| Failure::Output(std::io::Error::other(error)))
 }
 
+/// Variants with random data that a launch may have: each keeps its results until its kernel is done.
+const MAX_RANDOMS: u64 = 65_536;
+
+/// How many variants with random data.
+pub fn randoms() -> impl TypedValueParser<Value = u32> {
+    RangedU64ValueParser::<u32>::new().range(0..=MAX_RANDOMS)
+}
+
 /// How many cases: none would say nothing.
 pub fn cases() -> impl TypedValueParser<Value = u64> {
     RangedU64ValueParser::<u64>::new().range(1..)

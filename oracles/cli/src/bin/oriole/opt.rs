@@ -14,13 +14,13 @@ use oriole_check::supervise::{StepId, catch};
 use oriole_ir::Module;
 use oriole_optimizer::analysis::{Cfg, Liveness, Uninitialized};
 use oriole_optimizer::pipeline::runner::{Observer, PipelineError, Report, run_phases};
-use oriole_optimizer::pipeline::table::UnknownPhase;
 use oriole_optimizer::pipeline::text::parse;
 use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
 use crate::options::Given;
-use crate::settings::{Scope, position, target};
+use crate::selection::{self, position, unknown_phase};
+use crate::settings::{Scope, target};
 use crate::table::Table;
 
 /// The language of the output.
@@ -34,7 +34,8 @@ pub enum Emit {
 
 /// Optimizes a kernel without executing it
 ///
-/// Dumps and times go to standard error, the kernel to standard output or to the file that -o names.
+/// Dumps and times go to standard error, the kernel to standard output or to the file that -o names. Exit code 0, 1
+/// where a phase panics, does not end or leaves a kernel that is not valid, 2 on bad input.
 #[derive(clap::Args)]
 pub struct Args {
     /// The kernel: a .ptx or .ori file
@@ -86,6 +87,7 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
     if let Some(text) = &args.passes {
         phases = parse(text).map_err(Failure::input)?;
+        selection::require_built(&phases)?;
         faults.iter().for_each(|fault| fault.plant(&mut phases));
     }
     options.target = target(&module)?;
@@ -149,10 +151,6 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     write_module(args, &module, out)?;
     Ok(Status::Clean)
-}
-
-fn unknown_phase(error: UnknownPhase) -> Failure {
-    Failure::Input(miette!(help = "`oriole phases` lists them all", "{error}"))
 }
 
 /// Warns on standard error, with a line for each function that has such registers, and one for each of them.

@@ -218,5 +218,47 @@ pub fn words_of(command: &str) -> Vec<String> {
     words
 }
 
+/// What `judge` takes in a command that replays a finding; its options decide which code is judged on which data.
+const JUDGED: &[&str] =
+    &["sm", "level", "fast_compile", "max_registers", "ptxas_option", "launch", "randoms", "seed", "gpu"];
+/// Options of ptxas that name a file to write, or one with further options.
+const NAMES_FILES: &[&str] = &["-o", "--output-file", "-optf", "--options-file"];
+
+/// Whether a command checks or judges one kernel and does nothing else. Stores come from elsewhere, too, and a command
+/// out of one must not write files or start programs that the reader of the store did not name.
+pub fn only_checks(words: &[String]) -> bool {
+    let ["oriole", command, rest @ ..] = &words.iter().map(String::as_str).collect::<Vec<_>>()[..] else {
+        return false;
+    };
+    let mut rest = rest.iter();
+    while let Some(word) = rest.next() {
+        let (name, value) = word.split_once('=').map_or((*word, None), |(name, value)| (name, Some(value)));
+        let Some(option) = name.strip_prefix("--") else {
+            // A file, a value, or the level, the one option whose value is part of its word.
+            if name.starts_with('-') && !name.starts_with("-O") {
+                return false;
+            }
+            continue;
+        };
+        let option = option.replace('-', "_");
+        let taken = match *command {
+            "check" => role("check", &option).is_some_and(|role| role != LOOKS),
+            "judge" => JUDGED.contains(&option.as_str()),
+            _ => false,
+        };
+        if !taken {
+            return false;
+        }
+        if option == "ptxas_option" {
+            let value = value.or_else(|| rest.next().copied()).unwrap_or_default();
+            let named = value.split(['=', ' ']).next().unwrap_or_default();
+            if NAMES_FILES.contains(&named) {
+                return false;
+            }
+        }
+    }
+    matches!(*command, "check" | "judge")
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,8 @@
 
 use std::io::{self, ErrorKind, Stdout, Write};
 
+use oriole_ir::diagnostics::escape::escaped;
+
 /// Standard output. A reader may leave early (`| head`): the command goes on and writes to nowhere, so that its exit
 /// code still says what was found.
 pub struct Output {
@@ -43,6 +45,21 @@ impl Write for Output {
         }
         let flushed = self.stdout.flush();
         self.tolerate(flushed, ())
+    }
+}
+
+/// Text whose hidden characters are shown, since it may come from somebody else. Each write must be whole text, as
+/// those of `write!` are.
+pub struct Visible<'a>(pub &'a mut dyn Write);
+
+impl Write for Visible<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.write_all(escaped(&String::from_utf8_lossy(bytes)).as_bytes())?;
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.flush()
     }
 }
 

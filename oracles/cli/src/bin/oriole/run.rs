@@ -38,7 +38,7 @@ pub struct Args {
     #[arg(long, value_name = "X,Y,Z")]
     block: Option<String>,
     /// An argument, one for each parameter in order
-    #[arg(long, value_name = "ARG", long_help = format!("An argument, one for each parameter in order: {}", command_line::HELP))]
+    #[arg(long, value_name = "ARG", allow_negative_numbers = true, long_help = format!("An argument, one for each parameter in order: {}", command_line::HELP))]
     arg: Vec<String>,
     /// Count executed instructions by opcode
     #[arg(long)]

@@ -1,6 +1,7 @@
 //! The options about kernel and pipeline that several subcommands share.
 
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,12 +19,12 @@ use oriole_ir::sm::Target;
 use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{Options, default_phases};
-use oriole_optimizer::pipeline::table::{PHASES, UnknownPhase};
 use oriole_rules::Source;
 
 use crate::failure::Failure;
 use crate::numbers;
 use crate::options::Given;
+use crate::selection;
 
 /// Which phases run, and how.
 #[derive(clap::Args, Clone)]
@@ -171,13 +172,16 @@ impl Scope {
         let mut phases = default_phases();
         self.planting.plant(&mut phases);
         let step = self.phase.as_deref().and_then(StepId::outside_phases);
-        if let (Some(token), None) = (&self.phase, step) {
-            phases = selected(&phases, token)?.into_iter().map(|at| phases[at].clone()).collect();
+        let pipeline = self.settings.options(&Module::default())?;
+        match (&self.phase, step) {
+            (Some(token), None) => phases = selection::keep(&phases, slice::from_ref(token), &pipeline)?,
+            (None, _) => selection::require_some(&phases, &pipeline)?,
+            (Some(_), Some(_)) => {}
         }
         let whole = self.phase.is_none() && Language::of(file) == Some(Language::Ptx);
         let options = CheckOptions {
             phases,
-            pipeline: self.settings.options(&Module::default())?,
+            pipeline,
             round_trip: whole,
             faults: self.planting.faults(),
             replay: given.replay(),
@@ -232,36 +236,6 @@ impl Subject {
     pub fn launches(&self) -> Result<Vec<NamedLaunch>, InputError> {
         launches_for(&self.file, &self.launch)
     }
-}
-
-/// The position in a list of phases that a token of the command line names; the last one where it names several.
-pub fn position(phases: &[Pass], token: &str) -> Result<usize, Failure> {
-    let last = selected(phases, token)?.last().copied();
-    last.ok_or_else(|| unknown_phase(&format!("`{token}` names no phase")))
-}
-
-/// The positions in a list of phases that a token names: a phase, a group of phases, or a part of one.
-pub fn selected(phases: &[Pass], token: &str) -> Result<Vec<usize>, Failure> {
-    use oriole_optimizer::pipeline::table::{Selection, select};
-    let in_no_table = |name: &str| PHASES.iter().all(|row| row.name != name);
-    let planted = |at: &usize| in_no_table(phases[*at].name) && phases[*at].name.eq_ignore_ascii_case(token);
-    let planted: Vec<usize> = (0..phases.len()).filter(planted).collect();
-    if !planted.is_empty() {
-        return Ok(planted);
-    }
-    let rows = match select(token).map_err(|error: UnknownPhase| unknown_phase(&error.to_string()))? {
-        Selection::Phases(rows) => rows,
-        Selection::SubPass(row) => match select(row.inside) {
-            Ok(Selection::Phases(rows)) => rows,
-            _ => Vec::new(),
-        },
-    };
-    let named = |entry: &Pass| rows.iter().any(|row| row.name == entry.name);
-    Ok((0..phases.len()).filter(|at| named(&phases[*at])).collect())
-}
-
-fn unknown_phase(message: &str) -> Failure {
-    Failure::Input(miette!(help = "`oriole phases` lists them all", "{message}"))
 }
 
 /// A check that could not be made, as a failure.

@@ -13,8 +13,10 @@ use oriole_check::judge::{Hang, Verdict};
 use oriole_check::supervise::{LIMIT, StepId, Stuck, guard};
 use oriole_interp::file::read_text;
 
+use super::NO_REPLAY;
 use crate::failure::{Failure, Status};
-use crate::options::words_of;
+use crate::options::{only_checks, words_of};
+use crate::output::Visible;
 
 /// What the command of a finding came to.
 #[derive(Clone, PartialEq, Eq)]
@@ -31,6 +33,7 @@ pub fn replay(store: &mut Store, ids: &[String], out: &mut dyn Write) -> Result<
     if ids.is_empty() {
         chosen.retain(|stored| stored.life.state != State::Closed);
     }
+    let out = &mut Visible(out);
     let (mut shows, mut gone, mut unknown) = (0, 0, 0);
     for stored in &chosen {
         let shown = execute(store, stored)?;
@@ -92,6 +95,9 @@ fn execute(store: &Store, stored: &Stored) -> Result<Shown, Failure> {
         return Ok(read_again(&file, &stored.record.key.verdict));
     }
     let words = words_of(&stored.record.replay_of(&file.display().to_string()));
+    if !only_checks(&words) {
+        return Ok(Shown::Unknown(NO_REPLAY.to_owned()));
+    }
     let mut command = Command::new(std::env::current_exe()?);
     command.args(words.iter().skip(1));
     if words.get(1).is_some_and(|name| name == "check") {

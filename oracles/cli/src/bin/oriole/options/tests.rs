@@ -329,3 +329,29 @@ fn the_readme_names_commands_and_options_that_exist() {
     let missing: Vec<&String> = known.keys().filter(|name| !described.contains(name.as_str())).collect();
     assert!(missing.is_empty(), "README.md describes no {missing:?}");
 }
+
+#[test]
+fn only_commands_that_check_are_replayed() {
+    let only_checks = |command: &str| super::only_checks(&super::words_of(command));
+    for good in [
+        "oriole check k.ori --phase GvnCse --randoms 0 -O1 --knob X=1 --rewrite-limit 7 --hang-after 1s",
+        "oriole check 'a file.ptx' --fault drop-store@GvnCse:7 --rules my.rules",
+        "oriole judge k.ptx --randoms 0 --sm sm_90 -O 3 --ptxas-option '--def-load-cache cv'",
+    ] {
+        assert!(only_checks(good), "{good}");
+    }
+    for bad in [
+        "oriole reduce k.ori --exec 'touch here'",
+        "oriole opt k.ori -o there",
+        "oriole check k.ori --out there",
+        "oriole check k.ori -o there",
+        "oriole fuzz --out there",
+        "oriole judge k.ptx --ptxas-option '--output-file there'",
+        "oriole judge k.ptx --ptxas-option -o",
+        "sh -c 'touch here'",
+        "oriole",
+        "",
+    ] {
+        assert!(!only_checks(bad), "{bad}");
+    }
+}
