@@ -22,7 +22,7 @@ static CUmodule load(int argc, char **argv)
     }
     /* The driver's own compiler, at the level that is given. */
     static char log[MOST_LOG];
-    CUjit_option options[] = {CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+    int options[] = {CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
     void *values[] = {(void *)(size_t)atoi(argv[1]), log, (void *)(size_t)MOST_LOG};
     CUresult status = cuModuleLoadDataEx(&module, ptx, 3, options, values);
     if (status != CUDA_SUCCESS) {
@@ -73,6 +73,7 @@ int main(int argc, char **argv)
     CUdevice device;
     CUcontext context;
     CUfunction kernel;
+    open_driver();
     CHECK(cuInit(0));
     CHECK(cuDeviceGet(&device, 0));
     CHECK(cuDevicePrimaryCtxRetain(&context, device));

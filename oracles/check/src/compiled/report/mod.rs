@@ -151,7 +151,7 @@ impl Report<'_> {
 
     fn confirmation(&mut self) {
         self.line("## Confirm it on a GPU\n");
-        self.line(format!("`cc {PROGRAM} -lcuda -o confirm && ./confirm` runs the code that ptxas made;"));
+        self.line(format!("`cc {PROGRAM} -o confirm && ./confirm` runs the code that ptxas made (with -ldl for a C library before glibc 2.34);"));
         self.line("`./confirm 0` to `./confirm 4` have the driver compile the PTX at that level instead.");
         self.line("It prints `right`, or `WRONG` with the first wrong byte, and ends with 0 or 1.\n");
     }

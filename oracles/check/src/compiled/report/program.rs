@@ -6,7 +6,9 @@ use oriole_gpu::{Job, Parameter};
 use oriole_interp::launch::Launch;
 use oriole_interp::{Bytes, RunResult};
 
-/// What all programs have.
+/// The driver's interface, which stands in front of the data.
+const DRIVER: &str = include_str!("driver.c");
+/// What all programs do, behind it.
 const COMMON: &str = include_str!("confirm.c");
 /// Bytes in a line of an array.
 const LINE: usize = 24;
@@ -35,7 +37,9 @@ pub fn program(parts: &Parts<'_>) -> String {
         let line = format!(" * {}", line.replace("*/", "* /"));
         let _ = writeln!(out, "{}", line.trim_end());
     }
-    out += " */\n\n#include <cuda.h>\n#include <stdio.h>\n#include <stdlib.h>\n#include <string.h>\n\n";
+    out += " */\n\n";
+    out += DRIVER;
+    out.push('\n');
     array(&mut out, "cubin", cubin);
     let _ = writeln!(out, "static const char ptx[] =");
     ptx.lines().for_each(|line| _ = writeln!(out, "    {}", quoted(&format!("{line}\n"))));
@@ -122,6 +126,7 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::process::Command;
 
     use oriole_interp::launch::{Arg, ArgValue, Buffer, Scalar, ScalarType};
@@ -165,37 +170,74 @@ mod tests {
         assert!(text.contains("A head with * / in it"));
     }
 
-    /// A header with what the programs use of the driver API, for machines without CUDA.
-    const HEADER: &str = "#include <stddef.h>\ntypedef int CUresult, CUdevice;\ntypedef struct c *CUcontext;\n\
-        typedef struct m *CUmodule;\ntypedef struct f *CUfunction;\ntypedef unsigned long long CUdeviceptr;\n\
-        typedef struct s *CUstream;\ntypedef enum { CU_JIT_OPTIMIZATION_LEVEL, CU_JIT_ERROR_LOG_BUFFER, \
-        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES } CUjit_option;\n\
-        typedef enum { CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION = 4 } CUlaunchAttributeID;\n\
-        typedef struct { CUlaunchAttributeID id; union { struct { unsigned x, y, z; } clusterDim; } value; } \
-        CUlaunchAttribute;\n\
-        typedef struct { unsigned gridDimX, gridDimY, gridDimZ, blockDimX, blockDimY, blockDimZ, sharedMemBytes; \
-        CUstream hStream; CUlaunchAttribute *attrs; unsigned numAttrs; } CUlaunchConfig;\n\
-        enum { CUDA_SUCCESS, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, \
-        CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED };\n\
-        CUresult cuInit(unsigned), cuDeviceGet(CUdevice *, int), cuGetErrorString(CUresult, const char **),\n\
-        cuDevicePrimaryCtxRetain(CUcontext *, CUdevice), cuCtxSetCurrent(CUcontext), cuCtxSynchronize(void),\n\
-        cuModuleLoadData(CUmodule *, const void *), cuFuncSetAttribute(CUfunction, int, int),\n\
-        cuModuleLoadDataEx(CUmodule *, const void *, unsigned, CUjit_option *, void **),\n\
-        cuModuleGetFunction(CUfunction *, CUmodule, const char *), cuMemAlloc(CUdeviceptr *, size_t),\n\
-        cuMemcpyHtoD(CUdeviceptr, const void *, size_t), cuMemcpyDtoH(void *, CUdeviceptr, size_t),\n\
-        cuLaunchKernelEx(const CUlaunchConfig *, CUfunction, void **, void **);\n";
-
-    #[test]
-    fn a_program_is_c() {
-        let folder = tempfile::tempdir().unwrap();
-        std::fs::write(folder.path().join("cuda.h"), HEADER).unwrap();
-        let path = folder.path().join("confirm.c");
-        std::fs::write(&path, made()).unwrap();
+    /// Compiles a program with these options in a folder; `None` without a C compiler.
+    fn compile(folder: &Path, text: &str, options: &[&str]) -> Option<()> {
+        let path = folder.join("confirm.c");
+        std::fs::write(&path, text).unwrap();
         let mut compiler = Command::new("cc");
-        compiler.args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "-I"]).arg(folder.path()).arg(&path);
+        compiler.current_dir(folder).args(["-std=c11", "-Wall", "-Wextra", "-Werror", "confirm.c"]).args(options);
         match compiler.output() {
             Ok(output) => assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr)),
-            Err(error) => eprintln!("skipped: there is no C compiler ({error})"),
+            Err(error) => {
+                eprintln!("skipped: there is no C compiler ({error})");
+                return None;
+            }
         }
+        Some(())
+    }
+
+    #[test]
+    fn a_program_needs_a_c_compiler_alone_and_says_where_the_driver_is_missing() {
+        let folder = tempfile::tempdir().unwrap();
+        let Some(()) = compile(folder.path(), &made(), &["-o", "confirm"]) else { return };
+        let output = Command::new(folder.path().join("confirm")).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        if said.contains("there is no CUDA driver") {
+            assert_eq!(output.status.code(), Some(2), "{said}");
+        } else {
+            // Three bytes are no cubin.
+            assert_eq!(output.status.code(), Some(2), "{said}");
+            assert!(said.contains("cu"), "{said}");
+        }
+    }
+
+    /// The driver's interface, by the toolkit's own header.
+    #[test]
+    fn the_interface_is_that_of_the_toolkit() {
+        let tool = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ci/cuda-tools");
+        let found = Command::new(tool).args(["--find", "nvcc"]).output().ok();
+        let found = found.filter(|output| output.status.success()).map(|output| output.stdout).unwrap_or_default();
+        let nvcc = String::from_utf8_lossy(&found).trim().to_owned();
+        let header = Path::new(&nvcc).parent().and_then(Path::parent).map(|root| root.join("include/cuda.h"));
+        let Some(header) = header.filter(|header| header.exists()) else {
+            eprintln!("skipped: no cuda.h");
+            return;
+        };
+        // The own names get a prefix, so that both can stand in one file.
+        let mut own = DRIVER.to_owned();
+        let constants = [
+            "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES",
+            "CU_JIT_OPTIMIZATION_LEVEL",
+            "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+            "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED",
+            "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION",
+        ];
+        for before in [" CU", "(CU", "*CU", " cu", "(cu"] {
+            let (boundary, name) = before.split_at(1);
+            own = own.replace(before, &format!("{boundary}own{name}"));
+        }
+        let mut text = format!("{own}\n#include \"{}\"\n", header.display());
+        for name in constants {
+            let _ = writeln!(text, "_Static_assert((int){name} == (int)own{name}, \"{name}\");");
+        }
+        for (what, member) in
+            [("CUlaunchConfig", "attrs"), ("CUlaunchConfig", "numAttrs"), ("CUlaunchAttribute", "value")]
+        {
+            let _ = writeln!(text, "_Static_assert(sizeof({what}) == sizeof(own{what}), \"{what}\");");
+            let _ = writeln!(text, "_Static_assert(__builtin_offsetof({what}, {member}) == \\");
+            let _ = writeln!(text, "    __builtin_offsetof(own{what}, {member}), \"{member}\");");
+        }
+        let folder = tempfile::tempdir().unwrap();
+        compile(folder.path(), &text, &["-fsyntax-only", "-Wno-unused"]);
     }
 }
