@@ -5,7 +5,7 @@ mod batch;
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use oriole_sass::cubin::{Cubin, CubinError};
@@ -107,6 +107,11 @@ impl Axis {
     /// The axis of an architecture, executed here.
     pub fn with(arch: &str, effort: Effort) -> Axis {
         Axis { arch: arch.to_owned(), effort, options: Vec::new(), machine: Machine::default() }
+    }
+
+    /// Whether another axis differs at most in how much is optimized.
+    pub fn is_like(&self, other: &Axis) -> bool {
+        (&self.arch, &self.options) == (&other.arch, &other.options)
     }
 
     /// The same code on the GPU.
@@ -250,16 +255,53 @@ impl Ptxas {
             }
             std::thread::sleep(LOOK);
         };
-        let said = String::from_utf8_lossy(&std::fs::read(&messages).map_err(start)?).trim().to_owned();
-        match status.code() {
-            Some(0) => Ok(Cubin::read(&std::fs::read(&output).map_err(start)?)?),
-            // Wrong input is exit code 255 with a line for each error; an internal error is a code C and digits.
-            Some(_) if !said.contains("Internal error") && !said.contains("error   : C7") => {
-                Err(CompileError::Refused(said))
-            }
-            _ => Err(CompileError::Crashed(if said.is_empty() { status.to_string() } else { said })),
+        if status.success() {
+            return Ok(Cubin::read(&std::fs::read(&output).map_err(start)?)?);
         }
+        Err(complaint(status, String::from_utf8_lossy(&std::fs::read(&messages).map_err(start)?).trim()))
     }
+}
+
+/// Why there is no code, of a compiler that ended so and said that. Wrong input is exit code 255 with a line for each
+/// error, one of which is about the compiler itself where that went wrong.
+fn complaint(status: ExitStatus, said: &str) -> CompileError {
+    let crash = signal(status).or_else(|| said.lines().find(|line| is_internal(line)).map(str::to_owned));
+    match crash {
+        Some(crash) => CompileError::Crashed(crash),
+        None if said.is_empty() => CompileError::Refused(status.to_string()),
+        None => CompileError::Refused(said.to_owned()),
+    }
+}
+
+/// What a shell adds to the number of the signal that ended its command.
+const SHELL_SIGNAL: i32 = 128;
+/// The largest number of a signal.
+const MAX_SIGNAL: i32 = 64;
+
+/// The signal that ended a process, or one that it was only the shell of: `signal: 11 (SIGSEGV)`. What the process
+/// wrote before that says nothing about it.
+#[cfg(unix)]
+fn signal(status: ExitStatus) -> Option<String> {
+    use std::os::unix::process::ExitStatusExt;
+    let of_shell = |code: i32| Some(code - SHELL_SIGNAL).filter(|signal| (1..=MAX_SIGNAL).contains(signal));
+    let number = status.signal().or_else(|| status.code().and_then(of_shell))?;
+    Some(ExitStatus::from_raw(number).to_string())
+}
+
+#[cfg(not(unix))]
+fn signal(status: ExitStatus) -> Option<String> {
+    status.code().is_none().then(|| status.to_string())
+}
+
+/// Whether a line is an error of the compiler about itself: `ptxas fatal   : (C7907) Internal compiler error.` Codes of
+/// its back end have a C and four digits from 7000 on; one of them says no more than that a limit of registers is too
+/// low.
+fn is_internal(line: &str) -> bool {
+    let Some((_, error)) = line.split_once("fatal ").or_else(|| line.split_once("error ")) else { return false };
+    let word = error.trim_start_matches([' ', ':', '(']);
+    let has_code = word.strip_prefix("C7").is_some_and(|rest| rest.starts_with(|digit: char| digit.is_ascii_digit()));
+    let says_so = error.contains("Internal compiler error") || error.contains("Internal error");
+    says_so || has_code && !error.contains("Register allocation failed")
 }
 
 /// The ptxas of a Python environment's packages.
@@ -269,4 +311,29 @@ fn installed_under(lib: &Path) -> Option<PathBuf> {
     versions.sort();
     let tool = |version: PathBuf| version.join("site-packages/nvidia/cu13/bin/ptxas");
     versions.into_iter().map(tool).find(|tool| tool.is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_about_the_compiler_itself_are_told_from_those_about_its_input() {
+        for line in [
+            "ptxas fatal   : (C7907) Internal compiler error.",
+            "ptxas /tmp/k.ptx, line 7; fatal   : (C7907) Internal compiler error.",
+            "ptxas error   : Internal error",
+            "ptxas error   : C7123 whatever",
+        ] {
+            assert!(is_internal(line), "{line}");
+        }
+        for line in [
+            "ptxas fatal   : Ptx assembly aborted due to errors",
+            "ptxas k.ptx, line 3; error   : Unknown symbol 'C7907'",
+            "ptxas warning : (C7510) Potential Performance Loss",
+            "ptxas error   : (C7600) Register allocation failed with register count of '16'.",
+        ] {
+            assert!(!is_internal(line), "{line}");
+        }
+    }
 }

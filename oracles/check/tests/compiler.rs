@@ -99,12 +99,51 @@ fn a_compiler_that_does_not_end_is_a_finding() {
     assert!(answer == Answer::Crashed && matches!(verdict, Some(Verdict::Hangs(_))), "{verdict:?}");
     let (answer, verdict) = check("kill -ABRT $$");
     assert!(answer == Answer::Crashed && matches!(verdict, Some(Verdict::Panicked(_))), "{verdict:?}");
+    let internal = "ptxas fatal   : (C7907) Internal compiler error.";
+    for (lines, said) in [
+        (format!("echo 'ptxas info    : odd' >&2; echo '{internal}' >&2; exit 255"), internal),
+        ("echo 'ptxas warning : odd' >&2; kill -SEGV $$".to_owned(), "signal: 11 (SIGSEGV)"),
+        // The compiler may be the child of a shell, which goes on.
+        ("sh -c 'kill -SEGV $$' 2> /dev/null; exit $?".to_owned(), "signal: 11 (SIGSEGV)"),
+    ] {
+        let (answer, verdict) = check(&lines);
+        let Some(Verdict::Panicked(panic)) = verdict else { panic!("{lines}: {verdict:?}") };
+        assert_eq!((answer, panic.message.as_str()), (Answer::Crashed, said), "{lines}");
+    }
     let (answer, verdict) = check("echo 'ptxas fatal   : no' >&2; exit 255");
     assert_eq!((answer, verdict), (Answer::Refused, None));
     // Code that is none, and code of another kernel, say nothing.
     assert_eq!(check("echo no > \"$out\"").0, Answer::Unjudged);
     let other = corpus("cubins/half_arith.sm_90.O3.cubin");
     assert_eq!(check(&format!("cp {} \"$out\"", other.display())).0, Answer::Unjudged, "it has no `half_arith_0`");
+}
+
+/// Whether PTX is valid does not depend on the level. Code that says nothing is code as well: the captured one has no
+/// kernel of the name that it gets here.
+#[test]
+fn what_one_level_takes_and_another_refuses_is_a_finding() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, kernel) = kernel();
+    let cubin = corpus("cubins/half_arith.sm_90.O3.cubin");
+    let refuse = "echo 'ptxas fatal   : no' >&2; exit 255";
+    let lines = format!("case \"$*\" in *-O3*) {refuse};; *) cp {} \"$out\";; esac", cubin.display());
+    let options = CheckOptions { randoms: 0, ..CheckOptions::default() };
+    let check = |axes: &[Axis]| {
+        let compiler = Compiler { axes: axes.to_vec(), ..stand_in(folder.path(), &lines) };
+        let checked = compiler.check_all(std::slice::from_ref(&kernel), &options).unwrap().pop().unwrap().unwrap();
+        let answers: Vec<Answer> = checked.axes.iter().map(|judged| judged.answer).collect();
+        (answers, checked.report.findings)
+    };
+    let [low, high, other] = [("sm_90", 0), ("sm_90", 3), ("sm_100", 0)].map(|(arch, level)| Axis::new(arch, level));
+    let (answers, findings) = check(&[low, high.clone()]);
+    assert_eq!(answers, [Answer::Unjudged, Answer::RefusedHere]);
+    assert!(
+        matches!(&findings[..], [finding] if finding.axes == [high.clone()]
+        && finding.detail.contains("fatal   : no; sm_90 -O0 takes it")),
+        "{findings:?}"
+    );
+    // Another architecture may have what this one lacks.
+    assert_eq!(check(&[other, high]).0, [Answer::Unjudged, Answer::Refused]);
 }
 
 /// Kernels that are compiled together get names of their own, their images too; one for another SM is left out.

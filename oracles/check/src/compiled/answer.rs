@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::aligned::{self, Line};
 use crate::cases::Case;
-use crate::compiler::CompileError;
+use crate::compiler::{Axis, CompileError};
 use crate::judge::code::Executor;
 use crate::judge::{Mismatch, Verdict};
 
@@ -24,6 +24,9 @@ pub enum Answer {
     Crashed,
     /// The compiler refuses the program for this architecture.
     Refused,
+    /// It does so on this axis, and takes the program for the same architecture where it optimizes more, or less.
+    #[serde(rename = "refused here")]
+    RefusedHere,
     /// Nothing could be judged.
     Unjudged,
 }
@@ -35,6 +38,7 @@ impl fmt::Display for Answer {
             Answer::Different => "DIFFERENT",
             Answer::Crashed => "CRASHED",
             Answer::Refused => "refused",
+            Answer::RefusedHere => "REFUSED HERE",
             Answer::Unjudged => "not judged",
         })
     }
@@ -47,6 +51,8 @@ pub struct Judged {
     pub axis: String,
     /// What is known.
     pub answer: Answer,
+    /// Whether there is code, which the compiler made or somebody gave.
+    pub has_code: bool,
     /// Cases that were compared.
     pub compared: usize,
     /// Why not, of an axis without verdict.
@@ -106,7 +112,7 @@ impl Judged {
             CompileError::Refused(_) => Answer::Refused,
             _ => Answer::Unjudged,
         };
-        Judged { axis, answer, compared: 0, reason: Some(error.to_string()), difference: None, wrong }
+        Judged { axis, answer, has_code: false, compared: 0, reason: Some(error.to_string()), difference: None, wrong }
     }
 
     fn of_code(
@@ -117,7 +123,8 @@ impl Judged {
         executor: Executor<'_>,
     ) -> Judged {
         let answer = Answer::Unjudged;
-        let mut judged = Judged { axis, answer, compared: 0, reason: None, difference: None, wrong: None };
+        let mut judged =
+            Judged { axis, answer, has_code: true, compared: 0, reason: None, difference: None, wrong: None };
         for (at, case) in cases.iter().enumerate() {
             match case.judge.judge_code(original, cubin, executor) {
                 Err(error) => {
@@ -141,6 +148,21 @@ impl Judged {
             (None, _) => Answer::Equal,
         };
         judged
+    }
+}
+
+/// Has a refusal count as wrong where the compiler takes the same program for the same architecture, with the same
+/// further options, at another level: whether PTX is valid does not depend on how it is optimized. `axes` are those of
+/// the answers, in their order.
+pub fn compare_refusals(judged: &mut [Judged], axes: &[Axis]) {
+    let taken: Vec<&Axis> =
+        axes.iter().zip(&*judged).filter(|(_, judged)| judged.has_code).map(|(axis, _)| axis).collect();
+    for (axis, judged) in axes.iter().zip(judged).filter(|(_, judged)| judged.answer == Answer::Refused) {
+        let Some(other) = taken.iter().find(|other| other.is_like(axis)) else { continue };
+        let why = format!("{}; {other} takes it", judged.reason.as_deref().unwrap_or_default());
+        judged.answer = Answer::RefusedHere;
+        judged.wrong = Some((0, Verdict::Refused(why.clone())));
+        judged.reason = Some(why);
     }
 }
 

@@ -9,7 +9,7 @@ use oriole_optimizer::ssa;
 use super::Compiler;
 use super::prepare::faulty_text;
 use crate::CheckOptions;
-use crate::compiler::Axis;
+use crate::compiler::{Axis, CompileError};
 use crate::inject::FaultSpec;
 use crate::input::{read_ptx, write_ptx};
 use crate::judge::{Judge, Mismatch, Verdict, budget};
@@ -86,8 +86,17 @@ impl Miscompile {
             Ok(cubin) => {
                 case.judge_code(&original, &cubin, self.compiler.executor(axis)).ok().filter(Verdict::is_finding)
             }
+            Err(CompileError::Refused(said)) => {
+                self.is_taken_elsewhere(&compiled, axis).then_some(Verdict::Refused(said))
+            }
             Err(error) => error.verdict(),
         }
+    }
+
+    /// Whether the compiler takes a text where it optimizes more or less than on an axis.
+    fn is_taken_elsewhere(&self, text: &str, axis: &Axis) -> bool {
+        let others = self.compiler.axes.iter().filter(|other| other.is_like(axis) && other.effort != axis.effort);
+        others.into_iter().any(|other| self.compiler.compile_text(text, other).is_ok())
     }
 }
 

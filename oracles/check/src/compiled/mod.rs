@@ -34,7 +34,7 @@ use crate::judge::code::Executor;
 use crate::report::{Evidence, Finding, KernelReport, StepLine};
 use crate::supervise::StepId;
 use crate::{CheckError, CheckOptions};
-use answer::{Answer, Judged};
+use answer::{Answer, Judged, compare_refusals};
 use prepare::{Prepared, prepare};
 
 /// A compiler, and how it compiles.
@@ -156,7 +156,9 @@ impl Compiler {
                 |axis: Axis| Judged::of(original, cases, axis.to_string(), code.as_deref(), self.executor(&axis));
             self.executed(axis).map(judged).collect::<Vec<_>>()
         };
-        self.axes.iter().zip(codes).flat_map(of).collect()
+        let mut judged: Vec<Judged> = self.axes.iter().zip(codes).flat_map(of).collect();
+        compare_refusals(&mut judged, &self.judged());
+        judged
     }
 
     /// Compiles a text alone.
@@ -287,6 +289,7 @@ fn counter(answer: Answer) -> &'static str {
         Answer::Different => "axes different",
         Answer::Crashed => "axes crashed",
         Answer::Refused => "axes refused by ptxas",
+        Answer::RefusedHere => "axes refused at some levels",
         Answer::Unjudged => "axes not judged",
     }
 }

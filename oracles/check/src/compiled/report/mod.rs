@@ -54,9 +54,12 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
         return None;
     }
     let mut report = Report { compiler, subject, judged: &judged, text: String::new() };
-    let Ok(cubin) = own else {
-        report.head("crashes");
-        return Some(vec![(REPORT.to_owned(), report.text.into_bytes())]);
+    let cubin = match own {
+        Ok(cubin) => cubin,
+        Err(error) => {
+            report.head(if error.verdict().is_some() { "crashes" } else { "refuses what it takes at another level" });
+            return Some(vec![(REPORT.to_owned(), report.text.into_bytes())]);
+        }
     };
     let function = match &launch.kernel {
         Some(name) => cubin.function(name)?,
