@@ -126,6 +126,55 @@ fn what_the_isa_leaves_open_is_not_judged() {
     assert_ends(&fill("%nctaid.y"), 1, &["DIFFERENT"]);
 }
 
+/// Judges a file with a compiler that executes these lines of shell, with the last word of its command in `$out`.
+#[cfg(unix)]
+fn judge_with(lines: &str, arguments: &[&str], folder: &Path) -> Output {
+    use std::os::unix::fs::PermissionsExt;
+    let tool = folder.join("ptxas");
+    std::fs::write(&tool, format!("#!/bin/sh\nfor out; do :; done\n{lines}\n")).unwrap();
+    std::fs::set_permissions(&tool, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap_or_default());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
+    command.current_dir(folder).env("PATH", path).arg("judge").args(arguments).output().expect("the command starts")
+}
+
+#[test]
+#[cfg(unix)]
+fn refusals_and_errors_of_the_compiler_itself_are_told_apart() {
+    let folder = tempfile::tempdir().unwrap();
+    let (kernel, cubin) = (corpus("kernels/half_arith.ptx"), corpus("cubins/half_arith.sm_90.O3.cubin"));
+    let judge = |at_3: &str| {
+        let lines = format!("case \"$*\" in *-O3*) {at_3};; *) cp {} \"$out\";; esac", cubin.display());
+        judge_with(&lines, &[path(&kernel), "-O", "0,3"], folder.path())
+    };
+    let refused = judge("echo 'ptxas fatal   : odd' >&2; exit 255");
+    let said = ["sm_90 -O0: equal", "sm_90 -O3: REFUSED HERE", "fatal : odd; sm_90 -O0 takes it"];
+    assert_ends(&refused, 1, &said);
+    let internal = judge("echo 'ptxas fatal   : (C7907) Internal compiler error.' >&2; exit 255");
+    assert_ends(&internal, 1, &["sm_90 -O0: equal", "sm_90 -O3: CRASHED", "ptxas crashed: ptxas fatal : (C7907)"]);
+    let killed = judge("echo 'ptxas warning : odd' >&2; kill -SEGV $$");
+    assert_ends(&killed, 1, &["sm_90 -O3: CRASHED", "ptxas crashed: signal: 11 (SIGSEGV)"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn the_architecture_is_that_of_the_kernel_where_none_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("shift.launch.toml"), "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\n").unwrap();
+    let refuse = "echo 'ptxas fatal   : odd' >&2; exit 255";
+    let judge = |target: &str, arguments: &[&str]| {
+        std::fs::write(folder.path().join("shift.ptx"), SHIFT.replace("sm_80", target)).unwrap();
+        judge_with(refuse, &[&["shift.ptx", "-O", "3"], arguments].concat(), folder.path())
+    };
+    for (target, arch) in [("sm_80", "sm_80"), ("sm_60", "sm_80"), ("sm_100a", "sm_100a"), ("sm_87", "sm_89")] {
+        assert_ends(&judge(target, &[]), 3, &[&format!("{arch} -O3: refused")]);
+    }
+    assert_ends(&judge("sm_121", &[]), 2, &["sm_121", "--sm"]);
+    assert_ends(&judge("sm_100a", &["--sm", "sm_90"]), 3, &["the PTX is for sm_100a, which --sm sm_100a compiles for"]);
+    let bare = judge("sm_80", &["--sm", "sm_90"]);
+    assert!(!String::from_utf8_lossy(&bare.stdout).contains("--sm"), "the architecture is not why it is refused");
+}
+
 #[test]
 fn without_ptxas_the_command_says_where_to_get_it() {
     let folder = tempfile::tempdir().unwrap();
@@ -152,7 +201,7 @@ fn ptxas_reads_a_distance_in_16_bits() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_oriole"));
     command.current_dir(folder.path()).env("PATH", tool.parent().expect("a tool lies in a folder"));
     let output = command.args(["judge", "shift.ptx", "-O", "0,3"]).output().unwrap();
-    assert_ends(&output, 1, &["sm_90 -O0: DIFFERENT", "sm_90 -O3: DIFFERENT", "expected 00 00", "got ff 7f"]);
+    assert_ends(&output, 1, &["sm_80 -O0: DIFFERENT", "sm_80 -O3: DIFFERENT", "expected 00 00", "got ff 7f"]);
 }
 
 const SHIFT: &str = ".version 8.0

@@ -6,7 +6,11 @@ use std::time::Duration;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use oriole_check::compiled::Compiler;
 use oriole_check::compiler::{Axis, Effort, FastCompile, Ptxas};
+use oriole_check::target_of;
 use oriole_gpu::Gpu;
+use oriole_ir::Module;
+use oriole_ir::sm::Variant;
+use oriole_sass::SMS;
 
 use crate::failure::Failure;
 use crate::sass::{NoSm, sm};
@@ -17,6 +21,28 @@ pub fn arch(text: &str) -> Result<String, NoSm> {
     let number = text.strip_prefix("sm_").unwrap_or(text);
     let known = number.starts_with(|digit: char| digit.is_ascii_digit()) && sm(number).is_ok();
     known.then(|| format!("sm_{number}")).ok_or_else(|| NoSm(text.to_owned()))
+}
+
+/// The architecture that code of a module is made for where `--sm` names none: that of its `.target`, else the first
+/// later one whose words are known.
+pub fn own_arch(module: &Module) -> Result<String, Failure> {
+    let unknown = |said: String| {
+        let known = SMS.map(|sm| format!("sm_{sm}")).join(", ");
+        let help = format!("name an architecture with --sm; the words of {known} are known");
+        Failure::Input(miette!(help = help, "{said}"))
+    };
+    let target = target_of(module).map_err(|error| unknown(error.to_string()))?;
+    let later = SMS
+        .iter()
+        .find(|sm| **sm >= target.number())
+        .filter(|sm| target.variant() == Variant::Portable || **sm == target.number());
+    let suffix = match target.variant() {
+        Variant::Portable => "",
+        Variant::Family => "f",
+        Variant::Specific => "a",
+    };
+    let none = || unknown(format!("no architecture whose words are known runs code for `{}`", module.target));
+    later.map(|sm| format!("sm_{sm}{suffix}")).ok_or_else(none)
 }
 
 /// The real ptxas, or how to get it.
@@ -95,7 +121,8 @@ fn fast_compile() -> impl TypedValueParser<Value = FastCompile> {
 /// How ptxas compiles where it is judged by invented or reduced kernels.
 #[derive(clap::Args)]
 pub struct Compiling {
-    /// The architectures that ptxas compiles for; sm_90 where none is named
+    /// The architectures that ptxas compiles for; where none is named, that of a kernel's .target, and sm_90 for
+    /// invented ones
     #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
     sm: Vec<String>,
     /// Levels of optimization of ptxas; 0 and 3 where none is named
@@ -109,13 +136,17 @@ pub struct Compiling {
 }
 
 impl Compiling {
-    /// The compiler; it hangs where it has not ended after so long.
-    pub fn compiler(&self, patience: Duration) -> Result<Compiler, Failure> {
+    /// The compiler, for the architecture `own` where none is named; it hangs where it has not ended after so long.
+    pub fn compiler(
+        &self,
+        patience: Duration,
+        own: impl FnOnce() -> Result<String, Failure>,
+    ) -> Result<Compiler, Failure> {
         let ptxas = ptxas()?.within(patience);
         let version = ptxas.version().map_err(|error| Failure::Input(miette!("{error}")))?;
-        let sm = if self.sm.is_empty() { &["sm_90".to_owned()] } else { &self.sm[..] };
+        let sm = if self.sm.is_empty() { vec![own()?] } else { self.sm.clone() };
         let levels = if self.ptxas_level.is_empty() { &[0, 3] } else { &self.ptxas_level[..] };
-        Ok(Compiler { ptxas, axes: self.variants.axes(sm, levels), version, gpu: gpu(self.gpu)? })
+        Ok(Compiler { ptxas, axes: self.variants.axes(&sm, levels), version, gpu: gpu(self.gpu)? })
     }
 
     /// Refuses options that say how ptxas compiles, where it is not judged. `help` says how it is chosen.

@@ -7,17 +7,20 @@ use miette::miette;
 use oriole_check::CheckOptions;
 use oriole_check::cases::first_runs;
 use oriole_check::compiled::aligned::{Line, Step};
-use oriole_check::compiled::answer::{Answer, Difference, Judged};
+use oriole_check::compiled::answer::{Answer, Difference, Judged, compare_refusals};
 use oriole_check::compiler::{Axis, CompileError, ON_GPU};
 use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::judge::code::Executor;
+use oriole_check::target_of;
 use oriole_gpu::Device;
 use oriole_interp::Executable;
 use oriole_interp::file::read_input;
+use oriole_ir::Module;
+use oriole_ir::sm::Target;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
-use crate::axes::{Variants, arch, gpu, ptxas};
+use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::numbers;
@@ -32,7 +35,8 @@ use crate::settings::check_failure;
 /// --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and
 /// sums, which changes results by design. With --cubin, code that somebody else made is judged instead. `oriole reduce
 /// --predicate miscompile` makes a kernel smaller that is compiled wrongly. Exit code 0 where all axes do what the PTX
-/// says, 1 where one does not, or ptxas crashes, 2 on bad input, 3 where nothing could be judged.
+/// says, 1 where one does not, ptxas crashes, or refuses on one axis what it takes on
+/// another of the same architecture, 2 on bad input, 3 where nothing could be judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program: PTX
@@ -41,9 +45,8 @@ pub struct Args {
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "fast_compile", "max_registers",
         "ptxas_option"])]
     cubin: Vec<PathBuf>,
-    /// Architectures to compile for, as ptxas names them
-    #[arg(long, value_name = "ARCH", value_delimiter = ',', default_values_t = ["sm_90".to_owned()],
-        value_parser = arch)]
+    /// Architectures to compile for, as ptxas names them; that of K.ptx's .target where none is named
+    #[arg(long, value_name = "ARCH", value_delimiter = ',', value_parser = arch)]
     sm: Vec<String>,
     /// Levels of optimization
     #[arg(long, short = 'O', value_name = "N", value_delimiter = ',', default_values_t = [0, 1, 2, 3],
@@ -87,15 +90,21 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let (cases, report) =
         first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
-    let mut judged = Vec::new();
     let gpu = gpu(args.gpu)?;
-    for Compiled { axis, code } in codes(args)? {
-        let mut here = Judged::of(&original, &cases, axis.clone(), code.as_ref(), Executor::Interpreter);
+    let mut judged = Vec::new();
+    let judge = |name: String, code: &Result<Cubin, CompileError>, executor| {
+        Judged::of(&original, &cases, name, code.as_ref(), executor)
+    };
+    let mut axes = Vec::new();
+    for Compiled { name, axis, code } in codes(args, &module)? {
+        let mut here = judge(name.clone(), &code, Executor::Interpreter);
         code.iter().for_each(|cubin| here.look_closer(&original, &cases, cubin));
         judged.push(here);
-        let on_gpu = gpu.as_deref().map(|gpu| (format!("{axis}{ON_GPU}"), Executor::Gpu(gpu)));
-        judged.extend(on_gpu.map(|(axis, gpu)| Judged::of(&original, &cases, axis, code.as_ref(), gpu)));
+        judged.extend(gpu.as_deref().map(|gpu| judge(format!("{name}{ON_GPU}"), &code, Executor::Gpu(gpu))));
+        axes.extend(axis.into_iter().flat_map(|axis| std::iter::repeat_n(axis, 1 + usize::from(gpu.is_some()))));
     }
+    compare_refusals(&mut judged, &axes);
+    say_what_fits(&mut judged, &axes, &module);
     let gpu = gpu.as_deref().map(|gpu| &gpu.device);
     let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
     match args.format {
@@ -112,7 +121,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     }
     let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));
     Ok(match () {
-        () if any(&[Answer::Different, Answer::Crashed]) => Status::Found,
+        () if any(&[Answer::Different, Answer::Crashed, Answer::RefusedHere]) => Status::Found,
         () if any(&[Answer::Equal]) && !any(&[Answer::Unjudged]) => Status::Clean,
         () => Status::TooLittle,
     })
@@ -120,19 +129,37 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 
 /// The code of an axis, or why there is none.
 struct Compiled {
-    axis: String,
+    name: String,
+    /// How it was compiled, where that is known.
+    axis: Option<Axis>,
     code: Result<Cubin, CompileError>,
 }
 
 /// The code of each axis: compiled, or as it is given.
-fn codes(args: &Args) -> Result<Vec<Compiled>, Failure> {
+fn codes(args: &Args, module: &Module) -> Result<Vec<Compiled>, Failure> {
     if !args.cubin.is_empty() {
-        let given = |path: &PathBuf| Ok(Compiled { axis: path.display().to_string(), code: Ok(read_cubin(path)?) });
+        let given =
+            |path: &PathBuf| Ok(Compiled { name: path.display().to_string(), axis: None, code: Ok(read_cubin(path)?) });
         return args.cubin.iter().map(given).collect();
     }
     let ptxas = ptxas()?;
-    let compiled = |axis: Axis| Compiled { axis: axis.to_string(), code: ptxas.compile(&args.kernel, &axis) };
-    Ok(args.variants.axes(&args.sm, &args.level).into_iter().map(compiled).collect())
+    let compiled = |axis: Axis| {
+        let (name, code) = (axis.to_string(), ptxas.compile(&args.kernel, &axis));
+        Compiled { name, axis: Some(axis), code }
+    };
+    let sm = if args.sm.is_empty() { vec![own_arch(module)?] } else { args.sm.clone() };
+    Ok(args.variants.axes(&sm, &args.level).into_iter().map(compiled).collect())
+}
+
+/// Adds to refusals for an architecture that does not run code for the module which one does.
+fn say_what_fits(judged: &mut [Judged], axes: &[Axis], module: &Module) {
+    let (Ok(target), Ok(own)) = (target_of(module), own_arch(module)) else { return };
+    let misfits = |axis: &Axis| axis.arch.parse::<Target>().is_ok_and(|arch| !arch.accepts_code_for(target));
+    for (judged, axis) in judged.iter_mut().zip(axes) {
+        if let Some(reason) = judged.reason.as_mut().filter(|_| judged.answer == Answer::Refused && misfits(axis)) {
+            *reason += &format!("; the PTX is for {}, which --sm {own} compiles for", module.target);
+        }
+    }
 }
 
 /// A cubin may have this many bytes.

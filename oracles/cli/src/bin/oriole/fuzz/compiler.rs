@@ -65,6 +65,9 @@ impl fmt::Display for Chosen {
     }
 }
 
+/// The architecture that invented kernels are compiled for where none is named.
+const INVENTED: &str = "sm_90";
+
 /// The compiler, if it was chosen; it hangs where it has not ended after so long.
 pub fn compiler(
     compiling: &Compiling,
@@ -72,7 +75,7 @@ pub fn compiler(
     patience: Duration,
 ) -> Result<Option<Arc<Compiler>>, Failure> {
     if chosen.contains(&Chosen::Ptxas) {
-        return Ok(Some(Arc::new(compiling.compiler(patience)?)));
+        return Ok(Some(Arc::new(compiling.compiler(patience, || Ok(INVENTED.to_owned()))?)));
     }
     compiling.require_unused("--target ptxas chooses who is judged").map(|()| None)
 }

@@ -7,6 +7,7 @@ use oriole_check::compiled::fault::Miscompile;
 use oriole_ir::Module;
 
 use super::{Args, Job, Question, boring};
+use crate::axes::own_arch;
 use crate::failure::Failure;
 use crate::options::Given;
 use crate::settings::check_failure;
@@ -23,7 +24,7 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
         let options = "-O, --phase, --check, and what is about phases, rules and knobs";
         return Err(Failure::Input(miette!(help = help, "{what} {options}")));
     }
-    let compiler = args.compiling.compiler(args.limit)?;
+    let compiler = args.compiling.compiler(args.limit, || own_arch(&module))?;
     let (name, check) = (args.subject.name(), CheckOptions::default());
     let kernel = Kernel { name: name.clone(), module, launches: args.subject.launches()? };
     let checked = compiler.check_all(&[kernel], &check).map_err(|error| Failure::Input(miette!("{error}")))?.pop();
