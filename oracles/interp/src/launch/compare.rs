@@ -87,7 +87,8 @@ impl Buffer {
     }
 }
 
-fn describe_element(name: &str, ty: ScalarType, index: usize, expected: &[u8], actual: &[u8]) -> String {
+/// One element on both sides, as [`describe`] shows it.
+pub fn describe_element(name: &str, ty: ScalarType, index: usize, expected: &[u8], actual: &[u8]) -> String {
     let offset = index * ty.bytes();
     let (expected, actual) = (show(ty, offset, expected), show(ty, offset, actual));
     format!("{name}[{index}] ({} at byte {offset}): expected {expected}, got {actual}", ty.name())

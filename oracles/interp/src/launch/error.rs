@@ -202,6 +202,9 @@ pub enum Problem {
         /// The images that there are.
         known: String,
     },
+    /// A text that is no tolerance.
+    #[error("`{0}` is no tolerance")]
+    BadTolerance(String),
     /// A command-line piece of unknown shape.
     #[error("`{0}` does not describe an argument")]
     BadPiece(String),
@@ -214,8 +217,9 @@ impl Problem {
             Self::Toml(_) => "write `key = value` lines and one [[arg]] table per parameter".to_owned(),
             Self::UnknownKey { nearest: Some(nearest), .. } => format!("did you mean `{nearest}`?"),
             Self::UnknownKey { key, .. } if key == "tolerance" => {
-                "buffers are compared byte for byte; there is no tolerance".to_owned()
+                "a tolerance is of an [[arg]] or [[image]] with elements of a floating-point type".to_owned()
             }
+            Self::BadTolerance(_) => "ulp=2, relative=1e-6, absolute=1e-9, or the last two with a comma".to_owned(),
             Self::UnknownKey { known, .. } => format!("known keys: {}", known.join(", ")),
             Self::UnknownMode { known, .. } => format!("it may be {}", known.join(", ")),
             Self::ImageLength { .. } => "levels by layers by rows of texels, without gaps".to_owned(),

@@ -31,7 +31,8 @@
 //! buffer = "x.bin"            # a device buffer with the content of a file beside the launch file
 //! type = "f32"                # of the elements; optional, for messages and new data
 //! expect = "x.expect.bin"     # its content after the launch; also expect_hex, expect_data
-//! tolerance = { ulp = 2 }     # how far elements may be from that; or relative = 1e-6 and absolute = 1e-9, or one
+//! tolerance = { ulp = 2 }     # how far elements may be from that; or relative = 1e-6 and absolute = 1e-9, or one;
+//!                             # without `expect`, how far those of two programs may be apart, where these are compared
 //! [[arg]]
 //! data = [1.0, 2.0]           # a device buffer written out in place, with its type; also hex = "…"
 //! type = "f32"
@@ -92,12 +93,12 @@ pub mod random;
 use std::path::{Path, PathBuf};
 
 pub use crate::file::ReadFailure;
-pub use compare::{Difference, compare, describe, matches};
+pub use compare::{Difference, compare, describe, describe_element, matches};
 pub use error::{LaunchError, Problem};
 pub use image::Image;
 pub use scalar::{Scalar, ScalarType};
 pub use tolerance::{Tolerance, Tolerated};
-pub use vary::{Kind, guess};
+pub use vary::{Freedom, Kind, distinct, guess};
 pub use write::{INLINE_BYTES, Written};
 
 /// The buffers of one launch may have this many bytes together.
@@ -239,7 +240,7 @@ pub struct Buffer {
     pub element: Option<ScalarType>,
     /// The content after the launch, of the same length.
     pub expect: Option<Vec<u8>>,
-    /// How far from that elements of a floating-point type may be.
+    /// How far from that, or from what another compiler's program leaves, elements of a floating-point type may be.
     pub tolerance: Option<Tolerance>,
     /// How many replicas the content is, of equal size and one after another, if it is multicast memory; else 0.
     pub replicas: u32,

@@ -166,7 +166,7 @@ fn texels(fields: &Fields<'_>, wanted: u64, source: &mut BufferSource<'_>) -> Pl
         return Err(here(Problem::ImageLength { found: bytes.len() as u64, wanted }));
     }
     let expect = expectation(fields, bytes.len(), source)?;
-    let tolerance = tolerance(fields, expect.is_some())?;
+    let tolerance = tolerance(fields)?;
     Ok(Buffer { bytes, element: fields.element_type()?, expect, tolerance, replicas: 0 })
 }
 
@@ -236,7 +236,7 @@ fn buffer(fields: &Fields<'_>, content: &'static str, source: &mut BufferSource<
         _ => random_content(&Fields::of(value, "random", "random")?, element, source)?,
     };
     let expect = expectation(fields, bytes.len(), source)?;
-    let tolerance = tolerance(fields, expect.is_some())?;
+    let tolerance = tolerance(fields)?;
     let replicas = replicas(fields, bytes.len() as u64)?;
     Ok(Buffer { bytes, element, expect, tolerance, replicas })
 }
@@ -268,14 +268,11 @@ fn content_bytes(fields: &Fields<'_>, content: &'static str, source: &mut Buffer
     }
 }
 
-/// A number of values, or distances; of floating-point elements whose expected values are known.
-fn tolerance(fields: &Fields<'_>, expects: bool) -> Placed<Option<Tolerance>> {
+/// A number of values, or distances; of floating-point elements.
+fn tolerance(fields: &Fields<'_>) -> Placed<Option<Tolerance>> {
     let Some(value) = fields.get("tolerance") else { return Ok(None) };
     let inner = Fields::of(value, "tolerance", "tolerance")?;
     inner.check_keys(TOLERANCE_KEYS)?;
-    if !expects {
-        return Err((Problem::MissingKey { key: "expect", table: fields.name }, value.span()));
-    }
     if !fields.required_type()?.is_float() {
         return Err(wrong_type("type", "a floating-point type, which has a tolerance", fields.required("type")?));
     }

@@ -353,6 +353,11 @@ fn tolerances_are_read_and_written() {
         assert!(buffer.tolerance.is_some() && buffer.accepts(&[0, 0, 0x80, 0x3f]));
         assert!(buffer.tolerated(&[0, 0, 0x80, 0x3f]).is_some_and(|tolerated| tolerated.ulp == 1));
     }
+    // Programs may be compared with each other where nothing is expected.
+    let alone = "grid = 1\nblock = 1\n[[arg]]\nzeroed = 4\ntype = 'f32'\ntolerance = { ulp = 3 }\n";
+    let launch = parse(alone).expect("it is well-formed");
+    let written = launch.to_toml("stem").text;
+    assert_eq!(parse(&written).expect(&written), launch, "{written}");
     let message = |text: &str, ty: &str| argument(text, ty).expect_err(text).to_string();
     for (text, ty, part) in [
         ("{ ulp = 1, absolute = 1 }", "f32", "`ulp` and `absolute` exclude each other"),

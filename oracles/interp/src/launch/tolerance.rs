@@ -1,6 +1,6 @@
 //! Tolerances: floating-point elements that may differ a little from what is expected.
 
-use super::{Buffer, Scalar, ScalarType};
+use super::{Buffer, Problem, Scalar, ScalarType};
 
 /// How far an element may be from what is expected of it. An infinite element, or one that is no number, may not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -44,6 +44,52 @@ impl Tolerance {
     }
 }
 
+impl Tolerance {
+    /// Puts expected elements, those of these indices, in place of actual ones that are near enough: for how many that
+    /// was needed, if any.
+    pub fn settle(self, ty: ScalarType, indices: &[usize], expected: &[u8], actual: &mut [u8]) -> Option<Tolerated> {
+        let mut tolerated: Option<Tolerated> = None;
+        for &index in indices {
+            let place = index * ty.bytes()..(index + 1) * ty.bytes();
+            let [one, other] =
+                [&expected[place.clone()], &actual[place.clone()]].map(|bytes| Scalar::from_bytes(ty, bytes).bits());
+            if one == other || !self.accepts(ty, one, other) {
+                continue;
+            }
+            actual[place.clone()].copy_from_slice(&expected[place]);
+            let ulp = ulp_between(ty, one, other);
+            let before = tolerated.unwrap_or(Tolerated { elements: 0, farthest: index, ulp });
+            let (ulp, farthest) = if ulp > before.ulp { (ulp, index) } else { (before.ulp, before.farthest) };
+            tolerated = Some(Tolerated { elements: before.elements + 1, farthest, ulp });
+        }
+        tolerated
+    }
+
+    /// Reads `ulp=2`, `relative=1e-6` or `absolute=1e-9`, the last two also together with a comma between them.
+    pub fn parse(text: &str) -> Result<Tolerance, Problem> {
+        let bad = || Problem::BadTolerance(text.chars().take(80).collect());
+        let zero = Scalar::from_bits(ScalarType::F64, 0);
+        let (mut relative, mut absolute) = (None, None);
+        for part in text.split(',') {
+            let (key, number) = part.split_once('=').ok_or_else(bad)?;
+            let slot = match key.trim() {
+                "ulp" if part.len() == text.len() => {
+                    return number.trim().parse().map(Tolerance::Ulp).map_err(|_| bad());
+                }
+                "relative" => &mut relative,
+                "absolute" => &mut absolute,
+                _ => return Err(bad()),
+            };
+            let distance = Scalar::parse(ScalarType::F64, number.trim())?;
+            let value = f64::from_bits(distance.bits());
+            if !value.is_finite() || value.is_sign_negative() || slot.replace(distance).is_some() {
+                return Err(bad());
+            }
+        }
+        Ok(Tolerance::Near { relative: relative.unwrap_or(zero), absolute: absolute.unwrap_or(zero) })
+    }
+}
+
 /// How many steps from one value of a type to the next lie between two; those of the two zeros are the same.
 fn ulp_between(ty: ScalarType, a: u64, b: u64) -> u64 {
     let sign = 1 << (8 * ty.bytes() - 1);
@@ -63,15 +109,9 @@ impl Buffer {
         if !self.accepts(actual) {
             return None;
         }
-        let elements = expect.chunks_exact(ty.bytes()).zip(actual.chunks_exact(ty.bytes())).enumerate();
-        let differing = elements.filter(|(_, (expected, actual))| expected != actual);
-        let distances = differing.map(|(index, pair)| {
-            let [expected, actual] = [pair.0, pair.1].map(|bytes| Scalar::from_bytes(ty, bytes).bits());
-            (ulp_between(ty, expected, actual), index)
-        });
-        let all: Vec<(u64, usize)> = distances.collect();
-        let (ulp, farthest) = all.iter().copied().max_by_key(|(ulp, index)| (*ulp, usize::MAX - index))?;
-        Some(Tolerated { elements: all.len(), farthest, ulp })
+        let indices: Vec<usize> = (0..expect.len().min(actual.len()) / ty.bytes()).collect();
+        // Every element is near enough, so that those which are settled are all that differ.
+        self.tolerance?.settle(ty, &indices, expect, &mut actual.to_vec())
     }
 }
 
@@ -125,5 +165,17 @@ mod tests {
         assert_eq!(buffer.tolerated(&beyond), None);
         let lines = buffer.describe_differences("c", &beyond, 9);
         assert!(lines.len() == 1 && lines[0].starts_with("c[1] "), "{lines:?}");
+    }
+
+    #[test]
+    fn tolerances_are_read_as_a_launch_file_writes_them() {
+        assert_eq!(Tolerance::parse("ulp=2"), Ok(Tolerance::Ulp(2)));
+        assert_eq!(Tolerance::parse("relative=0.01"), Ok(near("0.01", "0")));
+        assert_eq!(Tolerance::parse("relative=0.01, absolute=1e-9"), Ok(near("0.01", "1e-9")));
+        for bad in
+            ["", "2", "ulp=-1", "ulp=2,relative=1", "relative=-1", "relative=inf", "near=1", "absolute=1,absolute=1"]
+        {
+            assert!(Tolerance::parse(bad).is_err(), "{bad}");
+        }
     }
 }

@@ -18,9 +18,12 @@
 //! Half-precision data is not recognised (two f16 look like an f32), so a launch should state that type.
 //! A stated integer type always keeps the range of the old content, whatever its size. Bytes after the last whole
 //! element stay as they are.
+//!
+//! A launch whose buffers are all zero has the same data again and again that way. [`Launch::varied`] draws what stays,
+//! too, as far as its caller has found that the kernel lets it ([`Freedom`]).
 
 use super::random::SplitMix64;
-use super::{Arg, ArgValue, Buffer, Launch, Scalar, ScalarType};
+use super::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType};
 
 /// Integers up to this magnitude look like indices or counts. It lies below 2^24, where f32 values of everyday size
 /// begin to have the same bits: 2^24 as bits is the float 2.4e-38.
@@ -28,6 +31,18 @@ pub const SMALL: i128 = (1 << 24) - 1;
 
 /// Everyday floats lie between these magnitudes, zero apart.
 const EVERYDAY: std::ops::RangeInclusive<f64> = 1e-9..=1e12;
+
+/// How far from the launch's own data an argument may go that [`Launch::randomized`] keeps: a buffer of zeros, an
+/// integer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Freedom {
+    /// It stays.
+    Kept,
+    /// A buffer is filled with whole numbers below 4; an integer lies between zero and its own value.
+    Near,
+    /// Anything of the type: corners, small numbers, any bits; an integer also lies near its own value.
+    Any,
+}
 
 /// What a buffer's content looks like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -66,6 +81,89 @@ impl Launch {
             refill(&mut image.buffer, &mut SplitMix64::new(SplitMix64::new(stream).next_u64()));
         }
         varied
+    }
+
+    /// The arguments that [`Launch::randomized`] keeps although they could be others: buffers of zeros, integers.
+    pub fn kept(&self) -> Vec<usize> {
+        let is_kept = |arg: &Arg| match &arg.value {
+            ArgValue::Scalar(scalar) => !scalar.ty().is_float(),
+            ArgValue::Buffer(buffer) => !buffer.bytes.is_empty() && kind_of(buffer) == Kind::Zero,
+            _ => false,
+        };
+        (0..self.args.len()).filter(|index| is_kept(&self.args[*index])).collect()
+    }
+
+    /// As [`Launch::randomized`]; and arguments that it keeps are drawn as far as the list says, which has their indices.
+    pub fn varied(&self, seed: u64, freedom: &[(usize, Freedom)]) -> Self {
+        let mut varied = self.randomized(seed);
+        for &(index, freedom) in freedom.iter().filter(|(_, freedom)| *freedom != Freedom::Kept) {
+            let stream = SplitMix64::new(seed.rotate_left(32)).next_u64().wrapping_add(index as u64);
+            let generator = &mut SplitMix64::new(SplitMix64::new(stream).next_u64());
+            match &mut varied.args[index].value {
+                ArgValue::Scalar(scalar) => *scalar = draw_scalar(generator, *scalar, freedom),
+                ArgValue::Buffer(buffer) => {
+                    let ty = buffer.element.unwrap_or(ScalarType::B32);
+                    fill(&mut buffer.bytes, ty, || draw_element(generator, ty, freedom));
+                }
+                _ => {}
+            }
+        }
+        varied
+    }
+
+    /// Whether two launches pass the same data, whatever they expect.
+    pub fn has_data_of(&self, other: &Launch) -> bool {
+        let same = |(one, other): (&Arg, &Arg)| match (&one.value, &other.value) {
+            (ArgValue::Buffer(one), ArgValue::Buffer(other)) => one.bytes == other.bytes,
+            (one, other) => one == other,
+        };
+        let same_texels = |(one, other): (&Image, &Image)| one.buffer.bytes == other.buffer.bytes;
+        (self.args.len(), self.images.len()) == (other.args.len(), other.images.len())
+            && self.args.iter().zip(&other.args).all(same)
+            && self.images.iter().zip(&other.images).all(same_texels)
+    }
+}
+
+/// How many different data these launches pass.
+pub fn distinct<'a>(launches: impl IntoIterator<Item = &'a Launch>) -> usize {
+    let mut known: Vec<&Launch> = Vec::new();
+    for launch in launches {
+        if !known.iter().any(|other| other.has_data_of(launch)) {
+            known.push(launch);
+        }
+    }
+    known.len()
+}
+
+/// An integer in place of another one.
+fn draw_scalar(generator: &mut SplitMix64, own: Scalar, freedom: Freedom) -> Scalar {
+    let (ty, value) = (own.ty(), own.ty().integer(own.bits()));
+    let drawn = match (freedom, generator.below(4)) {
+        (Freedom::Near, _) => draw_integer(generator, value.min(0), value.max(0)),
+        (_, 0 | 1) => value + generator.between(-4, 4),
+        (_, 2) => generator.between(0, 2 * value.abs() + 1),
+        _ => i128::from(draw_bits(generator, ty)),
+    };
+    Scalar::from_bits(ty, drawn as u64)
+}
+
+/// An element of a buffer that holds zeros.
+fn draw_element(generator: &mut SplitMix64, ty: ScalarType, freedom: Freedom) -> u64 {
+    match (freedom, ty.is_float()) {
+        (Freedom::Near, _) => ty.nearest_bits(generator.below(4) as f64),
+        (_, true) => draw_float(generator, ty),
+        _ => draw_bits(generator, ty),
+    }
+}
+
+/// The bits of an integer: one in eight a corner, three in eight below 256, the others any.
+fn draw_bits(generator: &mut SplitMix64, ty: ScalarType) -> u64 {
+    let top = 1 << (8 * ty.bytes() - 1);
+    let corners = [0, 1, u64::MAX, top, top - 1, 1 << generator.below(8 * ty.bytes() as u64)];
+    match generator.below(8) {
+        0 => corners[generator.below(corners.len() as u64) as usize],
+        1..=3 => generator.below(256),
+        _ => generator.next_u64(),
     }
 }
 
@@ -336,5 +434,35 @@ mod tests {
         let words: Vec<u32> = elements(&drawn, ScalarType::U32).map(|bits| bits as u32).collect();
         assert!(words.contains(&u32::MAX) && words.contains(&0) && words.contains(&(1 << 31)));
         assert!(words.iter().filter(|&&word| word != 0 && word != u32::MAX).count() > 800);
+    }
+
+    #[test]
+    fn what_stays_is_drawn_as_far_as_it_may() {
+        let integer = |value: u64| ArgValue::Scalar(Scalar::from_bits(ScalarType::S32, value));
+        let zeros = |element| ArgValue::Buffer(Buffer { bytes: vec![0; 64], element, ..Buffer::default() });
+        let mut launch = Launch::new(None);
+        let values = [integer(9), ArgValue::Null, zeros(Some(ScalarType::F32)), zeros(None), integer(7)];
+        launch.args = values.map(|value| Arg { name: None, value }).to_vec();
+        assert_eq!(launch.kept(), [0, 2, 3, 4]);
+        let with = |freedom: Freedom, seed| launch.varied(seed, &[(0, freedom), (2, freedom), (3, Freedom::Kept)]);
+        let value = |launch: &Launch| match launch.args[0].value {
+            ArgValue::Scalar(scalar) => scalar.ty().integer(scalar.bits()),
+            _ => unreachable!("it is a number"),
+        };
+        let floats = |launch: &Launch| {
+            let buffer = launch.buffers().next().expect("a buffer").1;
+            elements(&buffer.bytes, ScalarType::F32).map(|bits| ScalarType::F32.to_f64(bits)).collect::<Vec<_>>()
+        };
+        let near: Vec<Launch> = (0..40).map(|seed| with(Freedom::Near, seed)).collect();
+        assert!(near.iter().all(|launch| (0..=9).contains(&value(launch))));
+        assert!(near.iter().flat_map(floats).all(|float| float.fract() == 0.0 && (0.0..4.0).contains(&float)));
+        let any: Vec<Launch> = (0..40).map(|seed| with(Freedom::Any, seed)).collect();
+        assert!(any.iter().any(|launch| value(launch) < 0) && any.iter().any(|launch| value(launch) > 1 << 20));
+        assert!(any.iter().flat_map(floats).any(|float| float < 0.0));
+        let last = |launch: &Launch| (launch.args[3].clone(), launch.args[4].clone());
+        assert!(near.iter().chain(&any).all(|other| last(other) == last(&launch)));
+        assert_eq!(with(Freedom::Kept, 1), launch);
+        assert_eq!(with(Freedom::Any, 1), with(Freedom::Any, 1));
+        assert_eq!(distinct([&launch, &with(Freedom::Kept, 1), &any[0], &any[1], &any[0]]), 3);
     }
 }

@@ -181,9 +181,9 @@ impl ContentWriter<'_> {
     fn expectation(&mut self, buffer: &Buffer) {
         if let Some(expect) = &buffer.expect {
             self.content("expect_hex", "expect", "expect.bin", expect);
-            if let Some(tolerance) = buffer.tolerance {
-                self.tolerance(tolerance);
-            }
+        }
+        if let Some(tolerance) = buffer.tolerance {
+            self.tolerance(tolerance);
         }
     }
 
