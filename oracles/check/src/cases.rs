@@ -3,11 +3,12 @@
 use oriole_ir::Module;
 
 use super::extra_launches::{ExtraLaunch, Unexecuted, extra_launches};
-use super::options::{CheckError, CheckOptions};
+use super::options::{CheckError, CheckOptions, RaceSearch};
 use super::report::{CaseLine, KernelReport};
+use super::variants::Variants;
 use crate::input::NamedLaunch;
 use crate::judge::{Judge, Judged, Verdict, budget, inconclusive};
-use oriole_interp::launch::Launch;
+use oriole_interp::launch::{Launch, distinct};
 use oriole_interp::{Executable, Outcome, RunOptions, RunResult};
 
 /// A launch on which the original finishes.
@@ -78,7 +79,8 @@ pub fn first_runs<'a>(
     report.phases.reserve(options.phases.len() + 2);
     let mut cases = Vec::new();
     let mut unexecuted = (options.tries > 0).then(|| Unexecuted::new(&executable));
-    let observe = RunOptions { races: options.races, reach: unexecuted.is_some(), ..RunOptions::default() };
+    let races = options.races == RaceSearch::Everywhere;
+    let observe = RunOptions { races, reach: unexecuted.is_some(), ..RunOptions::default() };
     // Conclusive runs become cases. Only they count as having reached an operation: what an inconclusive run executes
     // is compared with nothing.
     let mut keep = |name: String, launch: Launch, run: RunResult| {
@@ -94,15 +96,34 @@ pub fn first_runs<'a>(
         };
         // The launch as it is has the budget that was asked for. Its variants get one by what it took, since other
         // data may make loops almost endless.
-        let own = run(launch, options.steps)?;
+        let mut own = run(launch, options.steps)?;
         let endless = matches!(own.outcome, Outcome::OutOfSteps { .. });
         let steps = if endless { own.steps } else { budget(own.steps) };
         longest = steps.max(longest);
+        if options.races == RaceSearch::Briefly {
+            look_for_race(&executable, launch, &mut own);
+        }
+        let is_racing = !own.races.is_empty();
+        let vary = options.vary && inconclusive(&own).is_none();
+        let mut variants = vary.then(|| Variants::of(launch, own.steps));
         report.cases.push(line(name.clone(), None, &own, expectation(launch, &own)));
         keep(name.clone(), launch.clone(), own);
-        for seed in (0..u64::from(options.randoms)).map(|variant| options.seed.wrapping_add(variant)) {
-            let varied = launch.randomized(seed);
-            let result = run(&varied, Some(steps))?;
+        for number in 0..u64::from(options.randoms) {
+            let seed = options.seed.wrapping_add(number);
+            let drawn = variants
+                .as_mut()
+                .map(|variants| variants.draw(number, seed, &mut |launch, steps| run(launch, Some(steps))));
+            let (varied, mut result) = match drawn.transpose()?.flatten() {
+                Some(drawn) => drawn,
+                None => {
+                    let varied = launch.randomized(seed);
+                    let result = run(&varied, Some(steps))?;
+                    (varied, result)
+                }
+            };
+            if is_racing {
+                look_for_race(&executable, &varied, &mut result);
+            }
             let name = format!("{name} (seed {seed})");
             report.cases.push(line(name.clone(), Some(seed), &result, None));
             keep(name, varied, result);
@@ -120,7 +141,21 @@ pub fn first_runs<'a>(
             cases.extend(Judge::new(module, launch, run).ok().map(|judge| Case { name, judge }));
         }
     }
+    report.data = distinct(cases.iter().map(|case| case.judge.launch()));
+    report.conclude();
     Ok((cases, report))
+}
+
+/// Warp instructions of a launch in which races are looked for unasked: a tenth of a second, as of 2026.
+const BRIEFLY: u64 = 50_000;
+
+/// Looks for races in the beginning of a launch, and adds the first to the run of the original.
+fn look_for_race(original: &Executable<'_>, launch: &Launch, run: &mut RunResult) {
+    if launch.threads() <= 1 || inconclusive(run).is_some() {
+        return;
+    }
+    let options = RunOptions { races: true, steps: Some(BRIEFLY), ..RunOptions::default() };
+    run.races.extend(original.run(launch, &options).ok().and_then(|run| run.races.into_iter().next()));
 }
 
 fn line(name: String, seed: Option<u64>, result: &RunResult, expected: Option<Vec<String>>) -> CaseLine {
@@ -181,5 +216,26 @@ mod tests {
         assert_eq!(verdict(&after, &[]), None);
         let both = judge_all(&after, &[case("64"), case("1")]);
         assert_eq!((both.case, both.verdict.is_some_and(|verdict| verdict.is_finding())), (1, true));
+    }
+
+    /// Threads of a launch race that nothing differs on: its cases say nothing, and which accesses race is said.
+    #[test]
+    fn a_brief_look_finds_the_race_of_a_launch_and_of_its_variants() {
+        let text = "target sm_90 ptx 9.0\n\nentry @k visible ssa {\n  param $out: u64 param align 8\nbb0:\n  \
+             %d0 = ld.param.b64 [$out]\n  %r1 = s2r.b32 sr.tid.x\n  st.global.b32 [%d0], %r1\n  ret\n}\n";
+        let module = parse_module(text).expect("the kernel reads");
+        let launch = |threads| command_line::launch(None, "1", threads, &["zeroed:4".to_owned()]).expect("well-formed");
+        let launches = ["64", "1"].map(|threads| NamedLaunch { name: threads.to_owned(), launch: launch(threads) });
+        let races = |races| {
+            let options = CheckOptions { races, vary: true, ..CheckOptions::default() };
+            let (cases, report) = first_runs("k", &module, &launches, &options).expect("it runs");
+            assert_eq!(report.cases.len(), 6);
+            (cases.len(), report.data, report.cases[0].detail.clone())
+        };
+        assert_eq!(races(RaceSearch::OnDifference), (6, 3, String::new()));
+        let (cases, data, detail) = races(RaceSearch::Briefly);
+        assert_eq!((cases, data), (3, 3));
+        assert!(detail.contains("thread (") && detail.contains("st.global"), "{detail}");
+        assert_eq!(races(RaceSearch::Everywhere).0, 3);
     }
 }

@@ -35,6 +35,7 @@ pub mod supervise;
 #[cfg(test)]
 mod tests;
 pub mod trip;
+pub mod variants;
 pub mod whole;
 
 use std::time::Instant;
@@ -50,7 +51,7 @@ use cases::Case;
 use report::{KernelReport, StepLine};
 use step::{Conditions, Done, Failure, Outcome, Step};
 
-pub use options::{CheckError, CheckOptions, target_of};
+pub use options::{CheckError, CheckOptions, RaceSearch, target_of};
 
 /// Checks a module on its launches. `name` is the kernel's, for reports and reproducers.
 pub fn check_module(

@@ -26,14 +26,17 @@ pub struct CheckOptions {
     pub randoms: u32,
     /// The seed of the first variant.
     pub seed: u64,
+    /// Whether variants draw what [`Launch::randomized`] keeps, too, as far as the kernel lets them
+    /// ([`variants`](crate::variants)).
+    pub vary: bool,
     /// Launches with other data that are tried where all others leave operations alone ([`reach`]).
     pub tries: u32,
     /// How such a launch is made from the first one and a seed.
     pub another: fn(&Launch, u64) -> Launch,
     /// The step budget of the launches; their own where `None`.
     pub steps: Option<u64>,
-    /// Look for data races in the original; a case that has one is inconclusive.
-    pub races: bool,
+    /// Where data races are looked for in the original; a case that has one is inconclusive.
+    pub races: RaceSearch,
     /// Whether the PTX round trip is taken behind the phases.
     pub round_trip: bool,
     /// Where reproducers are written; nowhere where `None`.
@@ -46,6 +49,24 @@ pub struct CheckOptions {
     pub replay: String,
 }
 
+/// Where data races are looked for before anything differs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RaceSearch {
+    /// Nowhere: only a difference has them looked for.
+    OnDifference,
+    /// In the beginning of each launch with its own data, and where that has one, of its variants.
+    Briefly,
+    /// In every case.
+    Everywhere,
+}
+
+impl RaceSearch {
+    /// The search of a command: everywhere if its user says so.
+    pub fn asked(everywhere: bool) -> RaceSearch {
+        if everywhere { RaceSearch::Everywhere } else { RaceSearch::Briefly }
+    }
+}
+
 impl Default for CheckOptions {
     fn default() -> CheckOptions {
         let target = Target::portable(90).expect("sm_90 has a row");
@@ -54,10 +75,11 @@ impl Default for CheckOptions {
             pipeline: Options::new(target),
             randoms: 2,
             seed: 1,
+            vary: false,
             tries: 0,
             another: Launch::randomized,
             steps: None,
-            races: false,
+            races: RaceSearch::OnDifference,
             round_trip: true,
             out: None,
             bisection_limit: None,

@@ -23,8 +23,12 @@ use oriole_interp::launch::Launch;
 pub struct KernelReport {
     /// The kernel, as the caller named it.
     pub kernel: String,
-    /// Whether nothing was found: no finding, and every launch as expected.
+    /// Whether it was judged and nothing was found: no finding, and every launch as expected.
     pub clean: bool,
+    /// Whether a case says what the kernel should do; otherwise no step was judged by what it does.
+    pub judged: bool,
+    /// How many different data the cases have on which that is so.
+    pub data: usize,
     /// The original on every case.
     pub cases: Vec<CaseLine>,
     /// Every step that was reached.
@@ -63,6 +67,22 @@ pub struct CaseLine {
     pub expected: Option<bool>,
     /// The first elements that differ from what the launch expects.
     pub differences: Vec<String>,
+}
+
+impl CaseLine {
+    /// Why the case says nothing, who and where, and what that leaves open; `None` where it is conclusive.
+    pub fn why_not(&self) -> Option<String> {
+        let CaseLine { name, detail, .. } = self;
+        let leaves = match self.inconclusive.as_ref()? {
+            Verdict::OriginalRaces => {
+                "; what is read or left there depends on the order of threads, which is another in other code, so no \
+                 difference is a fault"
+            }
+            Verdict::OutOfSteps => "; `steps` in the launch file raises the limit",
+            _ => "",
+        };
+        Some(format!("{name}: {detail}{leaves}"))
+    }
 }
 
 fn finished_or_why_not<S: Serializer>(inconclusive: &Option<Verdict>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -243,6 +263,8 @@ impl KernelReport {
         KernelReport {
             kernel: kernel.to_owned(),
             clean: true,
+            judged: true,
+            data: 0,
             cases: Vec::new(),
             phases: Vec::new(),
             faults: faults.iter().map(|&spec| FaultLine { fault: spec.to_string(), planted: false, spec }).collect(),
@@ -293,8 +315,13 @@ impl KernelReport {
     }
 
     pub(super) fn conclude(&mut self) {
-        let expected = |case: &CaseLine| case.expected != Some(false);
-        self.clean = self.findings.is_empty() && self.cases.iter().all(expected);
+        self.judged = self.cases.iter().any(|case| case.inconclusive.is_none());
+        self.clean = self.findings.is_empty() && self.judged && self.is_as_expected();
+    }
+
+    /// Whether every launch leads to what it expects.
+    pub fn is_as_expected(&self) -> bool {
+        self.cases.iter().all(|case| case.expected != Some(false))
     }
 
     /// Cases that are inconclusive.
@@ -308,7 +335,7 @@ impl KernelReport {
         if let Some(finding) = self.findings.first() {
             return finding.verdict.name();
         }
-        if !self.clean {
+        if !self.is_as_expected() {
             return "unexpected";
         }
         match self.cases.iter().find(|case| case.inconclusive.is_none()) {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use oriole_interp::launch::distinct;
 use oriole_interp::{Executable, StoreRecord};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
@@ -55,6 +56,8 @@ pub struct Judged {
     pub has_code: bool,
     /// Cases that were compared.
     pub compared: usize,
+    /// How many different data these have.
+    pub data: usize,
     /// Why not, of an axis without verdict.
     pub reason: Option<String>,
     /// The first case that differs.
@@ -112,7 +115,16 @@ impl Judged {
             CompileError::Refused(_) => Answer::Refused,
             _ => Answer::Unjudged,
         };
-        Judged { axis, answer, has_code: false, compared: 0, reason: Some(error.to_string()), difference: None, wrong }
+        Judged {
+            axis,
+            answer,
+            has_code: false,
+            compared: 0,
+            data: 0,
+            reason: Some(error.to_string()),
+            difference: None,
+            wrong,
+        }
     }
 
     fn of_code(
@@ -124,17 +136,21 @@ impl Judged {
     ) -> Judged {
         let answer = Answer::Unjudged;
         let mut judged =
-            Judged { axis, answer, has_code: true, compared: 0, reason: None, difference: None, wrong: None };
+            Judged { axis, answer, has_code: true, compared: 0, data: 0, reason: None, difference: None, wrong: None };
+        if cases.is_empty() {
+            judged.reason = Some("no case says what the code should do".to_owned());
+        }
+        let mut compared = Vec::new();
         for (at, case) in cases.iter().enumerate() {
             match case.judge.judge_code(original, cubin, executor) {
                 Err(error) => {
-                    judged.reason.get_or_insert_with(|| error.to_string());
+                    judged.reason.get_or_insert_with(|| format!("{}: {error}", case.name));
                 }
                 Ok(verdict) if verdict.is_inconclusive() => {
-                    judged.reason.get_or_insert_with(|| why_not(&verdict));
+                    judged.reason.get_or_insert_with(|| format!("{}: {}", case.name, why_not(&verdict, case)));
                 }
                 Ok(verdict) => {
-                    judged.compared += 1;
+                    compared.push(case.judge.launch());
                     if verdict.is_finding() && judged.difference.is_none() {
                         judged.difference = Some(Difference::new(original, case, cubin, &verdict));
                         judged.wrong = Some((at, verdict));
@@ -142,6 +158,7 @@ impl Judged {
                 }
             }
         }
+        (judged.compared, judged.data) = (compared.len(), distinct(compared));
         judged.answer = match (&judged.difference, judged.compared) {
             (Some(_), _) => Answer::Different,
             (None, 0) => Answer::Unjudged,
@@ -182,15 +199,18 @@ impl Difference {
     }
 }
 
-/// Why a verdict says nothing about the code.
-fn why_not(verdict: &Verdict) -> String {
+/// Why a verdict on a case says nothing about the code.
+fn why_not(verdict: &Verdict, case: &Case<'_>) -> String {
     match verdict {
         Verdict::OriginalTraps => "the PTX traps".to_owned(),
         Verdict::OriginalUndefined => {
             "what differs depends on something undefined, or open: NaNs, approximations, registers of the machine"
                 .to_owned()
         }
-        Verdict::OriginalRaces => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
+        Verdict::OriginalRaces => match case.judge.race() {
+            Some(race) => format!("threads of the PTX race: {race}"),
+            None => "threads of the PTX race, or what it leaves depends on their order".to_owned(),
+        },
         Verdict::OutOfSteps => "it does not end within its steps: `steps` in the launch file raises them".to_owned(),
         other => other.to_string(),
     }

@@ -127,7 +127,18 @@ mod tests {
         let bytes = |offset, extent| {
             let (name, expected, actual) = (String::new(), vec![1], vec![2]);
             let (argument, undefined, count) = (Some(0), false, 1);
-            Verdict::Mismatch(Mismatch::Bytes { argument, name, offset, expected, actual, undefined, count, extent })
+            let element = None;
+            Verdict::Mismatch(Mismatch::Bytes {
+                argument,
+                name,
+                offset,
+                expected,
+                actual,
+                element,
+                undefined,
+                count,
+                extent,
+            })
         };
         let crash = |message: &str| Verdict::Panicked(Panic { message: message.to_owned(), place: None });
         let misaligned = Cause::Misaligned { space: "shared", address: 3, bytes: 4 };

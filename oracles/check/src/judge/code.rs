@@ -84,7 +84,8 @@ impl Judge<'_> {
         for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
             after.bytes = floats.settled(&before.bytes, &after.bytes);
         }
-        Ok(match equivalence::compare(&self.before, &result) {
+        self.settle(&mut result);
+        Ok(match self.with_element(equivalence::compare(&self.before, &result), &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
             verdict if verdict.is_finding() && executor.rounds_products(self.original) => Verdict::OriginalUndefined,

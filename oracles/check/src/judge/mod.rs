@@ -18,7 +18,9 @@
 //! Cost: a run of the changed program; some more where it differs.
 
 pub mod code;
+mod elements;
 pub mod equivalence;
+mod fused;
 pub(crate) mod gpu;
 pub mod open;
 pub mod order;
@@ -37,6 +39,7 @@ use order::Order;
 use oriole_interp::launch::Launch;
 use oriole_interp::{Concretization, Executable, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
 
+pub use elements::{Leeway, Near};
 pub use verdict::{Extent, Hang, Mismatch, Verdict};
 
 /// Turns of warps that are tried beside the usual one, to see whether the order of threads matters.
@@ -62,6 +65,10 @@ pub struct Judge<'a> {
     original: &'a Module,
     /// Whether threads of the original race on this launch; looked for when something differs.
     raced: OnceLock<bool>,
+    /// The first race that was found then.
+    race: OnceLock<Race>,
+    /// How far floats may be from those of the original; a step of the optimizer keeps every bit.
+    leeway: Option<Leeway>,
     /// What orders the threads of the last program whose races are known: the original, or a later one in which none
     /// were found. Asked for when there is something to compare it with.
     order: OnceLock<Order>,
@@ -86,6 +93,8 @@ pub struct Judged {
     pub result: RunResult,
     /// Compared with the run before.
     pub verdict: Verdict,
+    /// The buffers in which floats differ no further than they may ([`Leeway`]).
+    pub near: Vec<Near>,
     /// What orders its threads, where that has changed and races were looked for.
     order: Option<Order>,
 }
@@ -110,10 +119,16 @@ impl<'a> Judge<'a> {
         match inconclusive(&run) {
             Some(verdict) => Err(Box::new(verdict)),
             None => {
-                let (raced, order, open) = (OnceLock::new(), OnceLock::new(), OnceLock::new());
-                Ok(Judge { launch, before: run, original, raced, order, open })
+                let (raced, race) = (OnceLock::new(), OnceLock::new());
+                let (order, open) = (OnceLock::new(), OnceLock::new());
+                Ok(Judge { launch, before: run, original, raced, race, leeway: None, order, open })
             }
         }
+    }
+
+    /// The same judge, which lets floats differ as far as that says.
+    pub fn with_leeway(self, leeway: Leeway) -> Judge<'a> {
+        Judge { leeway: Some(leeway), ..self }
     }
 
     /// The launch.
@@ -127,10 +142,13 @@ impl<'a> Judge<'a> {
         let options =
             RunOptions { steps: Some(budget(self.before.steps)), races: order.is_some(), ..RunOptions::default() };
         match changed.run(&self.launch, &options) {
-            Ok(result) => Judged { order, ..self.judge_run(changed, result) },
+            Ok(mut result) => {
+                let near = self.settle(&mut result);
+                Judged { order, near, ..self.judge_run(changed, result) }
+            }
             Err(error) => {
                 let verdict = Verdict::InvalidIr(error.to_string());
-                Judged { result: self.before.clone(), verdict, order: None }
+                Judged { result: self.before.clone(), verdict, near: Vec::new(), order: None }
             }
         }
     }
@@ -151,7 +169,8 @@ impl<'a> Judge<'a> {
             // It does not say what the next program must keep; the run before does.
             result = RunResult { steps: result.steps, ..self.before.clone() };
         }
-        Judged { result, verdict, order: None }
+        let verdict = self.with_element(verdict, &result);
+        Judged { result, verdict, near: Vec::new(), order: None }
     }
 
     /// Compares a run of a changed program with the last good one, races aside.
@@ -195,6 +214,11 @@ impl<'a> Judge<'a> {
         self.raced.get().copied().unwrap_or(false)
     }
 
+    /// The race of the original that was found when something differed.
+    pub fn race(&self) -> Option<&Race> {
+        self.race.get()
+    }
+
     /// Whether threads of the original race, or what it does depends on the order in which they run: atomic operations
     /// are in no race and yet tell who came first.
     pub fn races(&self) -> bool {
@@ -222,6 +246,9 @@ impl<'a> Judge<'a> {
         let run = |options| original.run(&self.launch, &options);
         let options = RunOptions { steps: Some(budget(self.before.steps)), ..RunOptions::default() };
         let Ok(first) = run(RunOptions { races: true, ..options.clone() }) else { return false };
+        if let Some(race) = first.races.first() {
+            let _ = self.race.set(race.clone());
+        }
         let differs = |slice: &u64| {
             let again = run(RunOptions { slice: Some(*slice), ..options.clone() });
             again.is_ok_and(|again| compare(&first, &again).is_finding())

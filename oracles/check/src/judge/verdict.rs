@@ -78,6 +78,8 @@ pub enum Mismatch {
         expected: Vec<u8>,
         /// What the optimized program leaves there.
         actual: Vec<u8>,
+        /// The first differing element on both sides, where the launch says its type.
+        element: Option<String>,
         /// Whether the optimized program leaves the first byte undefined.
         undefined: bool,
         /// How many bytes of the buffer differ.
@@ -204,13 +206,16 @@ impl fmt::Display for Mismatch {
             Mismatch::Race(race) => write!(out, "threads race that did not before: {race}"),
             Mismatch::Strong(fault) => write!(out, "{fault}"),
             Mismatch::Missing { name } => write!(out, "`{name}` is missing, or has another size"),
-            Mismatch::Bytes { name, offset, expected, actual, undefined, count, .. } => {
+            Mismatch::Bytes { name, offset, expected, actual, element, undefined, count, .. } => {
                 let (expected, actual) = (hex(expected), hex(actual));
                 write!(
                     out,
                     "`{name}` differs in {count} bytes, first at byte {offset}: expected {expected}, got {actual}"
                 )?;
-                if *undefined { write!(out, " (undefined)") } else { Ok(()) }
+                if *undefined {
+                    write!(out, " (undefined)")?;
+                }
+                element.iter().try_for_each(|element| write!(out, "; {element}"))
             }
         }
     }

@@ -70,6 +70,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
         seed,
         steps,
         races,
+        vary,
         round_trip,
         faults,
         // A campaign sets these itself, from its configuration.
@@ -82,7 +83,7 @@ fn add_check(hash: &mut Fnv, check: &CheckOptions) {
     } = check;
     phases.iter().for_each(|entry| hash.text(entry.name));
     faults.iter().for_each(|fault| hash.text(&fault.to_string()));
-    hash.text(&format!("{randoms} {seed} {steps:?} {races} {round_trip}"));
+    hash.text(&format!("{randoms} {seed} {steps:?} {races:?} {vary} {round_trip}"));
     add_pipeline(hash, pipeline);
 }
 

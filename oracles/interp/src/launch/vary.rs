@@ -22,6 +22,10 @@
 //! A launch whose buffers are all zero has the same data again and again that way. [`Launch::varied`] draws what stays,
 //! too, as far as its caller has found that the kernel lets it ([`Freedom`]).
 
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashSet, FxHasher};
+
 use super::random::SplitMix64;
 use super::{Arg, ArgValue, Buffer, Image, Launch, Scalar, ScalarType};
 
@@ -93,7 +97,8 @@ impl Launch {
         (0..self.args.len()).filter(|index| is_kept(&self.args[*index])).collect()
     }
 
-    /// As [`Launch::randomized`]; and arguments that it keeps are drawn as far as the list says, which has their indices.
+    /// As [`Launch::randomized`]; and arguments that it keeps are drawn as far as the list says, which has their
+    /// indices.
     pub fn varied(&self, seed: u64, freedom: &[(usize, Freedom)]) -> Self {
         let mut varied = self.randomized(seed);
         for &(index, freedom) in freedom.iter().filter(|(_, freedom)| *freedom != Freedom::Kept) {
@@ -124,15 +129,20 @@ impl Launch {
     }
 }
 
-/// How many different data these launches pass.
+/// How many different data these launches pass, whatever they expect.
 pub fn distinct<'a>(launches: impl IntoIterator<Item = &'a Launch>) -> usize {
-    let mut known: Vec<&Launch> = Vec::new();
-    for launch in launches {
-        if !known.iter().any(|other| other.has_data_of(launch)) {
-            known.push(launch);
+    let hash = |launch: &Launch| {
+        let mut hasher = FxHasher::default();
+        for arg in &launch.args {
+            match &arg.value {
+                ArgValue::Buffer(buffer) => buffer.bytes.hash(&mut hasher),
+                value => value.hash(&mut hasher),
+            }
         }
-    }
-    known.len()
+        launch.images.iter().for_each(|image| image.buffer.bytes.hash(&mut hasher));
+        hasher.finish()
+    };
+    launches.into_iter().map(hash).collect::<FxHashSet<u64>>().len()
 }
 
 /// An integer in place of another one.

@@ -9,11 +9,11 @@ use std::sync::Arc;
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use oriole_check::CheckOptions;
 use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::catch;
+use oriole_check::{CheckOptions, RaceSearch};
 use oriole_ir::Module;
 use oriole_optimizer::peephole::RuleSet;
 use rayon::prelude::*;
@@ -37,8 +37,9 @@ pub enum Format {
 ///
 /// Each kernel runs on the data of its launch files and on random data of the same shape. A phase, or another step,
 /// that changes what a kernel computes is reported with the guilty rewrite, the first differing bytes, a reproducer and
-/// the command that replays it. Exit code 0 when all is well, 1 on a finding, 2 on bad input and where a --fault was
-/// never planted.
+/// the command that replays it. Exit code 0 when all is well, 1 on a finding, and where a kernel misses what its launch
+/// expects before any phase has seen it, 2 on bad input and where a --fault was never planted, 3 where no case says
+/// what a kernel should do: it traps, depends on something undefined, races or runs out of steps on all of them.
 #[derive(clap::Args)]
 pub struct Args {
     /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
@@ -62,7 +63,8 @@ pub struct Args {
     /// Stop the original after so many warp instructions
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Look for data races in the original; a case that has one is inconclusive
+    /// Look for data races in every case of the original, and not in the beginning of each launch alone; a case that
+    /// has one is inconclusive
     #[arg(long)]
     races: bool,
     /// Where reproducers are written
@@ -119,7 +121,12 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     if args.rewrite_limit.is_none() {
         args.scope.require_planted(&reports)?;
     }
-    Ok(if reports.iter().all(|report| report.clean) { Status::Clean } else { Status::Found })
+    let is_found = |report: &KernelReport| !report.findings.is_empty() || !report.is_as_expected();
+    Ok(match () {
+        () if reports.iter().any(is_found) => Status::Found,
+        () if reports.iter().all(|report| report.judged) => Status::Clean,
+        () => Status::TooLittle,
+    })
 }
 
 /// A bar on standard error, if that is a terminal.
@@ -135,7 +142,8 @@ fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, F
     let module = read_kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
-    let Args { randoms, seed, steps, races, .. } = *args;
+    let Args { randoms, seed, steps, .. } = *args;
+    let races = RaceSearch::asked(args.races);
     let mut check =
         CheckOptions { randoms, seed, steps, races, out: Some(args.out.clone()), ..args.scope.check(file, given)? };
     check.pipeline.rewrite_limit = args.rewrite_limit;

@@ -4,17 +4,19 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use miette::miette;
-use oriole_check::CheckOptions;
-use oriole_check::cases::first_runs;
+use oriole_check::cases::{Case, first_runs};
 use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
-use oriole_check::judge::Verdict;
+use oriole_check::judge::{Judge, Judged, Leeway, Verdict};
+use oriole_check::report::CaseLine;
+use oriole_check::{CheckOptions, RaceSearch};
 use oriole_interp::Executable;
+use oriole_interp::launch::{Tolerance, distinct};
 use oriole_ir::{FunctionKind, Module};
 use serde::Serialize;
 
 use crate::check::Format;
 use crate::failure::{Failure, Status};
-use crate::numbers;
+use crate::numbers::{self, sets};
 use crate::settings::check_failure;
 
 /// Executes two programs on the same launches and compares what they leave behind
@@ -22,8 +24,10 @@ use crate::settings::check_failure;
 /// BEFORE and AFTER are .ptx or .ori files, in any combination, or `-` for standard input. AFTER may come from any
 /// compiler: it is judged as a step of the optimizer is. Entries belong together by name; a single entry may have
 /// another one. Each launch file beside BEFORE, or each --launch, is executed with its own data and with random data of
-/// its shape. Exit code 0 where all kernels do the same, 1 where one does not, 2 on bad input, 3 where a kernel has no
-/// launch, or none on which BEFORE itself says what should happen.
+/// its shape, which go as far from it as BEFORE lets them. Floats are the same to the last bit, unless the launch's key
+/// `tolerance` or --tolerance says how far they may be apart; where fused products explain a difference, that is said.
+/// Exit code 0 where all kernels do the same, 1 where one does not, 2 on bad input, 3 where a kernel has no launch, or
+/// none on which BEFORE itself says what should happen, with the reason.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program that is right
@@ -42,9 +46,14 @@ pub struct Args {
     /// Stop BEFORE after so many warp instructions; such a case says nothing
     #[arg(long, value_name = "N")]
     steps: Option<u64>,
-    /// Look for data races in BEFORE; a case that has one says nothing
+    /// Look for data races in every case of BEFORE, and not in the beginning of each launch alone; a case that has one
+    /// says nothing
     #[arg(long)]
     races: bool,
+    /// How far floats of AFTER may be from those of BEFORE, in buffers whose launch gives their type and no tolerance:
+    /// ulp=2, relative=1e-6, absolute=1e-9, or the last two with a comma, of which the larger distance counts
+    #[arg(long, value_name = "DISTANCE", value_parser = Tolerance::parse)]
+    tolerance: Option<Tolerance>,
     /// How the report is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -69,8 +78,14 @@ struct Kernel {
     answer: Answer,
     /// Launches and variants that were compared.
     compared: usize,
+    /// How many different data these have.
+    data: usize,
     /// Those on which the first program itself does not say what should happen, with the reason.
     inconclusive: Vec<String>,
+    /// What launches expect that the first program itself does not leave.
+    unexpected: Vec<String>,
+    /// Floats that are not the same, and no further apart than they may be.
+    tolerated: Vec<String>,
     /// The case that shows a difference, and what differs.
     difference: Option<Difference>,
 }
@@ -79,6 +94,8 @@ struct Kernel {
 struct Difference {
     case: String,
     detail: String,
+    /// Whether both do the same once each fused product is a product and a sum.
+    explained_by_fusion: bool,
 }
 
 /// The JSON document. `version` rises when a field changes its meaning.
@@ -145,7 +162,10 @@ fn kernel(
         name: name.to_owned(),
         answer: Answer::Inconclusive,
         compared: 0,
+        data: 0,
         inconclusive: vec![why.to_owned()],
+        unexpected: Vec::new(),
+        tolerated: Vec::new(),
         difference: None,
     };
     let single = entries(before).len() == 1;
@@ -158,60 +178,90 @@ fn kernel(
     let has_partner = there.contains(&name) || single && there.len() == 1;
     if !has_partner {
         let detail = format!("there is no entry `{name}`, but: {}", there.join(", "));
-        let difference = Some(Difference { case: "every launch".to_owned(), detail });
+        let difference = Some(Difference { case: "every launch".to_owned(), detail, explained_by_fusion: false });
         return Ok(Kernel { answer: Answer::Different, inconclusive: Vec::new(), difference, ..unknown("") });
     }
     // A name stands for one of several; where there is one on each side, they are meant.
     let by_name = there.len() > 1 || !single;
     own.iter_mut().for_each(|named| named.launch.kernel = by_name.then(|| name.to_owned()));
+    let leeway = Leeway { elsewhere: args.tolerance };
+    if args.tolerance.is_some() && !own.iter().any(|named| leeway.is_for(&named.launch)) {
+        let help = "give the buffer's argument a `type`: f16, bf16, f32 or f64";
+        let what = format!("--tolerance: no buffer of a launch of `{name}` has elements of a floating-point type");
+        return Err(Failure::Input(miette!(help = help, "{what}")));
+    }
     let options = CheckOptions {
         randoms: args.randoms,
         seed: args.seed,
+        vary: true,
         steps: args.steps,
-        races: args.races,
+        races: RaceSearch::asked(args.races),
         ..CheckOptions::default()
     };
     let path = args.before.display().to_string();
     let (cases, report) = first_runs(&path, before, &own, &options).map_err(|error| check_failure(&path, &error))?;
-    let unclear = report.cases.iter().filter(|case| case.inconclusive.is_some());
-    let mut inconclusive: Vec<String> = unclear.map(|case| format!("{}: {}", case.name, case.detail)).collect();
-    let (mut compared, mut difference) = (0, None);
-    for case in &cases {
-        let verdict = case.judge.judge(executable).verdict;
+    let missed = report.cases.iter().filter(|case| case.expected == Some(false));
+    let mut kernel = Kernel {
+        inconclusive: report.cases.iter().filter_map(CaseLine::why_not).collect(),
+        unexpected: missed.map(|case| format!("{}: {}", case.name, case.differences.join("; "))).collect(),
+        ..unknown("")
+    };
+    let mut compared = Vec::new();
+    for Case { name, judge } in cases {
+        let judge = judge.with_leeway(leeway);
+        let Judged { verdict, near, .. } = judge.judge(executable);
         if verdict.is_inconclusive() {
-            // What BEFORE does depends on the order of its threads.
-            inconclusive.push(format!("{}: {verdict}", case.name));
+            let race = judge.race().map_or_else(|| verdict.to_string(), |race| format!("{verdict}: {race}"));
+            kernel.inconclusive.push(format!("{name}: {race}"));
             continue;
         }
-        compared += 1;
-        if verdict.is_finding() {
+        kernel.tolerated.extend(near.iter().map(|near| format!("{name}: {near}")));
+        if verdict.is_finding() && kernel.difference.is_none() {
+            let explained_by_fusion = judge.is_explained_by_fusion(executable.module());
             let detail = match verdict {
                 Verdict::InvalidIr(why) => format!("it cannot run: {why}"),
                 verdict => verdict.to_string(),
             };
-            difference.get_or_insert_with(|| Difference { case: case.name.clone(), detail });
+            kernel.difference = Some(Difference { case: name, detail, explained_by_fusion });
         }
+        compared.push(judge);
     }
-    let answer = match (&difference, compared) {
+    (kernel.compared, kernel.data) = (compared.len(), distinct(compared.iter().map(Judge::launch)));
+    kernel.answer = match (&kernel.difference, compared.len()) {
         (Some(_), _) => Answer::Different,
         (None, 0) => Answer::Inconclusive,
         (None, _) => Answer::Equal,
     };
-    Ok(Kernel { name: name.to_owned(), answer, compared, inconclusive, difference })
+    Ok(kernel)
 }
 
+/// Lines of a kind that are shown of a kernel.
+const SHOWN: usize = 3;
+
 fn text(kernels: &[Kernel], out: &mut dyn Write) -> Result<(), Failure> {
-    for Kernel { name, answer, compared, inconclusive, difference } in kernels {
-        let answer = match answer {
+    for kernel in kernels {
+        let answer = match kernel.answer {
             Answer::Equal => "equal",
             Answer::Different => "DIFFERENT",
             Answer::Inconclusive => "inconclusive",
         };
-        writeln!(out, "{name}: {answer}, {compared} cases compared, {} inconclusive", inconclusive.len())?;
-        if let Some(Difference { case, detail }) = difference {
+        let Kernel { name, compared, data, inconclusive, unexpected, tolerated, difference, .. } = kernel;
+        let open = inconclusive.len();
+        writeln!(out, "{name}: {answer}, {compared} cases compared, {}, {open} inconclusive", sets(*data))?;
+        if let Some(Difference { case, detail, explained_by_fusion }) = difference {
             writeln!(out, "  {case}: {detail}")?;
+            if *explained_by_fusion {
+                writeln!(out, "  both do the same once each fused multiply-add is a product and a sum: --tolerance")?;
+                writeln!(
+                    out,
+                    "  lets floats differ that far, and compilers have an option to fuse nothing (-fmad=false)"
+                )?;
+            }
         }
-        inconclusive.iter().take(3).try_for_each(|why| writeln!(out, "  inconclusive: {why}"))?;
+        let lines = [("inconclusive", inconclusive), ("within the tolerance", tolerated)];
+        for (what, lines) in lines.iter().chain(&[("BEFORE itself does not do what the launch expects", unexpected)]) {
+            lines.iter().take(SHOWN).try_for_each(|line| writeln!(out, "  {what}: {line}"))?;
+        }
     }
     Ok(())
 }

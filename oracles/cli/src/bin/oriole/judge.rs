@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use miette::miette;
-use oriole_check::CheckOptions;
 use oriole_check::cases::first_runs;
 use oriole_check::compiled::aligned::{Line, Step};
 use oriole_check::compiled::answer::{Answer, Difference, Judged, compare_refusals};
 use oriole_check::compiler::{Axis, CompileError, ON_GPU};
 use oriole_check::input::{launches_for, read_kernel};
 use oriole_check::judge::code::Executor;
-use oriole_check::target_of;
+use oriole_check::report::{CaseLine, KernelReport};
+use oriole_check::{CheckOptions, RaceSearch, target_of};
 use oriole_gpu::Device;
 use oriole_interp::Executable;
 use oriole_interp::file::read_input;
@@ -21,22 +21,27 @@ use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use crate::axes::{Variants, arch, gpu, own_arch, ptxas};
+use crate::cases::{inconclusive, unexpected};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
-use crate::numbers;
+use crate::numbers::{self, sets};
 use crate::settings::check_failure;
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
 ///
 /// No GPU is needed: the words of the code are decoded and executed, warp by warp, on the launches beside K.ptx or
-/// given by --launch, each with its own data and with random data of its shape. Every combination of SM with a level of
+/// given by --launch, each with its own data and with random data of its shape, which go as far from it as the kernel
+/// lets them; the report says how many different data there were. A launch on which the PTX traps, depends on something
+/// undefined, runs out of steps or races says nothing, with the reason; races are looked for in the beginning of each
+/// launch. Every combination of SM with a level of
 /// optimization, or with fast compilation, is an axis with a verdict of its own, and so is each of them with a limit of
 /// registers or a further option. Where all axes disagree with the PTX in the same way, the fault may be Oriole's own;
 /// --gpu asks the GPU of this machine, too. ptxas compiles with --fmad false, since it may otherwise fuse products and
 /// sums, which changes results by design. With --cubin, code that somebody else made is judged instead. `oriole reduce
 /// --predicate miscompile` makes a kernel smaller that is compiled wrongly. Exit code 0 where all axes do what the PTX
 /// says, 1 where one does not, ptxas crashes, or refuses on one axis what it takes on
-/// another of the same architecture, 2 on bad input, 3 where nothing could be judged.
+/// another of the same architecture, and where the PTX itself misses what its launch expects, 2 on bad input, 3 where
+/// nothing could be judged.
 #[derive(clap::Args)]
 pub struct Args {
     /// The program: PTX
@@ -63,6 +68,9 @@ pub struct Args {
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
+    /// Look for data races in every case of the PTX, and not in the beginning of each launch alone
+    #[arg(long)]
+    races: bool,
     /// Runs the code on the GPU of this machine, too, and compares what that leaves; needs the CUDA driver
     #[arg(long)]
     gpu: bool,
@@ -75,7 +83,12 @@ pub struct Args {
 #[derive(Serialize)]
 struct Document<'a> {
     version: u32,
+    /// Whether every axis does what the PTX says, and the PTX what its launches expect.
     equal: bool,
+    /// How many different data the cases have that say something.
+    data: usize,
+    /// The PTX on every case.
+    cases: &'a [CaseLine],
     /// The GPU, if one was asked.
     gpu: Option<&'a Device>,
     axes: &'a [Judged],
@@ -86,7 +99,8 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let module = read_kernel(&args.kernel)?;
     let launches = launches_for(&args.kernel, &args.launch)?;
     let name = args.kernel.display().to_string();
-    let options = CheckOptions { randoms: args.randoms, seed: args.seed, ..CheckOptions::default() };
+    let races = RaceSearch::asked(args.races);
+    let options = CheckOptions { randoms: args.randoms, seed: args.seed, vary: true, races, ..CheckOptions::default() };
     let (cases, report) =
         first_runs(&name, &module, &launches, &options).map_err(|error| check_failure(&name, &error))?;
     let original = Executable::new(&module).map_err(|error| Failure::Input(miette!("{name}: {error}")))?;
@@ -106,15 +120,15 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     compare_refusals(&mut judged, &axes);
     say_what_fits(&mut judged, &axes, &module);
     let gpu = gpu.as_deref().map(|gpu| &gpu.device);
-    let inconclusive = report.cases.iter().filter(|case| case.inconclusive.is_some()).count();
     match args.format {
         Format::Text => {
             gpu.iter().try_for_each(|gpu| writeln!(out, "the GPU: {gpu}"))?;
-            text(&judged, cases.len(), inconclusive, out)?;
+            text(&judged, &report, cases.len(), out)?;
         }
         Format::Json => {
-            let equal = judged.iter().all(|judged| judged.answer == Answer::Equal);
-            let document = Document { version: 1, equal, gpu, axes: &judged };
+            let equal = report.is_as_expected() && judged.iter().all(|judged| judged.answer == Answer::Equal);
+            let (data, cases) = (report.data, &report.cases[..]);
+            let document = Document { version: 1, equal, data, cases, gpu, axes: &judged };
             serde_json::to_writer_pretty(&mut *out, &document).map_err(|error| Failure::Output(error.into()))?;
             writeln!(out)?;
         }
@@ -122,6 +136,7 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
     let any = |wanted: &[Answer]| judged.iter().any(|judged| wanted.contains(&judged.answer));
     Ok(match () {
         () if any(&[Answer::Different, Answer::Crashed, Answer::RefusedHere]) => Status::Found,
+        () if !report.is_as_expected() => Status::Found,
         () if any(&[Answer::Equal]) && !any(&[Answer::Unjudged]) => Status::Clean,
         () => Status::TooLittle,
     })
@@ -171,17 +186,12 @@ fn read_cubin(path: &Path) -> Result<Cubin, Failure> {
     Cubin::read(&bytes).map_err(|error| Failure::Input(miette!("{name}: {error}")))
 }
 
-fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Write) -> Result<(), Failure> {
-    for Judged { axis, answer, compared, reason, difference, .. } in judged {
-        writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared")?;
-        if let Some(Difference { case, detail, code, ptx, steps, .. }) = difference {
-            writeln!(out, "  {case}: {detail}")?;
-            for (what, place) in [("the code", code), ("the PTX", ptx)] {
-                if let Some(place) = place {
-                    writeln!(out, "  {what} stores it last by {place}")?;
-                }
-            }
-            side_by_side(steps, out)?;
+fn text(judged: &[Judged], report: &KernelReport, cases: usize, out: &mut dyn Write) -> Result<(), Failure> {
+    for Judged { axis, answer, compared, data, reason, difference, .. } in judged {
+        let data = if *compared == 0 { String::new() } else { format!(", {}", sets(*data)) };
+        writeln!(out, "{axis}: {answer}, {compared} of {cases} cases compared{data}")?;
+        if let Some(difference) = difference {
+            differs(difference, out)?;
         }
         if let Some(reason) = reason {
             writeln!(out, "  {reason}")?;
@@ -191,13 +201,20 @@ fn text(judged: &[Judged], cases: usize, inconclusive: usize, out: &mut dyn Writ
     if wrong > 1 && wrong == judged.len() {
         writeln!(out, "all axes differ from the PTX: the fault may be in how Oriole reads the PTX or the code")?;
     }
-    if inconclusive > 0 {
-        writeln!(
-            out,
-            "{inconclusive} more cases say nothing: the PTX traps there, races, or depends on something undefined"
-        )?;
+    inconclusive(out, &report.cases, "")?;
+    Ok(unexpected(out, &report.kernel, &report.cases, "any compiler")?)
+}
+
+/// What differs on a case, and who stored it.
+fn differs(difference: &Difference, out: &mut dyn Write) -> Result<(), Failure> {
+    let Difference { case, detail, code, ptx, steps, .. } = difference;
+    writeln!(out, "  {case}: {detail}")?;
+    for (what, place) in [("the code", code), ("the PTX", ptx)] {
+        if let Some(place) = place {
+            writeln!(out, "  {what} stores it last by {place}")?;
+        }
     }
-    Ok(())
+    side_by_side(steps, out)
 }
 
 /// How wide the text of an instruction of the PTX is shown, and of the code.

@@ -1,10 +1,11 @@
 //! The `oriole` command: one file for each subcommand, and what they share.
 //!
-//! Exit codes: 0 all is well, 1 something was found, 2 bad input, 3 a campaign did too little; also where a reader
-//! closes standard output early.
+//! Exit codes: 0 all is well, 1 something was found, 2 bad input, also where a reader closes standard output early, 3
+//! nothing is known: a campaign did too little, or no case says what a kernel should do.
 
 mod axes;
 mod bisect;
+mod cases;
 mod check;
 mod compare;
 mod corpus;

@@ -29,6 +29,16 @@ pub fn randoms() -> impl TypedValueParser<Value = u32> {
     RangedU64ValueParser::<u32>::new().range(0..=MAX_RANDOMS)
 }
 
+/// A number of things, in words that agree with it.
+pub fn counted(number: usize, thing: &str) -> String {
+    format!("{number} {thing}{}", if number == 1 { "" } else { "s" })
+}
+
+/// How many different data there were.
+pub fn sets(data: usize) -> String {
+    format!("{} of data", counted(data, "different set"))
+}
+
 /// How many cases: none would say nothing.
 pub fn cases() -> impl TypedValueParser<Value = u64> {
     RangedU64ValueParser::<u64>::new().range(1..)

@@ -17,7 +17,7 @@ use oriole_check::reduce::external::{External, Wanted};
 use oriole_check::reduce::{Fault, Options, Reduced, reduce};
 use oriole_check::report::{Evidence, Finding};
 use oriole_check::supervise::catch;
-use oriole_check::{CheckOptions, check_module, job};
+use oriole_check::{CheckOptions, RaceSearch, check_module, job};
 use oriole_interp::launch::launch_files_for;
 use oriole_ir::Module;
 use oriole_ir::verify::verify_module;
@@ -222,7 +222,7 @@ fn fault(args: &Args, given: &Given, module: &Module) -> Result<Option<Job>, Fai
     let question = match &args.check {
         None => Question::Fault(Box::new(fault)),
         Some(text) => {
-            let check = Box::new(CheckOptions { races: true, ..check.clone() });
+            let check = Box::new(CheckOptions { races: RaceSearch::Everywhere, ..check.clone() });
             Question::Text { check, text: text.clone(), verdict: finding.verdict.clone() }
         }
     };

@@ -185,6 +185,7 @@ impl Scope {
             round_trip: whole,
             faults: self.planting.faults(),
             replay: given.replay(),
+            vary: true,
             ..CheckOptions::default()
         };
         Ok(match step {

@@ -8,6 +8,7 @@ use oriole_check::supervise::StepId;
 use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
+use crate::cases::{inconclusive, unexpected};
 use crate::table::Table;
 
 /// The JSON document. `version` rises when a field changes its meaning.
@@ -62,7 +63,14 @@ pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io:
     writeln!(out)?;
     phase_table(out, reports)?;
     for report in reports {
-        unexpected(out, report)?;
+        if !report.is_as_expected() {
+            writeln!(out)?;
+            unexpected(out, &report.kernel, &report.cases, "any phase")?;
+        }
+        if verbose && report.inconclusive() > 0 || !report.judged {
+            writeln!(out, "\n{}: {}", escaped(&report.kernel), report.verdict())?;
+            inconclusive(out, &report.cases, "  ")?;
+        }
         report.findings.iter().try_for_each(|found| finding(out, found))?;
     }
     conclusion(out, reports)
@@ -95,12 +103,13 @@ fn phases(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
 }
 
 fn kernel_table(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
-    let mut table = Table::new(&["kernel", ">cases", ">inconclusive", ">before", ">after", ">ms", "verdict"]);
+    let mut table = Table::new(&["kernel", ">cases", ">inconclusive", ">data", ">before", ">after", ">ms", "verdict"]);
     for report in reports {
         table.row([
             report.kernel.clone(),
             count(report.cases.len()),
             count(report.inconclusive()),
+            count(report.data),
             count(report.instructions_before),
             count(report.instructions_after),
             milliseconds(report.microseconds),
@@ -190,20 +199,6 @@ impl StepSummary {
     }
 }
 
-/// Launches of a kernel that did not lead to what they expect.
-fn unexpected(out: &mut dyn Write, report: &KernelReport) -> io::Result<()> {
-    for case in report.cases.iter().filter(|case| case.expected == Some(false)) {
-        writeln!(
-            out,
-            "\n{}: the unoptimized kernel does not do what {} expects",
-            escaped(&report.kernel),
-            escaped(&case.name)
-        )?;
-        case.differences.iter().try_for_each(|line| writeln!(out, "  {line}"))?;
-    }
-    Ok(())
-}
-
 fn finding(out: &mut dyn Write, finding: &Finding) -> io::Result<()> {
     writeln!(out, "\n{}: {} in {}", escaped(&finding.kernel), finding.verdict.name(), finding.phase)?;
     writeln!(out, "  {}", finding.detail)?;
@@ -238,5 +233,9 @@ fn conclusion(out: &mut dyn Write, reports: &[KernelReport]) -> io::Result<()> {
     let clean = reports.iter().filter(|report| report.clean).count();
     let cases: usize = reports.iter().map(|report| report.cases.len()).sum();
     let findings: usize = reports.iter().map(|report| report.findings.len()).sum();
-    writeln!(out, "\n{clean} of {} kernels clean, {cases} cases, {findings} findings", reports.len())
+    let unjudged = match reports.iter().filter(|report| !report.judged).count() {
+        0 => String::new(),
+        count => format!(", {count} not judged"),
+    };
+    writeln!(out, "\n{clean} of {} kernels clean, {cases} cases, {findings} findings{unjudged}", reports.len())
 }

@@ -25,7 +25,8 @@ pub fn job(args: &Args, given: &Given, module: Module) -> Result<Job, Failure> {
         return Err(Failure::Input(miette!(help = help, "{what} {options}")));
     }
     let compiler = args.compiling.compiler(args.limit, || own_arch(&module))?;
-    let (name, check) = (args.subject.name(), CheckOptions::default());
+    // The cases of `oriole judge`, so that what it shows is found again.
+    let (name, check) = (args.subject.name(), CheckOptions { randoms: 4, vary: true, ..CheckOptions::default() });
     let kernel = Kernel { name: name.clone(), module, launches: args.subject.launches()? };
     let checked = compiler.check_all(&[kernel], &check).map_err(|error| Failure::Input(miette!("{error}")))?.pop();
     let checked = checked.transpose().map_err(|error| check_failure(&name, &error))?;
