@@ -9,6 +9,7 @@ pub mod ops;
 pub mod place;
 pub mod reference;
 pub mod sm;
+pub mod template;
 pub mod verify;
 
 mod build;

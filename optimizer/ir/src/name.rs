@@ -1,9 +1,10 @@
-//! Names: the words of the machine's language that operands of the machine level stand for.
+//! Names: the words of another language that operands stand for.
 //!
 //! The opcode table has no row for each instruction of the machine: which there are, and what their modifiers mean,
 //! depends on the SM, and the tables of encodings say so. An instruction of the machine level holds its mnemonic with
 //! modifiers as a name, and so does an operand that is neither register nor number (`'SR_TID.X'`) or that says how the
-//! one before it is taken (`'H1_H1'`). A function has each of its names once, in a table.
+//! one before it is taken (`'H1_H1'`). At the virtual level a name is the template of an instruction of PTX that the
+//! table has no row for ([`super::template`]). A function has each of its names once, in a table.
 //!
 //! **Invariant:** equal names are equal texts, within a function.
 
@@ -69,7 +70,21 @@ impl Function {
     /// If the text has other characters.
     pub fn name(&mut self, text: &str) -> Operand {
         assert!(is_name(text), "`{text}` is no name");
+        self.enter_name(text)
+    }
+
+    /// An operand that stands for a text.
+    pub(super) fn enter_name(&mut self, text: &str) -> Operand {
         Operand::Name(self.names.enter(text))
+    }
+
+    /// An operand of another function as one of this: an immediate and a name stand for the same here. What else it
+    /// names is the caller's business.
+    pub fn adopt(&mut self, from: &Function, operand: Operand) -> Operand {
+        match operand {
+            Operand::Name(name) => self.names.adopt(&from.names, name),
+            other => self.bind(from.free(other)),
+        }
     }
 
     /// The word that an operand stands for; `None` for what is none, or is one of another function.

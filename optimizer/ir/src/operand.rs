@@ -86,7 +86,8 @@ pub enum Operand {
     Func(FuncId),
     /// A block.
     Block(Block),
-    /// A word of the machine's language: what an instruction is, or how it takes an operand. Machine level only.
+    /// A word of the machine's language: what an instruction is, or how it takes an operand. At the virtual level a
+    /// template.
     Name(Name),
     /// A value that nothing has defined: any bits, and others at each read.
     ///

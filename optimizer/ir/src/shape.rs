@@ -57,7 +57,9 @@ impl InstData {
     /// How many of `n` sources a shape stands for, where the shapes before it stand for `before` of them.
     fn times(&self, shape: Shape, n: usize, before: usize) -> usize {
         match shape {
-            Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts | Shape::Taken => n.saturating_sub(before),
+            Shape::Blocks | Shape::Params | Shape::Incoming | Shape::Parts | Shape::Taken | Shape::Places => {
+                n.saturating_sub(before)
+            }
             _ => self.registers(shape),
         }
     }

@@ -5,6 +5,7 @@ use super::{
     RegInfo, function_to_string, parse_function, parse_module,
 };
 use crate::ops::{Opcode, ROWS};
+use crate::verify::{Rule, verify_module};
 
 fn round_trip(text: &str) -> Module {
     let module = parse_module(text).unwrap_or_else(|e| panic!("{e}: {}", &text[e.span.offset()..]));
@@ -161,7 +162,7 @@ fn instructions_of_the_machine_round_trip() {
 fn words_in_capitals_are_instructions_of_the_machine_alone() {
     for (text, part) in [
         ("device @f {\nbb0:\n  NOP\n  ret\n}\n", "unknown instruction `NOP`"),
-        ("device @f {\nbb0:\n  %r1 = mov.b32 'X'\n  ret\n}\n", "the machine level alone has names"),
+        ("device @f {\nbb0:\n  %r1 = mov.b32 'X'\n  ret\n}\n", "`X` is no template"),
         ("device @f machine physical {\nbb0:\n  jump nop\n}\n", "`nop` is no mnemonic of the machine"),
         ("device @f machine physical {\nbb0:\n  jump\n}\n", "a mnemonic of the machine"),
     ] {
@@ -322,5 +323,27 @@ fn the_shape_of_one_source_is_that_of_the_list() {
             let one_by_one: Vec<_> = (0..).map_while(|index| data.src_shape(n, index)).collect();
             assert_eq!(one_by_one, data.src_shapes(n), "{} with {n} sources", row.name);
         }
+    }
+}
+
+#[test]
+fn templates_are_printed_as_they_are_read_and_their_places_are_checked() {
+    let around = |line: &str| format!("target sm_100a ptx 8.7\n\nentry @k {{\nbb0:\n  {line}\n  ret\n}}\n");
+    let good = around("%r1, %p2 = opaque 'some.new::op.b32 {=b32, _}|=pred, [@+8, {%b16, -3}]', @k, %r3");
+    let module = parse_module(&good).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(module.to_string(), good);
+    assert_eq!(verify_module(&module), Ok(()));
+    for (line, rule) in [
+        ("%r1 = opaque 'a =b64'", Rule::OperandWidth),
+        ("%r1, %r2 = opaque 'a =b32'", Rule::OperandCount),
+        ("%r1 = opaque 'a &b32'", Rule::OperandCount),
+        ("opaque 'a @', %r3", Rule::OperandKind),
+        ("opaque 'a %pred', %r3", Rule::OperandWidth),
+        ("opaque 'a %b16', 65536", Rule::ImmediateWidth),
+        ("opaque %r3", Rule::OperandKind),
+    ] {
+        let module = parse_module(&around(line)).unwrap_or_else(|error| panic!("{line}: {error}"));
+        let violations = verify_module(&module).expect_err(line);
+        assert!(violations.iter().any(|found| found.rule == rule), "{line}: {violations:?}");
     }
 }

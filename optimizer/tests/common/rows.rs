@@ -97,6 +97,7 @@ pub fn kernel(row: &'static OpRow, combinations: &[FieldValues]) -> (Module, Vec
 
 /// Rows that one instruction of a kernel can stand for.
 pub fn is_tried(row: &OpRow) -> bool {
-    let whole = matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack);
+    let whole =
+        matches!(row.opcode, Opcode::Phi | Opcode::Call | Opcode::S2r | Opcode::Cs2r | Opcode::Pack | Opcode::Opaque);
     !whole && !row.opcode.is(Flags::TERMINATOR) && Level::Virtual.has(row)
 }

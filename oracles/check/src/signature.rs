@@ -88,6 +88,7 @@ fn of_outcome(outcome: &Outcome) -> &'static str {
         Outcome::Deadlock(_) => "deadlock",
         Outcome::Trapped { cause, .. } => match cause {
             Cause::Trap => "traps: trap instruction",
+            Cause::Opaque(_) => "traps: instruction without a meaning",
             Cause::Assertion(_) => "traps: assertion",
             Cause::OutOfBounds { .. } => "traps: out of bounds",
             Cause::Misaligned { .. } => "traps: misaligned",

@@ -57,6 +57,8 @@ impl Display for Place {
 pub enum Cause {
     /// A `trap` instruction.
     Trap,
+    /// An instruction that is carried through without a meaning: its name with modifiers.
+    Opaque(String),
     /// A failed assertion: what the kernel says of it.
     Assertion(String),
     /// An access outside of everything that is mapped.
@@ -113,6 +115,7 @@ impl Display for Cause {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Cause::Trap => out.write_str("trap instruction"),
+            Cause::Opaque(name) => write!(out, "`{name}` is carried through as it is, and cannot be executed here"),
             Cause::Assertion(what) => write!(out, "assertion failed: {what}"),
             Cause::OutOfBounds { space, address, bytes, near } => {
                 write!(out, "{bytes}-byte access out of bounds at {space} address {address:#x}")?;

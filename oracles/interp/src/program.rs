@@ -5,6 +5,7 @@
 //! become copies on stubs that stand right before their block, and an `else` becomes a move before its instruction.
 
 use oriole_ir::ops::{AtomOp, BoolOp, Opcode, ReduxOp, ShuffleMode, Type, UndefTransfer, VoteMode};
+use oriole_ir::template::Template;
 use oriole_ir::{FuncId, Inst, Module, inst_to_string};
 
 use super::bulk::BulkOp;
@@ -183,6 +184,8 @@ pub enum Kind {
     Return,
     Exit,
     Trap,
+    /// An instruction that has no meaning here.
+    Opaque,
     Barrier,
     Collective,
     /// See [`Program::matrices`].
@@ -472,5 +475,13 @@ impl Program {
             line: func.inst(inst).line,
             text: inst_to_string(func, inst, Some(module)),
         }
+    }
+
+    /// The name of an instruction without a meaning, with its modifiers.
+    pub fn opaque_name(&self, module: &Module, pc: u32) -> String {
+        let (func, inst) = self.insts[pc as usize];
+        let func = &module.functions[func];
+        let text = func.srcs(inst).first().and_then(|first| func.text(*first));
+        text.and_then(Template::of).map_or_else(String::new, |template| template.mnemonic().to_owned())
     }
 }

@@ -86,11 +86,15 @@ pub enum Shape {
     Any,
     /// The name of an instruction of the machine, with its modifiers.
     Mnemonic,
-    /// Registers of the machine, as many as the instruction writes (last in its list).
+    /// The text of an instruction of PTX, with places for its operands.
+    Template,
+    /// Registers, as many as the instruction writes (last in its list).
     Written,
     /// What an instruction of the machine takes: registers, immediates, words of constant banks, names, functions,
     /// blocks (last in its list).
     Taken,
+    /// What stands in the places of a template that are read (last in its list).
+    Places,
 }
 
 /// A matrix that the lanes of a warp hold together.

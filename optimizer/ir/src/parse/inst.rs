@@ -4,6 +4,7 @@ use super::function::Body;
 use super::{Parsed, Parser, Symbols, Token, error};
 use crate::module::SymbolRef;
 use crate::ops::{FieldValues, Opcode, ROWS, SpecialReg};
+use crate::template::Template;
 use crate::{Block, Guard, InstData, InstHead, Level, Modifiers, Operand, Schedule, is_name};
 
 impl<'s> Parser<'s> {
@@ -256,10 +257,17 @@ impl<'s> Parser<'s> {
             }),
             Some(Token::Name) => {
                 self.next()?;
-                if body.func.level != Level::Machine {
-                    return self.fail("the machine level alone has names");
+                let text = self.text().trim_matches('\'');
+                match body.func.level {
+                    Level::Machine if is_name(text) => Ok(body.func.name(text)),
+                    Level::Machine => self.fail("a name has letters, digits, dots and underscores"),
+                    Level::Virtual if Template::of(text).is_some() => Ok(body.func.template(text)),
+                    Level::Virtual => {
+                        let mut failure = error(format!("`{text}` is no template"), self.span.clone());
+                        failure.help = Some("it is like 'tcgen05.ld.sync.aligned.32x32b.x1.b32 {=b32}, [%b32]'".into());
+                        Err(failure)
+                    }
                 }
-                Ok(body.func.name(self.text().trim_matches('\'')))
             }
             Some(Token::Local) => {
                 self.next()?;

@@ -66,7 +66,7 @@ enum Token {
     Version,
     #[regex(r"[A-Za-z_][A-Za-z0-9_]*((\.|::)[A-Za-z0-9_]+)*")]
     Word,
-    #[regex(r"'[A-Za-z0-9_.]*'")]
+    #[regex(r"'[^'\n]*'")]
     Name,
     #[token("=")]
     Equals,

@@ -4,6 +4,7 @@ use cranelift_entity::EntityRef;
 
 use super::{Checker, Rule};
 use crate::ops::{Flags, Shape, Space};
+use crate::template::{Place, Template};
 use crate::{Function, Inst, InstData, Level, Local, Modifiers, Operand, RegFile, RegInfo};
 
 /// What a position takes: a register's file and width, and how many bits an immediate there has.
@@ -61,6 +62,7 @@ impl Checker<'_> {
                     continue;
                 };
                 let wanted = match shape {
+                    // What a template says of them is checked with its sources.
                     Shape::Written => continue,
                     Shape::Packed => Some(RegInfo::words(data.packed_words(func.srcs(inst).len()))),
                     shape => data.shape_info(*shape),
@@ -93,7 +95,7 @@ impl Checker<'_> {
                 Shape::Blocks | Shape::Params => rest.len().max(1),
                 Shape::Parts => rest.len().max(2),
                 Shape::Incoming => rest.len().next_multiple_of(2),
-                Shape::Taken => rest.len(),
+                Shape::Taken | Shape::Places => rest.len(),
                 shape => data.registers(*shape),
             };
             let Some((these, after)) = rest.split_at_checked(count) else { return self.wrong_count("sources") };
@@ -101,6 +103,7 @@ impl Checker<'_> {
             match shape {
                 Shape::Incoming => self.incoming(inst, these, in_layout),
                 Shape::Params => self.call(inst, these),
+                Shape::Places => self.places(inst, these),
                 _ => these.iter().for_each(|operand| self.source(data, *shape, *operand, in_layout)),
             }
         }
@@ -123,6 +126,10 @@ impl Checker<'_> {
             Shape::Block | Shape::Blocks => self.target(operand, in_layout),
             Shape::Callee => self.callee(operand),
             Shape::Mnemonic => self.mnemonic(operand),
+            Shape::Template => {
+                let fits = self.func.text(operand).is_some_and(|text| Template::of(text).is_some());
+                self.kind(fits, operand, "the template of an instruction");
+            }
             Shape::Taken => self.taken(operand, in_layout),
             _ => {
                 let plain = self.modified(operand);
@@ -150,6 +157,34 @@ impl Checker<'_> {
                 self.modified(operand);
             }
             _ => self.kind(false, operand, "what a machine instruction takes"),
+        }
+    }
+
+    /// What stands in the places of a template, which is the first source, and what comes out of them.
+    fn places(&mut self, inst: Inst, taken: &[Operand]) {
+        let func = self.func;
+        let Some(template) = func.srcs(inst).first().and_then(|first| Template::of(func.text(*first)?)) else { return };
+        let (results, sources): (Vec<_>, Vec<_>) = (template.results().collect(), template.sources().collect());
+        if results.len() != func.dsts(inst).len() {
+            return self.wrong_count("destinations");
+        }
+        if sources.len() != taken.len() {
+            return self.wrong_count("sources");
+        }
+        for (dst, ty) in func.dsts(inst).iter().zip(results) {
+            let found = dst.whole_reg().map(|reg| func.regs()[reg]);
+            found.into_iter().for_each(|found| self.register(found, Some(RegInfo::of(ty))));
+        }
+        for (operand, place) in taken.iter().zip(sources) {
+            match place {
+                Place::Symbol => {
+                    let symbol = matches!(operand, Operand::Global(_) | Operand::Local(_) | Operand::Func(_));
+                    self.kind(symbol, *operand, "the name of a variable or function");
+                }
+                Place::Read(ty) | Place::Written(ty) | Place::Both(ty) => {
+                    self.value(*operand, Wanted { info: RegInfo::of(ty), bits: ty.bits() });
+                }
+            }
         }
     }
 

@@ -95,7 +95,7 @@ fn inline(func: &mut Function, call: Inst, body: &Function) {
     let map = |func: &mut Function, operand: &Operand| match *operand {
         Operand::Block(block) => Operand::Block(blocks[block.index()]),
         Operand::Local(local) => Operand::Local(locals[local.index()]),
-        Operand::Imm(imm) => func.imm(body.bits(imm)),
+        Operand::Imm(_) | Operand::Name(_) => func.adopt(body, *operand),
         other => other.map_reg(|reg| regs[reg.index()]),
     };
     for old in body.layout() {

@@ -178,7 +178,9 @@ fn operands(evidence: &mut Evidence, mut edit: impl FnMut(&mut Function, Operand
         let phi = data.opcode == Opcode::Phi;
         for place in 0..func.inputs(inst).len() {
             let shape = shapes.get(place).copied().unwrap_or(Shape::Any);
-            if free(shape) && !(phi && place % 2 == 1) {
+            let symbol = matches!(func.inputs(inst)[place], Operand::Global(_) | Operand::Local(_) | Operand::Func(_));
+            // The text of what is carried through has a name there.
+            if free(shape) && !(shape == Shape::Places && symbol) && !(phi && place % 2 == 1) {
                 let new = edit(func, func.inputs(inst)[place]);
                 func.inputs_mut(inst)[place] = new;
             }

@@ -350,6 +350,10 @@ impl Machine<'_> {
                 cta.warps[index].groups[group].state = State::Collective;
                 self.matrix(cta, index, pc)
             }
+            Kind::Opaque => {
+                let name = self.program.opaque_name(self.module, pc);
+                Err(self.trap(cta, index, group, Cause::Opaque(name)))
+            }
             _ => Err(self.trap(cta, index, group, Cause::Trap)),
         }
     }
