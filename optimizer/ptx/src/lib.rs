@@ -13,12 +13,14 @@ mod diagnostics;
 mod emit;
 pub mod lexer;
 mod lower;
+mod opaque;
 mod parser;
 mod spelling;
 
 use oriole_ir as ir;
 
 pub use emit::EmitError;
+pub use opaque::Dialect;
 pub use oriole_ir::diagnostics::{Fault, MAX_FAULTS, SourceError};
 pub use oriole_ir::place::line_column;
 
@@ -37,7 +39,7 @@ pub fn parse(source: &str) -> Result<ast::Module<'_>, Vec<Fault>> {
 ///
 /// All faults found, in the order of the text, at most [`MAX_FAULTS`].
 pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fault>> {
-    lower::lower(tree, source)
+    lower::lower(tree, source, &Dialect::default())
 }
 
 /// Parses and lowers a whole PTX module. Its functions are in virtual form; SSA construction is a step of its own.
@@ -46,7 +48,16 @@ pub fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fau
 ///
 /// As [`parse`] and [`lower`].
 pub fn read(source: &str) -> Result<ir::Module, Vec<Fault>> {
-    lower(&parse(source)?, source)
+    read_dialect(source, &Dialect::default())
+}
+
+/// The same of a module with instructions that the tables do not know.
+///
+/// # Errors
+///
+/// As [`parse`] and [`lower`].
+pub fn read_dialect(source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
+    lower::lower(&parse(source)?, source, dialect)
 }
 
 /// Prints a module at virtual level and in virtual form as PTX text for ptxas.

@@ -1,4 +1,4 @@
-//! How PTX spells the opcodes whose row has no PTX name, and the families that are not supported.
+//! How PTX spells the opcodes whose row has no PTX name.
 //!
 //! Most rows carry their PTX name. The others differ from a sibling by operands or by modifiers that are part of the
 //! name; their spellings stand here, for reading and for printing. The first spelling of an opcode is the one printed.
@@ -84,29 +84,6 @@ spellings! {
 
 /// The levels of `membar`, which is a sequentially consistent `fence` of a scope and stands for it before `sm_70`.
 pub(super) const MEMBAR_LEVELS: [(&str, Scope); 3] = [("cta", Scope::Cta), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
-
-/// The family that an instruction which is not supported belongs to, by base name and modifiers.
-pub(super) fn unsupported_family(base: &str, modifiers: &[&str]) -> Option<&'static str> {
-    let has = |name: &str| modifiers.contains(&name);
-    Some(match base {
-        "tex" if has("2dms") || has("a2dms") => "multisampled texture",
-        "tcgen05" => "tensor memory",
-        "tensormap" => "tensor map",
-        "clusterlaunchcontrol" => "cluster launch control",
-        "prefetch" if has("tensormap") => "tensor map",
-        "cp" if has("tensor") => "tensor map",
-        "cp" if has("cp_mask") => "masked bulk copy",
-        "st" if has("bulk") => "bulk store",
-        "alloca" | "stacksave" | "stackrestore" => "stack allocation",
-        "cvt" if has("rs") => "stochastic rounding",
-        "cvt" if modifiers.iter().any(|name| SMALL_FLOATS.contains(name)) => "conversion of 4- and 6-bit floats",
-        _ => return None,
-    })
-}
-
-/// Packed floats that conversions of `sm_100` have beside those of 8 bits by two.
-const SMALL_FLOATS: &[&str] =
-    &["e2m1x2", "e2m3x2", "e3m2x2", "ue8m0x2", "e4m3x4", "e5m2x4", "e2m1x4", "e2m3x4", "e3m2x4"];
 
 /// The type of the address that an operation of a type takes without brackets. Where clusters map addresses, it is as
 /// wide as the operation says (PTX ISA 9.0, "mapa" and "getctarank").

@@ -16,6 +16,7 @@ use oriole_optimizer::pipeline::runner::{
 };
 use oriole_optimizer::pipeline::table::{UnknownPhase, is_token};
 use oriole_optimizer::ssa;
+use oriole_ptx::Dialect;
 
 use super::options::CheckOptions;
 use super::trip::{self, Refusal, reads_banks};
@@ -191,7 +192,7 @@ impl Step {
                 Ok(())
             },
             Work::PtxRoundTrip => |module: &mut Module| {
-                *module = trip::read(&respelled(&trip::printed(module)?))?;
+                *module = trip::read(&respelled(&trip::printed(module)?), &Dialect::of(module))?;
                 Ok(())
             },
         };
@@ -200,11 +201,11 @@ impl Step {
     }
 
     /// Takes the second half of the PTX round trip: reads what was printed, in whichever spelling.
-    pub(crate) fn read(text: &str, conditions: &Conditions<'_>) -> (Module, Outcome) {
+    pub(crate) fn read(text: &str, dialect: &Dialect, conditions: &Conditions<'_>) -> (Module, Outcome) {
         let _running = enter(StepId::PtxRoundTrip);
         let mut module = Module::default();
         let outcome = Step(Work::PtxRoundTrip).transform(&mut module, conditions, |module| {
-            *module = trip::read(text)?;
+            *module = trip::read(text, dialect)?;
             Ok(())
         });
         (module, outcome)

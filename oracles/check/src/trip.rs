@@ -9,7 +9,7 @@ use oriole_generate::spell::respelled;
 use oriole_ir::{Module, Operand};
 use oriole_optimizer::ssa;
 use oriole_ptx as ptx;
-use oriole_ptx::{self, EmitError, Fault};
+use oriole_ptx::{self, Dialect, EmitError, Fault};
 
 use crate::supervise::catch;
 
@@ -66,13 +66,14 @@ pub fn text(module: &Module) -> Option<String> {
     Some(respelled(&printed))
 }
 
-/// Reads PTX that was printed, in whichever spelling; the module is in virtual form.
+/// Reads PTX that was printed of a module that carries the instructions of a dialect through, in whichever spelling; the
+/// module is in virtual form.
 ///
 /// # Errors
 ///
 /// What our own front end refuses.
-pub(super) fn read(text: &str) -> Result<Module, Refusal> {
-    ptx::read(text).map_err(|faults| match faults.into_iter().next() {
+pub(super) fn read(text: &str, dialect: &Dialect) -> Result<Module, Refusal> {
+    ptx::read_dialect(text, dialect).map_err(|faults| match faults.into_iter().next() {
         Some(fault) => {
             let (line, _) = fault.line_column(text);
             let excerpt = text.lines().nth(line.saturating_sub(1)).unwrap_or_default().trim().to_owned();

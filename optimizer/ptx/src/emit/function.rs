@@ -12,9 +12,10 @@ use super::{EmitError, variable};
 use oriole_ir::ops::{Flags, Opcode, Space, Type};
 use oriole_ir::{Block, Function, Inst, Module, Operand, Reg, RegFile, inst_to_string};
 
-/// Temporaries by kind: `%xh` 16 bits, `%xr` 32, `%xd` 64, `%xq` 128, `%xp` predicates.
+/// Temporaries by kind: `%xb` 8 bits, `%xh` 16, `%xr` 32, `%xd` 64, `%xq` 128, `%xp` predicates.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Temp {
+    Byte,
     Half,
     Word,
     Double,
@@ -23,10 +24,10 @@ pub(super) enum Temp {
 }
 
 impl Temp {
-    const NAMES: [(&'static str, &'static str); 5] =
-        [("%xh", "b16"), ("%xr", "b32"), ("%xd", "b64"), ("%xq", "b128"), ("%xp", "pred")];
+    const NAMES: [(&'static str, &'static str); 6] =
+        [("%xb", "b8"), ("%xh", "b16"), ("%xr", "b32"), ("%xd", "b64"), ("%xq", "b128"), ("%xp", "pred")];
 
-    /// The kind that holds a type, 16-bit registers for 16-bit types.
+    /// The kind that holds a type, 16-bit registers for 16-bit types, and words for bytes.
     pub(super) fn of(ty: Type) -> Temp {
         match ty.bits() {
             1 => Temp::Pred,
@@ -47,7 +48,7 @@ pub(super) struct FunctionWriter<'a> {
     out: &'a mut String,
     /// The body is written apart, since the registers stand before it.
     pub(super) body: String,
-    temps: [u32; 5],
+    temps: [u32; Temp::NAMES.len()],
     tables: u32,
     /// The guard of the instruction at hand, as text with a space behind it.
     pub(super) guard: String,
@@ -81,7 +82,7 @@ impl<'a> FunctionWriter<'a> {
             independent_samplers: false,
             out,
             body: String::new(),
-            temps: [0; 5],
+            temps: [0; Temp::NAMES.len()],
             tables: 0,
             guard: String::new(),
             current: None,

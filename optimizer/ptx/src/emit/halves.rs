@@ -9,6 +9,7 @@ use cranelift_entity::SecondaryMap;
 use super::function::FunctionWriter;
 use super::instruction::takes_words;
 use oriole_ir::ops::{Opcode, Shape, Type};
+use oriole_ir::template::{Place, Template};
 use oriole_ir::{Function, Inst, InstData, Operand, Reg, RegFile};
 
 /// The registers of 16 bits.
@@ -113,6 +114,9 @@ fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Op
         let sources = sources.map(|(operand, shape)| (*operand, shape, Some(Type::B16)));
         return sources.chain(results.map(|(operand, shape)| (*operand, shape, None))).collect();
     }
+    if data.opcode == Opcode::Opaque {
+        return opaque_operands(func, inst);
+    }
     if is_high_half(func, inst) {
         let sources = sources.map(|(operand, shape)| (*operand, shape, None));
         return sources.chain(results.map(|(operand, shape)| (*operand, shape, Some(Type::B16)))).collect();
@@ -126,4 +130,16 @@ fn operands(writer: &FunctionWriter<'_>, inst: Inst, data: &InstData) -> Vec<(Op
         (ty.bits() == 16 || ty.bits() == 8 && takes_words(data, ty)).then_some(ty)
     };
     sources.chain(results).map(|(operand, shape)| (*operand, shape, narrow(shape))).collect()
+}
+
+/// The operands of an instruction that is carried through: its places say of what size they are.
+fn opaque_operands(func: &Function, inst: Inst) -> Vec<(Operand, Shape, Option<Type>)> {
+    let text = func.srcs(inst).first().and_then(|first| func.text(*first));
+    let Some(template) = text.and_then(Template::of) else { return Vec::new() };
+    let half = |ty: Type| (ty == Type::B16).then_some(ty);
+    let read = |place: Place| if let Place::Read(ty) | Place::Both(ty) = place { half(ty) } else { None };
+    let sources = func.srcs(inst).iter().skip(1).zip(template.sources().map(read));
+    let results = func.dsts(inst).iter().zip(template.results().map(half));
+    let shaped = |shape| move |(operand, ty): (&Operand, Option<Type>)| (*operand, shape, ty);
+    sources.map(shaped(Shape::Places)).chain(results.map(shaped(Shape::Written))).collect()
 }

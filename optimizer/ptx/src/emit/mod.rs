@@ -12,6 +12,7 @@ mod function;
 mod halves;
 mod image;
 mod instruction;
+mod opaque;
 mod operand;
 mod result;
 mod shift;

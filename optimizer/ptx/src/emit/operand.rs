@@ -97,7 +97,7 @@ impl FunctionWriter<'_> {
         let temp = self.temp(kind);
         match kind {
             Temp::Pred => self.line(format_args!("mov.pred {temp}, {}", bits & 1)),
-            Temp::Half => self.line(format_args!("mov.b16 {temp}, {:#x}", bits & 0xFFFF)),
+            Temp::Byte | Temp::Half => self.line(format_args!("mov.b16 {temp}, {:#x}", bits & 0xFFFF)),
             Temp::Word => self.line(format_args!("mov.b32 {temp}, {:#x}", bits & 0xFFFF_FFFF)),
             Temp::Double => self.line(format_args!("mov.b64 {temp}, {bits:#x}")),
             Temp::Quad => {

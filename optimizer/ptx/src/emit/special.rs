@@ -32,6 +32,7 @@ impl<'a> FunctionWriter<'a> {
             Opcode::BulkMulticast => Self::multicast,
             opcode if opcode.is(Flags::IMAGE) => Self::image,
             Opcode::Call => Self::call,
+            Opcode::Opaque => Self::opaque,
             Opcode::Ld | Opcode::St if self.is_one_of_results(inst) => Self::access_result,
             opcode if is_group_product(opcode) => Self::group_product,
             opcode if is_video(opcode) => Self::video,

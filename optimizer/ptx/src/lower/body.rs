@@ -10,10 +10,10 @@ use super::Context;
 use super::operand::Place;
 use super::passed::Passed;
 use super::scope::{Entry, Labels, MAX_DEPTH, Registers, Scopes};
-use super::select::{Selected, select};
+use super::select::{Choice, select};
 use super::target::{PARAMETER_LISTS, flushed};
 use crate::ast::{self, Span, Statement};
-use crate::spelling::unsupported_family;
+use crate::opaque::opaque;
 use oriole_ir::ops::{Availability, FieldValue, FieldValues, Flags, Opcode, Space, Type};
 use oriole_ir::{self as ir, Block, Function, Guard, InstHead, Operand, Reg, RegInfo};
 
@@ -314,10 +314,10 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         }
         match self.lower_by_name(inst) {
             Some(result) => result,
-            None => {
-                let selected = self.select(inst)?;
-                self.lower_selected(inst, selected)
-            }
+            None => match self.select(inst)? {
+                Choice::Row(selected) => self.lower_selected(inst, selected),
+                Choice::Opaque(known) => self.lower_opaque(inst, known),
+            },
         }
     }
 
@@ -342,11 +342,11 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
 
     /// The row that the instruction's text stands for, looked up once a text. One that fits no row is reported where it
     /// stands first.
-    fn select(&mut self, inst: &ast::Instruction<'s>) -> Option<Selected> {
+    fn select(&mut self, inst: &ast::Instruction<'s>) -> Option<Choice> {
         let span = inst.mnemonic_span(self.body);
         let text = self.cx.source.get(span.range()).unwrap_or("");
         match self.cx.selections.get(text) {
-            Some(Ok(selected)) => return Some(*selected),
+            Some(Ok(choice)) => return Some(*choice),
             Some(Err(_)) => {
                 self.reported_before = true;
                 return None;
@@ -356,24 +356,21 @@ impl<'c, 'a, 's> BodyLowering<'c, 'a, 's> {
         let modifiers: Vec<_> = self.body[inst.modifiers].iter().map(|modifier| modifier.text).collect();
         // What is left of `membar` by now is another word for `fence`.
         let base = if inst.opcode.text == "membar" { "fence" } else { inst.opcode.text };
-        let mut result = select(base, &modifiers, self.cx.version);
+        let mut selected = select(base, &modifiers, self.cx.version);
         if self.cx.flushes
-            && let Ok(selected) = &mut result
+            && let Ok(selected) = &mut selected
         {
             selected.fields = flushed(selected.opcode.row(), selected.fields);
         }
+        let carried =
+            |refusal| opaque(self.cx.dialect, inst.opcode.text, &modifiers).map(Choice::Opaque).ok_or(refusal);
+        let result = selected.map(Choice::Row).or_else(carried);
         self.cx.selections.insert(text, result.clone());
         match result {
-            Ok(selected) => Some(selected),
+            Ok(choice) => Some(choice),
             Err(refusal) => {
-                // Of a kind that is not supported at all the first one says it.
-                let first = unsupported_family(inst.opcode.text, &modifiers)
-                    .is_none_or(|family| self.cx.unsupported.insert(family));
-                if first {
-                    let whole: String = text.split_whitespace().collect();
-                    self.report(span, format!("{}: `{whole}`", refusal.message), refusal.label, refusal.help);
-                }
-                self.reported_before = !first;
+                let whole: String = text.split_whitespace().collect();
+                self.report(span, format!("{}: `{whole}`", refusal.message), refusal.label, refusal.help);
                 None
             }
         }

@@ -17,6 +17,7 @@ mod image;
 mod instruction;
 mod lanes;
 mod moves;
+mod opaque;
 mod operand;
 mod passed;
 mod reference;
@@ -33,18 +34,19 @@ use std::collections::{HashMap, HashSet};
 
 use self::body::BodyLowering;
 use self::scope::Registers;
-use self::select::{Refusal, Selected};
+use self::select::{Choice, Refusal};
 use self::target::Machine;
 use crate::Fault;
 use crate::ast::{self, DirectiveArgument, Item, ScalarType, Span};
 use crate::diagnostics::Diagnostics;
+use crate::opaque::Dialect;
 use oriole_ir::ops::Space;
 use oriole_ir::sm::Target;
 use oriole_ir::{self as ir, Directive, FuncId, FunctionKind, SymbolRef};
 
 /// Lowers the tree of `source`.
-pub(super) fn lower(tree: &ast::Module<'_>, source: &str) -> Result<ir::Module, Vec<Fault>> {
-    let mut cx = Context::new(tree, source);
+pub(super) fn lower(tree: &ast::Module<'_>, source: &str, dialect: &Dialect) -> Result<ir::Module, Vec<Fault>> {
+    let mut cx = Context::new(tree, source, dialect);
     cx.declare_aliases(tree);
     let functions = cx.declare_functions(tree);
     cx.declare_variables(tree);
@@ -79,6 +81,8 @@ struct Context<'a, 's> {
     flushes: bool,
     /// Whether votes and shuffles have to name the lanes that take part.
     needs_sync: bool,
+    /// What is read beyond what the tables know.
+    dialect: &'a Dialect,
     /// The version of PTX that it is written in.
     version: (u8, u8),
     /// Registers that the module declares for all of its functions.
@@ -89,18 +93,16 @@ struct Context<'a, 's> {
     aliases: HashMap<&'s str, ast::Name<'s>>,
     /// Variables, and functions with a parameter or result, that were reported where they are declared.
     refused: HashSet<&'s str>,
-    /// Kinds of instructions that are not supported, and were reported.
-    unsupported: HashSet<&'static str>,
     diagnostics: Diagnostics,
     /// How far lines are counted, and the line there: functions stand one behind the other.
     line_offset: usize,
     line: u32,
     /// What each instruction text selected, so that the table is searched once a text.
-    selections: HashMap<&'a str, Result<Selected, Refusal>>,
+    selections: HashMap<&'a str, Result<Choice, Refusal>>,
 }
 
 impl<'a, 's> Context<'a, 's> {
-    fn new(tree: &ast::Module<'s>, source: &'a str) -> Context<'a, 's> {
+    fn new(tree: &ast::Module<'s>, source: &'a str, dialect: &'a Dialect) -> Context<'a, 's> {
         let Machine { name, version, flushes } = Machine::of(tree);
         let mut module = ir::Module { ptx_version: version, ..ir::Module::default() };
         if !name.is_empty() {
@@ -115,13 +117,13 @@ impl<'a, 's> Context<'a, 's> {
             independent_samplers: tree.targets.iter().any(|target| target.text == "texmode_independent"),
             flushes,
             needs_sync: target::needs_sync(tree, target),
+            dialect,
             version: target::declared_version(tree),
             registers: Vec::new(),
             symbols: HashMap::new(),
             global_names: HashSet::new(),
             aliases: HashMap::new(),
             refused: HashSet::new(),
-            unsupported: HashSet::new(),
             diagnostics: Diagnostics::default(),
             line_offset: 0,
             line: 1,

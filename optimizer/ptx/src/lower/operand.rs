@@ -178,7 +178,8 @@ impl<'s> BodyLowering<'_, '_, 's> {
         ["x", "y", "z", "w"].into_iter().take(lanes).map(part).collect()
     }
 
-    fn lane_register(&mut self, name: &'s str, component: &str, span: Span) -> Option<(Reg, ScalarType)> {
+    /// The register of a component, and its declared type.
+    pub(super) fn lane_register(&mut self, name: &'s str, component: &str, span: Span) -> Option<(Reg, ScalarType)> {
         let lane = match component {
             "x" | "r" => 0,
             "y" | "g" => 1,

@@ -7,7 +7,8 @@
 //!
 //! When none fits, the candidate that came closest explains what is wrong.
 
-use crate::spelling::{SPELLINGS, unsupported_family};
+use crate::opaque::Opaque;
+use crate::spelling::SPELLINGS;
 use oriole_ir::ops::{Aligned, Field, FieldSpec, FieldValue, FieldValues, OpRow, Opcode, Requirement};
 
 /// An opcode with its fields, as modifiers chose it.
@@ -23,6 +24,15 @@ pub(super) struct Selected {
     pub carry_in: bool,
     /// Whether the carry flag is a result (`add.cc`).
     pub carry_out: bool,
+}
+
+/// What an instruction's text stands for.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Choice {
+    /// An opcode.
+    Row(Selected),
+    /// Something that is carried through.
+    Opaque(Opaque),
 }
 
 /// Why no row fits.
@@ -77,7 +87,7 @@ pub(super) fn select(base: &str, written: &[&str], version: (u8, u8)) -> Result<
         let with = |modifier: &&str| select_row(base, &[&modifiers[..], &[*modifier]].concat()).ok();
         implied(base, version).iter().find_map(with).ok_or(refusal)
     });
-    let (opcode, mut fields) = result.map_err(|closest| explain(base, written, closest))?;
+    let (opcode, mut fields) = result.map_err(|closest| explain(base, closest))?;
     if base == "bar"
         && let Some(slot) = opcode.row().slot(Field::Aligned)
     {
@@ -291,17 +301,12 @@ fn broken_rule(row: &OpRow, rule: &Requirement, values: &FieldValues) -> Refusal
     }
 }
 
-fn explain(base: &str, written: &[&str], closest: Option<Refusal>) -> Refusal {
-    if let Some(family) = unsupported_family(base, written) {
-        return Refusal {
-            message: format!("`{base}` is not supported yet"),
-            label: format!("{family} instruction"),
-            help: format!("{family} instructions are not supported yet; take all of them out of the module"),
-        };
-    }
+fn explain(base: &str, closest: Option<Refusal>) -> Refusal {
     closest.unwrap_or_else(|| Refusal {
         message: format!("`{base}` is not an instruction"),
         label: "unknown instruction".into(),
-        help: "PTX ISA 9.0 lists the instructions; check the spelling".into(),
+        help: "PTX ISA 9.0 lists the instructions; check the spelling. One that is newer is carried through as it is \
+               where its name is given with --opaque"
+            .into(),
     })
 }

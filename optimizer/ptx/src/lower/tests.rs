@@ -253,9 +253,6 @@ fn what_goes_on_beside_the_threads_is_read_and_printed() {
     for line in lines {
         assert!(printed.contains(&line), "{line} in\n{printed}");
     }
-    let (.., message, _) =
-        fault("cp.async.bulk.tensor.1d.shared::cta.global.tile.bulk_group [%r1], [%d1, {%r2}], [%r3];");
-    assert!(message.starts_with("`cp` is not supported yet"), "{message}");
     let (.., message, _) = fault("mbarrier.arrive.shared::cluster.b64 %d1, [%r1];");
     assert_eq!(message, "an arrival at a barrier of the cluster yields no state");
     let (.., message, _) =
@@ -290,23 +287,21 @@ fn faults_name_instruction_place_and_remedy() {
     let (_, column, message, _) = fault("add.s32 %r1, %r9, 1;");
     assert_eq!((column, message.as_str()), (14, "`%r9` is not declared"));
     let (.., message, help) = fault("tcgen05.wait::ld.sync.aligned;");
-    assert_eq!(message, "`tcgen05` is not supported yet: `tcgen05.wait::ld.sync.aligned`");
-    assert!(help.starts_with("tensor memory instructions"), "{help}");
+    assert_eq!(message, "`tcgen05.wait::ld.sync.aligned` needs sm_100a, or later with `a` or `f`");
+    assert!(help.starts_with("write `.target sm_100a`"), "{help}");
 }
 
-/// Modules with tensor memory or tensor maps have dozens of such instructions.
 #[test]
 fn what_is_refused_again_for_the_same_reason_is_one_fault() {
     let source = kernel(
-        "tcgen05.wait::ld.sync.aligned;\ntcgen05.fence::before_thread_sync;\nadd.sat.u32 %r1, %r2, 3;\n\
-         tcgen05.wait::st.sync.aligned;\nprefetch.tensormap [%d1];\nprefetch.tensormap [%d2];\nadd.sat.u32 %r2, %r1, 4;",
+        "tcgen06.ld [%d1];\ntcgen06.st [%d1];\nadd.sat.u32 %r1, %r2, 3;\ntcgen06.ld [%d2];\nadd.sat.u32 %r2, %r1, 4;",
     );
-    let faults = read(&source).expect_err("they are not supported");
+    let faults = read(&source).expect_err("they are no instructions");
     let messages: Vec<&str> = faults.iter().map(|fault| fault.message.as_str()).collect();
     let expected = [
-        "`tcgen05` is not supported yet: `tcgen05.wait::ld.sync.aligned`",
+        "`tcgen06` is not an instruction: `tcgen06.ld`",
+        "`tcgen06` is not an instruction: `tcgen06.st`",
         "`.u32` does not go with `.sat`: `add.sat.u32`",
-        "`prefetch` is not supported yet: `prefetch.tensormap`",
     ];
     assert_eq!(messages, expected);
 }
@@ -679,9 +674,8 @@ fn rare_spellings_are_read() {
     assert_eq!(lowered("mov.f64 %d1, 0f3F800000;"), ["%d0 = mov.b64 0x3f800000"], "its bits, not its value");
     assert_eq!(lowered("vote.all.sync.pred %p1, %p2, -1;"), ["%p1 = vote.sync.all.pred %p0, 0xffffffff"]);
     assert_eq!(lowered("# 3 \"a.cu\"\nadd.s32 %r1, %r2, 1;\n#line 5 \"b.cu\"\n").len(), 1);
-    let (.., message, help) = fault("cvt.rn.satfinite.e2m1x2.f32 %r1, %f1, %f2;");
-    assert_eq!(message, "`cvt` is not supported yet: `cvt.rn.satfinite.e2m1x2.f32`");
-    assert!(help.starts_with("conversion of 4- and 6-bit floats instructions"), "{help}");
+    let (.., message, _) = fault("cvt.rn.satfinite.e2m1x2.f32 %r1, %f1, %f2;");
+    assert_eq!(message, "`cvt.rn.satfinite.e2m1x2.f32` needs sm_100a, or later with `a` or `f`");
 }
 
 /// LLVM's printer says what a handle leads to; it is an address of 64 bits.

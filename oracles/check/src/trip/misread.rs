@@ -5,6 +5,7 @@
 //! writing the same line, are tried. So the fault has one name, whatever kernel and whatever way of writing shows it.
 
 use oriole_generate::spell::{Respelling, avoiding};
+use oriole_ptx::Dialect;
 
 use super::printed;
 use crate::bisect::{Culprit, difference};
@@ -31,7 +32,7 @@ impl Culprit<'_> {
 
     /// Whether a text does not come back as a program that does the same as the one before the step.
     fn is_misread(&self, text: &str) -> bool {
-        match Step::read(text, &self.conditions) {
+        match Step::read(text, &Dialect::of(self.before), &self.conditions) {
             (module, Outcome::Done(_)) => self.misbehaves(&module),
             (_, Outcome::Skipped(_)) => false,
             (_, Outcome::Failed(_)) => true,

@@ -123,7 +123,6 @@ fn what_ptxas_refuses_is_refused() {
         plain(&format!("tex.cube.v4.f32.f32 {four}, [t, {{%f1, %f2, %f3, %f3}}], {{1, 2}}, %f1;")),
         "this fetch has too many operands"
     );
-    assert!(plain(&format!("tex.2dms.v4.f32.s32 {four}, [t, {{%r1, %r1, %r1, %r1}}];")).contains("not supported"));
     assert!(plain("suld.b.2d.v4.b64.trap {%d1, %d1, %d1, %d1}, [u, {%r1, %r2}];").contains("does not go with"));
     assert_eq!(plain("ld.global.u64 %d1, [t];"), "`t` has no bytes that an access reads");
     let message = refused(", texmode_independent", TEXTURE, &format!("tex.1d.v4.f32.f32 {four}, [t, {{%f1}}];"));
