@@ -10,7 +10,7 @@ use oriole_ir::diagnostics::excerpt::{SourceText, clipped};
 use oriole_ir::verify::{Violation, verify_module};
 use oriole_ir::{Module, ParseError, parse_module};
 use oriole_optimizer::ssa;
-use oriole_ptx::{self as ptx, EmitError, Fault, SourceError};
+use oriole_ptx::{self as ptx, Dialect, EmitError, Fault, SourceError};
 
 use oriole_interp::LoadError;
 use oriole_interp::file::{ReadFailure, is_standard_input, read_input};
@@ -172,16 +172,25 @@ fn beside(kernel: &Path) -> String {
 ///
 /// What cannot be read, and what is no valid module.
 pub fn read_kernel(path: &Path) -> Result<Module, InputError> {
+    read_kernel_in(path, &Dialect::default())
+}
+
+/// The same with instructions of PTX that the tables do not know.
+///
+/// # Errors
+///
+/// As [`read_kernel`].
+pub fn read_kernel_in(path: &Path, dialect: &Dialect) -> Result<Module, InputError> {
     let read = |path: &Path| {
         let unreadable = |failure| InputError::Unreadable { path: path.to_owned(), failure };
         read_input(path, MAX_KERNEL_BYTES).map_err(unreadable)
     };
     if is_standard_input(path) {
         let bytes = read(path)?;
-        return parse_kernel(Language::of_text(&bytes), path, &bytes);
+        return parse_kernel_in(Language::of_text(&bytes), path, &bytes, dialect);
     }
     let language = Language::of(path).ok_or_else(|| unknown_language(path))?;
-    parse_kernel(language, path, &read(path)?)
+    parse_kernel_in(language, path, &read(path)?, dialect)
 }
 
 /// What to say of a file that no kernel's name ends like: that it is not there, if so.
@@ -195,11 +204,15 @@ fn unknown_language(path: &Path) -> InputError {
 
 /// Reads and verifies the bytes of a kernel file; `path` names it in messages.
 pub fn parse_kernel(language: Language, path: &Path, bytes: &[u8]) -> Result<Module, InputError> {
+    parse_kernel_in(language, path, bytes, &Dialect::default())
+}
+
+fn parse_kernel_in(language: Language, path: &Path, bytes: &[u8], dialect: &Dialect) -> Result<Module, InputError> {
     let name = path.display().to_string();
     let failed = |faults| InputError::Ptx(Box::new(SourceError::new(&name, &String::from_utf8_lossy(bytes), faults)));
     let text = ptx::decode(bytes).map_err(|fault| failed(vec![fault]))?;
     let module = match language {
-        Language::Ptx => ptx::read(text).map_err(failed)?,
+        Language::Ptx => ptx::read_dialect(text, dialect).map_err(failed)?,
         Language::Ori => parse_module(text).map_err(|mut fault| {
             let source_code = SourceText::new(name.as_str(), text);
             fault.span = source_code.mark(fault.span);

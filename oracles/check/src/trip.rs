@@ -66,8 +66,8 @@ pub fn text(module: &Module) -> Option<String> {
     Some(respelled(&printed))
 }
 
-/// Reads PTX that was printed of a module that carries the instructions of a dialect through, in whichever spelling; the
-/// module is in virtual form.
+/// Reads PTX that was printed of a module that carries the instructions of a dialect through, in whichever spelling;
+/// the module is in virtual form.
 ///
 /// # Errors
 ///

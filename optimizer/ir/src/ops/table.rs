@@ -66,6 +66,6 @@ macro_rules! opcodes {
 
 common_value_rows! {
     [integer_rows float_rows logic_rows convert_rows memory_rows thread_rows common_control_rows control_rows video_rows
-    matrix_rows sparse_rows wmma_rows warpgroup_rows mbarrier_rows cluster_rows bulk_rows tensor_rows multimem_rows image_rows
-    opaque_rows split_rows machine_rows opcodes]
+    matrix_rows sparse_rows wmma_rows warpgroup_rows mbarrier_rows cluster_rows bulk_rows tensor_rows multimem_rows
+    image_rows opaque_rows split_rows machine_rows opcodes]
 }

@@ -4,7 +4,6 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use oriole_check::CheckOptions;
-use oriole_check::input::read_kernel;
 use oriole_check::job::Job;
 use oriole_check::judge::Verdict;
 use oriole_check::report::{Finding, Rewrite};
@@ -16,7 +15,7 @@ use oriole_optimizer::ssa;
 use crate::failure::{Failure, Status};
 use crate::numbers;
 use crate::options::Given;
-use crate::settings::{Patience, Subject, check_failure};
+use crate::settings::{Patience, Reading, Subject, check_failure};
 
 /// Finds the phase and the single change that make a kernel go wrong
 ///
@@ -27,6 +26,8 @@ use crate::settings::{Patience, Subject, check_failure};
 pub struct Args {
     #[command(flatten)]
     subject: Subject,
+    #[command(flatten)]
+    reading: Reading,
     /// The seed of the random data
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
@@ -42,8 +43,8 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let Args { subject, seed, randoms, .. } = args;
-    let (name, module, launches) = (subject.name(), read_kernel(&subject.file)?, subject.launches()?);
+    let Args { subject, reading, seed, randoms, .. } = args;
+    let (name, module, launches) = (subject.name(), reading.kernel(&subject.file)?, subject.launches()?);
     let check = subject.scope.check(&subject.file, given)?;
     let options = CheckOptions { randoms: *randoms, seed: *seed, out: Some(args.out.clone()), ..check };
     let failed = |error| check_failure(&name, &error);

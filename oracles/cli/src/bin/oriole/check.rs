@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::thread;
 
 use indicatif::{ProgressBar, ProgressStyle};
-use oriole_check::input::{launches_for, read_kernel};
+use oriole_check::input::launches_for;
 use oriole_check::job::Job;
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::catch;
@@ -22,7 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::folders::kernels;
 use crate::numbers;
 use crate::options::Given;
-use crate::settings::{Patience, Scope, check_failure};
+use crate::settings::{Patience, Reading, Scope, check_failure};
 
 /// How a report is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, clap::ValueEnum)]
@@ -45,6 +45,8 @@ pub struct Args {
     /// Kernels (.ptx, .ori), or folders of them; in folders, only .ori files with a launch file are kernels
     #[arg(required = true)]
     paths: Vec<PathBuf>,
+    #[command(flatten)]
+    reading: Reading,
     /// A launch file, instead of those beside each kernel
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
@@ -139,7 +141,7 @@ fn progress(count: u64) -> ProgressBar {
 }
 
 fn check_file(file: &Path, args: &Args, given: &Given) -> Result<KernelReport, Failure> {
-    let module = read_kernel(file)?;
+    let module = args.reading.kernel(file)?;
     let launches = launches_for(file, &args.launch)?;
     let name = file.display().to_string();
     let Args { randoms, seed, steps, .. } = *args;

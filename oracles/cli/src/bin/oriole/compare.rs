@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use miette::miette;
 use oriole_check::cases::{Case, first_runs};
-use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
+use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_check::judge::{Judge, Judged, Leeway, Verdict};
 use oriole_check::report::CaseLine;
 use oriole_check::{CheckOptions, RaceSearch};
@@ -17,7 +17,7 @@ use serde::Serialize;
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, sets};
-use crate::settings::check_failure;
+use crate::settings::{Reading, check_failure};
 
 /// Executes two programs on the same launches and compares what they leave behind
 ///
@@ -34,6 +34,8 @@ pub struct Args {
     before: PathBuf,
     /// The program that should do the same
     after: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     /// A launch file, instead of those beside BEFORE
     #[arg(long, value_name = "FILE")]
     launch: Vec<PathBuf>,
@@ -108,7 +110,7 @@ struct Document<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let (before, after) = (read_kernel(&args.before)?, read_kernel(&args.after)?);
+    let (before, after) = (args.reading.kernel(&args.before)?, args.reading.kernel(&args.after)?);
     let launches = match launches_for(&args.before, &args.launch) {
         Err(InputError::NoLaunch { .. }) if args.launch.is_empty() => launches_for(&args.after, &[])?,
         launches => launches?,

@@ -8,7 +8,7 @@ use oriole_check::cases::first_runs;
 use oriole_check::compiled::aligned::{Line, Step};
 use oriole_check::compiled::answer::{Answer, Difference, Judged, compare_refusals};
 use oriole_check::compiler::{Axis, CompileError, ON_GPU};
-use oriole_check::input::{launches_for, read_kernel};
+use oriole_check::input::launches_for;
 use oriole_check::judge::code::Executor;
 use oriole_check::report::{CaseLine, KernelReport};
 use oriole_check::{CheckOptions, RaceSearch, target_of};
@@ -25,7 +25,7 @@ use crate::cases::{inconclusive, unexpected};
 use crate::check::Format;
 use crate::failure::{Failure, Status};
 use crate::numbers::{self, sets};
-use crate::settings::check_failure;
+use crate::settings::{Reading, check_failure};
 
 /// Compiles PTX with the real ptxas, executes the machine code, and compares it with the PTX
 ///
@@ -46,6 +46,8 @@ use crate::settings::check_failure;
 pub struct Args {
     /// The program: PTX
     kernel: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     /// Cubins that were made of it, instead of compiling it
     #[arg(long, value_name = "FILE", conflicts_with_all = ["sm", "level", "fast_compile", "max_registers",
         "ptxas_option"])]
@@ -96,7 +98,7 @@ struct Document<'a> {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let module = read_kernel(&args.kernel)?;
+    let module = args.reading.kernel(&args.kernel)?;
     let launches = launches_for(&args.kernel, &args.launch)?;
     let name = args.kernel.display().to_string();
     let races = RaceSearch::asked(args.races);

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use miette::miette;
 use oriole_check::CheckOptions;
-use oriole_check::input::{Language, read_kernel};
+use oriole_check::input::Language;
 use oriole_check::step::{Conditions, Done, Outcome, Step};
 use oriole_check::supervise::{StepId, catch};
 use oriole_ir::Module;
@@ -20,7 +20,7 @@ use oriole_optimizer::ssa;
 use crate::failure::{Failure, Status};
 use crate::options::Given;
 use crate::selection::{self, position, unknown_phase};
-use crate::settings::{Scope, target};
+use crate::settings::{Reading, Scope, target};
 use crate::table::Table;
 
 /// The language of the output.
@@ -40,6 +40,8 @@ pub enum Emit {
 pub struct Args {
     /// The kernel: a .ptx or .ori file
     file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     /// The language of the output; by default that of the file named by -o, or else of the kernel
     #[arg(long, value_enum)]
     emit: Option<Emit>,
@@ -83,7 +85,7 @@ impl Observer for Dumps {
 
 /// Runs the command.
 pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
-    let mut module = read_kernel(&args.file)?;
+    let mut module = args.reading.kernel(&args.file)?;
     let CheckOptions { mut phases, pipeline: mut options, faults, .. } = args.scope.check(&args.file, given)?;
     if let Some(text) = &args.passes {
         phases = parse(text).map_err(Failure::input)?;

@@ -41,6 +41,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (CHECKS, "disable_phases", Role::Check),
     (CHECKS, "rules", Role::Check),
     (CHECKS, "no_builtin_rules", Role::Check),
+    (&["check", "bisect", "opt"], "opaque", Role::Neither("a reproducer has the text of what is carried through")),
     (CHECKS, "fault", Role::Check),
     (CHECKS, "plant", Role::Check),
     (&["check", "bisect", "reduce", "opt"], "phase", STEP),

@@ -5,12 +5,13 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use miette::miette;
-use oriole_check::input::{InputError, NamedLaunch, launches_for, read_kernel};
+use oriole_check::input::{InputError, NamedLaunch, launches_for};
 use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, command_line};
 use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
 use oriole_ir::diagnostics::escape::escaped;
 
 use crate::failure::{Failure, Status};
+use crate::settings::Reading;
 
 /// Differing elements shown for a buffer.
 const SHOWN_DIFFERENCES: usize = 5;
@@ -25,6 +26,8 @@ const SHOWN_ELEMENTS: usize = 8;
 pub struct Args {
     /// The kernel: a .ptx or .ori file
     file: PathBuf,
+    #[command(flatten)]
+    reading: Reading,
     /// A launch file, instead of those beside the kernel
     #[arg(long, value_name = "FILE", conflicts_with_all = ["entry", "grid", "block", "arg"])]
     launch: Vec<PathBuf>,
@@ -78,7 +81,7 @@ fn thread(text: &str) -> Result<ThreadId, NoThread> {
 
 /// Runs the command.
 pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
-    let module = read_kernel(&args.file)?;
+    let module = args.reading.kernel(&args.file)?;
     let launches = launches(args)?;
     let cannot = |launch: &str, error| {
         let (path, launch) = (args.file.clone(), launch.to_owned());

@@ -9,7 +9,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use miette::miette;
 use oriole::campaign::canary;
 use oriole_check::inject::{FaultSpec, NotPlanted};
-use oriole_check::input::{InputError, Language, NamedLaunch, launches_for};
+use oriole_check::input::{InputError, Language, NamedLaunch, launches_for, read_kernel_in};
 use oriole_check::report::KernelReport;
 use oriole_check::supervise::StepId;
 use oriole_check::{CheckError, CheckOptions, target_of};
@@ -19,12 +19,29 @@ use oriole_ir::sm::Target;
 use oriole_optimizer::pass::{Pass, Statistics};
 use oriole_optimizer::peephole::RuleSet;
 use oriole_optimizer::pipeline::runner::{Options, default_phases};
+use oriole_ptx::Dialect;
 use oriole_rules::Source;
 
 use crate::failure::Failure;
 use crate::numbers;
 use crate::options::Given;
 use crate::selection;
+
+/// What PTX is read.
+#[derive(clap::Args, Clone)]
+pub struct Reading {
+    /// Carry instructions of PTX through as they are that Oriole does not know: `tcgen06`, or with their first
+    /// modifiers `cp.async.bulk.other`
+    #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
+    opaque: Vec<String>,
+}
+
+impl Reading {
+    /// Reads and verifies a kernel file.
+    pub fn kernel(&self, file: &Path) -> Result<Module, InputError> {
+        read_kernel_in(file, &Dialect { opaque: self.opaque.clone() })
+    }
+}
 
 /// Which phases run, and how.
 #[derive(clap::Args, Clone)]
