@@ -98,6 +98,16 @@ impl Rule {
         self.unmet.get_or_init(|| interned(&format!("{}: guard", self.name)))
     }
 
+    /// What statistics call a match at which another simplification, tried before, applies: `NAME: behind OTHER`.
+    pub fn behind(&self, other: &str) -> &'static str {
+        interned(&format!("{}: behind {other}", self.name))
+    }
+
+    /// What statistics call a match that is left alone, since the result would cost more in a loop: `NAME: in a loop`.
+    pub fn in_a_loop(&self) -> &'static str {
+        interned(&format!("{}: in a loop", self.name))
+    }
+
     fn right<T>(&self, read: Result<T, Fault>) -> T {
         read.unwrap_or_else(|fault| panic!("the built-in rule `{}` is wrong: {fault}", self.name))
     }

@@ -9,14 +9,27 @@ use oriole_ir::FuncId;
 /// than two for an instruction.
 const MOST_CHANGES: [u64; 2] = [100_000, 1_000];
 
+/// The same where nothing shows that the rewrite rules end.
+const MOST_BY_DOUBTFUL_RULES: [u64; 2] = [1_000, 16];
+
+/// How many of the last changes are remembered, to say which rules go on for ever.
+const LATEST: usize = 32;
+
 /// A pass makes far more changes than any function has use for. It gets no leave for another one, and the run ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no end in sight after {changes} changes, the last by {last_rule}")]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no end in sight after {changes} changes, the last by {}", in_turn(.rules))]
 pub struct Endless {
     /// The changes that the run has made.
     pub changes: u64,
-    /// The rule that made the last one.
-    pub last_rule: &'static str,
+    /// The rules that made the last ones, in the order in which they follow each other, each once.
+    pub rules: Vec<&'static str>,
+}
+
+fn in_turn(rules: &[&str]) -> String {
+    match rules {
+        [one] => (*one).to_owned(),
+        several => format!("{} in turn", several.join(", ")),
+    }
 }
 
 /// A change that was made.
@@ -34,6 +47,8 @@ pub struct RewriteBudget {
     limit: Option<u64>,
     made: u64,
     last: Option<Rewrite>,
+    /// The rules of the last changes; that of change number `n`, from 0, is at `n` modulo the length.
+    latest: [&'static str; LATEST],
     /// The function at hand.
     function: Option<FuncId>,
     /// The change that is one too many for the function or module at hand.
@@ -56,17 +71,30 @@ impl RewriteBudget {
         self.last
     }
 
-    /// A pass begins with a function of so many instructions, or with a whole module.
-    pub(crate) fn begin(&mut self, function: Option<FuncId>, insts: usize) {
-        let [least, each] = MOST_CHANGES;
+    /// A pass begins with a function of so many instructions, or with a whole module. `ends` says whether rewriting by
+    /// the rules at hand is known to end.
+    pub(crate) fn begin(&mut self, function: Option<FuncId>, insts: usize, ends: bool) {
+        let [least, each] = if ends { MOST_CHANGES } else { MOST_BY_DOUBTFUL_RULES };
         self.function = function;
         self.too_many = Some(self.made.saturating_add(least).saturating_add(each.saturating_mul(insts as u64)));
     }
 
     /// Whether the function or module at hand has had so many changes that the pass has no end.
     pub(crate) fn endless(&self) -> Option<Endless> {
-        let last = self.last.filter(|_| self.too_many.is_some_and(|too_many| self.made >= too_many))?;
-        Some(Endless { changes: self.made, last_rule: last.rule })
+        let is_endless = self.too_many.is_some_and(|too_many| self.made >= too_many);
+        (is_endless && self.made > 0).then(|| Endless { changes: self.made, rules: self.rules_in_turn() })
+    }
+
+    /// The rules of the last changes, from the oldest on, each once.
+    fn rules_in_turn(&self) -> Vec<&'static str> {
+        let mut rules = Vec::new();
+        for number in self.made.saturating_sub(LATEST as u64)..self.made {
+            let rule = self.latest[number as usize % LATEST];
+            if !rules.contains(&rule) {
+                rules.push(rule);
+            }
+        }
+        rules
     }
 
     /// Whether there is no leave for another change.
@@ -79,6 +107,7 @@ impl RewriteBudget {
         if self.is_spent() {
             return false;
         }
+        self.latest[self.made as usize % LATEST] = rule;
         self.made += 1;
         self.last = Some(Rewrite { rule, function: self.function });
         true
@@ -102,7 +131,7 @@ mod tests {
     fn a_change_is_booked_to_the_function_at_hand() {
         let mut budget = RewriteBudget::new(None);
         let function = Some(FuncId::from_u32(3));
-        budget.begin(function, 1);
+        budget.begin(function, 1, true);
         budget.spend("a");
         assert_eq!(budget.last(), Some(Rewrite { rule: "a", function }));
     }
@@ -111,10 +140,21 @@ mod tests {
     fn a_pass_that_never_stops_is_stopped() {
         let mut budget = RewriteBudget::new(None);
         assert!((0..5).all(|_| budget.spend("a")));
-        budget.begin(None, 2);
+        budget.begin(None, 2, true);
         assert_eq!(budget.endless(), None);
         while budget.spend("again") {}
         let endless = budget.endless().expect("so many are too many");
         assert_eq!(endless.to_string(), "no end in sight after 102005 changes, the last by again");
+    }
+
+    /// Rules that may go on for ever get less leave, and those that did are named, without what came before them.
+    #[test]
+    fn doubtful_rules_are_stopped_soon() {
+        let mut budget = RewriteBudget::new(None);
+        budget.begin(None, 2, false);
+        budget.spend("before");
+        while budget.spend("there") && budget.spend("back") {}
+        let endless = budget.endless().expect("so many are too many");
+        assert_eq!(endless.to_string(), "no end in sight after 1032 changes, the last by back, there in turn");
     }
 }

@@ -118,7 +118,8 @@ impl<'a> ModuleContext<'a> {
         work: impl FnOnce(&mut Function, &mut PhaseContext<'_>) -> Changed,
     ) -> Changed {
         let func = &mut module.functions[id];
-        self.budget.begin(Some(id), func.inst_count());
+        let ends = self.setting.rules.is_none_or(|rules| !rules.may_not_end());
+        self.budget.begin(Some(id), func.inst_count(), ends);
         let mut cx = PhaseContext::new(self.setting, self.analyses.of(id), &mut *self.budget, &mut *self.statistics);
         let changed = work(func, &mut cx);
         let (preserves, is_settled, is_current) = (cx.preserves(), cx.has_settled_last(), cx.current);

@@ -31,42 +31,45 @@ fn not_cheaper(rule: &Rule, instance: &Instance, undoes: Option<&str>, weights: 
     Fault::new(span, message, label, help)
 }
 
-/// What is wrong with the rules of one file beside the others: those from `known` on are new.
-pub(super) fn set_faults(rules: &[Rule], known: usize, source: usize, weights: &Weights) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    for (index, rule) in rules.iter().enumerate().skip(known).filter(|(_, rule)| rule.source == source) {
-        if let Some(earlier) = shadow_of(rules, index) {
-            let message =
-                format!("rule `{}` never applies: `{}` is tried first and matches as much", rule.name, earlier);
-            let help = "give it a higher priority if it is better, or leave it out";
-            faults.push(Fault::new(rule.decl().name.span, message, "this rule", help));
-        }
-        if let Some(dear) = rule.instances().iter().find(|instance| !falls(instance, weights)) {
-            faults.push(not_cheaper(rule, dear, undone_by(rules, dear), weights));
-        }
-    }
-    faults
+/// The rules from `first` on that do not lower the measure: the file of each, and what is wrong.
+pub(super) fn dear(rules: &[Rule], first: usize, weights: &Weights) -> Vec<(usize, Fault)> {
+    let fault = |rule: &Rule| {
+        let dear = rule.instances().iter().find(|instance| !falls(instance, weights))?;
+        Some((rule.source, not_cheaper(rule, dear, undone_by(&rules[first..], dear), weights)))
+    };
+    rules[first..].iter().filter_map(fault).collect()
 }
 
-/// How many rules a message names.
-const NAMED: usize = 6;
+/// The rules of one file that never apply, since another of these rules is tried first and matches as much.
+pub(super) fn shadowed(rules: &[Rule], source: usize) -> Vec<Fault> {
+    let fault = |(index, rule): (usize, &Rule)| {
+        let earlier = shadow_of(rules, index, rules.len())?;
+        let message = format!("rule `{}` never applies: `{earlier}` is tried first and matches as much", rule.name);
+        let help = "give it a higher priority if it is better, or leave it out";
+        Some(Fault::new(rule.decl().name.span, message, "this rule", help))
+    };
+    rules.iter().enumerate().filter(|(_, rule)| rule.source == source).filter_map(fault).collect()
+}
 
-/// That some rules do not lower a measure which is stated at a place: with rules that do, they could go on for ever.
-pub(super) fn counter_to<'r>(rules: impl IntoIterator<Item = &'r Rule>, weights: &Weights, at: Span) -> Option<Fault> {
+/// The rules that do not lower a measure.
+pub(super) fn raising(rules: &[Rule], weights: &Weights) -> Vec<&'static str> {
     let raises = |rule: &&Rule| rule.instances().iter().any(|instance| !falls(instance, weights));
-    let counter: Vec<&Rule> = rules.into_iter().filter(raises).collect();
-    let first = counter.first()?.name;
+    rules.iter().filter(raises).map(|rule| rule.name).collect()
+}
+
+/// That rules raise a measure which is stated at a place.
+pub(super) fn counter_fault(raising: &[&str], at: Span) -> Option<Fault> {
+    let first = raising.first()?;
     let message = format!("by this measure the result of `{first}` weighs more than what it replaces");
-    let named: Vec<String> = counter.iter().take(NAMED).map(|rule| format!("`{}`", rule.name)).collect();
-    let more = if counter.len() > NAMED { " and others" } else { "" };
-    let label = format!("counter to {}{more}", named.join(", "));
+    let named: Vec<String> = raising.iter().map(|rule| format!("`{rule}`")).collect();
+    let label = format!("counter to {}", named.join(", "));
     let help = "rules that go both ways never end: let what these rules replace weigh no less than what they yield \
                 (`oriole rules explain NAME` shows them)";
     Some(Fault::new(at, message, label, help))
 }
 
-/// The rule that is tried before this one wherever this one applies.
-pub(super) fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
+/// The rule among the first so many that is tried before another one wherever that one applies.
+pub(super) fn shadow_of(rules: &[Rule], index: usize, first: usize) -> Option<&'static str> {
     let rule = &rules[index];
     let before = |other: &(usize, &Rule)| {
         let (place, other) = other;
@@ -76,7 +79,7 @@ pub(super) fn shadow_of(rules: &[Rule], index: usize) -> Option<&'static str> {
     for instance in rule.instances() {
         let root = instance.pattern().opcode;
         let shadows = |(_, other): &(usize, &Rule)| other.roots.contains(&root) && covers_any(other, instance);
-        let shadow = rules.iter().enumerate().filter(before).find(shadows);
+        let shadow = rules[..first].iter().enumerate().filter(before).find(shadows);
         by = Some(shadow?.1.name);
     }
     by

@@ -7,7 +7,8 @@
 //! Of the built-in rules nothing is read, resolved or compiled before an instruction asks for it; [`preparation`] says
 //! how long that took.
 //!
-//! **Invariant:** every rule lowers the measure of [`oriole_rules::cost`], so rewriting ends.
+//! **Invariant:** every rule lowers the measure of [`oriole_rules::cost`], so rewriting ends, or the set says that it
+//! [may not](RuleSet::may_not_end), and is stopped soon.
 
 mod check;
 pub mod eval;
@@ -22,5 +23,5 @@ mod subject;
 mod tests;
 
 pub use matcher::Bindings;
-pub use set::{Match, RuleSet};
+pub use set::{Examined, Match, RuleSet};
 pub use subject::Subject;

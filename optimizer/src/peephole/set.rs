@@ -17,17 +17,38 @@ use oriole_rules::instance::{Instance, Pattern, Rule};
 use oriole_rules::language::ast::MeasureDecl;
 use oriole_rules::language::{Fault, SourceError, Span, parse};
 use oriole_rules::resolve;
-use oriole_rules::source::{Source, builtin_count, builtin_rules, builtin_sources};
+use oriole_rules::source::{Source, builtin_rules, builtin_sources};
 
 /// Rules ready for use.
 #[derive(Debug, Default)]
 pub struct RuleSet {
     sources: Vec<Source>,
     rules: Vec<Rule>,
+    /// How many of the first rules are built in.
+    builtin: usize,
     program: Program,
     /// What operations weigh, and where that is stated: the file, as an index, and the place in it.
     weights: Weights,
     stated: Option<(usize, Span)>,
+    /// Whether nothing shows that rewriting ends.
+    may_not_end: bool,
+}
+
+/// Rules that can be used, and what speaks against using them.
+#[derive(Debug)]
+pub struct Examined {
+    /// The rules.
+    pub set: RuleSet,
+    /// Results that are not cheaper, rules that shadow others of these files, wrong examples, and a measure that other
+    /// rules raise, by file.
+    pub faults: Vec<SourceError>,
+}
+
+impl Examined {
+    /// The rules, if nothing speaks against using them.
+    fn right(mut self) -> Result<RuleSet, SourceError> {
+        if self.faults.is_empty() { Ok(self.set) } else { Err(self.faults.swap_remove(0)) }
+    }
 }
 
 /// A rule that applies to an instruction.
@@ -46,6 +67,14 @@ enum Reading {
     Resolved,
     /// The same, with examples, and held against each other.
     Checked,
+}
+
+/// What is wrong with a file.
+struct Read {
+    /// Rules that have no meaning.
+    meaningless: Vec<Fault>,
+    /// Examples that say what is not so.
+    wrong: Vec<Fault>,
 }
 
 /// How many rules a set may have. Each is compared with every other one.
@@ -68,30 +97,39 @@ impl RuleSet {
     /// As [`RuleSet::builtin`].
     pub fn load_builtin() -> RuleSet {
         let rules = builtin_rules();
-        RuleSet { sources: builtin_sources(), program: Program::new(&rules), rules, ..RuleSet::default() }
+        let (sources, program, builtin) = (builtin_sources(), Program::new(&rules), rules.len());
+        RuleSet { sources, program, builtin, rules, ..RuleSet::default() }
     }
 
     /// The rules of one file, checked by themselves: all of it, examples too.
     pub fn parse(name: &str, text: &str) -> Result<RuleSet, SourceError> {
-        let source = Source { name: name.to_owned(), text: Cow::Owned(text.to_owned()) };
-        RuleSet::of(&[source], &RuleSet::default(), Reading::Checked)
+        RuleSet::default().with(name, text)
     }
 
     /// The rules of several files, checked as one set.
     pub fn parse_all(sources: &[Source]) -> Result<RuleSet, SourceError> {
-        RuleSet::of(sources, &RuleSet::default(), Reading::Checked)
+        RuleSet::default().examine(sources)?.right()
     }
 
     /// These rules and those of one more file, which is checked against them.
     pub fn with(&self, name: &str, text: &str) -> Result<RuleSet, SourceError> {
         let source = Source { name: name.to_owned(), text: Cow::Owned(text.to_owned()) };
-        RuleSet::of(&[source], self, Reading::Checked)
+        self.examine(&[source])?.right()
+    }
+
+    /// These rules and those of more files, with what speaks against using the new ones: beside each other and beside
+    /// these. That one of these is tried before a new one is nothing of it ([`RuleSet::shadows`]).
+    ///
+    /// # Errors
+    /// A file has rules that mean nothing.
+    pub fn examine(&self, sources: &[Source]) -> Result<Examined, SourceError> {
+        self.joined(sources, Reading::Checked)
     }
 
     /// The rules of several files, resolved and no more: what is not cheaper, shadowed or contradicted by its examples
     /// is accepted. For those who judge what rules mean; rewriting by them ends only because passes have budgets.
     pub fn unchecked(sources: &[Source]) -> Result<RuleSet, SourceError> {
-        RuleSet::of(sources, &RuleSet::default(), Reading::Resolved)
+        RuleSet::default().joined(sources, Reading::Resolved).map(|examined| examined.set)
     }
 
     /// One rule of this set alone.
@@ -114,46 +152,65 @@ impl RuleSet {
     /// Rules of the same files, and the same measure.
     fn of_these(&self, rules: Vec<Rule>) -> RuleSet {
         let (sources, weights) = (self.sources.clone(), self.weights.clone());
-        RuleSet { sources, program: Program::new(&rules), rules, weights, stated: self.stated }
+        let may_not_end = self.may_not_end;
+        let program = Program::new(&rules);
+        RuleSet { sources, program, builtin: 0, rules, weights, stated: self.stated, may_not_end }
     }
 
-    fn of(sources: &[Source], before: &RuleSet, reading: Reading) -> Result<RuleSet, SourceError> {
+    fn joined(&self, sources: &[Source], reading: Reading) -> Result<Examined, SourceError> {
         let mut set = RuleSet {
-            sources: before.sources.clone(),
-            rules: before.rules.clone(),
-            weights: before.weights.clone(),
-            stated: before.stated,
+            sources: self.sources.clone(),
+            rules: self.rules.clone(),
+            builtin: self.builtin,
+            weights: self.weights.clone(),
+            stated: self.stated,
+            may_not_end: self.may_not_end || reading == Reading::Resolved,
             ..RuleSet::default()
         };
-        let known = set.rules.len();
+        let (known, first) = (set.rules.len(), set.sources.len());
+        let mut faults: Vec<Vec<Fault>> = Vec::new();
         for source in sources {
-            let faults = set.read(source, reading);
-            if !faults.is_empty() {
-                return Err(SourceError::new(&source.name, &source.text, faults));
+            let Read { meaningless, mut wrong } = set.read(source, reading);
+            if !meaningless.is_empty() {
+                wrong.extend(meaningless);
+                return Err(SourceError::new(&source.name, &source.text, wrong));
             }
+            faults.push(wrong);
         }
-        // What several files do to each other; each fault is shown in the file of the rule that it is about.
         if reading == Reading::Checked {
-            for (index, source) in set.sources.iter().enumerate() {
-                let mut faults = check::set_faults(&set.rules, known, index, &set.weights);
-                if before.stated.is_none() {
-                    faults.extend(set.measure_fault(known, index));
-                }
-                if !faults.is_empty() {
-                    return Err(SourceError::new(&source.name, &source.text, faults));
-                }
+            let dear = check::dear(&set.rules, known, &set.weights);
+            let counter = if self.stated.is_none() { set.counter_to_measure(known) } else { Vec::new() };
+            set.may_not_end |= !dear.is_empty() || !counter.is_empty();
+            // Each fault is shown in the file of the rule, or of the measure, that it is about.
+            for (index, faults) in faults.iter_mut().enumerate() {
+                faults.extend(check::shadowed(&set.rules[known..], first + index));
+                faults
+                    .extend(dear.iter().filter(|(source, _)| *source == first + index).map(|(_, fault)| fault.clone()));
+                let stated = set.stated.filter(|(source, _)| *source == first + index);
+                faults.extend(stated.and_then(|(_, span)| check::counter_fault(&counter, span)));
             }
         }
         set.program = Program::new(&set.rules);
-        Ok(set)
+        let of_file = |(source, faults): (&Source, Vec<Fault>)| SourceError::new(&source.name, &source.text, faults);
+        let files = sources.iter().zip(faults).filter(|(_, faults)| !faults.is_empty());
+        Ok(Examined { set, faults: files.map(of_file).collect() })
     }
 
-    /// What is wrong with the measure that a file states, beside the rules before it and those of the tree.
-    fn measure_fault(&self, known: usize, source: usize) -> Option<Fault> {
-        let (_, span) = self.stated.filter(|(stated, _)| *stated == source)?;
-        let builtin = RuleSet::builtin();
-        let others = self.rules[..known].iter().filter(|rule| builtin.rule(rule.name).is_none());
-        check::counter_to(builtin.rules().iter().chain(others), &self.weights, span)
+    /// Of the first so many rules those that do not lower the measure which a file states: with rules that do, they
+    /// could go on for ever.
+    fn counter_to_measure(&self, first: usize) -> Vec<&'static str> {
+        if self.stated.is_none() { Vec::new() } else { check::raising(&self.rules[..first], &self.weights) }
+    }
+
+    /// The built-in rules that raise the measure which a file states.
+    pub fn raising(&self) -> Vec<&'static str> {
+        self.counter_to_measure(self.builtin)
+    }
+
+    /// Whether nothing shows that rewriting by these rules ends: some are not held against each other, or do not lower
+    /// the measure.
+    pub fn may_not_end(&self) -> bool {
+        self.may_not_end
     }
 
     /// Takes the measure that a file states. A set has one.
@@ -167,15 +224,21 @@ impl RuleSet {
         Ok(())
     }
 
-    /// Adds the rules of a file; those with faults are left out.
-    fn read(&mut self, source: &Source, reading: Reading) -> Vec<Fault> {
-        let (file, mut faults) = parse(&source.text);
+    /// Adds the rules of a file; those that mean nothing are left out.
+    fn read(&mut self, source: &Source, reading: Reading) -> Read {
+        let (file, mut meaningless) = parse(&source.text);
+        let mut wrong = Vec::new();
         self.sources.push(source.clone());
-        faults.extend(file.measures.iter().filter_map(|decl| self.measure(decl).err()));
+        meaningless.extend(file.measures.iter().filter_map(|decl| self.measure(decl).err()));
         for decl in file.rules {
             if self.rules.len() >= MAX_RULES {
                 let message = format!("this is rule number {}, a set has at most {MAX_RULES}", MAX_RULES + 1);
-                faults.push(Fault::new(decl.name.span, message, "this rule", "use several sets, one after the other"));
+                meaningless.push(Fault::new(
+                    decl.name.span,
+                    message,
+                    "this rule",
+                    "use several sets, one after the other",
+                ));
                 break;
             }
             if let Some(rule) = self.rules.iter().find(|rule| rule.name == decl.name.text) {
@@ -184,21 +247,21 @@ impl RuleSet {
                     name => format!(", in {name}"),
                 };
                 let message = format!("there is a rule `{}` already{there}", rule.name);
-                faults.push(Fault::new(decl.name.span, message, "again", "give this rule another name"));
+                meaningless.push(Fault::new(decl.name.span, message, "again", "give this rule another name"));
                 continue;
             }
             match resolve::instances(&decl) {
                 Ok(instances) => {
                     let rule = Rule::new(decl, self.sources.len() - 1, instances);
                     if reading == Reading::Checked {
-                        faults.extend(examples::faults(&rule));
+                        wrong.extend(examples::faults(&rule));
                     }
                     self.rules.push(rule);
                 }
-                Err(fault) => faults.push(fault),
+                Err(fault) => meaningless.push(fault),
             }
         }
-        faults
+        Read { meaningless, wrong }
     }
 
     /// Makes ready what instructions of these kinds will ask for. That they wait for it, or not, is all the difference:
@@ -226,7 +289,7 @@ impl RuleSet {
 
     /// How many of the first rules are built in; the others are the user's own.
     pub fn builtin_count(&self) -> usize {
-        builtin_count(&self.sources, &self.rules)
+        self.builtin
     }
 
     /// The rule with a name.
@@ -234,16 +297,11 @@ impl RuleSet {
         self.rules.iter().find(|rule| rule.name == name)
     }
 
-    /// The rules that never apply behind those of another set, each with one that is tried first and matches as much.
-    /// Rules that the other set has too, by their names, are left out.
-    pub fn shadowed_by(&self, first: &RuleSet) -> Vec<(&Rule, &'static str)> {
-        let all: Vec<Rule> = first.rules.iter().chain(&self.rules).cloned().collect();
-        let own = self.rules.iter().enumerate().filter(|(_, rule)| first.rule(rule.name).is_none());
-        let shadow = |(index, rule)| {
-            let name = check::shadow_of(&all, first.rules.len() + index)?;
-            first.rule(name).map(|shadow| (rule, shadow.name))
-        };
-        own.filter_map(shadow).collect()
+    /// The user's own rules that never apply beside the built-in ones, each with one of these that is tried first and
+    /// matches as much.
+    pub fn shadows(&self) -> Vec<(&Rule, &'static str)> {
+        let own = self.rules.iter().enumerate().skip(self.builtin);
+        own.filter_map(|(index, rule)| Some((rule, check::shadow_of(&self.rules, index, self.builtin)?))).collect()
     }
 
     /// The best rule that applies to an instruction, whose sources are [`Subject::sources`].
@@ -268,7 +326,44 @@ impl RuleSet {
         self.first_of(candidates, subject, inst, srcs, memory, unmet)
     }
 
-    /// The same from all instances of all rules, without what chooses among them: its slow reference, for tests.
+    /// The user's own rules that would apply to an instruction to which something else applies: the rule `winner`, or a
+    /// simplification that is tried before all rules.
+    pub fn own_behind(
+        &self,
+        winner: Option<usize>,
+        subject: Subject<'_>,
+        inst: Inst,
+        srcs: &[Operand],
+        memory: &mut Bindings,
+    ) -> Vec<&Rule> {
+        let data = subject.func.inst(inst);
+        let mut found: Vec<usize> = Vec::new();
+        let Some(arm) = self.program.arm(&self.rules, data.opcode, &data.fields).filter(|_| self.has_own()) else {
+            return Vec::new();
+        };
+        for variant in arm.candidates(subject, inst, srcs) {
+            let is_other = variant.rule >= self.builtin && Some(variant.rule) != winner;
+            if !is_other || found.contains(&variant.rule) {
+                continue;
+            }
+            let candidate = (variant.rule, &arm.instances[variant.instance], &variant.pattern);
+            let applies = self.first_of([candidate].into_iter(), subject, inst, srcs, memory, |_| {});
+            found.extend(applies.map(|applies| applies.rule));
+        }
+        found.into_iter().map(|rule| &self.rules[rule]).collect()
+    }
+
+    /// Whether some rules are the user's own.
+    fn has_own(&self) -> bool {
+        self.rules.len() > self.builtin
+    }
+
+    /// Whether a rule is the user's own.
+    pub fn is_own(&self, rule: usize) -> bool {
+        rule >= self.builtin
+    }
+
+    /// [`RuleSet::find`] from all instances of all rules, without what chooses among them: its slow reference, for tests.
     pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
         let mut order: Vec<usize> = (0..self.rules.len()).collect();
         order.sort_by_key(|rule| Reverse(self.rules[*rule].priority));

@@ -323,7 +323,8 @@ impl PassRun<'_, '_> {
             return Ok(());
         }
         let insts = members.iter().map(|id| module.functions[*id].inst_count()).sum();
-        self.running.budget.begin(None, insts);
+        let ends = self.rules_end();
+        self.running.budget.begin(None, insts, ends);
         let claim: Claim<Vec<Function>> =
             Claim::of(|| members.iter().map(|id| module.functions[*id].clone()).collect());
         let mut cx = self.context();
@@ -339,8 +340,8 @@ impl PassRun<'_, '_> {
     }
 
     fn module(&mut self, work: &ModuleFn, module: &mut Module) -> Result<(), PipelineError> {
-        let (name, insts) = (self.pass.name, module.inst_count());
-        self.running.budget.begin(None, insts);
+        let (name, insts, ends) = (self.pass.name, module.inst_count(), self.rules_end());
+        self.running.budget.begin(None, insts, ends);
         let claim = Claim::new(module);
         let mut cx = self.context();
         let changed = work(module, &mut cx);
@@ -367,6 +368,11 @@ impl PassRun<'_, '_> {
             progress,
         };
         ModuleContext::new(setting, analyses, budget, &mut self.report.statistics)
+    }
+
+    /// Whether rewriting by the rules of the run is known to end.
+    fn rules_end(&self) -> bool {
+        self.running.options.rules.as_ref().is_none_or(|rules| !rules.may_not_end())
     }
 
     /// Whether the work on a unit came to its end by itself.

@@ -26,7 +26,7 @@ use super::values::become_copies;
 use crate::analysis::{AnalysisSet, BitMemo, Cfg, Definitions, LoopNest, Uses};
 use crate::pass::{Changed, PhaseContext};
 use crate::peephole::rewrite::Plan;
-use crate::peephole::{Bindings, RuleSet, Subject};
+use crate::peephole::{Bindings, Match, RuleSet, Subject};
 use oriole_ir::ops::{FieldValues, Flags, Opcode};
 use oriole_ir::{Block, Function, Guard, Inst, InstBuilder, InstData, InstHead, Operand, Reg};
 use oriole_rules::instance::Rule;
@@ -199,14 +199,22 @@ impl Simplify {
             .filter(fits)
             .find_map(|rule| Some((rule.name, (rule.apply)(&view).filter(|rewrite| view.takes(rewrite))?)));
         if let Some((name, rewrite)) = by_code {
+            let behind = self.rules.own_behind(None, subject, inst, &view.srcs, &mut self.bindings);
+            behind.iter().for_each(|rule| cx.count(rule.behind(name), 1));
             return cx.rewrite(name).then_some(Change::Code(rewrite));
         }
         let unmet = |rule: &Rule| cx.count(rule.unmet(), 1);
-        let found = self.rules.find_or(subject, inst, &view.srcs, &mut self.bindings, unmet)?;
-        if self.moves_into_loop(func, inst, &found.plan) || self.reads_behind_step(func, inst, &found.plan) {
+        let Match { rule, plan } = self.rules.find_or(subject, inst, &view.srcs, &mut self.bindings, unmet)?;
+        let found = &self.rules.rules()[rule];
+        if self.moves_into_loop(func, inst, &plan) || self.reads_behind_step(func, inst, &plan) {
+            if self.rules.is_own(rule) {
+                cx.count(found.in_a_loop(), 1);
+            }
             return None;
         }
-        cx.rewrite(self.rules.rules()[found.rule].name).then_some(Change::Rule(found.plan))
+        let behind = self.rules.own_behind(Some(rule), subject, inst, &view.srcs, &mut self.bindings);
+        behind.iter().for_each(|rule| cx.count(rule.behind(found.name), 1));
+        cx.rewrite(found.name).then_some(Change::Rule(plan))
     }
 
     /// Whether a plan is costlier than the root alone and does without an operand that comes from outside of the root's

@@ -22,6 +22,7 @@ use crate::failure::{Failure, Status};
 use crate::folders::kernels;
 use crate::numbers;
 use crate::options::Given;
+use crate::rule_uses::uses;
 use crate::settings::{Patience, Reading, Scope, check_failure};
 
 /// How a report is printed.
@@ -112,9 +113,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
             }
         }
     }
+    let statistics = reports.iter().map(|report| &report.statistics);
+    let rules = options.pipeline.rules.as_deref().map_or(Vec::new(), |set| uses(set, statistics));
     match args.format {
-        Format::Text => render::text(out, &reports, args.verbose)?,
-        Format::Json => render::json(out, &reports)?,
+        Format::Text => render::text(out, &reports, &rules, args.verbose)?,
+        Format::Json => render::json(out, &reports, &rules)?,
     }
     if bad > 0 {
         return Ok(Status::BadInput);

@@ -21,6 +21,7 @@ mod opt;
 mod options;
 mod output;
 mod reduce;
+mod rule_uses;
 mod rules;
 mod run;
 mod sass;

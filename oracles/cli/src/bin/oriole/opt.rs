@@ -19,6 +19,7 @@ use oriole_optimizer::ssa;
 
 use crate::failure::{Failure, Status};
 use crate::options::Given;
+use crate::rule_uses;
 use crate::selection::{self, position, unknown_phase};
 use crate::settings::{Reading, Scope, target};
 use crate::table::Table;
@@ -145,6 +146,11 @@ pub fn run(args: &Args, given: &Given, out: &mut dyn Write) -> Result<Status, Fa
     }
     if args.passes.is_some() {
         say_what_did_not_run(&report);
+    }
+    if let Some(set) = &options.rules {
+        let mut text = Vec::new();
+        rule_uses::text(&mut text, &rule_uses::uses(set, report.phases.iter().map(|phase| &phase.statistics)))?;
+        drop(io::stderr().write_all(&text));
     }
     if args.time {
         let mut text = Vec::new();

@@ -42,6 +42,7 @@ const ROLES: &[(&[&str], &str, Role)] = &[
     (CHECKS, "rules", Role::Check),
     (CHECKS, "no_builtin_rules", Role::Check),
     (&["check", "bisect", "opt"], "opaque", Role::Neither("a reproducer has the text of what is carried through")),
+    (CHECKS, "unchecked_rules", Role::Check),
     (CHECKS, "fault", Role::Check),
     (CHECKS, "plant", Role::Check),
     (&["check", "bisect", "reduce", "opt"], "phase", STEP),

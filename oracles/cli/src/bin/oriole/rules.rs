@@ -3,17 +3,17 @@
 mod show;
 
 use std::fs;
-use std::io::Write;
-use std::ops::RangeInclusive;
+use std::io::{self, Write};
+use std::ops::{Range, RangeInclusive};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use miette::{Report, miette};
 use oriole_ir::place::line_column;
-use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::peephole::{Examined, RuleSet};
 use oriole_proof::{Cache, Prover, Solver, SolverError};
-use oriole_rules::{Source, SourceError};
+use oriole_rules::SourceError;
 use oriole_validate::kernel::{Confirmation, Reproducer};
 use oriole_validate::{Judge, RuleReport, Settings as Trials, Verdict, kept_answers};
 use rayon::prelude::*;
@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use crate::check::Format;
 use crate::failure::{Failure, Status, say};
 use crate::numbers;
-use crate::settings::read_rules;
+use crate::settings::examined;
 
 /// Validates, lists and explains rewrite rules
 ///
@@ -47,6 +47,9 @@ enum Command {
 struct CheckArgs {
     /// Rule files; without any, the built-in rules
     files: Vec<PathBuf>,
+    /// Judge the rules of the files without the built-in ones beside them
+    #[arg(long)]
+    no_builtin_rules: bool,
     /// Only these rules
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     rule: Vec<String>,
@@ -83,6 +86,9 @@ struct CheckArgs {
 struct ListArgs {
     /// Rule files; without any, the built-in rules
     files: Vec<PathBuf>,
+    /// Judge the rules of the files without the built-in ones beside them
+    #[arg(long)]
+    no_builtin_rules: bool,
     /// How the list is printed
     #[arg(long, value_enum, default_value_t = Format::Text)]
     format: Format,
@@ -95,6 +101,9 @@ struct ExplainArgs {
     name: String,
     /// Rule files; without any, the built-in rules
     files: Vec<PathBuf>,
+    /// Judge the rules of the files without the built-in ones beside them
+    #[arg(long)]
+    no_builtin_rules: bool,
 }
 
 /// Runs the command.
@@ -109,27 +118,38 @@ pub fn run(args: &Args, out: &mut dyn Write) -> Result<Status, Failure> {
 /// Rules, and what is wrong with them apart from what they mean.
 struct Loaded {
     set: RuleSet,
-    faults: Option<SourceError>,
+    /// Those of the files that were named, or all: indices into the set.
+    own: Range<usize>,
+    faults: Vec<SourceError>,
 }
 
-fn load(files: &[PathBuf]) -> Result<Loaded, Failure> {
-    let sources: Vec<Source> = match files.is_empty() {
-        true => oriole_rules::builtin_sources(),
-        false => files.iter().map(|path| read_rules(path)).collect::<Result<_, _>>()?,
-    };
-    let set = RuleSet::unchecked(&sources).map_err(Failure::input)?;
-    Ok(Loaded { faults: RuleSet::parse_all(&sources).err(), set })
+fn load(files: &[PathBuf], builtin: bool) -> Result<Loaded, Failure> {
+    if files.is_empty() {
+        let set = RuleSet::load_builtin();
+        return Ok(Loaded { own: 0..set.rules().len(), set, faults: Vec::new() });
+    }
+    let Examined { set, faults } = examined(files, builtin)?;
+    Ok(Loaded { own: set.builtin_count()..set.rules().len(), set, faults })
+}
+
+/// Says what is wrong with rules apart from what they mean; whether there is something.
+fn say_faults(faults: Vec<SourceError>, out: &mut dyn Write) -> io::Result<bool> {
+    out.flush()?;
+    let is_faulty = !faults.is_empty();
+    // Nobody is left to tell where standard error is closed.
+    faults.into_iter().for_each(|fault| drop(say(&Report::new(fault))));
+    Ok(is_faulty)
 }
 
 fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     let start = Instant::now();
-    let Loaded { set, faults } = load(&args.files)?;
-    if set.rules().is_empty() {
+    let Loaded { set, own, faults } = load(&args.files, !args.no_builtin_rules)?;
+    if own.is_empty() {
         let help = "a rule begins with `rule NAME:`; optimizer/rules/README.md describes the language";
         return Err(Failure::Input(miette!(help = help, "there is no rule to check")));
     }
-    let chosen = chosen(&set, &args.rule)?;
-    let faults = faults.and_then(|faults| without_others(faults, &set, &chosen));
+    let chosen = chosen(&set, &own, &args.rule)?;
+    let faults = faults.into_iter().filter_map(|faults| without_others(faults, &set, &chosen)).collect();
     let solver = if args.no_solver { None } else { Solver::find(args.solver.as_deref()).map_err(solver_failure)? };
     if solver.is_none() && !args.no_solver {
         let install = "install one to have them answered (on Debian: apt-get install z3)";
@@ -172,23 +192,19 @@ fn check(args: &CheckArgs, out: &mut dyn Write) -> Result<Status, Failure> {
     for (report, index) in reports.iter().zip(&chosen) {
         replays.push(reproduce(report, &set, *index, &args.out)?);
     }
-    let shadowed = set.shadowed_by(&RuleSet::builtin());
     let findings = show::Findings {
         reports: &reports,
         replays: &replays,
-        shadows: &shadowed.into_iter().map(|(rule, by)| (rule.name, by)).collect::<Vec<_>>(),
+        shadows: &set.shadows().into_iter().map(|(rule, by)| (rule.name, by)).collect::<Vec<_>>(),
         weights: set.weights(),
+        raising: &set.raising(),
         time: start.elapsed(),
     };
     match args.format {
         Format::Text => findings.text(out)?,
         Format::Json => findings.json(out)?,
     }
-    let faulty = faults.is_some();
-    if let Some(faults) = faults {
-        out.flush()?;
-        drop(say(&Report::new(faults)));
-    }
+    let faulty = say_faults(faults, out)?;
     Ok(if reports.iter().any(|report| !report.verdict.is_pass()) {
         Status::Found
     } else if faulty {
@@ -238,12 +254,12 @@ fn solver_failure(error: SolverError) -> Failure {
     Failure::Input(Report::msg(error))
 }
 
-/// The rules with these names, or all.
-fn chosen(set: &RuleSet, names: &[String]) -> Result<Vec<usize>, Failure> {
+/// Of some rules those with these names, or all.
+fn chosen(set: &RuleSet, among: &Range<usize>, names: &[String]) -> Result<Vec<usize>, Failure> {
     if names.is_empty() {
-        return Ok((0..set.rules().len()).collect());
+        return Ok(among.clone().collect());
     }
-    names.iter().map(|name| position(set, name)).collect()
+    names.iter().map(|name| position(set, among, name)).collect()
 }
 
 /// Faults without those of rules that were not asked for; none where there are no others.
@@ -266,10 +282,10 @@ fn lines(set: &RuleSet, rule: usize) -> (&str, RangeInclusive<usize>) {
     (&source.name, line(span.start)..=line(span.end))
 }
 
-fn position(set: &RuleSet, name: &str) -> Result<usize, Failure> {
-    let found = set.rules().iter().position(|rule| rule.name == name);
+fn position(set: &RuleSet, among: &Range<usize>, name: &str) -> Result<usize, Failure> {
+    let found = among.clone().find(|at| set.rules()[*at].name == name);
     found.ok_or_else(|| {
-        let closest = set.rules().iter().map(|rule| (strsim::jaro_winkler(rule.name, name), rule.name));
+        let closest = set.rules()[among.clone()].iter().map(|rule| (strsim::jaro_winkler(rule.name, name), rule.name));
         let closest = closest.max_by(|a, b| a.0.total_cmp(&b.0)).map_or(String::new(), |(_, near)| near.to_owned());
         Failure::Input(miette!(
             help = format!("did you mean `{closest}`? `oriole rules list` lists them"),
@@ -306,11 +322,19 @@ fn write_reproducer(
     let mut decl = rule.decl().clone();
     decl.examples.clear();
     let rules = folder.join(format!("{}.rules", rule.name));
-    fs::write(&rules, format!("{decl}\n"))?;
+    let weights: Vec<String> =
+        set.weights().iter().map(|(opcode, weight)| format!("{} {weight}", opcode.row().name)).collect();
+    let measure = if weights.is_empty() { String::new() } else { format!("measure {}\n", weights.join(", ")) };
+    let text = format!("{measure}{decl}\n");
+    let unchecked = if RuleSet::parse(rule.name, &text).is_ok() { "" } else { " --unchecked-rules" };
+    fs::write(&rules, text)?;
     let phase = oriole_validate::kernel::PHASE;
     let without = reproducer.without.map_or(String::new(), |step| format!(" --disable-phases {step}"));
     let files = (kernel.display(), rules.display());
-    Ok(format!("oriole check {} --phase {phase}{without} --randoms 0 --rules {} --no-builtin-rules", files.0, files.1))
+    Ok(format!(
+        "oriole check {} --phase {phase}{without} --randoms 0 --rules {} --no-builtin-rules{unchecked}",
+        files.0, files.1
+    ))
 }
 
 /// What kept answers and a look at each rule say.
@@ -323,24 +347,31 @@ fn known(set: &RuleSet, rules: &[usize]) -> Result<Vec<RuleReport>, Failure> {
 }
 
 fn list(args: &ListArgs, out: &mut dyn Write) -> Result<Status, Failure> {
-    let Loaded { set, .. } = load(&args.files)?;
-    let all: Vec<usize> = (0..set.rules().len()).collect();
-    let reports = known(&set, &all)?;
+    let Loaded { set, own, faults } = load(&args.files, !args.no_builtin_rules)?;
+    let reports = known(&set, &own.collect::<Vec<_>>())?;
     match args.format {
         Format::Text => show::list(out, &reports)?,
         Format::Json => show::list_json(out, &reports)?,
     }
-    Ok(Status::Clean)
+    Ok(if say_faults(faults, out)? { Status::BadInput } else { Status::Clean })
 }
 
 fn explain(args: &ExplainArgs, out: &mut dyn Write) -> Result<Status, Failure> {
-    let Loaded { set, .. } = load(&args.files)?;
-    let index = position(&set, &args.name)?;
+    let Loaded { set, own, faults } = load(&args.files, !args.no_builtin_rules)?;
+    let index = position(&set, &own, &args.name)?;
     let cache = Mutex::new(kept_answers().map_err(|error| solver_failure(error.into()))?);
     let judge = Judge::new(Prover { solver: None, cache, limit: Duration::from_secs(1) }, Trials::default());
     let report = judge.rule(&set, index).map_err(solver_failure)?;
     show::explain(out, &set, index, &report)?;
-    Ok(if report.verdict == Verdict::Refuted { Status::Found } else { Status::Clean })
+    let faults = faults.into_iter().filter_map(|faults| without_others(faults, &set, &[index])).collect();
+    let faulty = say_faults(faults, out)?;
+    Ok(if report.verdict == Verdict::Refuted {
+        Status::Found
+    } else if faulty {
+        Status::BadInput
+    } else {
+        Status::Clean
+    })
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The options about kernel and pipeline that several subcommands share.
 
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::slice;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use miette::miette;
+use miette::{Report, miette};
 use oriole::campaign::canary;
 use oriole_check::inject::{FaultSpec, NotPlanted};
 use oriole_check::input::{InputError, Language, NamedLaunch, launches_for, read_kernel_in};
@@ -17,12 +18,12 @@ use oriole_interp::file::read_text;
 use oriole_ir::Module;
 use oriole_ir::sm::Target;
 use oriole_optimizer::pass::{Pass, Statistics};
-use oriole_optimizer::peephole::RuleSet;
+use oriole_optimizer::peephole::{Examined, RuleSet};
 use oriole_optimizer::pipeline::runner::{Options, default_phases};
 use oriole_ptx::Dialect;
-use oriole_rules::Source;
+use oriole_rules::{Source, SourceError};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, say};
 use crate::numbers;
 use crate::options::Given;
 use crate::selection;
@@ -92,28 +93,58 @@ pub struct RuleFiles {
     /// Leave the built-in rewrite rules out
     #[arg(long)]
     no_builtin_rules: bool,
+    /// Warn of rules that are refused otherwise, and use them: results that are not cheaper, rewriting that may not
+    /// end, examples that say what is not so
+    #[arg(long)]
+    unchecked_rules: bool,
+    /// The rules once they are read: a command reads each file, and says what is wrong with it, once.
+    #[arg(skip)]
+    loaded: OnceLock<Arc<RuleSet>>,
 }
 
 impl RuleFiles {
-    /// The rules; `None` for the built-in ones. What a rule means, or whether it pays, is not looked at: that is what
-    /// checks are for.
+    /// The rules; `None` for the built-in ones. What a rule means is not looked at: that is what checks are for.
     pub fn load(&self) -> Result<Option<Arc<RuleSet>>, Failure> {
         if self.rules.is_empty() && !self.no_builtin_rules {
             return Ok(None);
         }
-        let mut sources = if self.no_builtin_rules { Vec::new() } else { oriole_rules::builtin_sources() };
-        for path in &self.rules {
-            sources.push(read_rules(path)?);
+        if let Some(loaded) = self.loaded.get() {
+            return Ok(Some(loaded.clone()));
         }
-        RuleSet::unchecked(&sources).map(|set| Some(Arc::new(set))).map_err(Failure::input)
+        let Examined { set, faults } = examined(&self.rules, !self.no_builtin_rules)?;
+        if !faults.is_empty() {
+            self.doubt(faults)?;
+        }
+        Ok(Some(self.loaded.get_or_init(|| Arc::new(set)).clone()))
     }
+
+    /// Says what is wrong with the rules; an error unless they are to be used all the same.
+    fn doubt(&self, faults: Vec<SourceError>) -> Result<(), Failure> {
+        let files: Vec<String> = faults.iter().map(|fault| format!("`{}`", fault.source_code.name())).collect();
+        let files = files.join(", ");
+        // Nobody is left to tell where standard error is closed.
+        faults.into_iter().for_each(|fault| drop(say(&Report::new(fault))));
+        if self.unchecked_rules {
+            drop(writeln!(std::io::stderr(), "warning: the rules of {files} are used all the same"));
+            return Ok(());
+        }
+        let help = "`oriole rules check` judges each rule; --unchecked-rules uses them all the same";
+        Err(Failure::Input(miette!(help = help, "the rules of {files} are refused")))
+    }
+}
+
+/// The rules of some files, beside the built-in ones or without, and what is wrong with them apart from what they mean.
+pub fn examined(files: &[PathBuf], builtin: bool) -> Result<Examined, Failure> {
+    let sources: Vec<Source> = files.iter().map(|path| read_rules(path)).collect::<Result<_, _>>()?;
+    let before = if builtin { RuleSet::builtin() } else { Arc::default() };
+    before.examine(&sources).map_err(Failure::input)
 }
 
 /// A rule file may have this many bytes.
 const MAX_RULE_BYTES: u64 = 4 << 20;
 
 /// Reads a rule file.
-pub fn read_rules(path: &Path) -> Result<Source, Failure> {
+fn read_rules(path: &Path) -> Result<Source, Failure> {
     let text = read_text(path, MAX_RULE_BYTES);
     let text = text.map_err(|failure| InputError::Unreadable { path: path.to_owned(), failure })?;
     Ok(Source { name: path.display().to_string(), text: text.into() })

@@ -9,6 +9,7 @@ use oriole_ir::diagnostics::escape::escaped;
 use serde::Serialize;
 
 use crate::cases::{inconclusive, unexpected};
+use crate::rule_uses::{self, RuleUse};
 use crate::table::Table;
 
 /// The JSON document. `version` rises when a field changes its meaning.
@@ -17,6 +18,8 @@ struct Document<'a> {
     version: u32,
     clean: bool,
     phases: Vec<StepSummary>,
+    /// The rules of `--rules`.
+    rules: &'a [RuleUse],
     kernels: &'a [KernelReport],
 }
 
@@ -40,15 +43,15 @@ pub struct StepSummary {
 }
 
 /// Prints the reports for programs.
-pub fn json(out: &mut dyn Write, kernels: &[KernelReport]) -> io::Result<()> {
+pub fn json(out: &mut dyn Write, kernels: &[KernelReport], rules: &[RuleUse]) -> io::Result<()> {
     let clean = kernels.iter().all(|report| report.clean);
-    let document = Document { version: 1, clean, phases: summaries(kernels), kernels };
+    let document = Document { version: 1, clean, phases: summaries(kernels), rules, kernels };
     serde_json::to_writer_pretty(&mut *out, &document)?;
     writeln!(out)
 }
 
 /// Prints the reports for people.
-pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io::Result<()> {
+pub fn text(out: &mut dyn Write, reports: &[KernelReport], rules: &[RuleUse], verbose: bool) -> io::Result<()> {
     if verbose {
         for report in reports {
             writeln!(out, "{}", escaped(&report.kernel))?;
@@ -62,6 +65,10 @@ pub fn text(out: &mut dyn Write, reports: &[KernelReport], verbose: bool) -> io:
     kernel_table(out, reports)?;
     writeln!(out)?;
     phase_table(out, reports)?;
+    if !rules.is_empty() {
+        writeln!(out)?;
+        rule_uses::text(out, rules)?;
+    }
     for report in reports {
         if !report.is_as_expected() {
             writeln!(out)?;

@@ -198,7 +198,7 @@ impl Report {
     /// How often a phase counted what; the changes of rules are not among it, which are listed apart.
     fn reasons(&self, phase: &str) -> String {
         let is_rule = |name: &str| {
-            let rule = name.strip_suffix(": guard").unwrap_or(name);
+            let rule = name.split_once(": ").map_or(name, |(rule, _)| rule);
             self.rules.iter().any(|known| known.name == rule)
         };
         let counters = self.counters.iter().filter(|(of, _)| of == phase).flat_map(|(_, counters)| counters);

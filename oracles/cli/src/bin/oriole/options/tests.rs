@@ -25,6 +25,8 @@ const OTHER: &[(&str, &str)] = &[
     ("disable_phases", "--disable-phases GvnCse"),
     ("rules", "--rules FOLDER/own.rules"),
     ("no_builtin_rules", "--no-builtin-rules"),
+    // By itself it changes nothing.
+    ("unchecked_rules", "--unchecked-rules --rules FOLDER/own.rules"),
     ("fault", "--fault off-by-one@GeneralOptimize:3"),
     ("plant", "--plant"),
     ("hang_after", "--hang-after 3s"),

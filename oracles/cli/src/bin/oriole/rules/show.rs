@@ -28,6 +28,8 @@ pub struct Findings<'a> {
     pub shadows: &'a [(&'static str, &'static str)],
     /// What operations weigh, where a file states it.
     pub weights: &'a Weights,
+    /// The built-in rules that raise the measure of these weights.
+    pub raising: &'a [&'static str],
     /// How long all took.
     pub time: Duration,
 }
@@ -76,12 +78,22 @@ impl Findings<'_> {
                 )?;
             }
         }
+        self.measure(out)?;
+        writeln!(out, "\n{}", self.summary())
+    }
+
+    fn measure(&self, out: &mut dyn Write) -> io::Result<()> {
         let weights: Vec<String> =
             self.weights.iter().map(|(opcode, weight)| format!("{} {weight}", opcode.row().name)).collect();
-        if !weights.is_empty() {
-            writeln!(out, "\nmeasure: {}; no rule of these files or of the tree raises it", weights.join(", "))?;
+        if weights.is_empty() {
+            return Ok(());
         }
-        writeln!(out, "\n{}", self.summary())
+        let raising: Vec<String> = self.raising.iter().map(|rule| format!("`{rule}`")).collect();
+        let raised = match &raising[..] {
+            [] => "no built-in rule raises it".to_owned(),
+            some => format!("the built-in {} raise it, so rewriting may not end", some.join(", ")),
+        };
+        writeln!(out, "\nmeasure: {}; {raised}", weights.join(", "))
     }
 
     fn summary(&self) -> String {
@@ -329,7 +341,8 @@ pub fn list(out: &mut dyn Write, reports: &[RuleReport]) -> io::Result<()> {
         ]);
     }
     table.print(out)?;
-    writeln!(out, "\n{} rules; `oriole rules explain NAME` says more", reports.len())
+    let noun = if reports.len() == 1 { "rule" } else { "rules" };
+    writeln!(out, "\n{} {noun}; `oriole rules explain NAME` says more", reports.len())
 }
 
 /// The same for programs.
