@@ -427,6 +427,77 @@ fn opt_runs_a_pipeline_that_is_given_as_text() {
     assert_ends(&run("sink<rp>"), 2, "", "`sink` takes no argument `rp` (did you mean rp-aware?)");
 }
 
+/// Adds two buffers that threads beyond the length leave alone, by inline addresses and a function.
+const SUM: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.visible .entry sum(.param .u64 x, .param .u32 n, .param .f32 factor, .param .u64 y)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .f32 %f<4>;
+    .reg .b64 %d<6>;
+    ld.param.u64 %d1, [x];
+    ld.param.u32 %r1, [n];
+    ld.param.f32 %f1, [factor];
+    ld.param.u64 %d2, [y];
+    mov.u32 %r2, %ctaid.x;
+    mov.u32 %r3, %ntid.x;
+    mov.u32 %r4, %tid.x;
+    mad.lo.s32 %r5, %r2, %r3, %r4;
+    setp.ge.u32 %p1, %r5, %r1;
+    @%p1 bra done;
+    cvta.to.global.u64 %d1, %d1;
+    mad.wide.u32 %d3, %r5, 4, %d1;
+    mad.wide.u32 %d4, %r5, 8, %d2;
+    ld.global.f32 %f2, [%d3];
+    mul.f32 %f2, %f2, %f1;
+    cvt.f64.f32 %d5, %f2;
+    st.global.b64 [%d4], %d5;
+done:
+    ret;
+}
+";
+
+#[test]
+fn a_launch_is_guessed_from_the_code_and_runs() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    std::fs::write(folder.path().join("sum.ptx"), SUM).expect("the kernel is written");
+    assert_ends(&oriole(&["launch", "sum.ptx"], folder.path()), 0, "sum.launch.toml", "");
+    let text = std::fs::read_to_string(folder.path().join("sum.launch.toml")).expect("the launch is written");
+    // 256 threads read a word each and write eight bytes, which nobody reads.
+    assert!(text.contains("type = \"f32\"\nrandom = { seed = 1, bytes = 1024, "), "{text}");
+    assert!(text.contains("type = \"u32\"\nvalue = 256") && text.contains("type = \"f32\"\nvalue = 2"), "{text}");
+    assert!(text.contains("type = \"b64\"\nzeroed = 2048"), "{text}");
+    assert_ends(&oriole(&["run", "sum.ptx"], folder.path()), 0, "finished", "");
+    assert_ends(&oriole(&["launch", "sum.ptx"], folder.path()), 2, "", "--force");
+    assert_ends(&oriole(&["launch", "sum.ptx", "--force", "--entry", "sum"], folder.path()), 0, "", "");
+    assert_ends(&oriole(&["launch", "sum.ptx", "-o", "-"], folder.path()), 0, "[[arg]]", "");
+    assert_ends(&oriole(&["launch", "sum.ptx", "--entry", "mus"], folder.path()), 2, "", "there is sum");
+    // A kernel that no arguments make finish gets its file too, and why.
+    let endless = folder.path().join("endless.ptx");
+    std::fs::write(&endless, SUM.replace("    mov.u32 %r3, %ntid.x;", "again: bra again;"))
+        .expect("the kernel is written");
+    assert_ends(&oriole(&["launch", "endless.ptx"], folder.path()), 1, "endless.launch.toml", "out of steps");
+    let text = std::fs::read_to_string(folder.path().join("endless.launch.toml")).expect("the launch is written");
+    assert!(text.contains("# With these arguments: out of steps"), "{text}");
+}
+
+#[test]
+fn a_launch_of_the_command_line_is_saved() {
+    let good = folder(KERNEL, LAUNCH);
+    let save = ["run", "k.ori", "--grid", "1", "--block", "2", "--arg", "random:3:4096", "--save-launch", "mine.toml"];
+    let first = oriole(&save, good.path());
+    assert_ends(&first, 0, "b32: 0x7", "");
+    let again = oriole(&["run", "k.ori", "--launch", "mine.toml"], good.path());
+    let results = |output: &Output| {
+        String::from_utf8_lossy(&output.stdout).lines().skip(1).map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(results(&again), results(&first));
+    assert_ends(&oriole(&save, good.path()), 2, "", "cannot write");
+    assert_ends(&oriole(&["run", "k.ori", "--save-launch", "x.toml"], good.path()), 2, "", "--grid");
+}
+
 #[test]
 fn a_selection_that_takes_no_step_is_an_error() {
     let good = folder(KERNEL, LAUNCH);

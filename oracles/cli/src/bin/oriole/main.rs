@@ -15,6 +15,7 @@ mod folders;
 mod fuzz;
 mod generator;
 mod judge;
+mod launch;
 mod listings;
 mod numbers;
 mod opt;
@@ -57,6 +58,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Run(run::Args),
+    Launch(launch::Args),
     Check(check::Args),
     Compare(compare::Args),
     Judge(judge::Args),
@@ -82,6 +84,7 @@ impl Command {
     fn run(&self, given: &Given, out: &mut dyn Write) -> Result<Status, Failure> {
         match self {
             Command::Run(args) => run::run(args, out),
+            Command::Launch(args) => launch::run(args, out),
             Command::Check(args) => check::run(args, given, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Judge(args) => judge::run(args, out),

@@ -1,16 +1,17 @@
 //! `oriole run`: executes a kernel on its launches and compares with what they expect.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use miette::miette;
 use oriole_check::input::{InputError, NamedLaunch, launches_for};
-use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, command_line};
+use oriole_interp::launch::{Buffer, Launch, Scalar, ScalarType, Tolerated, Written, command_line};
 use oriole_interp::{Bytes, Executable, Outcome, RunOptions, RunResult, ThreadId};
 use oriole_ir::diagnostics::escape::escaped;
 
 use crate::failure::{Failure, Status};
+use crate::launch::write_new;
 use crate::settings::Reading;
 
 /// Differing elements shown for a buffer.
@@ -43,6 +44,9 @@ pub struct Args {
     /// An argument, one for each parameter in order
     #[arg(long, value_name = "ARG", allow_negative_numbers = true, long_help = format!("An argument, one for each parameter in order: {}", command_line::HELP))]
     arg: Vec<String>,
+    /// Write the launch that --grid, --block and --arg describe, for the next time
+    #[arg(long, value_name = "FILE", requires = "grid")]
+    save_launch: Option<PathBuf>,
     /// Count executed instructions by opcode
     #[arg(long)]
     stats: bool,
@@ -126,7 +130,23 @@ fn launches(args: &Args) -> Result<Vec<NamedLaunch>, Failure> {
         return Err(Failure::Input(miette!(help = help, "a launch on the command line needs a grid and a block")));
     };
     let launch = command_line::launch(args.entry.as_deref(), grid, block, &args.arg)?;
+    if let Some(path) = &args.save_launch {
+        save(&launch, path)?;
+    }
     Ok(vec![NamedLaunch { name: "the command line".to_owned(), launch }])
+}
+
+/// Writes a launch and the files of its buffers, none of which may exist yet.
+fn save(launch: &Launch, path: &Path) -> Result<(), Failure> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = name.strip_suffix(".toml").unwrap_or(&name);
+    let stem = stem.strip_suffix(".launch").unwrap_or(stem);
+    let folder = path.parent().unwrap_or(Path::new(""));
+    let Written { text, files } = launch.to_toml(stem);
+    for (file, content) in files {
+        write_new(&folder.join(file), &content, false)?;
+    }
+    write_new(path, text.as_bytes(), false)
 }
 
 /// Prints what became of a launch, and says whether it ended and matched.
