@@ -363,7 +363,8 @@ impl RuleSet {
         rule >= self.builtin
     }
 
-    /// [`RuleSet::find`] from all instances of all rules, without what chooses among them: its slow reference, for tests.
+    /// [`RuleSet::find`] from all instances of all rules, without what chooses among them: its slow reference, for
+    /// tests.
     pub fn find_slowly(&self, subject: Subject<'_>, inst: Inst, srcs: &[Operand]) -> Option<Match> {
         let mut order: Vec<usize> = (0..self.rules.len()).collect();
         order.sort_by_key(|rule| Reverse(self.rules[*rule].priority));
