@@ -10,10 +10,16 @@ impl Warp {
     /// The smaller or larger of words.
     pub fn pick(&mut self, literals: &[Lanes], kind: &Kind, active: u32) {
         let (dst, result) = match kind {
-            Kind::Pick { dst, srcs, pick, min, adds } => {
+            Kind::Pick { dst, srcs, pick, min, adds, chosen } => {
                 let [a, b, c] = srcs.map(|src| self.fetch(literals, src));
                 let min = self.pred(min[0]);
                 let (a, b) = if *adds { (map2(&a, &b, u32::wrapping_add), c) } else { (a, b) };
+                if let Some(Chosen { preds, is_chosen }) = chosen {
+                    let is_first = |half: usize| mask(|lane| is_chosen(a[lane], b[lane], min >> lane & 1 == 1)[half]);
+                    // Where both are one predicate, the lower half's stays.
+                    self.set_pred(preds[1], is_first(1), active);
+                    self.set_pred(preds[0], is_first(0), active);
+                }
                 let result: Lanes = std::array::from_fn(|lane| pick(a[lane], b[lane], min >> lane & 1 == 1));
                 (*dst, result)
             }
@@ -109,10 +115,8 @@ impl Warp {
                 self.write(*dst, &result, active);
             }
             Kind::Lea { dst, carry: out, srcs, shift, high, extends, more } => {
-                let [mut a, b, c] = srcs.map(|src| self.fetch_row(literals, src.row));
-                if srcs[0].mark == Mark::Negate {
-                    a = a.map(u32::wrapping_neg);
-                }
+                let [a, b, c] = srcs.map(|src| self.fetch_row(literals, src.row));
+                let subtracts = srcs[0].mark == Mark::Negate;
                 let more = more.map_or(0, |pred| self.pred(pred));
                 let total = |lane: usize| -> u64 {
                     let upper = match (*high, *extends) {
@@ -122,6 +126,7 @@ impl Warp {
                     };
                     let pair = (u64::from(upper) << 32 | u64::from(a[lane])) << shift;
                     let word = if *high { pair >> 32 } else { pair & 0xffff_ffff };
+                    let word = if subtracts { (1 << 32) - word } else { word };
                     word + term(srcs[1], &b, lane) + carry(more, lane)
                 };
                 let result = each(|lane| total(lane) as u32);

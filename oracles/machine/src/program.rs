@@ -496,6 +496,8 @@ pub enum Kind {
         min: [Pred; 2],
         /// Whether the first two are added.
         adds: bool,
+        /// Where it goes whether the first one was chosen.
+        chosen: Option<Chosen>,
     },
     /// The smaller or larger of two words, and of that and a third.
     Pick3 {
@@ -925,6 +927,15 @@ pub enum Part {
     Wide,
     /// The upper word; the addend is two words.
     High,
+}
+
+/// Which of two words was chosen, as predicates.
+#[derive(Clone, Copy)]
+pub struct Chosen {
+    /// Where it goes of the words or of their lower halves, and of their upper halves.
+    pub preds: [u8; 2],
+    /// Whether the first one was, given the words and whether the smaller one is wanted.
+    pub is_chosen: fn(u32, u32, bool) -> [bool; 2],
 }
 
 /// An operation.

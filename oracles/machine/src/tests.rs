@@ -82,6 +82,26 @@ fn one(sm: u16, word: (u128, &str), registers: &[(u16, u32)], result: u16) -> u3
     run(sm, &[word], registers, &[]).warps[0].rows[usize::from(result)][0]
 }
 
+/// The predicates say that the first word was chosen: of two equal ones, it is.
+#[test]
+fn extremes_say_which_half_was_chosen() {
+    let of = |word: (u128, &str), a: u32, places: [usize; 2]| {
+        let cta = run(90, &[word], &[(0, a), (5, 0x0009_0009)], &[]);
+        (cta.warps[0].rows[0][0], places.map(|at| cta.warps[0].preds[at] == u32::MAX))
+    };
+    let least = (0x000f_c800_0382_0300_0000_0005_0000_7248, "VIMNMX.S16x2 R0, P1, P0, R0, R5, PT");
+    assert_eq!(of(least, 0xfffe_0009, [1, 0]), (0xfffe_0009, [true, true]));
+    assert_eq!(of(least, 0x000a_0008, [1, 0]), (0x0009_0008, [true, false]));
+    let most = (0x000f_c800_0782_0200_0000_0005_0000_7248, "VIMNMX.U16x2 R0, P1, P0, R0, R5, !PT");
+    assert_eq!(of(most, 0xfffe_0008, [1, 0]), (0xfffe_0009, [false, true]));
+    // One predicate for both halves is that of the lower one.
+    let both = (0x000f_c800_0380_0300_0000_0005_0000_7248, "VIMNMX.S16x2 R0, P0, P0, R0, R5, PT");
+    assert_eq!(of(both, 0x000a_0008, [0, 0]), (0x0009_0008, [true, true]));
+    let whole = (0x000f_c800_0380_0100_0000_0005_0000_7248, "VIMNMX R0, P0, P0, R0, R5, PT");
+    assert_eq!(of(whole, 0x000a_0008, [0, 0]), (0x0009_0009, [false, false]));
+    assert_eq!(of(whole, 0x8000_0000, [0, 0]), (0x8000_0000, [true, true]));
+}
+
 #[test]
 fn extremes_of_three_words() {
     let word = (0x004f_ca00_0380_0100_0000_0005_0405_720f, "VIMNMX3 R5, R4, R5, R0, PT");
@@ -130,6 +150,16 @@ fn doubles_of_a_product_are_negated() {
     let high = |value: f64| (value.to_bits() >> 32) as u32;
     let registers = [(5, high(3.0)), (7, high(2.0)), (9, high(1.0)), (11, high(1.0))];
     assert_eq!(one(90, word, &registers, 5), high(-23.0));
+}
+
+/// The upper half of what is shifted is subtracted, not that of the negated word.
+#[test]
+fn the_upper_half_of_a_shifted_word_is_subtracted() {
+    let word = (0x004f_ca00_078f_a9ff_0000_004d_0005_7811, "LEA.HI R5, -R0, 0x4d, RZ, 0x15");
+    assert_eq!(
+        [0, 1, 0x800, u32::MAX].map(|a| one(90, word, &[(0, a)], 5)),
+        [77, 77, 76, 77u32.wrapping_sub(0x1f_ffff)]
+    );
 }
 
 #[test]

@@ -23,6 +23,10 @@ const IADD: &[Part] = &[
     pin(87).only(74, 1, 1),
 ];
 const RELU: Part = flag(76, &["", "RELU"]);
+/// Whether the first operand was chosen: of the word, or of its lower half.
+const CHOSEN: Part = p(81).unless(7);
+/// The same of the upper half. The two are written together, or not at all.
+const CHOSEN_ABOVE: Part = p(84).show(Show::WhereNot(CHOSEN.at, 7)).usually(7);
 
 /// The signs of registers in the place of predicates.
 const SIGN: Names = &["SIGN"];
@@ -50,9 +54,9 @@ pub const ROWS: &[Row] = &[
         .forms(TWO)
         .marks(NEG, PLAIN)
         .since(120),
-    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), ra(), b(SignedHex), pin(87)])
+    Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), CHOSEN, CHOSEN_ABOVE, ra(), b(SignedHex), pin(87)])
         .forms(TWO)
-        .fixed(&[(Bits::new(81, 6), 0x3f)])
+        .rule(|word| CHOSEN.value(word) == 7 || CHOSEN_ABOVE.value(word) != 7)
         .sms(90, 90),
     Row::new("VIMNMX", 0x048, &[KIND, RELU, rd(), p(81), p(84), ra(), b(SignedHex), pin(87)]).forms(TWO).sms(100, 110),
     Row::new("VIMNMX", 0x048, &[KIND_120, RELU, rd(), ra(), b(SignedHex), pin(87)])

@@ -50,7 +50,8 @@ pub fn decode(base: &str, ops: &mut Operands<'_>) -> Option<Result<Kind, Unknown
         "FLO" | "UFLO" => flo(ops),
         "SGXT" | "USGXT" => sgxt(ops),
         "BMSK" | "UBMSK" => bmsk(ops),
-        "IMNMX" | "VIMNMX" | "UVIMNMX" | "UIMNMX" => extreme(ops),
+        "VIMNMX" => chosen(ops).and_then(|chosen| extreme(ops, chosen)),
+        "IMNMX" | "UVIMNMX" | "UIMNMX" => extreme(ops, None),
         "VIADDMNMX" => add_extreme(ops),
         "VIMNMX3" | "UVIMNMX3" => extreme3(ops),
         "IDP" => dot(ops),
@@ -231,10 +232,10 @@ fn lea(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     let more = if ops.has("X") { Some(ops.pred_in(87)?) } else { None };
     let (high, extends) = (ops.has("HI"), ops.has("SX32"));
     let (dst, carry, shift) = (ops.dst(0)?, ops.pred_out(81), ops.value(4)? as u8);
-    // Beside a carry or upper bits it would matter where the sign is applied.
-    let alone = !high && carry == NOWHERE && more.is_none();
+    // What is shifted is subtracted then. Beside a carry it would matter what that says of a difference.
+    let alone = carry == NOWHERE && more.is_none();
     if srcs[0].mark != Mark::Plain && !(srcs[0].mark == Mark::Negate && alone) {
-        return Err("a shifted word with a sign".to_owned());
+        return Err("a shifted word with a sign, and a carry".to_owned());
     }
     Ok(Kind::Lea { dst, carry, srcs, shift, high, extends, more })
 }
@@ -449,10 +450,38 @@ fn picks(ops: &Operands<'_>) -> Pick {
     }
 }
 
-fn extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
+/// Operands: result, two words, the predicate.
+fn extreme(ops: &mut Operands<'_>, chosen: Option<Chosen>) -> Result<Kind, Unknown> {
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, Src::default()];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: false })
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: false, chosen })
+}
+
+/// The predicates at the bits 81 and 84: whether the first word was chosen, or its lower half, and the same of the upper
+/// half. Of equal ones the first is.
+fn chosen(ops: &Operands<'_>) -> Result<Option<Chosen>, Unknown> {
+    fn of(order: std::cmp::Ordering, min: bool) -> bool {
+        if min { order.is_le() } else { order.is_ge() }
+    }
+    let preds = [ops.pred_out(81), ops.pred_out(84)];
+    if preds == [NOWHERE; 2] {
+        return Ok(None);
+    }
+    let is_chosen: fn(u32, u32, bool) -> [bool; 2] = match () {
+        () if ops.has("RELU") || ops.has("U8x4") || ops.has("S8x4") => {
+            return Err("which word was chosen, of bytes or below zero".to_owned());
+        }
+        () if ops.has("U16x2") => {
+            |a, b, min| [of((a as u16).cmp(&(b as u16)), min), of((a >> 16).cmp(&(b >> 16)), min)]
+        }
+        () if ops.has("S16x2") => |a, b, min| {
+            let half = |a: u32, b: u32| of((a as i16).cmp(&(b as i16)), min);
+            [half(a, b), half(a >> 16, b >> 16)]
+        },
+        () if ops.has("U32") => |a, b, min| [of(a.cmp(&b), min); 2],
+        () => |a, b, min| [of((a as i32).cmp(&(b as i32)), min); 2],
+    };
+    Ok(Some(Chosen { preds, is_chosen }))
 }
 
 fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
@@ -461,7 +490,7 @@ fn add_extreme(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
     }
     let srcs = [ops.src(1, Sign::Integer)?, ops.src(2, Sign::Integer)?, ops.src(3, Sign::Integer)?];
     let pick = picks(ops);
-    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: true })
+    Ok(Kind::Pick { dst: ops.dst(0)?, srcs, pick, min: [ops.pred_in(87)?; 2], adds: true, chosen: None })
 }
 
 /// The first predicate decides between the first two, the second between that and the third.
