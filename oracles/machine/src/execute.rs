@@ -278,7 +278,10 @@ impl Machine<'_> {
                 return Ok(w.split(at, group, &[(taken, *to)]));
             }
             // The loops that serve one lane after another have operands in uniform registers.
-            Kind::BranchAny(to) => {
+            Kind::BranchAny(to, condition) => {
+                if active & w.pred(*condition) == 0 {
+                    return Ok(Next::Behind);
+                }
                 w.groups[at].pc = *to;
                 w.current = Some(group.mask);
                 return Ok(Next::Elsewhere);
@@ -293,10 +296,10 @@ impl Machine<'_> {
             Kind::Sync(sync) => return self.synchronize(cta, warp, at, group, active, sync),
             Kind::Bulk(bulk) => self.bulk(cta, warp, group.pc, active, bulk)?,
             Kind::Remote(remote) => self.remote(cta, warp, group.pc, active, remote)?,
-            Kind::BranchDivergent { to, members, missing } => {
-                let members = w.rows[usize::from(*members)][0];
-                let taken = (members & w.live & !group.mask != 0) == *missing;
-                return Ok(w.split(at, group, &[(if taken { active } else { 0 }, *to)]));
+            Kind::BranchDivergent { to, members, missing, there } => {
+                let members = w.fetch(literals, *members)[0];
+                let taken = (members & w.live & !(group.mask & w.pred(*there)) != 0) == *missing;
+                return Ok(w.split(at, group, &[(if taken { group.mask } else { 0 }, *to)]));
             }
             Kind::Jump(row, base) => return self.jump(cta, warp, at, group, active, (*row, *base)),
             Kind::Call(to) => return self.go(cta, warp, at, group, active, [16 * u64::from(*to); LANES]),
@@ -312,7 +315,10 @@ impl Machine<'_> {
             Kind::Bssy(barrier) => {
                 blend(&mut w.barriers[usize::from(*barrier)], &[active; LANES], active);
             }
-            Kind::Bsync(barrier) => return Ok(w.wait_alike(at, group, active, *barrier)),
+            Kind::Bsync(barrier) => {
+                let members = w.barriers[usize::from(*barrier)];
+                return Ok(w.wait_alike(at, group, active, &members, |_| Wait::Bsync(*barrier)));
+            }
             Kind::Break(barrier) => w.leave(*barrier, active),
             Kind::BarrierToReg(dst, barrier, clears) => {
                 let held = w.barriers[usize::from(*barrier)];
@@ -325,14 +331,18 @@ impl Machine<'_> {
                 let word = w.fetch(literals, *src);
                 blend(&mut w.barriers[usize::from(*barrier)], &word, active);
             }
-            Kind::WarpSync(src) => {
-                let members = src.map_or(u32::MAX, |src| w.fetch(literals, src)[active.trailing_zeros() as usize]);
-                return Ok(w.wait(at, group, active, Wait::Warp(members)));
+            Kind::WarpSync { members, exclusive } => {
+                let members = members.map_or([u32::MAX; LANES], |src| w.fetch(literals, src));
+                let all = set(active).fold(0, |all, lane| all | members[lane]);
+                if !exclusive && all & w.live & !active == 0 {
+                    return Ok(Next::Behind);
+                }
+                return Ok(w.wait_alike(at, group, active, &members, Wait::Warp));
             }
             Kind::Collective(src, after) => {
-                let members = src.map_or(u32::MAX, |src| w.fetch(literals, src)[active.trailing_zeros() as usize]);
+                let members = src.map_or([u32::MAX; LANES], |src| w.fetch(literals, src));
                 blend(&mut w.after_collective, &[*after; LANES], active);
-                return Ok(w.wait(at, group, active, Wait::Collective(members)));
+                return Ok(w.wait_alike(at, group, active, &members, Wait::Collective));
             }
             Kind::EndCollective => {
                 let mut targets: Vec<(u32, u32)> = Vec::new();
@@ -599,18 +609,24 @@ impl super::state::Warp {
         Next::Elsewhere
     }
 
-    /// Has lanes wait at a convergence barrier: those together whose copies of it name the same lanes.
-    fn wait_alike(&mut self, at: usize, group: Group, active: u32, barrier: u8) -> Next {
-        let masks = self.barriers[usize::from(barrier)];
+    /// Has lanes wait for others: those together that name the same ones.
+    fn wait_alike(
+        &mut self,
+        at: usize,
+        group: Group,
+        active: u32,
+        members: &Lanes,
+        wait: impl Fn(u32) -> Wait,
+    ) -> Next {
         let mut left = active;
         let mut next = Next::Behind;
         let mut place = at;
         let mut group = group;
         while left != 0 {
-            let named = masks[left.trailing_zeros() as usize];
-            let alike = mask(|lane| masks[lane] == named) & left;
+            let named = members[left.trailing_zeros() as usize];
+            let alike = mask(|lane| members[lane] == named) & left;
             left &= !alike;
-            next = self.wait(place, group, alike, Wait::Bsync(barrier));
+            next = self.wait(place, group, alike, wait(named));
             group.mask &= !alike;
             // What is left of the group stands at its end.
             place = self.groups.len() - 1;

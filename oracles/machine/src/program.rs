@@ -730,16 +730,18 @@ pub enum Kind {
     Elect(u8, u16),
     /// Goes to a place where a second predicate holds too.
     Branch(u32, Pred),
-    /// Goes to a place with all lanes where one goes there.
-    BranchAny(u32),
-    /// Goes to a place where lanes of a mask are missing, or where none is.
+    /// Goes to a place with all lanes where one goes there, in which a second predicate holds too.
+    BranchAny(u32, Pred),
+    /// Goes to a place with all lanes where lanes of a mask are missing, or where none is.
     BranchDivergent {
         /// Where to.
         to: u32,
-        /// The row that holds the mask.
-        members: u16,
+        /// The mask.
+        members: Src,
         /// Whether some must be missing.
         missing: bool,
+        /// Who counts as being there: the guard, which does not choose the lanes that go.
+        there: Pred,
     },
     /// Goes to an address in a register pair, plus a distance from the function's first word.
     Jump(u16, i64),
@@ -758,7 +760,12 @@ pub enum Kind {
     /// A register into a convergence barrier.
     RegToBarrier(u8, Src),
     /// Waits for the lanes of a mask.
-    WarpSync(Option<Src>),
+    WarpSync {
+        /// The mask; all lanes where there is none.
+        members: Option<Src>,
+        /// Whether lanes of other masks may not go on beside them.
+        exclusive: bool,
+    },
     /// Waits for the lanes of a mask, which then execute what follows together, and go on at a place.
     Collective(Option<Src>, u32),
     /// Ends what is executed together.

@@ -10,6 +10,7 @@ use super::arithmetic::{compare_floats, compare_lanes, table_of_masks};
 use super::decode::{decode, meaning};
 use super::doubles::DoubleOp;
 use super::engine::quick;
+use super::lanes::Lanes;
 use super::launch::Banks;
 use super::machine::{Cta, Machine, Stuck};
 use super::program::*;
@@ -402,6 +403,101 @@ fn uniform_predicates_become_a_word_and_come_back() {
         cta.warps[0].rows[usize::from(UNIFORM + 41)][0]
     };
     assert_eq!([again(6), again(3)], [0, 1]);
+}
+
+/// The masks of tiles of eight lanes, of which the last has eight lanes at the ends of the warp's halves.
+fn tiles() -> Lanes {
+    std::array::from_fn(|lane| match lane {
+        0..4 | 28..32 => 0xf000_000f,
+        4..12 => 0x0000_0ff0,
+        12..20 => 0x000f_f000,
+        _ => 0x0ff0_0000,
+    })
+}
+
+/// A register of each lane after words, where the first one held the masks of tiles, and the first predicate was true
+/// in every third lane.
+fn of_tiles(sm: u16, words: &[(u128, &str)], result: u16) -> Lanes {
+    on_machine(sm, words, |machine, mut cta| {
+        cta.warps[0].rows[0] = tiles();
+        cta.warps[0].preds[0] = THIRDS;
+        cta.warps[0].rows[usize::from(result)] = [0; 32];
+        assert!(machine.turn(&mut cta).is_ok());
+        assert!(cta.warps[0].is_done(), "all lanes go on");
+        cta.warps[0].rows[usize::from(result)]
+    })
+}
+
+/// Every third lane.
+const THIRDS: u32 = 0x4924_9249;
+const BSSY: (u128, &str) = (0x000f_e200_0380_0000_0000_0040_0000_7945, "BSSY B0, 0x50");
+const VOTE: (u128, &str) = (0x000f_ce00_000e_0100_0000_0000_0005_7806, "VOTE.ANY R5, PT, P0");
+const BSYNC: (u128, &str) = (0x000f_ea00_0380_0000_0000_0000_0000_7941, "BSYNC B0");
+
+#[test]
+fn lanes_of_other_masks_do_not_vote_together() {
+    let votes = tiles().map(|mask| mask & THIRDS);
+    let exclusive = (0x000f_ea00_03a0_0000_0000_0000_0000_7348, "WARPSYNC.EXCLUSIVE R0");
+    assert_eq!(of_tiles(90, &[BSSY, exclusive, VOTE, BSYNC], 5), votes);
+    let collective = (0x003f_de00_03c0_0000_0000_0000_0008_7348, "WARPSYNC.COLLECTIVE R0, 0x40");
+    let end = (0x003f_de00_0380_0000_0000_0000_0000_791b, "ENDCOLLECTIVE");
+    assert_eq!(of_tiles(90, &[BSSY, collective, VOTE, end, BSYNC], 5), votes);
+    // Without that mark lanes only wait, and all that are together stay so.
+    let plain = (0x000f_ea00_0380_0000_0000_0000_0000_7348, "WARPSYNC R0");
+    assert_eq!(of_tiles(90, &[BSSY, plain, VOTE, BSYNC], 5), [THIRDS; 32]);
+}
+
+/// As code before `sm_90` asks whether all lanes name all that are there: the guard says which lanes name what the first
+/// does, and none chooses its own way.
+#[test]
+fn all_lanes_go_the_same_way_where_masks_differ() {
+    const ALL: (u128, &str) = (0x000e_2200_0000_4000_0000_0000_0006_73c4, "REDUX.OR UR6, R0");
+    const SAME: (u128, &str) = (0x000e_2200_0002_0000_0000_0000_003f_73c2, "R2UR P1, URZ, R0");
+    let apart = (0x001f_d800_0b80_0000_0000_0012_0600_9947, "@!P1 BRA.DIV UR6, 0x40");
+    let together = (0x001f_d800_0b80_0000_0000_0013_0600_9947, "@!P1 BRA.CONV UR6, 0x40");
+    assert_eq!(of_tiles(80, &[ALL, SAME, apart, VOTE], 5), [0; 32]);
+    assert_eq!(of_tiles(80, &[ALL, SAME, together, VOTE], 5), [THIRDS; 32]);
+    let named_by_all = |members: u32, branch| {
+        on_machine(80, &[ALL, SAME, branch, VOTE], |machine, mut cta| {
+            cta.warps[0].rows[0] = [members; 32];
+            cta.warps[0].preds[0] = THIRDS;
+            cta.warps[0].rows[5] = [0; 32];
+            cta.warps[0].end(0xff);
+            assert!(machine.turn(&mut cta).is_ok());
+            cta.warps[0].rows[5][31]
+        })
+    };
+    assert_eq!(named_by_all(u32::MAX, apart), THIRDS & !0xff, "lanes that have ended are not missed");
+    assert_eq!(named_by_all(u32::MAX, together), 0);
+}
+
+#[test]
+fn lanes_are_missing_of_an_inverted_mask() {
+    let branch = (0x001f_d800_0b80_0000_0000_0012_7f00_7947, "BRA.DIV ~URZ, 0x20");
+    let votes = on_machine(80, &[branch, VOTE], |machine, mut cta| {
+        cta.warps[0].preds[0] = THIRDS;
+        cta.warps[0].rows[5] = [0; 32];
+        let group = |pc, mask| Group { pc, mask, wait: Wait::Ready, turns: 0 };
+        cta.warps[0].groups = vec![group(0, 0xffff), group(2, 0xffff_0000)];
+        assert!(machine.turn(&mut cta).is_ok());
+        cta.warps[0].rows[5]
+    });
+    assert_eq!(votes, [0; 32]);
+}
+
+/// The predicate that stands beside the guard must hold in a lane.
+#[test]
+fn one_lane_takes_all_with_it() {
+    let word = (0x003f_de00_0110_0000_0000_0001_0004_3947, "@P3 BRA.U.ANY P2, 0x20");
+    let votes = |guards: u32| {
+        on_machine(90, &[word, VOTE], |machine, mut cta| {
+            let warp = &mut cta.warps[0];
+            (warp.preds[0], warp.preds[2], warp.preds[3], warp.rows[5]) = (THIRDS, 0xf0, guards, [0; 32]);
+            assert!(machine.turn(&mut cta).is_ok());
+            cta.warps[0].rows[5]
+        })
+    };
+    assert_eq!([votes(0x0f), votes(0x1f)], [[THIRDS; 32], [0; 32]]);
 }
 
 /// Of the lanes that the guard lets through, those leave a convergence barrier in which the second predicate holds.

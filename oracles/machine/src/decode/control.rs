@@ -18,10 +18,7 @@ pub fn decode(base: &str, ops: &mut Operands<'_>, at: u32) -> Option<Result<Kind
         "BRA" if ops.has("DIV") => divergent(ops, at, true),
         "BRA" if ops.has("CONV") => divergent(ops, at, false),
         // Whether all lanes agree is a hint: the condition is the same in all of them.
-        "BRA" if ops.has("U") && ops.has("ANY") => match condition(ops) {
-            Pred::TRUE => target(ops, at).map(Kind::BranchAny),
-            _ => Err("a branch if any lane takes it, by a second predicate".to_owned()),
-        },
+        "BRA" if ops.has("U") && ops.has("ANY") => target(ops, at).map(|to| Kind::BranchAny(to, condition(ops))),
         "BRA" | "JMP" => target(ops, at).map(|to| Kind::Branch(to, condition(ops))),
         "CALL" | "RET" | "BRX" | "BRXU" | "JMX" => conditional(jump(ops, at), condition(ops)),
         "EXIT" => Ok(Kind::Exit(condition(ops))),
@@ -90,7 +87,8 @@ fn conditional(kind: Result<Kind, Unknown>, condition: Pred) -> Result<Kind, Unk
 
 fn divergent(ops: &mut Operands<'_>, at: u32, missing: bool) -> Result<Kind, Unknown> {
     let mask = ops.find(|what| what == What::Register(File::Ur)).ok_or("no mask")?;
-    Ok(Kind::BranchDivergent { to: target(ops, at)?, members: ops.row(mask)?, missing })
+    let there = ops.pred_of(&ops.inst.encoding.guard).unwrap_or(Pred::TRUE);
+    Ok(Kind::BranchDivergent { to: target(ops, at)?, members: ops.src(mask, Sign::Integer)?, missing, there })
 }
 
 /// To a register's address, plus a distance; without a register, to a place.
@@ -134,11 +132,13 @@ fn move_barrier(ops: &mut Operands<'_>) -> Result<Kind, Unknown> {
 
 fn warp_sync(ops: &mut Operands<'_>, at: u32) -> Result<Kind, Unknown> {
     let has_mask = |what| matches!(what, What::Register(File::R | File::Ur) | What::Immediate(_) | What::Constant);
-    // Lanes of other masks may not be beside them; they never are here.
-    ops.has("EXCLUSIVE");
+    let exclusive = ops.has("EXCLUSIVE");
     let mask = if ops.has("ALL") { None } else { ops.find(has_mask) };
-    let mask = mask.map(|at| ops.src(at, Sign::Integer)).transpose()?;
-    Ok(if ops.has("COLLECTIVE") { Kind::Collective(mask, target(ops, at)?) } else { Kind::WarpSync(mask) })
+    let members = mask.map(|at| ops.src(at, Sign::Integer)).transpose()?;
+    Ok(match ops.has("COLLECTIVE") {
+        true => Kind::Collective(members, target(ops, at)?),
+        false => Kind::WarpSync { members, exclusive },
+    })
 }
 
 /// The special registers that are known, by their names.

@@ -51,6 +51,8 @@ fn operation(table: &Table, word: u128, at: u32, banks: Option<&Banks>, literals
         (found, _) => found,
     };
     let kind = found.unwrap_or_else(|why| Kind::Unknown(format!("{name}: {why}")));
+    // All lanes of a group go the same way there, whatever the guard is in each.
+    let guard = if matches!(kind, Kind::BranchDivergent { .. }) { Pred::TRUE } else { guard };
     Op { guard, kind }
 }
 
