@@ -9,6 +9,7 @@ use super::frame::{Frame, LANES, lanes};
 use super::image::Images;
 use super::matrix::Results;
 use super::memory::{Bytes, CONST_WINDOW, GlobalMemory, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW};
+use super::order::LaneOrder;
 use super::outcome::Cause;
 use super::program::{Access, Address, AsyncCopy, MOST_ELEMENTS, Memory, Place, Rmw};
 use super::race::{self, Detector};
@@ -168,6 +169,8 @@ pub struct Spaces<'a> {
     pub local: &'a mut LocalMemory,
     /// The global region that was accessed last.
     pub hint: usize,
+    /// In which order atomic operations serve lanes.
+    pub order: LaneOrder,
     /// Addresses whose stores are recorded, and the records.
     pub watch: &'a [u64],
     pub written: Vec<Write>,
@@ -533,7 +536,7 @@ impl Spaces<'_> {
         let Some((rmw, _)) = access.rmw else { return Ok(()) };
         let (bytes, elements) = (usize::from(access.bytes), access.operands.len());
         let count = if rmw == Rmw::Cas { 1 } else { elements };
-        for lane in lanes(mask) {
+        for lane in self.order.lanes(mask) {
             let trap = |cause| Fault::Trap(lane, cause);
             let address = address_of(frame, &access.address, lane);
             let whole = (bytes * count) as u64;

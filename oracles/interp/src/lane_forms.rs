@@ -11,6 +11,7 @@ use super::engine::{Coordinates, Run, read_place, run, write_place};
 use super::frame::{Frame, LANES, lanes};
 use super::matrix::Results;
 use super::memory::{Bytes, GlobalMemory};
+use super::order::LaneOrder;
 use super::partial::spread;
 use super::program::{Kind, Place};
 use super::scalar::ScalarOp;
@@ -208,6 +209,7 @@ fn step(program: &super::program::Program, frame: &mut Frame, mask: u32) -> u64 
             peers: Peers { rank: 0, own: 0, shared: &mut [], numbers: &[] },
             local: &mut local,
             hint: 0,
+            order: LaneOrder::default(),
             watch: &[],
             written: Vec::new(),
             extra_steps: 0,

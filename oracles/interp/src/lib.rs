@@ -26,6 +26,7 @@ mod matrix;
 mod mbarrier;
 mod memory;
 mod multimem;
+mod order;
 mod outcome;
 mod partial;
 pub mod processor;
@@ -57,5 +58,6 @@ pub use memory::{
     Bytes, CODE_WINDOW, CONST_WINDOW, GlobalMemory, HEAP, LOCAL_WINDOW, MULTICAST_WINDOW, PARAM_WINDOW, Region,
     SHARED_WINDOW, WINDOW, generic_window, may_be_address,
 };
+pub use order::{LaneOrder, Rank};
 pub use outcome::{Cause, Outcome, Place, ThreadId, Waiter};
 pub use strong::{Extent, MemoryOrder, Owner, Strong, StrongKind, StrongOperation, StrongSequence, StrongTrace};

@@ -17,6 +17,7 @@ use super::image::{self, Images, REFERENCE_WINDOW};
 use super::machine::{Effort, Machine, SLICE};
 use super::mbarrier::{BarrierOp, MbarrierOp};
 use super::memory::{Bytes, CODE_WINDOW, FIRST_VARIABLE, GAP, GlobalMemory, HEAP, MULTICAST_WINDOW};
+use super::order::LaneOrder;
 use super::outcome::{Outcome, Place, ThreadId};
 use super::program::{Memory, Program};
 use super::race::{self, Detector};
@@ -148,6 +149,8 @@ pub struct RunOptions {
     pub steps: Option<u64>,
     /// Operations that a warp executes before the next one's turn: another order of threads, just as good.
     pub slice: Option<u64>,
+    /// Which lanes of a warp go first: another order, just as good.
+    pub lanes: LaneOrder,
     /// What stands in for undefined values: then nothing is undefined, save bytes of memory that nobody writes.
     pub concretization: Option<Concretization>,
     /// Look for data races; also where the launch asks for it.
@@ -244,6 +247,8 @@ pub struct RunResult {
     pub races: Vec<Race>,
     /// What threads have performed of strong operations.
     pub strong: StrongTrace,
+    /// Whether another [`LaneOrder`] may leave something else. Of machine code; PTX does not look.
+    pub has_orders: bool,
 }
 
 impl RunResult {
@@ -463,6 +468,7 @@ impl<'m> Executable<'m> {
             global,
             effort: Effort::new(options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS)),
             slice: options.slice.unwrap_or(SLICE).max(1),
+            order: options.lanes,
             concretization: options.concretization,
             stacks: 0,
             counts: (options.stats || options.reach).then(|| vec![0; self.program.ops.len()]),
@@ -590,7 +596,7 @@ impl<'m> Executable<'m> {
         let (stats, reached) = (BTreeMap::new(), Vec::new());
         let (executed, steps) = (machine.effort.executed(), machine.effort.spent());
         let memory = memory.collect();
-        RunResult { outcome, memory, executed, steps, stats, reached, trace, stores, races, strong }
+        RunResult { outcome, memory, executed, steps, stats, reached, trace, stores, races, strong, has_orders: false }
     }
 
     /// The entry that a launch names, or the only one.

@@ -3,6 +3,7 @@
 use super::access::LocalMemory;
 use super::concretize::{Concretization, Concretizer};
 use super::frame::Frame;
+use super::order::{LaneOrder, Rank};
 use super::program::{FuncInfo, Program};
 
 /// What a group is doing.
@@ -182,15 +183,20 @@ impl Warp {
     }
 
     /// The group to execute: the deepest activation first, then the lowest place, so that lanes wait for those
-    /// behind them; and where that has starved the others for long, each in turn.
-    pub fn choose(&self) -> Option<usize> {
+    /// behind them, or in another order the highest, or as a seed says; and where that has starved the others for long,
+    /// each in turn.
+    pub fn choose(&self, order: LaneOrder) -> Option<usize> {
         let ready = |(_, group): &(usize, &Group)| group.state == State::Ready;
         let candidates = self.groups.iter().enumerate().filter(ready);
         if self.expired >= 2 {
             let n = candidates.clone().count();
             return candidates.map(|(i, _)| i).nth(self.expired as usize % n.max(1));
         }
-        candidates.min_by_key(|(_, g)| (u32::MAX - self.frames[g.frame].depth, g.pc)).map(|(i, _)| i)
+        let rank = |at: usize, group: &Group| match order {
+            LaneOrder::Straight | LaneOrder::Branching => Rank::Place(0, u32::MAX - group.pc),
+            _ => order.rank(at, 0, group.pc, group.mask),
+        };
+        candidates.min_by_key(|(i, g)| (u32::MAX - self.frames[g.frame].depth, rank(*i, g))).map(|(i, _)| i)
     }
 
     /// The lowest place after `pc` where another ready group of the same activation stands.

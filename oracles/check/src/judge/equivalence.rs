@@ -108,6 +108,7 @@ mod tests {
             stores,
             races,
             strong: Default::default(),
+            has_orders: false,
         }
     }
 

@@ -23,6 +23,7 @@ use super::frame::lanes;
 use super::image::Images;
 use super::matrix::Results;
 use super::memory::{Bytes, GlobalMemory};
+use super::order::LaneOrder;
 use super::outcome::{Cause, Outcome, Place as InstPlace, ThreadId};
 use super::program::{Kind, Program};
 use super::race::Detector;
@@ -79,6 +80,7 @@ pub struct Machine<'a> {
     pub global: GlobalMemory,
     pub effort: Effort,
     pub slice: u64,
+    pub order: LaneOrder,
     pub concretization: Option<Concretization>,
     /// Bytes that registers and local memory of the resident CTAs take.
     pub stacks: usize,
@@ -179,7 +181,7 @@ impl Machine<'_> {
         let mut ran = false;
         while budget > 0 {
             cta.warps[index].merge();
-            let Some(group) = cta.warps[index].choose() else { break };
+            let Some(group) = cta.warps[index].choose(self.order) else { break };
             ran = true;
             if self.effort.left() == 0 {
                 return Err(Box::new(Outcome::OutOfSteps { executed: self.effort.executed() }));
@@ -257,6 +259,7 @@ impl Machine<'_> {
                 },
                 local: &mut warp.local,
                 hint: 0,
+                order: self.order,
                 watch: &self.watch,
                 written: Vec::new(),
                 extra_steps: 0,
