@@ -26,7 +26,7 @@ macro_rules! versions {
     ($($name:ident $(#[$feature:meta])?),*) => {
         $(
             $(#[$feature])?
-            fn $name(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+            fn $name(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<bool, Stop> {
                 group_loop(machine, cta, warp, at)
             }
         )*
@@ -43,8 +43,8 @@ versions! {
 versions! { group_baseline }
 
 impl Machine<'_> {
-    /// Executes a group until it waits, ends, splits, or has had its turn.
-    pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+    /// Executes a group until it waits, ends, splits, or has had its slice; whether that is over.
+    pub fn run_group(&mut self, cta: &mut Cta, warp: usize, at: usize) -> Result<bool, Stop> {
         // SAFETY: the features that each version is compiled for have just been found.
         #[cfg(target_arch = "x86_64")]
         match vectors() {
@@ -59,7 +59,7 @@ impl Machine<'_> {
 /// Invariant: between two operations of the quick kind, the group's place stands in `group` alone; before any other,
 /// and at the end, it stands in the warp as well.
 #[inline(always)]
-fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<(), Stop> {
+fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) -> Result<bool, Stop> {
     let (program, literals) = (machine.program, machine.literals);
     cta.warps[warp].current = None;
     let mut group = cta.warps[warp].groups[at];
@@ -90,15 +90,14 @@ fn group_loop(machine: &mut Machine<'_>, cta: &mut Cta, warp: usize, at: usize) 
         w.groups[at].pc = group.pc;
         match machine.execute(cta, warp, at, group, active, &op.kind)? {
             Next::Behind => cta.warps[warp].groups[at].pc += 1,
-            Next::Elsewhere => return Ok(()),
+            Next::Elsewhere => return Ok(false),
         }
         group = cta.warps[warp].groups[at];
     }
     let w = &mut cta.warps[warp];
     w.groups[at].pc = group.pc;
-    w.groups[at].turns += 1;
-    w.current = Some(w.groups[at].mask);
-    Ok(())
+    w.current = Some(group.mask);
+    Ok(true)
 }
 
 /// Executes one of the operations that code is full of; whether it is one.

@@ -1,6 +1,6 @@
 //! What operations do to the state of a warp.
 
-use oriole_interp::{Cause, scalar};
+use oriole_interp::{Cause, LaneOrder, scalar};
 
 use super::arithmetic::{compare_floats, compare_lanes, is_hard_quotient, lop3, prefers, shuffle, table_of_masks};
 use super::engine::{Next, quick};
@@ -241,7 +241,10 @@ impl Machine<'_> {
             | Kind::CopyAsync { .. }
             | Kind::LoadTiles { .. }
             | Kind::StoreTiles { .. }
-            | Kind::Window(..) => self.access(cta, warp, group.pc, active, kind)?,
+            | Kind::Window(..) => {
+                w.note_access(kind);
+                self.access(cta, warp, group.pc, active, kind)?;
+            }
             Kind::Transpose(dst, src) => {
                 let result = Tile::of(&w.fetch_row(literals, *src)).transposed().words();
                 w.write(*dst, &result, active);
@@ -293,9 +296,18 @@ impl Machine<'_> {
                     return Ok(w.wait(at, group, early, Wait::Cluster));
                 }
             }
-            Kind::Sync(sync) => return self.synchronize(cta, warp, at, group, active, sync),
-            Kind::Bulk(bulk) => self.bulk(cta, warp, group.pc, active, bulk)?,
-            Kind::Remote(remote) => self.remote(cta, warp, group.pc, active, remote)?,
+            Kind::Sync(sync) => {
+                w.note_access(kind);
+                return self.synchronize(cta, warp, at, group, active, sync);
+            }
+            Kind::Bulk(bulk) => {
+                w.note_access(kind);
+                self.bulk(cta, warp, group.pc, active, bulk)?;
+            }
+            Kind::Remote(remote) => {
+                w.note_access(kind);
+                self.remote(cta, warp, group.pc, active, remote)?;
+            }
             Kind::BranchDivergent { to, members, missing, there } => {
                 let members = w.fetch(literals, *members)[0];
                 let taken = (members & w.live & !(group.mask & w.pred(*there)) != 0) == *missing;
@@ -472,7 +484,9 @@ impl super::state::Warp {
             *held = *held & !active | value & active;
         } else {
             let lane = active.trailing_zeros();
-            *held = if value >> lane & 1 == 1 { u32::MAX } else { 0 };
+            let value = if value >> lane & 1 == 1 { u32::MAX } else { 0 };
+            let has_changed = std::mem::replace(held, value) != value;
+            self.note_uniform(has_changed);
         }
     }
 
@@ -483,7 +497,10 @@ impl super::state::Warp {
         if row < UNIFORM {
             blend(to, result, active);
         } else {
-            *to = [result[active.trailing_zeros() as usize & 31]; LANES];
+            let word = result[active.trailing_zeros() as usize & 31];
+            let has_changed = to[0] != word;
+            *to = [word; LANES];
+            self.note_uniform(has_changed);
         }
     }
 
@@ -593,10 +610,15 @@ impl super::state::Warp {
             self.groups[at].turns += u32::from(*to <= group.pc && self.groups.len() > 1);
             return Next::Elsewhere;
         }
-        self.groups.swap_remove(at);
-        let stays = group.mask & !gone;
-        let parts = targets.iter().copied().chain([(stays, group.pc + 1)]);
-        self.groups.extend(parts.filter(|(lanes, _)| *lanes != 0).map(|(mask, pc)| Group { pc, mask, ..group }));
+        self.groups.remove(at);
+        let part = |mask, pc| Group { pc, mask, ..group };
+        let stays = Some(part(group.mask & !gone, group.pc + 1)).filter(|stays| stays.mask != 0);
+        let gone = targets.iter().filter(|(lanes, _)| *lanes != 0).map(|(lanes, to)| part(*lanes, *to));
+        // The group that came last goes first where groups do not take turns.
+        match self.order {
+            LaneOrder::Branching => self.groups.extend(stays.into_iter().chain(gone)),
+            _ => self.groups.extend(gone.chain(stays)),
+        }
         Next::Elsewhere
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Cause, ClusterShape, GlobalMemory};
+use oriole_interp::{Cause, ClusterShape, GlobalMemory, LaneOrder};
 
 use super::cluster::{Cluster, clusters, stuck};
 use super::engine::Next;
@@ -148,6 +148,10 @@ pub struct Machine<'a> {
     pub local: usize,
     /// Operations of a group before another one's turn.
     pub slice: u32,
+    /// Which lanes of a warp go first.
+    pub order: LaneOrder,
+    /// Whether another order may leave something else.
+    pub has_orders: bool,
     /// Operations executed, and how many may be.
     pub executed: u64,
     /// See `executed`.
@@ -204,7 +208,9 @@ impl Machine<'_> {
         let threads: u32 = self.launch.block.iter().product();
         let warps = (0..threads.div_ceil(LANES as u32)).map(|warp| {
             let first = warp * LANES as u32;
-            Warp::new(first, threads - first, self.entry, self.program.used)
+            let mut warp = Warp::new(first, threads - first, self.entry, self.program.used);
+            warp.order = self.order;
+            warp
         });
         Cta { ctaid, rank, shared: vec![0; self.shared], warps: warps.collect(), barriers: Default::default() }
     }
@@ -222,12 +228,15 @@ impl Machine<'_> {
                 if let Some(front) = front {
                     self.note_operation(front, &cta.warps[warp]);
                 }
-                end.map_err(|stop| Stopped { stop, ctaid, first })?;
-                cta.warps[warp].release();
-                if cta.warps[warp].next().is_some_and(|next| cta.warps[warp].groups[next].turns > turns) {
+                let is_over = end.map_err(|stop| Stopped { stop, ctaid, first })?;
+                let w = &mut cta.warps[warp];
+                w.release();
+                w.note_groups();
+                if is_over || w.next().is_some_and(|next| w.groups[next].turns > turns) {
                     break;
                 }
             }
+            self.has_orders |= cta.warps[warp].has_orders();
             moved |= self.pass_barriers(cta);
         }
         Ok(moved)

@@ -207,6 +207,8 @@ impl Image {
                 (Some(_), _) => 1,
                 (None, slice) => slice.map_or(SLICE, |slice| slice.clamp(1, SLICE.into()) as u32),
             },
+            order: options.lanes,
+            has_orders: false,
             executed: 0,
             budget: options.steps.or(launch.steps).unwrap_or(DEFAULT_STEPS),
             hint: 0,
@@ -229,7 +231,7 @@ impl Image {
         });
         let stores = stores.collect();
         let trace = machine.trace.as_ref().map_or(Vec::new(), |tracing| tracing.events(&names));
-        let executed = machine.executed;
+        let (executed, has_orders) = (machine.executed, machine.has_orders);
         let regions = machine.global.into_regions().into_iter().filter(|region| region.base < HEAP).enumerate();
         let regions = regions.filter(|(_, region)| region.base < DATA || region.base >= DATA + MOST_DATA);
         let memory = regions.map(|(i, region)| GlobalState {
@@ -248,6 +250,7 @@ impl Image {
             stores,
             races: Vec::new(),
             strong: Default::default(),
+            has_orders,
         })
     }
 }

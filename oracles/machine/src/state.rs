@@ -9,8 +9,10 @@
 
 use std::cell::RefCell;
 
+use oriole_interp::LaneOrder;
+
 use super::lanes::{LANES, Lanes, set};
-use super::program::{LITERALS, PREDICATES, TRUE, UNIFORM, UNIFORM_PREDICATES, Used, ZERO};
+use super::program::{Kind, LITERALS, PREDICATES, Space, TRUE, UNIFORM, UNIFORM_PREDICATES, Used, ZERO};
 
 /// Where the words of functions lie in the generic address space: a region of its own, so that no data lies there.
 pub const CODE: u64 = 0x7400_4000_0000;
@@ -47,6 +49,23 @@ pub struct Group {
     pub turns: u32,
 }
 
+/// What groups of a warp have done to what they share. Where that is nothing that another group may see, every
+/// [`LaneOrder`] comes to the same.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct Shares {
+    /// The lanes that lived when lanes parted, until all of them are together again; none while nothing has parted.
+    parted: u32,
+    /// Which of several groups went first was a choice.
+    chooses: bool,
+    /// A uniform register or predicate has changed while lanes had parted. One that is written with what it holds has
+    /// not: then each group finds the same in every order.
+    uniform: bool,
+    /// Memory was read while lanes had parted.
+    reads: bool,
+    /// Memory was written then. Groups that only write do not write the same place, unless threads race.
+    writes: bool,
+}
+
 /// A warp.
 pub struct Warp {
     /// Registers, by row, without literals.
@@ -62,6 +81,10 @@ pub struct Warp {
     /// The lanes of a group that goes on though its turn is over: what it has put into uniform registers, which all
     /// groups share, is its own until it waits, yields or parts.
     pub current: Option<u32>,
+    /// Which group goes next.
+    pub order: LaneOrder,
+    /// What its groups do to what they share.
+    pub shares: Shares,
     /// The thread's own memory, lane by lane.
     pub local: Vec<u8>,
     /// What the last reduction over the CTA gave each lane.
@@ -129,6 +152,8 @@ impl Warp {
             live: mask,
             groups: vec![Group { pc: entry, mask, wait: Wait::Ready, turns: 0 }],
             current: None,
+            order: LaneOrder::default(),
+            shares: Shares::default(),
             local: Vec::new(),
             reduced: [0; LANES],
             after_collective: [0; LANES],
@@ -142,11 +167,54 @@ impl Warp {
         self.groups.is_empty()
     }
 
-    /// The group that goes next: the current one, or of those that let others go first least often, the one that is
-    /// furthest back.
+    /// The group that goes next: the current one, or the first of the order.
     pub fn next(&self) -> Option<usize> {
+        if let [group] = &self.groups[..] {
+            return (group.wait == Wait::Ready).then_some(0);
+        }
         let ready = self.groups.iter().enumerate().filter(|(_, group)| group.wait == Wait::Ready);
-        ready.min_by_key(|(_, group)| (self.current != Some(group.mask), group.turns, group.pc)).map(|(at, _)| at)
+        let rank = |at, group: &Group| self.order.rank(at, group.turns, group.pc, group.mask);
+        ready.min_by_key(|(at, group)| (self.current != Some(group.mask), rank(*at, group))).map(|(at, _)| at)
+    }
+
+    /// Notes an access to memory that others may reach.
+    pub fn note_access(&mut self, kind: &Kind) {
+        let (reads, writes) = match kind {
+            Kind::LoadConstant { .. } | Kind::Window(..) => (false, false),
+            Kind::Load { space: Space::Local, .. } | Kind::Store { space: Space::Local, .. } => (false, false),
+            Kind::Load { .. } | Kind::LoadCombined { .. } | Kind::LoadTiles { .. } => (true, false),
+            Kind::Store { .. } | Kind::StoreTiles { .. } => (false, true),
+            _ => (true, true),
+        };
+        let has_parted = self.shares.parted != 0;
+        self.shares.reads |= reads && has_parted;
+        self.shares.writes |= writes && has_parted;
+    }
+
+    /// Notes that a uniform register or predicate holds something else than before.
+    #[inline(always)]
+    pub fn note_uniform(&mut self, has_changed: bool) {
+        self.shares.uniform |= has_changed && self.shares.parted != 0;
+    }
+
+    /// Notes which lanes are together, and whether several groups can go next.
+    pub fn note_groups(&mut self) {
+        if self.groups.len() <= 1 {
+            // Lanes that have ended were not seen to meet the others.
+            self.shares.parted *= u32::from(self.shares.parted != self.live);
+            return;
+        }
+        if self.shares.parted == 0 {
+            self.shares.parted = self.live;
+        }
+        let mut ready = self.groups.iter().filter(|group| group.wait == Wait::Ready);
+        self.shares.chooses |= self.current.is_none() && ready.nth(1).is_some();
+    }
+
+    /// Whether another order may leave something else.
+    pub fn has_orders(&self) -> bool {
+        let Shares { chooses, uniform, reads, writes, .. } = self.shares;
+        chooses && (uniform || reads && writes)
     }
 
     /// Lets go on what has waited for lanes that have now arrived, or have ended.
@@ -297,6 +365,18 @@ mod tests {
         assert_eq!(warp.next(), Some(1));
         warp.groups[1].wait = Wait::Bsync(0);
         assert_eq!(warp.next(), Some(0));
+    }
+
+    #[test]
+    fn a_group_runs_until_it_waits_or_has_gone_back_often() {
+        let mut warp = warp(&[(9, 0x3, Wait::Ready), (2, 0xc, Wait::Ready), (5, 0xf0, Wait::Bsync(0))]);
+        assert_eq!(warp.next(), Some(1), "the one that is furthest back");
+        warp.order = LaneOrder::Straight;
+        assert_eq!(warp.next(), Some(1), "the last one that can go");
+        warp.groups[1].turns = 8;
+        assert_eq!(warp.next(), Some(1));
+        warp.groups[1].turns = 1000;
+        assert_eq!(warp.next(), Some(0), "the other one may be waited for");
     }
 
     #[test]

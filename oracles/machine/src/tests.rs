@@ -1,7 +1,7 @@
 //! Single words of code, executed by themselves, with values worked out by hand.
 
 use oriole_interp::launch::Launch;
-use oriole_interp::{Bytes, ClusterShape, GlobalMemory, MULTICAST_WINDOW};
+use oriole_interp::{Bytes, ClusterShape, GlobalMemory, LaneOrder, MULTICAST_WINDOW};
 use oriole_ir::InstBuilder;
 use oriole_ir::ops::{Compare as FloatCompare, Ftz, Opcode, Type};
 use oriole_sass::{Table, text};
@@ -67,6 +67,8 @@ pub(crate) fn on_machine<T>(sm: u16, words: &[(u128, &str)], act: impl FnOnce(&m
         shared: 1024,
         local: 0,
         slice: 64,
+        order: LaneOrder::default(),
+        has_orders: false,
         executed: 0,
         budget: 64,
         hint: 0,
@@ -358,6 +360,33 @@ fn the_lanes_at_work_are_not_interrupted() {
         }
         assert_eq!(places, [2, 0, 1, 2]);
     });
+}
+
+/// The lanes of the lower half add 4 to a uniform register, then all lanes copy it.
+#[test]
+fn the_order_of_lanes_shows_what_they_share() {
+    let branch = (0x000f_ea00_0380_0000_0000_0000_0004_0947, "@P0 BRA 0x20");
+    let sum = (0x000f_e400_0fff_e0ff_0000_0004_0606_7890, "UIADD3 UR6, UPT, UPT, UR6, 0x4, URZ");
+    let nothing = (0x000f_e400_0fff_e0ff_0000_0000_0606_7890, "UIADD3 UR6, UPT, UPT, UR6, 0x0, URZ");
+    let copy = (0x001f_ce00_0f8e_00ff_0000_0006_ff07_7e24, "IMAD.U32 R7, RZ, RZ, UR6");
+    let copied = |order: LaneOrder, sum: (u128, &str), slice: u32| {
+        on_machine(100, &[branch, sum, copy], |machine, mut cta| {
+            (machine.slice, cta.warps[0].order, cta.warps[0].preds[0]) = (slice, order, 0xffff_0000);
+            cta.warps[0].rows[usize::from(UNIFORM + 6)] = [1; 32];
+            while machine.turn(&mut cta).is_ok_and(|moved| moved) {}
+            let row = cta.warps[0].rows[7];
+            assert!(row[..16] == [row[0]; 16] && row[16..] == [row[31]; 16]);
+            ([row[0], row[31]], machine.has_orders)
+        })
+    };
+    for slice in [1, 64] {
+        assert_eq!(copied(LaneOrder::Turns, sum, slice), ([5, 5], true));
+        assert_eq!(copied(LaneOrder::Straight, sum, slice), ([5, 5], true));
+        assert_eq!(copied(LaneOrder::Branching, sum, slice), ([5, 1], true));
+    }
+    let chosen = (0..8).map(|seed| copied(LaneOrder::Chosen(seed), sum, 64).0[1]);
+    assert!(chosen.clone().any(|last| last == 5) && chosen.clone().any(|last| last == 1));
+    assert!(!copied(LaneOrder::Turns, nothing, 64).1, "the register keeps what it holds");
 }
 
 /// `cp.async [r7], [r4], 8, 3`: five of eight bytes are not read, and become zeros.
