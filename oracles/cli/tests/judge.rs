@@ -85,6 +85,11 @@ fn bad_input_and_what_is_not_executed_are_said() {
 /// Judges captured code of `half_arith` as if it were that of another kernel, whose registers and body these are; its
 /// first parameter is `p`, and four more buffers follow.
 fn judge_as(registers: &str, body: &str) -> Output {
+    judge_words_as(&[], registers, body, &[])
+}
+
+/// The same, where the code begins with other words.
+fn judge_words_as(words: &[u128], registers: &str, body: &str, arguments: &[&str]) -> Output {
     let folder = tempfile::tempdir().unwrap();
     let ptx = folder.path().join("half_arith.ptx");
     let entry = ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry half_arith(\n\
@@ -93,8 +98,57 @@ fn judge_as(registers: &str, body: &str) -> Output {
     let launch = "kernel = \"half_arith\"\ngrid = [1, 1, 1]\nblock = [96, 1, 1]\n";
     let launch = [launch, &"[[arg]]\nzeroed = 3072\n".repeat(5)].concat();
     std::fs::write(folder.path().join("half_arith.launch.toml"), launch).unwrap();
-    let cubin = corpus("cubins/half_arith.sm_90.O3.cubin");
-    judge(&[path(&ptx), "--cubin", path(&cubin), "--randoms", "0"], folder.path())
+    let captured = Cubin::read(&std::fs::read(corpus("cubins/half_arith.sm_90.O3.cubin")).unwrap()).unwrap();
+    let mut code: Vec<u128> = captured.words(captured.function("half_arith").unwrap()).collect();
+    code[..words.len()].copy_from_slice(words);
+    let cubin = folder.path().join("code.cubin");
+    std::fs::write(&cubin, captured.with_code("half_arith", &code).unwrap()).unwrap();
+    let own = [path(&ptx), "--cubin", path(&cubin), "--randoms", "0"];
+    judge(&[&own[..], arguments].concat(), folder.path())
+}
+
+/// The first sixteen lanes of a warp add 4 to a uniform register, which all lanes then store.
+const SHARED_SUM: [u128; 11] = [
+    0x000e_2e00_0000_2100_0000_0000_0005_7919, // S2R R5, SR_TID.X
+    0x000e_6200_0000_0a00_0000_8400_ff02_7b82, // LDC.64 R2, c[0x0][0x210]
+    0x000f_e200_0000_0a00_0000_8200_0004_7ab9, // ULDC.64 UR4, c[0x0][0x208]
+    0x041f_e200_03f0_6070_0000_0010_0500_780c, // ISETP.GE.U32.AND P0, PT, R5, 0x10, PT
+    0x002f_ce00_078e_0002_0000_0004_0502_7825, // IMAD.WIDE.U32 R2, R5, 0x4, R2
+    0x000f_e200_0000_0000_0000_0000_0006_7882, // UMOV UR6, 0x0
+    0x000f_ea00_0380_0000_0000_0000_0004_0947, // @P0 BRA 0x80
+    0x000f_e400_0fff_e03f_0000_0004_0606_7890, // UIADD3 UR6, UR6, 0x4, URZ
+    0x001f_ce00_0f8e_00ff_0000_0006_ff07_7e24, // IMAD.U32 R7, RZ, RZ, UR6
+    0x000f_e200_0c10_1904_0000_0007_0200_7986, // STG.E desc[UR4][R2.64], R7
+    0x000f_ea00_0380_0000_0000_0000_0000_794d, // EXIT
+];
+
+/// The code stores what the PTX does in the first warp only as long as lanes that do not branch go first. Who goes first
+/// is said, and the thread is shown as it is then.
+#[test]
+fn code_is_wrong_that_is_right_in_one_order_of_lanes() {
+    let store = "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nsetp.ge.u32 %p1, %r1, 32;\nselp.u32 %r2, 0, 4, %p1;\n\
+        mul.wide.u32 %d2, %r1, 4;\nadd.u64 %d1, %d1, %d2;\nst.global.u32 [%d1], %r2;\n";
+    let registers = ".reg .pred %p<2>;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n";
+    let wrong = |arguments: &[&str]| judge_words_as(&SHARED_SUM, registers, store, arguments);
+    assert_ends(&wrong(&[]), 1, &["DIFFERENT", "where lanes that branch go first"]);
+    let document: serde_json::Value = serde_json::from_slice(&wrong(&["--format", "json"]).stdout).unwrap();
+    let difference = &document["axes"][0]["difference"];
+    assert_eq!(difference["order"], "lanes that branch go first");
+    let steps = difference["steps"].as_array().expect("the thread was executed again");
+    let copied = steps.iter().find(|line| line["code"]["text"].as_str().is_some_and(|text| text.contains("IMAD.U32")));
+    assert_eq!(copied.expect("it copies the sum")["code"]["value"], 0);
+}
+
+/// What the PTX leaves depends on the order of lanes as well, so the code may do the same.
+#[test]
+fn code_may_depend_on_the_order_of_lanes_where_its_program_does() {
+    let body = "ld.param.u64 %d1, [p];\nld.param.u64 %d3, [q];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %d2, %r1, 4;\n\
+        add.u64 %d1, %d1, %d2;\nshr.u32 %r3, %r1, 5;\nsetp.ne.u32 %p2, %r3, 0;\n@%p2 bra last;\n\
+        setp.ge.u32 %p1, %r1, 16;\n@%p1 bra all;\nred.global.or.b32 [%d3+128], 4;\nall:\n\
+        atom.global.or.b32 %r2, [%d3+128], 0;\nst.global.u32 [%d1], %r2;\nsetp.ne.u32 %p2, %r1, 0;\n@%p2 ret;\n\
+        red.global.and.b32 [%d3+128], 0;\nret;\nlast:\nst.global.u32 [%d1], 0;\n";
+    let registers = ".reg .pred %p<3>;\n.reg .b32 %r<4>;\n.reg .b64 %d<4>;\n";
+    assert_ends(&judge_words_as(&SHARED_SUM, registers, body, &[]), 0, &["equal, 1 of 1 cases compared"]);
 }
 
 /// Additions and conjunctions in one cell do not commute: what is left depends on the order of the threads.

@@ -5,7 +5,7 @@
 //! subsequence of the values), and between these lines what was executed there on either side. So what the PTX made
 //! and the code did not is beside other values, or beside nothing.
 
-use oriole_interp::{Executable, Place, RunOptions, StoreRecord, TraceEvent};
+use oriole_interp::{Executable, LaneOrder, Place, RunOptions, StoreRecord, TraceEvent};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
@@ -47,12 +47,15 @@ pub fn lines(
     case: &Case<'_>,
     cubin: &Cubin,
     [ptx, code]: [Option<&StoreRecord>; 2],
+    lanes: LaneOrder,
 ) -> Vec<Line> {
     let Some(any) = ptx.or(code) else { return Vec::new() };
     let thread = |store: Option<&StoreRecord>| Some(store.unwrap_or(any).thread);
     let options = |store| RunOptions { trace: thread(store), ..RunOptions::default() };
     let Some(by_ptx) = case.judge.run_again(original.module(), &options(ptx)) else { return Vec::new() };
-    let Ok(by_code) = case.judge.run_code(original, cubin, &options(code)) else { return Vec::new() };
+    let Ok(by_code) = case.judge.run_code(original, cubin, &RunOptions { lanes, ..options(code) }) else {
+        return Vec::new();
+    };
     // Registers of PTX are those of a function; code has one set of them. A thread ends in its kernel.
     let mut trace = by_ptx.trace;
     let last = trace.last().map(|event| &event.place);

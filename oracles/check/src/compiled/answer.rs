@@ -3,14 +3,14 @@
 use std::fmt;
 
 use oriole_interp::launch::distinct;
-use oriole_interp::{Executable, StoreRecord};
+use oriole_interp::{Executable, LaneOrder, StoreRecord};
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use super::aligned::{self, Line};
 use crate::cases::Case;
 use crate::compiler::{Axis, CompileError};
-use crate::judge::code::Executor;
+use crate::judge::code::{Executor, OnCode};
 use crate::judge::{Mismatch, Verdict};
 
 /// What is known of an axis. The names stay the same between versions.
@@ -74,12 +74,17 @@ pub struct Difference {
     pub case: String,
     /// What differs.
     pub detail: String,
+    /// In which order of lanes, where not in the usual one.
+    pub order: Option<String>,
     /// The machine instruction that stored the first wrong byte.
     pub code: Option<String>,
     /// The instruction of the PTX that stored the right one.
     pub ptx: Option<String>,
     /// What the thread did until then, on both sides; see [`Judged::look_closer`].
     pub steps: Vec<Line>,
+    /// The order of lanes that shows it.
+    #[serde(skip)]
+    pub lanes: LaneOrder,
     /// The stores of that byte, of the PTX and of the code.
     #[serde(skip)]
     stores: [Option<StoreRecord>; 2],
@@ -104,7 +109,7 @@ impl Judged {
     pub fn look_closer(&mut self, original: &Executable<'_>, cases: &[Case<'_>], cubin: &Cubin) {
         if let (Some(difference), Some((case, _))) = (&mut self.difference, &self.wrong) {
             let stores = difference.stores.each_ref().map(Option::as_ref);
-            difference.steps = aligned::lines(original, &cases[*case], cubin, stores);
+            difference.steps = aligned::lines(original, &cases[*case], cubin, stores, difference.lanes);
         }
     }
 
@@ -142,18 +147,18 @@ impl Judged {
         }
         let mut compared = Vec::new();
         for (at, case) in cases.iter().enumerate() {
-            match case.judge.judge_code(original, cubin, executor) {
+            match case.judge.judge_code(original, cubin, executor, &LaneOrder::SEVERAL) {
                 Err(error) => {
                     judged.reason.get_or_insert_with(|| format!("{}: {error}", case.name));
                 }
-                Ok(verdict) if verdict.is_inconclusive() => {
+                Ok(OnCode { verdict, .. }) if verdict.is_inconclusive() => {
                     judged.reason.get_or_insert_with(|| format!("{}: {}", case.name, why_not(&verdict, case)));
                 }
-                Ok(verdict) => {
+                Ok(judgement) => {
                     compared.push(case.judge.launch());
-                    if verdict.is_finding() && judged.difference.is_none() {
-                        judged.difference = Some(Difference::new(original, case, cubin, &verdict));
-                        judged.wrong = Some((at, verdict));
+                    if judgement.verdict.is_finding() && judged.difference.is_none() {
+                        judged.difference = Some(Difference::new(original, case, cubin, &judgement));
+                        judged.wrong = Some((at, judgement.verdict));
                     }
                 }
             }
@@ -185,17 +190,21 @@ pub fn compare_refusals(judged: &mut [Judged], axes: &[Axis]) {
 
 impl Difference {
     /// What differs, and who stored it on either side.
-    fn new(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, verdict: &Verdict) -> Difference {
+    fn new(original: &Executable<'_>, case: &Case<'_>, cubin: &Cubin, judgement: &OnCode) -> Difference {
+        let OnCode { verdict, lanes } = judgement;
         let byte = match verdict {
             Verdict::Mismatch(Mismatch::Bytes { argument: Some(argument), offset, .. }) => Some((*argument, *offset)),
             _ => None,
         };
-        let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte));
+        let code = byte.and_then(|byte| case.judge.last_store_of_code(original, cubin, byte, *lanes));
         let ptx = byte.and_then(|byte| case.judge.last_store(original.module(), byte));
         let said = |store: &StoreRecord| format!("{} at {}", store.thread, store.place);
         let [by_code, by_ptx] = [&code, &ptx].map(|store| store.as_ref().map(said));
-        let (case, detail) = (case.name.clone(), verdict.to_string());
-        Difference { case, detail, code: by_code, ptx: by_ptx, steps: Vec::new(), stores: [ptx, code] }
+        let order = Some(lanes).filter(|lanes| **lanes != LaneOrder::default()).map(LaneOrder::to_string);
+        let said_order = order.as_ref().map_or(String::new(), |order| format!(", where {order}"));
+        let (case, detail) = (case.name.clone(), format!("{verdict}{said_order}"));
+        let (lanes, stores) = (*lanes, [ptx, code]);
+        Difference { case, detail, order, code: by_code, ptx: by_ptx, steps: Vec::new(), lanes, stores }
     }
 }
 

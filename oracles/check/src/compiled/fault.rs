@@ -3,7 +3,7 @@
 //! Each candidate is printed, read again, compiled and executed, so that what is left is PTX that anybody can compile,
 //! and its meaning that of the text.
 
-use oriole_interp::{Executable, RunOptions};
+use oriole_interp::{Executable, LaneOrder, RunOptions};
 use oriole_optimizer::ssa;
 
 use super::Compiler;
@@ -12,6 +12,7 @@ use crate::CheckOptions;
 use crate::compiler::{Axis, CompileError};
 use crate::inject::FaultSpec;
 use crate::input::{read_ptx, write_ptx};
+use crate::judge::code::OnCode;
 use crate::judge::{Judge, Mismatch, Verdict, budget};
 use crate::reduce::{Options, Reduced, reduce};
 use crate::report::{Evidence, Finding};
@@ -26,6 +27,8 @@ pub struct Miscompile {
     faults: Vec<FaultSpec>,
     /// The step budget of the original.
     steps: Option<u64>,
+    /// The orders of lanes in which code is executed: the one that shows it.
+    orders: Vec<LaneOrder>,
     /// `None` where the finding's own kernel does not show it.
     wanted: Option<Verdict>,
 }
@@ -35,14 +38,17 @@ impl Miscompile {
     pub fn new(compiler: &Compiler, finding: &Finding, check: &CheckOptions) -> Option<Miscompile> {
         let axis = finding.axes.first()?.clone();
         let (compiler, faults) = (compiler.clone(), check.faults.clone());
-        let mut miscompile = Miscompile { compiler, axis, faults, steps: check.steps, wanted: None };
+        let orders = LaneOrder::SEVERAL.to_vec();
+        let mut miscompile = Miscompile { compiler, axis, faults, steps: check.steps, orders, wanted: None };
         let Evidence { module, launch } = &*finding.evidence;
         if let (Some(launch), Ok(executable)) = (launch, Executable::new(module)) {
             let options = RunOptions { steps: check.steps, ..RunOptions::default() };
             miscompile.steps = executable.run(launch, &options).ok().map(|run| budget(run.steps));
         }
-        let verdict = miscompile.verdict(&finding.evidence);
-        miscompile.wanted = verdict.filter(|verdict| verdict.is_like(&finding.verdict));
+        let judgement = miscompile.judge_on(&miscompile.axis, &finding.evidence, &miscompile.orders);
+        if let Some(OnCode { verdict, lanes }) = judgement.filter(|found| found.verdict.is_like(&finding.verdict)) {
+            (miscompile.wanted, miscompile.orders) = (Some(verdict), vec![lanes]);
+        }
         Some(miscompile)
     }
 
@@ -65,18 +71,18 @@ impl Miscompile {
         self.shows(&evidence).then_some(evidence)
     }
 
-    /// What goes wrong on the axis of the finding, where something does.
+    /// What goes wrong on the axis of the finding, in the order of lanes that shows it, where something does.
     fn verdict(&self, evidence: &Evidence) -> Option<Verdict> {
-        self.verdict_on(&self.axis, evidence)
+        Some(self.judge_on(&self.axis, evidence, &self.orders)?.verdict)
     }
 
-    /// The axes on which a kernel goes wrong.
+    /// The axes on which a kernel goes wrong, in any order.
     pub fn axes(&self, evidence: &Evidence) -> Vec<Axis> {
         let axes = self.compiler.judged().into_iter();
-        axes.filter(|axis| self.verdict_on(axis, evidence).is_some()).collect()
+        axes.filter(|axis| self.judge_on(axis, evidence, &LaneOrder::SEVERAL).is_some()).collect()
     }
 
-    fn verdict_on(&self, axis: &Axis, evidence: &Evidence) -> Option<Verdict> {
+    fn judge_on(&self, axis: &Axis, evidence: &Evidence, orders: &[LaneOrder]) -> Option<OnCode> {
         let Evidence { module, launch } = evidence;
         let read = read_ptx(&write_ptx(module).ok()?).ok()?;
         let (compiled, _) = faulty_text(module, &self.faults).ok()?;
@@ -84,12 +90,14 @@ impl Miscompile {
         let case = Judge::of(&original, launch.as_ref()?, self.steps).ok()?;
         match self.compiler.compile_text(&compiled, axis) {
             Ok(cubin) => {
-                case.judge_code(&original, &cubin, self.compiler.executor(axis)).ok().filter(Verdict::is_finding)
+                let found = case.judge_code(&original, &cubin, self.compiler.executor(axis), orders).ok()?;
+                Some(found).filter(|found| found.verdict.is_finding())
             }
             Err(CompileError::Refused(said)) => {
-                self.is_taken_elsewhere(&compiled, axis).then_some(Verdict::Refused(said))
+                let refused = || OnCode { verdict: Verdict::Refused(said), lanes: LaneOrder::default() };
+                self.is_taken_elsewhere(&compiled, axis).then(refused)
             }
-            Err(error) => error.verdict(),
+            Err(error) => Some(OnCode { verdict: error.verdict()?, lanes: LaneOrder::default() }),
         }
     }
 

@@ -217,11 +217,12 @@ impl Compiler {
         let (at, verdict) = first.wrong.clone()?;
         let axes: Vec<Axis> = wrong().map(|(_, axis)| axis.clone()).collect();
         let case = cases.get(at)?;
-        let mut detail = format!("{}: {verdict}", signature::names(&axes));
-        if first.difference.is_some() {
+        let difference = first.difference.as_ref();
+        let what = difference.map_or_else(|| verdict.to_string(), |difference| difference.detail.clone());
+        let mut detail = format!("{}: {what}", signature::names(&axes));
+        if difference.is_some() {
             detail += suspicion(&axes, &all);
         }
-        let difference = first.difference.as_ref();
         Some(Finding {
             kernel: kernel.name.clone(),
             phase: StepId::Compilation,

@@ -7,12 +7,14 @@
 //! halves. (Integers that look like that, as -1 does, are taken for NaNs then.) Where a program has approximate
 //! functions, normal single floats that are as close as [`APPROXIMATE`] says are the same, too: code makes such
 //! functions of others, with other errors within the bounds that the PTX ISA gives.
+//! Lanes of a warp that have parted may execute in any order, so code is executed in several ([`LaneOrder`]) where that
+//! may matter: what is wrong in one is wrong.
 //! A program whose threads race, or depend on the order in which they run, says nothing about its code; nor does one
 //! where the code differs only in what depends on other choices that the PTX ISA leaves open ([`super::open`]).
 
 use oriole_gpu::{Gpu, GpuError};
-use oriole_interp::{Bytes, Executable, LoadError, RunOptions, RunResult, StoreRecord};
-use oriole_ir::ops::{Addend, Approx, AtomOp, Flags, Type};
+use oriole_interp::{Bound, Bytes, Executable, LaneOrder, LoadError, Outcome, RunOptions, RunResult, StoreRecord};
+use oriole_ir::ops::{Addend, Approx, AtomOp, Flags, Order, Type};
 use oriole_ir::{Function, InstData, Module};
 use oriole_machine::{Image, RunError};
 use oriole_sass::cubin::Cubin;
@@ -23,6 +25,9 @@ use super::{Judge, Mismatch, Verdict, budget, equivalence, gpu};
 /// Machine instructions that may be executed for each step of the program: code that is not optimized has several for
 /// one, and functions of floats have dozens.
 const EXPANSION: u64 = 64;
+/// Machine instructions that other orders of lanes may execute in any case. Beyond that, orders are tried until they have
+/// taken as long as the usual one: the first two find nearly all that any order shows.
+const CHEAP: u64 = 1 << 18;
 
 /// Why code cannot be judged.
 #[derive(Debug, thiserror::Error)]
@@ -44,6 +49,15 @@ pub enum CodeError {
     Multicast,
 }
 
+/// What is known of code.
+#[derive(Clone, Debug)]
+pub struct OnCode {
+    /// The verdict.
+    pub verdict: Verdict,
+    /// The order of lanes in which it does something else, or the usual one.
+    pub lanes: LaneOrder,
+}
+
 /// Who executes code.
 #[derive(Clone, Copy, Debug)]
 pub enum Executor<'a> {
@@ -61,7 +75,7 @@ impl Executor<'_> {
 }
 
 impl Judge<'_> {
-    /// Judges the code of a cubin that was made of the original.
+    /// Judges the code of a cubin that was made of the original, on the interpreter in these orders of lanes.
     ///
     /// # Errors
     ///
@@ -72,25 +86,68 @@ impl Judge<'_> {
         original: &Executable<'_>,
         cubin: &Cubin,
         executor: Executor<'_>,
-    ) -> Result<Verdict, CodeError> {
-        let mut result = match self.run_by(original, cubin, executor) {
-            Err(CodeError::Gpu(error)) if error.is_of_kernel() => {
-                let mismatch = || Verdict::Mismatch(Mismatch::Gpu(error.to_string()));
-                return Ok(if self.races() { Verdict::OriginalRaces } else { mismatch() });
+        orders: &[LaneOrder],
+    ) -> Result<OnCode, CodeError> {
+        let of = |verdict| OnCode { verdict, lanes: LaneOrder::default() };
+        match executor {
+            Executor::Interpreter => self.judge_in_orders(original, cubin, orders),
+            Executor::Gpu(gpu) => match self.run_on_gpu(original, cubin, gpu) {
+                Err(CodeError::Gpu(error)) if error.is_of_kernel() => {
+                    let mismatch = || Verdict::Mismatch(Mismatch::Gpu(error.to_string()));
+                    Ok(of(if self.races() { Verdict::OriginalRaces } else { mismatch() }))
+                }
+                result => Ok(of(self.verdict_on_code(original, result?, executor))),
+            },
+        }
+    }
+
+    /// Judges code in the first of the orders, and in the others where these may leave something else.
+    fn judge_in_orders(
+        &self,
+        original: &Executable<'_>,
+        cubin: &Cubin,
+        orders: &[LaneOrder],
+    ) -> Result<OnCode, CodeError> {
+        let code = self.load_code(original, cubin)?;
+        let run = |lanes| self.run_loaded(&code, &RunOptions { lanes, ..RunOptions::default() });
+        let verdict = |result| self.verdict_on_code(original, result, Executor::Interpreter);
+        let lanes = orders.first().copied().unwrap_or_default();
+        let first = run(lanes)?;
+        let (has_orders, executed) = (first.has_orders, first.executed);
+        let usual = OnCode { verdict: verdict(first), lanes };
+        if !has_orders || !usual.verdict.is_good() {
+            return Ok(usual);
+        }
+        let (most, mut spent) = (executed.max(CHEAP), 0);
+        for lanes in orders.iter().skip(1).copied() {
+            // What another order comes to may be not executed; and where threads wait for others, it may take long.
+            let Ok(result) = run(lanes) else { continue };
+            spent += result.executed;
+            let takes_long = matches!(result.outcome, Outcome::OutOfSteps { .. }) && may_wait(self.original);
+            let verdict = verdict(result);
+            if verdict.is_finding() && !takes_long {
+                return Ok(OnCode { verdict, lanes });
             }
-            result => result?,
-        };
+            if spent >= most {
+                break;
+            }
+        }
+        Ok(usual)
+    }
+
+    /// Compares what code has left with what the original has.
+    fn verdict_on_code(&self, original: &Executable<'_>, mut result: RunResult, executor: Executor<'_>) -> Verdict {
         let floats = Floats::of(original.module());
         for (before, after) in self.before.memory.iter().zip(&mut result.memory) {
             after.bytes = floats.settled(&before.bytes, &after.bytes);
         }
         self.settle(&mut result);
-        Ok(match self.with_element(equivalence::compare(&self.before, &result), &result) {
+        match self.with_element(equivalence::compare(&self.before, &result), &result) {
             verdict if verdict.is_finding() && self.races() => Verdict::OriginalRaces,
             verdict if verdict.is_finding() && self.is_open(&result) => Verdict::OriginalUndefined,
             verdict if verdict.is_finding() && executor.rounds_products(self.original) => Verdict::OriginalUndefined,
             verdict => verdict,
-        })
+        }
     }
 
     /// Has the code of a cubin executed.
@@ -103,9 +160,10 @@ impl Judge<'_> {
         original: &Executable<'_>,
         cubin: &Cubin,
         executor: Executor<'_>,
+        lanes: LaneOrder,
     ) -> Result<RunResult, CodeError> {
         match executor {
-            Executor::Interpreter => self.run_code(original, cubin, &RunOptions::default()),
+            Executor::Interpreter => self.run_code(original, cubin, &RunOptions { lanes, ..RunOptions::default() }),
             Executor::Gpu(gpu) => self.run_on_gpu(original, cubin, gpu),
         }
     }
@@ -122,8 +180,9 @@ impl Judge<'_> {
         original: &Executable<'_>,
         cubin: &Cubin,
         byte: (usize, usize),
+        lanes: LaneOrder,
     ) -> Option<StoreRecord> {
-        let options = RunOptions { watch: vec![byte], ..RunOptions::default() };
+        let options = RunOptions { watch: vec![byte], lanes, ..RunOptions::default() };
         self.run_code(original, cubin, &options).ok()?.stores.pop()
     }
 
@@ -138,11 +197,24 @@ impl Judge<'_> {
         cubin: &Cubin,
         options: &RunOptions,
     ) -> Result<RunResult, CodeError> {
-        let bound = original.bound(&self.launch)?;
-        let steps = Some(budget(self.before.steps).saturating_mul(EXPANSION));
-        let image = Image::load(cubin, &bound)?;
-        Ok(image.run(&self.launch, &bound, &RunOptions { steps, ..options.clone() })?)
+        self.run_loaded(&self.load_code(original, cubin)?, options)
     }
+
+    fn load_code(&self, original: &Executable<'_>, cubin: &Cubin) -> Result<(Image, Bound), CodeError> {
+        let bound = original.bound(&self.launch)?;
+        Ok((Image::load(cubin, &bound)?, bound))
+    }
+
+    fn run_loaded(&self, (image, bound): &(Image, Bound), options: &RunOptions) -> Result<RunResult, CodeError> {
+        let steps = Some(budget(self.before.steps).saturating_mul(EXPANSION));
+        Ok(image.run(&self.launch, bound, &RunOptions { steps, ..options.clone() })?)
+    }
+}
+
+/// Whether a thread of a program may wait for another one in a loop: it reads what others write meanwhile.
+fn may_wait(module: &Module) -> bool {
+    let is_strong = |data: &InstData| data.field::<AtomOp>().is_some() || data.field() != Some(Order::Weak);
+    module.operations().any(|data| data.is(Flags::READS) && is_strong(data))
 }
 
 /// The relative difference of floats that approximate functions may make: several errors of 2 units in the last place.

@@ -37,13 +37,19 @@ use equivalence::compare;
 use open::Open;
 use order::Order;
 use oriole_interp::launch::Launch;
-use oriole_interp::{Concretization, Executable, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord};
+use oriole_interp::{
+    Concretization, Executable, LaneOrder, LoadError, Outcome, Race, RunOptions, RunResult, StoreRecord,
+};
 
 pub use elements::{Leeway, Near};
 pub use verdict::{Extent, Hang, Mismatch, Verdict};
 
 /// Turns of warps that are tried beside the usual one, to see whether the order of threads matters.
 const SLICES: [u64; 3] = [1, 7, 64];
+
+/// Orders of lanes that are tried beside the usual one, to see whether theirs matters.
+const LANE_ORDERS: [LaneOrder; 5] =
+    [LaneOrder::Branching, LaneOrder::Straight, LaneOrder::Chosen(1), LaneOrder::Chosen(2), LaneOrder::Chosen(3)];
 
 /// Seeds of moments at which asynchronous operations are done, to see whether these matter. Half of the operations are
 /// done where they begin, so that of a single one that matters all seeds but one in 256 tell.
@@ -253,7 +259,11 @@ impl<'a> Judge<'a> {
             let again = run(RunOptions { slice: Some(*slice), ..options.clone() });
             again.is_ok_and(|again| compare(&first, &again).is_finding())
         };
-        !first.races.is_empty() || SLICES.iter().any(differs)
+        let differs_by = |lanes: &LaneOrder| {
+            let again = run(RunOptions { lanes: *lanes, ..options.clone() });
+            again.is_ok_and(|again| compare(&first, &again).is_finding())
+        };
+        !first.races.is_empty() || SLICES.iter().any(differs) || LANE_ORDERS.iter().any(differs_by)
     }
 
     /// What orders the threads of a changed program, if it may let them race where they did not.

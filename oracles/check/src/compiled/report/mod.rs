@@ -67,7 +67,10 @@ pub fn files(compiler: &Compiler, subject: &Subject<'_>) -> Option<Files> {
     };
     report.head("compiles wrongly");
     // A kernel that fails on a GPU leaves nothing; the head says how.
-    match cases[0].judge.run_by(&original, &cubin, compiler.executor(axis)) {
+    let found = judged.iter().filter(|judged| judged.axis == axis.to_string());
+    let lanes =
+        found.filter_map(|judged| judged.difference.as_ref()).map(|found| found.lanes).next().unwrap_or_default();
+    match cases[0].judge.run_by(&original, &cubin, compiler.executor(axis), lanes) {
         Ok(actual) => report.results(&expected, &actual),
         Err(CodeError::Gpu(error)) if error.is_of_kernel() => {}
         Err(_) => return None,
