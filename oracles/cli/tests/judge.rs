@@ -159,6 +159,23 @@ fn what_depends_on_the_order_of_threads_is_not_judged() {
     assert_ends(&judge_as(".reg .b32 %r<4>;\n.reg .b64 %d<4>;\n", body), 3, &["depends on their order"]);
 }
 
+/// Reasons have kinds for programs that read the report: here a texture is read, or the program races.
+#[test]
+fn causes_have_names() {
+    let texture = [0x000f_6200_099e_0f06_2000_0404_0604_7f60]; // TEX.LL R6, R4, R6, R4, UR4, 0x0, 2D
+    let body = "ld.param.u64 %d1, [p];\nst.global.u32 [%d1], 1;\n";
+    let cause = |words: &[u128], body: &str| {
+        let registers = ".reg .b32 %r<4>;\n.reg .b64 %d<4>;\n";
+        let output = judge_words_as(words, registers, body, &["--format", "json"]);
+        let document: serde_json::Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        document["axes"][0]["cause"].clone()
+    };
+    assert_eq!(cause(&texture, body), serde_json::json!({ "kind": "not-executed", "mnemonic": "TEX" }));
+    let orders = "ld.param.u64 %d1, [p];\nmov.u32 %r1, %tid.x;\nred.global.and.b32 [%d1], %r1;\n\
+        red.global.add.u32 [%d1], %r1;\n";
+    assert_eq!(cause(&[], orders), serde_json::json!({ "kind": "races" }));
+}
+
 /// One thread fills all buffers with a word, of which the machine decides what it is; the code does something else.
 #[test]
 fn what_the_isa_leaves_open_is_not_judged() {

@@ -15,7 +15,7 @@ use super::decode::decode;
 use super::lanes::{LANES, Lanes};
 use super::launch::{BANKS, Banks};
 use super::machine::{End, Machine, SLICE, Stop, Stopped, Stuck};
-use super::program::Program;
+use super::program::{Kind, Op, Program};
 use super::state::{CODE, Wait};
 use super::trace::Tracing;
 
@@ -60,6 +60,8 @@ pub enum RunError {
     /// An operation that the interpreter does not have.
     #[error("{place} is not executed: {why}")]
     Unknown {
+        /// Its mnemonic, without modifiers that vary; nothing for a word that is no instruction.
+        mnemonic: &'static str,
         /// The operation.
         place: String,
         /// Why not.
@@ -279,6 +281,21 @@ impl Image {
     }
 }
 
+/// The words among these that are not executed: the number of each, and why.
+///
+/// # Errors
+///
+/// If the words of the SM are not known.
+pub fn not_executed(sm: u16, words: &[u128]) -> Result<Vec<(usize, String)>, RunError> {
+    let table = Table::of(sm).ok_or(RunError::Sm(sm))?;
+    let program = decode(table, words, Vec::new(), None);
+    let unknown = |(at, op): (usize, &Op)| match &op.kind {
+        Kind::Unknown(why) => Some((at, why.clone())),
+        _ => None,
+    };
+    Ok(program.ops.iter().enumerate().filter_map(unknown).collect())
+}
+
 thread_local! {
     /// The program that was decoded last: a kernel is executed on several launches, one behind the other.
     static DECODED: RefCell<Option<(u16, Rc<Program>)>> = const { RefCell::new(None) };
@@ -362,6 +379,12 @@ impl Names<'_> {
         Place { function, line: 0, text: line }
     }
 
+    fn unknown(&self, pc: u32, why: String) -> RunError {
+        let word = self.program.words.get(pc as usize).map(|word| self.table.decode(*word));
+        let mnemonic = word.and_then(Result::ok).map_or("", |instruction| instruction.encoding.name);
+        RunError::Unknown { mnemonic, place: self.place(pc).to_string(), why }
+    }
+
     fn outcome(&self, end: End, executed: u64) -> Result<Outcome, RunError> {
         Ok(match end {
             End::Finished => Outcome::Finished,
@@ -369,12 +392,12 @@ impl Names<'_> {
                 Outcome::Trapped { cause, thread: self.thread(ctaid, first + lane), place: self.place(pc) }
             }
             End::Stopped(Stopped { stop: Stop::Unknown { pc, why }, .. }) => {
-                return Err(RunError::Unknown { place: self.place(pc).to_string(), why });
+                return Err(self.unknown(pc, why));
             }
             End::Stopped(Stopped { stop: Stop::Steps, .. }) => Outcome::OutOfSteps { executed },
             End::Deadlock(stuck) if let Some(place) = unsettled(&stuck) => {
                 let why = "it waits for lanes that a barrier of convergence holds, which is settled nowhere".to_owned();
-                return Err(RunError::Unknown { place: self.place(place).to_string(), why });
+                return Err(self.unknown(place, why));
             }
             End::Deadlock(stuck) => Outcome::Deadlock(
                 stuck

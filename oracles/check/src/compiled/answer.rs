@@ -4,13 +4,14 @@ use std::fmt;
 
 use oriole_interp::launch::distinct;
 use oriole_interp::{Executable, LaneOrder, StoreRecord};
+use oriole_machine::RunError;
 use oriole_sass::cubin::Cubin;
 use serde::Serialize;
 
 use super::aligned::{self, Line};
 use crate::cases::Case;
 use crate::compiler::{Axis, CompileError};
-use crate::judge::code::{Executor, OnCode};
+use crate::judge::code::{CodeError, Executor, OnCode};
 use crate::judge::{Mismatch, Verdict};
 
 /// What is known of an axis. The names stay the same between versions.
@@ -45,6 +46,69 @@ impl fmt::Display for Answer {
     }
 }
 
+/// The kind of reason why a case was not compared. The names stay the same between versions.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Cause {
+    /// There is no code: the compiler refuses the program, or cannot be used.
+    NoCode,
+    /// There is no case.
+    NoCase,
+    /// An instruction that the machine-level interpreter does not execute.
+    NotExecuted {
+        /// Its mnemonic.
+        mnemonic: &'static str,
+    },
+    /// The code cannot be placed in memory, or the launch does not fit it.
+    NotLoaded,
+    /// The GPU does not take it.
+    NotOnGpu,
+    /// The PTX traps.
+    Traps,
+    /// What differs is undefined, or left open by the PTX ISA.
+    Open,
+    /// Threads of the PTX race, or what it leaves depends on their order.
+    Races,
+    /// It does not end within its steps.
+    Steps,
+}
+
+impl Cause {
+    /// Of code that could not be executed.
+    fn of_error(error: &CodeError) -> Cause {
+        match error {
+            CodeError::Run(RunError::Unknown { mnemonic, .. }) => Cause::NotExecuted { mnemonic },
+            CodeError::Load(_) | CodeError::Run(_) => Cause::NotLoaded,
+            CodeError::Gpu(_) | CodeError::Images | CodeError::Multicast => Cause::NotOnGpu,
+        }
+    }
+
+    /// Of a verdict that says nothing.
+    fn of_verdict(verdict: &Verdict) -> Cause {
+        match verdict {
+            Verdict::OriginalRaces => Cause::Races,
+            Verdict::OutOfSteps => Cause::Steps,
+            Verdict::OriginalTraps => Cause::Traps,
+            _ => Cause::Open,
+        }
+    }
+
+    /// What statistics call it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Cause::NoCode => "axes not judged: no code",
+            Cause::NoCase => "axes not judged: no case",
+            Cause::NotExecuted { .. } => "axes not judged: an instruction is not executed",
+            Cause::NotLoaded => "axes not judged: not loaded",
+            Cause::NotOnGpu => "axes not judged: not on the GPU",
+            Cause::Traps => "axes not judged: the PTX traps",
+            Cause::Open => "axes not judged: undefined or open",
+            Cause::Races => "axes not judged: races",
+            Cause::Steps => "axes not judged: out of steps",
+        }
+    }
+}
+
 /// An axis with its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct Judged {
@@ -60,6 +124,8 @@ pub struct Judged {
     pub data: usize,
     /// Why not, of an axis without verdict.
     pub reason: Option<String>,
+    /// The kind of this.
+    pub cause: Option<Cause>,
     /// The first case that differs.
     pub difference: Option<Difference>,
     /// What is wrong of the compiler, and the place of the case that tells: the first where it makes no code.
@@ -113,6 +179,13 @@ impl Judged {
         }
     }
 
+    /// Notes why a case was not compared, unless an earlier one was not either.
+    fn note(&mut self, cause: Cause, reason: impl FnOnce() -> String) {
+        if self.reason.is_none() {
+            (self.cause, self.reason) = (Some(cause), Some(reason()));
+        }
+    }
+
     fn without_code(axis: String, error: &CompileError) -> Judged {
         let wrong = error.verdict().map(|verdict| (0, verdict));
         let answer = match error {
@@ -127,6 +200,7 @@ impl Judged {
             compared: 0,
             data: 0,
             reason: Some(error.to_string()),
+            cause: Some(Cause::NoCode),
             difference: None,
             wrong,
         }
@@ -140,19 +214,20 @@ impl Judged {
         executor: Executor<'_>,
     ) -> Judged {
         let answer = Answer::Unjudged;
+        let (reason, cause, difference, wrong) = Default::default();
         let mut judged =
-            Judged { axis, answer, has_code: true, compared: 0, data: 0, reason: None, difference: None, wrong: None };
+            Judged { axis, answer, has_code: true, compared: 0, data: 0, reason, cause, difference, wrong };
         if cases.is_empty() {
-            judged.reason = Some("no case says what the code should do".to_owned());
+            judged.note(Cause::NoCase, || "no case says what the code should do".to_owned());
         }
         let mut compared = Vec::new();
         for (at, case) in cases.iter().enumerate() {
             match case.judge.judge_code(original, cubin, executor, &LaneOrder::SEVERAL) {
                 Err(error) => {
-                    judged.reason.get_or_insert_with(|| format!("{}: {error}", case.name));
+                    judged.note(Cause::of_error(&error), || format!("{}: {error}", case.name));
                 }
                 Ok(OnCode { verdict, .. }) if verdict.is_inconclusive() => {
-                    judged.reason.get_or_insert_with(|| format!("{}: {}", case.name, why_not(&verdict, case)));
+                    judged.note(Cause::of_verdict(&verdict), || format!("{}: {}", case.name, why_not(&verdict, case)));
                 }
                 Ok(judgement) => {
                     compared.push(case.judge.launch());

@@ -194,7 +194,7 @@ impl Compiler {
             Ok((_, faults)) => counters.extend(faults),
             Err(_) => _ = counters.insert("no words in PTX", 1),
         }
-        judged.iter().for_each(|judged| *counters.entry(counter(judged.answer)).or_default() += 1);
+        judged.iter().for_each(|judged| *counters.entry(counter(judged)).or_default() += 1);
         report.note_faults(StepId::Compilation, &counters);
         let instructions = report.instructions_before;
         report.phases.push(StepLine {
@@ -283,9 +283,10 @@ fn refusal(module: &Module, axis: &Axis) -> Option<String> {
     module.operations().any(is_short).then(|| "it converts 32-bit addresses".to_owned())
 }
 
-/// What a report calls the answers of an axis.
-fn counter(answer: Answer) -> &'static str {
-    match answer {
+/// What a report calls the answers of an axis: of one that is not judged, the cause.
+fn counter(judged: &Judged) -> &'static str {
+    match judged.answer {
+        Answer::Unjudged if let Some(cause) = &judged.cause => cause.name(),
         Answer::Equal => "axes equal",
         Answer::Different => "axes different",
         Answer::Crashed => "axes crashed",
