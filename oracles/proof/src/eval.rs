@@ -19,6 +19,7 @@ pub(super) trait Word: Copy + Ord + Send + Sync + 'static {
     const BITS: u32;
     const ZERO: Self;
     fn of(value: u128) -> Self;
+    fn wide(self) -> u128;
     fn truth(value: bool) -> Self;
     fn mask(width: u32) -> Self;
     fn not(self) -> Self;
@@ -45,6 +46,8 @@ macro_rules! word {
             const ZERO: Self = 0;
             #[inline(always)]
             fn of(value: u128) -> Self { value as $word }
+            #[inline(always)]
+            fn wide(self) -> u128 { self as u128 }
             #[inline(always)]
             fn truth(value: bool) -> Self { value.into() }
             #[inline(always)]
@@ -114,6 +117,11 @@ impl Step {
         match self.op {
             Op::Const(value) => out.fill(W::of(value)),
             Op::Variable(_) => {}
+            Op::Float(float) => {
+                for (at, out) in out.iter_mut().enumerate() {
+                    *out = W::of(float.value([a[at].wide(), b[at].wide(), c[at].wide()]));
+                }
+            }
             Op::Not => one(out, a, |x| x.not().and(mask)),
             Op::Neg => one(out, a, |x| W::ZERO.sub(x).and(mask)),
             Op::And => two(out, a, b, W::and),

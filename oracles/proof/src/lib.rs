@@ -6,6 +6,7 @@
 //! - [`search`]: answers by trying inputs: all of them, or boundary values and biased samples.
 //! - [`solve`]: premises that relate variables are met by construction.
 //! - [`cases`]: questions in cases, by the outcomes of conditions.
+//! - [`floats`]: operations on floats that stay what they are, for solvers that know them.
 //! - [`integers`]: questions that multiply and divide, as questions about integers.
 //! - [`prover`]: answers kept by [`cache`] under the text of the question, of arithmetic, and of solvers.
 //! - [`solver`]: answers by z3, cvc5 or bitwuzla.
@@ -16,6 +17,7 @@
 pub mod cache;
 pub mod cases;
 pub mod eval;
+pub mod floats;
 pub mod integers;
 pub mod meaning;
 pub mod narrow;
@@ -32,8 +34,8 @@ pub mod text;
 pub use cache::{Cache, CacheError};
 pub use integers::{is_arithmetic, with_multiples};
 pub use meaning::{
-    Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, population, special_values,
-    with_other_nans,
+    Meaning, absence, differ_modulo_nan, leaves_nan_open, meaning, numbers_of, population, read_by_approximation,
+    special_values, with_other_nans,
 };
 pub use narrow::{few_values, narrowed, without_unread_bits};
 pub use prover::Prover;

@@ -73,6 +73,42 @@ impl Prover {
         Ok(Answered { answer: Answer::Refuted(inputs), ..answered })
     }
 
+    /// The answer to a question over floats, of terms that keep those ([`Terms::over_floats`]); nothing where no solver
+    /// knows it within the limit. A refutation's inputs are for the caller to try: they are those of other terms too.
+    pub fn ask_over_floats(
+        &self,
+        terms: &Terms,
+        query: &Query,
+        limit: Duration,
+    ) -> Result<Option<Answered>, SolverError> {
+        let (script, limit) = (query.script(terms), self.limit.min(limit));
+        let kept = self.cache().get(&script.text).cloned();
+        let answered = match kept.filter(|kept| !matches!(kept.answer, Answer::Unknown(_))) {
+            Some(kept) => kept,
+            None => {
+                let solvers: Vec<&Solver> = self.solver.iter().flat_map(Solver::over_floats).collect();
+                let limit = limit / solvers.len().max(1) as u32;
+                let mut found = None;
+                for solver in solvers {
+                    let answered = solver.ask(&script, limit)?;
+                    if !matches!(answered.answer, Answer::Unknown(_)) {
+                        found = Some(answered);
+                        break;
+                    }
+                }
+                let Some(found) = found else { return Ok(None) };
+                self.cache().put(&script.text, Answered { cached: true, ..found.clone() });
+                found
+            }
+        };
+        let Answer::Refuted(values) = answered.answer else { return Ok(Some(answered)) };
+        let mut inputs = vec![0; terms.variables().len()];
+        for (number, value) in script.variables.iter().zip(&values) {
+            inputs[*number] = *value;
+        }
+        Ok(Some(Answered { answer: Answer::Refuted(inputs), ..answered }))
+    }
+
     /// The answer to a question that no answer is kept of: by simplification, by arithmetic, then by the solver.
     fn fresh(&self, terms: &Terms, query: &Query, script: &Script, limit: Duration) -> Result<Answered, SolverError> {
         let mut short = terms.clone();

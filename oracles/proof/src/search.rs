@@ -336,7 +336,7 @@ impl Pool {
         if self.closed {
             return known;
         }
-        if let Some(near_one) = numbers_near_one(seed, index, self.width, &mut random) {
+        if let Some(near_one) = numbers_near_one((seed, index, position), self.width, &mut random) {
             return near_one;
         }
         let plain = u128::from(random.next_u64()) << 64 | u128::from(random.next_u64());
@@ -359,11 +359,14 @@ impl Pool {
     }
 }
 
-/// Floats near one with full fractions, in one of eight inputs and in all its variables alike: sums and products of
-/// others are mostly one of their operands, infinite or zero, and round to nothing new.
-fn numbers_near_one(seed: u64, index: u64, width: u32, random: &mut SplitMix64) -> Option<u128> {
+/// Floats near one, in one of eight inputs and in all its variables alike: sums and products of others are mostly one
+/// of their operands, infinite or zero, and round to nothing new. Two thirds of these inputs have full fractions. In the
+/// others each has one bit, so that the product of two neighbours lies halfway between two floats, and one in three is
+/// tiny: what decides is then too small for an operation that rounds in between.
+fn numbers_near_one((seed, index, position): (u64, u64, usize), width: u32, random: &mut SplitMix64) -> Option<u128> {
     let mut input = SplitMix64::new(!seed ^ index.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (chosen, format) = (input.below(8) == 0, input.below(4));
+    let (halfway, tiny, shift) = (input.below(3) == 0, input.below(3), input.next_u64());
     let (bits, exponent) = match (width, format) {
         (64, _) => (64, 11),
         (32, 0 | 1) => (32, 8),
@@ -374,7 +377,17 @@ fn numbers_near_one(seed: u64, index: u64, width: u32, random: &mut SplitMix64) 
     let mut one = || {
         let (fraction, bias) = (bits - 1 - exponent, (1u64 << (exponent - 1)) - 1);
         let plain = random.next_u64();
-        plain >> 63 << (bits - 1) | (bias - 4 + random.below(8)) << fraction | plain & ((1 << fraction) - 1)
+        let mut below = 4 - random.below(8) as i64;
+        let mut digits = plain & ((1 << fraction) - 1);
+        if halfway {
+            let low = shift % fraction as u64;
+            digits = 1 << if position.is_multiple_of(2) { low } else { fraction as u64 - 1 - low };
+            if position as u64 % 3 == tiny {
+                // Beyond the digits of the next wider format, as far as exponents reach.
+                below = ((bias / 2).min(110 - 54 * u64::from(bits < 64)) + random.below(6)) as i64;
+            }
+        }
+        plain >> 63 << (bits - 1) | ((bias as i64 - below) as u64) << fraction | digits
     };
     chosen.then(|| (0..width).step_by(bits as usize).fold(0, |all, low| all | u128::from(one()) << low))
 }

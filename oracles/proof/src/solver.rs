@@ -181,6 +181,11 @@ impl Solver {
         all.filter(|solver| solver.kind != Kind::Bitwuzla)
     }
 
+    /// Those that answer questions over floats, the quickest first: cvc5 and bitwuzla soon, z3 of a few.
+    pub(super) fn over_floats(&self) -> impl Iterator<Item = &Solver> {
+        self.second.as_deref().into_iter().chain([self])
+    }
+
     /// Its name and version.
     pub fn version(&self) -> &str {
         &self.version

@@ -9,6 +9,7 @@
 use std::collections::HashMap;
 
 use super::eval::fold;
+use super::floats::Float;
 
 /// A bit vector in a [`Terms`] arena.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -67,6 +68,8 @@ pub enum Op {
     ZeroExtend,
     /// Extension with copies of the sign.
     SignExtend,
+    /// An operation on floats, as solvers have it.
+    Float(Float),
 }
 
 impl Op {
@@ -76,6 +79,7 @@ impl Op {
             Op::Const(_) | Op::Variable(_) => 0,
             Op::Not | Op::Neg | Op::Extract(_) | Op::ZeroExtend | Op::SignExtend => 1,
             Op::Ite => 3,
+            Op::Float(float) => float.arity(),
             _ => 2,
         }
     }
@@ -126,12 +130,25 @@ pub struct Terms {
     nodes: Vec<Node>,
     index: HashMap<Node, Term>,
     variables: Vec<Variable>,
+    /// Whether operations on floats stay what they are; else they are taken apart into operations on bits.
+    over_floats: bool,
 }
 
 impl Terms {
     /// An empty arena.
     pub fn new() -> Terms {
         Terms::default()
+    }
+
+    /// An empty arena in which operations on floats stay what they are, for solvers that have a theory of floats.
+    pub fn over_floats() -> Terms {
+        Terms { over_floats: true, ..Terms::default() }
+    }
+
+    /// An operation on floats; nothing where the arena takes those apart, or where all operands are known.
+    pub(super) fn float(&mut self, float: Float, operands: &[Term]) -> Option<Term> {
+        let is_open = self.over_floats && operands.iter().any(|operand| self.value(*operand).is_none());
+        is_open.then(|| self.make(Op::Float(float), operands, float.to.width()))
     }
 
     /// The node of a term.

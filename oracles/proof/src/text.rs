@@ -9,6 +9,7 @@
 
 use std::fmt::Write;
 
+use super::floats::Float;
 use super::term::{Op, Term, Terms};
 
 /// How deep expressions nest before a definition is made for them, so that no reader's stack is at risk.
@@ -57,6 +58,8 @@ struct Printer<'t> {
     /// What stands for each needed term so far, and how deep it nests.
     shown: Vec<(String, u32)>,
     variables: Vec<usize>,
+    /// How many operations on floats are defined.
+    floats: usize,
     text: String,
 }
 
@@ -70,7 +73,9 @@ impl<'t> Printer<'t> {
             }
         }
         let shown = Vec::with_capacity(needed.len());
-        Printer { terms, needed, uses, shown, variables: Vec::new(), text: "(set-logic QF_BV)\n".into() }
+        let has_floats = needed.iter().any(|term| matches!(terms.node(*term).op, Op::Float(_)));
+        let text = if has_floats { "(set-logic QF_BVFP)\n" } else { "(set-logic QF_BV)\n" };
+        Printer { terms, needed, uses, shown, variables: Vec::new(), floats: 0, text: text.into() }
     }
 
     /// Declares variables, then gives every term its text, defining those that are read twice or nest deep.
@@ -79,6 +84,10 @@ impl<'t> Printer<'t> {
         for index in 0..self.needed.len() {
             let term = self.needed[index];
             let width = self.terms.width(term);
+            if let Op::Float(float) = self.terms.node(term).op {
+                self.define_float(float, term);
+                continue;
+            }
             let (text, depth) = self.expression(term);
             let is_leaf = self.terms.node(term).op.arity() == 0;
             if is_leaf || (self.uses[index] < 2 && depth < MAX_DEPTH) {
@@ -90,6 +99,16 @@ impl<'t> Printer<'t> {
             let _ = writeln!(self.text, "(declare-const {name} (_ BitVec {width}))\n(assert (= {name} {text}))");
             self.shown.push((name, 0));
         }
+    }
+
+    /// Defines the bits of an operation on floats.
+    fn define_float(&mut self, float: Float, term: Term) {
+        let operands = self.terms.node(term).operands();
+        let operands: Vec<&str> = operands.iter().map(|arg| &*self.shown[place(&self.needed, *arg)].0).collect();
+        let (name, result) = (format!("f{}", self.floats), format!("r{}", self.floats));
+        float.definition(&mut self.text, &name, &result, &operands);
+        self.floats += 1;
+        self.shown.push((result, 0));
     }
 
     fn text_of(&self, term: Term) -> String {
@@ -156,7 +175,7 @@ fn operator(op: Op) -> &'static str {
         Op::Slt => "bvslt",
         Op::Concat => "concat",
         Op::Ite => "ite",
-        Op::Const(_) | Op::Variable(_) | Op::Extract(_) | Op::ZeroExtend | Op::SignExtend => "_",
+        Op::Const(_) | Op::Variable(_) | Op::Extract(_) | Op::ZeroExtend | Op::SignExtend | Op::Float(_) => "_",
     }
 }
 

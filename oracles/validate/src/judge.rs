@@ -6,17 +6,18 @@ use std::time::{Duration, Instant};
 
 use oriole_optimizer::peephole::RuleSet;
 use oriole_rules::Rule;
-use oriole_rules::instance::Condition;
+use oriole_rules::instance::{Capture, Condition};
 use oriole_rules::language::ast::Contract;
 
 use super::describe::{described, label, labelled};
 use super::guards;
 use super::kernel::{self, Case, Confirmation};
-use super::report::{Proof, Refutation, RuleReport, Verdict};
+use super::report::{NotShown, Proof, Refutation, RuleReport, Verdict};
 use super::settle::{Effort, Judged, Settled, tried};
 use super::translate::{Absence, Question, translate, translate_opaque};
 use super::variant::variants;
-use oriole_proof::{Inputs, Prover, SolverError, shrink};
+use oriole_proof::term::Op;
+use oriole_proof::{Inputs, Prover, SolverError, Term, shrink};
 
 /// How much is tried.
 #[derive(Clone, Copy, Debug)]
@@ -155,7 +156,7 @@ impl Judge {
     ) -> Result<Option<(usize, Inputs, &'static str)>, SolverError> {
         let mut answers: Vec<Arc<Judged>> = Vec::new();
         for (at, question) in questions.iter_mut().enumerate() {
-            let judged = self.question(&mut question.terms, &question.query, Effort::Full)?;
+            let judged = self.settled(question)?;
             // Variants that differ in hints alone ask the same question, which is answered once.
             let answered = answers.iter().any(|known| Arc::ptr_eq(known, &judged));
             if !answered {
@@ -199,7 +200,25 @@ impl Judge {
         }
         Ok(None)
     }
+
+    /// The answer to a variant's question. Solvers know floats better than the circuits that stand for them, but for
+    /// short ones most that are asked have kept answers as circuits.
+    fn settled(&self, question: &mut Question<'_>) -> Result<Arc<Judged>, SolverError> {
+        if question.rounds_doubles()
+            && let Some(judged) = self.over_floats(question)?
+        {
+            return Ok(judged);
+        }
+        let judged = self.question(&mut question.terms, &question.query, Effort::Full)?;
+        match judged.settled {
+            Settled::Open { .. } => Ok(self.over_floats(question)?.unwrap_or(judged)),
+            _ => Ok(judged),
+        }
+    }
 }
+
+/// How many inputs that need more of a function than the terms know must be executed before a rule counts as tested.
+const FEWEST_TELLING: u64 = 16;
 
 /// A variant of which the terms do not say whether it is right: executing must show it.
 struct Untold {
@@ -221,7 +240,7 @@ fn execute(
     let (ran, refutation) = kernel::execute(questions, &suspects, only);
     proof.kernels += ran.iter().map(|one| one.kernels).sum::<u64>();
     proof.applied += ran.iter().map(|one| one.applied).sum::<u64>();
-    for Untold { question, .. } in untold {
+    for Untold { question, suspect } in untold {
         let (ran, text) = (ran[*question], label(&questions[*question]));
         match questions[*question].unmodelled {
             Some(reason) => proof.open.push(format!("{text}: {reason}")),
@@ -229,12 +248,43 @@ fn execute(
             None if ran.applied == 0 && refutation.is_some() => {}
             None if ran.applied == 0 => proof.open.push(format!("{text}: no kernel was found that shows it")),
             None => {
-                proof.kernels_only.push(text);
-                proof.inputs += ran.inputs;
+                let what = not_shown(&questions[*question], suspect.as_deref());
+                let shown = NotShown { variant: text, what, inputs: ran.inputs, telling: ran.telling };
+                let tells = questions[*question].effect.is_some() || suspect.is_none() || ran.telling >= FEWEST_TELLING;
+                match tells {
+                    true => proof.kernels_only.push(shown),
+                    // Where operands of a function differ, kernels tell only if it differs there, too.
+                    false => proof.open.push(format!("{shown}, which says little")),
+                }
             }
         }
     }
     refutation
+}
+
+/// What kernels alone speak for in a question, and why; `suspect` is an input on which the terms call it wrong.
+fn not_shown(question: &Question<'_>, suspect: Option<&[u128]>) -> String {
+    let root = question.variant.root_text();
+    if question.effect.is_some() {
+        return format!(
+            "what `{root}` does beyond registers has no meaning as terms, and one order of events was executed"
+        );
+    }
+    let Some(inputs) = suspect else {
+        return "where memory lies is what the interpreter takes it to be".to_owned();
+    };
+    let functions: Vec<&str> = question.functions.iter().map(String::as_str).collect();
+    let captured = question.captures.iter().zip(&question.variant.instance.captures);
+    let value = |(term, capture): (&Term, &Capture)| match question.terms.node(*term).op {
+        Op::Variable(number) => Some(format!("{} = {:#x}", capture.name, inputs.get(number as usize)?)),
+        _ => None,
+    };
+    let shown: Vec<String> = captured.filter_map(value).collect();
+    format!(
+        "it needs more than that the same operands give the same, as with {}: {}",
+        shown.join(", "),
+        functions.join(", ")
+    )
 }
 
 fn is_confirmed(question: &Question<'_>, inputs: &[u128], only: &Arc<RuleSet>) -> bool {

@@ -15,6 +15,7 @@
 mod constants;
 mod describe;
 mod effects;
+mod floats;
 pub mod guards;
 pub mod judge;
 pub mod kernel;
@@ -28,7 +29,7 @@ mod undefined;
 pub mod variant;
 
 pub use judge::{Judge, Settings};
-pub use report::{GuardReport, Need, Proof, Refutation, RuleReport, Verdict};
+pub use report::{GuardReport, Need, NotShown, Proof, Refutation, RuleReport, Verdict};
 
 use std::path::Path;
 

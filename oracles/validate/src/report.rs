@@ -13,7 +13,7 @@ pub enum Verdict {
     /// Every input was tried, for some field combinations at least; the others are proved.
     Exhaustive,
     /// There is no meaning as terms for some of it, so each such variant was executed as kernels on many inputs, and
-    /// applied there.
+    /// applied there. [`NotShown`] says what nobody has shown.
     Tested,
     /// Many inputs were tried and none is wrong, but there is no proof. Not a pass.
     Unknown,
@@ -53,9 +53,7 @@ pub struct Proof {
     /// Every input was tried.
     pub exhausted: u32,
     /// Variants that were executed as kernels only, since an operation has no meaning as terms.
-    pub kernels_only: Vec<String>,
-    /// Inputs on which those were executed.
-    pub inputs: u64,
+    pub kernels_only: Vec<NotShown>,
     /// Neither, with the reason.
     pub open: Vec<String>,
     /// No input meets the guards.
@@ -74,6 +72,40 @@ pub struct Proof {
     pub kernels: u64,
     /// Applications of the rule in them.
     pub applied: u64,
+}
+
+/// A variant that nothing but executing kernels speaks for.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NotShown {
+    /// The variant, by its root.
+    pub variant: String,
+    /// What was not shown, and why.
+    pub what: String,
+    /// Inputs on which it was executed.
+    pub inputs: u64,
+    /// How many of those the terms alone call wrong, so that they tell more than others.
+    pub telling: u64,
+}
+
+impl std::fmt::Display for NotShown {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let NotShown { variant, what, inputs, telling } = self;
+        write!(
+            out,
+            "{variant}: {what}; executed on {inputs} inputs (boundary values, floats near one, random bits), "
+        )?;
+        if *telling > 0 {
+            write!(out, "{telling} of them where the terms alone call it wrong, ")?;
+        }
+        write!(out, "and nothing was wrong")
+    }
+}
+
+impl Proof {
+    /// Inputs on which variants were executed that are shown in no other way.
+    pub fn inputs(&self) -> u64 {
+        self.kernels_only.iter().map(|one| one.inputs).sum()
+    }
 }
 
 /// Whether a guard is needed.

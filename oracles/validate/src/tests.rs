@@ -376,6 +376,69 @@ fn operations_without_a_meaning_are_executed() {
     assert_eq!(report.verdict, Verdict::Refuted, "{report:?}");
 }
 
+/// An approximation yields the same for the same operand and no more is known of it: what changes the operand for one
+/// value of all is wrong there, or not shown where executing it tells nothing.
+#[test]
+fn operands_of_approximations_are_the_same_everywhere() {
+    let needle = "selp.f32(0x3f923457, x, setp.eq.u32(x, 0x3f123456))";
+    for opcode in ["fex2", "fsin", "fcos", "flg2"] {
+        let report = verdict(&format!("rule a: {opcode}.approx.f32(x) => {opcode}.approx.f32({needle})"));
+        assert_eq!(report.verdict, Verdict::Refuted, "{opcode}: {:?}", report.proof);
+    }
+    // So near zero both are one.
+    let hidden = "selp.f32(0x00800001, x, setp.eq.u32(x, 0x00800000))";
+    let report = verdict(&format!("rule a: fex2.approx.f32(x) => fex2.approx.f32({hidden})"));
+    let [open] = &report.proof.open[..] else { panic!("{report:?}") };
+    assert!(report.verdict == Verdict::Unknown && open.contains("with x = 0x800000"), "{open}");
+    for same in [
+        "selp.f32(x, y, setp.eq.u32(x, y))",
+        "selp.f32(0x7fc00001, y, setp.nan.f32(y, y))",
+        "selp.f32(copysign.f32(y, 0.0), y, testp.subnormal.f32(y))",
+    ] {
+        let (ty, result) = (if same.contains("subnormal") { "approx.ftz.f32" } else { "approx.f32" }, "y");
+        let text = format!("rule a: fex2.{ty}({same}) => fex2.{ty}({result})");
+        let Some(judge) = judge_with_solver() else { return };
+        let report = judge.rule(&rules(&text), 0).expect("the solver answers");
+        assert_eq!(report.verdict, Verdict::Proved, "{text}: {:?}", report.proof);
+    }
+}
+
+/// What is only tested says what nobody has shown.
+#[test]
+fn what_was_not_shown_is_said() {
+    let report = verdict("rule a modulo nan: fabs.f32(frcp.approx.f32(x)) => frcp.approx.f32(fabs.f32(x))");
+    let [shown] = &report.proof.kernels_only[..] else { panic!("{report:?}") };
+    assert!(report.verdict == Verdict::Tested && shown.telling >= 16, "{shown}");
+    let text = shown.to_string();
+    for part in [
+        "more than that the same operands give the same",
+        "with x = ",
+        "`frcp.approx.f32`: the ISA bounds",
+        "executed on ",
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+}
+
+/// Floats of 64 bits are floats to solvers: what circuits leave open is proved, and what is rounded twice is found.
+#[test]
+fn doubles_are_judged() {
+    for wrong in [
+        "ffma.rn.f64(x, y, z) => fadd.rn.f64(fmul.rn.f64(x, y), z)",
+        "ffma.rz.f64(x, y, z) => ffma.rn.f64(x, y, z)",
+        "cvt.rn.f32.f64(ffma.rn.f64(cvt.f64.f32(x), cvt.f64.f32(y), cvt.f64.f32(z))) => ffma.rn.f32(x, y, z)",
+        "fadd.rn.f64(fadd.rn.f64(x, y), z) => fadd.rn.f64(x, fadd.rn.f64(y, z))",
+    ] {
+        let report = verdict(&format!("rule a modulo nan: {wrong}"));
+        assert_eq!(report.verdict, Verdict::Refuted, "{wrong}: {:?}", report.proof);
+    }
+    let Some(judge) = judge_with_solver() else { return };
+    for right in ["ffma.rn.f64(x, 1.0, y) => fadd.rn.f64(x, y)", "fadd.rn.f64(x, x) => fmul.rn.f64(x, 2.0)"] {
+        let report = judge.rule(&rules(&format!("rule a: {right}")), 0).expect("the solver answers");
+        assert_eq!(report.verdict, Verdict::Proved, "{right}: {:?}", report.proof);
+    }
+}
+
 /// A rule whose guards contradict each other is no proof of anything.
 #[test]
 fn guards_that_cannot_be_met_are_seen() {

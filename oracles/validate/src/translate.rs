@@ -10,10 +10,13 @@
 //! A root that does more than compute registers (a store, a vote) has no meaning here. Where its result is the same
 //! operation, the rule is right if addresses, other operands and fields are the same, hints aside; any other result is
 //! executed. Register-only operations without a meaning (approximations) can be *opaque*: any function of their
-//! operands, so that a proof holds, and a counterexample says nothing by itself. Conversions of addresses are what the
+//! operands, the same for operands of the same values, so that a proof holds, and a counterexample says nothing by
+//! itself: it is an input on which the rule needs to know more of the function. Conversions of addresses are what the
 //! interpreter has them be, which is no proof.
 
 mod question;
+
+use std::collections::BTreeSet;
 
 use oriole_ir::ops::{FieldValues, Flags, Opcode, Shape, Type};
 use oriole_rules::instance::{Operation, Pattern, Source, Value, place_type};
@@ -22,7 +25,7 @@ pub(super) use self::question::is_modulo_nan;
 use super::constants::register_bits;
 use super::undefined::Unknown;
 use super::variant::{Variant, operation_text};
-use oriole_proof::{Query, Term, Terms, absence, leaves_nan_open, meaning, with_other_nans};
+use oriole_proof::{Query, Term, Terms, absence, leaves_nan_open, meaning, read_by_approximation, with_other_nans};
 
 /// Why there is no question.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -79,6 +82,8 @@ pub struct Question<'i> {
     pub defined: Option<Term>,
     /// Whether an operation is opaque: then only a proof says something.
     pub opaque: bool,
+    /// The opaque operations, each with the reason why it is.
+    pub functions: BTreeSet<String>,
     /// True if a proof relies on the interpreter's definition of an operation.
     pub assumed: bool,
     /// Whether the side after may yield any NaN where the interpreter has a certain one.
@@ -138,17 +143,22 @@ struct Root {
 
 /// The question of a variant.
 pub fn translate(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
-    translated(variant, None)
+    translated(variant, Terms::new(), None)
 }
 
 /// The question of a variant, whose register-only operations without a meaning are opaque.
 pub fn translate_opaque(variant: Variant<'_>) -> Result<Question<'_>, Absence> {
-    translated(variant, Some(Vec::new()))
+    translated(variant, Terms::new(), Some(Vec::new()))
 }
 
-fn translated(variant: Variant<'_>, opaque: Option<Vec<Opaque>>) -> Result<Question<'_>, Absence> {
+/// The same question over floats: its variables are the same, by their numbers.
+pub(super) fn over_floats<'i>(question: &Question<'i>) -> Result<Question<'i>, Absence> {
+    translated(question.variant.clone(), Terms::over_floats(), question.opaque.then(Vec::new))
+}
+
+fn translated(variant: Variant<'_>, terms: Terms, opaque: Option<Vec<Opaque>>) -> Result<Question<'_>, Absence> {
     let instance = variant.instance;
-    let mut translation = Translation::new(variant, opaque);
+    let mut translation = Translation { terms, ..Translation::new(variant, opaque) };
     translation.declare();
     let fields = translation.variant.fields[0];
     let root = translation.pattern(instance.pattern(), true)?;
@@ -357,7 +367,8 @@ impl<'i> Translation<'i> {
             return Ok(vec![address]);
         }
         let absent = || Absence::operation(opcode, fields);
-        let known = self.opaque.as_mut().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
+        let operands = read_by_approximation(&mut self.terms, opcode, fields, operands);
+        let known = self.opaque.as_ref().filter(|_| opcode.is(Flags::PURE)).ok_or_else(absent)?;
         let same = |one: &&Opaque| one.opcode == opcode && one.fields == *fields && one.operands == operands;
         if let Some(one) = known.iter().find(same) {
             return Ok(one.results.clone());
@@ -367,8 +378,27 @@ impl<'i> Translation<'i> {
             let ty = place_type(opcode, fields, *shape).ok_or_else(absent)?;
             results.push(self.terms.variable(format!("{}()", opcode.row().name), register_bits(ty.bits())));
         }
-        known.push(Opaque { opcode, fields: *fields, operands: operands.to_vec(), results: results.clone() });
+        let made = Opaque { opcode, fields: *fields, operands, results: results.clone() };
+        self.same_function(&made);
+        self.opaque.get_or_insert_default().push(made);
         Ok(results)
+    }
+
+    /// An opaque operation yields the same as others of its kind wherever their operands are the same.
+    fn same_function(&mut self, made: &Opaque) {
+        let others = self.opaque.iter().flatten().filter(|one| one.opcode == made.opcode && one.fields == made.fields);
+        for one in others {
+            let terms = &mut self.terms;
+            let mut all_equal = |a: &[Term], b: &[Term]| {
+                let equal: Vec<Term> = a.iter().zip(b).map(|(a, b)| terms.eq(*a, *b)).collect();
+                terms.all(&equal)
+            };
+            let (operands, results) =
+                (all_equal(&one.operands, &made.operands), all_equal(&one.results, &made.results));
+            let differ = terms.not(operands);
+            let holds = terms.or(differ, results);
+            self.premises.push(holds);
+        }
     }
 
     /// The values with whatever NaN the device may choose.

@@ -16,13 +16,13 @@ mod compare;
 mod convert;
 mod float;
 mod integer;
-mod soft;
+pub(super) mod soft;
 mod special;
 #[cfg(test)]
 mod tests;
 mod video;
 
-use oriole_ir::ops::{Approx, FieldValue, FieldValues, Flags, OpRow, Opcode, Rounding, Shape, Type};
+use oriole_ir::ops::{Approx, FieldValue, FieldValues, Flags, Ftz, OpRow, Opcode, Rounding, Shape, Type};
 
 pub use self::bits::population;
 pub use self::special::special_values;
@@ -73,14 +73,12 @@ pub fn absence(opcode: Opcode, fields: &FieldValues) -> Option<&'static str> {
     if !row.flags.has(Flags::PURE) {
         return Some("it does more than compute registers from registers");
     }
-    let ty: Type = field(row, fields);
     match opcode {
         Opcode::Phi => Some("its result depends on where control came from"),
         Opcode::S2r => Some("special registers are inputs of the launch"),
         _ if row.flags.has(Flags::ADDRESS) => Some("addresses are the memory's affair"),
         Opcode::MbarrierPending => Some("the ISA does not say what a barrier's state holds"),
         _ if field::<Approx>(row, fields) != Approx::Exact => Some(APPROXIMATE),
-        Opcode::FFma if ty == Type::F64 => Some("the exact sum of a product of f64 exceeds 128 bits"),
         _ => None,
     }
 }
@@ -104,6 +102,24 @@ pub fn differ_modulo_nan(terms: &mut Terms, ty: Type, a: Term, b: Term) -> Term 
         any = terms.or(any, here);
     }
     any
+}
+
+/// The operands of an approximation as far as its result can depend on them: the bits of its type, one NaN for all, and
+/// zeros in place of subnormal values where it flushes those. Of other operations they are the operands themselves.
+pub fn read_by_approximation(terms: &mut Terms, opcode: Opcode, fields: &FieldValues, operands: &[Term]) -> Vec<Term> {
+    let row = opcode.row();
+    let ty: Type = field(row, fields);
+    let format =
+        float::format(ty).filter(|format| field::<Approx>(row, fields) != Approx::Exact && format.width() == ty.bits());
+    let Some(format) = format else { return operands.to_vec() };
+    let flushes = field::<Ftz>(row, fields).index() == 1;
+    let read = |operand: &Term| {
+        let value = terms.fit(*operand, format.width());
+        let value = if flushes { format.flush(terms, value) } else { value };
+        let (is_nan, nan) = (format.is_nan(terms, value), terms.constant(format.nan, format.width()));
+        terms.ite(is_nan, nan, value)
+    };
+    operands.iter().map(read).collect()
 }
 
 /// Whether an operation yields any NaN where it yields one (see `float`).

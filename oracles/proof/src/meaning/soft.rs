@@ -7,7 +7,8 @@
 
 use oriole_ir::ops::Rounding;
 
-use super::super::term::{Term, Terms};
+use super::super::floats::{self, Float, Kind};
+use super::super::term::{MAX_WIDTH, Term, Terms};
 use super::bits::leading_zeros;
 use super::float::Format;
 
@@ -154,6 +155,37 @@ fn or_nan(t: &mut Terms, format: &Format, invalid: Term, value: Term) -> Term {
     t.ite(invalid, nan, value)
 }
 
+/// An operation as one of the solver's floats, where the arena keeps those.
+fn kept(t: &mut Terms, kind: Kind, rounding: Rounding, formats: [&Format; 2], operands: &[Term]) -> Option<Term> {
+    let [from, to] = formats.map(|format| format.has_infinity.then(|| of_theory(format)));
+    t.float(Float { kind, rounding, from: from?, to: to? }, operands)
+}
+
+fn of_theory(format: &Format) -> floats::Format {
+    floats::Format { exponent: format.exponent, fraction: format.fraction, nan: format.nan }
+}
+
+/// What an operation on floats yields, as the circuit that stands for it.
+pub(crate) fn of_float(t: &mut Terms, float: Float, operands: &[Term]) -> Term {
+    let [from, to] = [float.from, float.to].map(|format| Format {
+        exponent: format.exponent,
+        fraction: format.fraction,
+        nan: format.nan,
+        has_infinity: true,
+    });
+    match (float.kind, operands) {
+        (Kind::Add, [a, b]) => add(t, &to, float.rounding, *a, *b),
+        (Kind::Multiply, [a, b]) => multiply(t, &to, float.rounding, *a, *b),
+        (Kind::Fused, [a, b, c]) => fused(t, &to, float.rounding, [*a, *b, *c]),
+        (Kind::Divide, [a, b]) => divide(t, &to, float.rounding, *a, *b),
+        (Kind::SquareRoot, [a]) => square_root(t, &to, float.rounding, *a),
+        (Kind::Integral, [a]) => to_integral(t, &to, float.rounding, *a),
+        (Kind::Convert, [a]) => convert(t, &from, &to, float.rounding, *a),
+        (Kind::OfInteger { signed, .. }, [a]) => from_integer(t, &to, float.rounding, *a, signed),
+        (kind, operands) => unreachable!("{kind:?} of {} operands", operands.len()),
+    }
+}
+
 /// The operands of a commutative operation in one order: IEEE 754 sums and products do not depend on it, NaN having one
 /// pattern here, and no solver finds that by itself.
 fn ordered(a: Term, b: Term) -> (Term, Term) {
@@ -163,6 +195,9 @@ fn ordered(a: Term, b: Term) -> (Term, Term) {
 /// A sum of two values.
 pub(super) fn add(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
     let (a, b) = ordered(a, b);
+    if let Some(sum) = kept(t, Kind::Add, rounding, [format; 2], &[a, b]) {
+        return sum;
+    }
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let sum = sum(t, format, rounding, x, y);
     let (inf_a, inf_b) = (format.is_infinite(t, a), format.is_infinite(t, b));
@@ -178,8 +213,11 @@ pub(super) fn add(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b
 /// rounding down.
 fn sum(t: &mut Terms, format: &Format, rounding: Rounding, x: Exact, y: Exact) -> Term {
     let digits = t.width(x.digits).max(t.width(y.digits));
-    // Room for the carry above, and below for enough digits that jamming stays below the rounding position.
-    let width = digits + format.precision() + 4;
+    // Room for the carry above, and below for enough digits that jamming stays below the rounding position. A product
+    // of f64 has so many digits that three more suffice: numbers lose digits to the right only where their exponents
+    // differ by more than that, and then their difference has one digit less at most.
+    let roomy = digits + format.precision() + 4;
+    let width = if roomy <= MAX_WIDTH { roomy } else { digits + 4 };
     let swap = t.slt(x.exponent, y.exponent);
     let [x_digits, y_digits] = [x, y].map(|number| widened(t, number.digits, digits));
     let mut pick = |a: Term, b: Term| (t.ite(swap, b, a), t.ite(swap, a, b));
@@ -250,6 +288,9 @@ pub(super) fn multiply(t: &mut Terms, format: &Format, rounding: Rounding, a: Te
         return or_nan(t, format, nan, value);
     }
     let (a, b) = ordered(a, b);
+    if let Some(product) = kept(t, Kind::Multiply, rounding, [format; 2], &[a, b]) {
+        return product;
+    }
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let exact = product(t, format, x, y);
     let finite = round(t, format, rounding, exact);
@@ -265,6 +306,9 @@ pub(super) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c
         return add(t, format, rounding, value, c);
     }
     let (a, b) = ordered(a, b);
+    if let Some(result) = kept(t, Kind::Fused, rounding, [format; 2], &[a, b, c]) {
+        return result;
+    }
     let (x, y, z) = (unpack(t, format, a), unpack(t, format, b), unpack(t, format, c));
     let exact = product(t, format, x, y);
     let finite = sum(t, format, rounding, exact, z);
@@ -281,6 +325,9 @@ pub(super) fn fused(t: &mut Terms, format: &Format, rounding: Rounding, [a, b, c
 
 /// A quotient of two values.
 pub(super) fn divide(t: &mut Terms, format: &Format, rounding: Rounding, a: Term, b: Term) -> Term {
+    if let Some(quotient) = kept(t, Kind::Divide, rounding, [format; 2], &[a, b]) {
+        return quotient;
+    }
     let (x, y) = (unpack(t, format, a), unpack(t, format, b));
     let finite = finite_quotient(t, format, rounding, x, y);
     let negative = t.xor(x.negative, y.negative);
@@ -312,6 +359,9 @@ fn finite_quotient(t: &mut Terms, format: &Format, rounding: Rounding, x: Exact,
 
 /// A square root: the integer root of the digits, made even in exponent, one digit after the other.
 pub(super) fn square_root(t: &mut Terms, format: &Format, rounding: Rounding, a: Term) -> Term {
+    if let Some(root) = kept(t, Kind::SquareRoot, rounding, [format; 2], &[a]) {
+        return root;
+    }
     let x = unpack(t, format, a);
     let more = format.precision() + 2;
     let odd = t.bit_of(x.exponent, 0);
@@ -383,6 +433,9 @@ pub(super) fn integral(t: &mut Terms, format: &Format, rounding: Rounding, value
 
 /// A value rounded to an integral value of its format; infinities stay and NaN becomes that of arithmetic.
 pub(super) fn to_integral(t: &mut Terms, format: &Format, rounding: Rounding, a: Term) -> Term {
+    if let Some(whole) = kept(t, Kind::Integral, rounding, [format; 2], &[a]) {
+        return whole;
+    }
     let x = unpack(t, format, a);
     let bits = format.precision() + 1;
     let (whole, _) = integral(t, format, rounding, x, bits);
@@ -399,6 +452,12 @@ pub(super) fn to_integral(t: &mut Terms, format: &Format, rounding: Rounding, a:
 
 /// A value of one format in another; NaN becomes that of the new one.
 pub(super) fn convert(t: &mut Terms, from: &Format, to: &Format, rounding: Rounding, a: Term) -> Term {
+    // The modes that make values integral say nothing of those beyond the new format here.
+    let integral = matches!(rounding, Rounding::Rni | Rounding::Rzi | Rounding::Rmi | Rounding::Rpi);
+    let kept = if integral { None } else { kept(t, Kind::Convert, rounding, [from, to], &[a]) };
+    if let Some(converted) = kept {
+        return converted;
+    }
     let x = unpack(t, from, a);
     let finite = round(t, to, rounding, x);
     let (infinite, nan, infinity) = (from.is_infinite(t, a), from.is_nan(t, a), infinity(t, to, x.negative));
@@ -409,6 +468,9 @@ pub(super) fn convert(t: &mut Terms, from: &Format, to: &Format, rounding: Round
 /// An integer rounded to a format.
 pub(super) fn from_integer(t: &mut Terms, format: &Format, rounding: Rounding, value: Term, signed: bool) -> Term {
     let width = t.width(value);
+    if let Some(float) = kept(t, Kind::OfInteger { signed, width }, rounding, [format; 2], &[value]) {
+        return float;
+    }
     let negative = if signed { t.sign(value) } else { t.bit(false) };
     let negated = t.neg(value);
     let magnitude = t.ite(negative, negated, value);

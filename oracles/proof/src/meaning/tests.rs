@@ -30,7 +30,7 @@ const ABSENT: [Opcode; 14] = [
 ];
 
 /// Opcodes without a meaning for some of their fields, and for how many combinations of them.
-const PARTLY_ABSENT: [(Opcode, u32); 4] = [(Opcode::FFma, 4), (Opcode::FDiv, 4), (Opcode::FRcp, 3), (Opcode::FSqrt, 2)];
+const PARTLY_ABSENT: [(Opcode, u32); 3] = [(Opcode::FDiv, 4), (Opcode::FRcp, 3), (Opcode::FSqrt, 2)];
 
 /// Register-only opcodes that the interpreter's scalar functions do not have.
 const ELSEWHERE: [Opcode; 3] = [Opcode::Mov, Opcode::Split, Opcode::Pack];

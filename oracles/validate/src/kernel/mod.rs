@@ -11,6 +11,7 @@ mod results;
 mod run;
 mod scratch;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use oriole_ir::ops::Flags;
@@ -25,6 +26,7 @@ use super::translate::Question;
 use oriole_check::judge::Verdict;
 use oriole_interp::launch::Launch;
 use oriole_proof::search::examples;
+use oriole_proof::term::Op;
 use oriole_proof::{Inputs, Query, Terms, solve};
 
 /// The phase that applies rules, as `oriole check --phase` knows it.
@@ -151,6 +153,8 @@ pub struct Ran {
     pub kernels: u64,
     /// The inputs on which the original says what should happen.
     pub inputs: u64,
+    /// How many of those the terms alone call wrong.
+    pub telling: u64,
     /// How often the rule was applied in them.
     pub applied: u64,
 }
@@ -165,7 +169,10 @@ pub fn execute(
     let mut all = vec![Ran::default(); questions.len()];
     for (number, (question, ran)) in questions.iter().zip(&mut all).enumerate() {
         let suspects = suspects.iter().filter(|(variant, _)| *variant == number).map(|(_, inputs)| inputs.clone());
-        let samples: Vec<Inputs> = suspects.chain(samples(question)).collect();
+        let mut samples: Vec<Inputs> = suspects.chain(samples(question)).collect();
+        if question.opaque && question.effect.is_none() {
+            ran.telling = once_each(question, &mut samples);
+        }
         if samples.is_empty() {
             continue;
         }
@@ -181,6 +188,26 @@ pub fn execute(
         }
     }
     (all, None)
+}
+
+/// Keeps one of the inputs that differ in nothing but what opaque operations yield, which a kernel does not choose;
+/// how many of those that are left the terms alone call wrong.
+fn once_each(question: &Question<'_>, samples: &mut Vec<Inputs>) -> u64 {
+    let operands: Vec<usize> = question
+        .captures
+        .iter()
+        .chain(&question.others)
+        .filter_map(|term| match question.terms.node(*term).op {
+            Op::Variable(number) => Some(number as usize),
+            _ => None,
+        })
+        .collect();
+    let read = |inputs: &Inputs| -> Inputs { operands.iter().map(|number| inputs[*number]).collect() };
+    let wrong = samples.iter().filter(|inputs| question.query.holds(&question.terms, inputs));
+    let telling: BTreeSet<Inputs> = wrong.map(read).collect();
+    let mut seen = BTreeSet::new();
+    samples.retain(|inputs| seen.insert(read(inputs)));
+    telling.len() as u64
 }
 
 /// Inputs under which the rule applies; where terms say little, also those where they call it wrong.

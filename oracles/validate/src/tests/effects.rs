@@ -44,7 +44,7 @@ fn right_rules_are_tested() {
         let executed = report.proof.applied >= 20;
         assert!(matches!(found.1, Verdict::Tested | Verdict::Proved) && executed, "{found:?} {report:?}");
         // What is only tested says which variants, and on how many inputs.
-        let (only, inputs) = (report.proof.kernels_only.len(), report.proof.inputs);
+        let (only, inputs) = (report.proof.kernels_only.len(), report.proof.inputs());
         assert_eq!(found.1 == Verdict::Tested, only > 0 && inputs >= 64, "{found:?}: {only} {inputs}");
         for guard in &report.guards {
             assert!(matches!(guard.need, Need::Shown(_) | Need::Refused(_)), "{}: {guard:?}", report.name);

@@ -51,6 +51,8 @@ impl<'i> Translation<'i> {
         let before = Side { values: before, defined: self.defined };
         let after = Side { values: after, defined: None };
         let query = equivalence(&mut self.terms, &before, &after, premises);
+        let functions = self.opaque.iter().flatten().map(|one| Absence::operation(one.opcode, &one.fields).to_string());
+        let functions = functions.collect();
         let captures = self.captures.iter().map(|term| term.unwrap_or(before.values[0])).collect();
         Question {
             unmodelled: unmodelled(self.variant.instance),
@@ -64,6 +66,7 @@ impl<'i> Translation<'i> {
             values,
             defined: self.defined,
             opaque: self.opaque.is_some(),
+            functions,
             assumed: self.assumed,
             chooses_nan: self.chooses_nan,
             effect: self.effect,

@@ -158,7 +158,7 @@ fn evidence(report: &RuleReport) -> String {
             parts.push(format!("{} never apply", proof.vacuous));
         }
         if !proof.kernels_only.is_empty() {
-            parts.push(format!("{} as kernels only, on {} inputs", proof.kernels_only.len(), proof.inputs));
+            parts.push(format!("{} as kernels only, on {} inputs", proof.kernels_only.len(), proof.inputs()));
         }
         if proof.unmet > 0 {
             parts.push(format!("{} whose guards no sample met", proof.unmet));
@@ -200,12 +200,25 @@ fn need(need: &Need) -> String {
     }
 }
 
-/// Why a rule does not pass.
-fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::Result<()> {
-    if report.verdict.is_pass() {
-        return Ok(());
+/// What nobody has shown of a rule that is only tested.
+fn not_shown(out: &mut dyn Write, report: &RuleReport) -> io::Result<()> {
+    writeln!(out, "\n{}: {} at {}; not shown:", report.verdict.name(), report.name, report.place)?;
+    for one in report.proof.kernels_only.iter().take(SHOWN_REASONS) {
+        writeln!(out, "  {one}")?;
     }
-    writeln!(out, "\n{}: {} at {}", report.verdict.name(), report.name, report.place)?;
+    match report.proof.kernels_only.len().saturating_sub(SHOWN_REASONS) {
+        0 => Ok(()),
+        more => writeln!(out, "  and {more} more (--format json has all)"),
+    }
+}
+
+/// Why a rule does not pass, or is only tested.
+fn wrong(out: &mut dyn Write, report: &RuleReport, replay: Option<&str>) -> io::Result<()> {
+    match report.verdict {
+        Verdict::Tested => return not_shown(out, report),
+        verdict if verdict.is_pass() => return Ok(()),
+        _ => writeln!(out, "\n{}: {} at {}", report.verdict.name(), report.name, report.place)?,
+    }
     for reason in report.proof.open.iter().take(SHOWN_REASONS) {
         writeln!(out, "  {reason}")?;
     }
@@ -258,8 +271,10 @@ struct Item<'a> {
     solver_ms: u64,
     exhausted: u32,
     vacuous: u32,
-    kernels_only: &'a [String],
+    kernels_only: Vec<&'a str>,
     kernels_only_inputs: u64,
+    /// What nobody has shown of each of these, and why.
+    not_shown: Vec<String>,
     open: &'a [String],
     tried: u64,
     met_guards: u64,
@@ -309,8 +324,9 @@ impl<'a> Item<'a> {
             solver_ms: proof.millis,
             exhausted: proof.exhausted,
             vacuous: proof.vacuous,
-            kernels_only: &proof.kernels_only,
-            kernels_only_inputs: proof.inputs,
+            kernels_only: proof.kernels_only.iter().map(|one| &*one.variant).collect(),
+            kernels_only_inputs: proof.inputs(),
+            not_shown: proof.kernels_only.iter().map(ToString::to_string).collect(),
             open: &proof.open,
             tried: proof.tried,
             met_guards: proof.relevant,
@@ -402,8 +418,5 @@ pub fn explain(out: &mut dyn Write, set: &RuleSet, index: usize, report: &RuleRe
     writeln!(out, "  {}", evidence(report))?;
     let met = share(report.proof.relevant, report.proof.tried);
     writeln!(out, "  {} inputs tried, {met} of them met the guards", report.proof.tried)?;
-    for variant in &report.proof.kernels_only {
-        writeln!(out, "  as kernels only: {variant}")?;
-    }
     wrong(out, report, None)
 }
