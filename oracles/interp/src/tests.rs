@@ -195,6 +195,16 @@ fn collectives_wait_for_their_members() {
     assert_eq!(computed(body, 32)[..4], [1, 0, 3, 2]);
 }
 
+/// The first lane waits, then come four others, of which three are in its tile, and then all others.
+#[test]
+fn lanes_of_a_tile_go_on_without_those_that_came_with_them() {
+    let body = "  %r4 = and.b32 %r1, 28\n  %r5 = shl.b32 15, %r4\n  %p6 = setp.eq.u32 %r1, 0\n  cbra %p6, bb1, bb2\nbb1:\n  \
+        %p7 = setp.gt.u32 %r1, 1\n  %r8 = vote.sync.ballot.b32 %p7, %r5\n  %r9 = shr.u32 %r8, %r4\n  bra bb4\nbb2:\n  \
+        %p10 = setp.lt.u32 %r1, 5\n  cbra %p10, bb1, bb3\nbb3:\n  bra bb1\nbb4:";
+    let text = per_thread(body).replace("bb4:\n\n", "bb4:\n");
+    assert_eq!(words(&run(&text, 1, 32, &["zeroed:128"]))[..8], [12, 12, 12, 12, 15, 15, 15, 15]);
+}
+
 #[test]
 fn calls_recurse() {
     let text = "device @fact {\n  param $n: u32 param align 4\n  return $r: u32 param align 4\n  local $a: u32 param align 4\n  local $b: u32 param align 4\nbb0:\n  \

@@ -46,11 +46,21 @@ impl Machine<'_> {
             }
         }
         // A lane may go on once every living lane that it names has come; lanes that have exited are not waited for.
-        let complete = |lane: usize| inputs.members[lane] & warp.live & !present == 0;
-        // A group goes on as a whole, so all its lanes must be complete. The others are looked at again when the next
-        // group arrives.
-        let ready: Vec<usize> =
-            waiting.into_iter().filter(|group| lanes(warp.groups[*group].mask).all(complete)).collect();
+        let live = warp.live;
+        let complete = |lane: usize| inputs.members[lane] & live & !present == 0;
+        // Tiles have masks of their own: a group may have lanes of some that are complete and of others that are not.
+        // The latter are looked at again when the next group arrives.
+        let warp = &mut cta.warps[index];
+        let mut ready = Vec::new();
+        for group in waiting {
+            let mask = warp.groups[group].mask;
+            match lanes(mask).filter(|lane| complete(*lane)).fold(0, |mask, lane| mask | 1 << lane) {
+                0 => {}
+                all if all == mask => ready.push(group),
+                some => ready.push(warp.split(group, some, pc)),
+            }
+        }
+        let warp = &cta.warps[index];
         let active = ready.iter().fold(0, |mask, group| mask | warp.groups[*group].mask);
         let first = self.grid_index(cta, index);
         // Of the collectives, `bar.warp.sync` alone orders memory accesses; the others only exchange values.
