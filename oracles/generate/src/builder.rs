@@ -11,12 +11,11 @@ use oriole_ir::ops::{Field, FieldValue, FieldValues, Opcode, Type};
 use oriole_ir::sm::Target;
 use oriole_ir::{Block, FuncId, Function, Guard, InstBuilder, Local, Operand, Reg, RegInfo};
 
-use super::cfg::SHAPES;
 use super::config::Config;
 use super::entropy::Entropy;
 use super::fields::fields;
 use super::image::Pool;
-use super::insts::FAMILIES;
+use super::kinds::Kinds;
 use super::memory::Region;
 use super::multimem::Multicast;
 use super::recompute::Made;
@@ -43,9 +42,7 @@ pub(super) struct Flow {
 pub(super) struct Builder<'a, 'b> {
     pub entropy: &'a mut Entropy<'b>,
     pub config: &'a Config,
-    /// The shapes and the families that the function does without.
-    pub without_shapes: [bool; SHAPES],
-    pub without_families: [bool; FAMILIES],
+    pub kinds: Kinds,
     pub func: Function,
     pub block: Block,
     pub flow: Flow,
@@ -106,14 +103,12 @@ impl<'a, 'b> Builder<'a, 'b> {
     pub(super) fn new(mut func: Function, entropy: &'a mut Entropy<'b>, config: &'a Config) -> Builder<'a, 'b> {
         let block = func.new_block();
         let swarm = entropy.percent(config.swarm);
-        let without_shapes = [(); SHAPES].map(|()| swarm && entropy.percent(50));
-        let without_families = [(); FAMILIES].map(|()| swarm && entropy.percent(50));
+        let kinds = Kinds::draw(swarm, entropy);
         let sums = [1, 2].map(|words| func.new_reg(RegInfo::words(words)));
         Builder {
             entropy,
             config,
-            without_shapes,
-            without_families,
+            kinds,
             func,
             block,
             flow: Flow { uniform: true, depth: 0, trips: 1 },

@@ -10,15 +10,6 @@ use oriole_ir::ops::{Compare, Opcode, Type};
 use oriole_ir::{Block, Function, InstBuilder, Operand, RegInfo};
 
 use super::builder::Builder;
-use super::insts::Family;
-
-/// How many shapes there are.
-pub(super) const SHAPES: usize = 23;
-
-/// Gives no weight to what is left out; where nothing has any, the first kind is made.
-pub(super) fn leave_out(weights: &mut [u32], without: &[bool]) {
-    weights.iter_mut().zip(without).filter(|(_, without)| **without).for_each(|(weight, _)| *weight = 0);
-}
 
 impl Builder<'_, '_> {
     /// Shapes one after the other, until the budget is spent.
@@ -39,66 +30,6 @@ impl Builder<'_, '_> {
         self.flow.depth -= 1;
     }
 
-    fn shape(&mut self) {
-        let weights = &self.config.flow;
-        let deeper = |weight| if self.flow.depth < self.config.depth { weight } else { 0 };
-        let together = |weight| if self.flow.uniform { weight } else { 0 };
-        let in_kernel = |weight| if self.results.is_none() { 0 } else { weight };
-        let may_repeat = self.flow.trips * 2 <= self.config.nested_trips;
-        let callable = if self.callees.is_empty() { 0 } else { weights.call };
-        let mut weights: [u32; SHAPES] = [
-            weights.straight,
-            deeper(weights.branch),
-            deeper(weights.diamond),
-            deeper(weights.switch),
-            if may_repeat { deeper(weights.repeat) } else { 0 },
-            if may_repeat { deeper(weights.unstructured) } else { 0 },
-            in_kernel(if self.flow.depth == 0 { weights.leave } else { 0 }),
-            weights.never,
-            in_kernel(together(weights.exchange)),
-            in_kernel(together(weights.barrier)),
-            in_kernel(together(deeper(weights.partial))),
-            callable,
-            if may_repeat && self.flow.depth == 0 { weights.nest } else { 0 },
-            deeper(weights.apart),
-            deeper(weights.correlated),
-            deeper(weights.alike),
-            deeper(weights.cases),
-            deeper(weights.guarded),
-            deeper(weights.copied),
-            deeper(weights.exits),
-            deeper(weights.bounded),
-            if may_repeat { deeper(weights.rotating) } else { 0 },
-            if may_repeat { deeper(weights.neighbours) } else { 0 },
-        ];
-        leave_out(&mut weights, &self.without_shapes);
-        match self.entropy.weighted(&weights) {
-            0 => self.stretch(),
-            1 => self.one_side(),
-            2 => self.diamond(),
-            3 => self.switch(),
-            4 => self.repeat(),
-            5 => self.unstructured(),
-            6 => self.leave(),
-            7 => self.never(),
-            8 => self.exchange(),
-            9 => self.one_of(Family::Barrier),
-            10 => self.partial(),
-            11 => self.call(),
-            12 => self.nest(),
-            13 => self.apart(),
-            14 => self.correlated(),
-            15 => self.alike(),
-            16 => self.cases(),
-            17 => self.guarded(),
-            18 => self.copied(),
-            19 => self.exits(),
-            20 => self.bounded(),
-            21 => self.rotating(),
-            _ => self.neighbours(),
-        }
-    }
-
     /// Runs `inside` in flow that is uniform only where it was and `uniform` says so.
     pub(super) fn within(&mut self, uniform: bool, trips: u32, inside: impl FnOnce(&mut Self)) {
         let outside = self.flow;
@@ -112,7 +43,7 @@ impl Builder<'_, '_> {
         [(); N].map(|()| self.func.new_block())
     }
 
-    fn one_side(&mut self) {
+    pub(super) fn one_side(&mut self) {
         let uniform = self.entropy.percent(30);
         let on = self.condition(uniform);
         let [inside, join] = self.blocks();
@@ -122,7 +53,7 @@ impl Builder<'_, '_> {
         self.jump(join, join);
     }
 
-    fn diamond(&mut self) {
+    pub(super) fn diamond(&mut self) {
         let uniform = self.entropy.percent(30);
         let on = self.condition(uniform);
         let [yes, no, join] = self.blocks();
@@ -134,7 +65,7 @@ impl Builder<'_, '_> {
     }
 
     /// A branch table; several indices may go to one block, and a side may go on into the next.
-    fn switch(&mut self) {
+    pub(super) fn switch(&mut self) {
         let count = self.entropy.between(2, self.config.targets) as usize;
         let sides: Vec<Block> = (0..count).map(|_| self.func.new_block()).collect();
         let join = self.func.new_block();
@@ -164,7 +95,7 @@ impl Builder<'_, '_> {
     }
 
     /// Blocks that branch to each other as they please, while there is fuel; entered at one or two places.
-    fn unstructured(&mut self) {
+    pub(super) fn unstructured(&mut self) {
         let fuel_left = self.config.fuel.min(self.config.nested_trips / self.flow.trips.max(1)).max(1);
         let fuel = Self::typed(Opcode::Mov, Type::B32).src(Operand::imm(0));
         let fuel = self.hidden(fuel, RegInfo::words(1));
@@ -188,7 +119,7 @@ impl Builder<'_, '_> {
     }
 
     /// Some threads store what they have and end. The others are no longer all threads.
-    fn leave(&mut self) {
+    pub(super) fn leave(&mut self) {
         let [gone, rest] = self.blocks();
         let on = self.condition(false);
         self.branch(on, [gone, rest], gone);
@@ -199,7 +130,7 @@ impl Builder<'_, '_> {
     }
 
     /// A branch to a trap, or a guarded trap, on a condition that no data meets.
-    fn never(&mut self) {
+    pub(super) fn never(&mut self) {
         let value = self.value(Type::B32);
         let low = Self::typed(Opcode::And, Type::B32).src(value).src(Operand::imm(7));
         let low = self.hidden(low, RegInfo::words(1));

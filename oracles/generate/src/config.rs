@@ -5,10 +5,11 @@ use oriole_ir::{Form, Level};
 use serde::{Deserialize, Serialize};
 
 use super::insts::Family;
+pub use super::kinds::{FamilyWeights, FlowWeights};
 use super::patterns::Patterns;
 
-/// The source of this file: what stands above a setting says what it means.
-pub const SOURCE: &str = include_str!("config.rs");
+/// The source of the settings: what stands above one says what it means.
+pub const SOURCE: &str = concat!(include_str!("config.rs"), include_str!("kinds.rs"));
 
 /// Ranges and weights of the generator. Read from TOML; a key that a file does not name keeps its default.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -164,89 +165,6 @@ pub struct MixtureWeights {
     /// A few bits of registers, and branches on comparisons of results with numbers near the ends of their ranges; of
     /// operations whose results have ranges alone.
     pub bounded: u32,
-}
-
-/// Weights of the shapes that flow can take.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FlowWeights {
-    /// Straight code; the rest of a kernel when nothing else is chosen.
-    pub straight: u32,
-    /// One side only.
-    pub branch: u32,
-    /// Two sides.
-    pub diamond: u32,
-    /// A branch table; sides may fall into the same block.
-    pub switch: u32,
-    /// A loop with a counter, tested at its end or at its head, sometimes left early.
-    pub repeat: u32,
-    /// Blocks that branch anywhere among themselves: unstructured and irreducible.
-    pub unstructured: u32,
-    /// Threads that end early.
-    pub leave: u32,
-    /// A branch that no thread takes, to a trap.
-    pub never: u32,
-    /// Values exchanged through shared memory across barriers.
-    pub exchange: u32,
-    /// A barrier with all its forms.
-    pub barrier: u32,
-    /// Collectives of some lanes, in a branch that these take.
-    pub partial: u32,
-    /// A call.
-    pub call: u32,
-    /// A deep nest of loops. Each level costs five instructions and four blocks.
-    pub nest: u32,
-    /// A value that exists under a predicate alone, and is read under it.
-    pub apart: u32,
-    /// A branch that an earlier one decides, on one side at least.
-    pub correlated: u32,
-    /// Two sides that begin and end alike.
-    pub alike: u32,
-    /// A chain of comparisons of one value with constants.
-    pub cases: u32,
-    /// A branch around a few instructions, guarded by what they compute themselves.
-    pub guarded: u32,
-    /// A copy, and changes of what was copied between it and its reads.
-    pub copied: u32,
-    /// Blocks one behind the other that leave for one of two joins, and variables that take each other's values there:
-    /// copies that must not be made in the wrong order, or on the wrong way.
-    pub exits: u32,
-    /// Comparisons with numbers near the ends of what is compared, which branches are on.
-    pub bounded: u32,
-    /// A loop whose variables take each other's values, left from its middle and its end.
-    pub rotating: u32,
-    /// A loop with products of its counter, and mostly one behind it that counts alike: what strength reduction and
-    /// fusion look for. Each pair costs twenty instructions.
-    pub neighbours: u32,
-}
-
-/// Weights of the families of instructions in straight code.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct FamilyWeights {
-    /// Results from operands alone: most rows, and what most phases rewrite.
-    pub plain: u32,
-    /// Special registers.
-    pub special: u32,
-    /// Loads, stores, atomics, prefetches, address conversions.
-    pub memory: u32,
-    /// Atomics on cells that all threads share.
-    pub contended: u32,
-    /// Warp collectives with all lanes.
-    pub collective: u32,
-    /// Fences, hints and the like.
-    pub effect: u32,
-    /// Results that nothing uses, of operands that nothing has defined.
-    pub undefined: u32,
-    /// Left-hand sides of rewrite rules. Ordinary code meets most of them once in many thousand kernels; at this
-    /// weight each of four hundred fires a dozen times a minute, and one instruction in eight comes from them.
-    pub pattern: u32,
-    /// Accesses to the same bytes, a few together.
-    pub meeting: u32,
-    /// Operations that were made before, on the same operands: what value numbering and commoning look for.
-    pub recompute: u32,
-    /// Expressions over the same values, grouped in different ways. Each is several instructions.
-    pub trees: u32,
 }
 
 /// How accesses to the same bytes are made; see [`super::meeting`].
@@ -549,54 +467,6 @@ impl Default for MutantConfig {
 impl Default for MixtureWeights {
     fn default() -> MixtureWeights {
         MixtureWeights { constants: 8, one_register: 5, one_constant: 1, registers: 1, same: 1, bounded: 4 }
-    }
-}
-
-impl Default for FlowWeights {
-    fn default() -> FlowWeights {
-        FlowWeights {
-            straight: 24,
-            branch: 14,
-            diamond: 14,
-            switch: 6,
-            repeat: 10,
-            unstructured: 6,
-            leave: 3,
-            never: 2,
-            exchange: 4,
-            barrier: 4,
-            partial: 4,
-            call: 4,
-            nest: 2,
-            apart: 3,
-            correlated: 4,
-            alike: 2,
-            cases: 3,
-            guarded: 2,
-            copied: 4,
-            exits: 3,
-            bounded: 7,
-            rotating: 2,
-            neighbours: 2,
-        }
-    }
-}
-
-impl Default for FamilyWeights {
-    fn default() -> FamilyWeights {
-        FamilyWeights {
-            plain: 70,
-            special: 2,
-            memory: 12,
-            contended: 2,
-            collective: 3,
-            effect: 2,
-            undefined: 3,
-            pattern: 8,
-            meeting: 16,
-            recompute: 4,
-            trees: 2,
-        }
     }
 }
 

@@ -6,12 +6,8 @@ use oriole_ir::ops::{Compare, FieldValue, FieldValues, Flags, OpRow, Opcode, ROW
 use oriole_ir::{Guard, InstBuilder, Operand, Reg, RegInfo};
 
 use super::builder::{Builder, fixed};
-use super::cfg::leave_out;
 use super::config::TableLevel;
 use super::sync::ALL_LANES;
-
-/// How many kinds of things straight code is made of.
-pub(super) const FAMILIES: usize = 11;
 
 /// How instructions of an opcode are made. Follows from the row alone, so a new row is generated the day it lands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -136,44 +132,25 @@ impl Builder<'_, '_> {
         }
     }
 
-    fn instruction(&mut self) {
-        if self.entropy.percent(self.config.operand.reload) {
-            return self.reload();
+    /// An access to memory or to an image.
+    pub(super) fn memory(&mut self) {
+        let is_image = self.entropy.percent(self.config.operand.image);
+        self.one_of(if is_image { Family::Image } else { Family::Memory });
+    }
+
+    /// Something that all lanes of a warp do together.
+    pub(super) fn together(&mut self) {
+        if !self.entropy.percent(self.config.operand.matrix) {
+            return self.one_of(Family::Collective);
         }
-        let weights = &self.config.family;
-        let mut weights: [u32; FAMILIES] = [
-            weights.plain,
-            weights.special,
-            if self.regions.is_empty() { 0 } else { weights.memory },
-            if self.cells.is_some() { weights.contended } else { 0 },
-            if self.flow.uniform { weights.collective } else { 0 },
-            weights.effect,
-            weights.undefined,
-            weights.pattern,
-            if self.regions.is_empty() { 0 } else { weights.meeting },
-            if self.made.is_empty() { 0 } else { weights.recompute },
-            weights.trees,
-        ];
-        leave_out(&mut weights, &self.without_families);
-        match self.entropy.weighted(&weights) {
-            0 => self.one_of(Family::Plain),
-            1 => self.one_of(Family::Special),
-            2 if self.entropy.percent(self.config.operand.image) => self.one_of(Family::Image),
-            2 => self.one_of(Family::Memory),
-            3 => self.contended(),
-            4 if self.entropy.percent(self.config.operand.matrix) => {
-                let whole = self.threads.is_multiple_of(super::warpgroup::THREADS);
-                self.one_of(if whole { Family::Warpgroup } else { Family::Matrix });
-            }
-            4 => self.one_of(Family::Collective),
-            5 if self.entropy.percent(self.config.operand.mbarrier) => self.one_of(Family::Mbarrier),
-            5 => self.one_of(Family::Effect),
-            6 => self.undefined(),
-            7 => self.pattern(),
-            8 => self.meeting(),
-            9 => self.recompute(),
-            _ => self.trees(),
-        }
+        let whole = self.threads.is_multiple_of(super::warpgroup::THREADS);
+        self.one_of(if whole { Family::Warpgroup } else { Family::Matrix });
+    }
+
+    /// A fence, a hint, or something about a barrier in shared memory.
+    pub(super) fn some_effect(&mut self) {
+        let is_barrier = self.entropy.percent(self.config.operand.mbarrier);
+        self.one_of(if is_barrier { Family::Mbarrier } else { Family::Effect });
     }
 
     /// An instruction of a family.
@@ -326,7 +303,7 @@ impl Builder<'_, '_> {
 
     /// A chain of operations on an undefined value whose result nothing uses. The value is nobody's, or that of a
     /// register which other ways to here may have written, or will.
-    fn undefined(&mut self) {
+    pub(super) fn undefined(&mut self) {
         let mut value = match (self.entropy.below(3), self.forgotten) {
             (0, Some(reg)) => Operand::Reg(reg),
             (1, _) => {

@@ -3,6 +3,8 @@
 //! Parameters, in order: the results, one slot a thread; bytes that are only read; one region of global memory a
 //! thread; the cells; a word and a double; a structure by value.
 
+use std::collections::BTreeSet;
+
 use oriole_ir::ops::{CvtaDirection, Field, Flags, Opcode, Space, SpecialReg, Type, Vector};
 use oriole_ir::sm::Target;
 use oriole_ir::{
@@ -76,9 +78,15 @@ struct Addresses {
     addends: [i64; 2],
 }
 
-/// Adds a kernel to a module.
-pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Config) -> Geometry {
-    frame(module, entropy, config, Needs { whole: false, least: 1, multicast: false }, |builder| {
+/// Adds a kernel to a module; the names of what it is made of.
+pub(super) fn kernel(
+    module: &mut Module,
+    entropy: &mut Entropy<'_>,
+    config: &Config,
+) -> (Geometry, BTreeSet<&'static str>) {
+    let mut kinds = BTreeSet::new();
+    let needs = Needs { whole: false, least: 1, multicast: false };
+    let geometry = frame(module, entropy, config, needs, |builder| {
         let [low, high] = builder.config.instructions;
         builder.budget = builder.entropy.between(low, high);
         if builder.entropy.percent(builder.config.again) {
@@ -87,7 +95,9 @@ pub(super) fn kernel(module: &mut Module, entropy: &mut Entropy<'_>, config: &Co
         let crowd = builder.entropy.percent(builder.config.crowd).then(|| builder.crowd());
         builder.body();
         crowd.into_iter().flatten().for_each(|reg| builder.fold(reg));
-    })
+        kinds = std::mem::take(&mut builder.kinds.made);
+    });
+    (geometry, kinds)
 }
 
 /// Values that live across all of a kernel: more than a word of a set of registers has bits.

@@ -31,6 +31,7 @@ mod handover;
 mod image;
 pub mod insts;
 mod kernel;
+mod kinds;
 mod lean;
 mod loops;
 mod matrix;
@@ -52,6 +53,8 @@ mod sync;
 mod trees;
 mod values;
 mod warpgroup;
+
+use std::collections::BTreeSet;
 
 use oriole_ir::{Form, Module};
 
@@ -113,6 +116,15 @@ fn hash(bytes: &[u8]) -> u64 {
 
 /// A kernel of the choices of `entropy`, for `sm_90` or the first SM that has all its operations.
 pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
+    generate_with_kinds(entropy, config).0
+}
+
+/// The names of the shapes and families that the kernel of a seed is made of, functions that it calls left out.
+pub fn kinds_of(seed: u64, config: &Config) -> BTreeSet<&'static str> {
+    generate_with_kinds(&mut Entropy::from_seed(seed), config).1
+}
+
+fn generate_with_kinds(entropy: &mut Entropy<'_>, config: &Config) -> (Generated, BTreeSet<&'static str>) {
     let mut module = Module::default();
     // More functions are rarer: half of the kernels have none.
     let most = if config.calling >= 100 || entropy.percent(config.calling) { config.functions } else { 0 };
@@ -124,11 +136,11 @@ pub fn generate(entropy: &mut Entropy<'_>, config: &Config) -> Generated {
     if entropy.percent(config.meeting.function) {
         module.functions.push(call::touching(entropy, config));
     }
-    let geometry = kernel::kernel(&mut module, entropy, config);
+    let (geometry, kinds) = kernel::kernel(&mut module, entropy, config);
     let form = if entropy.percent(config.virtual_form) { Form::Virtual } else { Form::Ssa };
     let launches = kernel::launches(&module, entropy, config, geometry);
     raise_target(&mut module);
-    Generated { module, form, launches }
+    (Generated { module, form, launches }, kinds)
 }
 
 /// Makes a module for the first target that has all its operations, where its own has not.
